@@ -1,0 +1,36 @@
+// Time enters the broker only here, so that a whole broker can run on a simulated clock (testing/sim/clock.ts).
+
+export interface Timer {
+  /** Idempotent. After it returns, the timer's function is not called. */
+  cancel(): void
+}
+
+export interface Clock {
+  /** Milliseconds since 1970, as the system believes. May jump; use it for stamps, never for durations. */
+  now(): number
+  /** Milliseconds from an arbitrary origin, never going back. Fractions are real. */
+  monotonic(): number
+  /** Calls fn once after delayMs (at least 0). A pending timer does not keep the process alive. */
+  timer(delayMs: number, fn: () => void): Timer
+  /** Calls fn after the current turn of the event loop has handled its waiting input. */
+  soon(fn: () => void): void
+}
+
+/** setTimeout treats anything longer as 1 ms. */
+const LONGEST_DELAY_MS = 2 ** 31 - 1
+
+export const systemClock: Clock = Object.freeze({
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  timer(delayMs: number, fn: () => void): Timer {
+    const handle = setTimeout(fn, Math.min(Math.max(0, delayMs), LONGEST_DELAY_MS))
+    handle.unref()
+    return { cancel: () => clearTimeout(handle) }
+  },
+  soon: (fn: () => void) => void setImmediate(fn),
+})
+
+/** A promise that settles after delayMs. */
+export function sleep(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise(resolve => clock.timer(delayMs, resolve))
+}

@@ -1,0 +1,8 @@
+// CRC-32C (Castagnoli, RFC 3720 appendix B.4), the checksum of record batches and of the journal.
+
+import { crc32c as native } from '@node-rs/crc32'
+
+/** The unsigned CRC-32C of bytes; `previous` continues an earlier one, so that pieces chain. */
+export function crc32c(bytes: Uint8Array, previous = 0): number {
+  return native(bytes as Buffer, previous)
+}

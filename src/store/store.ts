@@ -1,0 +1,195 @@
+// The port to where bytes rest: streams of record batches in offset order, and small versioned documents beside them.
+// It knows nothing of groups, topics, sequences or time. It passes messages: no shared objects, no callbacks.
+//
+// What an adapter promises (store/conformance.ts asks for each):
+// - An append, with its rows, happens whole or not at all, and survives what the adapter's durability says.
+// - Appends, trims and commits that were called in one turn may share one durable round; each gets its own outcome.
+// - An outcome that is returned is certain. A thrown StoreUnavailable is certain too: nothing was written.
+//   OutcomeUnknown is neither: `open` the stream again and compare `lastAttempt` before anything else.
+// - Bytes handed over are immutable from then on, on both sides; so are bytes handed back.
+
+/** `<topic id>:<partition>`; the topic id is Kafka's 22-character form, so the name holds no user's string. */
+export type StreamId = string
+
+export function streamId(topicId: string, partition: number): StreamId {
+  return `${topicId}:${partition}`
+}
+
+/** One entry of a stream: a record batch of magic 2, stamped with its base offset and leader epoch. */
+export interface Batch {
+  readonly baseOffset: number
+  /** Base offset of whatever follows: baseOffset + lastOffsetDelta + 1. */
+  readonly nextOffset: number
+  readonly recordCount: number
+  readonly maxTimestamp: number
+  readonly bytes: Uint8Array
+}
+
+/** A small named value kept with a stream (a producer's sequences, a mark of the time index). Null deletes it. */
+export interface Row {
+  readonly key: string
+  readonly value: Uint8Array | null
+}
+
+export interface EpochStart {
+  readonly epoch: number
+  readonly startOffset: number
+}
+
+/** What a stream is when its lead has been taken. */
+export interface Opened {
+  readonly kind: 'opened'
+  readonly epoch: number
+  /** The log start: the first offset that may be read. */
+  readonly start: number
+  /** The offset that the next append must name. */
+  readonly end: number
+  /** Readers stop here. On a store of one copy it equals the end. */
+  readonly highWatermark: number
+  /** Bytes of the batches that are live. */
+  readonly bytes: number
+  /** Epochs that own live offsets, ascending, the newest last even when it owns none. */
+  readonly epochs: readonly EpochStart[]
+  readonly rows: ReadonlyMap<string, Uint8Array>
+  readonly lastAttempt: string | null
+  /** Set when damage was met: the stream is readable below `offset` and refuses appends. The sentence is for people. */
+  readonly damage: { readonly offset: number; readonly message: string } | null
+}
+
+export interface Append {
+  readonly stream: StreamId
+  readonly epoch: number
+  /** Must be exactly the stream's end. */
+  readonly at: number
+  /** Unique for this append (not for its retries); lets an unknown outcome be settled. */
+  readonly attempt: string
+  /** At least one, contiguous by the log's rules, the first at `at` or above. */
+  readonly batches: readonly Batch[]
+  readonly rows: readonly Row[]
+}
+
+/** The stream does not exist: never made, or removed. */
+export interface Gone {
+  readonly kind: 'gone'
+}
+
+/** Somebody holds a newer lead. */
+export interface Fenced {
+  readonly kind: 'fenced'
+  readonly epoch: number
+}
+
+export interface Appended {
+  readonly kind: 'appended'
+  readonly end: number
+  readonly highWatermark: number
+}
+
+/** `at` was not the stream's end. */
+export interface Misplaced {
+  readonly kind: 'misplaced'
+  readonly end: number
+}
+
+/** The stream is damaged and refuses appends. */
+export interface Damaged {
+  readonly kind: 'damaged'
+  readonly message: string
+}
+
+export interface ReadLimits {
+  /** The answer stops before the batch that would pass this, but never before its first batch. */
+  readonly maxBytes: number
+  /** No batch whose base offset is at or above this (the high watermark). */
+  readonly until: number
+}
+
+export interface Read {
+  readonly kind: 'read'
+  /** In order. The first covers `from`, or is the next one where `from` lies in a gap. Empty at the end. */
+  readonly batches: readonly Batch[]
+}
+
+/** `from` lies below the log start (retention passed it). */
+export interface Trimmed {
+  readonly kind: 'trimmed'
+  readonly start: number
+}
+
+export interface Document {
+  readonly kind: string
+  readonly name: string
+  /** Rises with every commit and is never used twice, not even by a document that was deleted and made again. */
+  readonly version: number
+  readonly fields: ReadonlyMap<string, Uint8Array>
+}
+
+export interface Commit {
+  /** A word of ours: `catalogue`, `group`, `producer-ids` … */
+  readonly kind: string
+  /** May be a user's string (a group id); adapters keep it out of key names. */
+  readonly name: string
+  /** The version this writer knows; 0 when the document must not exist. */
+  readonly expect: number
+  /** Fields to set, or with null to delete. May be empty: the version rises all the same, which fences older writers. */
+  readonly changes: readonly Row[]
+  /** Deletes the whole document; `changes` is then empty. */
+  readonly remove?: boolean
+}
+
+export interface Committed {
+  readonly kind: 'committed'
+  readonly version: number
+}
+
+/** Somebody else wrote the document; `version` is what it is at (0: it does not exist). */
+export interface Conflict {
+  readonly kind: 'conflict'
+  readonly version: number
+}
+
+export interface Store {
+  /** One line for people: the engine, where it is, and its durability. */
+  readonly description: string
+
+  /** Makes empty streams at offset 0, epoch 0. Those that exist stay as they are. Durable when it resolves. */
+  create(streams: readonly StreamId[]): Promise<void>
+  /** Removes streams and all their rows. Those that do not exist are passed over. */
+  remove(streams: readonly StreamId[]): Promise<void>
+  /** Every stream that exists. */
+  streams(): Promise<readonly StreamId[]>
+
+  /**
+   * Takes the lead: raises the epoch above the stream's and fences every earlier holder. `known` is the epoch that the
+   * caller believes in (0: none): a stream that stands higher is left alone and answers Fenced, unless `known` is 0.
+   * `floor` raises the end to at least this offset (0: leave it), where offsets are known to have been used before.
+   */
+  open(stream: StreamId, known: number, floor: number): Promise<Opened | Fenced | Gone>
+  append(append: Append): Promise<Appended | Misplaced | Fenced | Gone | Damaged>
+  read(stream: StreamId, from: number, limits: ReadLimits): Promise<Read | Trimmed | Gone | Damaged>
+  /** Drops what lies wholly below `before` (at most the high watermark), applies the rows, stores the new log start. */
+  trim(
+    stream: StreamId,
+    epoch: number,
+    before: number,
+    rows: readonly Row[],
+  ): Promise<{ readonly kind: 'trimmed'; readonly start: number } | Fenced | Gone>
+
+  load(kind: string, name: string): Promise<Document | null>
+  list(kind: string): Promise<readonly Document[]>
+  /** Compare-and-set of one document. */
+  commit(commit: Commit): Promise<Committed | Conflict>
+
+  /** Finishes what was accepted, makes it durable, lets go of the folder or connections. */
+  close(): Promise<void>
+}
+
+/** The store is away or refuses (disk full, connection refused): certainly nothing was written. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+}
+
+/** The store may or may not have done it. */
+export class OutcomeUnknown extends Error {
+  override readonly name = 'OutcomeUnknown'
+}
