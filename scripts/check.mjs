@@ -1,0 +1,6 @@
+// `npm run check`: the inner loop, under 30 seconds.
+
+import { ensureInstalled, root, runTypeScript } from './node24.mjs'
+
+ensureInstalled({ dev: true })
+runTypeScript('scripts/suite.ts', ['check', 'unit', ...process.argv.slice(2)], { cwd: root })

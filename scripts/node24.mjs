@@ -1,0 +1,76 @@
+// What every command needs before TypeScript can run: the packages of package-lock.json, and Node 24.
+// Plain JavaScript for any Node from 20 on, and no import beyond Node's own. See docs/decisions/0001.
+
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Paths of locked packages that are absent or of another version; those of other platforms do not count. */
+function missingPackages(withDev) {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  return Object.entries(lock.packages).filter(([path, entry]) => {
+    if (path === '' || (entry.dev && !withDev)) return false
+    if (entry.os && !entry.os.includes(process.platform)) return false
+    if (entry.cpu && !entry.cpu.includes(process.arch)) return false
+    if (entry.libc?.includes('musl')) return false
+    try {
+      return JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8')).version !== entry.version
+    } catch {
+      // An optional package without a platform of its own may be left out by npm; only its absence is forgiven.
+      return !entry.optional
+    }
+  })
+}
+
+/** Installs what is missing, saying so. Install scripts never run: no package here needs one. */
+export function ensureInstalled({ dev }) {
+  const missing = missingPackages(dev)
+  if (missing.length === 0) return
+  process.stderr.write(`ketch: installing ${missing.length} packages (once; needs the npm registry) ...\n`)
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...(dev ? [] : ['--omit=dev'])]
+  const npm = process.env.npm_execpath
+  const { status, error } = npm?.endsWith('.js')
+    ? spawnSync(process.execPath, [npm, ...args], { cwd: root, stdio: ['ignore', 2, 2] })
+    : spawnSync('npm', args, { cwd: root, stdio: ['ignore', 2, 2] })
+  if (status !== 0) {
+    process.stderr.write(`ketch: npm ci failed (${error?.message ?? `status ${status}`}); its output above says why\n`)
+    process.exit(1)
+  }
+}
+
+/** The path of a Node 24 binary: this process's own, or the one that came as a package. */
+export function node24() {
+  if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath
+  const packaged = join(root, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')
+  if (existsSync(packaged)) return packaged
+  process.stderr.write(
+    `ketch: needs Node 24 and this is ${process.versions.node}; no package brings Node 24 to ` +
+      `${process.platform}-${process.arch}, so install it and run the command again\n`,
+  )
+  process.exit(1)
+}
+
+/** Flags of every Node 24 that runs our code: `__proto__` in a client's data is data. */
+const NODE_FLAGS = ['--disable-proto=delete', '--disable-warning=ExperimentalWarning']
+
+/** Runs a TypeScript file under Node 24 in this terminal and ends with its status; signals are passed on. */
+export function runTypeScript(file, args, { cwd = process.cwd(), nodeFlags = [], env = {} } = {}) {
+  const child = spawn(node24(), [...NODE_FLAGS, ...nodeFlags, join(root, file), ...args], {
+    cwd,
+    stdio: 'inherit',
+    env: {
+      // lmdb, zlib and fs share libuv's pool, whose four threads by default let one kind of work delay the others.
+      UV_THREADPOOL_SIZE: '16',
+      NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compile'),
+      ...process.env,
+      ...env,
+    },
+  })
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  // A terminal sends its interrupt to the whole group, so the child has it already.
+  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
+  child.on('exit', (code, signal) => process.exit(signal === null ? code : 128 + (signal === 'SIGINT' ? 2 : 15)))
+}

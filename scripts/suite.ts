@@ -1,0 +1,123 @@
+// Runs the stages named on the command line and ends with one count and with the name of everything it skipped.
+//
+//   check    types, format, lint, house rules, unused code, stale reference pages (side by side)
+//   unit     src, testing and scripts, in one process
+//   clients  installs the Debian packages that e2e wants, where that can be done
+//   e2e      real clients against a broker of its own
+//
+// With KETCH_NO_SKIP=1 (CI) a skipped test is a failure.
+
+import { spawn, spawnSync } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const bin = (name: string) => join(root, 'node_modules', '.bin', name)
+const node = [process.execPath, '--disable-proto=delete', '--disable-warning=ExperimentalWarning']
+
+const CHECKS: readonly (readonly [name: string, command: readonly string[]])[] = [
+  ['types', [bin('tsc'), '--noEmit', '-p', '.']],
+  ['format and lint', [bin('biome'), 'check', '--error-on-warnings', '.']],
+  ['floating promises', [bin('oxlint'), '--type-aware', '--deny-warnings']],
+  ['house rules', [...node, 'scripts/tidy.ts']],
+  ['unused code', [process.execPath, bin('knip'), '--no-progress']],
+  ['reference pages', [...node, 'scripts/docs.ts', '--check']],
+]
+
+/** Debian packages that e2e wants, with the file that shows one is there. */
+const DEBIAN_PACKAGES: readonly (readonly [file: string, name: string])[] = [
+  ['/usr/bin/kcat', 'kcat'],
+  ['/usr/lib/python3/dist-packages/kafka/__init__.py', 'python3-kafka'],
+  ['/usr/lib/python3/dist-packages/confluent_kafka/__init__.py', 'python3-confluent-kafka'],
+]
+
+const totals = { passed: 0, failed: 0 }
+const skipped: string[] = []
+
+function execute(command: readonly string[]): Promise<{ status: number | null; output: string }> {
+  return new Promise(resolve => {
+    const child = spawn(command[0]!, command.slice(1), { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    child.stdout.on('data', chunk => (output += chunk))
+    child.stderr.on('data', chunk => (output += chunk))
+    child.on('error', error => resolve({ status: null, output: `${output}${error.message}\n` }))
+    child.on('close', status => resolve({ status, output }))
+  })
+}
+
+async function check(): Promise<void> {
+  const results = CHECKS.map(async ([name, command]) => ({ name, ...(await execute(command)) }))
+  for (const { name, status, output } of await Promise.all(results)) {
+    console.log(`${status === 0 ? '✔' : '✖'} ${name}`)
+    if (status !== 0) console.log(output)
+    totals[status === 0 ? 'passed' : 'failed']++
+  }
+}
+
+async function test(patterns: readonly string[], isolation: 'none' | 'process'): Promise<void> {
+  const files = patterns.flatMap(pattern => globSync(pattern, { cwd: root })).map(file => join(root, file))
+  if (files.length === 0) return
+  const stream = run({
+    files: files.sort(),
+    isolation,
+    concurrency: 1,
+    timeout: 600_000,
+    execArgv: isolation === 'process' ? node.slice(1) : [],
+  })
+  stream.on('test:pass', event => {
+    if (event.details.type === 'suite') return
+    if (event.skip === undefined) totals.passed++
+    else skipped.push(`${event.name}: ${event.skip}`)
+  })
+  stream.on('test:fail', event => {
+    if (event.details.type !== 'suite') totals.failed++
+  })
+  const finished = new Promise(resolve => stream.on('end', resolve))
+  stream.compose(new spec()).pipe(process.stdout, { end: false })
+  await finished
+}
+
+/** As root on Debian, installs the missing client packages; elsewhere the tests that need them skip by name. */
+function installClients(): void {
+  const exists = (file: string) => globSync(file).length > 0
+  const missing = DEBIAN_PACKAGES.filter(([file]) => !exists(file)).map(([, name]) => name)
+  if (missing.length === 0) return
+  if (process.getuid?.() !== 0 || !exists('/usr/bin/apt-get')) return
+  console.log(`installing ${missing.join(', ')} for the tests with real clients ...`)
+  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  spawnSync('apt-get', ['update', '-qq'], { stdio: 'inherit', env: environment })
+  spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: environment,
+  })
+}
+
+const STAGES: Readonly<Record<string, () => Promise<void> | void>> = {
+  check,
+  unit: () => test(['src/**/*.test.ts', 'testing/**/*.test.ts', 'scripts/**/*.test.ts'], 'none'),
+  clients: installClients,
+  e2e: () => test(['e2e/**/*.test.ts'], 'process'),
+}
+
+const stages = process.argv.slice(2)
+for (const name of stages) {
+  const stage = STAGES[name]
+  if (stage === undefined) {
+    console.error(`no stage "${name}"; there are ${Object.keys(STAGES).join(', ')}`)
+    process.exit(2)
+  }
+  const startedAt = performance.now()
+  await stage()
+  console.log(`— ${name}: ${((performance.now() - startedAt) / 1000).toFixed(1)} s\n`)
+}
+if (skipped.length > 0) {
+  console.log('SKIPPED, each with what enables it:')
+  for (const line of skipped) console.log(`  ${line}`)
+}
+const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
+console.log(`ketch ${version} on Node ${process.versions.node}`)
+console.log(`${totals.passed} passed, ${totals.failed} failed, ${skipped.length} skipped`)
+process.exit(totals.failed > 0 || (skipped.length > 0 && process.env.KETCH_NO_SKIP === '1') ? 1 : 0)
