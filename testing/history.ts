@@ -1,0 +1,112 @@
+// The recorder of what test clients did and saw: one operation per line of JSON, in the order of occurrence, for
+// testing/checker.ts to judge. It records; it does not interpret, and it knows no protocol.
+//
+// Rules that matter more than this code:
+// - Values are unique over the whole run.
+// - A process has one operation open at a time. A client with several requests in flight is several processes.
+// - A process whose operation ends as `info` (unknown) closes its client and goes on under a new number.
+// - `fail` is a promise that nothing happened. When in doubt it is `info`.
+// - Faults are operations too, for the timeline.
+
+import { createWriteStream, type WriteStream } from 'node:fs'
+
+/** Names a partition, as `topic:0`. */
+export type Key = string
+
+/** What a poll saw: offset, value and, where the client knows it, the checksum of the batch around it. */
+export type Seen = readonly [offset: number, value: number, crc?: number]
+
+export type Micro =
+  | readonly ['send', Key, number | readonly [offset: number | null, value: number]]
+  | readonly ['poll']
+  | readonly ['poll', Readonly<Record<Key, readonly Seen[]>>]
+  | readonly ['commit', Readonly<Record<Key, number>>]
+  | readonly ['committed']
+  | readonly ['committed', Readonly<Record<Key, number | null>>]
+  | readonly ['keys', readonly Key[]]
+  | readonly ['fault', string]
+
+export type Verb = 'send' | 'poll' | 'txn' | 'assign' | 'subscribe' | 'crash' | 'commit' | 'committed' | 'fault'
+
+/** What an operation says beside its value. */
+export interface Circumstances {
+  /** The sends belong to an idempotent producer: a second copy of one is the broker's mistake. */
+  readonly idempotent?: boolean
+  readonly group?: string
+  readonly generation?: number
+  readonly error?: string
+  /** Keys that changed hands while a poll ran; the order inside that poll is not judged for them. */
+  readonly rebalanced?: readonly Key[]
+}
+
+export interface Op extends Circumstances {
+  readonly index: number
+  /** Nanoseconds of the machine's one monotonic clock, the same in all its processes. */
+  readonly time: number
+  readonly process: number
+  readonly node: string
+  readonly type: 'invoke' | 'ok' | 'fail' | 'info'
+  readonly f: Verb
+  readonly value: readonly Micro[]
+}
+
+/** An operation that has begun. Exactly one of its three endings is to be called. */
+export interface Begun {
+  ok(value: readonly Micro[], circumstances?: Circumstances): void
+  fail(error: string): void
+  info(error: string): void
+}
+
+export interface History {
+  readonly ops: readonly Op[]
+  /** A process number that nobody had before. */
+  process(): number
+  /** A value that nobody sent before. */
+  value(): number
+  begin(process: number, f: Verb, value: readonly Micro[], circumstances?: Circumstances): Begun
+  fault(description: string): void
+  /** Resolves when the file holds every operation. */
+  close(): Promise<void>
+}
+
+/** CLOCK_MONOTONIC in nanoseconds: one clock for every process of the machine. Exact to 2^53 ns, 104 days of uptime. */
+function machineTimeNs(): number {
+  return Number(process.hrtime.bigint())
+}
+
+/** Records in memory and, with a path, to that file as well. */
+export function recordHistory(options: { path?: string; node?: string; nowNs?: () => number } = {}): History {
+  const nowNs = options.nowNs ?? machineTimeNs
+  const node = options.node ?? 'n1'
+  const ops: Op[] = []
+  const file: WriteStream | null = options.path === undefined ? null : createWriteStream(options.path)
+  const broken = new Promise<never>((_, reject) => file?.on('error', reject))
+  broken.catch(() => {})
+  let processes = 0
+  let values = 0
+
+  const write = (process: number, type: Op['type'], f: Verb, value: readonly Micro[], more: Circumstances) => {
+    const op: Op = { index: ops.length, time: nowNs(), process, node, type, f, value, ...more }
+    ops.push(op)
+    file?.write(`${JSON.stringify(op)}\n`)
+  }
+
+  return {
+    ops,
+    process: () => processes++,
+    value: () => values++,
+    begin(process, f, value, circumstances = {}) {
+      write(process, 'invoke', f, value, circumstances)
+      return {
+        ok: (result, more = {}) => write(process, 'ok', f, result, { ...circumstances, ...more }),
+        fail: error => write(process, 'fail', f, value, { ...circumstances, error }),
+        info: error => write(process, 'info', f, value, { ...circumstances, error }),
+      }
+    },
+    fault: description => write(-1, 'info', 'fault', [['fault', description]], {}),
+    async close() {
+      if (file === null) return
+      await Promise.race([broken, new Promise<void>(resolve => file.end(() => resolve()))])
+    },
+  }
+}
