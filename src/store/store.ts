@@ -6,7 +6,13 @@
 // - Appends, trims and commits that were called in one turn may share one durable round; each gets its own outcome.
 // - An outcome that is returned is certain. A thrown StoreUnavailable is certain too: nothing was written.
 //   OutcomeUnknown is neither: `open` the stream again and compare `lastAttempt` before anything else.
+// - A reader sees only what is durable by the adapter's rules: no answer is taken back later.
+// - Calls on one stream or document take effect in call order.
 // - Bytes handed over are immutable from then on, on both sides; so are bytes handed back.
+//
+// Handing over what breaks the port's own rules (no batches, offsets that go back) is the caller's mistake and asserts.
+
+import { assert } from '../base/assert.ts'
 
 /** `<topic id>:<partition>`; the topic id is Kafka's 22-character form, so the name holds no user's string. */
 export type StreamId = string
@@ -31,6 +37,7 @@ export interface Row {
   readonly value: Uint8Array | null
 }
 
+/** Where an epoch begins. The oldest one's start may lie below the log start. */
 export interface EpochStart {
   readonly epoch: number
   readonly startOffset: number
@@ -63,7 +70,7 @@ export interface Append {
   readonly at: number
   /** Unique for this append (not for its retries); lets an unknown outcome be settled. */
   readonly attempt: string
-  /** At least one, contiguous by the log's rules, the first at `at` or above. */
+  /** At least one, in offset order without overlap (gaps are fine), the first at `at` or above. */
   readonly batches: readonly Batch[]
   readonly rows: readonly Row[]
 }
@@ -73,7 +80,7 @@ export interface Gone {
   readonly kind: 'gone'
 }
 
-/** Somebody holds a newer lead. */
+/** The epoch is not the stream's, which is `epoch`: somebody holds a newer lead. */
 export interface Fenced {
   readonly kind: 'fenced'
   readonly epoch: number
@@ -166,8 +173,12 @@ export interface Store {
    */
   open(stream: StreamId, known: number, floor: number): Promise<Opened | Fenced | Gone>
   append(append: Append): Promise<Appended | Misplaced | Fenced | Gone | Damaged>
+  /** Damaged when `from` lies where nothing can be read; a read that begins below ends before it. */
   read(stream: StreamId, from: number, limits: ReadLimits): Promise<Read | Trimmed | Gone | Damaged>
-  /** Drops what lies wholly below `before` (at most the high watermark), applies the rows, stores the new log start. */
+  /**
+   * Drops what lies wholly below `before` (at most the high watermark, at most where damage begins), applies the rows,
+   * stores the new log start. One that lies at or below the log start drops nothing.
+   */
   trim(
     stream: StreamId,
     epoch: number,
@@ -192,4 +203,16 @@ export class StoreUnavailable extends Error {
 /** The store may or may not have done it. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown'
+}
+
+/** Asserts what every adapter takes for granted of an append. */
+export function checkAppend({ stream, at, batches }: Append): void {
+  assert(batches.length > 0, `an append to ${stream} carries no batch`)
+  let end = at
+  for (const batch of batches) {
+    assert(batch.baseOffset >= end, `an append to ${stream} goes back from offset ${end} to ${batch.baseOffset}`)
+    assert(batch.nextOffset > batch.baseOffset, `an append to ${stream} has an empty batch at ${batch.baseOffset}`)
+    assert(batch.bytes.length > 0, `an append to ${stream} has no bytes at ${batch.baseOffset}`)
+    end = batch.nextOffset
+  }
 }

@@ -1,0 +1,491 @@
+// What any adapter of the store port must pass. One named test for each promise of store.ts, on nothing but the port.
+// It is not about speed, crashes or faults: those belong to each adapter.
+
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { test } from 'node:test'
+import { crc32c } from '../base/crc32c.ts'
+import type { Append, Appended, Batch, Committed, Opened, Read, Row, Store } from './store.ts'
+import { streamId } from './store.ts'
+
+export interface StoreUnderTest {
+  readonly store: Store
+  /** Closes the store and opens it again on the same contents. */
+  readonly reopen: () => Promise<Store>
+}
+
+const A = streamId('AAAAAAAAAAAAAAAAAAAAAQ', 0)
+const B = streamId('AAAAAAAAAAAAAAAAAAAAAQ', 1)
+const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
+
+/** A well-formed record batch of magic 2 (its records are filler, its CRC is right). */
+export function exampleBatch(baseOffset: number, records = 1, size = 100, epoch = 1): Batch {
+  const bytes = Buffer.alloc(Math.max(size, 62), baseOffset % 251)
+  const maxTimestamp = 1_700_000_000_000 + baseOffset
+  bytes.writeBigInt64BE(BigInt(baseOffset), 0)
+  bytes.writeInt32BE(bytes.length - 12, 8)
+  bytes.writeInt32BE(epoch, 12)
+  bytes.writeInt8(2, 16)
+  bytes.writeInt16BE(0, 21)
+  bytes.writeInt32BE(records - 1, 23)
+  bytes.writeBigInt64BE(BigInt(maxTimestamp), 27)
+  bytes.writeBigInt64BE(BigInt(maxTimestamp), 35)
+  bytes.writeBigInt64BE(-1n, 43)
+  bytes.writeInt16BE(-1, 51)
+  bytes.writeInt32BE(-1, 53)
+  bytes.writeInt32BE(records, 57)
+  bytes.writeUInt32BE(crc32c(bytes.subarray(21)), 17)
+  return { baseOffset, nextOffset: baseOffset + records, recordCount: records, maxTimestamp, bytes }
+}
+
+let attempts = 0
+
+/** An append of the given batches at `at`, with an attempt id of its own. */
+export function exampleAppend(
+  stream: string,
+  epoch: number,
+  at: number,
+  batches: readonly Batch[] = [exampleBatch(at, 1, 100, epoch)],
+  rows: readonly Row[] = [],
+): Append {
+  return { stream, epoch, at, attempt: `attempt-${++attempts}`, batches, rows }
+}
+
+/** Narrows an outcome by its kind, or fails with what came instead. */
+export function expectKind<T extends { readonly kind: string }, K extends T['kind']>(
+  outcome: T,
+  kind: K,
+): Extract<T, { readonly kind: K }> {
+  assert.equal(outcome.kind, kind, `expected ${kind}, got ${JSON.stringify(outcome)}`)
+  return outcome as Extract<T, { readonly kind: K }>
+}
+
+const bytesOf = (text: string): Uint8Array => Buffer.from(text)
+const row = (key: string, value: string | null): Row => ({ key, value: value === null ? null : bytesOf(value) })
+const plain = (rows: ReadonlyMap<string, Uint8Array>) =>
+  Object.fromEntries([...rows].map(([key, value]) => [key, Buffer.from(value).toString()]))
+const offsets = (read: Read) => read.batches.map(batch => batch.baseOffset)
+
+/** Registers the suite; `open` makes an empty store and cleans up through the test context. */
+export function storeConformance(name: string, open: (t: TestContext) => Promise<StoreUnderTest>): void {
+  const check = (sentence: string, body: (under: StoreUnderTest) => Promise<void>) =>
+    test(`${name}: ${sentence}`, async t => body(await open(t)))
+
+  async function led(store: Store, stream = A): Promise<Opened> {
+    await store.create([stream])
+    return expectKind(await store.open(stream, 0, 0), 'opened')
+  }
+
+  async function append(store: Store, request: Append): Promise<Appended> {
+    return expectKind(await store.append(request), 'appended')
+  }
+
+  async function read(store: Store, from: number, limits = EVERYTHING, stream = A): Promise<Read> {
+    return expectKind(await store.read(stream, from, limits), 'read')
+  }
+
+  check('a new stream is empty, at offset 0, and its first lead has epoch 1', async ({ store }) => {
+    const opened = await led(store)
+    assert.deepEqual(
+      { ...opened, rows: plain(opened.rows) },
+      {
+        kind: 'opened',
+        epoch: 1,
+        start: 0,
+        end: 0,
+        highWatermark: 0,
+        bytes: 0,
+        epochs: [{ epoch: 1, startOffset: 0 }],
+        rows: {},
+        lastAttempt: null,
+        damage: null,
+      },
+    )
+    assert.deepEqual(offsets(await read(store, 0)), [])
+  })
+
+  check('every verb on a stream that does not exist answers gone', async ({ store }) => {
+    assert.equal((await store.open(A, 0, 0)).kind, 'gone')
+    assert.equal((await store.append(exampleAppend(A, 1, 0))).kind, 'gone')
+    assert.equal((await store.read(A, 0, EVERYTHING)).kind, 'gone')
+    assert.equal((await store.trim(A, 1, 0, [])).kind, 'gone')
+  })
+
+  check('creating a stream that exists leaves it as it is', async ({ store }) => {
+    await led(store)
+    await append(store, exampleAppend(A, 1, 0))
+    await store.create([A, B])
+    assert.deepEqual(offsets(await read(store, 0)), [0])
+    assert.deepEqual([...(await store.streams())].sort(), [A, B])
+  })
+
+  check('a removed stream is gone with its rows, and one made again begins anew', async ({ store }) => {
+    await led(store)
+    await append(store, exampleAppend(A, 1, 0, undefined, [row('producer', 'x')]))
+    await store.remove([A, B])
+    assert.deepEqual(await store.streams(), [])
+    assert.equal((await store.read(A, 0, EVERYTHING)).kind, 'gone')
+    const again = await led(store)
+    assert.deepEqual([again.epoch, again.start, again.end, again.bytes, again.rows.size], [1, 0, 0, 0, 0])
+    assert.equal(again.lastAttempt, null)
+    assert.deepEqual(offsets(await read(store, 0)), [])
+  })
+
+  check('an append is readable byte for byte with what describes it', async ({ store }) => {
+    await led(store)
+    const first = exampleBatch(0, 3, 500)
+    const second = exampleBatch(3, 1, 70_000)
+    const outcome = await append(store, exampleAppend(A, 1, 0, [first, second]))
+    assert.deepEqual(outcome, { kind: 'appended', end: 4, highWatermark: 4 })
+    const { batches } = await read(store, 0)
+    assert.deepEqual(
+      batches.map(batch => ({ ...batch, bytes: Buffer.from(batch.bytes) })),
+      [first, second],
+    )
+  })
+
+  check('an append must name exactly the end', async ({ store }) => {
+    await led(store)
+    await append(store, exampleAppend(A, 1, 0))
+    assert.deepEqual(await store.append(exampleAppend(A, 1, 0)), { kind: 'misplaced', end: 1 })
+    assert.deepEqual(await store.append(exampleAppend(A, 1, 2)), { kind: 'misplaced', end: 1 })
+    assert.deepEqual(offsets(await read(store, 0)), [0])
+  })
+
+  check('a refused append leaves neither batches nor rows behind', async ({ store }) => {
+    await led(store)
+    await store.append(exampleAppend(A, 1, 7, undefined, [row('producer', 'x')]))
+    await store.append(exampleAppend(A, 9, 0, undefined, [row('producer', 'y')]))
+    const opened = expectKind(await store.open(A, 1, 0), 'opened')
+    assert.deepEqual([opened.end, opened.rows.size, opened.lastAttempt], [0, 0, null])
+  })
+
+  check('taking the lead fences the former holder for append and trim', async ({ store }) => {
+    await led(store)
+    await append(store, exampleAppend(A, 1, 0))
+    const second = expectKind(await store.open(A, 1, 0), 'opened')
+    assert.equal(second.epoch, 2)
+    assert.deepEqual(await store.append(exampleAppend(A, 1, 1)), { kind: 'fenced', epoch: 2 })
+    assert.deepEqual(await store.trim(A, 1, 1, []), { kind: 'fenced', epoch: 2 })
+    await append(store, exampleAppend(A, 2, 1))
+  })
+
+  check('a lead known too low is fenced and the newer lead left alone; 0 knows nothing and wins', async ({ store }) => {
+    await led(store)
+    await store.open(A, 1, 0)
+    await store.open(A, 2, 0)
+    assert.deepEqual(await store.open(A, 2, 0), { kind: 'fenced', epoch: 3 })
+    await append(store, exampleAppend(A, 3, 0))
+    assert.equal(expectKind(await store.open(A, 0, 0), 'opened').epoch, 4)
+  })
+
+  check('a floor raises the end and never lowers it', async ({ store }) => {
+    await led(store)
+    await append(store, exampleAppend(A, 1, 0))
+    const raised = expectKind(await store.open(A, 1, 50), 'opened')
+    assert.deepEqual([raised.start, raised.end, raised.highWatermark], [0, 50, 50])
+    assert.equal(expectKind(await store.open(A, 2, 10), 'opened').end, 50)
+    assert.deepEqual(await store.append(exampleAppend(A, 3, 1)), { kind: 'misplaced', end: 50 })
+    await append(store, exampleAppend(A, 3, 50))
+    assert.deepEqual(offsets(await read(store, 1)), [50])
+  })
+
+  check('the first batch read covers the offset, or follows the gap that it lies in', async ({ store }) => {
+    await led(store)
+    await append(store, exampleAppend(A, 1, 0, [exampleBatch(0, 10), exampleBatch(20, 5), exampleBatch(25, 5)]))
+    await append(store, exampleAppend(A, 1, 30, [exampleBatch(40, 10)]))
+    for (const [from, first] of [
+      [0, 0],
+      [9, 0],
+      [10, 20],
+      [19, 20],
+      [24, 20],
+      [25, 25],
+      [30, 40],
+      [49, 40],
+    ] as const) {
+      assert.equal(offsets(await read(store, from))[0], first, `from ${from}`)
+    }
+    assert.deepEqual(offsets(await read(store, 50)), [])
+    assert.deepEqual(offsets(await read(store, 1000)), [])
+    assert.deepEqual(offsets(await read(store, 12)), [20, 25, 40])
+  })
+
+  check('a read stops before the batch that passes maxBytes, but never before its first', async ({ store }) => {
+    await led(store)
+    for (let at = 0; at < 6; at++) await append(store, exampleAppend(A, 1, at, [exampleBatch(at, 1, 100)]))
+    const until = Number.MAX_SAFE_INTEGER
+    assert.deepEqual(offsets(await read(store, 1, { maxBytes: 0, until })), [1])
+    assert.deepEqual(offsets(await read(store, 1, { maxBytes: 299, until })), [1, 2])
+    assert.deepEqual(offsets(await read(store, 1, { maxBytes: 300, until })), [1, 2, 3])
+    assert.deepEqual(offsets(await read(store, 4, { maxBytes: 5000, until })), [4, 5])
+  })
+
+  check('maxBytes cuts between the batches of one append too', async ({ store }) => {
+    await led(store)
+    const batches = [0, 1, 2, 3].map(at => exampleBatch(at, 1, 200))
+    await append(store, exampleAppend(A, 1, 0, batches))
+    const until = Number.MAX_SAFE_INTEGER
+    assert.deepEqual(offsets(await read(store, 0, { maxBytes: 400, until })), [0, 1])
+    assert.deepEqual(offsets(await read(store, 2, { maxBytes: 1, until })), [2])
+  })
+
+  check('a read keeps to batches that begin below until', async ({ store }) => {
+    await led(store)
+    for (let at = 0; at < 6; at += 2) await append(store, exampleAppend(A, 1, at, [exampleBatch(at, 2)]))
+    assert.deepEqual(offsets(await read(store, 0, { ...EVERYTHING, until: 4 })), [0, 2])
+    assert.deepEqual(offsets(await read(store, 0, { ...EVERYTHING, until: 3 })), [0, 2])
+    assert.deepEqual(offsets(await read(store, 4, { ...EVERYTHING, until: 4 })), [])
+    assert.deepEqual(offsets(await read(store, 0, { ...EVERYTHING, until: 0 })), [])
+  })
+
+  check('trimming drops whole batches, keeps the one that holds the new start, and says so', async ({ store }) => {
+    await led(store)
+    for (let at = 0; at < 30; at += 10) await append(store, exampleAppend(A, 1, at, [exampleBatch(at, 10, 1000)]))
+    assert.deepEqual(await store.trim(A, 1, 15, []), { kind: 'trimmed', start: 15 })
+    assert.deepEqual(await store.read(A, 14, EVERYTHING), { kind: 'trimmed', start: 15 })
+    assert.deepEqual(offsets(await read(store, 15)), [10, 20])
+    assert.deepEqual(await store.trim(A, 1, 3, []), { kind: 'trimmed', start: 15 })
+    const opened = expectKind(await store.open(A, 1, 0), 'opened')
+    assert.deepEqual([opened.start, opened.end, opened.bytes], [15, 30, 2000])
+  })
+
+  check('trimming stops at the high watermark and leaves an empty stream that goes on', async ({ store }) => {
+    await led(store)
+    await append(store, exampleAppend(A, 1, 0, [exampleBatch(0, 10)]))
+    assert.deepEqual(await store.trim(A, 1, 999, []), { kind: 'trimmed', start: 10 })
+    assert.deepEqual(offsets(await read(store, 10)), [])
+    await append(store, exampleAppend(A, 1, 10))
+    assert.deepEqual(offsets(await read(store, 10)), [10])
+  })
+
+  check('trimming drops within one append as well', async ({ store }) => {
+    await led(store)
+    const batches = [0, 1, 2, 3].map(at => exampleBatch(at, 1, 200))
+    await append(store, exampleAppend(A, 1, 0, batches))
+    await store.trim(A, 1, 2, [])
+    assert.deepEqual(offsets(await read(store, 2)), [2, 3])
+    assert.equal(expectKind(await store.open(A, 1, 0), 'opened').bytes, 400)
+  })
+
+  check('rows are set and deleted with an append, and spared by trimming', async ({ store }) => {
+    await led(store)
+    await append(store, exampleAppend(A, 1, 0, undefined, [row('p1', 'one'), row('p2', 'two'), row('é', '')]))
+    await append(store, exampleAppend(A, 1, 1, undefined, [row('p1', 'uno'), row('p2', null), row('absent', null)]))
+    await store.trim(A, 1, 2, [])
+    assert.deepEqual(plain(expectKind(await store.open(A, 1, 0), 'opened').rows), { p1: 'uno', é: '' })
+    await store.trim(A, 2, 2, [row('é', null), row('mark', 'm')])
+    assert.deepEqual(plain(expectKind(await store.open(A, 2, 0), 'opened').rows), { p1: 'uno', mark: 'm' })
+  })
+
+  check('rows belong to their stream', async ({ store }) => {
+    await led(store)
+    await led(store, B)
+    await append(store, exampleAppend(A, 1, 0, undefined, [row('p', 'a')]))
+    await append(store, exampleAppend(B, 1, 0, undefined, [row('p', 'b')]))
+    await store.remove([A])
+    assert.deepEqual(plain(expectKind(await store.open(B, 1, 0), 'opened').rows), { p: 'b' })
+  })
+
+  check('the epochs name those that own live offsets, and the newest', async ({ store }) => {
+    await led(store)
+    await append(store, exampleAppend(A, 1, 0))
+    await store.open(A, 1, 0) // 2 owns nothing
+    await store.open(A, 2, 0)
+    await append(store, exampleAppend(A, 3, 1))
+    const opened = expectKind(await store.open(A, 3, 0), 'opened')
+    assert.deepEqual(opened.epochs, [
+      { epoch: 1, startOffset: 0 },
+      { epoch: 3, startOffset: 1 },
+      { epoch: 4, startOffset: 2 },
+    ])
+    await store.trim(A, 4, 1, [])
+    const trimmed = expectKind(await store.open(A, 4, 0), 'opened')
+    assert.deepEqual(trimmed.epochs, [
+      { epoch: 3, startOffset: 1 },
+      { epoch: 5, startOffset: 2 },
+    ])
+  })
+
+  check('the last attempt is that of the last append that happened', async ({ store }) => {
+    await led(store)
+    const good = exampleAppend(A, 1, 0)
+    await append(store, good)
+    await store.append(exampleAppend(A, 1, 0))
+    assert.equal(expectKind(await store.open(A, 1, 0), 'opened').lastAttempt, good.attempt)
+  })
+
+  check('calls of one turn on one stream take effect in call order', async ({ store }) => {
+    await led(store)
+    const outcomes = await Promise.all([
+      store.append(exampleAppend(A, 1, 0)),
+      store.append(exampleAppend(A, 1, 1)),
+      store.append(exampleAppend(A, 1, 1)),
+      store.open(A, 1, 0),
+      store.append(exampleAppend(A, 1, 2)),
+      store.append(exampleAppend(A, 2, 2)),
+      store.trim(A, 2, 2, []),
+    ])
+    assert.deepEqual(
+      outcomes.map(outcome => outcome.kind),
+      ['appended', 'appended', 'misplaced', 'opened', 'fenced', 'appended', 'trimmed'],
+    )
+    assert.deepEqual(offsets(await read(store, 2)), [2])
+  })
+
+  check('many streams written in one turn each get their own outcome', async ({ store }) => {
+    const streams = Array.from({ length: 100 }, (_, i) => streamId('AAAAAAAAAAAAAAAAAAAAAg', i))
+    await store.create(streams)
+    const opened = await Promise.all(streams.map(stream => store.open(stream, 0, 0)))
+    assert.ok(opened.every(outcome => outcome.kind === 'opened'))
+    const outcomes = await Promise.all(
+      streams.map((stream, i) => store.append(exampleAppend(stream, 1, i % 3 === 0 ? 1 : 0))),
+    )
+    for (const [i, outcome] of outcomes.entries()) {
+      assert.equal(outcome.kind, i % 3 === 0 ? 'misplaced' : 'appended')
+      assert.equal((await read(store, 0, EVERYTHING, streams[i])).batches.length, i % 3 === 0 ? 0 : 1)
+    }
+  })
+
+  check('writers that race for one place: exactly one wins each offset', async ({ store }) => {
+    await led(store)
+    const race = async () => {
+      for (let at = 0; at < 20; ) {
+        const outcome = await store.append(exampleAppend(A, 1, at))
+        at = outcome.kind === 'appended' || outcome.kind === 'misplaced' ? outcome.end : 99
+      }
+    }
+    await Promise.all([race(), race(), race(), race()])
+    assert.deepEqual(
+      offsets(await read(store, 0)),
+      Array.from({ length: 20 }, (_, i) => i),
+    )
+  })
+
+  check('a document is made, changed and read field by field', async ({ store }) => {
+    assert.equal(await store.load('group', 'g'), null)
+    const first = await commit(store, 'group', 'g', 0, [row('a', '1'), row('b', '2')])
+    const second = await commit(store, 'group', 'g', first.version, [row('b', null), row('c', '3'), row('a', '9')])
+    assert.ok(second.version > first.version)
+    const document = await store.load('group', 'g')
+    assert.ok(document !== null)
+    assert.deepEqual([document.kind, document.name, document.version], ['group', 'g', second.version])
+    assert.deepEqual(plain(document.fields), { a: '9', c: '3' })
+  })
+
+  check('a commit that expects another version conflicts and changes nothing', async ({ store }) => {
+    const { version } = await commit(store, 'group', 'g', 0, [row('a', '1')])
+    assert.deepEqual(await store.commit({ kind: 'group', name: 'g', expect: 0, changes: [row('a', 'x')] }), {
+      kind: 'conflict',
+      version,
+    })
+    assert.deepEqual(await store.commit({ kind: 'group', name: 'h', expect: 5, changes: [] }), {
+      kind: 'conflict',
+      version: 0,
+    })
+    assert.deepEqual(plain((await store.load('group', 'g'))!.fields), { a: '1' })
+    assert.equal(await store.load('group', 'h'), null)
+  })
+
+  check('an empty commit raises the version and so fences older writers', async ({ store }) => {
+    const first = await commit(store, 'group', 'g', 0, [row('a', '1')])
+    const second = await commit(store, 'group', 'g', first.version, [])
+    assert.ok(second.version > first.version)
+    const late = await store.commit({ kind: 'group', name: 'g', expect: first.version, changes: [] })
+    assert.deepEqual(late, { kind: 'conflict', version: second.version })
+  })
+
+  check('a document that was deleted and made again never repeats a version', async ({ store }) => {
+    const first = await commit(store, 'group', 'g', 0, [row('a', '1'), row('old', 'x')])
+    const gone = expectKind(
+      await store.commit({ kind: 'group', name: 'g', expect: first.version, changes: [], remove: true }),
+      'committed',
+    )
+    assert.equal(await store.load('group', 'g'), null)
+    const again = await commit(store, 'group', 'g', 0, [row('a', '2')])
+    assert.ok(first.version < gone.version && gone.version < again.version)
+    assert.deepEqual(plain((await store.load('group', 'g'))!.fields), { a: '2' })
+    assert.equal(
+      (await store.commit({ kind: 'group', name: 'g', expect: first.version, changes: [] })).kind,
+      'conflict',
+    )
+  })
+
+  check('a document names any string, and list finds those of its kind only', async ({ store }) => {
+    const names = ['', 'g', 'g:1', 'a/b\\c\n\0', 'ü'.repeat(300), 'x'.repeat(5000), `${'x'.repeat(5000)}y`]
+    for (const name of names) await commit(store, 'group', name, 0, [row('k'.repeat(4000), name), row('k', 'v')])
+    await commit(store, 'grou', 'pg', 0, [])
+    const listed = await store.list('group')
+    assert.deepEqual(listed.map(document => document.name).sort(), [...names].sort())
+    for (const document of listed) {
+      assert.deepEqual(plain(document.fields), { ['k'.repeat(4000)]: document.name, k: 'v' })
+    }
+    assert.deepEqual(await store.list('nothing'), [])
+  })
+
+  check('commits of one turn on one document: the first that matches wins', async ({ store }) => {
+    const outcomes = await Promise.all(
+      ['1', '2', '3'].map(value => store.commit({ kind: 'k', name: 'n', expect: 0, changes: [row('a', value)] })),
+    )
+    assert.deepEqual(
+      outcomes.map(outcome => outcome.kind),
+      ['committed', 'conflict', 'conflict'],
+    )
+    assert.deepEqual(plain((await store.load('k', 'n'))!.fields), { a: '1' })
+  })
+
+  check('opening again keeps everything', async under => {
+    let { store } = under
+    await led(store)
+    await led(store, B)
+    await append(store, exampleAppend(A, 1, 0, [exampleBatch(0, 5, 300), exampleBatch(9, 1, 400)], [row('p', 'x')]))
+    await store.open(A, 1, 20)
+    const last = exampleAppend(A, 2, 20, [exampleBatch(20, 1, 500, 2)], [row('q', 'y')])
+    await append(store, last)
+    await store.trim(A, 2, 6, [row('p', null)])
+    const kept = await commit(store, 'group', 'g', 0, [row('a', '1')])
+    const dropped = await commit(store, 'group', 'dropped', 0, [row('a', '1')])
+    await store.commit({ kind: 'group', name: 'dropped', expect: dropped.version, changes: [], remove: true })
+    await store.create(['x:0'])
+    await store.remove(['x:0'])
+    for (let round = 0; round < 2; round++) {
+      store = await under.reopen()
+      assert.deepEqual([...(await store.streams())].sort(), [A, B])
+      assert.deepEqual(await store.read(A, 5, EVERYTHING), { kind: 'trimmed', start: 6 })
+      assert.deepEqual(
+        (await read(store, 6)).batches.map(batch => Buffer.from(batch.bytes)),
+        [exampleBatch(9, 1, 400).bytes, exampleBatch(20, 1, 500, 2).bytes],
+      )
+      const opened = expectKind(await store.open(A, 2 + round, 0), 'opened')
+      assert.deepEqual([opened.epoch, opened.start, opened.end, opened.bytes], [3 + round, 6, 21, 900])
+      assert.deepEqual(opened.epochs, [
+        { epoch: 1, startOffset: 0 },
+        { epoch: 2, startOffset: 20 },
+        { epoch: 3 + round, startOffset: 21 },
+      ])
+      assert.deepEqual(plain(opened.rows), { q: 'y' })
+      assert.equal(opened.lastAttempt, last.attempt)
+      assert.deepEqual(
+        (await store.list('group')).map(document => [document.name, document.version, plain(document.fields)]),
+        [['g', kept.version, { a: '1' }]],
+      )
+    }
+    const next = await commit(store, 'group', 'dropped', 0, [])
+    assert.ok(next.version > dropped.version)
+  })
+
+  check('what was accepted before close is finished', async under => {
+    await led(under.store)
+    const appended = Promise.all([0, 1, 2].map(at => under.store.append(exampleAppend(A, 1, at))))
+    const store = await under.reopen()
+    assert.deepEqual(
+      (await appended).map(outcome => outcome.kind),
+      ['appended', 'appended', 'appended'],
+    )
+    assert.deepEqual(offsets(await read(store, 0)), [0, 1, 2])
+  })
+
+  async function commit(store: Store, kind: string, name: string, expect: number, changes: Row[]): Promise<Committed> {
+    return expectKind(await store.commit({ kind, name, expect, changes }), 'committed')
+  }
+}
