@@ -316,3 +316,38 @@ export function absent(slot: Slot): unknown {
   if (slot.kind !== 'struct' || slot.fallback === null) return slot.fallback
   return Object.freeze(Object.fromEntries(slot.slots!.map(inner => [inner.name, absent(inner)])))
 }
+
+/** Whether a tagged field has to be written: its value is given and is not the fallback. */
+export function differs(slot: Slot, value: unknown): boolean {
+  if (value === undefined) return false
+  if (value === null || slot.fallback === null) return value !== slot.fallback
+  if (slot.kind === 'array' || slot.kind === 'bytes') return (value as { length: number }).length !== 0
+  if (slot.kind !== 'struct') return value !== slot.fallback
+  return slot.slots!.some(inner => differs(inner, (value as Record<string, unknown>)[inner.name]))
+}
+
+/** The fewest bytes that a present field takes, so that a count can be held against what is left of the frame. */
+export function smallestSize(slot: Slot, flexible: boolean): number {
+  const size = SIZES[slot.kind]
+  if (size !== undefined) return size
+  if (slot.kind === 'struct') {
+    if (slot.nullable) return 1
+    const plain = slot.slots!.filter(inner => inner.present && inner.tag === null)
+    return plain.reduce((sum, inner) => sum + smallestSize(inner, flexible), flexible ? 1 : 0)
+  }
+  if (flexible) return 1
+  return slot.kind === 'string' ? 2 : 4
+}
+
+/** Bytes of the kinds that always take the same. */
+export const SIZES: Readonly<Partial<Record<Kind, number>>> = Object.freeze({
+  int8: 1,
+  int16: 2,
+  uint16: 2,
+  int32: 4,
+  uint32: 4,
+  int64: 8,
+  float64: 8,
+  bool: 1,
+  uuid: 16,
+})
