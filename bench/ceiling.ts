@@ -1,0 +1,68 @@
+// The ceiling of the storage design as a program of its own: one Node thread that reads frames from TCP, checks the
+// CRC of the batch, answers, and keeps nothing; and for fetches, one that writes prepared slices. Everything a broker
+// does beyond this is what it is measured for. It prints the port it listens on.
+//
+//   node bench/ceiling.ts produce
+//   node bench/ceiling.ts fetch --batch-bytes 65536 --record-bytes 1024 --fetch-bytes 1048576
+
+import { createServer } from 'node:net'
+import { parseArgs } from 'node:util'
+import { crc32c } from '../src/base/crc32c.ts'
+import { batchIn, correlationOf, fetchedHead, frameReader, prepareBatch, producedResponse } from './frames.ts'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    'batch-bytes': { type: 'string', default: '65536' },
+    'record-bytes': { type: 'string', default: '1024' },
+    'fetch-bytes': { type: 'string', default: '1048576' },
+    topic: { type: 'string', default: 'bench' },
+  },
+})
+const [mode] = positionals
+if (mode !== 'produce' && mode !== 'fetch') throw new Error(`the mode must be produce or fetch, got ${mode}`)
+
+/** In a request the correlation id follows the size, the key and the version; in a response only the size. */
+const CORRELATION_IN_REQUEST = 8
+
+const produced = producedResponse(values.topic)
+const batch = prepareBatch(Number(values['batch-bytes']), Number(values['record-bytes']))
+const slices = Array.from({ length: Math.floor(Number(values['fetch-bytes']) / batch.length) }, () =>
+  Buffer.from(batch),
+)
+const fetched = fetchedHead(
+  values.topic,
+  slices.reduce((sum, slice) => sum + slice.length, 0),
+)
+
+const server = createServer(socket => {
+  socket.setNoDelay(true)
+  socket.on('error', () => socket.destroy())
+  socket.on(
+    'data',
+    frameReader(frame => {
+      const correlationId = frame.readInt32BE(CORRELATION_IN_REQUEST)
+      if (mode === 'produce') {
+        const sent = batchIn(frame)
+        if (crc32c(sent.subarray(21)) !== sent.readUInt32BE(17)) throw new Error('a batch arrived damaged')
+        const response = Buffer.from(produced)
+        response.writeInt32BE(correlationId, 4)
+        socket.write(response)
+        return
+      }
+      const head = Buffer.from(fetched)
+      head.writeInt32BE(correlationId, 4)
+      socket.cork()
+      socket.write(head)
+      for (const slice of slices) socket.write(slice)
+      socket.uncork()
+    }),
+  )
+})
+// Checked once, so that a mistake in the prepared answers is not measured as speed.
+if (correlationOf(produced) !== 0) throw new Error('the prepared answer is wrong')
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no TCP port')
+  console.log(`listening on 127.0.0.1:${address.port}`)
+})

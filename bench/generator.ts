@@ -1,0 +1,172 @@
+// The load: a process of its own that writes prepared Produce frames, or asks for Fetch answers, keeps a number of
+// requests in flight on each of its connections, and counts what was answered well. An error code ends it with a
+// message: a broker that refuses is not fast. It prints one line of JSON.
+//
+//   node bench/generator.ts produce --port 9092 --topic bench --partitions 16 --connections 1 --in-flight 5 --seconds 3
+//   node bench/generator.ts fetch   --port 9092 --topic bench --partitions 4  --connections 4 --in-flight 1 --seconds 3
+//   node bench/generator.ts produce ... --bytes 3221225472        so many bytes instead of so many seconds
+
+import { connect, type Socket } from 'node:net'
+import { parseArgs } from 'node:util'
+import {
+  correlationOf,
+  fetchRequest,
+  frameReader,
+  prepareBatch,
+  produceHead,
+  readFetched,
+  readProduced,
+  setCorrelation,
+  setFetchOffset,
+} from './frames.ts'
+
+/** What a generator prints. Rates are of record bytes, 1 MB = 10^6. */
+export interface Load {
+  readonly bytes: number
+  readonly seconds: number
+  readonly megabytesPerSecond: number
+  readonly requests: number
+  readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    port: { type: 'string' },
+    topic: { type: 'string', default: 'bench' },
+    partitions: { type: 'string', default: '16' },
+    connections: { type: 'string', default: '1' },
+    'in-flight': { type: 'string', default: '5' },
+    'batch-bytes': { type: 'string', default: '65536' },
+    'record-bytes': { type: 'string', default: '1024' },
+    'fetch-bytes': { type: 'string', default: '1048576' },
+    seconds: { type: 'string', default: '3' },
+    'warm-up': { type: 'string', default: '1' },
+    bytes: { type: 'string' },
+  },
+})
+const [mode] = positionals
+if (mode !== 'produce' && mode !== 'fetch') throw new Error(`the mode must be produce or fetch, got ${mode}`)
+if (values.port === undefined) throw new Error('--port is missing')
+const port = Number(values.port)
+const partitions = Number(values.partitions)
+const connections = Number(values.connections)
+const inFlight = Number(values['in-flight'])
+const wantedBytes = values.bytes === undefined ? null : Number(values.bytes)
+const warmUpMs = wantedBytes === null ? Number(values['warm-up']) * 1000 : 0
+const seconds = Number(values.seconds)
+
+const batch = prepareBatch(Number(values['batch-bytes']), Number(values['record-bytes']))
+const startedAt = performance.now()
+let sentBytes = 0
+let measuredFrom: number | null = null
+let bytes = 0
+let requests = 0
+let latencies: number[] = []
+let over = false
+
+/** Counts one answer; returns whether to go on. */
+function count(answeredBytes: number, latencyMs: number): boolean {
+  const now = performance.now()
+  if (measuredFrom === null) {
+    if (now - startedAt < warmUpMs) return true
+    measuredFrom = wantedBytes === null ? now : startedAt
+    bytes = 0
+    requests = 0
+    latencies = []
+  }
+  bytes += answeredBytes
+  requests++
+  latencies.push(latencyMs)
+  if (wantedBytes === null ? now - measuredFrom >= seconds * 1000 : bytes >= wantedBytes) finish(now)
+  return !over
+}
+
+function finish(now: number): void {
+  if (over) return
+  over = true
+  const elapsed = (now - measuredFrom!) / 1000
+  latencies.sort((a, b) => a - b)
+  const at = (share: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))]!
+  const load: Load = {
+    bytes,
+    seconds: elapsed,
+    megabytesPerSecond: bytes / 1e6 / elapsed,
+    requests,
+    latencyMs: { p50: at(0.5), p99: at(0.99), max: latencies.at(-1)! },
+  }
+  console.log(JSON.stringify(load))
+  process.exit(0)
+}
+
+function refuse(what: string): never {
+  console.error(`the broker answered ${what}`)
+  process.exit(1)
+}
+
+/** One slot of a connection: it has at most one request under way. */
+interface Slot {
+  sentAt: number
+  partition: number
+  offset: number
+}
+
+function drive(index: number): void {
+  const socket: Socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  const heads = Array.from({ length: partitions }, (_, partition) => produceHead(values.topic, partition, batch.length))
+  const fetches = Array.from({ length: partitions }, (_, partition) =>
+    fetchRequest(values.topic, partition, Number(values['fetch-bytes'])),
+  )
+  const slots: Slot[] = Array.from({ length: inFlight }, (_, slot) => ({
+    sentAt: 0,
+    partition: (index * inFlight + slot) % partitions,
+    offset: 0,
+  }))
+  const send = (number: number) => {
+    const slot = slots[number]!
+    slot.sentAt = performance.now()
+    if (mode === 'fetch') {
+      const request = fetches[slot.partition]!
+      setCorrelation(request, number)
+      setFetchOffset(request, slot.offset)
+      socket.write(Buffer.from(request))
+      return
+    }
+    if (wantedBytes !== null && sentBytes >= wantedBytes) return
+    sentBytes += batch.length
+    // Connections × slots walk all partitions, each slot with its own stride.
+    slot.partition = (slot.partition + connections * inFlight) % partitions
+    const head = Buffer.from(heads[slot.partition]!)
+    setCorrelation(head, number)
+    socket.cork()
+    socket.write(head)
+    socket.write(batch)
+    socket.uncork()
+  }
+  socket.on('connect', () => slots.forEach((_, number) => void send(number)))
+  socket.on('error', error => over || refuse(`with a broken connection: ${error.message}`))
+  socket.on('close', () => over || refuse('by closing the connection'))
+  socket.on(
+    'data',
+    frameReader(response => {
+      const number = correlationOf(response)
+      const slot = slots[number]
+      if (slot === undefined) refuse(`correlation id ${number}, which was not asked`)
+      const latencyMs = performance.now() - slot.sentAt
+      if (mode === 'produce') {
+        const { error } = readProduced(response)
+        if (error !== 0) refuse(`error ${error} to a Produce`)
+        if (count(batch.length, latencyMs)) send(number)
+        return
+      }
+      const fetched = readFetched(response)
+      if (fetched.error !== 0) refuse(`error ${fetched.error} to a Fetch at offset ${slot.offset}`)
+      // At the end of the log it begins again, so that what is read stays the tail that a cache holds.
+      const short = fetched.bytes < Number(values['fetch-bytes']) / 2
+      slot.offset = short || fetched.nextOffset === null ? 0 : fetched.nextOffset
+      if (count(fetched.bytes, latencyMs)) send(number)
+    }),
+  )
+}
+
+for (let index = 0; index < connections; index++) drive(index)
