@@ -1,0 +1,235 @@
+// The grammars of setting values: how text becomes a value, and the words that say what is taken. Every source (file,
+// environment, command line) hands over text, so one grammar holds for all of them. What a key means is not here.
+
+import { isIPv4, isIPv6 } from 'node:net'
+import { parseGlob } from './glob.ts'
+
+/** One value. `parse` answers undefined for text that is not one; `takes` completes the sentence "takes …". */
+export interface Scalar<T> {
+  readonly name: string
+  readonly takes: string
+  readonly parse: (text: string) => T | undefined
+  /** What may be shown of the text in a message or a page; a secret shows nothing of itself. */
+  readonly show: (text: string) => string
+}
+
+export const MASK = '***'
+
+const LONGEST_SHOWN = 200
+
+/** Quoted for a message: one line, control characters escaped, cut when long. */
+function quote(text: string): string {
+  const cut = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
+  const escaped = cut.replace(
+    /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
+    found => `\\u${found.codePointAt(0)!.toString(16).padStart(4, '0')}`,
+  )
+  return `'${escaped}'`
+}
+
+function scalar<T>(name: string, takes: string, parse: (text: string) => T | undefined, show = quote): Scalar<T> {
+  return Object.freeze({ name, takes, parse, show })
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const UNIT_BYTES: Readonly<Record<string, number>> = { B: 1, KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30, TB: 2 ** 40 }
+
+function multiply(digits: string, unit: number | undefined): number | undefined {
+  const product = unit === undefined ? Number.NaN : Number(digits) * unit
+  return Number.isSafeInteger(product) ? product : undefined
+}
+
+/** Milliseconds, or undefined: digits and one of ms, s, m, h, d, nothing else; 0 may stand without a unit. */
+export function parseDuration(text: string): number | undefined {
+  if (text === '0') return 0
+  const found = /^([0-9]{1,16})(ms|s|m|h|d)$/.exec(text)
+  return found ? multiply(found[1]!, UNIT_MS[found[2]!]) : undefined
+}
+
+/** Bytes, or undefined: digits and one of B, KB, MB, GB, TB (1 KB = 1024 bytes); bare digits are bytes. */
+export function parseSize(text: string): number | undefined {
+  const found = /^([0-9]{1,16})(B|KB|MB|GB|TB)?$/.exec(text)
+  return found ? multiply(found[1]!, UNIT_BYTES[found[2] ?? 'B']) : undefined
+}
+
+function largestUnit(value: number, units: Readonly<Record<string, number>>, zero: string): string {
+  if (value === 0) return zero
+  const [name, unit] = Object.entries(units).findLast(([, size]) => value % size === 0) ?? ['', 1]
+  return `${value / unit}${name}`
+}
+
+/** The shortest text that parses to these milliseconds. */
+export function showDuration(ms: number): string {
+  return largestUnit(ms, UNIT_MS, '0s')
+}
+
+/** The shortest text that parses to these bytes. */
+export function showSize(bytes: number): string {
+  return largestUnit(bytes, UNIT_BYTES, '0B')
+}
+
+export interface Bounds {
+  readonly min?: number
+  readonly max?: number
+}
+
+function within(value: number | undefined, { min = 0, max = Number.MAX_SAFE_INTEGER }: Bounds): number | undefined {
+  return value !== undefined && value >= min && value <= max ? value : undefined
+}
+
+function sayBounds({ min = 0, max }: Bounds, show: (value: number) => string): string {
+  if (max === undefined) return min === 0 ? '' : `, at least ${show(min)}`
+  return `, from ${show(min)} to ${show(max)}`
+}
+
+const DURATION_TAKES = 'a duration: digits and one of ms, s, m, h, d with nothing between (500ms, 30s, 5m)'
+const SIZE_TAKES = 'a data size: digits and one of B, KB, MB, GB, TB with nothing between (64KB, 1MB)'
+
+/** Milliseconds. Bounds are in milliseconds. */
+export function duration(bounds: Bounds = {}): Scalar<number> {
+  return scalar('duration', `${DURATION_TAKES}${sayBounds(bounds, showDuration)}`, text =>
+    within(parseDuration(text), bounds),
+  )
+}
+
+/** Milliseconds, rounded up to whole seconds. */
+export function wholeSeconds(): Scalar<number> {
+  return scalar('duration', DURATION_TAKES, text => {
+    const ms = parseDuration(text)
+    return ms === undefined ? undefined : Math.ceil(ms / 1000) * 1000
+  })
+}
+
+/** Bytes. Bounds are in bytes. */
+export function size(bounds: Bounds = {}): Scalar<number> {
+  return scalar('data size', `${SIZE_TAKES}${sayBounds(bounds, showSize)}`, text => within(parseSize(text), bounds))
+}
+
+/** Milliseconds, or -1 for the word `unlimited`. */
+export function durationOrUnlimited(): Scalar<number> {
+  return scalar('duration', `${DURATION_TAKES}, or unlimited`, text =>
+    text === 'unlimited' ? -1 : parseDuration(text),
+  )
+}
+
+/** Bytes, or -1 for the word `unlimited`. */
+export function sizeOrUnlimited(): Scalar<number> {
+  return scalar('data size', `${SIZE_TAKES}, or unlimited`, text => (text === 'unlimited' ? -1 : parseSize(text)))
+}
+
+export function integer(bounds: Bounds = {}): Scalar<number> {
+  const { min = 0, max = 2 ** 31 - 1 } = bounds
+  return scalar('integer', `an integer from ${min} to ${max}`, text =>
+    /^-?[0-9]{1,16}$/.test(text) ? within(Number(text), { min, max }) : undefined,
+  )
+}
+
+/** A TCP port. 0 means "any free port" and passes here; the loader allows it only on a loopback address. */
+export function port(): Scalar<number> {
+  return scalar('port', 'a TCP port from 1 to 65535', text =>
+    /^[0-9]{1,5}$/.test(text) ? within(Number(text), { max: 65535 }) : undefined,
+  )
+}
+
+export function boolean(): Scalar<boolean> {
+  return scalar('boolean', 'true or false', text => (text === 'true' ? true : text === 'false' ? false : undefined))
+}
+
+export function oneOf<const T extends string>(...words: readonly T[]): Scalar<T> {
+  return scalar('enum', `one of ${words.join(', ')}`, text => words.find(word => word === text))
+}
+
+/** Any text that is not blank. */
+export function string(): Scalar<string> {
+  return scalar('string', 'text that is not blank', text => (text.trim() === '' ? undefined : text))
+}
+
+export function filePath(): Scalar<string> {
+  return scalar('file path', 'the path of a file', text =>
+    text.trim() === '' || text.includes('\0') ? undefined : text,
+  )
+}
+
+export function folderPath(): Scalar<string> {
+  return scalar('folder path', 'the path of a folder', text =>
+    text.trim() === '' || text.includes('\0') ? undefined : text,
+  )
+}
+
+/** Text that no message, page or log line ever shows. Lengths are in characters. */
+export function secret(minLength = 1): Scalar<string> {
+  const takes = minLength > 1 ? `a secret of at least ${minLength} characters` : 'a secret that is not blank'
+  return scalar(
+    'secret',
+    takes,
+    text => (text.trim() === '' || [...text].length < minLength ? undefined : text),
+    () => MASK,
+  )
+}
+
+/** `redis://` or `rediss://`; whatever stands before the last `@` is masked when shown, even in text that is no URI. */
+export function redisUri(): Scalar<string> {
+  return scalar(
+    'URI',
+    'a redis:// or rediss:// URI',
+    text =>
+      /^rediss?:\/\/[^\s/?#]/.test(text) && URL.canParse(text) && new URL(text).hostname !== '' ? text : undefined,
+    text => {
+      const at = text.lastIndexOf('@')
+      if (at < 0) return quote(text)
+      const scheme = /^[a-z]+:\/\//.exec(text)?.[0] ?? ''
+      return quote(`${scheme}${MASK}${text.slice(at)}`)
+    },
+  )
+}
+
+const HOST_NAME =
+  /^(?=.{1,253}\.?$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$/
+
+function isHostName(text: string): boolean {
+  // Digits and dots alone are an address or a mistake, never a name.
+  return HOST_NAME.test(text) && (isIPv4(text) || !/^[0-9.]+$/.test(text))
+}
+
+function insideBrackets(text: string): string | undefined {
+  const inside = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : ''
+  return isIPv6(inside) ? inside : undefined
+}
+
+/** What clients are told to connect to. An IPv6 address is written in brackets and handed on without them. */
+export function advertisedHost(): Scalar<string> {
+  return scalar(
+    'host',
+    'a host name, an IPv4 address or an IPv6 address in brackets, without scheme and without port',
+    text => insideBrackets(text) ?? (isHostName(text) ? text : undefined),
+  )
+}
+
+/** What to bind: a name or an address; an IPv6 address may stand with or without brackets. */
+export function bindHost(): Scalar<string> {
+  return scalar('host', 'a host name or an IP address, without scheme and without port', text =>
+    isIPv6(text) ? text : (insideBrackets(text) ?? (isHostName(text) ? text : undefined)),
+  )
+}
+
+/** Becomes part of every key in the store, so nothing that a key pattern or a hash slot would read. */
+export function namespace(): Scalar<string> {
+  return scalar(
+    'string',
+    '1 to 128 printable ASCII characters without whitespace, quotes, backslash and any of : { } * ? [ ]',
+    text => (/^[!#$%&()+,\-./0-9;<=>@A-Z^_`a-z|~]{1,128}$/.test(text) ? text : undefined),
+  )
+}
+
+/** A glob over topic names, kept as text. */
+export function glob(): Scalar<string> {
+  return scalar('glob', 'a glob of letters, digits, dot, underscore, dash, *, ? and [classes]', text =>
+    parseGlob(text) ? text : undefined,
+  )
+}
+
+/** A level name in any case. */
+export function level(): Scalar<'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'OFF'> {
+  const words = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'OFF'] as const
+  return scalar('level', `one of ${words.join(', ')}`, text => words.find(word => word === text.toUpperCase()))
+}

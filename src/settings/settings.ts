@@ -1,0 +1,943 @@
+// Every setting: one table. Environment names, file keys, command-line options, startup validation, `ketch --help`
+// and docs/reference/settings.md are derived from it; to add a setting is to add a row. Keys stand without the `svc.`
+// that the file and the command line put before them; the few keys of other families (server, logging, management)
+// stand whole. How text becomes a value is in grammar.ts, which values go together in consistency.ts, and which
+// switches this version cannot honour yet in capabilities.ts.
+
+import { availableParallelism } from 'node:os'
+import type { Scalar } from './grammar.ts'
+import * as grammar from './grammar.ts'
+
+interface Marks {
+  /** True for keys that this project adds to the specification's. */
+  readonly ours?: boolean
+  /** Names the capability that this version does not have yet. */
+  readonly notYet?: string
+}
+
+/** One field of the entries of a list. */
+export interface Field<T> extends Marks {
+  readonly type: Scalar<T>
+  readonly doc: string
+  readonly required: boolean
+}
+
+export type Fields = Readonly<Record<string, Field<unknown>>>
+
+export type Shape =
+  | { readonly kind: 'one'; readonly type: Scalar<unknown> }
+  | { readonly kind: 'list'; readonly item: Scalar<unknown> }
+  | { readonly kind: 'map'; readonly item: Scalar<unknown> }
+  | { readonly kind: 'entries'; readonly fields: Fields }
+
+/** One row. `fallbackText` is the default as a person would write it; null when the key has none. */
+export interface Setting<T> extends Marks {
+  readonly shape: Shape
+  readonly fallback: () => T
+  readonly fallbackText: string | null
+  readonly doc: string
+}
+
+function frozen<T>(setting: Setting<T>): Setting<T> {
+  return Object.freeze(setting)
+}
+
+/** A row whose default is the given text, read by the row's own grammar. */
+function row<T>(type: Scalar<T>, text: string, doc: string, marks: Marks = {}): Setting<T> {
+  const value = type.parse(text)
+  if (value === undefined) throw new TypeError(`the default '${text}' is not what its row takes: ${type.takes}`)
+  return frozen({ shape: { kind: 'one', type }, fallback: () => value, fallbackText: text, doc, ...marks })
+}
+
+/** A row whose default depends on the machine. */
+function computed<T>(
+  type: Scalar<T>,
+  fallback: () => T,
+  fallbackText: string,
+  doc: string,
+  marks: Marks = {},
+): Setting<T> {
+  return frozen({ shape: { kind: 'one', type }, fallback, fallbackText, doc, ...marks })
+}
+
+/** A row that may stay unset (null); `otherwise` says what then holds, where that has a short name. */
+function optional<T>(type: Scalar<T>, doc: string, marks: Marks & { otherwise?: string } = {}): Setting<T | null> {
+  const { otherwise = null, ...rest } = marks
+  return frozen({ shape: { kind: 'one', type }, fallback: () => null, fallbackText: otherwise, doc, ...rest })
+}
+
+function list<T>(item: Scalar<T>, texts: readonly T[], doc: string, marks: Marks = {}): Setting<readonly T[]> {
+  const fallback = Object.freeze([...texts])
+  return frozen({
+    shape: { kind: 'list', item },
+    fallback: () => fallback,
+    fallbackText: texts.join(',') || 'empty',
+    doc,
+    ...marks,
+  })
+}
+
+function map<T>(item: Scalar<T>, doc: string, marks: Marks = {}): Setting<ReadonlyMap<string, T>> {
+  const fallback: ReadonlyMap<string, T> = new Map()
+  return frozen({ shape: { kind: 'map', item }, fallback: () => fallback, fallbackText: 'empty', doc, ...marks })
+}
+
+function entries<T>(fields: Fields, doc: string, marks: Marks = {}): Setting<readonly T[]> {
+  const fallback: readonly T[] = Object.freeze([])
+  return frozen({
+    shape: { kind: 'entries', fields },
+    fallback: () => fallback,
+    fallbackText: 'empty',
+    doc,
+    ...marks,
+  })
+}
+
+function field<T>(type: Scalar<T>, doc: string, marks: Marks = {}): Field<T> {
+  return Object.freeze({ type, doc, required: false, ...marks })
+}
+
+const {
+  advertisedHost,
+  bindHost,
+  boolean,
+  duration,
+  filePath,
+  folderPath,
+  integer,
+  oneOf,
+  port,
+  secret,
+  size,
+  string,
+} = grammar
+
+const OURS = { ours: true } as const
+const HTTP = { notYet: 'the admin HTTP API' } as const
+const CONSOLE = { notYet: 'the web console' } as const
+const SSO = { notYet: 'console single sign-on' } as const
+const TLS = { notYet: 'TLS' } as const
+const SASL = { notYet: 'SASL' } as const
+const ACL = { notYet: 'ACL enforcement' } as const
+const REDIS = { notYet: 'the Redis store' } as const
+const REGISTRY = { notYet: 'the schema registry' } as const
+const CODECS = { notYet: 'storage compression' } as const
+const REMOTE = { notYet: 'the remote tier' } as const
+const GAUGES = { notYet: 'the lag and offset gauges' } as const
+const MCP = { notYet: 'the MCP endpoint' } as const
+
+const general = {
+  'max-partitions-per-topic': row(
+    integer({ min: 1, max: 100_000 }),
+    '128',
+    'Most partitions a topic may be created with or grown to. An auto-create pattern that asks for more fails startup.',
+  ),
+  namespace: row(grammar.namespace(), 'svc', 'Prefix of all state in the store.'),
+}
+
+const patternFields = {
+  name: Object.freeze({
+    type: grammar.glob(),
+    doc: 'Glob matched against the whole topic name: * any characters, ? one, [a-z] one of a class. Required.',
+    required: true,
+  }) as Field<string>,
+  'auto-create': field(boolean(), 'Whether a topic that matches is created when a client first names it.'),
+  partitions: field(integer({ min: 1, max: 100_000 }), 'Partitions of a topic whose creator does not say how many.'),
+  'offset-sequence-bits': field(
+    integer({ min: 0, max: 11 }),
+    'When above 0, offsets follow the clock: milliseconds since 1970 shifted left by this many bits. 0 numbers densely.',
+  ),
+  compression: field(
+    oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'),
+    'Codec in which batches rest in the store.',
+    CODECS,
+  ),
+  'remote-storage-enabled': field(boolean(), 'Whether sealed segments go to the remote tier.', REMOTE),
+  'cleanup-policy': field(oneOf('delete', 'compact'), 'delete drops old segments; compact is not in this version yet.'),
+  retention: field(grammar.durationOrUnlimited(), 'Topic config retention.ms.', OURS),
+  'retention-bytes': field(grammar.sizeOrUnlimited(), 'Topic config retention.bytes, for each partition.', OURS),
+  'local-retention': field(grammar.durationOrUnlimited(), 'Topic config local.retention.ms.', { ...OURS, ...REMOTE }),
+  'local-retention-bytes': field(grammar.sizeOrUnlimited(), 'Topic config local.retention.bytes.', {
+    ...OURS,
+    ...REMOTE,
+  }),
+  'segment-ms': field(duration({ min: 1 }), 'Topic config segment.ms, written as a duration.', OURS),
+  'segment-bytes': field(size({ min: 2 ** 20, max: 2 ** 31 - 1 }), 'Topic config segment.bytes.', OURS),
+  'max-message-bytes': field(
+    size({ max: 2 ** 31 - 1 }),
+    'Topic config max.message.bytes: the largest record batch.',
+    OURS,
+  ),
+  'message-timestamp-type': field(oneOf('CreateTime', 'LogAppendTime'), 'Topic config message.timestamp.type.', OURS),
+}
+
+/** One entry of svc.topics, as written: null where the entry is silent. */
+export interface TopicPattern {
+  readonly name: string
+  readonly autoCreate: boolean | null
+  readonly partitions: number | null
+  readonly offsetSequenceBits: number | null
+  readonly compression: 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd' | null
+  readonly remoteStorageEnabled: boolean | null
+  readonly cleanupPolicy: 'delete' | 'compact' | null
+  /** Milliseconds, -1 for unlimited; so are the next ones in their units. */
+  readonly retention: number | null
+  readonly retentionBytes: number | null
+  readonly localRetention: number | null
+  readonly localRetentionBytes: number | null
+  readonly segmentMs: number | null
+  readonly segmentBytes: number | null
+  readonly maxMessageBytes: number | null
+  readonly messageTimestampType: 'CreateTime' | 'LogAppendTime' | null
+}
+
+const topics = {
+  topics: entries<TopicPattern>(
+    patternFields,
+    'Topic patterns, from top to bottom: for each field the first matching pattern that sets it wins. Overrides of a topic beat patterns, patterns beat defaults.',
+  ),
+}
+
+const admin = {
+  'admin.anonymous-prometheus': row(boolean(), 'false', 'Serve /actuator/prometheus without authentication.', HTTP),
+  'admin.bootstrap': row(boolean(), 'true', 'Create the admin user at startup when it does not exist.', HTTP),
+  'admin.first-run-setup-enabled': row(
+    boolean(),
+    'true',
+    'Let an unauthenticated first-run setup create the first admin while there is no user.',
+    HTTP,
+  ),
+  'admin.username': row(string(), 'admin', 'User name of the admin that is created at startup.', HTTP),
+  'admin.password': row(
+    secret(),
+    'change-me-now',
+    'Password of the admin that is created at startup; change it before exposing the API.',
+    HTTP,
+  ),
+  'admin.security-enabled': row(
+    boolean(),
+    'true',
+    'When false the admin API and the console ask for no authentication.',
+    HTTP,
+  ),
+  'admin.jwt.expiry': row(duration({ min: 1000 }), '8h', 'Lifetime of a console session.', HTTP),
+  'admin.jwt.secret': optional(
+    secret(32),
+    'Key that signs sessions (HMAC-SHA256). When unset a random one is made at startup and sessions end with the process.',
+    { ...HTTP, otherwise: 'random' },
+  ),
+  'admin.login-throttle.max-failures': row(
+    integer({ min: 1 }),
+    '10',
+    'Failures in a row, by user name and address, before a lockout.',
+    HTTP,
+  ),
+  'admin.login-throttle.initial-lockout': row(
+    duration(),
+    '30s',
+    'First lockout; each further failure doubles it.',
+    HTTP,
+  ),
+  'admin.login-throttle.max-lockout': row(
+    duration(),
+    '15m',
+    'Longest lockout; the count of failures is also forgotten after this long without one.',
+    HTTP,
+  ),
+  'admin.metrics-history.enabled': row(
+    boolean(),
+    'true',
+    'Serve /api/v1/metrics/history; when false it answers an empty series while capture goes on.',
+    HTTP,
+  ),
+  'admin.metrics-history.interval': row(duration({ min: 1 }), '15s', 'Step at which metrics are captured.', HTTP),
+  'admin.metrics-history.retention': row(
+    duration({ min: 1 }),
+    '1h',
+    'How much history is kept: retention / interval samples for each series.',
+    HTTP,
+  ),
+  'admin.metrics-history.max-series': row(
+    integer({ min: 0 }),
+    '10000',
+    'Most series by topic and group; further ones are left out with a warning.',
+    HTTP,
+  ),
+  'admin.segment-inspection.queue-capacity': row(
+    integer(),
+    '8',
+    'Segment inspections that may wait for a free thread.',
+    HTTP,
+  ),
+  'admin.segment-inspection.threads': row(
+    integer({ min: 1, max: 1024 }),
+    '8',
+    'Remote segment inspections at one time.',
+    HTTP,
+  ),
+  'admin.segment-inspection.timeout': row(
+    duration(),
+    '5s',
+    'Longest that a segment request waits for its inspection.',
+    HTTP,
+  ),
+  'admin.segment-inspection.ttl': row(
+    duration(),
+    '10s',
+    'How long a completed inspection is used again; 0 turns that off.',
+    HTTP,
+  ),
+}
+
+const sso = {
+  'admin.oauth.enabled': row(boolean(), 'false', 'Sign in to the console through an OpenID Connect provider.', SSO),
+  'admin.oauth.issuer-uri': optional(string(), 'Expected iss of tokens, and where the provider is discovered.', SSO),
+  'admin.oauth.client-id': optional(string(), 'Client that is registered at the provider.', SSO),
+  'admin.oauth.client-secret': optional(secret(), 'Only for providers that demand a confidential client.', SSO),
+  'admin.oauth.audience': optional(string(), 'Required aud of the id_token.', SSO),
+  'admin.oauth.jwks-uri': optional(string(), 'Where the provider publishes its keys.', {
+    ...SSO,
+    otherwise: 'discovered',
+  }),
+  'admin.oauth.clock-skew': row(
+    grammar.wholeSeconds(),
+    '30s',
+    'Clock difference that is forgiven, rounded up to whole seconds.',
+    SSO,
+  ),
+  'admin.oauth.provider-name': row(string(), 'SSO', 'Label of the login button.', SSO),
+  'admin.oauth.redirect-uri': optional(string(), 'Where the provider sends the browser back to.', {
+    ...SSO,
+    otherwise: '<scheme>://<host>/api/v1/auth/oidc/callback',
+  }),
+  'admin.oauth.scopes': row(string(), 'openid profile', 'Scopes that are asked for.', SSO),
+  'admin.oauth.username-claim': row(
+    string(),
+    'preferred_username',
+    'Claim of the id_token that becomes the console user name.',
+    SSO,
+  ),
+  'admin.oauth.roles.admin-group': optional(string(), 'Value of the roles claim that grants ADMIN.', SSO),
+  'admin.oauth.roles.viewer-group': optional(string(), 'Value of the roles claim that grants VIEWER.', SSO),
+  'admin.oauth.roles.claim': row(string(), 'groups', 'Claim that holds the roles: an array or one string.', SSO),
+}
+
+const listenerFields = {
+  name: Object.freeze({
+    type: string(),
+    doc: 'Name of the listener. Required.',
+    required: true,
+    ours: true,
+  }) as Field<string>,
+  host: field(bindHost(), 'Address to bind.', OURS),
+  port: Object.freeze({ type: port(), doc: 'TCP port. Required.', required: true, ours: true }) as Field<number>,
+  'advertised-host': field(advertisedHost(), 'Host that clients are told.', OURS),
+  'advertised-port': field(port(), 'Port that clients are told.', OURS),
+}
+
+/** One entry of svc.broker.listeners. */
+export interface ListenerSettings {
+  readonly name: string
+  readonly host: string | null
+  readonly port: number
+  readonly advertisedHost: string | null
+  readonly advertisedPort: number | null
+}
+
+const broker = {
+  'broker.enabled': row(boolean(), 'true', 'Open the Kafka listener.'),
+  'broker.host': row(bindHost(), '0.0.0.0', 'Address the Kafka listener binds.'),
+  'broker.port': row(port(), '9092', 'TCP port of the Kafka listener. On a loopback address 0 takes any free port.'),
+  'broker.advertised-host': optional(advertisedHost(), 'Host that clients are told to connect to.', {
+    otherwise: 'broker.host, or localhost when that is 0.0.0.0',
+  }),
+  'broker.advertised-port': optional(port(), 'Port that clients are told to connect to.', { otherwise: 'broker.port' }),
+  'broker.id': row(integer(), '0', 'Broker id; unique for each broker on one store.'),
+  'broker.listeners': entries<ListenerSettings>(
+    listenerFields,
+    'Further listeners, each with its own port and advertised endpoint.',
+    {
+      notYet: 'more than one listener',
+    },
+  ),
+  'broker.stack': row(
+    oneOf('netty', 'reactor_netty'),
+    'netty',
+    'Taken for compatibility. There is one network stack, and it behaves as netty is described.',
+  ),
+  'broker.boss-threads': row(
+    integer({ min: 1, max: 1024 }),
+    '1',
+    'Taken for compatibility. One event loop accepts connections.',
+  ),
+  'broker.worker-threads': row(
+    integer({ max: 1024 }),
+    '0',
+    'Taken for compatibility. One event loop does the socket work; 0 is automatic.',
+  ),
+  'broker.tls': row(boolean(), 'false', 'TLS on the Kafka listener; needs cert-file and key-file.', TLS),
+  'broker.cert-file': optional(filePath(), 'PEM certificate or chain.', TLS),
+  'broker.key-file': optional(filePath(), 'PEM private key.', TLS),
+  'broker.key-password': optional(secret(), 'Passphrase of the private key, if it is encrypted.', TLS),
+  'broker.client-auth-required': row(
+    boolean(),
+    'false',
+    'Ask clients for a certificate (mTLS); needs trust-cert-file.',
+    TLS,
+  ),
+  'broker.trust-cert-file': optional(filePath(), 'PEM certificates that sign the clients.', TLS),
+  'broker.drain-timeout': row(
+    duration(),
+    '5s',
+    'How long shutdown waits for requests in work. Parked fetches are answered at once.',
+  ),
+  'broker.fetch-max-wait': row(duration(), '500ms', 'Longest that a fetch waits for its minimum of bytes.'),
+  'broker.fetch-partition-max-bytes': row(
+    size({ min: 1 }),
+    '1MB',
+    'Bytes for each partition of a fetch that asks for none in particular.',
+  ),
+  'broker.fetch-max-bytes': row(
+    size({ min: 1024, max: 2 ** 30 }),
+    '55MB',
+    'Largest fetch response, whatever the client asks; its first batch always goes whole.',
+    OURS,
+  ),
+  'broker.global-max-pending-bytes': row(
+    size({ min: 1 }),
+    '400MB',
+    'Pending bytes of all connections above which every connection stops being read.',
+  ),
+  'broker.global-resume-pending-bytes': row(
+    size(),
+    '200MB',
+    'Pending bytes of all connections below which reading goes on.',
+  ),
+  'broker.max-pending-bytes': row(
+    size({ min: 1 }),
+    '100MB',
+    'Pending outbound bytes of one connection above which it stops being read.',
+  ),
+  'broker.resume-pending-bytes': row(
+    size(),
+    '50MB',
+    'Pending outbound bytes of one connection below which reading goes on.',
+  ),
+  'broker.max-request-bytes': row(
+    size({ min: 1024, max: 2 ** 31 - 1 }),
+    '100MB',
+    'Largest request; a larger one closes the connection.',
+  ),
+  'broker.in-flight-limit': row(
+    integer({ min: 1, max: 1_000_000 }),
+    '500',
+    'Requests in work for one connection: at the limit it is not read, at twice the limit it is closed.',
+  ),
+  'broker.frame-timeout': row(
+    duration({ min: 1 }),
+    '60s',
+    'Longest that a request may take to arrive once its first byte is here.',
+    OURS,
+  ),
+  'broker.idle-timeout': row(
+    duration({ min: 1 }),
+    '10m',
+    'A connection without traffic for this long is closed.',
+    OURS,
+  ),
+  'broker.produce-timeout': row(
+    duration(),
+    '5s',
+    "Longest that a partition write may take, or the client's own timeout if that is shorter; then REQUEST_TIMED_OUT. 0 removes the cap.",
+  ),
+  'broker.response-queue-timeout': row(
+    duration({ min: 1 }),
+    '10s',
+    "Longest that a request may stand at the head of its connection's answers; a fetch gets its wait on top, a join or sync its rebalance timeout.",
+  ),
+  'broker.producer-id-expiration': row(
+    duration({ min: 1 }),
+    '1d',
+    'Idle time after which the sequences of an idempotent producer are forgotten.',
+  ),
+  'broker.rebalance-delay': row(
+    duration(),
+    '3s',
+    'Grace before the first rebalance of an empty group, so that members arrive together.',
+  ),
+  'broker.rebalance-threads': computed(
+    integer({ min: 1, max: 1024 }),
+    () => Math.max(2, availableParallelism()),
+    'max(2, CPU cores)',
+    'Taken for compatibility. Group coordination runs on the event loop.',
+  ),
+  'broker.group-reclaim-min-idle': row(
+    duration(),
+    '1m',
+    'Taken for compatibility. Deliveries are not tracked one by one, so there is no pending entry to reclaim.',
+  ),
+  'broker.group-min-session-timeout': row(
+    duration({ min: 1 }),
+    '6s',
+    'Shortest session timeout a group member may ask for.',
+    OURS,
+  ),
+  'broker.group-max-session-timeout': row(
+    duration({ min: 1 }),
+    '30m',
+    'Longest session timeout a group member may ask for.',
+    OURS,
+  ),
+  'broker.group-max-size': row(
+    integer({ min: 1 }),
+    '2000',
+    'Most members of one group; a further one gets GROUP_MAX_SIZE_REACHED.',
+    OURS,
+  ),
+  'broker.offset-retention': row(
+    duration({ min: 1 }),
+    '7d',
+    'How long the offsets of a group without members are kept.',
+    OURS,
+  ),
+  'broker.acl.enabled': row(boolean(), 'false', 'Allow only what ACL rules grant; needs broker.sasl.enabled.', ACL),
+  'broker.metrics.group-lag-cardinality-cap': row(
+    integer(),
+    '1000',
+    'Most groups published as lag gauges; above it all of them read NaN.',
+    GAUGES,
+  ),
+  'broker.metrics.group-lag-refresh-interval': row(
+    duration({ min: 1 }),
+    '15s',
+    'How often svc.group.lag is refreshed.',
+    GAUGES,
+  ),
+  'broker.metrics.offset-cardinality-cap': row(
+    integer(),
+    '10000',
+    'Most partitions published as offset gauges; above it the refresh is left out.',
+    GAUGES,
+  ),
+  'broker.metrics.offset-refresh-interval': row(
+    duration({ min: 1 }),
+    '15s',
+    'How often the offset gauges are refreshed.',
+    GAUGES,
+  ),
+}
+
+const MECHANISMS = ['SCRAM-SHA-256', 'PLAIN', 'OAUTHBEARER', 'GSSAPI'] as const
+
+const sasl = {
+  'broker.sasl.enabled': row(boolean(), 'false', 'Clients authenticate before anything else.', SASL),
+  'broker.sasl.mechanisms': list(
+    oneOf(...MECHANISMS),
+    ['SCRAM-SHA-256'],
+    'Mechanisms that are advertised; at least one.',
+    SASL,
+  ),
+  'broker.sasl.gssapi.keytab-file': optional(
+    filePath(),
+    "Keytab of the broker's principal; required with GSSAPI.",
+    SASL,
+  ),
+  'broker.sasl.gssapi.principal': optional(string(), 'Kerberos principal of the broker; required with GSSAPI.', SASL),
+  'broker.sasl.gssapi.service-name': row(string(), 'kafka', "Must be the clients' sasl.kerberos.service.name.", SASL),
+  'broker.sasl.oauth.issuer-uri': optional(string(), 'Expected iss of tokens; required with OAUTHBEARER.', SASL),
+  'broker.sasl.oauth.audience': optional(string(), 'Required aud of tokens; required with OAUTHBEARER.', SASL),
+  'broker.sasl.oauth.jwks-uri': optional(string(), 'Where the provider publishes its keys.', {
+    ...SASL,
+    otherwise: 'discovered',
+  }),
+  'broker.sasl.oauth.clock-skew': row(
+    grammar.wholeSeconds(),
+    '30s',
+    'Clock difference that is forgiven, rounded up to whole seconds.',
+    SASL,
+  ),
+  'broker.sasl.oauth.principal-claim': row(string(), 'sub', 'Claim that becomes the principal.', SASL),
+  'broker.sasl.oauth.groups-claim': optional(
+    string(),
+    'Claim whose values g add the rules of principal group:g.',
+    SASL,
+  ),
+  'broker.sasl.oauth.tenant-claim': optional(
+    string(),
+    'Claim that is carried as tenant id; nothing is enforced by it.',
+    SASL,
+  ),
+  'broker.sasl.oauth.max-reauth': row(
+    duration({ min: 1000 }),
+    '5m',
+    'Cap on the lifetime of an authenticated session.',
+    SASL,
+  ),
+}
+
+const endpoints = {
+  'mcp.enabled': row(boolean(), 'false', 'Serve the MCP endpoint for agents.', MCP),
+  'mcp.token': optional(secret(), 'Bearer token that MCP clients present while admin security is enabled.', MCP),
+  'ui.enabled': row(boolean(), 'true', 'Serve the web console.', CONSOLE),
+}
+
+const redis = {
+  'redis.uri': optional(
+    grammar.redisUri(),
+    'redis:// or rediss:// URI; stands in place of host, port, username and password.',
+    REDIS,
+  ),
+  'redis.host': row(bindHost(), 'localhost', 'Host of the store.', REDIS),
+  'redis.port': row(integer({ min: 1, max: 65535 }), '6379', 'Port of the store.', REDIS),
+  'redis.username': optional(string(), 'User of the store; unset where it has only a password.', REDIS),
+  'redis.password': optional(secret(), 'Password of the store.', REDIS),
+  'redis.cluster': row(boolean(), 'false', 'Treat the store as a cluster.', REDIS),
+  'redis.io-threads': computed(
+    integer({ min: 1, max: 1024 }),
+    () => availableParallelism(),
+    'CPU cores',
+    'Taken for compatibility.',
+    REDIS,
+  ),
+  'redis.timeout': row(duration({ min: 1 }), '1m', 'Longest that one command may take.', REDIS),
+  'redis.circuit-breaker.enabled': row(boolean(), 'true', 'Stop asking a store that keeps failing.', REDIS),
+  'redis.circuit-breaker.log-interval': row(
+    duration(),
+    '30s',
+    'Shortest time between log lines about the breaker.',
+    REDIS,
+  ),
+  'redis.circuit-breaker.open-duration': row(
+    duration(),
+    '30s',
+    'How long the breaker stays open before a probe.',
+    REDIS,
+  ),
+  'redis.metrics.enabled': row(boolean(), 'false', 'Measure the latency of commands.', REDIS),
+  'redis.metrics.histogram': row(boolean(), 'false', 'Histograms by command.', REDIS),
+  'redis.metrics.local-distinction': row(boolean(), 'false', 'Tell commands apart by local socket address.', REDIS),
+  'redis.metrics.max-latency': row(duration({ min: 1 }), '5m', 'Upper bound of the buckets.', REDIS),
+  'redis.metrics.min-latency': row(duration(), '1ms', 'Lower bound of the buckets.', REDIS),
+  'redis.pool.max-wait': row(duration(), '3s', 'Longest wait for a free connection.', REDIS),
+  'redis.pool.size': row(
+    integer({ min: 1, max: 10_000 }),
+    '32',
+    'Partition appends in flight at one time, each on its connection.',
+    REDIS,
+  ),
+}
+
+type RedisSettings = typeof redis
+type ValueOf<S> = S extends Setting<infer T> ? T : never
+type StorageRedisSettings = {
+  [K in keyof RedisSettings as `storage.local.${K}`]: Setting<ValueOf<RedisSettings[K]> | null>
+}
+
+/** The same keys for the storage store: no defaults of their own, unset means the `redis.*` value. */
+function sparse(): StorageRedisSettings {
+  const rows = Object.entries(redis).map(([key, { shape }]) => {
+    const doc = `Overrides svc.${key} for storage traffic.`
+    return [
+      `storage.local.${key}`,
+      Object.freeze({ shape, fallback: () => null, fallbackText: `svc.${key}`, doc, ...REDIS }),
+    ]
+  })
+  return Object.fromEntries(rows) as StorageRedisSettings
+}
+
+const storageRedis = sparse()
+
+const registry = {
+  'schema-registry.enabled': row(boolean(), 'true', 'Serve the schema registry.', REGISTRY),
+  'schema-registry.default-compatibility': row(
+    oneOf('backward', 'backward_transitive', 'forward', 'forward_transitive', 'full', 'full_transitive', 'none'),
+    'backward',
+    'Compatibility level of new subjects.',
+    REGISTRY,
+  ),
+  'schema-registry.validate-produce': row(
+    boolean(),
+    'true',
+    "Refuse payloads that are not valid against their subject's latest schema.",
+    REGISTRY,
+  ),
+}
+
+const localStorage = {
+  'storage.local.engine': row(
+    oneOf('auto', 'redis', 'embedded'),
+    'auto',
+    'Where the local tier rests. auto is redis when a uri, host, port or cluster of svc.redis or svc.storage.local.redis is set, else embedded.',
+    OURS,
+  ),
+  'storage.local.embedded.path': row(
+    folderPath(),
+    './data',
+    'Folder of the embedded store; one broker has it at a time.',
+    OURS,
+  ),
+  'storage.local.embedded.fsync': row(
+    oneOf('always', 'interval'),
+    'always',
+    'always: what is acknowledged is on the disk. interval: a power loss may take up to fsync-interval and one flush; a killed process loses nothing.',
+    OURS,
+  ),
+  'storage.local.embedded.fsync-interval': row(
+    duration({ min: 1, max: 3_600_000 }),
+    '1s',
+    'Time between flushes when fsync is interval.',
+    OURS,
+  ),
+  'storage.local.embedded.journal-file-bytes': row(
+    size({ min: 2 ** 20, max: 2 ** 32 }),
+    '256MB',
+    'Size at which a journal file is full and the next begins.',
+    OURS,
+  ),
+  'storage.local.tail-cache-bytes': row(
+    size(),
+    '128MB',
+    'Memory for the newest batches of all partitions together.',
+    OURS,
+  ),
+  'storage.local.compression.codec': row(
+    oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'),
+    'none',
+    'Codec of topics that do not pin storage.compression.type; a change touches only topics created later.',
+    CODECS,
+  ),
+  'storage.local.compression.dictionary.max-sample-bytes': row(
+    integer({ min: 1 }),
+    '16777216',
+    'Most sampled bytes of a topic that wait for training; reaching it also starts training.',
+    CODECS,
+  ),
+  'storage.local.compression.dictionary.sample-count': row(
+    integer({ min: 100 }),
+    '10000',
+    'Samples that start training.',
+    CODECS,
+  ),
+  'storage.local.compression.dictionary.size-bytes': row(
+    integer({ min: 256 }),
+    '65536',
+    'Size of a trained zstd dictionary.',
+    CODECS,
+  ),
+  'storage.local.read.connections': row(integer({ min: 1, max: 1024 }), '8', 'Connections that read streams.', REDIS),
+  'storage.local.write.connections': row(
+    integer({ min: 1, max: 1024 }),
+    '8',
+    'Connections that append to streams.',
+    REDIS,
+  ),
+  'storage.local.write.wait-replicas': row(
+    integer({ max: 1024 }),
+    '0',
+    'Replicas that must have a write before it is acknowledged.',
+    REDIS,
+  ),
+  'storage.local.write.wait-timeout': row(
+    duration({ min: 1 }),
+    '1s',
+    'Longest wait for those replicas; then the produce fails and the producer may retry.',
+    REDIS,
+  ),
+}
+
+const remoteStorage = {
+  'storage.remote.path': optional(
+    string(),
+    'Where the remote table lives in an object store; unset or blank means local only.',
+    {
+      ...REMOTE,
+      otherwise: 'local only',
+    },
+  ),
+  'storage.remote.iceberg.row-group-size': row(size({ min: 1 }), '128MB', 'Size of a row group in data files.', REMOTE),
+  'storage.remote.iceberg.target-file-size': row(size({ min: 1 }), '128MB', 'Size that data files aim for.', REMOTE),
+  'storage.remote.iceberg.offload.threads': row(
+    integer({ min: 1, max: 1024 }),
+    '4',
+    'Offloads that go on at one time.',
+    REMOTE,
+  ),
+  'storage.remote.iceberg.read.queue-capacity': row(
+    integer(),
+    '64',
+    'Remote reads that may wait; further ones fail at once.',
+    REMOTE,
+  ),
+  'storage.remote.iceberg.read.threads': row(
+    integer({ min: 1, max: 1024 }),
+    '4',
+    'Remote reads that go on at one time.',
+    REMOTE,
+  ),
+  'storage.remote.metrics.common-tags': map(string(), 'Further tags on the meters of the remote tier.', REMOTE),
+  'storage.remote.metrics.enabled': row(boolean(), 'true', 'Measure the remote tier.', REMOTE),
+  'storage.remote.s3.endpoint': optional(string(), 'Endpoint of an S3-compatible store.', REMOTE),
+  'storage.remote.s3.path-style-access': optional(
+    boolean(),
+    'Address buckets by path; most S3-compatible stores need it.',
+    REMOTE,
+  ),
+  'storage.remote.s3.region': optional(string(), 'Region of the bucket.', REMOTE),
+  'storage.remote.s3.access-key-id': optional(string(), 'Access key id.', REMOTE),
+  'storage.remote.s3.secret-access-key': optional(secret(), 'Secret access key.', REMOTE),
+  'storage.worker.enabled': row(
+    boolean(),
+    'true',
+    'Run the worker that drops old data (and, with the remote tier, offloads it).',
+  ),
+  'storage.worker.tick-interval': row(duration({ min: 1 }), '1m', 'How often the worker looks at each partition.'),
+  'storage.worker.tick-concurrency': row(
+    integer({ min: 1, max: 1024 }),
+    '8',
+    'Partitions the worker handles at one time.',
+  ),
+  'storage.worker.lease-duration': row(
+    duration({ min: 1 }),
+    '2m',
+    "How long the worker's lead lasts without renewal; longer than tick-interval.",
+    REDIS,
+  ),
+  'storage.worker.offload-jobs.max-attempts': row(
+    integer({ min: 1 }),
+    '5',
+    'Attempts to offload a segment before its job is suspended.',
+    REMOTE,
+  ),
+  'storage.worker.offload-jobs.retention-count': row(integer(), '1000', 'Finished job records that are kept.', REMOTE),
+}
+
+const surroundings = {
+  'server.port': row(port(), '8080', 'TCP port of the admin API and the console.', HTTP),
+  'server.address': optional(bindHost(), 'Address the admin API binds.', { ...HTTP, otherwise: 'all interfaces' }),
+  'logging.level': map(
+    grammar.level(),
+    'Level of a logger and of those below it: logging.level.root=INFO, logging.level.svc.kafka=DEBUG.',
+  ),
+  'logging.structured.format.console': optional(oneOf('logstash'), 'logstash writes each log line as a JSON object.', {
+    otherwise: 'plain text',
+  }),
+  'management.endpoint.health.probes.enabled': row(
+    boolean(),
+    'true',
+    'Serve the liveness and readiness sub-paths.',
+    HTTP,
+  ),
+  'management.endpoints.web.exposure.include': list(
+    string(),
+    ['health', 'info', 'prometheus'],
+    'Actuator endpoints that are served; log levels can be changed only with loggers among them.',
+    HTTP,
+  ),
+}
+
+/** The table in the order of the reference page. */
+export const sections = Object.freeze([
+  { title: 'General', rows: general },
+  { title: 'Topic patterns', rows: topics },
+  { title: 'Broker', rows: broker },
+  { title: 'SASL', rows: sasl },
+  { title: 'Local storage tier', rows: localStorage },
+  { title: 'Remote storage tier and worker', rows: remoteStorage },
+  { title: 'Primary key-value store client', rows: redis },
+  { title: 'Storage store client (sparse overrides)', rows: storageRedis },
+  { title: 'Schema registry', rows: registry },
+  { title: 'Admin', rows: admin },
+  { title: 'Console single sign-on', rows: sso },
+  { title: 'Agent endpoint and user interface', rows: endpoints },
+  { title: 'HTTP server, logging, management', rows: surroundings },
+] as const)
+
+const table = Object.freeze({
+  ...general,
+  ...topics,
+  ...broker,
+  ...sasl,
+  ...localStorage,
+  ...remoteStorage,
+  ...redis,
+  ...storageRedis,
+  ...registry,
+  ...admin,
+  ...sso,
+  ...endpoints,
+  ...surroundings,
+})
+
+type Table = typeof table
+export type Key = keyof Table
+export type Value<K extends Key> = ValueOf<Table[K]>
+export type Values = { readonly [K in Key]: Value<K> }
+
+/** Every row by its key. */
+export const settingsTable: Readonly<Record<Key, Setting<unknown>>> = table
+
+export const keys: readonly Key[] = Object.freeze(Object.keys(table) as Key[])
+
+/** The key as the file, the command line and messages write it: `svc.` and the key, or the key of another family. */
+export function fullKey(key: Key): string {
+  return /^(server|logging|management)\./.test(key) ? key : `svc.${key}`
+}
+
+/** A field name of a list entry as a property: `auto-create` is `autoCreate`. */
+export function propertyName(fieldName: string): string {
+  return fieldName.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** The settings of one broker: immutable, every key present. */
+export interface Settings {
+  /** Durations are milliseconds, sizes are bytes, keys without a value are null. */
+  get<K extends Key>(key: K): Value<K>
+  /** `default`, `environment variable SVC_…`, `command line`, or file:line:column. */
+  origin(key: Key): string
+  /** Whether any source set the key. */
+  isSet(key: Key): boolean
+  /** The value for people: in the unit it would be written in, secrets masked. */
+  show(key: Key): string
+  /** What the operator should read once at startup; the process goes on. */
+  readonly warnings: readonly string[]
+  /** One sentence for each value that a source of higher precedence replaced. Holds no values. */
+  readonly overrides: readonly string[]
+}
+
+/** A setting that cannot be honoured. The message is ready to print and the process ends with exit status 1. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+}
+
+/** The settings that a set of values makes; the other keys have their defaults. */
+export function makeSettings(
+  given: ReadonlyMap<Key, { readonly value: unknown; readonly origin: string; readonly shown: string }>,
+  notes: { readonly warnings: readonly string[]; readonly overrides: readonly string[] },
+): Settings {
+  const values = new Map<Key, unknown>(
+    keys.map(key => [key, given.has(key) ? given.get(key)!.value : table[key].fallback()]),
+  )
+  return Object.freeze({
+    get: <K extends Key>(key: K) => values.get(key) as Value<K>,
+    origin: (key: Key) => given.get(key)?.origin ?? 'default',
+    isSet: (key: Key) => given.has(key),
+    show: (key: Key) => given.get(key)?.shown ?? showFallback(key),
+    warnings: Object.freeze([...notes.warnings]),
+    overrides: Object.freeze([...notes.overrides]),
+  })
+}
+
+function showFallback(key: Key): string {
+  const { shape, fallbackText } = settingsTable[key]
+  return shape.kind === 'one' && shape.type.name === 'secret' && fallbackText !== null
+    ? grammar.MASK
+    : (fallbackText ?? 'unset')
+}
+
+/** Settings for tests: the defaults and what the test gives, as values; nothing is read and nothing is checked. */
+export function testSettings(overrides: Partial<Values> = {}): Settings {
+  const given = Object.entries(overrides).map(
+    ([key, value]) => [key as Key, { value: value as unknown, origin: 'test', shown: String(value) }] as const,
+  )
+  return makeSettings(new Map(given), { warnings: [], overrides: [] })
+}

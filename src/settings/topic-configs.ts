@@ -1,0 +1,259 @@
+// Every topic config: one table. CreateTopics, patterns and docs/reference/topic-configs.md are derived from it.
+// Three kinds of name: a config that acts (a row of `acting`); a Kafka name that does not act here, which is taken
+// at Kafka's default value and refused at any other, so that nothing is promised silently (a row of `inert`); any other
+// name, which is refused.
+
+import type { MergedPattern } from './patterns.ts'
+import type { Settings } from './settings.ts'
+
+const LONG_MAX = '9223372036854775807'
+const INT_MAX = 2 ** 31 - 1
+
+interface Config<T> {
+  readonly type: string
+  /** Kafka's default as text. */
+  readonly fallback: string
+  readonly doc: string
+  /** True for names that Kafka does not have. */
+  readonly ours: boolean
+  /** The value, or undefined when the text is not one. */
+  readonly parse: (text: string) => T | undefined
+  readonly takes: string
+  /** Why a well-formed value cannot be had in this version; null when it can. */
+  readonly refuse: (value: T) => string | null
+}
+
+interface Extras<T> {
+  readonly ours?: boolean
+  readonly refuse?: (value: T) => string | null
+}
+
+function config<T>(type: string, takes: string, parse: (text: string) => T | undefined) {
+  return (fallback: string, doc: string, extras: Extras<T> = {}): Config<T> =>
+    Object.freeze({ type, fallback, doc, ours: false, parse, takes, refuse: () => null, ...extras })
+}
+
+/** A decimal integer. Values past 2^53 become the nearest number; text past int64 is no value. */
+function whole(type: 'int' | 'long', min: number, max: number = type === 'int' ? INT_MAX : Number.POSITIVE_INFINITY) {
+  const most = max === Number.POSITIVE_INFINITY ? LONG_MAX : String(max)
+  return config(type, `an integer from ${min} to ${most}`, text => {
+    if (!/^-?[0-9]{1,19}$/.test(text) || BigInt(text) > BigInt(most) || BigInt(text) < BigInt(min)) return undefined
+    return Number(text)
+  })
+}
+
+function flag() {
+  return config('boolean', 'true or false', text => (text === 'true' ? true : text === 'false' ? false : undefined))
+}
+
+function word<const T extends string>(...words: readonly T[]) {
+  return config('string', `one of ${words.join(', ')}`, text => words.find(candidate => candidate === text))
+}
+
+/** A comma-separated list of distinct words, kept as Kafka writes it. */
+function words<const T extends string>(...known: readonly T[]) {
+  return config('list', `a list of distinct words out of ${known.join(', ')}`, text => {
+    const parts = text.split(',').map(part => part.trim())
+    const valid = parts.every((part, at) => known.includes(part as T) && parts.indexOf(part) === at)
+    return valid ? (parts as T[]) : undefined
+  })
+}
+
+const acting = {
+  'cleanup.policy': words('delete', 'compact')(
+    'delete',
+    'delete drops segments that are older or larger than the retention.',
+    {
+      refuse: value => (value.includes('compact') ? 'compaction is not in this version; it takes delete' : null),
+    },
+  ),
+  'compression.type': word(
+    'producer',
+    'uncompressed',
+    'gzip',
+    'snappy',
+    'lz4',
+    'zstd',
+  )(
+    'producer',
+    'Batches are served as the producer compressed them. storage.compression.type says how they rest in the store.',
+    {
+      refuse: value =>
+        value === 'producer' ? null : 'batches are kept as the producer sent them; it takes only producer',
+    },
+  ),
+  'local.retention.bytes': whole('long', -2)(
+    '-2',
+    'Bytes of a partition kept in the local tier; -2 is retention.bytes.',
+  ),
+  'local.retention.ms': whole('long', -2)('-2', 'Time for which segments stay in the local tier; -2 is retention.ms.'),
+  'max.message.bytes': whole('int', 0)('1048588', 'Largest record batch, as it arrives, in bytes.'),
+  'message.timestamp.after.max.ms': whole('long', 0)('3600000', "How far a record's time may lie after the broker's."),
+  'message.timestamp.before.max.ms': whole('long', 0)(LONG_MAX, "How far a record's time may lie before the broker's."),
+  'message.timestamp.type': word('CreateTime', 'LogAppendTime')(
+    'CreateTime',
+    "Whose clock stamps records: the producer's or the broker's.",
+  ),
+  'min.insync.replicas': whole('int', 1)(
+    '1',
+    'Taken as it is. What an acknowledgement means is decided by the store, not by this.',
+  ),
+  'offset.sequence.bits': whole('int', 0, 11)(
+    '0',
+    'When above 0, offsets follow the clock: milliseconds since 1970 shifted left by this many bits. 0 numbers densely from 0.',
+    { ours: true },
+  ),
+  'remote.storage.enable': flag()('false', 'Whether sealed segments go to the remote tier.', {
+    refuse: value => (value ? 'the remote tier is not in this version; it takes false' : null),
+  }),
+  'retention.bytes': whole('long', -1)(
+    '-1',
+    'Bytes of a partition above which its oldest segments are dropped; -1 is no limit.',
+  ),
+  'retention.ms': whole('long', -1)('604800000', 'Age at which segments are dropped; -1 is no limit.'),
+  'segment.bytes': whole('int', 2 ** 20)(
+    '1073741824',
+    'Size at which a segment is full; retention drops whole segments.',
+  ),
+  'segment.ms': whole('long', 1)('604800000', 'Age at which a segment is closed even when it is not full.'),
+  'storage.compression.type': word(
+    'none',
+    'gzip',
+    'snappy',
+    'lz4',
+    'zstd',
+  )(
+    'none',
+    'Codec in which batches rest in the store; fixed when the topic is created. Its default is svc.storage.local.compression.codec.',
+    {
+      ours: true,
+      refuse: value => (value === 'none' ? null : 'storage compression is not in this version; it takes none'),
+    },
+  ),
+}
+
+/** Kafka's names that do not act here, with the only value they are taken with: Kafka's default. */
+const inert = Object.freeze({
+  'compression.gzip.level': '-1',
+  'compression.lz4.level': '9',
+  'compression.zstd.level': '3',
+  'delete.retention.ms': '86400000',
+  'file.delete.delay.ms': '60000',
+  'flush.messages': LONG_MAX,
+  'flush.ms': LONG_MAX,
+  'follower.replication.throttled.replicas': '',
+  'index.interval.bytes': '4096',
+  'leader.replication.throttled.replicas': '',
+  'max.compaction.lag.ms': LONG_MAX,
+  'min.cleanable.dirty.ratio': '0.5',
+  'min.compaction.lag.ms': '0',
+  preallocate: 'false',
+  'remote.log.copy.disable': 'false',
+  'remote.log.delete.on.disable': 'false',
+  'segment.index.bytes': '10485760',
+  'segment.jitter.ms': '0',
+  'unclean.leader.election.enable': 'false',
+} as const)
+
+type Acting = typeof acting
+type CamelCase<S extends string> = S extends `${infer Head}.${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : S
+type ConfigValue<C> = C extends Config<infer T> ? T : never
+
+/** The configs of one topic as values: `retentionMs`, `maxMessageBytes` … Times in ms, sizes in bytes, -1 and -2 as Kafka means them. */
+export type TopicConfigs = { readonly [K in keyof Acting as CamelCase<K>]: ConfigValue<Acting[K]> }
+
+export interface TopicConfigRow {
+  readonly name: string
+  readonly type: string
+  readonly fallback: string
+  readonly takes: string
+  readonly doc: string
+  readonly ours: boolean
+}
+
+/** The configs that act, in order of name. */
+export const topicConfigs: readonly TopicConfigRow[] = Object.freeze(
+  Object.entries(acting).map(([name, row]) => ({ name, ...row })),
+)
+
+/** Kafka's configs that are taken only at Kafka's default. */
+export const inertTopicConfigs: Readonly<Record<string, string>> = inert
+
+const LONGEST_SHOWN = 100
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text)
+}
+
+/** Why this topic config cannot be had, as one sentence that names it, or null when it can. Null as value means "no override". */
+export function checkTopicConfig(name: string, value: string | null): string | null {
+  if (Object.hasOwn(acting, name)) {
+    if (value === null) return null
+    const row: Config<unknown> = acting[name as keyof Acting] as Config<unknown>
+    const parsed = row.parse(value)
+    if (parsed === undefined) return `${name}: got ${quote(value)}, takes ${row.takes}`
+    const why = row.refuse(parsed)
+    return why === null ? null : `${name}: got ${quote(value)}, but ${why}`
+  }
+  if (Object.hasOwn(inert, name)) {
+    const only = inert[name as keyof typeof inert]
+    if (value === null || value === only) return null
+    return `${name}: got ${quote(value)}, but this config has no effect here and takes only Kafka's default, ${quote(only)}`
+  }
+  return `${quote(name)} is not a topic config`
+}
+
+/**
+ * Why these configs cannot be had together: the first that is wrong alone, or a pair that disagrees after patterns and
+ * defaults are applied. Null when they can.
+ */
+export function checkTopicConfigs(
+  explicit: Readonly<Record<string, string>>,
+  pattern: MergedPattern | null,
+  settings: Settings,
+): string | null {
+  for (const [name, value] of Object.entries(explicit)) {
+    const why = checkTopicConfig(name, value)
+    if (why !== null) return why
+  }
+  const { localRetentionMs, retentionMs, localRetentionBytes, retentionBytes } = resolveTopicConfigs(
+    explicit,
+    pattern,
+    settings,
+  )
+  return exceeds('ms', localRetentionMs, retentionMs) ?? exceeds('bytes', localRetentionBytes, retentionBytes)
+}
+
+function exceeds(unit: 'ms' | 'bytes', local: number, total: number): string | null {
+  if (local === -2 || total === -1 || (local !== -1 && local <= total)) return null
+  return `local.retention.${unit}: got ${local}, takes at most retention.${unit}, which is ${total}`
+}
+
+/**
+ * The configs of a topic: its own overrides beat patterns, patterns beat defaults. Every given config must have passed
+ * checkTopicConfig; one that did not (a stored override of a newer version) throws a TypeError.
+ */
+export function resolveTopicConfigs(
+  explicit: Readonly<Record<string, string>>,
+  pattern: MergedPattern | null,
+  settings: Settings,
+): TopicConfigs {
+  const fallbacks: Readonly<Record<string, string>> = {
+    'storage.compression.type': settings.get('storage.local.compression.codec'),
+  }
+  const resolved = Object.entries(acting).map(([name, row]) => {
+    const text = own(explicit, name) ?? own(pattern?.configs, name) ?? own(fallbacks, name) ?? row.fallback
+    const value = row.parse(text)
+    if (value === undefined) throw new TypeError(`topic config ${name}: got ${quote(text)}, takes ${row.takes}`)
+    return [camelCase(name), value] as const
+  })
+  return Object.freeze(Object.fromEntries(resolved)) as unknown as TopicConfigs
+}
+
+function own(configs: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
+  return configs !== undefined && Object.hasOwn(configs, name) ? configs[name] : undefined
+}
+
+function camelCase(name: string): string {
+  return name.replace(/\.([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
