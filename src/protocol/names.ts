@@ -1,0 +1,28 @@
+// What may be a topic name and a group id. Kafka's rules (org.apache.kafka.common.internals.Topic#validate), and for
+// group ids, which Kafka does not bound, ours.
+
+export const MAX_TOPIC_NAME_LENGTH = 249
+
+/** Ours: a group id becomes part of keys in the store. */
+export const MAX_GROUP_ID_BYTES = 255
+
+/** Why the topic name is not allowed; null if it is. */
+export function checkTopicName(name: string): string | null {
+  if (name === '') return 'a topic name must not be empty'
+  if (name === '.' || name === '..') return `a topic name must not be ${name}`
+  if (name.length > MAX_TOPIC_NAME_LENGTH)
+    return `a topic name has at most ${MAX_TOPIC_NAME_LENGTH} characters, this one has ${name.length}`
+  if (!/^[a-zA-Z0-9._-]+$/.test(name))
+    return `a topic name has only ASCII letters, digits, '.', '_' and '-', got ${JSON.stringify(name)}`
+  return null
+}
+
+/** Why the group id is not allowed; null if it is. The empty one, which a few old APIs accept, is not. */
+export function checkGroupId(id: string): string | null {
+  if (id === '') return 'a group id must not be empty'
+  const size = Buffer.byteLength(id)
+  if (size > MAX_GROUP_ID_BYTES) return `a group id has at most ${MAX_GROUP_ID_BYTES} bytes, this one has ${size}`
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  if (/[\u0000-\u001f\u007f]/.test(id)) return 'a group id must not have control characters'
+  return null
+}

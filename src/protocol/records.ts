@@ -1,0 +1,437 @@
+// Record batches of magic 2 (KIP-98). The broker keeps a batch as the bytes that came: it checks the header and the
+// checksum, stamps offset and epoch in place, and hands the same bytes to consumers. Records inside are read only by
+// what needs them. All numbers are big-endian; the checksum does not cover what is before it.
+//
+//    0  baseOffset int64          21  attributes int16       43  producerId int64
+//    8  batchLength int32         23  lastOffsetDelta int32  51  producerEpoch int16
+//   12  leaderEpoch int32         27  baseTimestamp int64    53  baseSequence int32
+//   16  magic int8 = 2            35  maxTimestamp int64     57  recordCount int32
+//   17  crc uint32, of 21 to the end                         61  records, compressed as a whole
+//
+//   batchLength counts from byte 12 on.
+//   attributes: bits 0-2 codec, 3 timestamp type (1: log append time), 4 transactional, 5 control, 6 delete horizon
+//   record: length varint | attributes int8 = 0 | timestampDelta varlong | offsetDelta varint | key | value |
+//           header count varint | (key, value)*    with key and value as varint length (-1: null) and bytes
+
+import { assert } from '../base/assert.ts'
+import { crc32c } from '../base/crc32c.ts'
+import { type Codec, codecs, compressSync, decompress, NotDecompressed } from './compression.ts'
+import {
+  because,
+  CORRUPT_MESSAGE,
+  INVALID_PRODUCER_EPOCH,
+  INVALID_RECORD,
+  INVALID_TIMESTAMP,
+  type Refusal,
+  UNSUPPORTED_COMPRESSION_TYPE,
+} from './errors.ts'
+
+/** Bytes of a batch before its records. */
+export const BATCH_HEADER_BYTES = 61
+
+/** Bytes before those that batchLength counts. */
+const LENGTH_OVERHEAD = 12
+const CRC_AT = 17
+const CRC_FROM = 21
+
+const CODEC_MASK = 0x07
+const LOG_APPEND_TIME_BIT = 0x08
+const TRANSACTIONAL_BIT = 0x10
+const CONTROL_BIT = 0x20
+
+/** length, attributes, timestampDelta, offsetDelta, key length, value length, header count: one byte each. */
+const SMALLEST_RECORD_BYTES = 7
+
+/** The most that one compressed byte can become, by codec number; zstd: a block of 128 KiB in four bytes. */
+const LARGEST_EXPANSION: readonly number[] = [1, 1032, 64, 256, 1 << 15]
+
+/** The first version of Produce that may carry zstd (KIP-110). */
+const ZSTD_PRODUCE_VERSION = 7
+
+/** The words of a batch header over its bytes, read when asked for. */
+export class BatchView {
+  readonly bytes: Buffer
+
+  /** The bytes are exactly one batch. */
+  constructor(bytes: Uint8Array) {
+    this.bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  }
+
+  get baseOffset(): number {
+    return int64(this.bytes, 0)
+  }
+  /** Of the whole batch in bytes, what is before batchLength included. */
+  get batchLength(): number {
+    return this.bytes.readInt32BE(8) + LENGTH_OVERHEAD
+  }
+  get leaderEpoch(): number {
+    return this.bytes.readInt32BE(12)
+  }
+  get crc(): number {
+    return this.bytes.readUInt32BE(CRC_AT)
+  }
+  get attributes(): number {
+    return this.bytes.readInt16BE(21)
+  }
+  get compression(): Codec {
+    return codecs[this.attributes & CODEC_MASK] ?? 'none'
+  }
+  get timestampType(): 'CreateTime' | 'LogAppendTime' {
+    return this.attributes & LOG_APPEND_TIME_BIT ? 'LogAppendTime' : 'CreateTime'
+  }
+  get isTransactional(): boolean {
+    return (this.attributes & TRANSACTIONAL_BIT) !== 0
+  }
+  get isControl(): boolean {
+    return (this.attributes & CONTROL_BIT) !== 0
+  }
+  get lastOffsetDelta(): number {
+    return this.bytes.readInt32BE(23)
+  }
+  get lastOffset(): number {
+    return this.baseOffset + this.lastOffsetDelta
+  }
+  get baseTimestamp(): number {
+    return int64(this.bytes, 27)
+  }
+  get maxTimestamp(): number {
+    return int64(this.bytes, 35)
+  }
+  /** -1: none. */
+  get producerId(): number {
+    return int64(this.bytes, 43)
+  }
+  get producerEpoch(): number {
+    return this.bytes.readInt16BE(51)
+  }
+  get baseSequence(): number {
+    return this.bytes.readInt32BE(53)
+  }
+  get recordCount(): number {
+    return this.bytes.readInt32BE(57)
+  }
+}
+
+function int64(bytes: Buffer, at: number): number {
+  return bytes.readInt32BE(at) * 4294967296 + bytes.readUInt32BE(at + 4)
+}
+
+function putInt64(bytes: Buffer, at: number, value: number): void {
+  assert(Number.isSafeInteger(value), `an int64 must be an integer of at most 53 bits, got ${value}`)
+  bytes.writeInt32BE(Math.floor(value / 4294967296), at)
+  bytes.writeUInt32BE(value % 4294967296 < 0 ? (value % 4294967296) + 4294967296 : value % 4294967296, at + 4)
+}
+
+/**
+ * Checks the records of one partition of a Produce request: exactly one batch of magic 2, whole, with a right checksum
+ * and a count that fits. Compressed records are not unpacked, of plain ones only the lengths are read. The codes are
+ * those of Kafka's ProduceRequest#validateRecords and LogValidator, but a batch that calls its own stamps log append time
+ * is always INVALID_TIMESTAMP. baseOffset and leaderEpoch are ignored, because the log assigns them.
+ */
+export function checkBatches(bytes: Uint8Array | null, produceVersion = ZSTD_PRODUCE_VERSION): BatchView | Refusal {
+  if (bytes === null || bytes.length === 0) return because(INVALID_RECORD, 'There is no record batch.')
+  if (bytes.length < CRC_FROM)
+    return because(INVALID_RECORD, `A record batch has at least ${BATCH_HEADER_BYTES} bytes, got ${bytes.length}.`)
+  const batch = new BatchView(bytes)
+  const magic = batch.bytes.readInt8(16)
+  if (magic !== 2) return because(INVALID_RECORD, `A record batch must have magic 2, got ${magic}.`)
+  if (bytes.length < BATCH_HEADER_BYTES)
+    return because(INVALID_RECORD, `A record batch has at least ${BATCH_HEADER_BYTES} bytes, got ${bytes.length}.`)
+  if (batch.batchLength !== bytes.length)
+    return because(
+      INVALID_RECORD,
+      `There must be one record batch of ${bytes.length} bytes, it says ${batch.batchLength}.`,
+    )
+  if (crc32c(batch.bytes.subarray(CRC_FROM)) !== batch.crc)
+    return because(CORRUPT_MESSAGE, 'The checksum of the record batch is wrong.')
+  return checkAttributes(batch, produceVersion) ?? checkProducer(batch) ?? checkCount(batch) ?? batch
+}
+
+function checkAttributes(batch: BatchView, produceVersion: number): Refusal | null {
+  const codec = batch.attributes & CODEC_MASK
+  if (codec >= codecs.length) return because(UNSUPPORTED_COMPRESSION_TYPE, `The compression type ${codec} is unknown.`)
+  if (codecs[codec] === 'zstd' && produceVersion < ZSTD_PRODUCE_VERSION)
+    return because(UNSUPPORTED_COMPRESSION_TYPE, `Produce must have version ${ZSTD_PRODUCE_VERSION} or later for zstd.`)
+  if (batch.isControl) return because(INVALID_RECORD, 'Clients must not write control records.')
+  if (batch.timestampType === 'LogAppendTime')
+    return because(INVALID_TIMESTAMP, 'Producers must not set the timestamp type to log append time.')
+  return null
+}
+
+function checkProducer(batch: BatchView): Refusal | null {
+  const { producerId } = batch
+  if (producerId === -1)
+    return batch.isTransactional ? because(INVALID_RECORD, 'A transactional batch needs a producer id.') : null
+  if (producerId < -1) return because(INVALID_RECORD, `The producer id ${producerId} is not one.`)
+  if (batch.producerEpoch < 0)
+    return because(INVALID_PRODUCER_EPOCH, `The producer epoch ${batch.producerEpoch} is below 0.`)
+  if (batch.baseSequence < 0)
+    return because(INVALID_RECORD, `With a producer id the sequence must not be below 0, got ${batch.baseSequence}.`)
+  return null
+}
+
+function checkCount(batch: BatchView): Refusal | null {
+  const { recordCount: count, bytes } = batch
+  if (count <= 0) return because(INVALID_RECORD, `A record batch must have records, it says ${count}.`)
+  if (batch.lastOffsetDelta !== count - 1)
+    return because(
+      INVALID_RECORD,
+      `The last of ${count} records must be ${count - 1}, it says ${batch.lastOffsetDelta}.`,
+    )
+  const codec = batch.attributes & CODEC_MASK
+  const payload = bytes.length - BATCH_HEADER_BYTES
+  const fits =
+    codec === 0 ? hasRecords(bytes, count) : count * SMALLEST_RECORD_BYTES <= payload * LARGEST_EXPANSION[codec]!
+  return fits ? null : because(INVALID_RECORD, `The bytes of the batch are not those of ${count} records.`)
+}
+
+/** Whether exactly count records fill the rest of an uncompressed batch, going by their lengths. */
+function hasRecords(bytes: Buffer, count: number): boolean {
+  const end = bytes.length
+  let at = BATCH_HEADER_BYTES
+  for (let i = 0; i < count; i++) {
+    // A zigzag varint of at most five bytes; an odd first byte is a negative length.
+    let shift = 0
+    let raw = 0
+    for (;;) {
+      if (at >= end || shift > 28) return false
+      const byte = bytes[at++]!
+      raw |= (byte & 0x7f) << shift
+      if (byte < 0x80) break
+      shift += 7
+    }
+    const length = raw >>> 1
+    if ((raw & 1) !== 0 || length < SMALLEST_RECORD_BYTES - 1 || length > end - at) return false
+    at += length
+  }
+  return at === end
+}
+
+/** Writes what the log decides into the batch. The checksum does not cover it. */
+export function stamp(bytes: Buffer, baseOffset: number, leaderEpoch: number): void {
+  putInt64(bytes, 0, baseOffset)
+  bytes.writeInt32BE(leaderEpoch, 12)
+}
+
+/** Makes ms since 1970 the timestamp of every record of the batch, in place. */
+export function stampAppendTime(bytes: Buffer, ms: number): void {
+  bytes.writeInt16BE(bytes.readInt16BE(21) | LOG_APPEND_TIME_BIT, 21)
+  putInt64(bytes, 35, ms)
+  bytes.writeUInt32BE(crc32c(bytes.subarray(CRC_FROM)), CRC_AT)
+}
+
+// ----------------------------------------------------------------------------------------------------------- reading
+
+/** Thrown where bytes are not batches or records, or unpack to more than is allowed. */
+export class InvalidRecords extends Error {
+  override readonly name = 'InvalidRecords'
+}
+
+export interface RecordHeader {
+  readonly key: string
+  readonly value: Buffer | null
+}
+
+export interface DecodedRecord {
+  readonly offset: number
+  /** Ms since 1970; -1: none. */
+  readonly timestamp: number
+  /** Views of the batch, or of what it unpacked to. */
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers: readonly RecordHeader[]
+}
+
+/** Unpacked records of one batch take at most this, if the caller has no other limit. */
+const MAX_UNPACKED_BYTES = 64 * 1024 * 1024
+
+/** Cuts bytes, such as those of a fetched partition, into whole batches. A cut last one is left out, as clients do. */
+export function splitBatches(bytes: Uint8Array): BatchView[] {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const batches: BatchView[] = []
+  for (let at = 0; buffer.length - at >= BATCH_HEADER_BYTES; ) {
+    const length = buffer.readInt32BE(at + 8) + LENGTH_OVERHEAD
+    if (length < BATCH_HEADER_BYTES) throw new InvalidRecords(`a batch says that it has ${length} bytes`)
+    if (length > buffer.length - at) break
+    batches.push(new BatchView(buffer.subarray(at, at + length)))
+    at += length
+  }
+  return batches
+}
+
+/** Every record of one batch. Throws InvalidRecords. */
+export async function readRecords(bytes: Uint8Array, maxBytes = MAX_UNPACKED_BYTES): Promise<DecodedRecord[]> {
+  return [...(await openRecords(bytes, maxBytes))]
+}
+
+/**
+ * The records of one batch, each decoded when it is taken, so that a caller with a million of them can pause.
+ * Throws InvalidRecords, at once for what cannot be unpacked and from the iteration for what cannot be decoded.
+ */
+export async function openRecords(
+  bytes: Uint8Array,
+  maxBytes = MAX_UNPACKED_BYTES,
+): Promise<IterableIterator<DecodedRecord>> {
+  const batch = new BatchView(bytes)
+  if (bytes.length < BATCH_HEADER_BYTES || batch.batchLength !== bytes.length)
+    throw new InvalidRecords(`${bytes.length} bytes are not one batch`)
+  if (bytes[16] !== 2) throw new InvalidRecords(`magic must be 2, got ${bytes[16]}`)
+  const codec = codecs[batch.attributes & CODEC_MASK]
+  if (codec === undefined) throw new InvalidRecords(`the compression type ${batch.attributes & CODEC_MASK} is unknown`)
+  const payload = await unpack(codec, batch.bytes.subarray(BATCH_HEADER_BYTES), maxBytes)
+  return decodeRecords(batch, payload)
+}
+
+async function unpack(codec: Codec, payload: Buffer, maxBytes: number): Promise<Buffer> {
+  try {
+    return await decompress(codec, payload, maxBytes)
+  } catch (error) {
+    if (error instanceof NotDecompressed) throw new InvalidRecords(error.message, { cause: error })
+    throw error
+  }
+}
+
+function* decodeRecords(batch: BatchView, payload: Buffer): Generator<DecodedRecord, undefined> {
+  const { recordCount: count, baseOffset, baseTimestamp, lastOffsetDelta } = batch
+  const appendTime = batch.timestampType === 'LogAppendTime' ? batch.maxTimestamp : null
+  if (count < 0 || count * SMALLEST_RECORD_BYTES > payload.length)
+    throw new InvalidRecords(`${count} records do not fit ${payload.length} bytes`)
+  let at = 0
+  let end = payload.length
+  let lastDelta = -1
+
+  for (let i = 0; i < count; i++) {
+    const length = varint('record length')
+    if (length < 0 || length > payload.length - at) throw new InvalidRecords(`a record of ${length} bytes does not fit`)
+    end = at + length
+    if (end - at < 1) throw new InvalidRecords('the bytes of a record end too early')
+    if (payload[at++] !== 0) throw new InvalidRecords('the attributes of a record must be 0')
+    const timestamp = baseTimestamp + varint('timestamp delta', 10)
+    if (!Number.isSafeInteger(timestamp)) throw new InvalidRecords('the timestamp of a record is out of range')
+    const delta = varint('offset delta')
+    if (delta <= lastDelta || delta > lastOffsetDelta)
+      throw new InvalidRecords(`the offset delta ${delta} does not follow ${lastDelta} up to ${lastOffsetDelta}`)
+    lastDelta = delta
+    const key = slice('key')
+    const value = slice('value')
+    const headers = readHeaders()
+    if (at !== end) throw new InvalidRecords(`a record has ${end - at} bytes left over`)
+    end = payload.length
+    yield { offset: baseOffset + delta, timestamp: appendTime ?? timestamp, key, value, headers }
+  }
+  if (at !== payload.length) throw new InvalidRecords(`the batch has ${payload.length - at} bytes left over`)
+
+  /** A zigzag number. Beyond 2^53 it is not exact, and no caller accepts it. */
+  function varint(what: string, maxBytes = 5): number {
+    let raw = 0
+    for (let i = 0; i < maxBytes; i++) {
+      if (at >= end) throw new InvalidRecords(`${what}: the bytes end too early`)
+      const byte = payload[at++]!
+      raw += (byte & 0x7f) * 2 ** (7 * i)
+      if (byte < 0x80) {
+        if (raw > Number.MAX_SAFE_INTEGER) throw new InvalidRecords(`${what}: out of range`)
+        return raw % 2 === 0 ? raw / 2 : -(raw + 1) / 2
+      }
+    }
+    throw new InvalidRecords(`${what}: more than ${maxBytes} bytes`)
+  }
+
+  function slice(what: string): Buffer | null {
+    const length = varint(`${what} length`)
+    if (length === -1) return null
+    if (length < 0 || length > end - at) throw new InvalidRecords(`${what}: ${length} bytes do not fit`)
+    at += length
+    return payload.subarray(at - length, at)
+  }
+
+  function readHeaders(): RecordHeader[] {
+    const count = varint('header count')
+    if (count < 0 || count * 2 > end - at) throw new InvalidRecords(`${count} headers do not fit`)
+    const headers: RecordHeader[] = []
+    for (let i = 0; i < count; i++) {
+      const key = slice('header key')
+      if (key === null) throw new InvalidRecords('a header key must not be null')
+      headers.push({ key: key.toString(), value: slice('header value') })
+    }
+    return headers
+  }
+}
+
+// ----------------------------------------------------------------------------------------------------------- writing
+
+export interface NewRecord {
+  readonly key?: string | Uint8Array | null
+  readonly value?: string | Uint8Array | null
+  /** Ms since 1970; left out: -1, which is Kafka's "none". */
+  readonly timestamp?: number
+  readonly headers?: readonly { readonly key: string; readonly value: string | Uint8Array | null }[]
+}
+
+export interface BatchOptions {
+  readonly compression?: Codec
+  readonly baseOffset?: number
+  readonly leaderEpoch?: number
+  readonly producerId?: number
+  readonly producerEpoch?: number
+  readonly baseSequence?: number
+  readonly isTransactional?: boolean
+  readonly isControl?: boolean
+}
+
+/** One batch of these records, as a producer sends it. There must be at least one. */
+export function encodeBatch(records: readonly NewRecord[], options: BatchOptions = {}): Buffer {
+  assert(records.length > 0, 'a batch must have records')
+  const baseTimestamp = records[0]!.timestamp ?? -1
+  const stamps = records.map(record => record.timestamp ?? -1)
+  const plain = Buffer.concat(records.flatMap((record, i) => encodeRecord(record, i, stamps[i]! - baseTimestamp)))
+  const compression = options.compression ?? 'none'
+  const payload = compression === 'none' ? plain : compressSync(compression, plain)
+
+  const bytes = Buffer.alloc(BATCH_HEADER_BYTES + payload.length)
+  bytes.writeInt32BE(bytes.length - LENGTH_OVERHEAD, 8)
+  stamp(bytes, options.baseOffset ?? 0, options.leaderEpoch ?? -1)
+  bytes[16] = 2
+  const flags = (options.isTransactional ? TRANSACTIONAL_BIT : 0) | (options.isControl ? CONTROL_BIT : 0)
+  bytes.writeInt16BE(codecs.indexOf(compression) | flags, 21)
+  bytes.writeInt32BE(records.length - 1, 23)
+  putInt64(bytes, 27, baseTimestamp)
+  putInt64(
+    bytes,
+    35,
+    stamps.reduce((a, b) => Math.max(a, b)),
+  )
+  putInt64(bytes, 43, options.producerId ?? -1)
+  bytes.writeInt16BE(options.producerEpoch ?? -1, 51)
+  bytes.writeInt32BE(options.baseSequence ?? -1, 53)
+  bytes.writeInt32BE(records.length, 57)
+  payload.copy(bytes, BATCH_HEADER_BYTES)
+  bytes.writeUInt32BE(crc32c(bytes.subarray(CRC_FROM)), CRC_AT)
+  return bytes
+}
+
+function encodeRecord(record: NewRecord, index: number, timestampDelta: number): Buffer[] {
+  const headers = record.headers ?? []
+  const parts = [
+    Buffer.of(0),
+    zigzag(timestampDelta),
+    zigzag(index),
+    ...sized(record.key ?? null),
+    ...sized(record.value ?? null),
+    zigzag(headers.length),
+    ...headers.flatMap(header => [...sized(header.key), ...sized(header.value)]),
+  ]
+  return [zigzag(parts.reduce((sum, part) => sum + part.length, 0)), ...parts]
+}
+
+function sized(value: string | Uint8Array | null): Buffer[] {
+  if (value === null) return [zigzag(-1)]
+  const bytes = Buffer.from(value as Uint8Array)
+  return [zigzag(bytes.length), bytes]
+}
+
+function zigzag(value: number): Buffer {
+  let rest = value < 0 ? -2 * value - 1 : 2 * value
+  const bytes: number[] = []
+  for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80)
+  return Buffer.from([...bytes, rest])
+}
