@@ -1,0 +1,161 @@
+// A raw client typed from the message declarations: one TCP connection, requests pipelined, answers matched by their
+// correlation ids. It knows nothing of metadata, retries or groups, so that a test says every byte that it means.
+
+import { connect as connectSocket, type Socket } from 'node:net'
+import { decodeResponse, encodeRequest } from '../src/protocol/codec.ts'
+import { readResponseHeader, requestHeader } from '../src/protocol/header.ts'
+import type { Api, RequestInput, ResponseOf } from '../src/protocol/schema.ts'
+
+export interface Wire {
+  readonly socket: Socket
+  /** Sends a request and settles with its answer; fails when the connection ends before. */
+  send<A extends Api>(api: A, version: number, body: RequestInput<A>, options?: SendOptions): Promise<ResponseOf<A>>
+  /** Sends a request that gets no answer, such as Produce with acks 0. Settles when the bytes are with the kernel. */
+  post<A extends Api>(api: A, version: number, body: RequestInput<A>, options?: SendOptions): Promise<void>
+  /** Sends bytes as they are, without a size before them. */
+  raw(bytes: Uint8Array): Promise<void>
+  /** The next answer that belongs to no request of `send`, without its size: what `raw` asked for. */
+  answer(): Promise<Buffer>
+  /** Settles when the connection is closed by either side. */
+  readonly closed: Promise<void>
+  close(): Promise<void>
+}
+
+export interface SendOptions {
+  readonly clientId?: string | null
+  /** Otherwise counted up from 1. */
+  readonly correlationId?: number
+}
+
+interface Waiting {
+  readonly api: Api
+  readonly version: number
+  resolve(body: never): void
+  reject(error: Error): void
+}
+
+const DEFAULT_CLIENT_ID = 'wire'
+
+/** Connects; fails as the socket does. */
+export async function connect(to: { port: number; host?: string }): Promise<Wire> {
+  const socket = connectSocket({ port: to.port, host: to.host ?? '127.0.0.1', noDelay: true })
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve)
+    socket.once('error', reject)
+  })
+
+  // Correlation ids may be used twice on purpose; the broker answers in order.
+  const waiting = new Map<number, Waiting[]>()
+  const unclaimed: Buffer[] = []
+  const listeners: { resolve(frame: Buffer): void; reject(error: Error): void }[] = []
+  let nextCorrelationId = 1
+  let received: Buffer[] = []
+  let receivedBytes = 0
+  let failure: Error | null = null
+
+  socket.on('data', chunk => {
+    received.push(chunk)
+    receivedBytes += chunk.length
+    for (let frame = takeFrame(); frame !== null; frame = takeFrame()) deliver(frame)
+  })
+  socket.on('error', error => {
+    failure = error
+  })
+  const closed = new Promise<void>(resolve => {
+    socket.once('close', () => {
+      failure ??= new Error('the connection was closed')
+      for (const queue of waiting.values()) for (const one of queue) one.reject(failure)
+      for (const listener of listeners) listener.reject(failure)
+      waiting.clear()
+      listeners.length = 0
+      resolve()
+    })
+  })
+
+  function takeFrame(): Buffer | null {
+    if (receivedBytes < 4) return null
+    if (received[0]!.length < 4) received = [Buffer.concat(received)]
+    const size = received[0]!.readInt32BE(0)
+    if (size < 0) {
+      socket.destroy(new Error(`the answer has a size of ${size}`))
+      return null
+    }
+    if (receivedBytes < 4 + size) return null
+    const all = received.length === 1 ? received[0]! : Buffer.concat(received)
+    received = [all.subarray(4 + size)]
+    receivedBytes -= 4 + size
+    return all.subarray(4, 4 + size)
+  }
+
+  function deliver(frame: Buffer): void {
+    const correlationId = frame.length < 4 ? null : frame.readInt32BE(0)
+    const queue = correlationId === null ? undefined : waiting.get(correlationId)
+    const one = queue?.shift()
+    if (queue?.length === 0) waiting.delete(correlationId!)
+    if (one === undefined) {
+      const listener = listeners.shift()
+      if (listener) listener.resolve(frame)
+      else unclaimed.push(frame)
+      return
+    }
+    try {
+      const header = readResponseHeader(frame, one.api, one.version)
+      one.resolve(decodeResponse(one.api, one.version, frame, header.bodyOffset) as never)
+    } catch (error) {
+      one.reject(error as Error)
+    }
+  }
+
+  function write(parts: readonly Uint8Array[]): Promise<void> {
+    if (failure) return Promise.reject(failure)
+    socket.cork()
+    const written = parts.map(
+      part =>
+        new Promise<void>((resolve, reject) => {
+          socket.write(part, error => (error ? reject(error) : resolve()))
+        }),
+    )
+    socket.uncork()
+    return Promise.all(written).then(() => undefined)
+  }
+
+  function frameOf<A extends Api>(api: A, version: number, body: RequestInput<A>, id: number, clientId: string | null) {
+    const parts = [requestHeader(api, version, id, clientId), ...encodeRequest(api, version, body)]
+    const size = Buffer.alloc(4)
+    size.writeInt32BE(parts.reduce((sum, part) => sum + part.length, 0))
+    return [size, ...parts]
+  }
+
+  const clientOf = (options?: SendOptions) => (options?.clientId === undefined ? DEFAULT_CLIENT_ID : options.clientId)
+
+  return {
+    socket,
+    closed,
+    send<A extends Api>(api: A, version: number, body: RequestInput<A>, options?: SendOptions) {
+      const correlationId = options?.correlationId ?? nextCorrelationId++
+      const parts = frameOf(api, version, body, correlationId, clientOf(options))
+      return new Promise<ResponseOf<A>>((resolve, reject) => {
+        if (failure) return reject(failure)
+        const queue = waiting.get(correlationId) ?? []
+        queue.push({ api, version, resolve: resolve as Waiting['resolve'], reject })
+        waiting.set(correlationId, queue)
+        // When writing fails the socket closes, which rejects the request with the reason.
+        write(parts).catch(() => undefined)
+      })
+    },
+    post(api, version, body, options) {
+      return write(frameOf(api, version, body, options?.correlationId ?? nextCorrelationId++, clientOf(options)))
+    },
+    raw: bytes => write([bytes]),
+    answer() {
+      const frame = unclaimed.shift()
+      if (frame) return Promise.resolve(frame)
+      if (failure) return Promise.reject(failure)
+      return new Promise((resolve, reject) => listeners.push({ resolve, reject }))
+    },
+    async close() {
+      socket.destroy()
+      await closed
+    },
+  }
+}
