@@ -72,21 +72,28 @@ export interface Rooms {
   readonly random: Random
 }
 
+/** Returned in place of an answer: the client expects no bytes, and closing is the only way to tell it of a failure. */
+export const CLOSE = Object.freeze({ kind: 'close' })
+
+/** Null: nothing is written back (acks=0). */
+export type Answer<A extends Api> = ResponseInput<A> | typeof CLOSE | null
+
 export interface Answering<A extends Api> {
   /**
    * Called synchronously in the order in which the requests of a connection arrived, so what it does before its first
-   * await happens in that order. Null means that nothing is written back (acks=0). Expected refusals go into their rows;
-   * it throws only what is an outside failure or our own mistake, and `refused` then makes the answer.
+   * await happens in that order. Expected refusals go into their rows; it throws only what is an outside failure or our
+   * own mistake, and `refused` then makes the answer.
    */
-  answer(request: Request<RequestOf<A>>): ResponseInput<A> | null | Promise<ResponseInput<A> | null>
+  answer(request: Request<RequestOf<A>>): Answer<A> | Promise<Answer<A>>
   /**
    * The answer in this API's own shape when the request as a whole came to this refusal (it waited too long, the store is
    * away, we made a mistake): every row that was asked for carries the code. Synchronous, must not throw.
-   * Null as in `answer`.
    */
-  refused(request: Request<RequestOf<A>>, refusal: Refusal): ResponseInput<A> | null
+  refused(request: Request<RequestOf<A>>, refusal: Refusal): ResponseInput<A> | typeof CLOSE
   /** How much longer than `broker.response-queue-timeout` this request may take by its nature (a fetch's wait). */
   patienceMs?(request: Request<RequestOf<A>>): number
+  /** The answer, in version 0, to a version that is not served. Without it the connection is closed. */
+  unsupported?(): ResponseInput<A>
 }
 
 /** A handler whose message types are erased, as the dispatcher's table holds it. */

@@ -1,0 +1,287 @@
+// From a frame to its answer: header, API, version, decoding, handler, encoding. The one place where requests are measured
+// and logged, and where what a handler throws becomes a code that clients understand. It knows no sockets (connection.ts)
+// and no API (handlers/).
+
+import { assert } from '../base/assert.ts'
+import { decodeRequest, encodeResponse } from '../protocol/codec.ts'
+import {
+  COORDINATOR_LOAD_IN_PROGRESS,
+  COORDINATOR_NOT_AVAILABLE,
+  KAFKA_STORAGE_ERROR,
+  REQUEST_TIMED_OUT,
+  type Refusal,
+  UNKNOWN_SERVER_ERROR,
+} from '../protocol/errors.ts'
+import { headerLookup, type RequestHeader, readRequestHeader, responseHeaderLength } from '../protocol/header.ts'
+import { Malformed } from '../protocol/malformed.ts'
+import { type Api, inRange, type ResponseInput } from '../protocol/schema.ts'
+import { OutcomeUnknown, StoreUnavailable } from '../store/store.ts'
+import type { RequestScope } from '../telemetry/logger.ts'
+import {
+  type Answer,
+  type Answering,
+  CLOSE,
+  type Handler,
+  type Peer,
+  type Request,
+  type Rooms,
+} from './handlers/handler.ts'
+import { createMeasures, type Result } from './measures.ts'
+
+/** What a request came to. `close`: no answer; the connection closes once earlier answers are out. */
+export type Outcome =
+  | {
+      readonly kind: 'answer'
+      readonly parts: readonly Uint8Array[]
+      readonly byteLength: number
+      /** How long nothing more is read from this client (KIP-219). */
+      readonly throttleMs: number
+    }
+  | { readonly kind: 'silence' }
+  | { readonly kind: 'close' }
+
+/** One request on its way to its outcome. */
+export interface Exchange {
+  /** Null until it is known. Whoever holds the exchange sets it, except where it was known at once. */
+  outcome: Outcome | null
+  /** What the request's frame holds in memory until the request has settled. */
+  readonly frameBytes: number
+  /** How much longer than usual it may take. */
+  patienceMs(): number
+  /** The outcome when it has taken too long. What comes after that is dropped. */
+  expire(): Outcome
+}
+
+/** Who sent a frame. */
+export interface Caller {
+  readonly peer: Peer
+  /** Aborts when the connection is gone. */
+  readonly closed: AbortSignal
+}
+
+export interface Dispatch {
+  /**
+   * Takes a frame, which must not change any more, and calls its handler before it returns. An outcome that is known by
+   * then is in the exchange; otherwise `settled` is called once, later. Never throws.
+   */
+  receive(frame: Buffer, caller: Caller, settled: (exchange: Exchange, outcome: Outcome) => void): Exchange
+}
+
+const SILENCE: Outcome = Object.freeze({ kind: 'silence' })
+const CLOSED: Outcome = Object.freeze({ kind: 'close' })
+
+/** How often a client's mistake of one sort is logged. */
+const LOG_EVERY_MS = 10_000
+
+interface Route {
+  readonly api: Api
+  readonly answering: Answering<Api>
+}
+
+type Settled = (exchange: Exchange, outcome: Outcome) => void
+
+/**
+ * What a client is told when the store is away: a code that its library retries for that API. Group and producer-id
+ * clients look for their coordinator again; the rest take it as a broker that cannot reach its disk.
+ */
+const STORE_AWAY: ReadonlyMap<string, Refusal> = new Map([
+  ['OffsetCommit', COORDINATOR_NOT_AVAILABLE],
+  ['OffsetFetch', COORDINATOR_LOAD_IN_PROGRESS],
+  ['FindCoordinator', COORDINATOR_NOT_AVAILABLE],
+  ['JoinGroup', COORDINATOR_NOT_AVAILABLE],
+  ['SyncGroup', COORDINATOR_NOT_AVAILABLE],
+  ['Heartbeat', COORDINATOR_NOT_AVAILABLE],
+  ['LeaveGroup', COORDINATOR_NOT_AVAILABLE],
+  ['InitProducerId', COORDINATOR_LOAD_IN_PROGRESS],
+])
+
+/** `handlers` must hold each API once. `drain` aborts when the broker begins to drain. */
+export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain: AbortSignal): Dispatch {
+  const { clock } = rooms
+  const logger = rooms.logger.named('kafka.dispatch')
+  const measures = createMeasures(rooms.metrics, rooms.catalogue)
+  const timeoutMs = rooms.settings.get('broker.response-queue-timeout')
+  const isFlexible = headerLookup(handlers.map(each => each.api))
+  const routes = new Map<number, Route>()
+  for (const { api, open } of handlers) {
+    assert(!routes.has(api.key), `two handlers answer ${api.name}`)
+    routes.set(api.key, { api, answering: open(rooms) })
+  }
+
+  /** One request that was read and handed to its handler. */
+  class Asked implements Exchange {
+    outcome: Outcome | null = null
+    readonly frameBytes: number
+    readonly #route: Route
+    readonly #request: Request<never>
+    readonly #settled: Settled
+
+    constructor(frameBytes: number, route: Route, request: Request<never>, settled: Settled) {
+      this.frameBytes = frameBytes
+      this.#route = route
+      this.#request = request
+      this.#settled = settled
+    }
+
+    start(): void {
+      let answer: Answer<Api> | Promise<Answer<Api>>
+      try {
+        answer = this.#route.answering.answer(this.#request)
+      } catch (error) {
+        this.outcome = this.#failed(error)
+        return
+      }
+      if (answer instanceof Promise) {
+        answer.then(
+          value => this.#settled(this, this.#wanted ? this.#answered(value) : SILENCE),
+          error => this.#settled(this, this.#failed(error)),
+        )
+      } else {
+        this.outcome = this.#answered(answer)
+      }
+    }
+
+    patienceMs(): number {
+      return this.#route.answering.patienceMs?.(this.#request) ?? 0
+    }
+
+    expire(): Outcome {
+      measures.failed(this.#route.api.name, REQUEST_TIMED_OUT.name)
+      return this.#refused(REQUEST_TIMED_OUT, 'timeout')
+    }
+
+    /** False when the client is gone or was told that it took too long. */
+    get #wanted(): boolean {
+      return this.outcome === null && !this.#request.closed.aborted
+    }
+
+    #answered(answer: Answer<Api>): Outcome {
+      if (answer === null || answer === CLOSE) {
+        this.#measure(answer === null ? 'success' : 'error', null, 0)
+        return answer === null ? SILENCE : CLOSED
+      }
+      try {
+        return this.#encoded(answer as ResponseInput<Api>, 'success')
+      } catch (error) {
+        return this.#failed(error)
+      }
+    }
+
+    /** What the handler threw, told to the log and to the client. */
+    #failed(error: unknown): Outcome {
+      const { api } = this.#route
+      const isOutside = error instanceof StoreUnavailable || error instanceof OutcomeUnknown
+      const kind = error instanceof Error ? error.name : 'Error'
+      measures.failed(api.name, kind)
+      if (isOutside) {
+        const limited = logger.within(this.#scope()).limited(`failed ${api.name} ${kind}`, LOG_EVERY_MS)
+        limited.warn(`${api.name} failed: ${error.message}`, { error })
+        return this.#refused(STORE_AWAY.get(api.name) ?? KAFKA_STORAGE_ERROR, 'error')
+      }
+      logger.within(this.#scope()).error(`${api.name} failed by a mistake of the broker`, { error })
+      return this.#refused(UNKNOWN_SERVER_ERROR, 'error')
+    }
+
+    #refused(refusal: Refusal, result: Result): Outcome {
+      if (!this.#wanted) return SILENCE
+      try {
+        const answer = this.#route.answering.refused(this.#request, refusal)
+        if (answer !== CLOSE) return this.#encoded(answer as ResponseInput<Api>, result)
+      } catch (error) {
+        logger.within(this.#scope()).error(`${this.#route.api.name} could not even be refused`, { error })
+      }
+      this.#measure(result, null, 0)
+      return CLOSED
+    }
+
+    #encoded(answer: ResponseInput<Api>, result: Result): Outcome {
+      const { api } = this.#route
+      const { apiVersion, correlationId } = this.#request
+      const outcome = encode(api, apiVersion, correlationId, answer)
+      this.#measure(result, answer, outcome.byteLength)
+      return outcome
+    }
+
+    #measure(result: Result, answer: ResponseInput<Api> | null, bytes: number): void {
+      const elapsedMs = clock.monotonic() - this.#request.receivedAtMs
+      measures.answered(this.#route.api, result, elapsedMs, bytes, this.#request, answer)
+    }
+
+    #scope(): RequestScope {
+      const { correlationId, clientId, apiVersion } = this.#request
+      return { correlationId, clientId, apiKey: this.#route.api.name, apiVersion }
+    }
+  }
+
+  function refuse(caller: Caller, reason: string, message: string): Outcome {
+    measures.failed('request', reason)
+    logger.limited(`refused ${reason}`, LOG_EVERY_MS).warn(message, { address: caller.peer.address, reason })
+    return CLOSED
+  }
+
+  function unsupported({ api, answering }: Route, header: RequestHeader, caller: Caller): Outcome {
+    if (answering.unsupported === undefined) {
+      return refuse(caller, 'unsupported-version', `${api.name} version ${header.apiVersion} is not served`)
+    }
+    return encode(api, 0, header.correlationId, answering.unsupported())
+  }
+
+  return {
+    receive(frame, caller, settled) {
+      const receivedAtMs = clock.monotonic()
+      let header: RequestHeader
+      let route: Route | undefined
+      let body: unknown
+      try {
+        header = readRequestHeader(frame, isFlexible)
+        route = routes.get(header.apiKey)
+        if (route === undefined) {
+          return unread(frame, refuse(caller, 'unknown-api', `API key ${header.apiKey} is not served`))
+        }
+        if (!inRange(route.api.versions, header.apiVersion)) return unread(frame, unsupported(route, header, caller))
+        body = decodeRequest(route.api, header.apiVersion, frame, header.bodyOffset)
+      } catch (error) {
+        const what = route === undefined ? 'a request header' : `a ${route.api.name} request`
+        if (!(error instanceof Malformed)) {
+          logger.error(`${what} could not be read by a mistake of the broker`, { error })
+          return unread(frame, CLOSED)
+        }
+        return unread(frame, refuse(caller, 'malformed', `${what} could not be read: ${error.message}`))
+      }
+      measures.received(route.api, frame.byteLength)
+      const request: Request<unknown> = {
+        body,
+        apiVersion: header.apiVersion,
+        correlationId: header.correlationId,
+        clientId: header.clientId,
+        connection: caller.peer,
+        receivedAtMs,
+        deadlineMs: receivedAtMs + timeoutMs,
+        drain,
+        closed: caller.closed,
+      }
+      const asked = new Asked(frame.byteLength, route, request as Request<never>, settled)
+      asked.start()
+      return asked
+    },
+  }
+}
+
+/** The exchange of a frame that never reached a handler. */
+function unread(frame: Buffer, outcome: Outcome): Exchange {
+  return { outcome, frameBytes: frame.byteLength, patienceMs: () => 0, expire: () => outcome }
+}
+
+/**   | size int32 | correlation id int32 | tags, if flexible | body ...   in pieces; records stay the slices they are. */
+function encode(api: Api, version: number, correlationId: number, answer: ResponseInput<Api>) {
+  const body = encodeResponse(api, version, answer)
+  const headerLength = responseHeaderLength(api, version)
+  let bodyLength = 0
+  for (const part of body) bodyLength += part.byteLength
+  const head = Buffer.alloc(4 + headerLength)
+  head.writeInt32BE(headerLength + bodyLength, 0)
+  head.writeInt32BE(correlationId, 4)
+  body.unshift(head)
+  const throttleMs = (answer as { readonly throttleTimeMs?: number }).throttleTimeMs ?? 0
+  return { kind: 'answer' as const, parts: body, byteLength: head.length + bodyLength, throttleMs }
+}

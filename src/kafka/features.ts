@@ -1,0 +1,24 @@
+// The features that ApiVersions reports (KIP-584). Clients act on a finalized one, so a row is reported only when all the
+// APIs that carry it are served. To serve a feature is to serve its APIs; nothing else switches it on.
+
+export interface Feature {
+  readonly name: string
+  /** The versions that this broker could be on. */
+  readonly min: number
+  readonly max: number
+  /** The version that it is on. */
+  readonly level: number
+  /** Keys of the APIs without which a client must not see the feature. */
+  readonly needs: readonly number[]
+}
+
+export const features: readonly Feature[] = Object.freeze([
+  // ConsumerGroupHeartbeat, ConsumerGroupDescribe (KIP-848).
+  { name: 'group.version', min: 0, max: 1, level: 1, needs: [68, 69] },
+  // InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, TxnOffsetCommit (KIP-890).
+  { name: 'transaction.version', min: 0, max: 2, level: 2, needs: [22, 24, 25, 26, 28] },
+  // ShareGroupHeartbeat, ShareGroupDescribe, ShareFetch, ShareAcknowledge (KIP-932).
+  { name: 'share.version', min: 0, max: 1, level: 1, needs: [76, 77, 78, 79] },
+  // StreamsGroupHeartbeat, StreamsGroupDescribe (KIP-1071).
+  { name: 'streams.version', min: 0, max: 1, level: 1, needs: [88, 89] },
+])

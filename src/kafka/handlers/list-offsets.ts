@@ -1,0 +1,112 @@
+// ListOffsets 1-11: the offset that belongs to a timestamp, or to one of the special ones.
+//
+//   -1  latest: the high watermark, or the last stable offset for read_committed (2+)
+//   -2  earliest: the log start
+//   -3  the record with the largest timestamp (7+, KIP-734)
+//   -4  earliest local (8+, KIP-405): all that is readable is local, so the log start
+//   -5  latest tiered (9+, KIP-1005), -6 earliest that waits for tiering (11+, KIP-1023): there is no tier, so none
+//
+// A time answers the first record at or after it, with that record's own time. No such record is offset -1 and timestamp -1
+// without an error. A special timestamp in a version that does not know it is UNSUPPORTED_VERSION, as in Kafka.
+
+import type { Partition } from '../../log/partition.ts'
+import { because, INVALID_REQUEST, isRefusal, NONE, type Refusal, UNSUPPORTED_VERSION } from '../../protocol/errors.ts'
+import { listOffsets } from '../../protocol/messages/list-offsets.ts'
+import type { ResponseInput } from '../../protocol/schema.ts'
+import { findPartition, findRepeated, findTopic, keyOf } from '../partitions.ts'
+import { handler } from './handler.ts'
+
+type Answer = ResponseInput<typeof listOffsets>
+
+interface Found {
+  readonly offset: number
+  readonly timestamp: number
+  readonly leaderEpoch: number
+}
+
+const READ_COMMITTED = 1
+
+const LATEST = -1
+const EARLIEST = -2
+const MAX_TIMESTAMP = -3
+const EARLIEST_LOCAL = -4
+const LATEST_TIERED = -5
+const EARLIEST_PENDING_UPLOAD = -6
+
+/** The first version that knows each special timestamp. */
+const SINCE: ReadonlyMap<number, number> = new Map([
+  [LATEST, 1],
+  [EARLIEST, 1],
+  [MAX_TIMESTAMP, 7],
+  [EARLIEST_LOCAL, 8],
+  [LATEST_TIERED, 9],
+  [EARLIEST_PENDING_UPLOAD, 11],
+])
+
+const NOTHING: Found = Object.freeze({ offset: -1, timestamp: -1, leaderEpoch: -1 })
+
+const TWICE = because(INVALID_REQUEST, 'The partition is named twice in this request.')
+
+export const listOffsetsHandler = handler(listOffsets, rooms => ({
+  async answer({ body, apiVersion }) {
+    const catalogue = rooms.catalogue.current()
+    const repeated = findRepeated(
+      body.topics.map(({ name, partitions }) => ({
+        topic: name,
+        partitions: partitions.map(each => each.partitionIndex),
+      })),
+    )
+    const topics = body.topics.map(async topic => {
+      const found = findTopic(catalogue, 'name', topic.name)
+      const partitions = topic.partitions.map(async ({ partitionIndex, currentLeaderEpoch, timestamp }) => {
+        const partition = findPartition(rooms, found, partitionIndex)
+        if (repeated.has(keyOf(topic.name, partitionIndex))) return rowOf(partitionIndex, TWICE)
+        if (isRefusal(partition)) return rowOf(partitionIndex, partition)
+        const refusal = partition.checkEpoch(currentLeaderEpoch)
+        if (refusal !== null) return rowOf(partitionIndex, refusal)
+        return rowOf(partitionIndex, await find(partition, timestamp, apiVersion, body.isolationLevel))
+      })
+      return { name: topic.name, partitions: await Promise.all(partitions) }
+    })
+    return { throttleTimeMs: 0, topics: await Promise.all(topics) }
+  },
+  refused: ({ body }, refusal) => ({
+    throttleTimeMs: 0,
+    topics: body.topics.map(({ name, partitions }) => ({
+      name,
+      partitions: partitions.map(({ partitionIndex }) => rowOf(partitionIndex, refusal)),
+    })),
+  }),
+}))
+
+async function find(
+  partition: Partition,
+  timestamp: number,
+  apiVersion: number,
+  isolationLevel: number,
+): Promise<Found | Refusal> {
+  if (timestamp < 0 && apiVersion < (SINCE.get(timestamp) ?? Number.POSITIVE_INFINITY)) {
+    return because(UNSUPPORTED_VERSION, `The timestamp ${timestamp} has no meaning in version ${apiVersion}.`)
+  }
+  switch (timestamp) {
+    case LATEST: {
+      const offset = isolationLevel === READ_COMMITTED ? partition.lastStableOffset : partition.highWatermark
+      return { offset, timestamp: -1, leaderEpoch: partition.leaderEpoch }
+    }
+    case EARLIEST:
+    case EARLIEST_LOCAL:
+      return { offset: partition.logStartOffset, timestamp: -1, leaderEpoch: partition.leaderEpoch }
+    case MAX_TIMESTAMP:
+      return (await partition.maxTimestampOffset()) ?? NOTHING
+    case LATEST_TIERED:
+    case EARLIEST_PENDING_UPLOAD:
+      return NOTHING
+    default:
+      return (await partition.offsetForTimestamp(timestamp)) ?? NOTHING
+  }
+}
+
+function rowOf(partitionIndex: number, found: Found | Refusal): Answer['topics'][number]['partitions'][number] {
+  if (isRefusal(found)) return { partitionIndex, errorCode: found.code, ...NOTHING }
+  return { partitionIndex, errorCode: NONE, ...found }
+}

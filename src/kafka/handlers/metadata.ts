@@ -1,0 +1,164 @@
+// Metadata 0-13: the brokers that live, and of topics the partitions and who leads them; makes topics that patterns allow.
+//
+// Which topics: in version 0 an empty list asks for all; later null asks for all and an empty list for none. From
+// version 12 on a topic may be named by its id alone (KIP-516); 10 and 11 have the field and must not use it. An id that
+// nothing has is UNKNOWN_TOPIC_ID. A topic that is named twice is answered once.
+//
+// Auto-creation: a name that is unknown is created when the request allows it and a topic pattern (svc.topics) does, before
+// the answer, so that the first answer has the partitions. One request creates at most MOST_CREATED topics; the rest of its
+// names answer LEADER_NOT_AVAILABLE, which clients ask again for.
+//
+// Unlike Apache Kafka, which creates in the background and answers UNKNOWN_TOPIC_OR_PARTITION first. Every broker is its own
+// controller: what an administrator asks of any is done by the store.
+
+import { createTopics } from '../../admin/topics.ts'
+import type { Catalogue, Topic } from '../../log/catalogue.ts'
+import {
+  INVALID_REQUEST,
+  INVALID_TOPIC_EXCEPTION,
+  isRefusal,
+  LEADER_NOT_AVAILABLE,
+  NONE,
+  type Refusal,
+  TOPIC_ALREADY_EXISTS,
+  UNKNOWN_TOPIC_ID,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../../protocol/errors.ts'
+import { metadata } from '../../protocol/messages/metadata.ts'
+import { checkTopicName } from '../../protocol/names.ts'
+import { type RequestOf, type ResponseInput, ZERO_UUID } from '../../protocol/schema.ts'
+import { matchPattern } from '../../settings/patterns.ts'
+import { handler, type Request, type Rooms } from './handler.ts'
+
+type Body = RequestOf<typeof metadata>
+type Asked = NonNullable<Body['topics']>[number]
+type Answer = ResponseInput<typeof metadata>
+type TopicRow = Answer['topics'][number]
+
+const FIRST_WITH_NULL = 1
+const FIRST_WITH_IDS = 12
+const FIRST_WITH_TOP_LEVEL_ERROR = 13
+
+/** Topics that one request may create. */
+const MOST_CREATED = 100
+
+/** Bits of Kafka's AclOperation codes: what anybody may do while there are no ACLs. */
+const TOPIC_OPERATIONS = bitsOf(3, 4, 5, 6, 7, 8, 10, 11)
+const CLUSTER_OPERATIONS = bitsOf(5, 7, 8, 9, 10, 11, 12)
+const NOT_ASKED = -2_147_483_648
+
+export const metadataHandler = handler(metadata, rooms => ({
+  answer(request) {
+    const { body, apiVersion } = request
+    const isAll = body.topics === null || (apiVersion < FIRST_WITH_NULL && body.topics.length === 0)
+    if (isAll) {
+      const { topics } = rooms.catalogue.current()
+      return answerOf(
+        rooms,
+        request,
+        Array.from(topics.values(), topic => rowOf(rooms, topic)),
+      )
+    }
+    const asked = distinct(body.topics)
+    const missing = body.allowAutoTopicCreation ? creatable(rooms, asked) : []
+    if (missing.length === 0) return answerOf(rooms, request, rowsOf(rooms, apiVersion, asked, NOTHING_CREATED))
+    return create(rooms, missing, body).then(refusals =>
+      answerOf(rooms, request, rowsOf(rooms, apiVersion, asked, refusals)),
+    )
+  },
+  refused(request, refusal) {
+    const { body, apiVersion } = request
+    const rows = (body.topics ?? []).map(({ name, topicId }) => refusedRow(name, topicId, refusal, apiVersion))
+    const answer = answerOf(rooms, request, rows)
+    return apiVersion >= FIRST_WITH_TOP_LEVEL_ERROR ? { ...answer, errorCode: refusal.code } : answer
+  },
+}))
+
+/** Each topic once, by name or by id, in the order of the request. */
+function distinct(asked: readonly Asked[]): readonly Asked[] {
+  return [...new Map(asked.map(topic => [topic.name ?? `${topic.topicId}\0`, topic])).values()]
+}
+
+/** Names that are unknown and that a pattern lets a client create. */
+function creatable(rooms: Rooms, asked: readonly Asked[]): readonly string[] {
+  const { topics } = rooms.catalogue.current()
+  return asked.flatMap(({ name, topicId }) => {
+    if (name === null || topicId !== ZERO_UUID || topics.has(name) || checkTopicName(name) !== null) return []
+    return matchPattern(rooms.settings, name).autoCreate ? [name] : []
+  })
+}
+
+type Refusals = ReadonlyMap<string, Refusal>
+
+const NOTHING_CREATED: Refusals = new Map()
+
+/** Creates the topics and says why some were not. */
+async function create(rooms: Rooms, names: readonly string[]): Promise<Refusals> {
+  const refusals = new Map(names.slice(MOST_CREATED).map(name => [name, LEADER_NOT_AVAILABLE]))
+  const tried = names.slice(0, MOST_CREATED)
+  const results = await createTopics(rooms, tried)
+  for (const [at, result] of results.entries()) {
+    // Another client's request was faster: the topic is there.
+    if (isRefusal(result) && result.code !== TOPIC_ALREADY_EXISTS.code) refusals.set(tried[at]!, result)
+  }
+  return refusals
+}
+
+function rowsOf(rooms: Rooms, apiVersion: number, asked: readonly Asked[], refusals: Refusals): readonly TopicRow[] {
+  const catalogue = rooms.catalogue.current()
+  return asked.map(({ name, topicId }) => {
+    const found = find(catalogue, apiVersion, name, topicId, refusals)
+    return isRefusal(found) ? refusedRow(name, topicId, found, apiVersion) : rowOf(rooms, found)
+  })
+}
+
+function find(
+  catalogue: Catalogue,
+  apiVersion: number,
+  name: string | null,
+  topicId: string,
+  refusals: Refusals,
+): Topic | Refusal {
+  if (apiVersion < FIRST_WITH_IDS && (name === null || topicId !== ZERO_UUID)) return INVALID_REQUEST
+  if (name === null) return catalogue.topicsById.get(topicId) ?? UNKNOWN_TOPIC_ID
+  const topic = catalogue.topics.get(name)
+  if (topic !== undefined) return topic
+  if (checkTopicName(name) !== null) return INVALID_TOPIC_EXCEPTION
+  return refusals.get(name) ?? UNKNOWN_TOPIC_OR_PARTITION
+}
+
+function rowOf(rooms: Rooms, topic: Topic): TopicRow {
+  const { nodeId } = rooms
+  const partitions = Array.from({ length: topic.partitions }, (_, partitionIndex) => {
+    const partition = rooms.logs.partition(topic.id, partitionIndex)
+    const replicas = { replicaNodes: [nodeId], isrNodes: [nodeId], offlineReplicas: [] }
+    if (partition === null) {
+      return { errorCode: LEADER_NOT_AVAILABLE.code, partitionIndex, leaderId: -1, leaderEpoch: -1, ...replicas }
+    }
+    return { errorCode: NONE, partitionIndex, leaderId: nodeId, leaderEpoch: partition.leaderEpoch, ...replicas }
+  })
+  return { errorCode: NONE, name: topic.name, topicId: topic.id, isInternal: false, partitions }
+}
+
+function refusedRow(name: string | null, topicId: string, refusal: Refusal, apiVersion: number): TopicRow {
+  // Only versions with ids may leave the name out of an answer.
+  const said = name ?? (apiVersion >= FIRST_WITH_IDS ? null : '')
+  return { errorCode: refusal.code, name: said, topicId, isInternal: false, partitions: [] }
+}
+
+function answerOf(rooms: Rooms, { body, connection }: Request<Body>, rows: readonly TopicRow[]): Answer {
+  const topicAuthorizedOperations = body.includeTopicAuthorizedOperations ? TOPIC_OPERATIONS : NOT_ASKED
+  return {
+    throttleTimeMs: 0,
+    brokers: rooms.brokers(connection.listener).map(({ id, ...node }) => ({ nodeId: id, ...node })),
+    clusterId: rooms.catalogue.current().clusterId,
+    controllerId: rooms.nodeId,
+    topics: rows.map(row => ({ ...row, topicAuthorizedOperations })),
+    clusterAuthorizedOperations: body.includeClusterAuthorizedOperations ? CLUSTER_OPERATIONS : NOT_ASKED,
+    errorCode: NONE,
+  }
+}
+
+function bitsOf(...codes: readonly number[]): number {
+  return codes.reduce((bits, code) => bits | (1 << code), 0)
+}

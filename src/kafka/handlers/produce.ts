@@ -1,0 +1,130 @@
+// Produce 3-13: appends one record batch to each partition that is named.
+//
+// acks -1 and 1 are answered after the store accepted the append; with one copy, or with replicas that the store's own
+// setting waits for, there is no difference between them. acks 0 is never answered: a failure closes the connection, which
+// is how such a producer learns of it. The append of a partition is bounded by the smaller of `broker.produce-timeout` and the
+// client's timeout; what takes longer answers REQUEST_TIMED_OUT and may still be written, as in Kafka.
+//
+// Versions: 7 is the first that may carry zstd (KIP-110). 8 has error messages (KIP-467). 10 names the leader where
+// this broker is not it (KIP-951). 13 names topics by id only (KIP-516).
+//
+// Unlike Apache Kafka a partition that is named twice in one request is refused in both of its rows, and there are no
+// transactions yet: a transactional id or batch answers TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
+
+import type { Appended } from '../../log/partition.ts'
+import {
+  because,
+  INVALID_RECORD,
+  INVALID_REQUEST,
+  INVALID_REQUIRED_ACKS,
+  isRefusal,
+  NONE,
+  NOT_LEADER_OR_FOLLOWER,
+  type Refusal,
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+  UNSUPPORTED_COMPRESSION_TYPE,
+} from '../../protocol/errors.ts'
+import { produce } from '../../protocol/messages/produce.ts'
+import { checkBatches } from '../../protocol/records.ts'
+import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
+import { findPartition, findRepeated, findTopic, keyOf } from '../partitions.ts'
+import { CLOSE, handler, type Rooms } from './handler.ts'
+
+type Body = RequestOf<typeof produce>
+type TopicData = Body['topicData'][number]
+type PartitionData = TopicData['partitionData'][number]
+type Answer = ResponseInput<typeof produce>
+type PartitionRow = Answer['responses'][number]['partitionResponses'][number]
+
+const FIRST_WITH_ZSTD = 7
+const FIRST_WITH_IDS = 13
+const ZSTD = 4
+
+const TWICE = because(INVALID_REQUEST, 'The partition is named twice in this request.')
+const NO_BATCH = because(INVALID_RECORD, 'A record batch is needed and there is none.')
+const NO_TRANSACTIONS = because(TRANSACTIONAL_ID_AUTHORIZATION_FAILED, 'Transactions are not supported.')
+const ZSTD_TOO_EARLY = because(UNSUPPORTED_COMPRESSION_TYPE, 'zstd needs Produce version 7 or later (KIP-110).')
+
+export const produceHandler = handler(produce, rooms => ({
+  answer({ body, apiVersion, connection }) {
+    const refusal = refusalOf(body)
+    if (refusal !== null) return body.acks === 0 ? CLOSE : refuseAll(body, refusal)
+    const timeoutMs = boundOf(rooms, body.timeoutMs)
+    const naming = apiVersion >= FIRST_WITH_IDS ? 'topicId' : 'name'
+    const repeated = findRepeated(
+      body.topicData.map(topic => ({ topic: topic[naming], partitions: topic.partitionData.map(data => data.index) })),
+    )
+    // Every append takes its place in its lane here, before anything is awaited, so that the order of requests is kept.
+    const appends: (Promise<Appended | Refusal> | Refusal)[] = []
+    for (const topic of body.topicData) {
+      const found = findTopic(rooms.catalogue.current(), naming, topic[naming])
+      for (const data of topic.partitionData) {
+        const partition = findPartition(rooms, found, data.index)
+        if (repeated.size > 0 && repeated.has(keyOf(topic[naming], data.index))) appends.push(TWICE)
+        else if (isRefusal(partition)) appends.push(partition)
+        else {
+          const batch = batchOf(data, apiVersion)
+          appends.push(isRefusal(batch) ? batch : partition.append(batch, timeoutMs))
+        }
+      }
+    }
+    return Promise.all(appends).then(appended => {
+      if (body.acks === 0) return appended.some(isRefusal) ? CLOSE : null
+      return answerOf(body, appended)
+    })
+
+    function answerOf(body: Body, appended: readonly (Appended | Refusal)[]): Answer {
+      let next = 0
+      const responses = body.topicData.map(({ name, topicId, partitionData }) => ({
+        name,
+        topicId,
+        partitionResponses: partitionData.map(({ index }) => rowOf(index, appended[next++]!)),
+      }))
+      const isLedElsewhere = appended.some(each => isRefusal(each) && each.code === NOT_LEADER_OR_FOLLOWER.code)
+      const nodeEndpoints = rooms.brokers(connection.listener).map(({ id, ...node }) => ({ nodeId: id, ...node }))
+      return { responses, throttleTimeMs: 0, ...(isLedElsewhere ? { nodeEndpoints } : {}) }
+    }
+  },
+  refused: ({ body }, refusal) => (body.acks === 0 ? CLOSE : refuseAll(body, refusal)),
+}))
+
+/** Why nothing of the request may be written. */
+function refusalOf(body: Body): Refusal | null {
+  if (body.acks !== -1 && body.acks !== 0 && body.acks !== 1) {
+    return because(INVALID_REQUIRED_ACKS, `acks must be -1, 0 or 1, got ${body.acks}.`)
+  }
+  return body.transactionalId === null ? null : NO_TRANSACTIONS
+}
+
+/** The bound of each append in ms, 0 for none. A client's timeout that is no duration counts as none. */
+function boundOf(rooms: Rooms, clientMs: number): number {
+  const ownMs = rooms.settings.get('broker.produce-timeout')
+  if (clientMs <= 0) return ownMs
+  return ownMs === 0 ? clientMs : Math.min(ownMs, clientMs)
+}
+
+function batchOf(data: PartitionData, apiVersion: number) {
+  if (data.records === null) return NO_BATCH
+  const batch = checkBatches(data.records)
+  if (isRefusal(batch)) return batch
+  if (batch.isTransactional) return NO_TRANSACTIONS
+  if (batch.compression === ZSTD && apiVersion < FIRST_WITH_ZSTD) return ZSTD_TOO_EARLY
+  return batch
+}
+
+function rowOf(index: number, appended: Appended | Refusal): PartitionRow {
+  if (isRefusal(appended)) return { index, errorCode: appended.code, baseOffset: -1, errorMessage: appended.message }
+  const { baseOffset, logAppendTimeMs, logStartOffset } = appended
+  return { index, errorCode: NONE, baseOffset, logAppendTimeMs, logStartOffset }
+}
+
+function refuseAll(body: Body, refusal: Refusal): Answer {
+  return {
+    responses: body.topicData.map(({ name, topicId, partitionData }) => ({
+      name,
+      topicId,
+      partitionResponses: partitionData.map(({ index }) => rowOf(index, refusal)),
+    })),
+    throttleTimeMs: 0,
+  }
+}
