@@ -112,6 +112,11 @@ export class BatchView {
   }
 }
 
+/** The view of bytes that are exactly one batch, such as the store gives back. Nothing is checked. */
+export function viewBatch(bytes: Uint8Array): BatchView {
+  return new BatchView(bytes)
+}
+
 function int64(bytes: Buffer, at: number): number {
   return bytes.readInt32BE(at) * 4294967296 + bytes.readUInt32BE(at + 4)
 }
@@ -132,7 +137,7 @@ export function checkBatches(bytes: Uint8Array | null, produceVersion = ZSTD_PRO
   if (bytes === null || bytes.length === 0) return because(INVALID_RECORD, 'There is no record batch.')
   if (bytes.length < CRC_FROM)
     return because(INVALID_RECORD, `A record batch has at least ${BATCH_HEADER_BYTES} bytes, got ${bytes.length}.`)
-  const batch = new BatchView(bytes)
+  const batch = viewBatch(bytes)
   const magic = batch.bytes.readInt8(16)
   if (magic !== 2) return because(INVALID_RECORD, `A record batch must have magic 2, got ${magic}.`)
   if (bytes.length < BATCH_HEADER_BYTES)
@@ -253,7 +258,7 @@ export function splitBatches(bytes: Uint8Array): BatchView[] {
     const length = buffer.readInt32BE(at + 8) + LENGTH_OVERHEAD
     if (length < BATCH_HEADER_BYTES) throw new InvalidRecords(`a batch says that it has ${length} bytes`)
     if (length > buffer.length - at) break
-    batches.push(new BatchView(buffer.subarray(at, at + length)))
+    batches.push(viewBatch(buffer.subarray(at, at + length)))
     at += length
   }
   return batches
@@ -272,7 +277,7 @@ export async function openRecords(
   bytes: Uint8Array,
   maxBytes = MAX_UNPACKED_BYTES,
 ): Promise<IterableIterator<DecodedRecord>> {
-  const batch = new BatchView(bytes)
+  const batch = viewBatch(bytes)
   if (bytes.length < BATCH_HEADER_BYTES || batch.batchLength !== bytes.length)
     throw new InvalidRecords(`${bytes.length} bytes are not one batch`)
   if (bytes[16] !== 2) throw new InvalidRecords(`magic must be 2, got ${bytes[16]}`)
