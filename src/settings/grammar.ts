@@ -17,17 +17,16 @@ export const MASK = '***'
 
 const LONGEST_SHOWN = 200
 
-/** Quoted for a message: one line, control characters escaped, cut when long. */
-function quote(text: string): string {
+/** Fit for one line of a message: control characters escaped, cut when long. */
+function printable(text: string): string {
   const cut = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
-  const escaped = cut.replace(
+  return cut.replace(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
     found => `\\u${found.codePointAt(0)!.toString(16).padStart(4, '0')}`,
   )
-  return `'${escaped}'`
 }
 
-function scalar<T>(name: string, takes: string, parse: (text: string) => T | undefined, show = quote): Scalar<T> {
+function scalar<T>(name: string, takes: string, parse: (text: string) => T | undefined, show = printable): Scalar<T> {
   return Object.freeze({ name, takes, parse, show })
 }
 
@@ -83,7 +82,8 @@ function sayBounds({ min = 0, max }: Bounds, show: (value: number) => string): s
 }
 
 const DURATION_TAKES = 'a duration: digits and one of ms, s, m, h, d with nothing between (500ms, 30s, 5m)'
-const SIZE_TAKES = 'a data size: digits and one of B, KB, MB, GB, TB with nothing between (64KB, 1MB)'
+const SIZE_TAKES =
+  'a data size: digits and one of B, KB, MB, GB, TB with nothing between (64KB, 1MB), or digits alone for bytes'
 
 /** Milliseconds. Bounds are in milliseconds. */
 export function duration(bounds: Bounds = {}): Scalar<number> {
@@ -176,9 +176,9 @@ export function redisUri(): Scalar<string> {
       /^rediss?:\/\/[^\s/?#]/.test(text) && URL.canParse(text) && new URL(text).hostname !== '' ? text : undefined,
     text => {
       const at = text.lastIndexOf('@')
-      if (at < 0) return quote(text)
+      if (at < 0) return printable(text)
       const scheme = /^[a-z]+:\/\//.exec(text)?.[0] ?? ''
-      return quote(`${scheme}${MASK}${text.slice(at)}`)
+      return printable(`${scheme}${MASK}${text.slice(at)}`)
     },
   )
 }

@@ -892,8 +892,8 @@ export function propertyName(fieldName: string): string {
 export interface Settings {
   /** Durations are milliseconds, sizes are bytes, keys without a value are null. */
   get<K extends Key>(key: K): Value<K>
-  /** `default`, `environment variable SVC_…`, `command line`, or file:line:column. */
-  origin(key: Key): string
+  /** `default`, `environment variable SVC_…`, `command line`, or file:line:column; of a list as a whole or of one part (`[0].name`). */
+  origin(key: Key, part?: string): string
   /** Whether any source set the key. */
   isSet(key: Key): boolean
   /** The value for people: in the unit it would be written in, secrets masked. */
@@ -909,9 +909,19 @@ export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }
 
+/** What the sources say about one key. */
+export interface GivenValue {
+  readonly value: unknown
+  readonly origin: string
+  /** The value for people, masked where it is a secret. */
+  readonly shown: string
+  /** Where each part of a list was written, by `[0].name`. */
+  readonly partOrigins?: ReadonlyMap<string, string>
+}
+
 /** The settings that a set of values makes; the other keys have their defaults. */
 export function makeSettings(
-  given: ReadonlyMap<Key, { readonly value: unknown; readonly origin: string; readonly shown: string }>,
+  given: ReadonlyMap<Key, GivenValue>,
   notes: { readonly warnings: readonly string[]; readonly overrides: readonly string[] },
 ): Settings {
   const values = new Map<Key, unknown>(
@@ -919,7 +929,7 @@ export function makeSettings(
   )
   return Object.freeze({
     get: <K extends Key>(key: K) => values.get(key) as Value<K>,
-    origin: (key: Key) => given.get(key)?.origin ?? 'default',
+    origin: (key: Key, part = '') => given.get(key)?.partOrigins?.get(part) ?? given.get(key)?.origin ?? 'default',
     isSet: (key: Key) => given.has(key),
     show: (key: Key) => given.get(key)?.shown ?? showFallback(key),
     warnings: Object.freeze([...notes.warnings]),

@@ -86,7 +86,7 @@ const table = Object.freeze({
     OURS,
   ),
   'svc.group.lag': gauge(['group'], 'Lag of a group over all partitions; NaN when it cannot be known.', GAUGES),
-  'svc.group.rebalances': counter([], 'Rebalances that completed.', OURS),
+  'svc.broker.rebalances': counter([], 'Rebalances that completed.', OURS),
   'svc.storage.read': timer(['tier', 'result', 'mode'], 'Time of a read from the store.'),
   'svc.storage.write': timer(['tier', 'result'], 'Time of a write to the store.'),
   'svc.storage.ack': timer(['tier', 'result'], 'Time until a write is as durable as an acknowledgement says.'),
@@ -222,7 +222,7 @@ export function createMetrics(): Metrics {
   }
 
   return {
-    child: (name, labels) => find(name, labels) as Child<typeof name>,
+    child: (name, labels) => find(name, labels) as unknown as Child<typeof name>,
     count: (name, labels, by = 1) => find(name, labels).inc(by),
     observe: (name, labels, value) => find(name, labels).observe(value),
     set: (name, labels, value) => find(name, labels).set(value),
@@ -236,11 +236,7 @@ export function createMetrics(): Metrics {
         for (const [key, { labels }] of samples) if (labels[label] === value) samples.delete(key)
       }
     },
-    total: name =>
-      entries
-        .get(name)!
-        .cells.values()
-        .reduce((sum, cell) => sum + cell.value, 0),
+    total: name => [...entries.get(name)!.cells.values()].reduce((sum, cell) => sum + cell.value, 0),
     scrape: () => registry.metrics(),
     contentType: registry.contentType,
   }

@@ -1,0 +1,183 @@
+// Writes docs/reference from the tables in src. `--check` writes nothing and fails when a page is not what the tables say.
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Key, Setting } from '../src/settings/settings.ts'
+import { fullKey, sections } from '../src/settings/settings.ts'
+import { environmentName } from '../src/settings/sources.ts'
+import { inertTopicConfigs, topicConfigs } from '../src/settings/topic-configs.ts'
+import { metricRows } from '../src/telemetry/metrics.ts'
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
+const GENERATED = '<!-- Written by scripts/docs.ts from the tables in src. Edit the tables. -->'
+
+/** Text as Markdown shows it: nothing in it is markup, and it cannot leave its table cell. */
+function plain(text: string): string {
+  return text.replace(/[\\`*_{}[\]<>#|~&]/g, found =>
+    found === '<' ? '&lt;' : found === '>' ? '&gt;' : found === '&' ? '&amp;' : `\\${found}`,
+  )
+}
+
+/** Text in code marks. A bar would end the cell even there. */
+function code(text: string): string {
+  return `\`${text.replaceAll('|', '\\|')}\``
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+function notes({ ours, notYet }: { readonly ours?: boolean; readonly notYet?: string | null }): string {
+  return `${ours ? ' *Ours.*' : ''}${notYet ? ` *Not in this version: ${plain(notYet)}.*` : ''}`
+}
+
+function settingRows(key: Key, setting: Setting<unknown>): string[][] {
+  const { shape, fallbackText, doc } = setting
+  const full = fullKey(key)
+  const variable = environmentName(full)
+  const fallback = fallbackText === null ? '' : code(fallbackText)
+  const meaning = plain(doc) + notes(setting)
+  if (shape.kind === 'one') {
+    const takes = plain(shape.type.takes.charAt(0).toUpperCase() + shape.type.takes.slice(1))
+    return [[code(full), code(variable), shape.type.name, fallback, `${meaning} ${takes}.`]]
+  }
+  if (shape.kind === 'list') {
+    return [
+      [
+        code(full),
+        `${code(variable)}, ${code(`${variable}_0`)}`,
+        `list of ${shape.item.name}`,
+        fallback,
+        `${meaning} Each is ${plain(shape.item.takes)}.`,
+      ],
+    ]
+  }
+  if (shape.kind === 'map') {
+    return [[code(`${full}.<name>`), code(`${variable}_<NAME>`), `map of ${shape.item.name}`, fallback, meaning]]
+  }
+  const fields = Object.entries(shape.fields).map(([name, field]) => {
+    const env = code(`${variable}_0_${environmentName(name)}`)
+    return [
+      code(`${full}[0].${name}`),
+      env,
+      field.type.name,
+      '',
+      `${plain(field.doc)}${notes(field)} Takes ${plain(field.type.takes)}.`,
+    ]
+  })
+  return [[code(full), code(variable), 'list of entries', fallback, meaning], ...fields]
+}
+
+function settingsPage(): string {
+  const parts = sections.map(({ title, rows }) => {
+    const lines = Object.entries<Setting<unknown>>(rows).flatMap(([key, row]) => settingRows(key as Key, row))
+    return `## ${title}\n\n${table(['Key', 'Environment', 'Type', 'Default', 'Meaning'], lines)}\n`
+  })
+  return `${GENERATED}
+
+# Settings
+
+Settings come from three sources; each beats the one before:
+
+1. a YAML file: the one \`--config\` names, else the one \`SVC_CONFIG\` names, else \`./svc.yaml\` if it exists. Keys may be nested, written with
+   dots, or both. Anchors, aliases, merge keys, tags, keys given twice and files above 1 MB are refused;
+2. the environment: the key in capitals with \`_\` for \`.\` and \`-\`;
+3. the command line: \`--svc.broker.port=9092\`.
+
+A value that beats another is logged once at startup. A list that one source gives replaces the whole list of another (an empty value, \`--svc.topics=\`,
+is an empty list); maps are merged name by name. A blank value takes an optional setting back to unset.
+An unknown key, a bad value or values that do not go together end startup with exit status 1 and one message. In the environment only names that begin with \`SVC_\` can be
+unknown; names of the other families are shared with other programs.
+
+Durations are digits and a unit (\`500ms\`, \`30s\`, \`5m\`, \`1h\`, \`1d\`); 0 needs no unit. Sizes are digits and a unit (\`64KB\`, \`1MB\` = 2^20 bytes, \`1GB\`, \`1TB\`), or bytes
+as digits alone. Environment names of loggers are in capitals with \`_\` for \`.\`: \`LOGGING_LEVEL_SVC_KAFKA=DEBUG\`.
+
+*Ours* marks keys that this project adds to its specification. *Not in this version* names the capability that a key waits for: such a key is checked and otherwise without
+effect, and a switch that asks for the capability ends startup instead of being ignored.
+
+${parts.join('\n')}`
+}
+
+function topicConfigsPage(): string {
+  const acting = topicConfigs.map(({ name, type, fallback, takes, doc, ours }) => [
+    code(name),
+    type,
+    code(fallback),
+    `${plain(doc)}${notes({ ours })} Takes ${plain(takes)}.`,
+  ])
+  const inert = Object.entries(inertTopicConfigs).map(([name, value]) => [
+    code(name),
+    value === '' ? 'empty' : code(value),
+  ])
+  return `${GENERATED}
+
+# Topic configs
+
+Overrides given with a topic beat the patterns of \`svc.topics\`, patterns beat these defaults. A name that stands in neither table is refused, and so is a value that is not taken; both with
+INVALID_CONFIG and a sentence that names the config.
+
+${table(['Config', 'Type', 'Default', 'Meaning'], acting)}
+
+## Kafka's configs without effect here
+
+Tools send these at creation. They are taken only with Kafka's default value, so that nobody is promised what does not happen.
+
+${table(['Config', 'Only value'], inert)}
+`
+}
+
+function metricsPage(): string {
+  const rows = metricRows.map(({ name, scrapedName, kind, labels, doc, ours, notYet }) => [
+    code(name),
+    code(scrapedName),
+    kind,
+    labels.map(code).join(', '),
+    plain(doc) + notes({ ours, notYet }),
+  ])
+  const buckets = metricRows
+    .filter(row => row.buckets.length > 0)
+    .map(row => [code(row.scrapedName), row.kind === 'timer' ? 'seconds' : '', row.buckets.join(', ')])
+  return `${GENERATED}
+
+# Metrics
+
+In a scrape dots are underscores, timers end in \`_seconds\` and counters in \`_total\`; timers and distributions are histograms (\`_bucket\`, \`_sum\`, \`_count\`).
+
+${table(['Metric', 'Scraped as', 'Kind', 'Labels', 'Meaning'], rows)}
+
+## Buckets
+
+${table(['Metric', 'Unit', 'Upper bounds'], buckets)}
+`
+}
+
+const pages: Readonly<Record<string, () => string>> = {
+  'docs/reference/settings.md': settingsPage,
+  'docs/reference/topic-configs.md': topicConfigsPage,
+  'docs/reference/metrics.md': metricsPage,
+}
+
+function readPage(path: string): string | null {
+  try {
+    return readFileSync(join(ROOT, path), 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+const isCheck = process.argv.includes('--check')
+for (const [path, render] of Object.entries(pages)) {
+  const text = render()
+  if (readPage(path) === text) continue
+  if (isCheck) {
+    console.error(`${path} is not what the tables say; run: npm run docs`)
+    process.exitCode = 1
+  } else {
+    mkdirSync(dirname(join(ROOT, path)), { recursive: true })
+    writeFileSync(join(ROOT, path), text)
+    console.log(`wrote ${path}`)
+  }
+}

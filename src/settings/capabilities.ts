@@ -1,0 +1,111 @@
+// Switches whose capability this version does not have. They never fail open: whoever asks for TLS must not get a broker
+// without it. When a capability arrives its line here goes, together with the `notYet` of its rows in settings.ts.
+
+import { chooseEngine, redisKey } from './engine.ts'
+import type { Key, Settings } from './settings.ts'
+import { fullKey } from './settings.ts'
+
+interface Missing {
+  readonly key: Key
+  readonly isAsked: (settings: Settings) => boolean
+  /** Completes "but … ". */
+  readonly because: string
+  /** Completes "takes …". */
+  readonly takes: string
+}
+
+function isOn(key: Key): (settings: Settings) => boolean {
+  return settings => settings.get(key) === true
+}
+
+const missing: readonly Missing[] = [
+  { key: 'broker.tls', isAsked: isOn('broker.tls'), because: 'TLS is not in this version of Ketch', takes: 'false' },
+  {
+    key: 'broker.client-auth-required',
+    isAsked: isOn('broker.client-auth-required'),
+    because: 'client certificates are not in this version of Ketch',
+    takes: 'false',
+  },
+  {
+    key: 'broker.sasl.enabled',
+    isAsked: isOn('broker.sasl.enabled'),
+    because: 'SASL is not in this version of Ketch',
+    takes: 'false',
+  },
+  {
+    key: 'broker.acl.enabled',
+    isAsked: isOn('broker.acl.enabled'),
+    because: 'ACL enforcement is not in this version of Ketch',
+    takes: 'false',
+  },
+  {
+    key: 'broker.listeners',
+    isAsked: settings => settings.get('broker.listeners').length > 0,
+    because: 'further listeners are not in this version of Ketch',
+    takes: 'an empty list',
+  },
+  {
+    key: 'admin.oauth.enabled',
+    isAsked: isOn('admin.oauth.enabled'),
+    because: 'console single sign-on is not in this version of Ketch',
+    takes: 'false',
+  },
+  {
+    key: 'mcp.enabled',
+    isAsked: isOn('mcp.enabled'),
+    because: 'the MCP endpoint is not in this version of Ketch',
+    takes: 'false',
+  },
+  {
+    key: 'storage.remote.path',
+    isAsked: settings => settings.get('storage.remote.path') !== null,
+    because: 'the remote tier is not in this version of Ketch',
+    takes: 'no value',
+  },
+  {
+    key: 'storage.local.compression.codec',
+    isAsked: settings => settings.get('storage.local.compression.codec') !== 'none',
+    because: 'storage compression is not in this version of Ketch',
+    takes: 'none',
+  },
+]
+
+function checkEngine(settings: Settings): string | null {
+  const { engine, because } = chooseEngine(settings)
+  const key = redisKey(settings)
+  if (engine === 'embedded') return null
+  const rest = 'the Redis store is not in this version of Ketch'
+  return settings.get('storage.local.engine') === 'redis' || key === null
+    ? `${because}: got redis (${settings.origin('storage.local.engine')}), but ${rest}; takes auto or embedded`
+    : `${because}: got ${settings.show(key)} (${settings.origin(key)}), which chooses the Redis store, but ${rest}; unset it, or set svc.storage.local.engine=embedded`
+}
+
+function checkReplicas(settings: Settings): string | null {
+  const key: Key = 'storage.local.write.wait-replicas'
+  if (settings.get(key) === 0 || chooseEngine(settings).engine !== 'embedded') return null
+  return `${fullKey(key)}: got ${settings.show(key)} (${settings.origin(key)}), but the embedded store keeps one copy and has no replicas; takes 0`
+}
+
+function checkPatterns(settings: Settings): string | null {
+  for (const [at, pattern] of settings.get('topics').entries()) {
+    const refuse = (field: string, got: unknown, what: string, takes: string) =>
+      `svc.topics[${at}].${field}: got ${got} (${settings.origin('topics', `[${at}].${field}`)}), but ${what} is not in this version of Ketch; takes ${takes}`
+    if (pattern.compression !== null && pattern.compression !== 'none') {
+      return refuse('compression', pattern.compression, 'storage compression', 'none')
+    }
+    if (pattern.cleanupPolicy === 'compact') return refuse('cleanup-policy', 'compact', 'compaction', 'delete')
+    if (pattern.remoteStorageEnabled === true)
+      return refuse('remote-storage-enabled', 'true', 'the remote tier', 'false')
+  }
+  return null
+}
+
+/** The first switch that asks for what this version does not have, as a sentence, or null. */
+export function checkCapabilities(settings: Settings): string | null {
+  const asked = missing.find(({ isAsked }) => isAsked(settings))
+  if (asked) {
+    const { key, because, takes } = asked
+    return `${fullKey(key)}: got ${settings.show(key)} (${settings.origin(key)}), but ${because}; takes ${takes}`
+  }
+  return checkEngine(settings) ?? checkReplicas(settings) ?? checkPatterns(settings)
+}

@@ -1,0 +1,230 @@
+// Settings that are each well formed but do not go together. Each check answers the sentence that ends startup, or null.
+// It names every key involved, with values and origins; secrets are masked. Nothing here asks whether this version can do
+// what is asked: that is capabilities.ts, which runs after.
+
+import { isEveryInterface, isLoopback } from './advertised.ts'
+import type { Key, Settings, Values } from './settings.ts'
+import { fullKey } from './settings.ts'
+
+type Check = (settings: Settings) => string | null
+
+/** `svc.x (1MB, default)`: a key with what it is and where that comes from. */
+function tell(settings: Settings, key: Key): string {
+  return `${fullKey(key)} (${settings.show(key)}, ${settings.origin(key)})`
+}
+
+function got(settings: Settings, key: Key): string {
+  return `${fullKey(key)}: got ${settings.show(key)} (${settings.origin(key)})`
+}
+
+type NumberKey = { [K in Key]: Values[K] extends number ? K : never }[Key]
+
+/** The first must be below the second. */
+function below(lower: NumberKey, upper: NumberKey): Check {
+  return settings =>
+    settings.get(lower) < settings.get(upper)
+      ? null
+      : `${got(settings, lower)}, takes less than ${tell(settings, upper)}`
+}
+
+/** The first must not be above the second. */
+function atMost(lower: NumberKey, upper: NumberKey): Check {
+  return settings =>
+    settings.get(lower) <= settings.get(upper)
+      ? null
+      : `${got(settings, lower)}, takes at most ${tell(settings, upper)}`
+}
+
+/** When the switch is on, the other keys must have a value. */
+function requires(on: Key, ...needed: readonly Key[]): Check {
+  return settings => {
+    if (settings.get(on) !== true) return null
+    const missing = needed.find(key => settings.get(key) === null)
+    return missing === undefined
+      ? null
+      : `${got(settings, on)}, but that requires ${fullKey(missing)}, which is not set`
+  }
+}
+
+function advertises(settings: Settings, mechanism: 'PLAIN' | 'OAUTHBEARER' | 'GSSAPI'): boolean {
+  return settings.get('broker.sasl.enabled') && settings.get('broker.sasl.mechanisms').includes(mechanism)
+}
+
+function needsTls(mechanism: 'PLAIN' | 'OAUTHBEARER'): Check {
+  return settings =>
+    advertises(settings, mechanism) && !settings.get('broker.tls')
+      ? `svc.broker.sasl: ${mechanism} mechanism requires svc.broker.tls=true`
+      : null
+}
+
+function mechanismRequires(mechanism: 'OAUTHBEARER' | 'GSSAPI', ...needed: readonly Key[]): Check {
+  return settings => {
+    const missing = advertises(settings, mechanism) ? needed.find(key => settings.get(key) === null) : undefined
+    return missing === undefined
+      ? null
+      : `svc.broker.sasl: ${mechanism} mechanism requires ${fullKey(missing)}, which is not set`
+  }
+}
+
+function checkMechanisms(settings: Settings): string | null {
+  const mechanisms = settings.get('broker.sasl.mechanisms')
+  const key: Key = 'broker.sasl.mechanisms'
+  if (mechanisms.length === 0)
+    return `${fullKey(key)}: got an empty list (${settings.origin(key)}), takes at least one mechanism`
+  const twice = mechanisms.find((mechanism, at) => mechanisms.indexOf(mechanism) !== at)
+  return twice === undefined ? null : `${got(settings, key)}, but ${twice} stands in it twice`
+}
+
+function checkAcls(settings: Settings): string | null {
+  if (!settings.get('broker.acl.enabled') || settings.get('broker.sasl.enabled')) return null
+  return `${got(settings, 'broker.acl.enabled')}, but ACLs require svc.broker.sasl.enabled=true: without SASL nobody has a name`
+}
+
+function checkConsoleSso(settings: Settings): string | null {
+  if (!settings.get('admin.oauth.enabled')) return null
+  if (settings.get('admin.oauth.roles.admin-group') !== null || settings.get('admin.oauth.roles.viewer-group') !== null)
+    return null
+  return `${got(settings, 'admin.oauth.enabled')}, but that requires svc.admin.oauth.roles.admin-group or svc.admin.oauth.roles.viewer-group, and neither is set`
+}
+
+function checkMcpToken(settings: Settings): string | null {
+  return settings.get('admin.security-enabled') ? requires('mcp.enabled', 'mcp.token')(settings) : null
+}
+
+function checkHistory(settings: Settings): string | null {
+  const samples = settings.get('admin.metrics-history.retention') / settings.get('admin.metrics-history.interval')
+  if (samples < 1) {
+    return `${got(settings, 'admin.metrics-history.retention')}, takes at least ${tell(settings, 'admin.metrics-history.interval')}`
+  }
+  if (samples <= settings.get('admin.metrics-history.max-series')) return null
+  return (
+    `${got(settings, 'admin.metrics-history.retention')}, which at ${tell(settings, 'admin.metrics-history.interval')} is ` +
+    `${Math.floor(samples)} samples for each series; takes at most as many as ${tell(settings, 'admin.metrics-history.max-series')}`
+  )
+}
+
+interface Bound {
+  readonly said: string
+  readonly origin: string
+  readonly host: string | null
+  readonly port: number
+}
+
+function boundPorts(settings: Settings): readonly Bound[] {
+  const listeners = settings.get('broker.listeners').map(({ host, port }, at) => ({
+    said: `svc.broker.listeners[${at}].port`,
+    origin: settings.origin('broker.listeners', `[${at}].port`),
+    host: host ?? settings.get('broker.host'),
+    port,
+  }))
+  return [
+    {
+      said: 'svc.broker.port',
+      origin: settings.origin('broker.port'),
+      host: settings.get('broker.host'),
+      port: settings.get('broker.port'),
+    },
+    ...listeners,
+    {
+      said: 'server.port',
+      origin: settings.origin('server.port'),
+      host: settings.get('server.address'),
+      port: settings.get('server.port'),
+    },
+  ]
+}
+
+/** Port 0 is for a machine talking to itself, as tests do: nobody else could learn the port. */
+function checkPortZero(settings: Settings): string | null {
+  if (settings.get('broker.advertised-port') === 0)
+    return `${got(settings, 'broker.advertised-port')}, takes a TCP port from 1 to 65535`
+  const zero = boundPorts(settings).find(({ host, port }) => port === 0 && !isLoopback(host))
+  return zero === undefined
+    ? null
+    : `${zero.said}: got 0 (${zero.origin}), takes a TCP port from 1 to 65535 (0, any free port, only on a loopback address)`
+}
+
+function checkPortsDiffer(settings: Settings): string | null {
+  const bound = boundPorts(settings)
+  for (const [at, one] of bound.entries()) {
+    const other = bound.slice(0, at).find(({ port, host }) => {
+      return (
+        port !== 0 && port === one.port && (host === one.host || isEveryInterface(host) || isEveryInterface(one.host))
+      )
+    })
+    if (other)
+      return `${one.said}: got ${one.port} (${one.origin}), which ${other.said} (${other.origin}) has too; each takes a port of its own`
+  }
+  return null
+}
+
+function checkListenerNames(settings: Settings): string | null {
+  const names = settings.get('broker.listeners').map(({ name }) => name)
+  const twice = names.findIndex((name, at) => names.indexOf(name) !== at)
+  return twice < 0
+    ? null
+    : `svc.broker.listeners[${twice}].name: got '${names[twice]}' (${settings.origin('broker.listeners', `[${twice}].name`)}), which an earlier listener has too`
+}
+
+/** Patterns merge, so the one that says auto-create need not be the one that says how many. */
+function checkPatternPartitions(settings: Settings): string | null {
+  const most = settings.get('max-partitions-per-topic')
+  const patterns = settings.get('topics')
+  const at = patterns.findIndex(({ partitions }) => partitions !== null && partitions > most)
+  if (at < 0) return null
+  return `svc.topics[${at}].partitions: got ${patterns[at]!.partitions} (${settings.origin('topics', `[${at}].partitions`)}), takes at most ${tell(settings, 'max-partitions-per-topic')}`
+}
+
+function checkPatternRetention(settings: Settings): string | null {
+  for (const [at, pattern] of settings.get('topics').entries()) {
+    for (const [local, total] of [
+      ['localRetention', 'retention'],
+      ['localRetentionBytes', 'retentionBytes'],
+    ] as const) {
+      const [part, whole] = [pattern[local], pattern[total]]
+      if (part === null || whole === null || whole === -1 || (part !== -1 && part <= whole)) continue
+      const name = local === 'localRetention' ? 'retention' : 'retention-bytes'
+      return `svc.topics[${at}].local-${name}: got more than svc.topics[${at}].${name} (${settings.origin('topics', `[${at}].local-${name}`)}), takes at most as much`
+    }
+  }
+  return null
+}
+
+const checks: readonly Check[] = [
+  checkPortZero,
+  checkPortsDiffer,
+  checkListenerNames,
+  below('broker.resume-pending-bytes', 'broker.max-pending-bytes'),
+  below('broker.global-resume-pending-bytes', 'broker.global-max-pending-bytes'),
+  atMost('broker.group-min-session-timeout', 'broker.group-max-session-timeout'),
+  below('storage.worker.tick-interval', 'storage.worker.lease-duration'),
+  checkHistory,
+  atMost('admin.login-throttle.initial-lockout', 'admin.login-throttle.max-lockout'),
+  below('redis.metrics.min-latency', 'redis.metrics.max-latency'),
+  checkPatternPartitions,
+  checkPatternRetention,
+  checkMechanisms,
+  needsTls('PLAIN'),
+  needsTls('OAUTHBEARER'),
+  checkAcls,
+  mechanismRequires('OAUTHBEARER', 'broker.sasl.oauth.issuer-uri', 'broker.sasl.oauth.audience'),
+  mechanismRequires('GSSAPI', 'broker.sasl.gssapi.keytab-file', 'broker.sasl.gssapi.principal'),
+  requires('broker.tls', 'broker.cert-file', 'broker.key-file'),
+  requires('broker.client-auth-required', 'broker.trust-cert-file'),
+  settings =>
+    settings.get('broker.client-auth-required') && !settings.get('broker.tls')
+      ? `${got(settings, 'broker.client-auth-required')}, but that requires svc.broker.tls=true`
+      : null,
+  requires('admin.oauth.enabled', 'admin.oauth.issuer-uri', 'admin.oauth.client-id', 'admin.oauth.audience'),
+  checkConsoleSso,
+  checkMcpToken,
+]
+
+/** The first thing that does not go together, as a sentence, or null. */
+export function checkConsistency(settings: Settings): string | null {
+  for (const check of checks) {
+    const why = check(settings)
+    if (why !== null) return why
+  }
+  return null
+}

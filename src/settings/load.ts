@@ -1,0 +1,285 @@
+// Reads the settings of a broker: file, then environment, then command line, each beating the one before, then the checks.
+// The first thing that is wrong ends it with one message, which names the key, what it got, what it takes, where that was
+// written and, for a key nobody knows, the nearest one. Nothing that could be a secret stands in a message.
+
+import { resolve } from 'node:path'
+import { isLoopback } from './advertised.ts'
+import { checkCapabilities } from './capabilities.ts'
+import { checkConsistency } from './consistency.ts'
+import { chooseEngine, redisKey } from './engine.ts'
+import type { Scalar } from './grammar.ts'
+import { nearest } from './nearest.ts'
+import type { Fields, GivenValue, Key, Settings } from './settings.ts'
+import { fullKey, keys, makeSettings, propertyName, SettingsError, settingsTable } from './settings.ts'
+import type { Entry } from './sources.ts'
+import { CONFIG_VARIABLE, knownEnvironmentNames, readCommandLine, readEnvironment, readYaml } from './sources.ts'
+
+export interface SettingsSources {
+  /** The arguments after the program's name. --help and --version are the caller's business and ignored here. */
+  readonly argv: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+  /** Reads a whole file; throws an error with `code` as node:fs does. */
+  readonly readFile: (path: string) => Uint8Array
+}
+
+/** Read from the working directory when no other file is named; it may be missing. */
+const DEFAULT_FILE = './svc.yaml'
+
+/** The settings these sources make, checked. Throws SettingsError, whose message is ready to print. */
+export function loadSettings(sources: SettingsSources): Settings {
+  const commandLine = readCommandLine(sources.argv)
+  const layers = [
+    bind(readFileEntries(commandLine.config, sources)),
+    bind(readEnvironment(sources.env)),
+    bind(commandLine.entries),
+  ]
+  const { given, overrides } = merge(layers)
+  const settings = makeSettings(given, { warnings: [], overrides })
+  const wrong = checkConsistency(settings) ?? checkCapabilities(settings)
+  if (wrong !== null) throw new SettingsError(wrong)
+  return makeSettings(given, { warnings: findWarnings(settings), overrides })
+}
+
+function readFileEntries(option: string | null, { env, cwd, readFile }: SettingsSources): readonly Entry[] {
+  const variable = env[CONFIG_VARIABLE]
+  if (option === null && variable?.trim() === '')
+    throw new SettingsError(`${CONFIG_VARIABLE}: got nothing, takes the path of a YAML file`)
+  const named = option ?? variable
+  const by = option === null ? `environment variable ${CONFIG_VARIABLE}` : '--config'
+  const path = named ?? DEFAULT_FILE
+  try {
+    return readYaml(readFile(resolve(cwd, path)), path)
+  } catch (error) {
+    if (error instanceof SettingsError) throw error
+    const code = (error as NodeJS.ErrnoException).code ?? String(error)
+    if (code === 'ENOENT' && named === undefined) return []
+    const why = code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${code})`
+    throw new SettingsError(named === undefined ? `${path}: ${why}` : `${by}: got '${path}', but ${why}`)
+  }
+}
+
+type Layer = ReadonlyMap<Key, GivenValue>
+
+const keyByFullKey: ReadonlyMap<string, Key> = new Map(keys.map(key => [fullKey(key), key]))
+
+/** The parts of one list or map that a source wrote, by position and field, or by name. */
+interface Parts {
+  readonly origin: string
+  readonly items: Map<string, Map<string, Entry>>
+}
+
+function bind(entries: readonly Entry[]): Layer {
+  const given = new Map<Key, GivenValue>()
+  const composite = new Map<Key, Parts>()
+  for (const entry of entries) {
+    const key = keyByFullKey.get(entry.key)
+    if (key !== undefined) bindWhole(given, key, entry)
+    else bindPart(composite, entry)
+  }
+  for (const [key, parts] of composite) {
+    if (given.has(key) && settingsTable[key].shape.kind !== 'map') {
+      throw new SettingsError(
+        `${fullKey(key)}: given whole (${given.get(key)!.origin}) and in parts (${parts.origin}), takes one of them`,
+      )
+    }
+    given.set(key, assemble(key, parts))
+  }
+  return given
+}
+
+function bindWhole(given: Map<Key, GivenValue>, key: Key, entry: Entry): void {
+  const { shape, fallback } = settingsTable[key]
+  const { text, origin } = entry
+  const isBlank = text.trim() === ''
+  if (given.has(key))
+    throw new SettingsError(`${fullKey(key)}: given twice (${given.get(key)!.origin} and ${origin}), takes one value`)
+  if (shape.kind === 'one') {
+    // Blank takes an optional setting back to unset, as `SVC_REDIS_PASSWORD=` in an environment file does. A host is never blank.
+    if (isBlank && fallback() === null && shape.type.name !== 'host')
+      given.set(key, { value: null, origin, shown: 'unset' })
+    else given.set(key, { value: parse(shape.type, entry), origin, shown: shape.type.show(text) })
+  } else if (shape.kind === 'list') {
+    const items = isBlank ? [] : text.split(',').map(item => ({ ...entry, text: item.trim() }))
+    given.set(key, {
+      value: Object.freeze(items.map(item => parse(shape.item, item))),
+      origin,
+      shown: shape.item.show(text) || 'empty',
+    })
+  } else if (isBlank) {
+    given.set(key, { value: shape.kind === 'map' ? new Map() : Object.freeze([]), origin, shown: 'empty' })
+  } else {
+    const takes =
+      shape.kind === 'map' ? `values by name (${entry.key}.<name>)` : `a list of entries (${entry.key}[0].name)`
+    throw new SettingsError(`${entry.key}: got one value, takes ${takes} (from ${origin})`)
+  }
+}
+
+/** Files `svc.topics[0].name`, `svc.broker.sasl.mechanisms[0]` and `logging.level.x` under their key; refuses what belongs to none. */
+function bindPart(composite: Map<Key, Parts>, entry: Entry): void {
+  const found = /^([^[]+)\[([0-9]+)\](?:\.(.+))?$/.exec(entry.key)
+  const listKey = found ? keyByFullKey.get(found[1]!) : undefined
+  if (found && listKey !== undefined) {
+    const { shape } = settingsTable[listKey]
+    const field = found[3] ?? ''
+    const isKnown =
+      shape.kind === 'list' ? field === '' : shape.kind === 'entries' && Object.hasOwn(shape.fields, field)
+    if (isKnown) {
+      addPart(composite, listKey, String(Number(found[2])), field, entry)
+      return
+    }
+    if (shape.kind === 'entries' && field === '') {
+      throw new SettingsError(
+        `${entry.key}: got ${entry.text.trim() === '' ? 'nothing' : 'one value'}, takes fields such as ${entry.key}.name (from ${entry.origin})`,
+      )
+    }
+  }
+  const mapKey = keys.find(key => settingsTable[key].shape.kind === 'map' && entry.key.startsWith(`${fullKey(key)}.`))
+  if (mapKey !== undefined) {
+    addPart(composite, mapKey, entry.key.slice(fullKey(mapKey).length + 1), '', entry)
+    return
+  }
+  // `svc:` with everything below it commented out says nothing, and that is fine.
+  if (entry.text.trim() === '' && keys.some(key => fullKey(key).startsWith(`${entry.key}.`))) return
+  throw unknownKey(entry)
+}
+
+function addPart(composite: Map<Key, Parts>, key: Key, item: string, field: string, entry: Entry): void {
+  const parts = composite.get(key) ?? { origin: entry.origin, items: new Map<string, Map<string, Entry>>() }
+  composite.set(key, parts)
+  const fields = parts.items.get(item) ?? new Map<string, Entry>()
+  parts.items.set(item, fields)
+  const earlier = fields.get(field)
+  if (earlier)
+    throw new SettingsError(`${entry.key}: given twice (${earlier.origin} and ${entry.origin}), takes one value`)
+  fields.set(field, entry)
+}
+
+function unknownKey({ key, origin }: Entry): SettingsError {
+  const fromEnvironment = origin.startsWith('environment variable')
+  const inList = /^(.+\[[0-9]+\])\./.exec(key)?.[1]
+  const candidates = fromEnvironment
+    ? [...knownEnvironmentNames(), CONFIG_VARIABLE]
+    : keys.flatMap(known => spellings(known, inList))
+  const near = nearest(key, candidates)
+  const shown = key.length > 200 ? `${key.slice(0, 200)}…` : key
+  const printable = shown.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
+  const hint = near === null ? 'see --help for all of them' : `the nearest known one is ${near}`
+  return new SettingsError(`${printable}: not a setting; ${hint} (from ${origin})`)
+}
+
+function spellings(key: Key, inList: string | undefined): readonly string[] {
+  const full = fullKey(key)
+  const { shape } = settingsTable[key]
+  if (shape.kind !== 'entries') return [full]
+  const item = inList ?? `${full}[0]`
+  return [full, ...(item.startsWith(full) ? Object.keys(shape.fields).map(field => `${item}.${field}`) : [])]
+}
+
+function assemble(key: Key, { items, origin }: Parts): GivenValue {
+  const { shape } = settingsTable[key]
+  if (shape.kind === 'map') {
+    const value = new Map([...items].map(([name, fields]) => [name, parse(shape.item, fields.get('')!)]))
+    return { value, origin, shown: [...value].map(([name, one]) => `${name}=${one}`).join(',') }
+  }
+  const positions = [...items.keys()].map(Number).sort((a, b) => a - b)
+  const gap = positions.findIndex((position, at) => position !== at)
+  if (gap >= 0) {
+    throw new SettingsError(
+      `${fullKey(key)}[${positions[gap]}]: got an entry at position ${positions[gap]}, takes positions from 0 without gaps (${gap} is missing, from ${origin})`,
+    )
+  }
+  const value = positions.map(position => {
+    const fields = items.get(String(position))!
+    if (shape.kind === 'list') return parse(shape.item, fields.get('')!)
+    return shape.kind === 'entries' ? assembleEntry(`${fullKey(key)}[${position}]`, shape.fields, fields, origin) : null
+  })
+  const shown = shape.kind === 'list' ? value.join(',') : `${value.length} ${value.length === 1 ? 'entry' : 'entries'}`
+  const partOrigins = new Map(
+    [...items].flatMap(([item, fields]) =>
+      [...fields].map(([field, entry]) => [`[${item}].${field}`, entry.origin] as const),
+    ),
+  )
+  return { value: Object.freeze(value), origin, shown, partOrigins }
+}
+
+function assembleEntry(path: string, fields: Fields, written: ReadonlyMap<string, Entry>, origin: string): unknown {
+  const pairs = Object.entries(fields).map(([name, { type, required }]) => {
+    const entry = written.get(name)
+    if (entry !== undefined && (entry.text.trim() !== '' || required || type.name === 'host'))
+      return [propertyName(name), parse(type, entry)]
+    if (required)
+      throw new SettingsError(
+        `${path}.${name}: missing, and every entry needs one (from ${origin}; a list given by one source replaces the whole list of another)`,
+      )
+    return [propertyName(name), null]
+  })
+  return Object.freeze(Object.fromEntries(pairs))
+}
+
+function parse(type: Scalar<unknown>, { key, text, origin }: Entry): unknown {
+  const value = type.parse(text)
+  if (value !== undefined) return value
+  const shown = text.trim() === '' ? 'nothing' : `'${type.show(text)}'`
+  throw new SettingsError(`${key}: got ${shown}, takes ${type.takes} (from ${origin})`)
+}
+
+/** Later layers win. Lists are replaced whole, maps name by name. */
+function merge(layers: readonly Layer[]): {
+  readonly given: ReadonlyMap<Key, GivenValue>
+  readonly overrides: readonly string[]
+} {
+  const given = new Map<Key, GivenValue>()
+  const overrides: string[] = []
+  for (const layer of layers) {
+    for (const [key, next] of layer) {
+      const earlier = given.get(key)
+      if (earlier && settingsTable[key].shape.kind === 'map') {
+        given.set(key, mergeMaps(earlier, next))
+      } else {
+        if (earlier) overrides.push(`${fullKey(key)}: ${next.origin} overrides ${earlier.origin}`)
+        given.set(key, next)
+      }
+    }
+  }
+  return { given, overrides }
+}
+
+function mergeMaps(earlier: GivenValue, next: GivenValue): GivenValue {
+  const value = new Map([
+    ...(earlier.value as ReadonlyMap<string, unknown>),
+    ...(next.value as ReadonlyMap<string, unknown>),
+  ])
+  return {
+    value,
+    origin: `${earlier.origin} and ${next.origin}`,
+    shown: [...value].map(([name, one]) => `${name}=${one}`).join(','),
+  }
+}
+
+function findWarnings(settings: Settings): readonly string[] {
+  const warnings: string[] = []
+  const address = settings.get('server.address')
+  if (
+    settings.get('admin.bootstrap') &&
+    settings.get('admin.password') === settingsTable['admin.password'].fallback()
+  ) {
+    const reach = address === null ? 'every interface (server.address is not set)' : address
+    warnings.push(
+      isLoopback(address)
+        ? 'svc.admin.password is the shipped default; set your own before the admin API is exposed'
+        : `INSECURE: svc.admin.password is the shipped default, which anybody can read, and the admin API is set to ${reach}. This version serves no admin API yet; set svc.admin.password before one that does`,
+    )
+  }
+  const host = settings.get('broker.host')
+  if (settings.get('broker.enabled') && !settings.get('broker.sasl.enabled') && !isLoopback(host)) {
+    warnings.push(
+      `the Kafka listener on ${host} asks nobody for credentials (svc.broker.sasl.enabled=false): whoever reaches the port may read and write`,
+    )
+  }
+  const key = redisKey(settings)
+  if (key !== null && chooseEngine(settings).engine === 'embedded') {
+    warnings.push(`${fullKey(key)} is set but has no effect: svc.storage.local.engine chooses the embedded store`)
+  }
+  return warnings
+}
