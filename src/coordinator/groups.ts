@@ -1,0 +1,233 @@
+// All consumer groups that this broker coordinates, by group id: the face of the group coordinator for handlers. It checks
+// group ids, makes member ids, finds the live group (group-runtime.ts) and passes the request on. All stored groups are
+// loaded when it opens; nothing is stored of a group before its first join is complete or its first offset is committed.
+// It does not know topics by name, versions of APIs, or connections.
+
+import { assert } from '../base/assert.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import { because, INVALID_GROUP_ID, NOT_COORDINATOR, type Refusal, UNKNOWN_MEMBER_ID } from '../protocol/errors.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Store } from '../store/store.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import {
+  type Claim,
+  type JoinReply,
+  type JoinRequest,
+  type Leaving,
+  type Left,
+  refuseJoin,
+  refuseSync,
+  type SyncReply,
+  type SyncRequest,
+} from './classic-group.ts'
+import { type CommittedOffset, KIND } from './group-record.ts'
+import { LiveGroup, type OffsetToCommit, type Surroundings } from './group-runtime.ts'
+
+/** Bytes of a group id, Kafka's limit for a string. */
+const MAX_GROUP_ID_BYTES = 32_767
+
+/** Characters of the client's name that begin its member id. */
+const NAME_IN_MEMBER_ID = 255
+
+export interface LeaveReply {
+  readonly error: Refusal | null
+  /** One for each identity, in their order; empty with an error. */
+  readonly rows: readonly Left[]
+}
+
+export interface OffsetCommitRequest extends Claim {
+  readonly groupId: string
+  readonly offsets: readonly OffsetToCommit[]
+  /** The refusal for a claimed membership of a group that does not exist: it depends on the version. */
+  readonly missing: Refusal
+}
+
+export interface OffsetFetchRequest {
+  readonly groupId: string
+  /** Null for every partition that has an offset. */
+  readonly topics: readonly { readonly topicId: string; readonly partitions: readonly number[] }[] | null
+}
+
+export interface FetchedOffset extends CommittedOffset {
+  readonly partition: number
+}
+
+export interface OffsetFetchReply {
+  readonly error: Refusal | null
+  /** Only what has an offset, in the order of the request. */
+  readonly topics: readonly { readonly topicId: string; readonly offsets: readonly FetchedOffset[] }[]
+}
+
+export interface Groups {
+  /** Answers when the rebalance ends; see classic-group.ts for the refusals of each verb. */
+  join(request: JoinRequest): Promise<JoinReply>
+  sync(request: SyncRequest): Promise<SyncReply>
+  /** At once: null, or what the member must do. Nothing is stored. */
+  heartbeat(groupId: string, claim: Claim): Refusal | null
+  leave(groupId: string, leaving: readonly Leaving[]): Promise<LeaveReply>
+  /** Null when all of them are stored. The empty group id is a group like others here. */
+  commitOffsets(request: OffsetCommitRequest): Promise<Refusal | null>
+  /** What is stored. A group that does not exist has no offsets. */
+  fetchOffsets(request: OffsetFetchRequest): Promise<OffsetFetchReply>
+  /** How long JoinGroup and SyncGroup of this group may wait beyond an ordinary request. */
+  patienceMs(groupId: string): number
+  /** Offsets of a deleted topic vanish, from sight at once. */
+  topicRemoved(topicId: string): void
+  /** The same for every topic that is not among these: for the start, after a crash between a deletion and its echo. */
+  keepTopics(topicIds: { has(topicId: string): boolean }): void
+  /** Tells everybody who waits in a rebalance to look for the coordinator again; offsets may still be committed. */
+  drain(): void
+  /** Drains, and resolves when all that was begun is stored or refused. */
+  close(): Promise<void>
+}
+
+/** Loads all groups. Throws when the store cannot list them, or naming the group that cannot be read. */
+export async function openGroups(rooms: {
+  readonly store: Store
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly random: Random
+  readonly metrics: Metrics
+  readonly logger: Logger
+}): Promise<Groups> {
+  const { store, settings, clock, random, metrics } = rooms
+  const groups = new Map<string, LiveGroup>()
+  const rebalances = metrics.child('svc.broker.rebalances', {})
+  const around: Surroundings = {
+    store,
+    clock,
+    logger: rooms.logger.named('coordinator.groups'),
+    rules: {
+      firstJoinDelayMs: settings.get('broker.rebalance-delay'),
+      minSessionTimeoutMs: settings.get('broker.group-min-session-timeout'),
+      maxSessionTimeoutMs: settings.get('broker.group-max-session-timeout'),
+      maxSize: settings.get('broker.group-max-size'),
+    },
+    rebalanced: () => rebalances.inc(),
+    failed: errorType => metrics.count('svc.broker.failures', { operation: 'group', error_type: errorType }),
+    vacant: groupId => groups.delete(groupId),
+  }
+  for (const document of await store.list(KIND)) {
+    try {
+      groups.set(document.name, new LiveGroup(document.name, document, around))
+    } catch (cause) {
+      throw new Error(`the stored consumer group ${JSON.stringify(document.name)} cannot be read`, { cause })
+    }
+  }
+
+  let draining = false
+  let closed = false
+  const groupOf = (groupId: string): LiveGroup => {
+    assert(!closed, 'the groups are closed')
+    const known = groups.get(groupId)
+    if (known !== undefined) return known
+    const made = new LiveGroup(groupId, null, around)
+    if (draining) made.drain()
+    groups.set(groupId, made)
+    return made
+  }
+
+  return {
+    join(request) {
+      const unfit = checkGroupId(request.groupId, false)
+      if (unfit !== null) return Promise.resolve(refuseJoin(unfit, request.memberId))
+      if (closed) return Promise.resolve(refuseJoin(NOT_COORDINATOR, request.memberId))
+      const name = (request.instanceId ?? request.clientId).slice(0, NAME_IN_MEMBER_ID)
+      const newMemberId = request.memberId === '' ? `${name}-${uuidText(random)}` : ''
+      return groupOf(request.groupId).join(request, newMemberId)
+    },
+
+    sync(request) {
+      const unfit = closed ? NOT_COORDINATOR : checkGroupId(request.groupId, false)
+      return unfit === null ? groupOf(request.groupId).sync(request) : Promise.resolve(refuseSync(unfit))
+    },
+
+    heartbeat(groupId, claim) {
+      const unfit = closed ? NOT_COORDINATOR : checkGroupId(groupId, false)
+      if (unfit !== null) return unfit
+      const known = groups.get(groupId)
+      return known === undefined ? UNKNOWN_MEMBER_ID : known.heartbeat(claim)
+    },
+
+    async leave(groupId, leaving) {
+      const unfit = closed ? NOT_COORDINATOR : checkGroupId(groupId, false)
+      if (unfit !== null) return { error: unfit, rows: [] }
+      const reply = await groupOf(groupId).leave(leaving)
+      return isRows(reply) ? { error: null, rows: reply } : { error: reply, rows: [] }
+    },
+
+    commitOffsets(request) {
+      const unfit = closed ? NOT_COORDINATOR : checkGroupId(request.groupId, true)
+      if (unfit !== null) return Promise.resolve(unfit)
+      return groupOf(request.groupId).commitOffsets(request, request.offsets, request.missing)
+    },
+
+    async fetchOffsets(request) {
+      const unfit = closed ? NOT_COORDINATOR : checkGroupId(request.groupId, true)
+      if (unfit !== null) return { error: unfit, topics: [] }
+      const known = groups.get(request.groupId)
+      if (known === undefined) return { error: null, topics: [] }
+      const reply = await known.fetchOffsets(offsets => select(offsets, request.topics))
+      return 'kind' in reply ? { error: reply, topics: [] } : reply
+    },
+
+    patienceMs: groupId => groups.get(groupId)?.patienceMs() ?? 0,
+
+    topicRemoved(topicId) {
+      for (const group of groups.values()) group.forgetTopics(each => each === topicId)
+    },
+
+    keepTopics(topicIds) {
+      for (const group of groups.values()) group.forgetTopics(each => !topicIds.has(each))
+    },
+
+    drain() {
+      draining = true
+      for (const group of groups.values()) group.drain()
+    },
+
+    async close() {
+      draining = true
+      closed = true
+      await Promise.all(Array.from(groups.values(), group => group.close()))
+    },
+  }
+}
+
+/** Kafka takes the empty id for offsets alone, from consumers that assign partitions themselves. */
+function checkGroupId(groupId: string, mayBeEmpty: boolean): Refusal | null {
+  if (groupId === '' && !mayBeEmpty) return because(INVALID_GROUP_ID, 'The group id is empty.')
+  // A string has at most three bytes of UTF-8 for each of its units: the common case needs no count.
+  if (groupId.length * 3 <= MAX_GROUP_ID_BYTES || Buffer.byteLength(groupId) <= MAX_GROUP_ID_BYTES) return null
+  return because(INVALID_GROUP_ID, `A group id has at most ${MAX_GROUP_ID_BYTES} bytes.`)
+}
+
+function uuidText(random: Random): string {
+  const hex = random.uuidBytes().toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}
+
+function isRows(reply: readonly Left[] | Refusal): reply is readonly Left[] {
+  return Array.isArray(reply)
+}
+
+function select(
+  offsets: ReadonlyMap<string, ReadonlyMap<number, CommittedOffset>>,
+  wanted: OffsetFetchRequest['topics'],
+): OffsetFetchReply {
+  const rowsOf = (topicId: string, partitions: Iterable<number>): FetchedOffset[] => {
+    const rows: FetchedOffset[] = []
+    for (const partition of partitions) {
+      const committed = offsets.get(topicId)?.get(partition)
+      if (committed !== undefined) rows.push({ partition, ...committed })
+    }
+    return rows
+  }
+  const topics =
+    wanted === null
+      ? Array.from(offsets, ([topicId, partitions]) => ({ topicId, offsets: rowsOf(topicId, partitions.keys()) }))
+      : wanted.map(({ topicId, partitions }) => ({ topicId, offsets: rowsOf(topicId, partitions) }))
+  return { error: null, topics }
+}

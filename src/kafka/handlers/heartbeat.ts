@@ -1,0 +1,22 @@
+// Heartbeat 0-4: a member of a classic group lives. REBALANCE_IN_PROGRESS calls it to join again; UNKNOWN_MEMBER_ID,
+// ILLEGAL_GENERATION and FENCED_INSTANCE_ID tell it that the group went on without it. Constant cost, nothing is stored.
+//
+//   3    static members (KIP-345)
+//
+// Differences from Apache Kafka: none.
+
+import { NONE } from '../../protocol/errors.ts'
+import { heartbeat } from '../../protocol/messages/heartbeat.ts'
+import { handler } from './handler.ts'
+
+export const heartbeatHandler = handler(heartbeat, rooms => ({
+  answer({ body }) {
+    const refusal = rooms.groups.heartbeat(body.groupId, {
+      memberId: body.memberId,
+      instanceId: body.groupInstanceId,
+      generation: body.generationId,
+    })
+    return { throttleTimeMs: 0, errorCode: refusal?.code ?? NONE }
+  },
+  refused: (_request, refusal) => ({ throttleTimeMs: 0, errorCode: refusal.code }),
+}))

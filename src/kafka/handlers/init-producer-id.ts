@@ -1,0 +1,72 @@
+// InitProducerId 0-5: a producer id that nobody else has, with epoch 0, for an idempotent producer (KIP-98).
+//
+//   3    a producer may say which id and epoch it had (KIP-360); without a transactional id it is given a fresh id, as in Kafka,
+//        and naming only one of the two is INVALID_REQUEST
+//   4    PRODUCER_FENCED, 5 TRANSACTION_ABORTABLE (KIP-890): about transactions, never answered here
+//
+// Differences from Apache Kafka: there are no transactions yet. A transactional id is refused with
+// TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which every client reports instead of retrying; before that the request must make
+// sense: an empty id is INVALID_REQUEST, a timeout out of bounds INVALID_TRANSACTION_TIMEOUT.
+
+import {
+  because,
+  INVALID_REQUEST,
+  INVALID_TRANSACTION_TIMEOUT,
+  isRefusal,
+  NONE,
+  type Refusal,
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+} from '../../protocol/errors.ts'
+import { initProducerId } from '../../protocol/messages/init-producer-id.ts'
+import type { RequestOf } from '../../protocol/schema.ts'
+import { handler } from './handler.ts'
+
+/** Kafka's transaction.max.timeout.ms. */
+const MAX_TRANSACTION_TIMEOUT_MS = 900_000
+/** Kafka's limit for a string, which flexible versions do not have by themselves. */
+const MAX_TRANSACTIONAL_ID_BYTES = 32_767
+
+const NO_ID = -1
+const NO_EPOCH = -1
+
+export const initProducerIdHandler = handler(initProducerId, rooms => {
+  const logger = rooms.logger.named('kafka.init-producer-id')
+  return {
+    async answer({ body, clientId }) {
+      const unfit = check(body)
+      if (unfit !== null) {
+        logger
+          .limited('init-producer-id', 10_000)
+          .warn(unfit.message, { clientId, transactionalId: body.transactionalId })
+        return refuse(unfit)
+      }
+      const producerId = await rooms.producerIds.allocate()
+      if (isRefusal(producerId)) return refuse(producerId)
+      return { throttleTimeMs: 0, errorCode: NONE, producerId, producerEpoch: 0 }
+    },
+    refused: (_request, refusal) => refuse(refusal),
+  }
+})
+
+function check(body: RequestOf<typeof initProducerId>): Refusal | null {
+  const { transactionalId, transactionTimeoutMs, producerId, producerEpoch } = body
+  if ((producerId === NO_ID) !== (producerEpoch === NO_EPOCH)) {
+    return because(INVALID_REQUEST, 'A producer id and its epoch are named together or not at all.')
+  }
+  if (transactionalId === null) return null
+  if (transactionalId === '') return because(INVALID_REQUEST, 'The transactional id is empty.')
+  if (Buffer.byteLength(transactionalId) > MAX_TRANSACTIONAL_ID_BYTES) {
+    return because(INVALID_REQUEST, `A transactional id has at most ${MAX_TRANSACTIONAL_ID_BYTES} bytes.`)
+  }
+  if (transactionTimeoutMs <= 0 || transactionTimeoutMs > MAX_TRANSACTION_TIMEOUT_MS) {
+    return because(
+      INVALID_TRANSACTION_TIMEOUT,
+      `The transaction timeout is ${transactionTimeoutMs} ms, it must be between 1 and ${MAX_TRANSACTION_TIMEOUT_MS} ms.`,
+    )
+  }
+  return because(TRANSACTIONAL_ID_AUTHORIZATION_FAILED, 'This broker has no transactions yet.')
+}
+
+function refuse(refusal: Refusal) {
+  return { throttleTimeMs: 0, errorCode: refusal.code, producerId: NO_ID, producerEpoch: NO_EPOCH }
+}

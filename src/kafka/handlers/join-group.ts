@@ -1,0 +1,64 @@
+// JoinGroup 0-9: a member enters or re-enters a classic group. The answer comes when the rebalance ends, with the generation,
+// and for the leader with everybody's metadata; a member that nothing has changed for is answered at once.
+//
+//   0    no rebalance timeout: the session timeout stands for it
+//   4    a dynamic member without id is given one with MEMBER_ID_REQUIRED and joins with it (KIP-394)
+//   5    static members, known by their instance id (KIP-345)
+//   7    the answer names the protocol type, and a refusal has no protocol name (KIP-559)
+//   8    the client's reason, for the log (KIP-800)
+//   9    skipAssignment: a returning static leader leads a stable group without assigning (KIP-814)
+//
+// Differences from Apache Kafka: those of coordinator/classic-group.ts (bounds, and a returning static member that subscribes
+// to other topics causes a rebalance); a negative rebalance timeout is taken as the session timeout.
+
+import type { JoinReply } from '../../coordinator/classic-group.ts'
+import { refuseJoin } from '../../coordinator/classic-group.ts'
+import { NONE } from '../../protocol/errors.ts'
+import { joinGroup } from '../../protocol/messages/join-group.ts'
+import type { RequestOf } from '../../protocol/schema.ts'
+import { handler } from './handler.ts'
+
+export const joinGroupHandler = handler(joinGroup, rooms => ({
+  async answer({ apiVersion, body, clientId, connection }) {
+    const reply = await rooms.groups.join({
+      groupId: body.groupId,
+      memberId: body.memberId,
+      instanceId: body.groupInstanceId,
+      clientId: clientId ?? '',
+      clientHost: connection.address,
+      sessionTimeoutMs: body.sessionTimeoutMs,
+      rebalanceTimeoutMs: rebalanceTimeoutOf(body),
+      protocolType: body.protocolType,
+      protocols: body.protocols,
+      reason: body.reason,
+      memberIdRequired: apiVersion >= 4,
+      canSkipAssignment: apiVersion >= 9,
+    })
+    return toAnswer(reply, apiVersion)
+  },
+  refused: ({ apiVersion, body }, refusal) => toAnswer(refuseJoin(refusal, body.memberId), apiVersion),
+  patienceMs: ({ body }) => Math.max(rebalanceTimeoutOf(body), rooms.groups.patienceMs(body.groupId)),
+}))
+
+function rebalanceTimeoutOf(body: RequestOf<typeof joinGroup>): number {
+  return body.rebalanceTimeoutMs < 0 ? body.sessionTimeoutMs : body.rebalanceTimeoutMs
+}
+
+function toAnswer(reply: JoinReply, apiVersion: number) {
+  return {
+    throttleTimeMs: 0,
+    errorCode: reply.error?.code ?? NONE,
+    generationId: reply.generation,
+    protocolType: reply.protocolType,
+    // Null only where it may be.
+    protocolName: reply.protocolName ?? (apiVersion < 7 ? '' : null),
+    leader: reply.leader,
+    skipAssignment: reply.skipAssignment,
+    memberId: reply.memberId,
+    members: reply.members.map(({ memberId, instanceId, metadata }) => ({
+      memberId,
+      groupInstanceId: instanceId,
+      metadata,
+    })),
+  }
+}

@@ -1,0 +1,37 @@
+// LeaveGroup 0-5: members leave a classic group for good, or are removed by a tool. Those that stay rebalance once for all that
+// left in one request.
+//
+//   0-2  one member; its error is the answer's error
+//   3    many members with an error each; a static member may be named by its instance id alone (KIP-345)
+//   5    the client's reason, for the log (KIP-800)
+//
+// Differences from Apache Kafka: what has left is stored before the answer.
+
+import { NONE } from '../../protocol/errors.ts'
+import { leaveGroup } from '../../protocol/messages/leave-group.ts'
+import { handler } from './handler.ts'
+
+export const leaveGroupHandler = handler(leaveGroup, rooms => ({
+  async answer({ apiVersion, body }) {
+    const leaving =
+      apiVersion < 3
+        ? [{ memberId: body.memberId, instanceId: null, reason: null }]
+        : body.members.map(({ memberId, groupInstanceId, reason }) => ({
+            memberId,
+            instanceId: groupInstanceId,
+            reason,
+          }))
+    const { error, rows } = await rooms.groups.leave(body.groupId, leaving)
+    const only = apiVersion < 3 ? (rows[0]?.error ?? null) : null
+    return {
+      throttleTimeMs: 0,
+      errorCode: (error ?? only)?.code ?? NONE,
+      members: rows.map(row => ({
+        memberId: row.memberId,
+        groupInstanceId: row.instanceId,
+        errorCode: row.error?.code ?? NONE,
+      })),
+    }
+  },
+  refused: (_request, refusal) => ({ throttleTimeMs: 0, errorCode: refusal.code, members: [] }),
+}))

@@ -1,0 +1,116 @@
+// OffsetCommit 2-10: stores positions of a group, answered when they are durable. Positions belong to topic ids: those of a topic
+// that is deleted are gone, and one that is made again under the name begins without.
+//
+//   2-4  retentionTimeMs is read and not used: positions are kept as `broker.offset-retention` says
+//   6    the leader epoch of what was read last is kept with the position (KIP-320)
+//   7    static members (KIP-345)
+//   9    GROUP_ID_NOT_FOUND for a member of a group that does not exist; before, ILLEGAL_GENERATION (KIP-848)
+//   10   topics by id only: UNKNOWN_TOPIC_ID (KIP-848)
+//
+// A consumer that assigns partitions itself commits with generation -1 and no member id, while nobody is in the group. The empty
+// group id is taken, as in Kafka. Any offset is taken, below zero too.
+//
+// Differences from Apache Kafka: metadata is measured in bytes of UTF-8, not in characters (4096 at most); an offset beyond 2^53 - 1
+// is refused with INVALID_REQUEST, since every number here is exact.
+
+import type { OffsetToCommit } from '../../coordinator/group-runtime.ts'
+import {
+  because,
+  GROUP_ID_NOT_FOUND,
+  ILLEGAL_GENERATION,
+  INVALID_REQUEST,
+  isRefusal,
+  NONE,
+  OFFSET_METADATA_TOO_LARGE,
+  type Refusal,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../../protocol/errors.ts'
+import { offsetCommit } from '../../protocol/messages/offset-commit.ts'
+import type { RequestOf } from '../../protocol/schema.ts'
+import { findTopic } from '../partitions.ts'
+import { handler } from './handler.ts'
+
+const MAX_METADATA_BYTES = 4_096
+
+const INEXACT_OFFSET = because(INVALID_REQUEST, 'The offset is beyond 2^53 - 1, which no offset here reaches.')
+
+type Body = RequestOf<typeof offsetCommit>
+type Partition = Body['topics'][number]['partitions'][number]
+
+export const offsetCommitHandler = handler(offsetCommit, rooms => ({
+  async answer({ apiVersion, body }) {
+    const catalogue = rooms.catalogue.current()
+    const naming = apiVersion >= 10 ? 'topicId' : 'name'
+    const offsets: OffsetToCommit[] = []
+    // What the group says matters for a row whose partition exists; a row that cannot be stored has its own refusal then.
+    const refusals = new Map<Partition, { readonly refusal: Refusal; readonly isFinal: boolean }>()
+    let rows = 0
+    for (const said of body.topics) {
+      const topic = findTopic(catalogue, naming, said[naming])
+      for (const partition of said.partitions) {
+        const refusal = isRefusal(topic) ? topic : checkIndex(partition.partitionIndex, topic.partitions)
+        if (refusal !== null) {
+          refusals.set(partition, { refusal, isFinal: true })
+          continue
+        }
+        rows++
+        const unfit = checkPosition(partition)
+        if (unfit !== null) refusals.set(partition, { refusal: unfit, isFinal: false })
+        else if (!isRefusal(topic)) offsets.push(toCommit(topic.id, partition))
+      }
+    }
+
+    const refusal =
+      rows === 0
+        ? null
+        : await rooms.groups.commitOffsets({
+            groupId: body.groupId,
+            memberId: body.memberId,
+            instanceId: body.groupInstanceId,
+            generation: body.generationIdOrMemberEpoch,
+            offsets,
+            missing: apiVersion >= 9 ? GROUP_ID_NOT_FOUND : ILLEGAL_GENERATION,
+          })
+    return toAnswer(body, partition => {
+      const own = refusals.get(partition)
+      return own?.isFinal === true ? own.refusal : (refusal ?? own?.refusal ?? null)
+    })
+  },
+  refused: ({ body }, refusal) => toAnswer(body, () => refusal),
+}))
+
+function checkIndex(index: number, partitions: number): Refusal | null {
+  return index >= 0 && index < partitions ? null : UNKNOWN_TOPIC_OR_PARTITION
+}
+
+function checkPosition({ committedOffset, committedMetadata }: Partition): Refusal | null {
+  if (!Number.isSafeInteger(committedOffset)) return INEXACT_OFFSET
+  // A string has at most three bytes of UTF-8 for each of its units: the common case needs no count.
+  const metadata = committedMetadata ?? ''
+  if (metadata.length * 3 <= MAX_METADATA_BYTES || Buffer.byteLength(metadata) <= MAX_METADATA_BYTES) return null
+  return OFFSET_METADATA_TOO_LARGE
+}
+
+function toCommit(topicId: string, partition: Partition): OffsetToCommit {
+  return {
+    topicId,
+    partition: partition.partitionIndex,
+    offset: partition.committedOffset,
+    leaderEpoch: partition.committedLeaderEpoch,
+    metadata: partition.committedMetadata ?? '',
+  }
+}
+
+function toAnswer(body: Body, refusalOf: (partition: Partition) => Refusal | null) {
+  return {
+    throttleTimeMs: 0,
+    topics: body.topics.map(({ name, topicId, partitions }) => ({
+      name,
+      topicId,
+      partitions: partitions.map(partition => ({
+        partitionIndex: partition.partitionIndex,
+        errorCode: refusalOf(partition)?.code ?? NONE,
+      })),
+    })),
+  }
+}

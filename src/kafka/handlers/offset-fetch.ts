@@ -1,0 +1,141 @@
+// OffsetFetch 1-10: the stored positions of a group, or of many. A partition without a position has offset -1 and no error, and so
+// has a topic name that does not exist; a group that does not exist has no positions. Null topics ask for all.
+//
+//   1    no error for the group as a whole: every row carries it
+//   2    null topics; an error of the answer
+//   5    the leader epoch that was committed with the position (KIP-320)
+//   7    requireStable (KIP-447): answers always wait for commits under way; there are no transactions to wait for
+//   8    many groups with an error each; the single group is ignored (KIP-709)
+//   9    member id and epoch, which mean something to the new consumer protocol only (KIP-848): not looked at, as in Kafka
+//   10   topics by id only: UNKNOWN_TOPIC_ID (KIP-848)
+//
+// Differences from Apache Kafka: none known.
+
+import type { FetchedOffset } from '../../coordinator/groups.ts'
+import type { Catalogue } from '../../log/catalogue.ts'
+import { isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
+import { offsetFetch } from '../../protocol/messages/offset-fetch.ts'
+import { type RequestOf, ZERO_UUID } from '../../protocol/schema.ts'
+import { findTopic, keyOf, type Naming } from '../partitions.ts'
+import { handler, type Request, type Rooms } from './handler.ts'
+
+/** What is asked of one group, whatever the version. */
+interface Asked {
+  readonly groupId: string
+  readonly topics: readonly Wanted[] | null
+}
+
+interface Wanted {
+  readonly name: string
+  readonly topicId: string
+  readonly partitionIndexes: readonly number[]
+}
+
+interface Row {
+  readonly partitionIndex: number
+  readonly committedOffset: number
+  readonly committedLeaderEpoch: number
+  readonly metadata: string
+  readonly errorCode: number
+}
+
+interface Found {
+  readonly groupId: string
+  readonly topics: readonly { readonly name: string; readonly topicId: string; readonly partitions: readonly Row[] }[]
+  readonly errorCode: number
+}
+
+export const offsetFetchHandler = handler(offsetFetch, rooms => ({
+  async answer(request) {
+    const catalogue = rooms.catalogue.current()
+    const naming: Naming = request.apiVersion >= 10 ? 'topicId' : 'name'
+    const groups = await Promise.all(
+      askedOf(request).map(asked => find(rooms, catalogue, naming, asked, request.apiVersion)),
+    )
+    return toAnswer(request, groups)
+  },
+  refused: (request, refusal) =>
+    toAnswer(
+      request,
+      askedOf(request).map(asked => refuse(asked, refusal, request.apiVersion)),
+    ),
+}))
+
+function askedOf({ apiVersion, body }: Request<RequestOf<typeof offsetFetch>>): readonly Asked[] {
+  if (apiVersion >= 8) return body.groups
+  const topics = body.topics?.map(topic => ({ ...topic, topicId: ZERO_UUID })) ?? null
+  return [{ groupId: body.groupId, topics }]
+}
+
+async function find(
+  rooms: Rooms,
+  catalogue: Catalogue,
+  naming: Naming,
+  asked: Asked,
+  apiVersion: number,
+): Promise<Found> {
+  const { groupId } = asked
+  if (asked.topics === null) {
+    const { error, topics } = await rooms.groups.fetchOffsets({ groupId, topics: null })
+    if (error !== null) return refuse(asked, error, apiVersion)
+    const alive = topics.flatMap(({ topicId, offsets }) => {
+      const topic = catalogue.topicsById.get(topicId)
+      return topic === undefined ? [] : [{ name: topic.name, topicId, partitions: offsets.map(rowOf) }]
+    })
+    return { groupId, topics: alive, errorCode: NONE }
+  }
+
+  const wanted = asked.topics.map(each => ({ ...each, topic: findTopic(catalogue, naming, each[naming]) }))
+  const known = wanted.flatMap(({ topic, partitionIndexes }) =>
+    isRefusal(topic) ? [] : [{ topicId: topic.id, partitions: partitionIndexes }],
+  )
+  const { error, topics } = await rooms.groups.fetchOffsets({ groupId, topics: known })
+  if (error !== null) return refuse(asked, error, apiVersion)
+  const positions = new Map<string, FetchedOffset>()
+  for (const { topicId, offsets } of topics) {
+    for (const offset of offsets) positions.set(keyOf(topicId, offset.partition), offset)
+  }
+  return {
+    groupId,
+    topics: wanted.map(({ name, topicId, partitionIndexes, topic }) => ({
+      name,
+      topicId,
+      partitions: partitionIndexes.map(index => {
+        // A name that does not exist is no error in this API, an id is.
+        if (isRefusal(topic)) return nothing(index, naming === 'topicId' ? topic.code : NONE)
+        const offset = positions.get(keyOf(topic.id, index))
+        return offset === undefined ? nothing(index, NONE) : rowOf(offset)
+      }),
+    })),
+    errorCode: NONE,
+  }
+}
+
+function refuse({ groupId, topics }: Asked, refusal: Refusal, apiVersion: number): Found {
+  const rows = (topics ?? []).map(({ name, topicId, partitionIndexes }) => ({
+    name,
+    topicId,
+    partitions: partitionIndexes.map(index => nothing(index, refusal.code)),
+  }))
+  return { groupId, topics: apiVersion < 2 ? rows : [], errorCode: refusal.code }
+}
+
+function rowOf(fetched: FetchedOffset): Row {
+  return {
+    partitionIndex: fetched.partition,
+    committedOffset: fetched.offset,
+    committedLeaderEpoch: fetched.leaderEpoch,
+    metadata: fetched.metadata,
+    errorCode: NONE,
+  }
+}
+
+function nothing(partitionIndex: number, errorCode: number): Row {
+  return { partitionIndex, committedOffset: -1, committedLeaderEpoch: -1, metadata: '', errorCode }
+}
+
+function toAnswer({ apiVersion }: Request<unknown>, groups: readonly Found[]) {
+  if (apiVersion >= 8) return { throttleTimeMs: 0, topics: [], errorCode: NONE, groups }
+  const only = groups[0]!
+  return { throttleTimeMs: 0, topics: only.topics, errorCode: only.errorCode, groups: [] }
+}
