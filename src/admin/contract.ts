@@ -1,0 +1,66 @@
+// What the operator's verbs take and answer, in words of ours: the doors (Kafka handlers, HTTP, MCP, command line) and the
+// console translate to and from these. No behaviour.
+
+import type { Refusal } from '../protocol/errors.ts'
+
+export interface NewTopicRequest {
+  readonly name: string
+  /** -1: what the topic patterns say, else 1. */
+  readonly partitions: number
+  /** -1: the default, which is 1. */
+  readonly replicationFactor: number
+  /** Empty: the broker decides. Otherwise one for each partition, and the two numbers above are -1. */
+  readonly assignments: readonly PartitionAssignment[]
+  readonly configs: readonly ConfigOverride[]
+}
+
+export interface PartitionAssignment {
+  readonly partition: number
+  readonly brokerIds: readonly number[]
+}
+
+export interface ConfigOverride {
+  readonly name: string
+  readonly value: string | null
+}
+
+/** Who gave a config its value: the topic itself, the settings (patterns among them), or nobody. */
+export type ConfigSource = 'topic' | 'settings' | 'default'
+
+export interface ConfigEntry {
+  readonly name: string
+  readonly value: string
+  readonly source: ConfigSource
+  readonly isReadOnly: boolean
+}
+
+export interface CreatedTopic {
+  /** All zero when the topic was only validated. */
+  readonly topicId: string
+  readonly partitions: number
+  readonly replicationFactor: number
+  /** Every config of the topic, by name. */
+  readonly configs: readonly ConfigEntry[]
+}
+
+/** Names a topic by one of the two; the other is null. */
+export interface TopicReference {
+  readonly name: string | null
+  readonly topicId: string | null
+}
+
+/** What came of one topic of a request. */
+export interface TopicOutcome<T> {
+  readonly name: string
+  readonly result: T | Refusal
+}
+
+export interface DeletedTopic {
+  readonly name: string
+  readonly topicId: string
+}
+
+export interface DeleteOutcome {
+  readonly topic: TopicReference
+  readonly result: DeletedTopic | Refusal
+}

@@ -1,0 +1,305 @@
+// Creates and deletes topics: the rules of names, partitions, replicas, configs and duplicates, as Apache Kafka's
+// ControllerApis and ReplicationControlManager decide them on one broker. Who may do it is the doors' business; what a topic is
+// and how it rests is the catalogue's.
+
+import type { Clock } from '../base/clock.ts'
+import type { CatalogueKeeper, NewTopic, Topic } from '../log/catalogue.ts'
+import {
+  because,
+  INVALID_CONFIG,
+  INVALID_PARTITIONS,
+  INVALID_REPLICA_ASSIGNMENT,
+  INVALID_REPLICATION_FACTOR,
+  INVALID_REQUEST,
+  INVALID_TOPIC_EXCEPTION,
+  isRefusal,
+  REQUEST_TIMED_OUT,
+  type Refusal,
+  TOPIC_ALREADY_EXISTS,
+  UNKNOWN_TOPIC_ID,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../protocol/errors.ts'
+import { checkTopicName } from '../protocol/names.ts'
+import { ZERO_UUID } from '../protocol/schema.ts'
+import { matchPattern } from '../settings/patterns.ts'
+import type { Settings } from '../settings/settings.ts'
+import { checkTopicConfigs, inertTopicConfigs, topicConfigs } from '../settings/topic-configs.ts'
+import type {
+  ConfigEntry,
+  CreatedTopic,
+  DeletedTopic,
+  DeleteOutcome,
+  NewTopicRequest,
+  PartitionAssignment,
+  TopicOutcome,
+  TopicReference,
+} from './contract.ts'
+
+export interface TopicRooms {
+  readonly catalogue: CatalogueKeeper
+  readonly settings: Settings
+  readonly clock: Clock
+  /** This broker's id, the only one that may be named in assignments. */
+  readonly nodeId: number
+}
+
+export interface CreateOptions {
+  /** Checks everything and creates nothing. */
+  readonly validateOnly: boolean
+  /** After this the answer is REQUEST_TIMED_OUT, and the topics may be created all the same. 0 or less is no limit. */
+  readonly timeoutMs: number
+  /** Somebody used a topic that is not there: it is made only where a topic pattern allows that, and may exist by now. */
+  readonly auto: boolean
+}
+
+/** Names that Kafka keeps for itself. Groups and transactions are not topics here. */
+const INTERNAL_NAMES: ReadonlySet<string> = new Set([
+  '__consumer_offsets',
+  '__transaction_state',
+  '__share_group_state',
+  '__cluster_metadata',
+])
+
+/** One outcome for each topic in the order of the request; a name that occurs twice has one outcome, a refusal. */
+export async function createTopics(
+  rooms: TopicRooms,
+  requests: readonly NewTopicRequest[],
+  options: CreateOptions,
+): Promise<readonly TopicOutcome<CreatedTopic>[]> {
+  const { catalogue, clock } = rooms
+  const counts = new Map<string, number>()
+  for (const { name } of requests) counts.set(name, (counts.get(name) ?? 0) + 1)
+  const outcomes = new Map<string, CreatedTopic | Refusal>()
+  const wanted: NewTopic[] = []
+  for (const request of requests) {
+    const { name } = request
+    if (outcomes.has(name)) continue
+    const existing = options.auto ? catalogue.current().topics.get(name) : undefined
+    if (counts.get(name)! > 1) outcomes.set(name, because(INVALID_REQUEST, 'Duplicate topic name.'))
+    else if (existing !== undefined) outcomes.set(name, describe(existing, rooms.settings))
+    else {
+      const checked = checkNewTopic(rooms, request, wanted, options.auto)
+      if (isRefusal(checked)) outcomes.set(name, checked)
+      else if (options.validateOnly) outcomes.set(name, describe({ ...checked, id: ZERO_UUID }, rooms.settings))
+      else wanted.push(checked)
+    }
+  }
+  if (wanted.length > 0) {
+    const added = await withinTime(clock, options.timeoutMs, catalogue.add(wanted))
+    for (const [i, { name }] of wanted.entries()) {
+      let answer = added === null ? because(REQUEST_TIMED_OUT, 'The topic may be created all the same.') : added[i]!
+      if (options.auto && isRefusal(answer) && answer.code === TOPIC_ALREADY_EXISTS.code) {
+        answer = catalogue.current().topics.get(name) ?? answer
+      }
+      outcomes.set(name, isRefusal(answer) ? answer : describe(answer, rooms.settings))
+    }
+  }
+  return [...outcomes].map(([name, result]) => ({ name, result }))
+}
+
+/** One outcome for each reference, in order. */
+export async function deleteTopics(
+  rooms: Pick<TopicRooms, 'catalogue' | 'clock'>,
+  references: readonly TopicReference[],
+  { timeoutMs }: Pick<CreateOptions, 'timeoutMs'>,
+): Promise<readonly DeleteOutcome[]> {
+  const { topics, topicsById } = rooms.catalogue.current()
+  const found = references.map(reference => resolve(reference, topics, topicsById))
+  const counts = new Map<string, number>()
+  for (const topic of found) if (!isRefusal(topic)) counts.set(topic.id, (counts.get(topic.id) ?? 0) + 1)
+  const doomed = [...counts].flatMap(([id, count]) => (count === 1 ? [id] : []))
+  const removed = doomed.length === 0 ? [] : await withinTime(rooms.clock, timeoutMs, rooms.catalogue.remove(doomed))
+  const results = new Map(doomed.map((id, i) => [id, removed?.[i]]))
+
+  return references.map((topic, i): DeleteOutcome => {
+    const target = found[i]!
+    if (isRefusal(target)) return { topic, result: target }
+    if (counts.get(target.id)! > 1) {
+      return { topic, result: because(INVALID_REQUEST, `Topic '${target.name}' is named more than once.`) }
+    }
+    const removal = results.get(target.id)
+    return { topic, result: deletion(topic, target, removal) }
+  })
+}
+
+function deletion(
+  reference: TopicReference,
+  target: Topic,
+  removal: Topic | Refusal | undefined,
+): DeletedTopic | Refusal {
+  if (removal === undefined) return because(REQUEST_TIMED_OUT, 'The topic may be deleted all the same.')
+  // Somebody else was faster: by its name it is unknown now, by its id too.
+  if (isRefusal(removal)) return reference.name === null ? removal : UNKNOWN_TOPIC_OR_PARTITION
+  return { name: target.name, topicId: target.id }
+}
+
+function resolve(
+  { name, topicId }: TopicReference,
+  topics: ReadonlyMap<string, Topic>,
+  topicsById: ReadonlyMap<string, Topic>,
+): Topic | Refusal {
+  if (name !== null && topicId !== null) {
+    return because(INVALID_REQUEST, 'You may not specify both topic name and topic id.')
+  }
+  if (topicId !== null) {
+    return (
+      topicsById.get(topicId) ?? because(UNKNOWN_TOPIC_ID, `There is no topic with the id ${JSON.stringify(topicId)}.`)
+    )
+  }
+  if (name === null) return because(INVALID_REQUEST, 'Neither topic name nor id were specified.')
+  return topics.get(name) ?? because(UNKNOWN_TOPIC_OR_PARTITION, `There is no topic ${JSON.stringify(name)}.`)
+}
+
+/** Null when the time is up first; the work goes on. */
+async function withinTime<T>(clock: Clock, timeoutMs: number, work: Promise<T>): Promise<T | null> {
+  if (timeoutMs <= 0) return work
+  const { promise, resolve } = Promise.withResolvers<null>()
+  const timer = clock.timer(timeoutMs, () => resolve(null))
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    timer.cancel()
+  }
+}
+
+function checkNewTopic(
+  rooms: TopicRooms,
+  request: NewTopicRequest,
+  before: readonly NewTopic[],
+  auto: boolean,
+): NewTopic | Refusal {
+  const { name } = request
+  const why = checkTopicName(name)
+  if (why !== null) return because(INVALID_TOPIC_EXCEPTION, `Topic name is invalid: ${why}.`)
+  if (INTERNAL_NAMES.has(name)) {
+    return because(INVALID_TOPIC_EXCEPTION, `Creation of internal topic ${name} is prohibited.`)
+  }
+  const { topics } = rooms.catalogue.current()
+  if (topics.has(name)) return because(TOPIC_ALREADY_EXISTS, `Topic '${name}' already exists.`)
+  const pattern = matchPattern(rooms.settings, name)
+  if (auto && !pattern.autoCreate) {
+    return because(UNKNOWN_TOPIC_OR_PARTITION, `There is no topic '${name}', and no topic pattern lets it be created.`)
+  }
+  const other =
+    findCollision(name, topics.keys()) ??
+    findCollision(
+      name,
+      before.map(topic => topic.name),
+    )
+  if (other !== null) {
+    return because(INVALID_TOPIC_EXCEPTION, `Topic '${name}' collides with existing topic: ${other}`)
+  }
+
+  const nulls = request.configs.filter(config => config.value === null).map(config => config.name)
+  if (nulls.length > 0) {
+    return because(INVALID_CONFIG, `Null value not supported for topic configs: ${nulls.slice(0, 10).join(', ')}`)
+  }
+  const configs = Object.fromEntries(request.configs.map(config => [config.name, config.value as string]))
+  const wrong = checkTopicConfigs(configs, pattern, rooms.settings)
+  if (wrong !== null) return because(INVALID_CONFIG, wrong)
+
+  const partitions =
+    request.assignments.length > 0 ? assigned(rooms, request) : counted(request, pattern.partitions ?? 1)
+  if (isRefusal(partitions)) return partitions
+  const limit = rooms.settings.get('max-partitions-per-topic')
+  if (partitions > limit) {
+    return because(
+      INVALID_PARTITIONS,
+      `Topic '${name}' would have ${partitions} partitions; svc.max-partitions-per-topic is ${limit}.`,
+    )
+  }
+  return { name, partitions, configs }
+}
+
+/** Names that differ only in '.' and '_' would be one name in metrics. */
+function findCollision(name: string, others: Iterable<string>): string | null {
+  if (!/[._]/.test(name)) return null
+  const unified = name.replaceAll('.', '_')
+  for (const other of others) if (other.length === name.length && other.replaceAll('.', '_') === unified) return other
+  return null
+}
+
+function counted({ partitions, replicationFactor }: NewTopicRequest, fallback: number): number | Refusal {
+  if (replicationFactor < -1 || replicationFactor === 0) {
+    return because(
+      INVALID_REPLICATION_FACTOR,
+      'Replication factor must be larger than 0, or -1 to use the default value.',
+    )
+  }
+  if (partitions < -1 || partitions === 0) {
+    return because(INVALID_PARTITIONS, 'Number of partitions was set to an invalid non-positive value.')
+  }
+  if (replicationFactor > 1) {
+    return because(
+      INVALID_REPLICATION_FACTOR,
+      `Unable to replicate the partition ${replicationFactor} time(s): The target replication factor of ${replicationFactor} cannot be reached because only 1 broker(s) are registered.`,
+    )
+  }
+  return partitions === -1 ? fallback : partitions
+}
+
+function assigned({ nodeId }: TopicRooms, request: NewTopicRequest): number | Refusal {
+  const { assignments, partitions, replicationFactor } = request
+  const manual = 'A manual partition assignment was specified, but'
+  if (replicationFactor !== -1) return because(INVALID_REQUEST, `${manual} replication factor was not set to -1.`)
+  if (partitions !== -1) return because(INVALID_REQUEST, `${manual} numPartitions was not set to -1.`)
+  const seen = new Set<number>()
+  for (const assignment of assignments) {
+    const why = checkAssignment(assignment, seen, nodeId)
+    if (why !== null) return because(INVALID_REPLICA_ASSIGNMENT, why)
+    seen.add(assignment.partition)
+  }
+  for (let i = 0; i < seen.size; i++) {
+    if (!seen.has(i)) {
+      return because(INVALID_REPLICA_ASSIGNMENT, 'partitions should be a consecutive 0-based integer sequence')
+    }
+  }
+  return seen.size
+}
+
+function checkAssignment(
+  { partition, brokerIds }: PartitionAssignment,
+  seen: ReadonlySet<number>,
+  nodeId: number,
+): string | null {
+  const includes = 'The manual partition assignment includes'
+  if (seen.has(partition)) return `Found multiple manual partition assignments for partition ${partition}`
+  if (brokerIds.length === 0) return `${includes} an empty replica list.`
+  const stranger = brokerIds.find(id => id !== nodeId)
+  if (stranger !== undefined) return `${includes} broker ${stranger}, but no such broker is registered.`
+  if (brokerIds.length > 1) return `${includes} the broker ${nodeId} more than once.`
+  return null
+}
+
+function describe(topic: NewTopic & { readonly id: string }, settings: Settings): CreatedTopic {
+  return {
+    topicId: topic.id,
+    partitions: topic.partitions,
+    replicationFactor: 1,
+    configs: describeConfigs(topic, settings),
+  }
+}
+
+/** Every config of a topic with its value and who gave it, by name. */
+export function describeConfigs(
+  topic: NewTopic & { readonly pinned?: Topic['pinned'] },
+  settings: Settings,
+): ConfigEntry[] {
+  const pattern = matchPattern(settings, topic.name).configs
+  const given = {
+    'storage.compression.type': settings.get('storage.local.compression.codec'),
+    ...pattern,
+    ...topic.pinned,
+  }
+  const entries: ConfigEntry[] = topicConfigs.map(({ name, fallback }) => {
+    const isReadOnly = name === 'storage.compression.type'
+    const own = topic.configs[name]
+    if (own !== undefined) return { name, value: own, source: 'topic', isReadOnly }
+    const value = given[name as keyof typeof given] ?? fallback
+    return { name, value, source: value === fallback ? 'default' : 'settings', isReadOnly }
+  })
+  for (const [name, value] of Object.entries(inertTopicConfigs)) {
+    entries.push({ name, value, source: topic.configs[name] === undefined ? 'default' : 'topic', isReadOnly: false })
+  }
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+}

@@ -1,0 +1,274 @@
+// Which topics there are: immutable snapshots, and the keeper that replaces them. A topic is its id; its name may be used
+// again after removal, by another topic. Rests in one document of the store, one field for each topic. It decides no
+// rules of names, partitions or configs (admin/topics.ts does) and opens no partitions (logs.ts does).
+
+import { assert } from '../base/assert.ts'
+import type { Clock } from '../base/clock.ts'
+import { type Random, randomUuid } from '../base/random.ts'
+import { because, type Refusal, TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_ID } from '../protocol/errors.ts'
+import { matchPattern } from '../settings/patterns.ts'
+import type { Settings } from '../settings/settings.ts'
+import { resolveTopicConfigs, type TopicConfigs } from '../settings/topic-configs.ts'
+import { OutcomeUnknown, type Row, type Store, StoreUnavailable, type StreamId, streamId } from '../store/store.ts'
+
+export interface Topic {
+  /** Kafka's 22-character form; never used again for another topic. */
+  readonly id: string
+  readonly name: string
+  readonly partitions: number
+  /** The topic's own overrides. */
+  readonly configs: Readonly<Record<string, string>>
+  /** What was fixed when the topic was created, whatever patterns and defaults say later. */
+  readonly pinned: Readonly<Record<string, string>>
+  /** Overrides over pinned over patterns over defaults. */
+  readonly resolved: TopicConfigs
+  readonly createdAtMs: number
+}
+
+export interface Catalogue {
+  readonly clusterId: string
+  /** Rises with every change. */
+  readonly version: number
+  readonly topics: ReadonlyMap<string, Topic>
+  readonly topicsById: ReadonlyMap<string, Topic>
+}
+
+export interface NewTopic {
+  readonly name: string
+  readonly partitions: number
+  readonly configs: Readonly<Record<string, string>>
+}
+
+/** Told of changes between their commit and the moment when the new snapshot is seen (added) or after it (removed). */
+export interface CatalogueWatch {
+  added(topics: readonly Topic[]): Promise<void>
+  removed(topics: readonly Topic[]): void
+}
+
+export interface CatalogueKeeper {
+  current(): Catalogue
+  /**
+   * One answer for each topic, in order: the topic, or TOPIC_ALREADY_EXISTS. Resolves when the topics are durable, seen and
+   * ready for appends. Throws what the store throws; after OutcomeUnknown the topics may exist.
+   */
+  add(topics: readonly NewTopic[]): Promise<readonly (Topic | Refusal)[]>
+  /** By id, so that a topic made again under the name is not hit. One answer for each: the topic, or UNKNOWN_TOPIC_ID. */
+  remove(topicIds: readonly string[]): Promise<readonly (Topic | Refusal)[]>
+  /** There is one watch: the logs. */
+  watch(watch: CatalogueWatch): void
+}
+
+const KIND = 'catalogue'
+const NAME = 'topics'
+const CLUSTER_ID = 'cluster-id'
+const TOPIC_PREFIX = 'topic:'
+
+/** How often a change is tried again after another writer was faster. */
+const ATTEMPTS = 8
+
+/** Loads the catalogue, or makes the cluster id of a new store, and removes streams that no topic owns. */
+export async function openCatalogue(
+  store: Store,
+  settings: Settings,
+  clock: Clock,
+  random: Random,
+): Promise<CatalogueKeeper> {
+  let catalogue = (await load(store, settings)) ?? (await found(store, settings, random))
+  await sweep(store, catalogue)
+
+  let watching: CatalogueWatch | null = null
+  /** Set while the document may say something else than the snapshot. */
+  let isStale = false
+  let last: Promise<unknown> = Promise.resolve()
+  let leftovers: readonly StreamId[] = []
+
+  /** Changes go one after the other: each is decided on what the one before left. */
+  function inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const turn = last.then(change, change)
+    last = turn.catch(() => {})
+    return turn
+  }
+
+  async function refresh(): Promise<void> {
+    const loaded = await load(store, settings)
+    assert(loaded !== null, 'the catalogue is gone from the store')
+    const added = [...loaded.topicsById.values()].filter(topic => !catalogue.topicsById.has(topic.id))
+    const removed = [...catalogue.topicsById.values()].filter(topic => !loaded.topicsById.has(topic.id))
+    await publish(loaded, added, removed)
+    isStale = false
+  }
+
+  async function publish(next: Catalogue, added: readonly Topic[], removed: readonly Topic[]): Promise<void> {
+    if (added.length > 0) await watching?.added(added)
+    catalogue = next
+    if (removed.length > 0) watching?.removed(removed)
+  }
+
+  /** Commits rows onto the current version; false when the decision must be made again on a fresh snapshot. */
+  async function commit(changes: readonly Row[], isDone: () => boolean): Promise<number | null> {
+    try {
+      const outcome = await store.commit({ kind: KIND, name: NAME, expect: catalogue.version, changes })
+      if (outcome.kind === 'committed') return outcome.version
+    } catch (error) {
+      if (!(error instanceof OutcomeUnknown)) throw error
+    }
+    isStale = true
+    await refresh()
+    return isDone() ? catalogue.version : null
+  }
+
+  /** The topics are gone whatever comes of this: what fails is tried with the next removal, and swept at the next start. */
+  async function removeStreams(streams: readonly StreamId[]): Promise<void> {
+    leftovers = [...leftovers, ...streams]
+    const trying = leftovers
+    await store.remove(trying).then(
+      () => {
+        leftovers = leftovers.filter(stream => !trying.includes(stream))
+      },
+      error => {
+        if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+      },
+    )
+  }
+
+  async function attempt<T>(once: () => Promise<T | null>): Promise<T> {
+    for (let i = 0; i < ATTEMPTS; i++) {
+      if (isStale) await refresh()
+      const result = await once()
+      if (result !== null) return result
+    }
+    throw new OutcomeUnknown(`the catalogue was changed by others ${ATTEMPTS} times in a row`)
+  }
+
+  return {
+    current: () => catalogue,
+
+    add: requested =>
+      inTurn(() => {
+        const createdAtMs = clock.now()
+        const candidates = requested.map(topic => makeTopic(randomUuid(random), topic, createdAtMs, settings))
+        return attempt(async () => {
+          const names = new Set<string>()
+          const answers = candidates.map(topic => {
+            if (catalogue.topicsById.has(topic.id)) return topic
+            if (catalogue.topics.has(topic.name) || names.has(topic.name)) {
+              return because(TOPIC_ALREADY_EXISTS, `Topic '${topic.name}' already exists.`)
+            }
+            names.add(topic.name)
+            return topic
+          })
+          const fresh = answers.filter(isTopic).filter(topic => !catalogue.topicsById.has(topic.id))
+          if (fresh.length === 0) return answers
+          // Streams first: a topic that is named has its streams, and streams without a topic are swept at start.
+          await store.create(fresh.flatMap(streamsOf))
+          const version = await commit(
+            fresh.map(topic => ({ key: TOPIC_PREFIX + topic.name, value: encodeTopic(topic) })),
+            () => fresh.every(topic => catalogue.topicsById.has(topic.id)),
+          )
+          if (version === null) return null
+          if (version !== catalogue.version) {
+            await publish(withTopics(catalogue, version, [...catalogue.topics.values(), ...fresh]), fresh, [])
+          }
+          return answers
+        })
+      }),
+
+    remove: topicIds =>
+      inTurn(() => {
+        const gone = new Map<string, Topic>()
+        return attempt(async () => {
+          const wanted = new Set(topicIds)
+          const doomed = [...wanted].flatMap(id => catalogue.topicsById.get(id) ?? [])
+          for (const topic of doomed) gone.set(topic.id, topic)
+          if (doomed.length > 0) {
+            const version = await commit(
+              doomed.map(topic => ({ key: TOPIC_PREFIX + topic.name, value: null })),
+              () => doomed.every(topic => !catalogue.topicsById.has(topic.id)),
+            )
+            if (version === null) return null
+            if (version !== catalogue.version) {
+              const rest = [...catalogue.topics.values()].filter(topic => !wanted.has(topic.id))
+              await publish(withTopics(catalogue, version, rest), [], doomed)
+            }
+          }
+          await removeStreams([...gone.values()].flatMap(streamsOf))
+          return topicIds.map(
+            id => gone.get(id) ?? because(UNKNOWN_TOPIC_ID, `There is no topic with the id ${JSON.stringify(id)}.`),
+          )
+        })
+      }),
+
+    watch(watch) {
+      assert(watching === null, 'the catalogue is watched already')
+      watching = watch
+    },
+  }
+}
+
+export function streamsOf(topic: Topic): StreamId[] {
+  return Array.from({ length: topic.partitions }, (_, index) => streamId(topic.id, index))
+}
+
+function isTopic(answer: Topic | Refusal): answer is Topic {
+  return 'id' in answer
+}
+
+function makeTopic(id: string, topic: NewTopic, createdAtMs: number, settings: Settings): Topic {
+  const resolved = resolveTopicConfigs(topic.configs, matchPattern(settings, topic.name), settings)
+  const pinned = Object.freeze({ 'storage.compression.type': resolved.storageCompressionType })
+  return Object.freeze({ id, ...topic, configs: Object.freeze({ ...topic.configs }), pinned, resolved, createdAtMs })
+}
+
+function withTopics({ clusterId }: Catalogue, version: number, topics: readonly Topic[]): Catalogue {
+  return Object.freeze({
+    clusterId,
+    version,
+    topics: new Map(topics.map(topic => [topic.name, topic])),
+    topicsById: new Map(topics.map(topic => [topic.id, topic])),
+  })
+}
+
+async function load(store: Store, settings: Settings): Promise<Catalogue | null> {
+  const document = await store.load(KIND, NAME)
+  if (document === null) return null
+  let clusterId = ''
+  const topics: Topic[] = []
+  for (const [key, value] of document.fields) {
+    if (key === CLUSTER_ID) clusterId = Buffer.from(value).toString()
+    else if (key.startsWith(TOPIC_PREFIX)) topics.push(decodeTopic(key.slice(TOPIC_PREFIX.length), value, settings))
+  }
+  assert(clusterId !== '', `the catalogue in the store has no field ${CLUSTER_ID}`)
+  return withTopics({ clusterId } as Catalogue, document.version, topics)
+}
+
+async function found(store: Store, settings: Settings, random: Random): Promise<Catalogue> {
+  const value = Buffer.from(randomUuid(random))
+  await store.commit({ kind: KIND, name: NAME, expect: 0, changes: [{ key: CLUSTER_ID, value }] })
+  // Read back: whoever was first has decided the id.
+  const catalogue = await load(store, settings)
+  assert(catalogue !== null, 'the catalogue that was just made is gone from the store')
+  return catalogue
+}
+
+/** What a creation or a removal left half done. */
+async function sweep(store: Store, catalogue: Catalogue): Promise<void> {
+  const owned = new Set([...catalogue.topics.values()].flatMap(streamsOf))
+  const orphans = (await store.streams()).filter(stream => !owned.has(stream))
+  if (orphans.length > 0) await store.remove(orphans)
+}
+
+// A topic's field: JSON of { id, partitions, configs, pinned, createdAtMs }.
+
+function encodeTopic({ id, partitions, configs, pinned, createdAtMs }: Topic): Uint8Array {
+  return Buffer.from(JSON.stringify({ id, partitions, configs, pinned, createdAtMs }))
+}
+
+function decodeTopic(name: string, value: Uint8Array, settings: Settings): Topic {
+  const { id, partitions, configs, pinned, createdAtMs } = JSON.parse(Buffer.from(value).toString()) as Topic
+  assert(
+    typeof id === 'string' && Number.isSafeInteger(partitions) && partitions > 0 && typeof configs === 'object',
+    `the catalogue in the store does not describe topic '${name}' in a form that this version reads`,
+  )
+  const resolved = resolveTopicConfigs({ ...pinned, ...configs }, matchPattern(settings, name), settings)
+  return Object.freeze({ id, name, partitions, configs, pinned, resolved, createdAtMs })
+}

@@ -1,0 +1,46 @@
+// A queue over one array: push at the end, shift at the front, look up by position, all in constant time on average.
+// Array.shift moves everything once an array is long; this moves the rest only when half of the array is dead.
+
+/** Below this many dead places moving is not worth it. */
+const FEW = 32
+
+export class Fifo<T> {
+  #items: (T | undefined)[] = []
+  #head = 0
+
+  get length(): number {
+    return this.#items.length - this.#head
+  }
+
+  push(item: T): void {
+    this.#items.push(item)
+  }
+
+  /** The item `position` places behind the front; undefined beyond the end. */
+  at(position: number): T | undefined {
+    return this.#items[this.#head + position]
+  }
+
+  shift(): T | undefined {
+    if (this.#head === this.#items.length) return undefined
+    const item = this.#items[this.#head]
+    this.#items[this.#head++] = undefined
+    if (this.#head === this.#items.length) this.clear()
+    else if (this.#head >= FEW && this.#head * 2 >= this.#items.length) {
+      this.#items = this.#items.slice(this.#head)
+      this.#head = 0
+    }
+    return item
+  }
+
+  /** Puts items before the front, keeping their order. Takes time for everything that waits. */
+  unshift(items: readonly T[]): void {
+    this.#items = [...items, ...this.#items.slice(this.#head)]
+    this.#head = 0
+  }
+
+  clear(): void {
+    this.#items = []
+    this.#head = 0
+  }
+}

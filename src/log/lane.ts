@@ -1,0 +1,546 @@
+// The one way into a partition's log. One append to the store is in flight; what arrives meanwhile waits in order and goes
+// together with the next. Sequences are checked and offsets given when a group is formed, against what is committed and
+// the earlier batches of the group. While an outcome is unknown the lane stays closed: the stream is opened again, which
+// fences any straggler, and its last attempt tells whether the group landed. It reads nothing and checks no sizes or times.
+//
+//   idle --append--> due --turn ends--> in flight --appended--> idle, or in flight with what waited
+//                                          |--unavailable--> refused, then the same
+//                                          '--unknown, fenced, misplaced--> settling --landed--> the same
+//                                                                               '--not landed--> formed again
+
+import type { Clock, Timer } from '../base/clock.ts'
+import {
+  because,
+  isRefusal,
+  KAFKA_STORAGE_ERROR,
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+  NOT_LEADER_OR_FOLLOWER,
+  REQUEST_TIMED_OUT,
+  type Refusal,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../protocol/errors.ts'
+import { type BatchView, stamp, stampAppendTime } from '../protocol/records.ts'
+import {
+  type Batch,
+  type Opened,
+  type Row,
+  type Store,
+  type Append as StoreAppend,
+  type Appended as StoreAppended,
+  StoreUnavailable,
+} from '../store/store.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { ObservedChild } from '../telemetry/metrics.ts'
+import { Fifo } from './fifo.ts'
+import { damaged, type PartitionState } from './partition-state.ts'
+import {
+  checkSequence,
+  encodeProducer,
+  isExpired,
+  lastSequenceOf,
+  type Producer,
+  type ProducerBatch,
+  producerKey,
+  withBatch,
+} from './producers.ts'
+import { CHUNK_BYTES } from './time-index.ts'
+
+/** What a successful append answers. */
+export interface Appended {
+  readonly baseOffset: number
+  /** The broker's stamp where the topic asks for it (LogAppendTime), else -1. */
+  readonly logAppendTimeMs: number
+  readonly logStartOffset: number
+}
+
+/** What all lanes of a broker share. */
+export interface LaneRooms {
+  readonly store: Store
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly producerIdExpirationMs: number
+  /** A word that no other append has. */
+  nextAttempt(): string
+  /** Calls lane.form() once this turn has handled its input, so that what came together goes together. */
+  due(lane: Lane): void
+  readonly writes: WriteMetrics
+}
+
+export interface WriteMetrics {
+  readonly done: ObservedChild
+  readonly failed: ObservedChild
+  readonly acknowledged: ObservedChild
+  readonly messages: ObservedChild
+}
+
+/** Most bytes that one append carries, unless a single batch is larger. */
+const GROUP_BYTES = 4 * 1024 * 1024
+/** How often a group is formed again after another writer was met, before its callers are refused. */
+const ATTEMPTS = 4
+const FIRST_BACKOFF_MS = 50
+const LONGEST_BACKOFF_MS = 5_000
+
+/** One batch on its way. */
+interface Pending {
+  readonly batch: BatchView
+  readonly timeoutMs: number
+  /** On Clock.monotonic(). */
+  readonly deadlineMs: number
+  /** Null once the caller has its answer. */
+  answer: ((answer: Appended | Refusal) => void) | null
+  /** Its bytes belong to the store: whoever must stamp them again copies. */
+  isHandedOver: boolean
+  baseOffset: number
+  nextOffset: number
+  logAppendTimeMs: number
+}
+
+/** What one append to the store carries. */
+interface Group {
+  readonly append: StoreAppend
+  readonly end: number
+  readonly pending: readonly Pending[]
+  /** Repeats of a batch of this group: answered as that one is. */
+  readonly repeats: readonly Pending[]
+  readonly producers: ReadonlyMap<number, Producer>
+  readonly pendingRows: number
+  readonly bytes: number
+  readonly records: number
+  readonly nowMs: number
+  readonly startedAtMs: number
+}
+
+export class Lane {
+  readonly #rooms: LaneRooms
+  readonly #state: PartitionState
+  readonly #queue = new Fifo<Pending>()
+  readonly #onOutcome = (outcome: Awaited<ReturnType<Store['append']>>) => this.#conclude(outcome)
+  readonly #onFailure = (error: unknown) => this.#fail(error)
+  #group: Group | null = null
+  /** An append, a flush of rows or a settlement is under way. */
+  #isBusy = false
+  #isDue = false
+  /** How often what waits first has met another writer. */
+  #displaced = 0
+  #deadlineTimer: Timer | null = null
+  #deadlineMs = Number.POSITIVE_INFINITY
+  #idle: (() => void)[] = []
+  /** Ends the pause of a settlement. */
+  #tryAgain: (() => void) | null = null
+
+  constructor(rooms: LaneRooms, state: PartitionState) {
+    this.#rooms = rooms
+    this.#state = state
+  }
+
+  /** Takes its place in the lane before it returns. `timeoutMs` 0 is no limit. */
+  append(batch: BatchView, timeoutMs: number): Promise<Appended | Refusal> {
+    const deadlineMs = timeoutMs > 0 ? this.#rooms.clock.monotonic() + timeoutMs : Number.POSITIVE_INFINITY
+    if (deadlineMs < this.#deadlineMs) this.#arm(deadlineMs)
+    return new Promise(resolve => {
+      this.#queue.push({
+        batch,
+        timeoutMs,
+        deadlineMs,
+        answer: resolve,
+        isHandedOver: false,
+        baseOffset: -1,
+        nextOffset: -1,
+        logAppendTimeMs: -1,
+      })
+      if (!this.#isBusy && !this.#isDue) {
+        this.#isDue = true
+        this.#rooms.due(this)
+      }
+    })
+  }
+
+  /** Hands the next group to the store, unless one is on its way or nothing waits. */
+  form(): void {
+    this.#isDue = false
+    if (this.#isBusy) return
+    const group = this.#formGroup()
+    if (group === null) {
+      this.#rest()
+      return
+    }
+    this.#isBusy = true
+    this.#group = group
+    this.#rooms.store.append(group.append).then(this.#onOutcome, this.#onFailure)
+  }
+
+  /** Opens the stream. When the store does not answer, the lane stays closed and goes on trying. */
+  async open(): Promise<void> {
+    this.#isBusy = true
+    const state = this.#state
+    try {
+      const opened = await this.#rooms.store.open(state.stream, 0, 0)
+      if (opened.kind === 'opened') {
+        state.adopt(opened, this.#rooms.clock.now())
+        this.#release()
+        return
+      }
+    } catch (error) {
+      this.#rooms.logger.warn('a partition could not be opened and is tried again', { partition: state.name, error })
+    }
+    void this.#settle(0)
+  }
+
+  /** Writes rows that wait for an append when none is likely to come. Does nothing while the lane works. */
+  async flushRows(): Promise<void> {
+    const { stream, epoch, start, pendingRows, refusal, damage } = this.#state
+    if (this.#isBusy || this.#queue.length > 0 || pendingRows.length === 0 || refusal !== null || damage !== null)
+      return
+    this.#isBusy = true
+    const rows = [...pendingRows]
+    try {
+      const outcome = await this.#rooms.store.trim(stream, epoch, start, rows)
+      if (outcome.kind === 'trimmed') pendingRows.splice(0, rows.length)
+    } finally {
+      this.#release()
+    }
+  }
+
+  /**
+   * Ends the lane after `state.refusal` was set: what waits is refused with it. What is with the store is answered by its
+   * outcome. Resolves when nothing is under way any more.
+   */
+  async close(): Promise<void> {
+    const refusal = this.#state.refusal!
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) answer(next, refusal)
+    this.#tryAgain?.()
+    if (this.#isBusy) await new Promise<void>(resolve => this.#idle.push(resolve))
+    this.#deadlineTimer?.cancel()
+  }
+
+  #formGroup(): Group | null {
+    const state = this.#state
+    const { clock, producerIdExpirationMs } = this.#rooms
+    const { messageTimestampType, offsetSequenceBits } = state.topic.resolved
+    const nowMs = clock.now()
+    const startedAtMs = clock.monotonic()
+    const batches: Batch[] = []
+    const pending: Pending[] = []
+    const repeats: Pending[] = []
+    const producers = new Map<number, Producer>()
+    let end = state.end
+    let bytes = 0
+    let records = 0
+
+    for (let next = this.#queue.at(0); next !== undefined; next = this.#queue.at(0)) {
+      const { batch } = next
+      const size = batch.bytes.length
+      if (batches.length > 0 && bytes + size > GROUP_BYTES) break
+      this.#queue.shift()
+      if (next.answer === null) continue
+      if (next.deadlineMs <= startedAtMs) {
+        answer(next, because(REQUEST_TIMED_OUT, tooLate(next)))
+        continue
+      }
+      const refusal = state.refusal ?? state.damage
+      if (refusal !== null) {
+        answer(next, refusal)
+        continue
+      }
+
+      const { producerId, lastOffsetDelta } = batch
+      let known: Producer | undefined
+      if (producerId >= 0) {
+        known = producers.get(producerId) ?? state.producers.get(producerId)
+        if (known !== undefined && isExpired(known, nowMs, producerIdExpirationMs)) known = undefined
+        const { producerEpoch, baseSequence } = batch
+        const lastSequence = lastSequenceOf(baseSequence, lastOffsetDelta)
+        const verdict = checkSequence(known, producerId, producerEpoch, baseSequence, lastSequence)
+        if (isRefusal(verdict)) {
+          answer(next, verdict)
+          continue
+        }
+        if (verdict !== null) {
+          next.baseOffset = verdict.baseOffset
+          next.nextOffset = verdict.lastOffset + 1
+          next.logAppendTimeMs = verdict.logAppendTimeMs
+          // An original that is committed but not covered yet is refused by #acknowledge, one of this group waits for it.
+          if (verdict.baseOffset >= state.end) repeats.push(next)
+          else this.#acknowledge(next)
+          continue
+        }
+      }
+
+      const baseOffset = offsetSequenceBits > 0 ? Math.max(end, nowMs * 2 ** offsetSequenceBits) : end
+      const stamped = stampFor(next, baseOffset, state.epoch, messageTimestampType === 'LogAppendTime' ? nowMs : -1)
+      end = next.nextOffset
+      bytes += size
+      records += batch.recordCount
+      batches.push(stamped)
+      pending.push(next)
+      if (producerId >= 0) {
+        const added: ProducerBatch = {
+          baseSequence: batch.baseSequence,
+          lastSequence: lastSequenceOf(batch.baseSequence, lastOffsetDelta),
+          baseOffset,
+          lastOffset: end - 1,
+          logAppendTimeMs: next.logAppendTimeMs,
+        }
+        producers.set(producerId, withBatch(known, batch.producerEpoch, added, nowMs))
+      }
+    }
+
+    if (batches.length === 0) return null
+    const mark = state.timeIndex.seal(CHUNK_BYTES)
+    if (mark !== null) state.pendingRows.push(mark)
+    const rows: Row[] = [...state.pendingRows]
+    for (const [producerId, producer] of producers) {
+      rows.push({ key: producerKey(producerId), value: encodeProducer(producer) })
+    }
+    const attempt = this.#rooms.nextAttempt()
+    return {
+      append: { stream: state.stream, epoch: state.epoch, at: state.end, attempt, batches, rows },
+      end,
+      pending,
+      repeats,
+      producers,
+      pendingRows: state.pendingRows.length,
+      bytes,
+      records,
+      nowMs,
+      startedAtMs,
+    }
+  }
+
+  #conclude(outcome: Awaited<ReturnType<Store['append']>>): void {
+    const group = this.#group!
+    switch (outcome.kind) {
+      case 'appended':
+        this.#commit(group, outcome)
+        this.#release()
+        return
+      case 'damaged':
+        this.#state.damage = damaged(this.#state, outcome.message)
+        this.#refuse(group, this.#state.damage)
+        this.#release()
+        return
+      case 'gone':
+        this.#vanish(group)
+        return
+      case 'fenced':
+      case 'misplaced':
+        // Certain: nothing of the group is in the log. Somebody else has been there.
+        this.#group = null
+        this.#requeue(group)
+        void this.#settle(outcome.kind === 'fenced' ? outcome.epoch : this.#state.epoch)
+    }
+  }
+
+  #fail(error: unknown): void {
+    const group = this.#group!
+    const { logger, writes, clock } = this.#rooms
+    writes.failed.observe(clock.monotonic() - group.startedAtMs)
+    if (error instanceof StoreUnavailable) {
+      logger
+        .limited('append-unavailable', 10_000)
+        .warn('the store refused an append', { partition: this.#state.name, error })
+      this.#refuse(
+        group,
+        because(KAFKA_STORAGE_ERROR, `The store is not available, nothing was written: ${error.message}`),
+      )
+      this.#release()
+      return
+    }
+    logger
+      .limited('append-unknown', 10_000)
+      .warn('the outcome of an append is unknown; its partition is opened again', {
+        partition: this.#state.name,
+        error,
+      })
+    void this.#settle(this.#state.epoch)
+  }
+
+  /** The group is in the log. */
+  #commit(group: Group, { end, highWatermark }: Pick<StoreAppended, 'end' | 'highWatermark'>): void {
+    const state = this.#state
+    this.#learn(group)
+    state.end = end
+    const covered = highWatermark > state.highWatermark
+    if (covered) state.highWatermark = highWatermark
+    state.bytes += group.bytes
+    for (const batch of group.append.batches) {
+      state.tail.add(batch)
+      state.timeIndex.add(batch.nextOffset, batch.bytes.length, batch.maxTimestamp, group.nowMs)
+    }
+    state.pendingRows.splice(0, group.pendingRows)
+    this.#finish(group)
+    if (covered) state.waits.appended(group.bytes)
+  }
+
+  #learn(group: Group): void {
+    for (const [producerId, producer] of group.producers) this.#state.producers.set(producerId, producer)
+  }
+
+  #finish(group: Group): void {
+    const { writes, clock } = this.#rooms
+    const tookMs = clock.monotonic() - group.startedAtMs
+    writes.done.observe(tookMs)
+    writes.acknowledged.observe(tookMs)
+    writes.messages.observe(group.records)
+    this.#displaced = 0
+    this.#group = null
+    for (const pending of group.pending) this.#acknowledge(pending)
+    for (const repeat of group.repeats) this.#acknowledge(repeat)
+  }
+
+  /** Answers a batch that is in the log, as far as readers may see it. */
+  #acknowledge(pending: Pending): void {
+    const { highWatermark, start } = this.#state
+    if (pending.nextOffset <= highWatermark) {
+      const { baseOffset, logAppendTimeMs } = pending
+      answer(pending, { baseOffset, logAppendTimeMs, logStartOffset: start })
+    } else {
+      answer(
+        pending,
+        because(NOT_ENOUGH_REPLICAS_AFTER_APPEND, 'The batch is in the log, but not yet on enough replicas.'),
+      )
+    }
+  }
+
+  #refuse(group: Group, refusal: Refusal): void {
+    this.#group = null
+    for (const pending of group.pending) answer(pending, refusal)
+    for (const repeat of group.repeats) answer(repeat, refusal)
+  }
+
+  /** The stream is gone from the store: the topic was removed. */
+  #vanish(group: Group | null): void {
+    const state = this.#state
+    state.refusal ??= because(UNKNOWN_TOPIC_OR_PARTITION, `${state.name} has been removed.`)
+    if (group !== null) this.#refuse(group, state.refusal)
+    state.waits.wake()
+    this.#release()
+  }
+
+  /** Puts what was not written back to the front; callers that have gone away are left out. */
+  #requeue(group: Group): void {
+    this.#displaced++
+    const waiting = [...group.pending, ...group.repeats].filter(pending => pending.answer !== null)
+    if (this.#displaced < ATTEMPTS) {
+      this.#queue.unshift(waiting)
+      return
+    }
+    this.#displaced = 0
+    for (const pending of waiting) {
+      answer(pending, because(NOT_LEADER_OR_FOLLOWER, `Others write to ${this.#state.name}; nothing was appended.`))
+    }
+  }
+
+  /** Opens the stream until it is known what the group in flight came to. The lane is closed meanwhile. */
+  async #settle(knownEpoch: number): Promise<void> {
+    const state = this.#state
+    const { store, clock, logger } = this.#rooms
+    let known = knownEpoch
+    for (let backoffMs = FIRST_BACKOFF_MS; ; backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS)) {
+      if (state.refusal !== null) {
+        if (this.#group !== null) this.#refuse(this.#group, because(REQUEST_TIMED_OUT, UNKNOWN_OUTCOME))
+        this.#release()
+        return
+      }
+      try {
+        const opened = await store.open(state.stream, known, state.highWatermark)
+        if (opened.kind === 'gone') {
+          this.#vanish(this.#group)
+          return
+        }
+        if (opened.kind === 'opened') {
+          this.#resume(opened)
+          this.#release()
+          return
+        }
+        known = opened.epoch
+      } catch (error) {
+        logger
+          .limited('open-again', 10_000)
+          .warn('a partition cannot be opened; it takes no records until it can', { partition: state.name, error })
+      }
+      await new Promise<void>(resolve => {
+        this.#tryAgain = resolve
+        clock.timer(backoffMs, resolve)
+      })
+      this.#tryAgain = null
+    }
+  }
+
+  #resume(opened: Opened): void {
+    const state = this.#state
+    const group = this.#group
+    const before = state.highWatermark
+    if (group !== null && opened.lastAttempt === group.append.attempt) {
+      for (const batch of group.append.batches) state.tail.add(batch)
+      state.end = group.end
+      state.adopt(opened, this.#rooms.clock.now())
+      this.#finish(group)
+    } else {
+      state.adopt(opened, this.#rooms.clock.now())
+      this.#group = null
+      if (group !== null) this.#requeue(group)
+    }
+    if (state.highWatermark > before) state.waits.appended(group?.bytes ?? 0)
+  }
+
+  /** The lane is free: what waits goes next. */
+  #release(): void {
+    this.#isBusy = false
+    this.form()
+  }
+
+  #rest(): void {
+    for (const resolve of this.#idle) resolve()
+    this.#idle = []
+  }
+
+  #arm(deadlineMs: number): void {
+    this.#deadlineTimer?.cancel()
+    this.#deadlineMs = deadlineMs
+    const delayMs = Math.max(1, deadlineMs - this.#rooms.clock.monotonic())
+    this.#deadlineTimer = this.#rooms.clock.timer(delayMs, () => this.#expire())
+  }
+
+  /** Answers whoever has waited too long. One timer serves all: most batches are long answered when it fires. */
+  #expire(): void {
+    const nowMs = this.#rooms.clock.monotonic()
+    let next = Number.POSITIVE_INFINITY
+    const look = (pending: Pending, message: string) => {
+      if (pending.answer === null) return
+      if (pending.deadlineMs <= nowMs) answer(pending, because(REQUEST_TIMED_OUT, message))
+      else next = Math.min(next, pending.deadlineMs)
+    }
+    for (const pending of this.#group?.pending ?? []) look(pending, UNKNOWN_OUTCOME)
+    for (const pending of this.#group?.repeats ?? []) look(pending, UNKNOWN_OUTCOME)
+    for (let i = 0; i < this.#queue.length; i++) look(this.#queue.at(i)!, tooLate(this.#queue.at(i)!))
+    this.#deadlineTimer = null
+    this.#deadlineMs = Number.POSITIVE_INFINITY
+    if (next < Number.POSITIVE_INFINITY) this.#arm(next)
+  }
+}
+
+const UNKNOWN_OUTCOME = 'The store has not answered in time; the batch may or may not be appended.'
+
+function tooLate(pending: Pending): string {
+  return `The batch waited ${pending.timeoutMs} ms behind others and was not appended.`
+}
+
+function answer(pending: Pending, value: Appended | Refusal): void {
+  pending.answer?.(value)
+  pending.answer = null
+}
+
+/** Gives a batch its place, in its own bytes, or in a copy when the store has those already. */
+function stampFor(pending: Pending, baseOffset: number, epoch: number, logAppendTimeMs: number): Batch {
+  const { batch } = pending
+  const bytes = pending.isHandedOver ? Buffer.from(batch.bytes) : batch.bytes
+  if (logAppendTimeMs >= 0) stampAppendTime(bytes, logAppendTimeMs)
+  stamp(bytes, baseOffset, epoch)
+  pending.isHandedOver = true
+  pending.baseOffset = baseOffset
+  pending.nextOffset = baseOffset + batch.lastOffsetDelta + 1
+  pending.logAppendTimeMs = logAppendTimeMs
+  const maxTimestamp = logAppendTimeMs >= 0 ? logAppendTimeMs : batch.maxTimestamp
+  return { baseOffset, nextOffset: pending.nextOffset, recordCount: batch.recordCount, maxTimestamp, bytes }
+}

@@ -1,0 +1,385 @@
+// One partition as the doors see it: append, read, offsets, look-ups by time. It checks what an append must be before it
+// enters the lane, serves reads from the tail in memory or from the store, and never shows anything above the high
+// watermark. It knows no sessions, no groups, and nothing of who leads.
+
+import { crc32c } from '../base/crc32c.ts'
+import {
+  because,
+  CORRUPT_MESSAGE,
+  FENCED_LEADER_EPOCH,
+  INVALID_RECORD,
+  INVALID_TIMESTAMP,
+  isRefusal,
+  KAFKA_STORAGE_ERROR,
+  MESSAGE_TOO_LARGE,
+  OFFSET_OUT_OF_RANGE,
+  type Refusal,
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+  UNKNOWN_LEADER_EPOCH,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../protocol/errors.ts'
+import { type BatchView, InvalidRecords, openRecords, viewBatch } from '../protocol/records.ts'
+import { type Batch, OutcomeUnknown, StoreUnavailable } from '../store/store.ts'
+import type { CounterChild, ObservedChild } from '../telemetry/metrics.ts'
+import type { Topic } from './catalogue.ts'
+import { type Appended, Lane, type LaneRooms } from './lane.ts'
+import { PartitionState } from './partition-state.ts'
+import type { Tail } from './tail-cache.ts'
+import type { Chunk } from './time-index.ts'
+import type { Waits } from './waiters.ts'
+
+export interface ReadResult {
+  readonly kind: 'read'
+  /** Whole batches in offset order; the first covers the offset asked for, or is the next one where that lies in a gap. */
+  readonly batches: readonly Uint8Array[]
+  readonly bytes: number
+  readonly highWatermark: number
+  readonly logStartOffset: number
+}
+
+/** A record found by its time. */
+export interface FoundOffset {
+  readonly offset: number
+  readonly timestamp: number
+  readonly leaderEpoch: number
+}
+
+export interface PartitionRooms extends LaneRooms {
+  readonly reads: ReadMetrics
+}
+
+export interface ReadMetrics {
+  readonly done: ObservedChild
+  readonly failed: ObservedChild
+  readonly messages: ObservedChild
+  readonly corrupt: CounterChild
+}
+
+/** Where the bytes begin that a batch's checksum covers. */
+const CRC_FROM = 21
+
+/** How much a look-up by time reads at once. */
+const STEP_BYTES = 1024 * 1024
+
+export class Partition {
+  readonly #rooms: PartitionRooms
+  readonly #state: PartitionState
+  readonly #lane: Lane
+
+  constructor(rooms: PartitionRooms, topic: Topic, index: number, tail: Tail) {
+    this.#rooms = rooms
+    this.#state = new PartitionState(topic, index, tail)
+    this.#lane = new Lane(rooms, this.#state)
+  }
+
+  get topicId(): string {
+    return this.#state.topic.id
+  }
+
+  get topicName(): string {
+    return this.#state.topic.name
+  }
+
+  get index(): number {
+    return this.#state.index
+  }
+
+  /** The epoch of the stream: the one that batches are stamped with and every API answers. */
+  get leaderEpoch(): number {
+    return this.#state.epoch
+  }
+
+  get logStartOffset(): number {
+    return this.#state.start
+  }
+
+  get highWatermark(): number {
+    return this.#state.highWatermark
+  }
+
+  /** The high watermark, as long as there are no transactions. */
+  get lastStableOffset(): number {
+    return this.#state.highWatermark
+  }
+
+  get endOffset(): number {
+    return this.#state.end
+  }
+
+  /** Bytes of the live batches. */
+  get sizeBytes(): number {
+    return this.#state.bytes
+  }
+
+  /** Why everything is refused for good; null while the partition lives. */
+  get refusal(): Refusal | null {
+    return this.#state.refusal
+  }
+
+  /** For waiters.ts. */
+  get waits(): Waits {
+    return this.#state.waits
+  }
+
+  /** For retention.ts. */
+  get state(): PartitionState {
+    return this.#state
+  }
+
+  /** Takes the lead of the stream; appends wait until it is done. */
+  open(): Promise<void> {
+    return this.#lane.open()
+  }
+
+  /** Ends the partition: everything is answered with the refusal from here on. Resolves when nothing is under way. */
+  close(refusal: Refusal): Promise<void> {
+    this.#state.refusal ??= refusal
+    this.#state.waits.wake()
+    this.#state.tail.reset(this.#state.end)
+    return this.#lane.close()
+  }
+
+  /**
+   * Appends one batch that checkBatches has passed; its bytes belong to the log from here on. The order of calls is the
+   * order in the log: the batch has its place when this returns. Resolves when the batch is in the log, or certainly is not
+   * and never will be (any refusal but these two), or with REQUEST_TIMED_OUT after timeoutMs (0: no limit; whether it is
+   * appended is then unknown, unless the message says that it is not) or NOT_ENOUGH_REPLICAS_AFTER_APPEND (it is in the
+   * log, but may be lost).
+   */
+  append(batch: BatchView, timeoutMs: number): Promise<Appended | Refusal> {
+    const refusal = this.#state.refusal ?? this.#state.damage ?? this.#check(batch)
+    return refusal === null ? this.#lane.append(batch, timeoutMs) : Promise.resolve(refusal)
+  }
+
+  /**
+   * Batches from this offset on, never beyond the high watermark. The answer comes at once when the tail in memory holds it.
+   * It stops before the batch that would pass maxBytes; the first batch is exempt when minOneBatch is set.
+   */
+  read(offset: number, maxBytes: number, minOneBatch: boolean): ReadResult | Refusal | Promise<ReadResult | Refusal> {
+    const { refusal, start, end, highWatermark, tail } = this.#state
+    if (refusal !== null) return refusal
+    if (!(offset >= start && offset <= end)) return this.#outOfRange(offset)
+    if (offset >= highWatermark) return this.#result([], 0)
+    if (offset < tail.coversFrom) return this.#readStore(offset, maxBytes, minOneBatch)
+    const batches: Uint8Array[] = []
+    let bytes = 0
+    for (let i = tail.position(offset); ; i++) {
+      const batch = tail.at(i)
+      if (batch === undefined || batch.baseOffset >= highWatermark) break
+      const size = batch.bytes.length
+      if (bytes + size > maxBytes && !(minOneBatch && batches.length === 0)) break
+      batches.push(batch.bytes)
+      bytes += size
+    }
+    return this.#result(batches, bytes)
+  }
+
+  /** Null when the epoch that a client believes in is this leader's, or -1 (not given). KIP-320. */
+  checkEpoch(currentLeaderEpoch: number): Refusal | null {
+    const { epoch, name } = this.#state
+    if (currentLeaderEpoch === -1 || currentLeaderEpoch === epoch) return null
+    const message = `The client believes in leader epoch ${currentLeaderEpoch} of ${name}; it is ${epoch}.`
+    return because(currentLeaderEpoch < epoch ? FENCED_LEADER_EPOCH : UNKNOWN_LEADER_EPOCH, message)
+  }
+
+  /** The first record whose timestamp is at or after this one, with its own timestamp; null when there is none. */
+  async offsetForTimestamp(timestamp: number): Promise<FoundOffset | null | Refusal> {
+    for (const chunk of [...this.#state.timeIndex.chunks]) {
+      if (chunk.isKnown && chunk.maxTimestamp < timestamp) continue
+      const found = await this.#search(chunk, timestamp)
+      if (found !== null) return found
+    }
+    return this.#state.refusal
+  }
+
+  /** The record with the largest timestamp, the first of equals (KIP-734); null when no record has a timestamp. */
+  async maxTimestampOffset(): Promise<FoundOffset | null | Refusal> {
+    const refusal = await this.learnChunks()
+    if (refusal !== null) return refusal
+    const largest = this.#state.timeIndex.chunks.reduce((max, chunk) => Math.max(max, chunk.maxTimestamp), -1)
+    if (largest < 0) return this.#state.refusal
+    return this.offsetForTimestamp(largest)
+  }
+
+  /** Looks into the chunks that have no mark; afterwards the time index knows all of them. */
+  async learnChunks(): Promise<Refusal | null> {
+    const { timeIndex, pendingRows } = this.#state
+    for (const chunk of timeIndex.chunks.filter(candidate => !candidate.isKnown)) {
+      const found: { bytes: number; maxTimestamp: number }[] = []
+      const refusal = await this.#walk(chunk, batch => {
+        found.push({ bytes: batch.bytes.length, maxTimestamp: batch.maxTimestamp })
+        return false
+      })
+      if (isRefusal(refusal)) return refusal
+      const mark = timeIndex.learn(chunk, found)
+      if (mark !== null) pendingRows.push(mark)
+    }
+    return null
+  }
+
+  /**
+   * Drops what lies wholly below `before`, at most up to the high watermark. Throws what the store throws; it is safe to
+   * try again.
+   */
+  async trim(before: number): Promise<void> {
+    const state = this.#state
+    const limit = Math.min(before, state.highWatermark)
+    if (limit <= state.start || state.refusal !== null) return
+    // The open chunk must end where the log is cut, so that what is counted stays what is there. Its mark is not needed.
+    if (limit === state.end) state.timeIndex.seal(0)
+    const marks = state.timeIndex.marksBefore(limit)
+    // A mark that still waits for its append would come back after it is deleted here.
+    const late = marks.filter(mark => state.pendingRows.some(row => row.key === mark.key))
+    const outcome = await this.#rooms.store.trim(state.stream, state.epoch, limit, marks)
+    if (outcome.kind !== 'trimmed') return
+    state.raiseStart(outcome.start)
+    state.pendingRows.push(...late)
+  }
+
+  /** Writes rows that wait for an append, while the lane rests. */
+  flushRows(): Promise<void> {
+    return this.#lane.flushRows()
+  }
+
+  #check(batch: BatchView): Refusal | null {
+    const { maxMessageBytes, messageTimestampType, messageTimestampBeforeMaxMs, messageTimestampAfterMaxMs } =
+      this.#state.topic.resolved
+    if (batch.bytes.length > maxMessageBytes) {
+      return because(
+        MESSAGE_TOO_LARGE,
+        `The batch has ${batch.bytes.length} bytes; max.message.bytes of ${this.topicName} is ${maxMessageBytes}.`,
+      )
+    }
+    if (batch.isControl) return because(INVALID_RECORD, 'Clients may not write control batches.')
+    if (batch.isTransactional) {
+      return because(TRANSACTIONAL_ID_AUTHORIZATION_FAILED, 'This broker has no transactions yet.')
+    }
+    if (messageTimestampType === 'LogAppendTime') return null
+    const nowMs = this.#rooms.clock.now()
+    const { baseTimestamp, maxTimestamp } = batch
+    const isTooOld = baseTimestamp >= 0 && baseTimestamp < nowMs - messageTimestampBeforeMaxMs
+    if (!isTooOld && maxTimestamp <= nowMs + messageTimestampAfterMaxMs) return null
+    return because(
+      INVALID_TIMESTAMP,
+      `Timestamp ${isTooOld ? baseTimestamp : maxTimestamp} is out of range; ${this.topicName} takes ${nowMs - messageTimestampBeforeMaxMs} to ${nowMs + messageTimestampAfterMaxMs}.`,
+    )
+  }
+
+  async #readStore(offset: number, maxBytes: number, minOneBatch: boolean): Promise<ReadResult | Refusal> {
+    const state = this.#state
+    const { store, clock, reads } = this.#rooms
+    const startedAtMs = clock.monotonic()
+    let read: Awaited<ReturnType<typeof store.read>>
+    try {
+      read = await store.read(state.stream, offset, { maxBytes, until: state.highWatermark })
+    } catch (error) {
+      reads.failed.observe(clock.monotonic() - startedAtMs)
+      if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+      return because(KAFKA_STORAGE_ERROR, `The store cannot be read: ${error.message}`)
+    }
+    reads.done.observe(clock.monotonic() - startedAtMs)
+    if (state.refusal !== null) return state.refusal
+    switch (read.kind) {
+      case 'gone':
+        return because(UNKNOWN_TOPIC_OR_PARTITION, `${state.name} has been removed.`)
+      case 'damaged':
+        return because(KAFKA_STORAGE_ERROR, `${state.name} cannot be read at offset ${offset}: ${read.message}`)
+      case 'trimmed':
+        state.raiseStart(read.start)
+        return this.#outOfRange(offset)
+    }
+    // Retention may have passed the offset while the store was reading: what was read then begins too late.
+    if (offset < state.start) return this.#outOfRange(offset)
+    return this.#accept(read.batches, maxBytes, minOneBatch)
+  }
+
+  /** Takes over batches that come from the store as far as their bytes are what was written. */
+  #accept(found: readonly Batch[], maxBytes: number, minOneBatch: boolean): ReadResult | Refusal {
+    const batches: Uint8Array[] = []
+    let bytes = 0
+    let records = 0
+    for (const batch of found) {
+      const size = batch.bytes.length
+      if (bytes + size > maxBytes && !(minOneBatch && batches.length === 0)) break
+      if (!isIntact(batch.bytes)) {
+        this.#rooms.reads.corrupt.inc()
+        if (batches.length > 0) break
+        const { name } = this.#state
+        this.#rooms.logger.error('a stored batch fails its checksum', { partition: name, offset: batch.baseOffset })
+        return because(
+          CORRUPT_MESSAGE,
+          `The batch at offsets ${batch.baseOffset} to ${batch.nextOffset - 1} of ${name} fails its checksum.`,
+        )
+      }
+      batches.push(batch.bytes)
+      bytes += size
+      records += batch.recordCount
+    }
+    this.#rooms.reads.messages.observe(records)
+    return this.#result(batches, bytes)
+  }
+
+  #result(batches: readonly Uint8Array[], bytes: number): ReadResult {
+    const { highWatermark, start } = this.#state
+    return { kind: 'read', batches, bytes, highWatermark, logStartOffset: start }
+  }
+
+  #outOfRange(offset: number): Refusal {
+    const { name, start, end } = this.#state
+    return because(OFFSET_OUT_OF_RANGE, `Offset ${offset} of ${name} is out of range; it holds ${start} to ${end}.`)
+  }
+
+  /** The first record of a chunk whose timestamp is at or after this one. */
+  async #search(chunk: Chunk, timestamp: number): Promise<FoundOffset | null | Refusal> {
+    let found: FoundOffset | null = null
+    const refusal = await this.#walk(chunk, async batch => {
+      if (batch.maxTimestamp < timestamp) return false
+      found = await firstAt(batch, timestamp, this.#state.start)
+      return found !== null
+    })
+    return refusal ?? found
+  }
+
+  /** Visits the batches of a chunk in order, as far as they may be seen, until the visitor says true. */
+  async #walk(chunk: Chunk, visit: (batch: BatchView) => boolean | Promise<boolean>): Promise<Refusal | null> {
+    const { next } = chunk
+    for (let offset = Math.max(chunk.from, this.#state.start); offset < next; ) {
+      const read = await this.read(offset, STEP_BYTES, true)
+      if (isRefusal(read)) {
+        // Retention passed by: go on where the log begins.
+        if (read.code !== OFFSET_OUT_OF_RANGE.code || this.#state.start <= offset) return read
+        offset = this.#state.start
+        continue
+      }
+      if (read.batches.length === 0) return null
+      for (const bytes of read.batches) {
+        const batch = viewBatch(bytes)
+        if (batch.baseOffset >= next) return null
+        if (await visit(batch)) return null
+        offset = batch.baseOffset + batch.lastOffsetDelta + 1
+      }
+    }
+    return null
+  }
+}
+
+/** The first record of a batch at or after a time and an offset. */
+async function firstAt(batch: BatchView, timestamp: number, start: number): Promise<FoundOffset | null> {
+  const { leaderEpoch } = batch
+  try {
+    for (const record of await openRecords(batch.bytes)) {
+      if (record.timestamp < timestamp || record.offset < start) continue
+      return { offset: record.offset, timestamp: record.timestamp, leaderEpoch }
+    }
+    return null
+  } catch (error) {
+    if (!(error instanceof InvalidRecords)) throw error
+    // Producers may send what does not unpack. Whoever starts at the whole batch skips nothing.
+    return { offset: Math.max(batch.baseOffset, start), timestamp: batch.maxTimestamp, leaderEpoch }
+  }
+}
+
+/** Whether a batch's checksum is that of what it covers (records.ts draws the layout). */
+function isIntact(bytes: Uint8Array): boolean {
+  return crc32c(bytes.subarray(CRC_FROM)) === viewBatch(bytes).crc
+}

@@ -1,0 +1,158 @@
+// Retention: drops old data of every partition by time and size, chunk by chunk (time-index.ts), and forgets producers that
+// have been idle for long. A chunk's age is that of its newest batch, by the record's timestamp or the append, whichever is
+// older, so records stamped in the future expire too. local.retention.* take effect only beside a remote tier: without one
+// the local data is all there is. It decides; the partition trims.
+
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Partition } from './partition.ts'
+import { isExpired, producerKey } from './producers.ts'
+
+export interface RetentionRooms {
+  partitions(): readonly Partition[]
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly metrics: Metrics
+}
+
+export interface Retention {
+  /** One round over all partitions; joins the round that is under way. */
+  run(): Promise<void>
+  /** No more rounds; resolves when the one under way has ended. */
+  stop(): Promise<void>
+}
+
+/** A topic that fills slowly gets a chunk at least this often for each retention time, so that data expires in parts. */
+const PARTS = 8
+/** How much unmarked data one round looks into: after a restart each partition has up to a chunk of it. */
+const LEARN_BYTES = 64 * 1024 * 1024
+
+/** How far the system clock may run ahead of the monotonic one between two rounds before it is mistrusted. */
+const JUMP_MS = 10 * 60_000
+/** For how long retention is careful after a jump, and the part of a log that a round may drop by time meanwhile. */
+const CAREFUL_MS = 24 * 60 * 60_000
+const CAREFUL_PART = 256
+
+export function startRetention({ partitions, settings, clock, logger, metrics }: RetentionRooms): Retention {
+  const intervalMs = settings.get('storage.worker.tick-interval')
+  const concurrency = settings.get('storage.worker.tick-concurrency')
+  const expirationMs = settings.get('broker.producer-id-expiration')
+  let lead = clock.now() - clock.monotonic()
+  let carefulUntilMs = Number.NEGATIVE_INFINITY
+  let running: Promise<void> | null = null
+  let timer: Timer | null = null
+  let isStopped = false
+
+  function tick(): void {
+    timer = clock.timer(intervalMs, () => void run().finally(() => isStopped || tick()))
+  }
+
+  function run(): Promise<void> {
+    running ??= round().finally(() => {
+      running = null
+    })
+    return running
+  }
+
+  async function round(): Promise<void> {
+    const leadNow = clock.now() - clock.monotonic()
+    if (leadNow - lead > JUMP_MS) {
+      carefulUntilMs = clock.monotonic() + CAREFUL_MS
+      logger.warn('the system clock has jumped forward; retention by time drops little until tomorrow', {
+        jumpMs: Math.round(leadNow - lead),
+      })
+    }
+    lead = leadNow
+    const isCareful = clock.monotonic() < carefulUntilMs
+    let learnBytes = LEARN_BYTES
+    const waiting = partitions()[Symbol.iterator]()
+    const worker = async () => {
+      for (const partition of waiting) {
+        if (isStopped) return
+        if (partition.refusal !== null || partition.state.epoch === 0) continue
+        try {
+          const unknown = unknownBytes(partition)
+          if (unknown > 0 && learnBytes > 0) {
+            learnBytes -= unknown
+            await partition.learnChunks()
+          }
+          await retain(partition, clock.now(), intervalMs, isCareful)
+          expireProducers(partition, clock.now(), expirationMs)
+          await partition.flushRows()
+        } catch (error) {
+          const name = error instanceof Error ? error.name : 'unknown'
+          metrics.count('svc.storage.worker.failures', { phase: 'retention', error_type: name })
+          logger
+            .limited('retention', 60_000)
+            .warn('retention failed and is tried again', { partition: partition.state.name, error })
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: concurrency }, worker))
+  }
+
+  tick()
+  return {
+    run,
+    async stop() {
+      isStopped = true
+      timer?.cancel()
+      await running
+    },
+  }
+}
+
+function unknownBytes(partition: Partition): number {
+  return partition.state.timeIndex.chunks.reduce(
+    (sum, chunk) => (chunk.isKnown ? sum : sum + Math.max(1, chunk.bytes)),
+    0,
+  )
+}
+
+async function retain(partition: Partition, nowMs: number, intervalMs: number, isCareful: boolean): Promise<void> {
+  const { state } = partition
+  const { retentionMs, retentionBytes, segmentMs } = state.topic.resolved
+  const partMs = retentionMs < 0 ? segmentMs : Math.min(segmentMs, retentionMs / PARTS)
+  const mark = state.timeIndex.seal(Number.POSITIVE_INFINITY, nowMs, Math.max(partMs, intervalMs))
+  if (mark !== null) state.pendingRows.push(mark)
+
+  const byTime = retentionMs < 0 ? state.start : expiredBefore(partition, nowMs - retentionMs, isCareful)
+  const bySize = retentionBytes < 0 ? state.start : surplusBefore(partition, retentionBytes)
+  await partition.trim(Math.max(byTime, bySize))
+}
+
+/** Where the leading chunks end whose newest data is older than the horizon. */
+function expiredBefore({ state }: Partition, horizonMs: number, isCareful: boolean): number {
+  let before = state.start
+  let budget = isCareful ? state.bytes / CAREFUL_PART : Number.POSITIVE_INFINITY
+  for (const chunk of state.timeIndex.chunks) {
+    if (!chunk.isKnown || chunk.bytes === 0 || chunk.newestMs >= horizonMs || budget <= 0) break
+    before = chunk.next
+    budget -= chunk.bytes
+  }
+  return before
+}
+
+/** Where the leading chunks end without which the log still has so many bytes (Kafka: retention.bytes is a lower bound). */
+function surplusBefore({ state }: Partition, retentionBytes: number): number {
+  let before = state.start
+  let surplus = state.bytes - retentionBytes
+  for (const chunk of state.timeIndex.chunks) {
+    if (!chunk.isKnown || chunk.bytes === 0 || chunk.bytes > surplus) break
+    before = chunk.next
+    surplus -= chunk.bytes
+  }
+  return before
+}
+
+/** Forgets producers that have been idle for too long; the next write removes their rows. */
+function expireProducers({ state }: Partition, nowMs: number, expirationMs: number): void {
+  for (const [producerId, producer] of state.producers) {
+    if (!isExpired(producer, nowMs, expirationMs)) continue
+    state.producers.delete(producerId)
+    state.pendingRows.push({ key: producerKey(producerId), value: null })
+  }
+}

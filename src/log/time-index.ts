@@ -1,0 +1,170 @@
+// Where in a partition's log which timestamps lie, about one mark for each MiB: what a look-up by time and retention go
+// by. Sparse on purpose: within a chunk the batches themselves are read. Marks are rows of the stream, written with a
+// later append; what has no mark (the newest chunk after a restart) is learned again from the batches when it is needed.
+// It reads nothing and deletes nothing itself.
+//
+//   log start                                                                    end
+//   | sealed chunk (mark) | sealed chunk (mark) | unknown (no mark yet) | open chunk |
+
+import { assert } from '../base/assert.ts'
+import type { Row } from '../store/store.ts'
+
+export interface Chunk {
+  /** The end of the log when the chunk began. */
+  readonly from: number
+  /** Where the next chunk begins. */
+  readonly next: number
+  /** Of its batches as stored. */
+  readonly bytes: number
+  /** The largest record timestamp; -1 when no record has one. */
+  readonly maxTimestamp: number
+  /** What retention by time goes by: the largest of each batch's min(largest timestamp, append time). */
+  readonly newestMs: number
+  /** When its first batch was appended, by the broker's clock; -1 while it is empty. */
+  readonly beganAtMs: number
+  /** False while nobody has looked into it since a restart: only `from` and `next` are right. */
+  readonly isKnown: boolean
+}
+
+type MutableChunk = { -readonly [K in keyof Chunk]: Chunk[K] }
+
+/** A chunk is sealed by the first append after it has grown to this. */
+export const CHUNK_BYTES = 1024 * 1024
+
+const FORMAT = 1
+const MARK_BYTES = 33
+
+export class TimeIndex {
+  #chunks: MutableChunk[] = [emptyChunk(0)]
+  #adoptedAtMs = 0
+
+  /** Oldest first, without gaps; the last one is open and may be empty. */
+  get chunks(): readonly Chunk[] {
+    return this.#chunks
+  }
+
+  /**
+   * Starts over from the marks among the stream's rows; `bytes` are the stream's live bytes. Returns the rows that delete
+   * marks of what is trimmed.
+   */
+  adopt(rows: ReadonlyMap<string, Uint8Array>, start: number, end: number, bytes: number, nowMs: number): Row[] {
+    const marks: MutableChunk[] = []
+    const dead: Row[] = []
+    for (const [key, value] of rows) {
+      if (!key.startsWith('m')) continue
+      const mark = decodeMark(Number(key.slice(1)), value)
+      if (mark.next > start && mark.next <= end) marks.push(mark)
+      else dead.push({ key, value: null })
+    }
+    marks.sort((a, b) => a.from - b.from)
+    let unmarkedBytes = bytes
+    for (const mark of marks) unmarkedBytes -= mark.bytes
+    const chunks: MutableChunk[] = []
+    let at = start
+    const unknown = (next: number) => {
+      chunks.push({ ...emptyChunk(at), next, bytes: Math.max(0, unmarkedBytes), isKnown: false })
+      unmarkedBytes = 0
+    }
+    for (const mark of marks) {
+      if (mark.from > at) unknown(mark.from)
+      chunks.push(mark)
+      at = mark.next
+    }
+    if (end > at) unknown(end)
+    chunks.push(emptyChunk(end))
+    this.#chunks = chunks
+    this.#adoptedAtMs = nowMs
+    return dead
+  }
+
+  /** Counts a batch that is in the log into the open chunk. */
+  add(nextOffset: number, bytes: number, maxTimestamp: number, nowMs: number): void {
+    const open = this.#open()
+    if (open.beganAtMs < 0) open.beganAtMs = nowMs
+    open.next = nextOffset
+    open.bytes += bytes
+    open.maxTimestamp = Math.max(open.maxTimestamp, maxTimestamp)
+    open.newestMs = Math.max(open.newestMs, maxTimestamp < 0 ? nowMs : Math.min(maxTimestamp, nowMs))
+  }
+
+  /** Seals the open chunk when it has at least so many bytes, or holds data that is at least so old. Its mark is returned. */
+  seal(minBytes: number, nowMs = 0, minAgeMs = Number.POSITIVE_INFINITY): Row | null {
+    const open = this.#open()
+    if (open.bytes === 0 || (open.bytes < minBytes && nowMs - open.beganAtMs < minAgeMs)) return null
+    this.#chunks.push(emptyChunk(open.next))
+    return encodeMark(open)
+  }
+
+  /** Fills in an unknown chunk from its batches and returns its mark; null when the chunk is gone meanwhile. */
+  learn(chunk: Chunk, batches: Iterable<{ readonly bytes: number; readonly maxTimestamp: number }>): Row | null {
+    const known = this.#chunks.find(other => other === chunk)
+    if (known === undefined) return null
+    known.bytes = 0
+    for (const { bytes, maxTimestamp } of batches) {
+      known.bytes += bytes
+      known.maxTimestamp = Math.max(known.maxTimestamp, maxTimestamp)
+      const atMs = maxTimestamp < 0 ? this.#adoptedAtMs : Math.min(maxTimestamp, this.#adoptedAtMs)
+      known.newestMs = Math.max(known.newestMs, atMs)
+    }
+    known.isKnown = true
+    return encodeMark(known)
+  }
+
+  /** The rows that trimming to `before` makes superfluous. */
+  marksBefore(before: number): Row[] {
+    return this.#chunks.slice(0, this.#count(before)).map(chunk => ({ key: markKey(chunk.from), value: null }))
+  }
+
+  /** Forgets the chunks that lie wholly below the log start and returns their bytes. */
+  drop(start: number): number {
+    return this.#chunks.splice(0, this.#count(start)).reduce((sum, chunk) => sum + chunk.bytes, 0)
+  }
+
+  /** How many chunks lie wholly below an offset; the open one never counts. */
+  #count(before: number): number {
+    let count = 0
+    while (count < this.#chunks.length - 1 && this.#chunks[count]!.next <= before) count++
+    return count
+  }
+
+  #open(): MutableChunk {
+    return this.#chunks[this.#chunks.length - 1]!
+  }
+}
+
+function emptyChunk(from: number): MutableChunk {
+  return { from, next: from, bytes: 0, maxTimestamp: -1, newestMs: -1, beganAtMs: -1, isKnown: true }
+}
+
+// A mark's row: key `m<from>`, value: format (1 byte), then as float64 big-endian: next, bytes, maxTimestamp, newestMs.
+
+function markKey(from: number): string {
+  return `m${from}`
+}
+
+function encodeMark(chunk: Chunk): Row {
+  const value = Buffer.allocUnsafe(MARK_BYTES)
+  value.writeUInt8(FORMAT, 0)
+  value.writeDoubleBE(chunk.next, 1)
+  value.writeDoubleBE(chunk.bytes, 9)
+  value.writeDoubleBE(chunk.maxTimestamp, 17)
+  value.writeDoubleBE(chunk.newestMs, 25)
+  return { key: markKey(chunk.from), value }
+}
+
+function decodeMark(from: number, value: Uint8Array): MutableChunk {
+  const bytes = Buffer.from(value.buffer, value.byteOffset, value.length)
+  assert(
+    bytes.length === MARK_BYTES && bytes[0] === FORMAT,
+    `the mark at offset ${from} has format ${bytes[0]}, expected ${FORMAT}`,
+  )
+  return {
+    from,
+    next: bytes.readDoubleBE(1),
+    bytes: bytes.readDoubleBE(9),
+    maxTimestamp: bytes.readDoubleBE(17),
+    newestMs: bytes.readDoubleBE(25),
+    beganAtMs: -1,
+    isKnown: true,
+  }
+}
