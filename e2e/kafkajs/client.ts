@@ -1,0 +1,105 @@
+// kafkajs as a client of the matrix, in the test's own process. It brings gzip; the other codecs are plugged in.
+
+import { createRequire } from 'node:module'
+import kafkajs, { type IHeaders, type Kafka, type Message } from 'kafkajs'
+import { compress, decompress } from '../../src/protocol/compression.ts'
+import { type Client, CODECS, type Codec, type Header, type Received, runsByCodec } from '../client.ts'
+
+const CODEC_NUMBERS = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const satisfies Record<Codec, number>
+
+/** More than any batch of the tests. */
+const DECOMPRESSED_LIMIT = 64 * 1024 * 1024
+
+for (const codec of CODECS) {
+  if (codec === 'none' || codec === 'gzip') continue
+  kafkajs.CompressionCodecs[CODEC_NUMBERS[codec]] = () => ({
+    compress: (encoder: { buffer: Buffer }) => compress(codec, encoder.buffer),
+    decompress: (bytes: Buffer) => decompress(codec, bytes, DECOMPRESSED_LIMIT),
+  })
+}
+
+/** A kafkajs client that says nothing and gives up soon. */
+export function openKafka(address: string): Kafka {
+  return new kafkajs.Kafka({
+    clientId: 'e2e',
+    brokers: [address],
+    logLevel: kafkajs.logLevel.NOTHING,
+    retry: { initialRetryTime: 50, retries: 8 },
+  })
+}
+
+export const kafkaJs: Client = {
+  name: 'kafkajs',
+  absence: () => {
+    try {
+      createRequire(import.meta.url).resolve('kafkajs')
+      return null
+    } catch {
+      return 'SKIPPED e2e/kafkajs: npm ci'
+    }
+  },
+  codecs: CODECS,
+  async produce(address, topic, records) {
+    const producer = openKafka(address).producer({ allowAutoTopicCreation: true })
+    await producer.connect()
+    try {
+      for (const run of runsByCodec(records)) {
+        for (let at = 0; at < run.length; at += 500) {
+          await producer.send({
+            topic,
+            acks: -1,
+            compression: CODEC_NUMBERS[run[0]!.codec],
+            messages: run.slice(at, at + 500).map(
+              (record): Message => ({
+                key: record.key,
+                value: record.value,
+                partition: record.partition!,
+                timestamp: String(record.timestamp),
+                headers: Object.fromEntries(record.headers.map(({ name, value }) => [name, value])) as IHeaders,
+              }),
+            ),
+          })
+        }
+      }
+    } finally {
+      await producer.disconnect()
+    }
+    return records
+  },
+  async consume(address, topic, group, count) {
+    const consumer = openKafka(address).consumer({ groupId: group, heartbeatInterval: 500, maxWaitTimeInMs: 200 })
+    const received: Received[] = []
+    const enough = Promise.withResolvers<void>()
+    await consumer.connect()
+    try {
+      consumer.on('consumer.crash', ({ payload }) => enough.reject(payload.error))
+      await consumer.subscribe({ topic, fromBeginning: true })
+      await consumer.run({
+        eachBatch: async ({ batch, resolveOffset }) => {
+          for (const message of batch.messages) {
+            received.push({
+              partition: batch.partition,
+              offset: Number(message.offset),
+              timestamp: Number(message.timestamp),
+              key: message.key,
+              value: message.value,
+              headers: headersOf(message.headers),
+            })
+            resolveOffset(message.offset)
+          }
+          if (received.length >= count) enough.resolve()
+        },
+      })
+      await enough.promise
+    } finally {
+      await consumer.disconnect()
+    }
+    return received
+  },
+}
+
+function headersOf(headers: IHeaders | undefined): Header[] {
+  return Object.entries(headers ?? {}).flatMap(([name, values]) =>
+    [values].flat().map(value => ({ name, value: value === null || value === undefined ? null : Buffer.from(value) })),
+  )
+}

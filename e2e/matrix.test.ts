@@ -1,0 +1,62 @@
+// Every client's records, read by every client: bytes, order, offsets, timestamps, each codec that both know.
+// KETCH_LONG=1 sends 100,000 records for each pair instead of 10,000.
+
+import { test } from 'node:test'
+import { systemClock } from '../src/base/clock.ts'
+import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
+import { type Client, type Codec, compareRecords, makeRecords, type Sent } from './client.ts'
+import { javaConsole } from './java/client.ts'
+import { kafkaJs } from './kafkajs/client.ts'
+import { kcat } from './kcat/client.ts'
+import { confluentPython, kafkaPython } from './python/client.ts'
+import { createTopic } from './topic.ts'
+
+const RECORDS = process.env.KETCH_LONG === '1' ? 100_000 : 10_000
+const PARTITIONS = 4
+
+/** A clock of another process on the same machine may differ by its rounding. */
+const CLOCK_SLACK_MS = 2
+
+const clients: readonly Client[] = [kcat, kafkaJs, kafkaPython, confluentPython, javaConsole]
+
+interface Produced {
+  readonly topic: string
+  readonly sent: readonly Sent[]
+  readonly sentBetween: { readonly from: number; readonly to: number }
+}
+
+async function produce(
+  broker: BrokerProcess,
+  client: Client,
+  codecs: readonly Codec[],
+  seed: number,
+): Promise<Produced> {
+  const topic = `from-${client.name}-${codecs.length}`
+  await createTopic(broker, topic, PARTITIONS)
+  const textOnly = client === javaConsole
+  const records = makeRecords({ count: RECORDS, partitions: PARTITIONS, codecs, seed, textOnly })
+  const from = systemClock.now() - CLOCK_SLACK_MS
+  const sent = await client.produce(broker.address, topic, records)
+  return { topic, sent, sentBetween: { from, to: systemClock.now() + CLOCK_SLACK_MS } }
+}
+
+test('every client reads what every client wrote', async t => {
+  const broker = await startBrokerProcess(t, { settings: { 'svc.broker.rebalance-delay': '0ms' } })
+  for (const [number, producer] of clients.entries()) {
+    const producerAbsence = producer.absence()
+    // One topic for each set of codecs, since not every reader knows all that the writer knows.
+    const topics = new Map<string, Promise<Produced>>()
+    for (const consumer of clients) {
+      const absence = producerAbsence ?? consumer.absence()
+      const name = `${producer.name} to ${consumer.name}, ${RECORDS} records`
+      await t.test(name, { skip: absence ?? false, timeout: 300_000 }, async () => {
+        const codecs = producer.codecs.filter(codec => consumer.codecs.includes(codec))
+        const set = codecs.join()
+        if (!topics.has(set)) topics.set(set, produce(broker, producer, codecs, number + 1))
+        const { topic, sent, sentBetween } = await topics.get(set)!
+        const group = `${topic}-read-by-${consumer.name}`
+        compareRecords(sent, await consumer.consume(broker.address, topic, group, sent.length), sentBetween)
+      })
+    }
+  }
+})

@@ -1,0 +1,80 @@
+// Debian's two Python clients as clients of the matrix: kafka-python (its own protocol code, old versions of every API)
+// and confluent-kafka (librdkafka). Records cross to the scripts beside this file as lines of JSON with base64 in them.
+
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type Client, CODECS, type Codec, type Received, type Sent } from '../client.ts'
+import { type Running, runCommand, startCommand } from '../command.ts'
+
+/** Debian's own interpreter: its packages are not visible to any other. */
+const PYTHON = '/usr/bin/python3'
+
+const scriptPath = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+
+function absence(module: string, debianPackage: string): string | null {
+  const found = existsSync(PYTHON) && spawnSync(PYTHON, ['-c', `import ${module}`]).status === 0
+  return found ? null : `SKIPPED e2e/python ${debianPackage}: apt-get install ${debianPackage}`
+}
+
+/** kafka-python finds its codecs as Python modules that may be there or not. */
+function kafkaPythonCodecs(): readonly Codec[] {
+  const ask =
+    'from kafka import codec as c; print(*[n for n in ("gzip","snappy","lz4","zstd") if getattr(c,"has_"+n)()])'
+  const { status, stdout } = spawnSync(PYTHON, ['-c', ask], { encoding: 'utf8' })
+  const has = status === 0 ? stdout.trim().split(' ') : []
+  return CODECS.filter(codec => codec === 'none' || has.includes(codec))
+}
+
+/** Starts one of the scripts; its verbs are at their heads. */
+export function startPython(script: 'kafka_python.py' | 'confluent.py', args: readonly string[], input = ''): Running {
+  return startCommand(PYTHON, [scriptPath(script), ...args], { input, keepOpen: input === '' })
+}
+
+function clientOf(script: 'kafka_python.py' | 'confluent.py'): Pick<Client, 'produce' | 'consume'> {
+  return {
+    async produce(address, topic, records) {
+      const input = records.map(record => `${JSON.stringify(toLine(record))}\n`).join('')
+      await runCommand(PYTHON, [scriptPath(script), 'produce', address, topic], { input })
+      return records
+    },
+    async consume(address, topic, group, count) {
+      const output = await runCommand(PYTHON, [scriptPath(script), 'consume', address, topic, group, String(count)])
+      return output.toString().trimEnd().split('\n').map(fromLine)
+    },
+  }
+}
+
+function toLine(record: Sent): unknown {
+  return {
+    ...record,
+    key: record.key?.toString('base64') ?? null,
+    value: record.value?.toString('base64') ?? null,
+    headers: record.headers.map(({ name, value }) => [name, value?.toString('base64') ?? null]),
+  }
+}
+
+function fromLine(line: string): Received {
+  const parsed = JSON.parse(line)
+  const bytes = (text: string | null) => (text === null ? null : Buffer.from(text, 'base64'))
+  return {
+    ...parsed,
+    key: bytes(parsed.key),
+    value: bytes(parsed.value),
+    headers: parsed.headers.map(([name, value]: [string, string | null]) => ({ name, value: bytes(value) })),
+  }
+}
+
+export const kafkaPython: Client = {
+  name: 'kafka-python',
+  absence: () => absence('kafka', 'python3-kafka'),
+  codecs: kafkaPythonCodecs(),
+  ...clientOf('kafka_python.py'),
+}
+
+export const confluentPython: Client = {
+  name: 'confluent-kafka-python',
+  absence: () => absence('confluent_kafka', 'python3-confluent-kafka'),
+  codecs: CODECS,
+  ...clientOf('confluent.py'),
+}

@@ -1,0 +1,137 @@
+# confluent-kafka (librdkafka) for the tests of client.ts and python.test.ts: lines of JSON in, lines of JSON out.
+#
+#   confluent.py produce ADDRESS TOPIC [NAME=VALUE ...]                records on standard input
+#   confluent.py consume ADDRESS TOPIC GROUP COUNT [NAME=VALUE ...]    records on standard output
+#   confluent.py member  ADDRESS TOPIC GROUP [NAME=VALUE ...]          what happens to a member, until input ends
+#
+# NAME=VALUE are settings of librdkafka. `member` prints {"assigned": [...]}, {"revoked": [...]}, {"record": ...}.
+
+import base64
+import ctypes
+import itertools
+import json
+import sys
+import threading
+
+from confluent_kafka import Consumer, KafkaError, Producer
+
+
+def to_bytes(text):
+    return None if text is None else base64.b64decode(text)
+
+
+def to_text(data):
+    return None if data is None else base64.b64encode(data).decode()
+
+
+def settings(pairs):
+    return dict(pair.split('=', 1) for pair in pairs)
+
+
+def say(value):
+    print(json.dumps(value), flush=True)
+
+
+def produce(address, topic, *pairs):
+    failures = []
+
+    def delivered(error, message):
+        if error is not None:
+            failures.append(str(error))
+
+    records = [json.loads(line) for line in sys.stdin]
+    for codec, run in itertools.groupby(records, lambda record: record['codec']):
+        producer = Producer({
+            'bootstrap.servers': address,
+            'acks': 'all',
+            'linger.ms': 5,
+            'message.max.bytes': 1000000,
+            'compression.type': codec,
+            **settings(pairs),
+        })
+        for record in run:
+            while True:
+                try:
+                    producer.produce(
+                        topic,
+                        key=to_bytes(record['key']),
+                        value=to_bytes(record['value']),
+                        partition=record['partition'],
+                        timestamp=record['timestamp'],
+                        headers=[(name, to_bytes(value)) for name, value in record['headers']],
+                        on_delivery=delivered,
+                    )
+                    break
+                except BufferError:
+                    producer.poll(0.05)
+            producer.poll(0)
+        producer.flush(60)
+    if failures:
+        sys.exit('%d records were not delivered, the first because: %s' % (len(failures), failures[0]))
+
+
+def open_consumer(address, group, pairs):
+    return Consumer({
+        'bootstrap.servers': address,
+        'group.id': group,
+        'auto.offset.reset': 'earliest',
+        'heartbeat.interval.ms': 500,
+        'fetch.wait.max.ms': 200,
+        **settings(pairs),
+    })
+
+
+def receive(consumer):
+    message = consumer.poll(0.2)
+    if message is None:
+        return None
+    if message.error():
+        # A topic may be created by the producer after the consumer asked for it.
+        if message.error().code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            return None
+        sys.exit(str(message.error()))
+    headers = message.headers() or []
+    # confluent-kafka 1.7 forgets to count its reference when a header has no value; None dies of it sooner or later.
+    for _, value in headers:
+        if value is None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(None))
+    return {
+        'partition': message.partition(),
+        'offset': message.offset(),
+        'timestamp': message.timestamp()[1],
+        'key': to_text(message.key()),
+        'value': to_text(message.value()),
+        'headers': [[name, to_text(value)] for name, value in headers],
+    }
+
+
+def consume(address, topic, group, count, *pairs):
+    consumer = open_consumer(address, group, pairs)
+    consumer.subscribe([topic])
+    left = int(count)
+    while left > 0:
+        record = receive(consumer)
+        if record is not None:
+            print(json.dumps(record))
+            left -= 1
+    consumer.close()
+
+
+def member(address, topic, group, *pairs):
+    consumer = open_consumer(address, group, pairs)
+    ended = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+    consumer.subscribe(
+        [topic],
+        on_assign=lambda _, partitions: say({'assigned': [p.partition for p in partitions]}),
+        on_revoke=lambda _, partitions: say({'revoked': [p.partition for p in partitions]}),
+    )
+    while not ended.is_set():
+        record = receive(consumer)
+        if record is not None:
+            say({'record': record})
+    consumer.close()
+    say({'closed': True})
+
+
+{'produce': produce, 'consume': consume, 'member': member}[sys.argv[1]](*sys.argv[2:])

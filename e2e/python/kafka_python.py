@@ -1,0 +1,74 @@
+# kafka-python for the tests of client.ts: lines of JSON in, lines of JSON out.
+#
+#   kafka_python.py produce ADDRESS TOPIC              records on standard input
+#   kafka_python.py consume ADDRESS TOPIC GROUP COUNT  records on standard output
+
+import base64
+import itertools
+import json
+import sys
+
+from kafka import KafkaConsumer, KafkaProducer
+
+
+def to_bytes(text):
+    return None if text is None else base64.b64decode(text)
+
+
+def to_text(data):
+    return None if data is None else base64.b64encode(data).decode()
+
+
+def produce(address, topic):
+    # No api_version: it asks for ApiVersions 0 and, before the answer, for Metadata 0 on the same connection.
+    records = [json.loads(line) for line in sys.stdin]
+    for codec, run in itertools.groupby(records, lambda record: record['codec']):
+        producer = KafkaProducer(
+            bootstrap_servers=address,
+            acks='all',
+            retries=0,
+            linger_ms=5,
+            max_in_flight_requests_per_connection=1,
+            compression_type=None if codec == 'none' else codec,
+        )
+        sent = []
+        for record in run:
+            sent.append(producer.send(
+                topic,
+                key=to_bytes(record['key']),
+                value=to_bytes(record['value']),
+                partition=record['partition'],
+                timestamp_ms=record['timestamp'],
+                headers=[(name, to_bytes(value)) for name, value in record['headers']],
+            ))
+        for future in sent:
+            future.get(timeout=30)
+        producer.close()
+
+
+def consume(address, topic, group, count):
+    consumer = KafkaConsumer(
+        topic,
+        bootstrap_servers=address,
+        group_id=group,
+        auto_offset_reset='earliest',
+        enable_auto_commit=True,
+        heartbeat_interval_ms=500,
+    )
+    left = int(count)
+    while left > 0:
+        for partition, records in consumer.poll(timeout_ms=500).items():
+            for record in records:
+                print(json.dumps({
+                    'partition': partition.partition,
+                    'offset': record.offset,
+                    'timestamp': record.timestamp,
+                    'key': to_text(record.key),
+                    'value': to_text(record.value),
+                    'headers': [[name, to_text(value)] for name, value in record.headers],
+                }))
+                left -= 1
+    consumer.close(autocommit=True)
+
+
+{'produce': produce, 'consume': consume}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,169 @@
+// The broker as a child process, so that it can be killed as a machine kills it and started again on the same folder.
+// It is started the way the launcher starts it. For tests of behaviour, testing/broker.ts is cheaper.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { assert } from '../src/base/assert.ts'
+import { systemClock } from '../src/base/clock.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** A test context, or whoever else ends what was begun. */
+export interface CleanUp {
+  after(fn: () => Promise<void>): void
+}
+
+export interface BrokerProcess {
+  readonly host: '127.0.0.1'
+  /** The same through restarts. */
+  readonly port: number
+  /** What clients call bootstrap servers. */
+  readonly address: string
+  readonly pid: number
+  /** The embedded store's folder. */
+  readonly folder: string
+  /** Everything that it printed, all lives together. */
+  output(): string
+  /** From the start of the process to the line that names the Kafka address, of the latest start. */
+  readonly startedInMs: number
+  /** Sends the signal by process id; resolves to the exit status (null where a signal ended it) once it is gone. */
+  kill(signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): Promise<number | null>
+  /** SIGSTOP: it keeps its sockets and says nothing, until resume(). */
+  pause(): void
+  resume(): void
+  /** Starts it again on the same folder and port; it must not be running. */
+  start(): Promise<void>
+  /** Resolves with the exit status when it ends by itself or was killed. */
+  readonly exited: Promise<number | null>
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = server.address()
+  assert(address !== null && typeof address === 'object', 'a TCP server has an address')
+  await new Promise(resolve => server.close(resolve))
+  return address.port
+}
+
+/**
+ * Starts a broker on a folder of its own (or the given one, which is then left in place) and resolves when it has
+ * printed its Kafka address. Settings are full keys (`svc.broker.in-flight-limit`), as on the command line.
+ * Rejects with everything it printed if it ends first or says nothing for a minute.
+ */
+export async function startBrokerProcess(
+  cleanUp: CleanUp,
+  options: { settings?: Readonly<Record<string, string>>; folder?: string; nodeFlags?: readonly string[] } = {},
+): Promise<BrokerProcess> {
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'ketch-')))
+  const port = await freePort()
+  const args = Object.entries({
+    'svc.broker.host': '127.0.0.1',
+    'svc.broker.port': String(port),
+    'svc.storage.local.embedded.path': folder,
+    ...options.settings,
+  }).map(([key, value]) => `--${key}=${value}`)
+  let child: ChildProcess
+  let output = ''
+  let startedInMs = 0
+  let exited: Promise<number | null>
+  let running = false
+
+  const start = async () => {
+    assert(!running, 'the broker is running')
+    const begunAt = systemClock.monotonic()
+    const from = output.length
+    child = spawn(
+      process.execPath,
+      [
+        '--disable-proto=delete',
+        '--disable-warning=ExperimentalWarning',
+        ...(options.nodeFlags ?? []),
+        join(root, 'src', 'main.ts'),
+        ...args,
+      ],
+      {
+        cwd: root,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: {
+          UV_THREADPOOL_SIZE: '16',
+          NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compile'),
+          ...withoutSettings(process.env),
+        },
+      },
+    )
+    running = true
+    const announced = Promise.withResolvers<void>()
+    const listen = (chunk: Buffer) => {
+      output += chunk
+      if (output.indexOf(`:${port}`, from) >= 0) announced.resolve()
+    }
+    child.stdout!.on('data', listen)
+    child.stderr!.on('data', listen)
+    exited = new Promise(resolve => {
+      child.on('close', status => {
+        running = false
+        announced.reject(new Error(`the broker ended with status ${status}; it printed:\n${output.slice(from)}`))
+        resolve(status)
+      })
+    })
+    child.on('error', announced.reject)
+    const silence = setTimeout(
+      () => announced.reject(new Error(`no Kafka address within a minute; printed:\n${output.slice(from)}`)),
+      60_000,
+    )
+    try {
+      await announced.promise
+    } finally {
+      clearTimeout(silence)
+    }
+    startedInMs = systemClock.monotonic() - begunAt
+  }
+
+  cleanUp.after(async () => {
+    if (running) {
+      child.kill('SIGKILL')
+      await exited
+    }
+    if (options.folder === undefined) await rm(folder, { recursive: true, force: true })
+  })
+  await start()
+  return {
+    host: '127.0.0.1',
+    port,
+    address: `127.0.0.1:${port}`,
+    folder,
+    get pid() {
+      assert(child.pid !== undefined, 'the broker was started')
+      return child.pid
+    },
+    get startedInMs() {
+      return startedInMs
+    },
+    get exited() {
+      return exited
+    },
+    output: () => output,
+    async kill(signal) {
+      assert(running, 'the broker is not running')
+      child.kill(signal)
+      return await exited
+    },
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    start,
+  }
+}
+
+/** The environment without settings of a broker, which would otherwise reach the one under test. */
+function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([name]) => !/^(SVC|LOGGING|SERVER|MANAGEMENT)_/.test(name)),
+  )
+}
