@@ -204,7 +204,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
 
     #measure(result: Result, answer: ResponseInput<Api> | null, bytes: number): void {
       const elapsedMs = clock.monotonic() - this.#request.receivedAtMs
-      measures.answered(this.#route.api, result, elapsedMs, bytes, this.#request, answer)
+      measures.answered(this.#route.api, result, elapsedMs, bytes, this.#request.body, answer)
     }
 
     #scope(): RequestScope {

@@ -14,7 +14,7 @@ export interface Measures {
   /** A request was read whole. */
   received(api: Api, frameBytes: number): void
   /** A request came to its end; `answer` is null where there was none to send. */
-  answered(api: Api, result: Result, elapsedMs: number, answerBytes: number, request: unknown, answer: unknown): void
+  answered(api: Api, result: Result, elapsedMs: number, answerBytes: number, body: unknown, answer: unknown): void
   /** Something failed: an API's name, or `request` or `connection`, and what sort of failure it was. */
   failed(operation: string, errorType: string): void
 }
@@ -36,7 +36,8 @@ interface TopicChildren {
   readonly fetchedBytes: CounterChild
 }
 
-type Produced = { readonly request: RequestOf<typeof produce>; readonly answer: ResponseInput<typeof produce> | null }
+type Producing = RequestOf<typeof produce>
+type Produced = ResponseInput<typeof produce>
 type Fetched = ResponseInput<typeof fetch>
 
 /** Where a record batch keeps its record count. */
@@ -87,8 +88,8 @@ export function createMeasures(metrics: Metrics, catalogue: CatalogueKeeper): Me
     return children
   }
 
-  function produced({ request, answer }: Produced, elapsedMs: number): void {
-    for (const [t, { name, topicId, partitionData }] of request.topicData.entries()) {
+  function produced(body: Producing, answer: Produced | null, elapsedMs: number): void {
+    for (const [t, { name, topicId, partitionData }] of body.topicData.entries()) {
       const children = ofTopic(name, topicId)
       if (children === null) continue
       children.produce.observe(elapsedMs)
@@ -127,7 +128,7 @@ export function createMeasures(metrics: Metrics, catalogue: CatalogueKeeper): Me
 
   return {
     received: (api, frameBytes) => ofApi(api).in.observe(frameBytes),
-    answered(api, result, elapsedMs, answerBytes, request, answer) {
+    answered(api, result, elapsedMs, answerBytes, body, answer) {
       const children = ofApi(api)
       let child = children.results.get(result)
       if (child === undefined) {
@@ -137,7 +138,7 @@ export function createMeasures(metrics: Metrics, catalogue: CatalogueKeeper): Me
       child.observe(elapsedMs)
       if (answerBytes > 0) children.out.observe(answerBytes)
       if (result !== 'success') return
-      if (api === produce) produced({ request, answer } as Produced, elapsedMs)
+      if (api === produce) produced(body as Producing, answer as Produced | null, elapsedMs)
       else if (api === fetch) fetched(answer as Fetched, elapsedMs)
     },
     failed: (operation, errorType) => metrics.count('svc.broker.failures', { operation, error_type: errorType }),

@@ -95,7 +95,7 @@ async function find(
     }
     case EARLIEST:
     case EARLIEST_LOCAL:
-      return { offset: partition.logStartOffset, timestamp: -1, leaderEpoch: partition.leaderEpoch }
+      return { offset: partition.logStartOffset, timestamp: -1, leaderEpoch: epochOfStart(partition) }
     case MAX_TIMESTAMP:
       return (await partition.maxTimestampOffset()) ?? NOTHING
     case LATEST_TIERED:
@@ -104,6 +104,11 @@ async function find(
     default:
       return (await partition.offsetForTimestamp(timestamp)) ?? NOTHING
   }
+}
+
+/** The epoch of the first batch, so that a reader who begins there never sees an epoch go back. */
+function epochOfStart({ logStartOffset, leaderEpoch, state }: Partition): number {
+  return state.epochs.findLast(each => each.startOffset <= logStartOffset)?.epoch ?? leaderEpoch
 }
 
 function rowOf(partitionIndex: number, found: Found | Refusal): Answer['topics'][number]['partitions'][number] {

@@ -19,8 +19,8 @@ import {
   isRefusal,
   LEADER_NOT_AVAILABLE,
   NONE,
+  REQUEST_TIMED_OUT,
   type Refusal,
-  TOPIC_ALREADY_EXISTS,
   UNKNOWN_TOPIC_ID,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../../protocol/errors.ts'
@@ -41,6 +41,8 @@ const FIRST_WITH_TOP_LEVEL_ERROR = 13
 
 /** Topics that one request may create. */
 const MOST_CREATED = 100
+/** How long a request waits for its topics. */
+const CREATION_MS = 5000
 
 /** Bits of Kafka's AclOperation codes: what anybody may do while there are no ACLs. */
 const TOPIC_OPERATIONS = bitsOf(3, 4, 5, 6, 7, 8, 10, 11)
@@ -62,9 +64,7 @@ export const metadataHandler = handler(metadata, rooms => ({
     const asked = distinct(body.topics)
     const missing = body.allowAutoTopicCreation ? creatable(rooms, asked) : []
     if (missing.length === 0) return answerOf(rooms, request, rowsOf(rooms, apiVersion, asked, NOTHING_CREATED))
-    return create(rooms, missing, body).then(refusals =>
-      answerOf(rooms, request, rowsOf(rooms, apiVersion, asked, refusals)),
-    )
+    return create(rooms, missing).then(refusals => answerOf(rooms, request, rowsOf(rooms, apiVersion, asked, refusals)))
   },
   refused(request, refusal) {
     const { body, apiVersion } = request
@@ -94,12 +94,14 @@ const NOTHING_CREATED: Refusals = new Map()
 
 /** Creates the topics and says why some were not. */
 async function create(rooms: Rooms, names: readonly string[]): Promise<Refusals> {
-  const refusals = new Map(names.slice(MOST_CREATED).map(name => [name, LEADER_NOT_AVAILABLE]))
-  const tried = names.slice(0, MOST_CREATED)
-  const results = await createTopics(rooms, tried)
-  for (const [at, result] of results.entries()) {
-    // Another client's request was faster: the topic is there.
-    if (isRefusal(result) && result.code !== TOPIC_ALREADY_EXISTS.code) refusals.set(tried[at]!, result)
+  const refusals = new Map<string, Refusal>(names.slice(MOST_CREATED).map(name => [name, LEADER_NOT_AVAILABLE]))
+  const requests = names
+    .slice(0, MOST_CREATED)
+    .map(name => ({ name, partitions: -1, replicationFactor: -1, assignments: [], configs: [] }))
+  const outcomes = await createTopics(rooms, requests, { validateOnly: false, timeoutMs: CREATION_MS, auto: true })
+  for (const { name, result } of outcomes) {
+    // What takes long may still come: the client asks again.
+    if (isRefusal(result)) refusals.set(name, result.code === REQUEST_TIMED_OUT.code ? LEADER_NOT_AVAILABLE : result)
   }
   return refusals
 }

@@ -11,10 +11,9 @@
 // Unlike Apache Kafka a partition that is named twice in one request is refused in both of its rows, and there are no
 // transactions yet: a transactional id or batch answers TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
 
-import type { Appended } from '../../log/partition.ts'
+import type { Appended } from '../../log/lane.ts'
 import {
   because,
-  INVALID_RECORD,
   INVALID_REQUEST,
   INVALID_REQUIRED_ACKS,
   isRefusal,
@@ -22,7 +21,6 @@ import {
   NOT_LEADER_OR_FOLLOWER,
   type Refusal,
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-  UNSUPPORTED_COMPRESSION_TYPE,
 } from '../../protocol/errors.ts'
 import { produce } from '../../protocol/messages/produce.ts'
 import { checkBatches } from '../../protocol/records.ts'
@@ -31,19 +29,13 @@ import { findPartition, findRepeated, findTopic, keyOf } from '../partitions.ts'
 import { CLOSE, handler, type Rooms } from './handler.ts'
 
 type Body = RequestOf<typeof produce>
-type TopicData = Body['topicData'][number]
-type PartitionData = TopicData['partitionData'][number]
 type Answer = ResponseInput<typeof produce>
 type PartitionRow = Answer['responses'][number]['partitionResponses'][number]
 
-const FIRST_WITH_ZSTD = 7
 const FIRST_WITH_IDS = 13
-const ZSTD = 4
 
 const TWICE = because(INVALID_REQUEST, 'The partition is named twice in this request.')
-const NO_BATCH = because(INVALID_RECORD, 'A record batch is needed and there is none.')
 const NO_TRANSACTIONS = because(TRANSACTIONAL_ID_AUTHORIZATION_FAILED, 'Transactions are not supported.')
-const ZSTD_TOO_EARLY = because(UNSUPPORTED_COMPRESSION_TYPE, 'zstd needs Produce version 7 or later (KIP-110).')
 
 export const produceHandler = handler(produce, rooms => ({
   answer({ body, apiVersion, connection }) {
@@ -63,7 +55,7 @@ export const produceHandler = handler(produce, rooms => ({
         if (repeated.size > 0 && repeated.has(keyOf(topic[naming], data.index))) appends.push(TWICE)
         else if (isRefusal(partition)) appends.push(partition)
         else {
-          const batch = batchOf(data, apiVersion)
+          const batch = checkBatches(data.records, apiVersion)
           appends.push(isRefusal(batch) ? batch : partition.append(batch, timeoutMs))
         }
       }
@@ -101,15 +93,6 @@ function boundOf(rooms: Rooms, clientMs: number): number {
   const ownMs = rooms.settings.get('broker.produce-timeout')
   if (clientMs <= 0) return ownMs
   return ownMs === 0 ? clientMs : Math.min(ownMs, clientMs)
-}
-
-function batchOf(data: PartitionData, apiVersion: number) {
-  if (data.records === null) return NO_BATCH
-  const batch = checkBatches(data.records)
-  if (isRefusal(batch)) return batch
-  if (batch.isTransactional) return NO_TRANSACTIONS
-  if (batch.compression === ZSTD && apiVersion < FIRST_WITH_ZSTD) return ZSTD_TOO_EARLY
-  return batch
 }
 
 function rowOf(index: number, appended: Appended | Refusal): PartitionRow {

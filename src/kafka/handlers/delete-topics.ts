@@ -1,0 +1,40 @@
+// DeleteTopics 1-6: removes topics with everything in them. The rules are in admin/topics.ts.
+//
+// One row for each name or id. Whoever reads or writes a topic that goes away is told UNKNOWN_TOPIC_OR_PARTITION at once;
+// fetches that wait are answered. Groups forget its offsets.
+//
+// Versions: 5 has error messages (KIP-599). 6 names a topic by its name or by its id (KIP-516), never by both.
+
+import type { DeletedTopic, TopicReference } from '../../admin/contract.ts'
+import { deleteTopics as remove } from '../../admin/topics.ts'
+import { isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
+import { deleteTopics } from '../../protocol/messages/delete-topics.ts'
+import { type RequestOf, type ResponseInput, ZERO_UUID } from '../../protocol/schema.ts'
+import { handler, type Request } from './handler.ts'
+
+type Body = RequestOf<typeof deleteTopics>
+type Row = ResponseInput<typeof deleteTopics>['responses'][number]
+
+const FIRST_WITH_IDS = 6
+
+export const deleteTopicsHandler = handler(deleteTopics, rooms => ({
+  async answer(request) {
+    const outcomes = await remove(rooms, referencesOf(request), { timeoutMs: request.body.timeoutMs })
+    return { throttleTimeMs: 0, responses: outcomes.map(({ topic, result }) => rowOf(topic, result)) }
+  },
+  refused: (request, refusal) => ({
+    throttleTimeMs: 0,
+    responses: referencesOf(request).map(topic => rowOf(topic, refusal)),
+  }),
+}))
+
+function referencesOf({ body, apiVersion }: Request<Body>): readonly TopicReference[] {
+  if (apiVersion < FIRST_WITH_IDS) return body.topicNames.map(name => ({ name, topicId: null }))
+  return body.topics.map(({ name, topicId }) => ({ name, topicId: topicId === ZERO_UUID ? null : topicId }))
+}
+
+function rowOf(topic: TopicReference, result: DeletedTopic | Refusal): Row {
+  if (!isRefusal(result)) return { ...result, errorCode: NONE, errorMessage: null }
+  const { code, message } = result
+  return { name: topic.name, topicId: topic.topicId ?? ZERO_UUID, errorCode: code, errorMessage: message }
+}

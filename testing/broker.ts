@@ -1,0 +1,94 @@
+// A broker in the test's own process, on a free port of 127.0.0.1 and a folder of its own, closed when the test ends. Its
+// log goes to memory, so that a test can look for a line.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from '../src/base/clock.ts'
+import { type Broker, startBroker as start } from '../src/broker.ts'
+import { type Settings, testSettings, type Values } from '../src/settings/settings.ts'
+import type { Store } from '../src/store/store.ts'
+import { connect, type Wire } from './wire.ts'
+
+/** A test context, or whoever else ends what was begun. */
+export interface CleanUp {
+  after(fn: () => Promise<void>): void
+}
+
+export interface TestBroker {
+  readonly broker: Broker
+  readonly port: number
+  /** The folder of the embedded store. */
+  readonly dir: string
+  readonly settings: Settings
+  /** Everything that was logged so far. */
+  log(): string
+  /** A connection that is closed with the test. */
+  connect(): Promise<Wire>
+}
+
+export interface TestBrokerOptions {
+  readonly clock?: Clock
+  readonly openStore?: () => Promise<Store>
+  /** A folder that is there already; it is left in place. */
+  readonly dir?: string
+}
+
+/** Starts a broker with the defaults, one pattern that creates any topic with one partition, and what the test overrides. */
+export async function startBroker(
+  cleanUp: CleanUp,
+  overrides: Partial<Values> = {},
+  { dir, ...options }: TestBrokerOptions = {},
+): Promise<TestBroker> {
+  const folder = dir ?? (await mkdtemp(join(tmpdir(), 'ketch-')))
+  const settings = testSettings({
+    'broker.host': '127.0.0.1',
+    'broker.port': 0,
+    'broker.rebalance-delay': 0,
+    'storage.local.embedded.path': folder,
+    topics: [pattern('*')],
+    ...overrides,
+  })
+  const lines: string[] = []
+  const broker = await start({ settings, write: line => lines.push(line), ...options })
+  cleanUp.after(async () => {
+    await broker.close()
+    if (dir === undefined) await rm(folder, { recursive: true, force: true })
+  })
+  return {
+    broker,
+    port: broker.kafkaPort,
+    dir: folder,
+    settings,
+    log: () => lines.join(''),
+    async connect() {
+      const wire = await connect({ port: broker.kafkaPort })
+      cleanUp.after(() => wire.close())
+      return wire
+    },
+  }
+}
+
+type Pattern = Values['topics'][number]
+
+/** A topic pattern that creates what matches, with one partition unless the test says otherwise. */
+export function pattern(name: string, fields: Partial<Pattern> = {}): Pattern {
+  return {
+    name,
+    autoCreate: true,
+    partitions: 1,
+    offsetSequenceBits: null,
+    compression: null,
+    remoteStorageEnabled: null,
+    cleanupPolicy: null,
+    retention: null,
+    retentionBytes: null,
+    localRetention: null,
+    localRetentionBytes: null,
+    segmentMs: null,
+    segmentBytes: null,
+    maxMessageBytes: null,
+    messageTimestampType: null,
+    ...fields,
+  }
+}
