@@ -477,12 +477,14 @@ function encoderSource(message: Message, version: number): Source {
   emit('return finish(s, p, cuts)\n}')
   return { text: lines.join('\n'), constants }
 
-  /** Emits the reading of a member, with its fallback in place of undefined, and returns its name. */
+  /** Emits the reading of a member, with its fallback where it may be left out, and returns its name. */
   function member(slot: Slot, of: string): string {
     const value = name('x')
+    emit(`let ${value} = ${of}.${slot.name}`)
+    if (slot.required) return value
     const fallback = absent(slot)
     const shown = typeof fallback === 'object' && fallback !== null ? constant(fallback) : JSON.stringify(fallback)
-    emit(`let ${value} = ${of}.${slot.name}\nif (${value} === undefined) ${value} = ${shown}`)
+    emit(`if (${value} === undefined) ${value} = ${shown}`)
     return value
   }
 

@@ -171,7 +171,10 @@ export function interpretValue(message: Message, version: number, value: object)
   function fieldsOf(slots: readonly Slot[], value: Values): Buffer {
     const present = slots.filter(slot => slot.present)
     const plain = present.filter(slot => slot.tag === null)
-    const parts = plain.map(slot => bytesOf(slot, value[slot.name] === undefined ? absent(slot) : value[slot.name]))
+    const parts = plain.map(slot => {
+      const given = value[slot.name]
+      return bytesOf(slot, given === undefined && !slot.required ? absent(slot) : given)
+    })
     if (flexible) {
       const tags = present.filter(slot => slot.tag !== null && differs(slot, value[slot.name]))
       parts.push(varint(tags.length))

@@ -260,6 +260,8 @@ export interface Slot {
   readonly tag: number | null
   /** False for a field that this version does not have: a decoder delivers the fallback, an encoder ignores it. */
   readonly present: boolean
+  /** An encoder must be given it. */
+  readonly required: boolean
   readonly fallback: unknown
   readonly element: Slot | null
   readonly slots: readonly Slot[] | null
@@ -290,6 +292,7 @@ function slotOf(name: string, path: string, of: Field, version: number): Slot {
     nullable: of.nullable !== null && inRange(of.nullable, version),
     tag: of.tag,
     present: of.versions === null || inRange(of.versions, version),
+    required: of.versions === null && of.fallback === undefined && of.tag === null,
     fallback: of.fallback === undefined ? fallbackOf(of.kind) : of.fallback,
     element: of.element ? slotOf('', path, of.element, version) : null,
     slots: of.fields ? slotsOf(of.fields, version, `${path}.`) : null,
