@@ -33,6 +33,10 @@ function notes({ ours, notYet }: { readonly ours?: boolean; readonly notYet?: st
   return `${ours ? ' *Ours.*' : ''}${notYet ? ` *Not in this version: ${plain(notYet)}.*` : ''}`
 }
 
+function limits(text: string): string {
+  return text === '' ? '' : ` (${plain(text)})`
+}
+
 function settingRows(key: Key, setting: Setting<unknown>): string[][] {
   const { shape, fallbackText, doc } = setting
   const full = fullKey(key)
@@ -40,8 +44,7 @@ function settingRows(key: Key, setting: Setting<unknown>): string[][] {
   const fallback = fallbackText === null ? '' : code(fallbackText)
   const meaning = plain(doc) + notes(setting)
   if (shape.kind === 'one') {
-    const takes = plain(shape.type.takes.charAt(0).toUpperCase() + shape.type.takes.slice(1))
-    return [[code(full), code(variable), shape.type.name, fallback, `${meaning} ${takes}.`]]
+    return [[code(full), code(variable), shape.type.name, fallback, meaning + limits(shape.type.limits)]]
   }
   if (shape.kind === 'list') {
     return [
@@ -50,7 +53,7 @@ function settingRows(key: Key, setting: Setting<unknown>): string[][] {
         `${code(variable)}, ${code(`${variable}_0`)}`,
         `list of ${shape.item.name}`,
         fallback,
-        `${meaning} Each is ${plain(shape.item.takes)}.`,
+        meaning + limits(shape.item.limits),
       ],
     ]
   }
@@ -64,7 +67,7 @@ function settingRows(key: Key, setting: Setting<unknown>): string[][] {
       env,
       field.type.name,
       '',
-      `${plain(field.doc)}${notes(field)} Takes ${plain(field.type.takes)}.`,
+      plain(field.doc) + notes(field) + limits(field.type.limits),
     ]
   })
   return [[code(full), code(variable), 'list of entries', fallback, meaning], ...fields]

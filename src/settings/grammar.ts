@@ -8,6 +8,8 @@ import { parseGlob } from './glob.ts'
 export interface Scalar<T> {
   readonly name: string
   readonly takes: string
+  /** What narrows the type's own grammar: `at least 1s`, `from 1 to 9`, the words of an enum. Blank when nothing does. */
+  readonly limits: string
   readonly parse: (text: string) => T | undefined
   /** What may be shown of the text in a message or a page; a secret shows nothing of itself. */
   readonly show: (text: string) => string
@@ -26,8 +28,19 @@ function printable(text: string): string {
   )
 }
 
-function scalar<T>(name: string, takes: string, parse: (text: string) => T | undefined, show = printable): Scalar<T> {
-  return Object.freeze({ name, takes, parse, show })
+interface Extras {
+  readonly limits?: string
+  readonly show?: (text: string) => string
+}
+
+function scalar<T>(
+  name: string,
+  takes: string,
+  parse: (text: string) => T | undefined,
+  extras: Extras = {},
+): Scalar<T> {
+  const { limits = '', show = printable } = extras
+  return Object.freeze({ name, takes: limits === '' ? takes : `${takes}, ${limits}`, limits, parse, show })
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -77,8 +90,8 @@ function within(value: number | undefined, { min = 0, max = Number.MAX_SAFE_INTE
 }
 
 function sayBounds({ min = 0, max }: Bounds, show: (value: number) => string): string {
-  if (max === undefined) return min === 0 ? '' : `, at least ${show(min)}`
-  return `, from ${show(min)} to ${show(max)}`
+  if (max === undefined) return min === 0 ? '' : `at least ${show(min)}`
+  return min === 0 ? `at most ${show(max)}` : `from ${show(min)} to ${show(max)}`
 }
 
 const DURATION_TAKES = 'a duration: digits and one of ms, s, m, h, d with nothing between (500ms, 30s, 5m)'
@@ -87,9 +100,8 @@ const SIZE_TAKES =
 
 /** Milliseconds. Bounds are in milliseconds. */
 export function duration(bounds: Bounds = {}): Scalar<number> {
-  return scalar('duration', `${DURATION_TAKES}${sayBounds(bounds, showDuration)}`, text =>
-    within(parseDuration(text), bounds),
-  )
+  const limits = sayBounds(bounds, showDuration)
+  return scalar('duration', DURATION_TAKES, text => within(parseDuration(text), bounds), { limits })
 }
 
 /** Milliseconds, rounded up to whole seconds. */
@@ -102,7 +114,8 @@ export function wholeSeconds(): Scalar<number> {
 
 /** Bytes. Bounds are in bytes. */
 export function size(bounds: Bounds = {}): Scalar<number> {
-  return scalar('data size', `${SIZE_TAKES}${sayBounds(bounds, showSize)}`, text => within(parseSize(text), bounds))
+  const limits = sayBounds(bounds, showSize)
+  return scalar('data size', SIZE_TAKES, text => within(parseSize(text), bounds), { limits })
 }
 
 /** Milliseconds, or -1 for the word `unlimited`. */
@@ -119,9 +132,8 @@ export function sizeOrUnlimited(): Scalar<number> {
 
 export function integer(bounds: Bounds = {}): Scalar<number> {
   const { min = 0, max = 2 ** 31 - 1 } = bounds
-  return scalar('integer', `an integer from ${min} to ${max}`, text =>
-    /^-?[0-9]{1,16}$/.test(text) ? within(Number(text), { min, max }) : undefined,
-  )
+  const parse = (text: string) => (/^-?[0-9]{1,16}$/.test(text) ? within(Number(text), { min, max }) : undefined)
+  return scalar('integer', 'an integer', parse, { limits: `from ${min} to ${max}` })
 }
 
 /** A TCP port. 0 means "any free port" and passes here; the loader allows it only on a loopback address. */
@@ -136,7 +148,10 @@ export function boolean(): Scalar<boolean> {
 }
 
 export function oneOf<const T extends string>(...words: readonly T[]): Scalar<T> {
-  return scalar('enum', `one of ${words.join(', ')}`, text => words.find(word => word === text))
+  return Object.freeze({
+    ...scalar('enum', `one of ${words.join(', ')}`, text => words.find(word => word === text)),
+    limits: words.join(', '),
+  })
 }
 
 /** Any text that is not blank. */
@@ -158,13 +173,9 @@ export function folderPath(): Scalar<string> {
 
 /** Text that no message, page or log line ever shows. Lengths are in characters. */
 export function secret(minLength = 1): Scalar<string> {
-  const takes = minLength > 1 ? `a secret of at least ${minLength} characters` : 'a secret that is not blank'
-  return scalar(
-    'secret',
-    takes,
-    text => (text.trim() === '' || [...text].length < minLength ? undefined : text),
-    () => MASK,
-  )
+  const parse = (text: string) => (text.trim() === '' || [...text].length < minLength ? undefined : text)
+  const limits = minLength > 1 ? `at least ${minLength} characters` : ''
+  return scalar('secret', 'a secret that is not blank', parse, { limits, show: () => MASK })
 }
 
 /** `redis://` or `rediss://`; whatever stands before the last `@` is masked when shown, even in text that is no URI. */
@@ -174,11 +185,13 @@ export function redisUri(): Scalar<string> {
     'a redis:// or rediss:// URI',
     text =>
       /^rediss?:\/\/[^\s/?#]/.test(text) && URL.canParse(text) && new URL(text).hostname !== '' ? text : undefined,
-    text => {
-      const at = text.lastIndexOf('@')
-      if (at < 0) return printable(text)
-      const scheme = /^[a-z]+:\/\//.exec(text)?.[0] ?? ''
-      return printable(`${scheme}${MASK}${text.slice(at)}`)
+    {
+      show(text) {
+        const at = text.lastIndexOf('@')
+        if (at < 0) return printable(text)
+        const scheme = /^[a-z]+:\/\//.exec(text)?.[0] ?? ''
+        return printable(`${scheme}${MASK}${text.slice(at)}`)
+      },
     },
   )
 }
@@ -214,11 +227,10 @@ export function bindHost(): Scalar<string> {
 
 /** Becomes part of every key in the store, so nothing that a key pattern or a hash slot would read. */
 export function namespace(): Scalar<string> {
-  return scalar(
-    'string',
-    '1 to 128 printable ASCII characters without whitespace, quotes, backslash and any of : { } * ? [ ]',
-    text => (/^[!#$%&()+,\-./0-9;<=>@A-Z^_`a-z|~]{1,128}$/.test(text) ? text : undefined),
-  )
+  const parse = (text: string) => (/^[!#$%&()+,\-./0-9;<=>@A-Z^_`a-z|~]{1,128}$/.test(text) ? text : undefined)
+  return scalar('string', 'text', parse, {
+    limits: '1 to 128 printable ASCII characters without whitespace, quotes, backslash and any of : { } * ? [ ]',
+  })
 }
 
 /** A glob over topic names, kept as text. */

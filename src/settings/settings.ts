@@ -460,11 +460,7 @@ const broker = {
     '1d',
     'Idle time after which the sequences of an idempotent producer are forgotten.',
   ),
-  'broker.rebalance-delay': row(
-    duration(),
-    '3s',
-    'Grace before the first rebalance of an empty group, so that members arrive together.',
-  ),
+  'broker.rebalance-delay': row(duration(), '3s', 'Grace before a rebalance after a member joins or leaves.'),
   'broker.rebalance-threads': computed(
     integer({ min: 1, max: 1024 }),
     () => Math.max(2, availableParallelism()),

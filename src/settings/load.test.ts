@@ -1,0 +1,735 @@
+// The loader from outside: sources, precedence, grammar, checks and the words of its errors. Rows C1 to C13 of the list of
+// hostile settings are named in the tests they belong to.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { loadSettings } from './load.ts'
+import type { Key, Settings } from './settings.ts'
+import { fullKey, keys, SettingsError, settingsTable } from './settings.ts'
+import { environmentName } from './sources.ts'
+
+interface Given {
+  readonly argv?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  /** The text of ./svc.yaml; absent when there is no such file. */
+  readonly file?: string
+  readonly files?: Readonly<Record<string, string | Error>>
+}
+
+function load({ argv = [], env = {}, file, files = {} }: Given): Settings {
+  const all: Readonly<Record<string, string | Error>> = file === undefined ? files : { ...files, '/cwd/svc.yaml': file }
+  const readFile = (path: string) => {
+    const found = all[path]
+    if (found instanceof Error) throw found
+    if (found === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
+    return Buffer.from(found)
+  }
+  return loadSettings({ argv, env, cwd: '/cwd', readFile })
+}
+
+function refusal(given: Given): string {
+  try {
+    load(given)
+  } catch (error) {
+    assert(error instanceof SettingsError, `a SettingsError, not ${String(error)}`)
+    assert(!error.message.includes('\n'), `one line: ${error.message}`)
+    return error.message
+  }
+  throw new assert.AssertionError({ message: `was accepted: ${JSON.stringify(given)}` })
+}
+
+/** Refused from each source in turn, naming the key, the value and where it came from. */
+function refusedEverywhere(key: Key, text: string, expected: string): void {
+  const full = fullKey(key)
+  const variable = environmentName(full)
+  const said = text.trim() === '' ? 'got nothing' : `got '${text}'`
+  const cases: readonly [Given, string][] = [
+    [{ argv: [`--${full}=${text}`] }, 'command line'],
+    [{ env: { [variable]: text } }, `environment variable ${variable}`],
+    [{ file: `${full}: ${JSON.stringify(text)}\n` }, './svc.yaml:1:'],
+  ]
+  for (const [given, origin] of cases) {
+    const message = refusal(given)
+    for (const part of [`${full}: ${said}`, expected, `from ${origin}`]) {
+      assert(message.includes(part), `'${message}' names '${part}'`)
+    }
+  }
+}
+
+test('without any source every key has its default', () => {
+  const settings = load({})
+  assert.equal(settings.get('broker.port'), 9092)
+  assert.equal(settings.get('broker.drain-timeout'), 5000)
+  assert.equal(settings.get('broker.max-request-bytes'), 100 * 2 ** 20)
+  assert.equal(settings.get('broker.advertised-host'), null)
+  assert.deepEqual(settings.get('broker.sasl.mechanisms'), ['SCRAM-SHA-256'])
+  assert.deepEqual(settings.get('topics'), [])
+  assert.equal(settings.get('server.port'), 8080)
+  assert.equal(settings.origin('broker.port'), 'default')
+  assert.equal(settings.isSet('broker.port'), false)
+  for (const key of keys) assert.notEqual(settings.get(key), undefined, key)
+})
+
+test('the command line beats the environment, which beats the file, and each override is said once without values', () => {
+  const file = 'svc:\n  broker:\n    port: 9001\n    id: 1\n  admin:\n    password: from-file\n'
+  const settings = load({
+    file,
+    env: { SVC_BROKER_PORT: '9002', SVC_BROKER_ID: '2', SVC_ADMIN_PASSWORD: 'from-environment' },
+    argv: ['--svc.broker.port=9003'],
+  })
+  assert.equal(settings.get('broker.port'), 9003)
+  assert.equal(settings.get('broker.id'), 2)
+  assert.equal(settings.get('admin.password'), 'from-environment')
+  assert.equal(settings.origin('broker.port'), 'command line')
+  assert.equal(settings.origin('broker.id'), 'environment variable SVC_BROKER_ID')
+  assert.deepEqual([...settings.overrides].sort(), [
+    'svc.admin.password: environment variable SVC_ADMIN_PASSWORD overrides ./svc.yaml:6:15',
+    'svc.broker.id: environment variable SVC_BROKER_ID overrides ./svc.yaml:4:9',
+    'svc.broker.port: command line overrides environment variable SVC_BROKER_PORT',
+    'svc.broker.port: environment variable SVC_BROKER_PORT overrides ./svc.yaml:3:11',
+  ])
+})
+
+test('--config beats SVC_CONFIG, which beats ./svc.yaml', () => {
+  const files = {
+    '/cwd/a.yaml': 'svc.broker.id: 1',
+    '/etc/b.yaml': 'svc.broker.id: 2',
+    '/cwd/svc.yaml': 'svc.broker.id: 3',
+  }
+  assert.equal(load({ files }).get('broker.id'), 3)
+  assert.equal(load({ files, env: { SVC_CONFIG: '/etc/b.yaml' } }).get('broker.id'), 2)
+  assert.equal(load({ files, env: { SVC_CONFIG: '/etc/b.yaml' }, argv: ['--config=a.yaml'] }).get('broker.id'), 1)
+  assert.equal(load({ files, argv: ['--config', 'a.yaml'] }).get('broker.id'), 1)
+})
+
+test('a file that was named must be there and readable', () => {
+  assert.equal(refusal({ argv: ['--config=no.yaml'] }), "--config: got 'no.yaml', but there is no such file")
+  assert.equal(
+    refusal({ env: { SVC_CONFIG: '/no.yaml' } }),
+    "environment variable SVC_CONFIG: got '/no.yaml', but there is no such file",
+  )
+  assert.match(refusal({ env: { SVC_CONFIG: '' } }), /SVC_CONFIG: got nothing/)
+  const denied = Object.assign(new Error('denied'), { code: 'EACCES' })
+  assert.equal(refusal({ files: { '/cwd/svc.yaml': denied } }), './svc.yaml: it cannot be read (EACCES)')
+})
+
+test('nested keys, dotted keys and both together mean the same', () => {
+  for (const file of [
+    'svc:\n  broker:\n    sasl:\n      enabled: false\n    port: 9001',
+    'svc.broker.port: 9001',
+    'svc:\n  broker.port: 9001',
+    'svc.broker: { port: "9001" }',
+  ]) {
+    assert.equal(load({ file }).get('broker.port'), 9001, file)
+  }
+})
+
+test('a file with nothing in it, or with everything commented out, says nothing', () => {
+  for (const file of ['', '\n# nothing\n', 'svc:\n', 'svc:\n  broker:\n  # port: 1\n', 'svc: {}\n', 'logging:\n']) {
+    assert.equal(load({ file }).isSet('broker.port'), false)
+  }
+})
+
+test('C1: an unknown key fails, names its source and the nearest key, and never shows its value', () => {
+  const cases: readonly [Given, string, string, string][] = [
+    [{ argv: ['--svc.broker.prot=hunter2'] }, 'svc.broker.prot', 'svc.broker.port', 'command line'],
+    [{ argv: ['--svc.x=hunter2'] }, 'svc.x', 'svc', 'command line'],
+    [{ argv: ['--svc.broker.Port=hunter2'] }, 'svc.broker.Port', 'svc.broker.port', 'command line'],
+    [{ argv: ['--server.prot=hunter2'] }, 'server.prot', 'server.port', 'command line'],
+    [
+      { env: { SVC_REDIS_PASSWROD: 'hunter2' } },
+      'SVC_REDIS_PASSWROD',
+      'SVC_REDIS_PASSWORD',
+      'environment variable SVC_REDIS_PASSWROD',
+    ],
+    [
+      { env: { svc_broker_port: 'hunter2' } },
+      'svc_broker_port',
+      'SVC_BROKER_PORT',
+      'environment variable svc_broker_port',
+    ],
+    [{ env: { SVC_CONFG: 'hunter2' } }, 'SVC_CONFG', 'SVC_CONFIG', 'environment variable SVC_CONFG'],
+    [
+      { env: { SVC_TOPICS_0_PARTITONS: 'hunter2' } },
+      'SVC_TOPICS_0_PARTITONS',
+      'SVC_TOPICS_0_PARTITIONS',
+      'environment',
+    ],
+    [{ file: 'svc:\n  brokr:\n    port: hunter2' }, 'svc.brokr.port', 'svc.broker.port', './svc.yaml:3:11'],
+    [{ file: 'svc:\n  topics:\n  - nam: hunter2' }, 'svc.topics[0].nam', 'svc.topics[0].name', './svc.yaml:3:10'],
+    [{ file: 'spring.application.name: hunter2' }, 'spring.application.name', '', './svc.yaml:1:26'],
+    [{ file: 'svc.broker.max-partitions: hunter2' }, 'svc.broker.max-partitions', '', './svc.yaml'],
+    [{ file: 'svc: hunter2' }, 'svc', '', './svc.yaml:1:6'],
+  ]
+  for (const [given, name, near, origin] of cases) {
+    const message = refusal(given)
+    for (const part of [`${name}: not a setting`, near, origin])
+      assert(message.includes(part), `'${message}' names '${part}'`)
+    assert(!message.includes('hunter2'), message)
+  }
+})
+
+test('names of other families in the environment belong to other programs when no key has them', () => {
+  const settings = load({
+    env: { SERVER_PORT: '8081', SERVER_NAME: 'x', LOGGING_DIR: 'x', MANAGEMENT_X: 'x', PATH: 'x' },
+  })
+  assert.equal(settings.get('server.port'), 8081)
+})
+
+test('C2: durations and sizes have one exact grammar', () => {
+  for (const text of [
+    '10',
+    '10 s',
+    '1h30m',
+    '-5s',
+    '1e3ms',
+    'P1D',
+    '5S',
+    ' 5s',
+    '5s ',
+    '1.5s',
+    '٥s',
+    's',
+    '99999999999999999d',
+    '',
+  ]) {
+    refusedEverywhere('broker.drain-timeout', text, 'a duration: digits and one of ms, s, m, h, d')
+  }
+  for (const text of ['1mb', '1 MB', '1.5MB', '-1', '1M', '1KiB', '1MB ', 'MB', '0x10', '1e6', '']) {
+    refusedEverywhere('broker.max-request-bytes', text, 'a data size: digits and one of B, KB, MB, GB, TB')
+  }
+  const durations: readonly [string, number][] = [
+    ['500ms', 500],
+    ['30s', 30_000],
+    ['5m', 300_000],
+    ['1h', 3_600_000],
+    ['1d', 86_400_000],
+    ['0', 0],
+    ['0s', 0],
+  ]
+  for (const [text, ms] of durations)
+    assert.equal(load({ argv: [`--svc.broker.drain-timeout=${text}`] }).get('broker.drain-timeout'), ms)
+  const sizes: readonly [string, number][] = [
+    ['2048B', 2048],
+    ['64KB', 65_536],
+    ['1MB', 2 ** 20],
+    ['1GB', 2 ** 30],
+    ['4096', 4096],
+  ]
+  for (const [text, bytes] of sizes)
+    assert.equal(load({ file: `svc.broker.max-request-bytes: ${text}` }).get('broker.max-request-bytes'), bytes)
+})
+
+test('bounds hold', () => {
+  const cases: readonly [Key, string, string][] = [
+    ['admin.metrics-history.interval', '0s', 'at least 1ms'],
+    ['storage.local.compression.dictionary.sample-count', '99', 'from 100 to'],
+    ['max-partitions-per-topic', '0', 'from 1 to'],
+    ['broker.id', '-1', 'from 0 to 2147483647'],
+    ['broker.id', '2147483648', 'from 0 to 2147483647'],
+    ['broker.id', '1e3', 'an integer'],
+    ['broker.in-flight-limit', '', 'an integer'],
+    ['broker.enabled', 'yes', 'true or false'],
+    ['broker.enabled', 'TRUE', 'true or false'],
+    ['broker.stack', 'Netty', 'one of netty, reactor_netty'],
+    ['storage.local.engine', 'rocksdb', 'one of auto, redis, embedded'],
+    ['logging.structured.format.console', 'ecs', 'one of logstash'],
+  ]
+  for (const [key, text, takes] of cases) refusedEverywhere(key, text, takes)
+})
+
+test('numbers of YAML are judged as they are written', () => {
+  for (const text of ['0x10', '1e3', '9092.0', '0o17', '1_000', 'true', '.inf']) {
+    assert.match(refusal({ file: `svc.broker.port: ${text}` }), /svc\.broker\.port: got '.*', takes a TCP port/)
+  }
+})
+
+test('C3: ports are from 1 to 65535, and each listener has its own', () => {
+  for (const text of ['65536', '9092x', '-1', '', '1.0'])
+    refusedEverywhere('broker.port', text, 'a TCP port from 1 to 65535')
+  assert.match(
+    refusal({ argv: ['--svc.broker.port=0'] }),
+    /^svc\.broker\.port: got 0 \(command line\), takes a TCP port from 1 to 65535/,
+  )
+  assert.match(refusal({ env: { SERVER_PORT: '0' } }), /^server\.port: got 0/)
+  assert.match(
+    refusal({ argv: ['--svc.broker.advertised-port=0', '--svc.broker.host=127.0.0.1'] }),
+    /advertised-port: got 0/,
+  )
+  assert.equal(load({ argv: ['--svc.broker.port=0', '--svc.broker.host=127.0.0.1'] }).get('broker.port'), 0)
+  assert.equal(
+    refusal({ argv: ['--svc.broker.port=8080'] }),
+    'server.port: got 8080 (default), which svc.broker.port (command line) has too; each takes a port of its own',
+  )
+  const twice = 'svc.broker.listeners: [{ name: a, port: 9092 }]'
+  assert.match(
+    refusal({ file: twice }),
+    /^svc\.broker\.listeners\[0\]\.port: got 9092 \(\.\/svc\.yaml:1:41\), which svc\.broker\.port/,
+  )
+  assert.equal(
+    load({ argv: ['--svc.broker.port=8080', '--svc.broker.host=127.0.0.1', '--server.address=127.0.0.2'] }).get(
+      'broker.port',
+    ),
+    8080,
+  )
+})
+
+test('C3: the advertised host is a bare host', () => {
+  for (const text of [
+    '',
+    ' ',
+    'http://broker',
+    'broker:9092',
+    '::1',
+    '[::1]:9092',
+    '1.2.3',
+    '256.1.1.1',
+    '-x',
+    'a b',
+    'ho/st',
+    '[x]',
+  ]) {
+    refusedEverywhere('broker.advertised-host', text, 'without scheme and without port')
+  }
+  assert.match(refusal({ file: 'svc.broker.advertised-host:\n' }), /svc\.broker\.advertised-host: got nothing/)
+  const good: readonly [string, string][] = [
+    ['broker-1.example.com', 'broker-1.example.com'],
+    ['10.0.0.1', '10.0.0.1'],
+    ['[::1]', '::1'],
+    ['my_host', 'my_host'],
+  ]
+  for (const [text, host] of good)
+    assert.equal(load({ argv: [`--svc.broker.advertised-host=${text}`] }).get('broker.advertised-host'), host)
+})
+
+test('C4 and C5: what does not go together fails and names both keys', () => {
+  const cases: readonly [readonly string[], readonly string[]][] = [
+    [
+      ['svc.broker.resume-pending-bytes=100MB'],
+      ['svc.broker.resume-pending-bytes: got 100MB (command line)', 'svc.broker.max-pending-bytes (100MB, default)'],
+    ],
+    [
+      ['svc.broker.max-pending-bytes=1MB'],
+      ['svc.broker.resume-pending-bytes: got 50MB (default)', 'svc.broker.max-pending-bytes (1MB, command line)'],
+    ],
+    [
+      ['svc.broker.global-resume-pending-bytes=400MB'],
+      ['svc.broker.global-resume-pending-bytes', 'svc.broker.global-max-pending-bytes'],
+    ],
+    [
+      ['svc.storage.worker.lease-duration=1m'],
+      ['svc.storage.worker.tick-interval', 'svc.storage.worker.lease-duration'],
+    ],
+    [
+      ['svc.admin.metrics-history.interval=1ms'],
+      [
+        'svc.admin.metrics-history.retention',
+        'svc.admin.metrics-history.interval',
+        'svc.admin.metrics-history.max-series',
+      ],
+    ],
+    [
+      ['svc.admin.metrics-history.interval=2h'],
+      ['svc.admin.metrics-history.retention', 'svc.admin.metrics-history.interval'],
+    ],
+    [
+      ['svc.admin.login-throttle.initial-lockout=1h'],
+      ['svc.admin.login-throttle.initial-lockout', 'svc.admin.login-throttle.max-lockout'],
+    ],
+    [['svc.redis.metrics.min-latency=5m'], ['svc.redis.metrics.min-latency', 'svc.redis.metrics.max-latency']],
+    [
+      ['svc.broker.group-min-session-timeout=1h'],
+      ['svc.broker.group-min-session-timeout', 'svc.broker.group-max-session-timeout'],
+    ],
+    [['svc.broker.sasl.mechanisms='], ['svc.broker.sasl.mechanisms: got an empty list', 'at least one']],
+    [['svc.broker.sasl.mechanisms=PLAIN,PLAIN'], ['svc.broker.sasl.mechanisms', 'PLAIN stands in it twice']],
+    [
+      ['svc.broker.sasl.mechanisms=SCRAM-SHA-512'],
+      ["svc.broker.sasl.mechanisms: got 'SCRAM-SHA-512'", 'SCRAM-SHA-256, PLAIN, OAUTHBEARER, GSSAPI'],
+    ],
+    [['svc.broker.acl.enabled=true'], ['svc.broker.acl.enabled', 'svc.broker.sasl.enabled=true']],
+    [
+      ['svc.broker.sasl.enabled=true', 'svc.broker.sasl.mechanisms=GSSAPI'],
+      ['GSSAPI', 'svc.broker.sasl.gssapi.keytab-file'],
+    ],
+    [
+      ['svc.broker.sasl.enabled=true', 'svc.broker.sasl.mechanisms=GSSAPI', 'svc.broker.sasl.gssapi.keytab-file=k'],
+      ['GSSAPI', 'svc.broker.sasl.gssapi.principal'],
+    ],
+    [
+      ['svc.broker.sasl.enabled=true', 'svc.broker.sasl.mechanisms=OAUTHBEARER', 'svc.broker.tls=true'],
+      ['OAUTHBEARER', 'svc.broker.sasl.oauth.issuer-uri'],
+    ],
+    [['svc.broker.tls=true'], ['svc.broker.tls', 'svc.broker.cert-file']],
+    [
+      ['svc.broker.tls=true', 'svc.broker.cert-file=c'],
+      ['svc.broker.tls', 'svc.broker.key-file'],
+    ],
+    [['svc.broker.client-auth-required=true'], ['svc.broker.client-auth-required', 'svc.broker.trust-cert-file']],
+    [
+      ['svc.broker.client-auth-required=true', 'svc.broker.trust-cert-file=c'],
+      ['svc.broker.client-auth-required', 'svc.broker.tls=true'],
+    ],
+    [['svc.admin.oauth.enabled=true'], ['svc.admin.oauth.enabled', 'svc.admin.oauth.issuer-uri']],
+    [
+      [
+        'svc.admin.oauth.enabled=true',
+        'svc.admin.oauth.issuer-uri=https://i',
+        'svc.admin.oauth.client-id=c',
+        'svc.admin.oauth.audience=a',
+      ],
+      ['svc.admin.oauth.roles.admin-group', 'svc.admin.oauth.roles.viewer-group'],
+    ],
+    [['svc.mcp.enabled=true'], ['svc.mcp.enabled', 'svc.mcp.token']],
+    [
+      ['svc.topics[0].name=a', 'svc.topics[0].auto-create=true', 'svc.topics[0].partitions=129'],
+      ['svc.topics[0].partitions: got 129 (command line)', 'svc.max-partitions-per-topic (128, default)'],
+    ],
+    [
+      ['svc.topics.0.name=a', 'svc.topics.0.retention=1h', 'svc.topics.0.local-retention=2h'],
+      ['svc.topics[0].local-retention', 'svc.topics[0].retention'],
+    ],
+    [
+      [
+        'svc.broker.listeners[0].name=a',
+        'svc.broker.listeners[0].port=1',
+        'svc.broker.listeners[1].name=a',
+        'svc.broker.listeners[1].port=2',
+      ],
+      ['svc.broker.listeners[1].name'],
+    ],
+  ]
+  for (const [options, parts] of cases) {
+    const message = refusal({ argv: options.map(option => `--${option}`) })
+    for (const part of parts) assert(message.includes(part), `'${message}' names '${part}'`)
+    assert(!message.includes('not in this version'), `consistency comes first: ${message}`)
+  }
+})
+
+test('C5: PLAIN and OAUTHBEARER without TLS fail with exactly the specified texts', () => {
+  const argv = (mechanism: string) => [
+    '--svc.broker.sasl.enabled=true',
+    `--svc.broker.sasl.mechanisms=SCRAM-SHA-256,${mechanism}`,
+  ]
+  assert.equal(refusal({ argv: argv('PLAIN') }), 'svc.broker.sasl: PLAIN mechanism requires svc.broker.tls=true')
+  assert.equal(
+    refusal({ argv: argv('OAUTHBEARER') }),
+    'svc.broker.sasl: OAUTHBEARER mechanism requires svc.broker.tls=true',
+  )
+})
+
+test('a switch whose capability is not there ends startup and says so', () => {
+  const tls = ['svc.broker.tls=true', 'svc.broker.cert-file=c', 'svc.broker.key-file=k']
+  const sso = ['issuer-uri=https://i', 'client-id=c', 'audience=a', 'roles.admin-group=g'].map(
+    rest => `svc.admin.oauth.${rest}`,
+  )
+  const cases: readonly [readonly string[], string][] = [
+    [tls, 'svc.broker.tls'],
+    [['svc.broker.sasl.enabled=true'], 'svc.broker.sasl.enabled'],
+    [['svc.broker.listeners[0].name=a', 'svc.broker.listeners[0].port=9093'], 'svc.broker.listeners'],
+    [['svc.admin.oauth.enabled=true', ...sso], 'svc.admin.oauth.enabled'],
+    [['svc.mcp.enabled=true', 'svc.mcp.token=t'], 'svc.mcp.enabled'],
+    [['svc.storage.remote.path=s3://bucket/x'], 'svc.storage.remote.path'],
+    [['svc.storage.local.compression.codec=zstd'], 'svc.storage.local.compression.codec'],
+    [['svc.storage.local.engine=redis'], 'svc.storage.local.engine'],
+    [['svc.redis.uri=redis://h'], 'svc.redis.uri'],
+    [['svc.redis.host=h'], 'svc.redis.host'],
+    [['svc.redis.port=6379'], 'svc.redis.port'],
+    [['svc.redis.cluster=true'], 'svc.redis.cluster'],
+    [['svc.storage.local.redis.uri=rediss://h'], 'svc.storage.local.redis.uri'],
+    [['svc.storage.local.redis.host=h'], 'svc.storage.local.redis.host'],
+    [['svc.storage.local.redis.port=1'], 'svc.storage.local.redis.port'],
+    [['svc.storage.local.redis.cluster=true'], 'svc.storage.local.redis.cluster'],
+    [['svc.topics[0].name=a', 'svc.topics[0].compression=lz4'], 'svc.topics[0].compression'],
+    [['svc.topics[0].name=a', 'svc.topics[0].cleanup-policy=compact'], 'svc.topics[0].cleanup-policy'],
+    [['svc.topics[0].name=a', 'svc.topics[0].remote-storage-enabled=true'], 'svc.topics[0].remote-storage-enabled'],
+  ]
+  for (const [options, key] of cases) {
+    const message = refusal({ argv: options.map(option => `--${option}`) })
+    assert(message.startsWith(`${key}: got`), message)
+    assert(message.includes('not in this version'), message)
+  }
+  assert.match(
+    refusal({ argv: ['--svc.storage.local.write.wait-replicas=1'] }),
+    /wait-replicas: got 1 \(command line\), but the embedded store keeps one copy/,
+  )
+})
+
+test('a blank value takes an optional setting back to unset, and a blank Redis URI chooses nothing', () => {
+  const settings = load({
+    file: 'svc.storage.remote.path: ""\nsvc.redis.uri: redis://h\n',
+    env: { SVC_REDIS_URI: '', SVC_BROKER_CERT_FILE: ' ' },
+  })
+  assert.equal(settings.get('storage.remote.path'), null)
+  assert.equal(settings.get('redis.uri'), null)
+  assert.equal(settings.get('broker.cert-file'), null)
+})
+
+test('a Redis that the embedded engine leaves unused is warned about', () => {
+  const settings = load({ argv: ['--svc.redis.host=h', '--svc.storage.local.engine=embedded'] })
+  assert(settings.warnings.some(warning => warning.includes('svc.redis.host is set but has no effect')))
+})
+
+test('C6: a short JWT secret fails; the shipped admin password is warned about, louder beyond loopback', () => {
+  const short = 'a'.repeat(31)
+  const message = refusal({ env: { SVC_ADMIN_JWT_SECRET: short } })
+  assert.match(message, /^svc\.admin\.jwt\.secret: got '\*\*\*', takes a secret .* at least 32 characters/)
+  assert(!message.includes(short))
+  assert.equal(load({ env: { SVC_ADMIN_JWT_SECRET: `${short}b` } }).get('admin.jwt.secret'), `${short}b`)
+  const about = (given: Given) => load(given).warnings.filter(warning => warning.includes('svc.admin.password'))
+  assert.match(about({ argv: ['--server.address=127.0.0.1'] })[0]!, /^svc\.admin\.password is the shipped default/)
+  assert.match(about({ argv: ['--server.address=10.0.0.1'] })[0]!, /^INSECURE: .*10\.0\.0\.1/)
+  assert.match(about({})[0]!, /^INSECURE: .*every interface/)
+  assert.deepEqual(about({ argv: ['--svc.admin.password=x'] }), [])
+  assert.deepEqual(about({ argv: ['--svc.admin.bootstrap=false'] }), [])
+})
+
+test('a Kafka listener that anybody can reach is warned about', () => {
+  const about = (argv: readonly string[]) =>
+    load({ argv }).warnings.some(warning => warning.includes('asks nobody for credentials'))
+  assert.equal(about([]), true)
+  assert.equal(about(['--svc.broker.host=127.0.0.1']), false)
+})
+
+test('C8: a namespace holds nothing that a key pattern or hash slot would read', () => {
+  for (const text of [
+    '',
+    ' ',
+    'a b',
+    'a:b',
+    'a{b',
+    'a}b',
+    '*',
+    'a?',
+    'a[b]',
+    'a"',
+    'a\\b',
+    'ä',
+    'a\tb',
+    'a'.repeat(129),
+  ]) {
+    const message = refusal({ env: { SVC_NAMESPACE: text } })
+    assert(message.startsWith('svc.namespace: got '), message)
+    assert(message.includes('without whitespace'), message)
+  }
+  assert.equal(load({ argv: ['--svc.namespace=team-1.prod_x'] }).get('namespace'), 'team-1.prod_x')
+})
+
+test('C9: secrets are masked wherever settings are shown', () => {
+  const argv = [
+    '--svc.storage.local.engine=embedded',
+    '--svc.redis.uri=redis://user:hunter2@h:6379/0',
+    '--svc.redis.password=hunter2',
+    '--svc.admin.password=hunter2',
+    '--svc.mcp.token=hunter2',
+  ]
+  const settings = load({ argv, env: { SVC_REDIS_PASSWORD: 'hunter2' } })
+  assert.equal(settings.get('redis.uri'), 'redis://user:hunter2@h:6379/0')
+  assert.equal(settings.show('redis.uri'), 'redis://***@h:6379/0')
+  const everything = [...keys.map(key => settings.show(key)), ...settings.warnings, ...settings.overrides].join('\n')
+  assert(!everything.includes('hunter2'))
+  assert.equal(load({}).show('admin.password'), '***')
+  const refused = [
+    { argv: ['--svc.redis.uri=http://user:hunter2@h'] },
+    { argv: ['--svc.redis.uri=redis://user:hunter2@'] },
+    { argv: ['--svc.redis.uri=user:hunter2@h'] },
+    { argv: ['--svc.redis.uri=redis://user:p@hunter2@h'], env: { SVC_BROKER_PORT: 'x' } },
+    { argv: ['--svc.redis.uri=redis://user:hunter2@h'] },
+    { argv: ['--svc.storage.local.redis.uri=redis://user:hunter2@h'] },
+    { argv: ['--svc.redis.password', 'hunter2'] },
+    { argv: ['hunter2'] },
+    { argv: ['-p=hunter2'] },
+    { file: 'svc:\n  redis:\n    password: *hunter2\n' },
+    { file: 'svc:\n  redis:\n    password: "hunter2\n' },
+    { file: 'svc:\n  redis:\n    password: hunter2: x\n' },
+    { file: 'svc:\n  redis:\n    password: [hunter2]\n' },
+    { file: 'svc:\n  redis:\n    password: !hunter2 x\n' },
+    { file: 'svc:\n  redis:\n    password: %hunter2\n' },
+  ]
+  for (const given of refused) {
+    const message = refusal(given)
+    assert(!message.includes('hunter2'), message)
+  }
+})
+
+test('C13: anchors, aliases, merge keys, tags, duplicates, several documents and large files are refused with their place', () => {
+  const cases: readonly [string, RegExp][] = [
+    ['svc: &a\n  namespace: x', /anchors \(&\)/],
+    ['svc:\n  namespace: &a x', /svc\.namespace at \.\/svc\.yaml:2:\d+: anchors/],
+    ['svc:\n  namespace: *a', /svc\.namespace at \.\/svc\.yaml:2:14: aliases \(\*\)/],
+    ['svc:\n  <<: { namespace: x }', /\.\/svc\.yaml:2:3: merge keys/],
+    ['svc:\n  namespace: !!binary eA==', /tags \(!\)|yaml settings file/i],
+    ['svc:\n  namespace: a\n  namespace: b', /^svc\.namespace: given twice in the file \(again at \.\/svc\.yaml:3:3\)/],
+    [
+      'svc.namespace: a\nsvc:\n  namespace: b',
+      /^svc\.namespace: given twice in the file \(\.\/svc\.yaml:1:16 and \.\/svc\.yaml:3:14\)/,
+    ],
+    ['svc.namespace: a\n---\nsvc.namespace: b', /not a YAML settings file/],
+    ['svc: [', /not a YAML settings file/],
+    ['\tsvc: 1', /not a YAML settings file/],
+    ['- a', /at the top it takes keys/],
+    ['just text', /at the top it takes keys/],
+    ['{ a: '.repeat(20_000), /\.\/svc\.yaml/],
+    [`svc: ${'{ a: '.repeat(60)}x${' }'.repeat(60)}`, /nested more than 32 deep/],
+    [`# ${'x'.repeat(2 ** 20)}`, /got a file of 1048578 bytes, takes a settings file of at most 1MB/],
+    ['? [a, b]\n: c', /a key must be text/],
+  ]
+  for (const [file, expected] of cases) assert.match(refusal({ file }), expected, file.slice(0, 60))
+})
+
+test('a file that is not UTF-8 is refused', () => {
+  const readFile = () => Uint8Array.of(0x73, 0x3a, 0x20, 0xff)
+  assert.throws(() => loadSettings({ argv: [], env: {}, cwd: '/', readFile }), /takes YAML in UTF-8/)
+})
+
+test('lists come from YAML, indexed variables, indexed options and comma-separated text', () => {
+  const expected = [
+    { name: 'a*', autoCreate: true, partitions: 3 },
+    { name: '*', autoCreate: null, partitions: null },
+  ]
+  const sources: readonly Given[] = [
+    { file: 'svc:\n  topics:\n  - name: a*\n    auto-create: true\n    partitions: 3\n  - { name: "*" }' },
+    {
+      env: {
+        SVC_TOPICS_0_NAME: 'a*',
+        SVC_TOPICS_0_AUTO_CREATE: 'true',
+        SVC_TOPICS_0_PARTITIONS: '3',
+        SVC_TOPICS_1_NAME: '*',
+      },
+    },
+    {
+      argv: [
+        '--svc.topics[1].name=*',
+        '--svc.topics[0].name=a*',
+        '--svc.topics[0].auto-create=true',
+        '--svc.topics.0.partitions=3',
+      ],
+    },
+  ]
+  for (const given of sources) {
+    const found = load(given)
+      .get('topics')
+      .map(({ name, autoCreate, partitions }) => ({ name, autoCreate, partitions }))
+    assert.deepEqual(found, expected)
+  }
+  const mechanisms: readonly Given[] = [
+    { argv: ['--svc.broker.sasl.mechanisms=PLAIN, GSSAPI'] },
+    { env: { SVC_BROKER_SASL_MECHANISMS: 'PLAIN,GSSAPI' } },
+    { env: { SVC_BROKER_SASL_MECHANISMS_0: 'PLAIN', SVC_BROKER_SASL_MECHANISMS_1: 'GSSAPI' } },
+    { file: 'svc.broker.sasl.mechanisms: [PLAIN, GSSAPI]' },
+  ]
+  for (const given of mechanisms) assert.deepEqual(load(given).get('broker.sasl.mechanisms'), ['PLAIN', 'GSSAPI'])
+})
+
+test('a list of a higher source replaces the whole list of a lower one; an empty value is an empty list', () => {
+  const file = 'svc:\n  topics:\n  - name: "*"\n    auto-create: true\n    partitions: 7\n'
+  const replaced = load({ file, env: { SVC_TOPICS_0_NAME: 'x' } })
+  assert.deepEqual(
+    replaced.get('topics').map(({ name, partitions }) => [name, partitions]),
+    [['x', null]],
+  )
+  assert.equal(replaced.overrides.length, 1)
+  assert.deepEqual(load({ file, argv: ['--svc.topics='] }).get('topics'), [])
+  assert.deepEqual(load({ file: 'svc.topics: []' }).get('topics'), [])
+})
+
+test('a list with a gap, without a required field, whole and in parts, or of plain values is refused', () => {
+  const cases: readonly [Given, RegExp][] = [
+    [{ argv: ['--svc.topics[1].name=a'] }, /svc\.topics\[1\]: .* without gaps \(0 is missing/],
+    [{ argv: ['--svc.topics[0].partitions=1'] }, /svc\.topics\[0\]\.name: missing/],
+    [{ argv: ['--svc.topics=', '--svc.topics[0].name=a'] }, /svc\.topics: given whole \(command line\) and in parts/],
+    [{ argv: ['--svc.topics=a'] }, /svc\.topics: got one value, takes a list of entries/],
+    [{ file: 'svc.topics: [a, b]' }, /svc\.topics\[0\]: got one value, takes fields/],
+    [
+      { argv: ['--svc.topics[0].name=a', '--svc.topics.0.name=b'] },
+      /svc\.topics\[0\]\.name: given twice on the command line/,
+    ],
+    [{ env: { SVC_TOPICS_0_NAME: 'a', SVC_TOPICS_00_NAME: 'b' } }, /given twice/],
+    [{ file: 'svc.topics: [{ name: "a{b" }]' }, /svc\.topics\[0\]\.name: got 'a\{b', takes a glob/],
+    [{ file: 'svc.broker.port: [1]' }, /svc\.broker\.port\[0\]: not a setting/],
+  ]
+  for (const [given, expected] of cases) assert.match(refusal(given), expected)
+})
+
+test('logger levels are a map from all sources, merged name by name', () => {
+  const settings = load({
+    file: 'logging:\n  level:\n    root: warn\n    svc.kafka: DEBUG\n    svc.log: INFO\n',
+    env: { LOGGING_LEVEL_SVC_KAFKA: 'TRACE', LOGGING_STRUCTURED_FORMAT_CONSOLE: 'logstash' },
+    argv: ['--logging.level.svc.store=ERROR'],
+  })
+  const expected = { root: 'WARN', 'svc.kafka': 'TRACE', 'svc.log': 'INFO', 'svc.store': 'ERROR' }
+  assert.deepEqual(Object.fromEntries(settings.get('logging.level')), expected)
+  assert.equal(settings.get('logging.structured.format.console'), 'logstash')
+  assert.match(
+    refusal({ env: { LOGGING_LEVEL_ROOT: 'LOUD' } }),
+    /^logging\.level\.root: got 'LOUD', takes one of TRACE/,
+  )
+  assert.match(refusal({ argv: ['--logging.level=DEBUG'] }), /takes values by name/)
+})
+
+test('other maps and lists of the surroundings bind too', () => {
+  const settings = load({
+    env: {
+      SVC_STORAGE_REMOTE_METRICS_COMMON_TAGS_REGION: 'eu',
+      MANAGEMENT_ENDPOINTS_WEB_EXPOSURE_INCLUDE: 'health,loggers',
+    },
+    argv: ['--management.endpoint.health.probes.enabled=false', '--svc.storage.remote.metrics.common-tags.team=a'],
+  })
+  assert.deepEqual(Object.fromEntries(settings.get('storage.remote.metrics.common-tags')), { region: 'eu', team: 'a' })
+  assert.deepEqual(settings.get('management.endpoints.web.exposure.include'), ['health', 'loggers'])
+  assert.equal(settings.get('management.endpoint.health.probes.enabled'), false)
+})
+
+test('a command line that is no list of options is refused', () => {
+  assert.match(refusal({ argv: ['start'] }), /argument 1 is not an option/)
+  assert.match(refusal({ argv: ['--svc.broker.port', '9092'] }), /svc\.broker\.port: got no value/)
+  assert.match(refusal({ argv: ['--svc.broker.port=1', '--svc.broker.port=2'] }), /given twice on the command line/)
+  assert.match(refusal({ argv: ['--config'] }), /--config: got nothing/)
+  assert.match(refusal({ argv: ['--config=a', '--config=b'] }), /--config: given twice/)
+  assert.match(refusal({ argv: ['--verbose=1'] }), /^verbose: not a setting/)
+})
+
+test('clock skews are rounded up to whole seconds', () => {
+  const settings = load({ argv: ['--svc.admin.oauth.clock-skew=1ms', '--svc.broker.sasl.oauth.clock-skew=2001ms'] })
+  assert.equal(settings.get('admin.oauth.clock-skew'), 1000)
+  assert.equal(settings.get('broker.sasl.oauth.clock-skew'), 3000)
+})
+
+test('values with control characters are shown escaped and cut', () => {
+  const message = refusal({ argv: [`--svc.broker.port=\u001b[31m\n\u202e${'x'.repeat(5000)}`] })
+  assert(message.includes('\\u001b[31m\\u000a\\u202e'), message)
+  assert(message.length < 600)
+})
+
+test('every key has a variable of its own, a default that its grammar takes, and one sentence', () => {
+  const variables = keys.map(key => environmentName(fullKey(key)))
+  assert.equal(new Set(variables).size, keys.length)
+  for (const key of keys) {
+    const { shape, fallback, fallbackText, doc } = settingsTable[key]
+    assert.match(doc, /^\S.*\.$/s, key)
+    if (shape.kind === 'one' && fallback() !== null && fallbackText !== null && !/[( ]/.test(fallbackText)) {
+      assert.deepEqual(shape.type.parse(fallbackText), fallback(), key)
+    }
+  }
+})
+
+test('every key that takes one value can be set from every source', () => {
+  for (const key of keys) {
+    const { shape, fallback } = settingsTable[key]
+    if (shape.kind !== 'one' || /redis\.|engine/.test(key)) continue
+    const text = String(
+      fallback() ??
+        { boolean: 'false', port: '9999', secret: 's'.repeat(32), host: 'h', enum: 'logstash' }[shape.type.name] ??
+        'x',
+    )
+    const written = shape.type.name === 'duration' ? `${text}ms` : shape.type.name === 'data size' ? `${text}B` : text
+    if (key === 'storage.remote.path') continue
+    const full = fullKey(key)
+    const sources: readonly Given[] = [
+      { argv: [`--${full}=${written}`] },
+      { env: { [environmentName(full)]: written } },
+      { file: `${full}: ${written}` },
+    ]
+    for (const given of sources) assert.equal(load(given).isSet(key), true, full)
+  }
+})

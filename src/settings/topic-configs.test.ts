@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { configsOf, matchPattern } from './patterns.ts'
+import type { TopicPattern } from './settings.ts'
+import { testSettings } from './settings.ts'
+import {
+  checkTopicConfig,
+  checkTopicConfigs,
+  inertTopicConfigs,
+  resolveTopicConfigs,
+  topicConfigs,
+} from './topic-configs.ts'
+
+const SILENT: Omit<TopicPattern, 'name'> = {
+  autoCreate: null,
+  partitions: null,
+  offsetSequenceBits: null,
+  compression: null,
+  remoteStorageEnabled: null,
+  cleanupPolicy: null,
+  retention: null,
+  retentionBytes: null,
+  localRetention: null,
+  localRetentionBytes: null,
+  segmentMs: null,
+  segmentBytes: null,
+  maxMessageBytes: null,
+  messageTimestampType: null,
+}
+
+function withPatterns(...patterns: readonly (Partial<TopicPattern> & { readonly name: string })[]) {
+  return testSettings({ topics: patterns.map(pattern => ({ ...SILENT, ...pattern })) })
+}
+
+test('patterns merge field by field, top to bottom, the first that sets a field winning', () => {
+  const settings = withPatterns(
+    { name: 'orders.*', partitions: 6, retention: 1000 },
+    { name: 'audit.*', autoCreate: false, partitions: 99 },
+    { name: '*.eu', autoCreate: true, partitions: 3, segmentBytes: 2 ** 21 },
+    { name: '*', autoCreate: false, retention: -1, maxMessageBytes: 5 },
+  )
+  assert.deepEqual(matchPattern(settings, 'orders.eu'), {
+    autoCreate: true,
+    partitions: 6,
+    configs: { 'retention.ms': '1000', 'segment.bytes': '2097152', 'max.message.bytes': '5' },
+  })
+  assert.deepEqual(matchPattern(settings, 'orders.us').autoCreate, false)
+  assert.deepEqual(matchPattern(settings, 'x').partitions, null)
+})
+
+test('false and zero are said, and stop lower patterns', () => {
+  const settings = withPatterns(
+    { name: 'a', autoCreate: false, offsetSequenceBits: 0 },
+    { name: '*', autoCreate: true, offsetSequenceBits: 4 },
+  )
+  assert.deepEqual(matchPattern(settings, 'a'), {
+    autoCreate: false,
+    partitions: null,
+    configs: { 'offset.sequence.bits': '0' },
+  })
+})
+
+test('without a matching pattern nothing is auto-created', () => {
+  const nothing = { autoCreate: false, partitions: null, configs: {} }
+  assert.deepEqual(matchPattern(withPatterns(), 'a'), nothing)
+  assert.deepEqual(matchPattern(withPatterns({ name: 'b', autoCreate: true, partitions: 2 }), 'a'), nothing)
+})
+
+test('every field of a pattern becomes a config that the table takes', () => {
+  const full: TopicPattern = {
+    name: '*',
+    autoCreate: true,
+    partitions: 1,
+    offsetSequenceBits: 3,
+    compression: 'none',
+    remoteStorageEnabled: false,
+    cleanupPolicy: 'delete',
+    retention: -1,
+    retentionBytes: 10,
+    localRetention: 5,
+    localRetentionBytes: 5,
+    segmentMs: 1,
+    segmentBytes: 2 ** 20,
+    maxMessageBytes: 0,
+    messageTimestampType: 'LogAppendTime',
+  }
+  const configs = configsOf(full)
+  assert.equal(Object.keys(configs).length, 12)
+  for (const [name, value] of Object.entries(configs)) assert.equal(checkTopicConfig(name, value), null)
+})
+
+test('overrides beat patterns, patterns beat defaults', () => {
+  const settings = withPatterns({ name: '*', retention: 5000, segmentMs: 7000 })
+  const pattern = matchPattern(settings, 'a')
+  const resolved = resolveTopicConfigs({ 'retention.ms': '1' }, pattern, settings)
+  assert.equal(resolved.retentionMs, 1)
+  assert.equal(resolved.segmentMs, 7000)
+  assert.equal(resolved.maxMessageBytes, 1048588)
+  assert.equal(resolved.messageTimestampType, 'CreateTime')
+  assert.deepEqual(resolved.cleanupPolicy, ['delete'])
+  assert.equal(resolved.messageTimestampBeforeMaxMs, Number('9223372036854775807'))
+  assert.equal(resolveTopicConfigs({}, null, settings).retentionMs, 604_800_000)
+  assert.equal(
+    resolveTopicConfigs({}, null, testSettings({ 'storage.local.compression.codec': 'zstd' })).storageCompressionType,
+    'zstd',
+  )
+})
+
+test('an override that the table does not take is our own mistake when resolved', () => {
+  assert.throws(() => resolveTopicConfigs({ 'retention.ms': 'x' }, null, testSettings()), TypeError)
+})
+
+test('good values pass, bad ones are refused by name', () => {
+  const good: readonly [string, string | null][] = [
+    ['retention.ms', '-1'],
+    ['retention.ms', '9223372036854775807'],
+    ['retention.bytes', '0'],
+    ['local.retention.ms', '-2'],
+    ['segment.bytes', '1048576'],
+    ['max.message.bytes', '0'],
+    ['min.insync.replicas', '2'],
+    ['cleanup.policy', 'delete'],
+    ['compression.type', 'producer'],
+    ['message.timestamp.type', 'LogAppendTime'],
+    ['storage.compression.type', 'none'],
+    ['remote.storage.enable', 'false'],
+    ['offset.sequence.bits', '11'],
+    ['retention.ms', null],
+    ['flush.ms', null],
+  ]
+  for (const [name, value] of good) assert.equal(checkTopicConfig(name, value), null, `${name}=${value}`)
+  const bad: readonly [string, string, RegExp][] = [
+    ['retention.ms', '-2', /takes an integer from -1 to 9223372036854775807/],
+    ['retention.ms', '9223372036854775808', /takes an integer/],
+    ['retention.ms', '1.5', /takes an integer/],
+    ['retention.ms', '7d', /takes an integer/],
+    ['retention.ms', '', /takes an integer/],
+    ['local.retention.bytes', '-3', /from -2/],
+    ['segment.bytes', '1048575', /from 1048576 to 2147483647/],
+    ['segment.bytes', '2147483648', /to 2147483647/],
+    ['segment.ms', '0', /from 1/],
+    ['max.message.bytes', '-1', /from 0/],
+    ['min.insync.replicas', '0', /from 1/],
+    ['cleanup.policy', 'foo', /distinct words out of delete, compact/],
+    ['cleanup.policy', 'delete,delete', /distinct words/],
+    ['cleanup.policy', 'compact', /compaction is not in this version/],
+    ['cleanup.policy', 'compact,delete', /compaction is not in this version/],
+    ['compression.type', 'zstd', /takes only producer/],
+    ['compression.type', 'best', /one of producer/],
+    ['message.timestamp.type', 'createtime', /one of CreateTime, LogAppendTime/],
+    ['storage.compression.type', 'lz4', /storage compression is not in this version/],
+    ['remote.storage.enable', 'true', /remote tier is not in this version/],
+    ['remote.storage.enable', 'yes', /true or false/],
+    ['offset.sequence.bits', '12', /from 0 to 11/],
+    ['unclean.leader.election.enable', 'true', /no effect here .* "false"/],
+    ['flush.ms', '1000', /no effect here/],
+  ]
+  for (const [name, value, why] of bad) {
+    const message = checkTopicConfig(name, value)
+    assert.match(message ?? 'accepted', why)
+    assert(message?.startsWith(`${name}: got ${JSON.stringify(value)}`), message ?? '')
+  }
+})
+
+test('an unknown name is refused, however it is spelt', () => {
+  for (const name of [
+    'retention',
+    'Retention.ms',
+    '',
+    '__proto__',
+    'constructor',
+    'toString',
+    'message.format.version',
+  ]) {
+    assert.equal(checkTopicConfig(name, '1'), `${JSON.stringify(name)} is not a topic config`)
+  }
+})
+
+test('a value of ten megabytes is not repeated', () => {
+  assert((checkTopicConfig('retention.ms', 'x'.repeat(10_000_000)) ?? '').length < 300)
+  assert((checkTopicConfig('x'.repeat(10_000_000), '') ?? '').length < 300)
+})
+
+test("Kafka's configs without effect are taken at Kafka's default", () => {
+  for (const [name, value] of Object.entries(inertTopicConfigs)) assert.equal(checkTopicConfig(name, value), null, name)
+})
+
+test('the default of every config is a value of it', () => {
+  for (const { name, fallback } of topicConfigs) assert.equal(checkTopicConfig(name, fallback), null, name)
+})
+
+test('local retention is at most the retention, after patterns and defaults', () => {
+  const settings = withPatterns({ name: '*', retention: 5000 })
+  const pattern = matchPattern(settings, 'a')
+  assert.equal(checkTopicConfigs({ 'local.retention.ms': '5000' }, pattern, settings), null)
+  assert.equal(
+    checkTopicConfigs({ 'local.retention.ms': '5001' }, pattern, settings),
+    'local.retention.ms: got 5001, takes at most retention.ms, which is 5000',
+  )
+  assert.match(checkTopicConfigs({ 'local.retention.ms': '-1' }, pattern, settings) ?? '', /at most retention\.ms/)
+  assert.equal(checkTopicConfigs({ 'retention.ms': '-1', 'local.retention.ms': '-1' }, pattern, settings), null)
+  assert.match(
+    checkTopicConfigs({ 'retention.bytes': '5', 'local.retention.bytes': '6' }, null, settings) ?? '',
+    /local\.retention\.bytes/,
+  )
+  assert.match(checkTopicConfigs({ 'retention.ms': 'x' }, null, settings) ?? '', /^retention\.ms: got "x"/)
+})
