@@ -1,10 +1,10 @@
 // What may be a topic name and a group id. Kafka's rules (org.apache.kafka.common.internals.Topic#validate), and for
 // group ids, which Kafka does not bound, ours.
 
-export const MAX_TOPIC_NAME_LENGTH = 249
+const MAX_TOPIC_NAME_LENGTH = 249
 
 /** Ours: a group id becomes part of keys in the store. */
-export const MAX_GROUP_ID_BYTES = 255
+const MAX_GROUP_ID_BYTES = 255
 
 /** Why the topic name is not allowed; null if it is. */
 export function checkTopicName(name: string): string | null {

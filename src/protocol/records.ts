@@ -312,7 +312,7 @@ function* decodeRecords(batch: BatchView, payload: Buffer): Generator<DecodedRec
     if (end - at < 1) throw new InvalidRecords('the bytes of a record end too early')
     if (payload[at++] !== 0) throw new InvalidRecords('the attributes of a record must be 0')
     const timestamp = baseTimestamp + varint('timestamp delta', 10)
-    if (!Number.isSafeInteger(timestamp)) throw new InvalidRecords('the timestamp of a record is out of range')
+    if (Math.abs(timestamp) >= 2 ** 63) throw new InvalidRecords('the timestamp of a record is out of range')
     const delta = varint('offset delta')
     if (delta <= lastDelta || delta > lastOffsetDelta)
       throw new InvalidRecords(`the offset delta ${delta} does not follow ${lastDelta} up to ${lastOffsetDelta}`)
@@ -326,17 +326,18 @@ function* decodeRecords(batch: BatchView, payload: Buffer): Generator<DecodedRec
   }
   if (at !== payload.length) throw new InvalidRecords(`the batch has ${payload.length - at} bytes left over`)
 
-  /** A zigzag number. Beyond 2^53 it is not exact, and no caller accepts it. */
+  /** A zigzag number, the nearest one where it is beyond 2^53. */
   function varint(what: string, maxBytes = 5): number {
-    let raw = 0
+    let magnitude = 0
+    let negative = false
     for (let i = 0; i < maxBytes; i++) {
       if (at >= end) throw new InvalidRecords(`${what}: the bytes end too early`)
       const byte = payload[at++]!
-      raw += (byte & 0x7f) * 2 ** (7 * i)
-      if (byte < 0x80) {
-        if (raw > Number.MAX_SAFE_INTEGER) throw new InvalidRecords(`${what}: out of range`)
-        return raw % 2 === 0 ? raw / 2 : -(raw + 1) / 2
-      }
+      if (i === 0) {
+        negative = (byte & 1) !== 0
+        magnitude = (byte & 0x7f) >> 1
+      } else magnitude += (byte & 0x7f) * 2 ** (7 * i - 1)
+      if (byte < 0x80) return negative ? -magnitude - 1 : magnitude
     }
     throw new InvalidRecords(`${what}: more than ${maxBytes} bytes`)
   }
@@ -388,7 +389,10 @@ export function encodeBatch(records: readonly NewRecord[], options: BatchOptions
   assert(records.length > 0, 'a batch must have records')
   const baseTimestamp = records[0]!.timestamp ?? -1
   const stamps = records.map(record => record.timestamp ?? -1)
-  const plain = Buffer.concat(records.flatMap((record, i) => encodeRecord(record, i, stamps[i]! - baseTimestamp)))
+  const plain = encodeRecords(
+    records,
+    stamps.map(stamp => stamp - baseTimestamp),
+  )
   const compression = options.compression ?? 'none'
   const payload = compression === 'none' ? plain : compressSync(compression, plain)
 
@@ -414,29 +418,54 @@ export function encodeBatch(records: readonly NewRecord[], options: BatchOptions
   return bytes
 }
 
-function encodeRecord(record: NewRecord, index: number, timestampDelta: number): Buffer[] {
-  const headers = record.headers ?? []
-  const parts = [
-    Buffer.of(0),
-    zigzag(timestampDelta),
-    zigzag(index),
-    ...sized(record.key ?? null),
-    ...sized(record.value ?? null),
-    zigzag(headers.length),
-    ...headers.flatMap(header => [...sized(header.key), ...sized(header.value)]),
-  ]
-  return [zigzag(parts.reduce((sum, part) => sum + part.length, 0)), ...parts]
+/** The bytes of records before compression: the parts that are known as bytes, and the sizes, in two passes. */
+function encodeRecords(records: readonly NewRecord[], timestampDeltas: readonly number[]): Buffer {
+  const bodies = records.map((record, i) => {
+    const headers = record.headers ?? []
+    const parts: (number | Buffer)[] = [timestampDeltas[i]!, i, ...sized(record.key), ...sized(record.value)]
+    parts.push(headers.length)
+    for (const header of headers) parts.push(...sized(header.key), ...sized(header.value))
+    const size = parts.reduce<number>(
+      (sum, part) => sum + (typeof part === 'number' ? zigzagSize(part) : part.length),
+      1,
+    )
+    return { parts, size }
+  })
+  const bytes = Buffer.allocUnsafe(bodies.reduce((sum, { size }) => sum + zigzagSize(size) + size, 0))
+  let at = 0
+  for (const { parts, size } of bodies) {
+    at = putZigzag(bytes, at, size)
+    bytes[at++] = 0
+    for (const part of parts) at = typeof part === 'number' ? putZigzag(bytes, at, part) : at + part.copy(bytes, at)
+  }
+  return bytes
 }
 
-function sized(value: string | Uint8Array | null): Buffer[] {
-  if (value === null) return [zigzag(-1)]
-  const bytes = Buffer.from(value as Uint8Array)
-  return [zigzag(bytes.length), bytes]
+/** The length, then the bytes. */
+function sized(value: string | Uint8Array | null | undefined): (number | Buffer)[] {
+  if (value === null || value === undefined) return [-1]
+  const bytes =
+    typeof value === 'string' ? Buffer.from(value) : Buffer.from(value.buffer, value.byteOffset, value.length)
+  return [bytes.length, bytes]
 }
 
-function zigzag(value: number): Buffer {
-  let rest = value < 0 ? -2 * value - 1 : 2 * value
-  const bytes: number[] = []
-  for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80)
-  return Buffer.from([...bytes, rest])
+function zigzagSize(value: number): number {
+  let size = 1
+  for (let rest = Math.floor((value < 0 ? -value - 1 : value) / 0x40); rest > 0; rest = Math.floor(rest / 0x80)) size++
+  return size
+}
+
+/** Writes the number and returns the place after it. */
+function putZigzag(bytes: Buffer, at: number, value: number): number {
+  const magnitude = value < 0 ? -value - 1 : value
+  let p = at
+  let low = ((magnitude % 0x40) << 1) | (value < 0 ? 1 : 0)
+  for (let rest = Math.floor(magnitude / 0x40); ; rest = Math.floor(rest / 0x80)) {
+    if (rest === 0) {
+      bytes[p++] = low
+      return p
+    }
+    bytes[p++] = low | 0x80
+    low = rest % 0x80
+  }
 }
