@@ -1,0 +1,88 @@
+// What the clients of one chaos run share: where the broker is, what is recorded, when to stop. It holds no behaviour of
+// a client.
+
+import { type Clock, sleep, systemClock } from '../../src/base/clock.ts'
+import type { Random } from '../../src/base/random.ts'
+import type { History, Key } from '../../testing/history.ts'
+import { connect, type Wire } from '../../testing/wire.ts'
+
+/** How long a client waits before it knocks again at a broker that is away. */
+const RECONNECT_MS = 20
+
+/** A broker that is away for longer than this is not coming back, and the run has failed. */
+const AWAY_LIMIT_MS = 30_000
+
+export interface Run {
+  readonly history: History
+  readonly port: number
+  readonly topic: string
+  readonly partitions: number
+  readonly random: Random
+  readonly clock: Clock
+  /** True once no new operation is to begin. */
+  readonly stopping: boolean
+  stop(): void
+  key(partition: number): Key
+  /** Connects, waiting for the broker to be there. */
+  connect(): Promise<Wire>
+  pause(ms: number): Promise<void>
+  /** Counts acknowledged values. */
+  acknowledge(values: number): void
+  readonly acknowledged: number
+  /** Resolves when so many more values have been acknowledged than now. */
+  progress(values: number): Promise<void>
+}
+
+export function openRun(options: {
+  history: History
+  port: number
+  topic: string
+  partitions: number
+  random: Random
+}): Run {
+  const clock = systemClock
+  let stopping = false
+  let acknowledged = 0
+  let waiting: { at: number; resolve: () => void }[] = []
+  return {
+    ...options,
+    clock,
+    get stopping() {
+      return stopping
+    },
+    stop() {
+      stopping = true
+    },
+    key: partition => `${options.topic}:${partition}`,
+    async connect() {
+      const begunAt = clock.monotonic()
+      for (;;) {
+        try {
+          return await connect({ port: options.port })
+        } catch (error) {
+          if (clock.monotonic() - begunAt > AWAY_LIMIT_MS) throw error
+          await sleep(clock, RECONNECT_MS)
+        }
+      }
+    },
+    pause: ms => sleep(clock, ms),
+    acknowledge(values) {
+      acknowledged += values
+      const due = waiting.filter(one => one.at <= acknowledged)
+      waiting = waiting.filter(one => one.at > acknowledged)
+      for (const one of due) one.resolve()
+    },
+    get acknowledged() {
+      return acknowledged
+    },
+    progress: values => new Promise(resolve => waiting.push({ at: acknowledged + values, resolve })),
+  }
+}
+
+/** What an error code of Produce says about the write. */
+export function isUnknownOutcome(errorCode: number): boolean {
+  const REQUEST_TIMED_OUT = 7
+  const NETWORK_EXCEPTION = 13
+  const NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
+  return [REQUEST_TIMED_OUT, NETWORK_EXCEPTION, NOT_ENOUGH_REPLICAS_AFTER_APPEND].includes(errorCode)
+}
