@@ -3,6 +3,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { errors } from '../src/protocol/errors.ts'
+import { messages } from '../src/protocol/messages/all.ts'
 import type { Key, Setting } from '../src/settings/settings.ts'
 import { fullKey, sections } from '../src/settings/settings.ts'
 import { environmentName } from '../src/settings/sources.ts'
@@ -156,7 +158,48 @@ ${table(['Metric', 'Unit', 'Upper bounds'], buckets)}
 `
 }
 
+function versions({ min, max }: { readonly min: number; readonly max: number }): string {
+  return min === max ? String(min) : `${min}-${max}`
+}
+
+function apisPage(): string {
+  const rows = messages.map(({ key, name, versions: served, advertised, flexible }) => {
+    const refused =
+      advertised.min < served.min
+        ? ` (${versions({ min: advertised.min, max: served.min - 1 })} answered with an error)`
+        : ''
+    return [String(key), name, versions(advertised) + refused, flexible === null ? '' : `${flexible.min}+`]
+  })
+  return `${GENERATED}
+
+# Kafka APIs
+
+What ApiVersions advertises. An API that is not here is not implemented, and a request for it closes the connection.
+
+${table(['Key', 'API', 'Versions', 'Flexible (KIP-482)'], rows)}
+`
+}
+
+function errorsPage(): string {
+  const rows = errors.map(({ code: number, name, retriable, message }) => [
+    String(number),
+    code(name),
+    retriable ? 'yes' : 'no',
+    plain(message),
+  ])
+  return `${GENERATED}
+
+# Kafka errors
+
+The codes of the protocol. Where an answer has room for a sentence it says more than the one here.
+
+${table(['Code', 'Name', 'Clients retry', 'Meaning'], rows)}
+`
+}
+
 const pages: Readonly<Record<string, () => string>> = {
+  'docs/reference/apis.md': apisPage,
+  'docs/reference/errors.md': errorsPage,
   'docs/reference/settings.md': settingsPage,
   'docs/reference/topic-configs.md': topicConfigsPage,
   'docs/reference/metrics.md': metricsPage,

@@ -62,7 +62,7 @@ function words<const T extends string>(...known: readonly T[]) {
 const acting = {
   'cleanup.policy': words('delete', 'compact')(
     'delete',
-    'delete drops segments that are older or larger than the retention.',
+    'delete drops segments that are older or larger than the retention. compact is refused: not in this version.',
     {
       refuse: value => (value.includes('compact') ? 'compaction is not in this version; it takes delete' : null),
     },
@@ -76,7 +76,7 @@ const acting = {
     'zstd',
   )(
     'producer',
-    'Batches are served as the producer compressed them. storage.compression.type says how they rest in the store.',
+    'Batches are served as the producer compressed them, so every value but producer is refused. storage.compression.type says how they rest in the store.',
     {
       refuse: value =>
         value === 'producer' ? null : 'batches are kept as the producer sent them; it takes only producer',
@@ -103,9 +103,13 @@ const acting = {
     'When above 0, offsets follow the clock: milliseconds since 1970 shifted left by this many bits. 0 numbers densely from 0.',
     { ours: true },
   ),
-  'remote.storage.enable': flag()('false', 'Whether sealed segments go to the remote tier.', {
-    refuse: value => (value ? 'the remote tier is not in this version; it takes false' : null),
-  }),
+  'remote.storage.enable': flag()(
+    'false',
+    'Whether sealed segments go to the remote tier. true is refused: not in this version.',
+    {
+      refuse: value => (value ? 'the remote tier is not in this version; it takes false' : null),
+    },
+  ),
   'retention.bytes': whole('long', -1)(
     '-1',
     'Bytes of a partition above which its oldest segments are dropped; -1 is no limit.',
@@ -124,7 +128,7 @@ const acting = {
     'zstd',
   )(
     'none',
-    'Codec in which batches rest in the store; fixed when the topic is created. Its default is svc.storage.local.compression.codec.',
+    'Codec in which batches rest in the store; fixed when the topic is created. Its default is svc.storage.local.compression.codec. Every value but none is refused: not in this version.',
     {
       ours: true,
       refuse: value => (value === 'none' ? null : 'storage compression is not in this version; it takes none'),
