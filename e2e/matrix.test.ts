@@ -4,12 +4,12 @@
 import { test } from 'node:test'
 import { systemClock } from '../src/base/clock.ts'
 import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
+import { createTopic } from '../testing/topic.ts'
 import { type Client, type Codec, compareRecords, makeRecords, type Sent } from './client.ts'
 import { javaConsole } from './java/client.ts'
 import { kafkaJs } from './kafkajs/client.ts'
 import { kcat } from './kcat/client.ts'
 import { confluentPython, kafkaPython } from './python/client.ts'
-import { createTopic } from './topic.ts'
 
 const RECORDS = process.env.KETCH_LONG === '1' ? 100_000 : 10_000
 const PARTITIONS = 4

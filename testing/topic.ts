@@ -1,8 +1,8 @@
-// Makes topics for the tests through the typed raw client, so that a topic does not depend on the client under test.
+// Makes topics through the typed raw client, so that a topic does not depend on the client under test.
 
 import assert from 'node:assert/strict'
 import { createTopics } from '../src/protocol/messages/create-topics.ts'
-import { connect } from '../testing/wire.ts'
+import { connect } from './wire.ts'
 
 /** Creates a topic and asserts that it was made. */
 export async function createTopic(
@@ -31,6 +31,6 @@ export async function createTopic(
       [[name, 0, null]],
     )
   } finally {
-    wire.close()
+    await wire.close()
   }
 }

@@ -1,0 +1,179 @@
+// What every benchmark shares: it starts all that it compares in one run, interleaves the rounds (A B A B), takes
+// medians, and writes what it found with the commit and the machine beside it. Figures are from a machine that the load
+// runs on too: read them as ratios.
+
+import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { cpus, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
+import { createTopic } from '../testing/topic.ts'
+import type { Load } from './generator.ts'
+
+const here = fileURLToPath(new URL('.', import.meta.url))
+
+/** One line of a result: what was measured, what it is compared with, and what the issue asks for. */
+export interface Finding {
+  readonly what: string
+  readonly value: number
+  readonly unit: string
+  /** value / base, where there is something to compare with. */
+  readonly ratio?: number
+  readonly ratioOf?: string
+  readonly floor?: number
+  readonly ceiling?: number
+  /** Everything the median was taken of. */
+  readonly samples?: readonly number[]
+  readonly notes?: string
+}
+
+export interface Harness {
+  readonly rounds: number
+  readonly seconds: number
+  /** Ends what was started, newest first, when the question is answered. */
+  after(fn: () => Promise<void>): void
+  broker(settings?: Readonly<Record<string, string>>, folder?: string): Promise<BrokerProcess>
+  /** Starts bench/ceiling.ts; returns its port. */
+  ceiling(mode: 'produce' | 'fetch', args?: readonly string[]): Promise<number>
+  /** Runs bench/generator.ts to its end. Rejects when the broker refuses anything. */
+  load(mode: 'produce' | 'fetch', port: number, args: Readonly<Record<string, string | number>>): Promise<Load>
+  topic(port: number, name: string, partitions: number, configs?: Readonly<Record<string, string>>): Promise<void>
+  say(line: string): void
+}
+
+export interface Question {
+  readonly name: string
+  readonly asks: string
+  answer(harness: Harness): Promise<readonly Finding[]>
+}
+
+export function median(samples: readonly number[]): number {
+  const sorted = [...samples].sort((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}
+
+/** Answers one question, prints the findings and writes them to results/. Returns whether every floor was met. */
+export async function ask(question: Question, options: { rounds: number; seconds: number }): Promise<boolean> {
+  const ends: (() => Promise<void>)[] = []
+  const harness: Harness = {
+    ...options,
+    after: fn => void ends.push(fn),
+    broker: (settings = {}, folder) =>
+      startBrokerProcess(
+        { after: fn => void ends.push(fn) },
+        { settings, ...(folder === undefined ? {} : { folder }) },
+      ),
+    ceiling: (mode, args = []) => startCeiling(mode, args, fn => void ends.push(fn)),
+    load: runGenerator,
+    topic: (port, name, partitions, configs) => createTopic({ port }, name, partitions, configs),
+    say: line => console.log(`  ${line}`),
+  }
+  console.log(`${question.name}: ${question.asks}`)
+  try {
+    const findings = await question.answer(harness)
+    for (const finding of findings) console.log(`  ${describe(finding)}`)
+    await writeResult(question, options, findings)
+    return findings.every(isMet)
+  } finally {
+    for (const end of ends.reverse()) await end()
+  }
+}
+
+function isMet({ value, ratio, floor, ceiling }: Finding): boolean {
+  return (floor === undefined || (ratio ?? value) >= floor) && (ceiling === undefined || (ratio ?? value) <= ceiling)
+}
+
+function describe(finding: Finding): string {
+  const { what, value, unit, ratio, ratioOf, floor, ceiling, notes } = finding
+  const parts = [`${what}: ${round(value)} ${unit}`]
+  if (ratio !== undefined) parts.push(`${ratio.toFixed(2)} of ${ratioOf}`)
+  if (floor !== undefined) parts.push(`floor ${floor}: ${isMet(finding) ? 'met' : 'NOT MET'}`)
+  if (ceiling !== undefined) parts.push(`at most ${ceiling}: ${isMet(finding) ? 'met' : 'NOT MET'}`)
+  if (notes !== undefined) parts.push(notes)
+  return parts.join(', ')
+}
+
+function round(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3)
+}
+
+async function writeResult(question: Question, options: object, findings: readonly Finding[]): Promise<void> {
+  const git = (...args: string[]) => spawnSync('git', args, { cwd: here, encoding: 'utf8' }).stdout.trim()
+  const result = {
+    question: question.name,
+    asks: question.asks,
+    at: new Date().toISOString(),
+    commit: `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain', '--', '../src') === '' ? '' : ' with local changes'}`,
+    machine: {
+      cpu: cpus()[0]?.model ?? 'unknown',
+      cores: cpus().length,
+      memoryGB: Math.round(totalmem() / 2 ** 30),
+      kernel: readFileSync('/proc/version', 'utf8').split(' ').slice(0, 3).join(' '),
+      node: process.versions.node,
+    },
+    options,
+    findings,
+  }
+  const folder = join(here, 'results')
+  const path = join(folder, `${result.at.slice(0, 10)}-${question.name}`)
+  await mkdir(folder, { recursive: true })
+  await writeFile(`${path}.json`, `${JSON.stringify(result, null, 2)}\n`)
+  const { machine } = result
+  const lines = [
+    `# ${question.name}`,
+    '',
+    question.asks,
+    '',
+    `${result.at}, commit ${result.commit}, ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGB} GB, Node ${machine.node}. ` +
+      'The load ran on the same machine: read the ratios.',
+    '',
+    ...findings.map(finding => `- ${describe(finding)}`),
+    '',
+  ]
+  await writeFile(`${path}.md`, lines.join('\n'))
+}
+
+async function startCeiling(
+  mode: 'produce' | 'fetch',
+  args: readonly string[],
+  after: (fn: () => Promise<void>) => void,
+): Promise<number> {
+  const child = spawn(process.execPath, [join(here, 'ceiling.ts'), mode, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const gone = new Promise<void>(resolve => child.once('close', () => resolve()))
+  after(async () => {
+    child.kill('SIGKILL')
+    await gone
+  })
+  return await new Promise((resolve, reject) => {
+    let printed = ''
+    child.stdout.on('data', chunk => {
+      printed += chunk
+      const match = /:(\d+)\n/.exec(printed)
+      if (match) resolve(Number(match[1]))
+    })
+    child.once('close', status => reject(new Error(`the ceiling ended with status ${status}`)))
+  })
+}
+
+async function runGenerator(
+  mode: 'produce' | 'fetch',
+  port: number,
+  args: Readonly<Record<string, string | number>>,
+): Promise<Load> {
+  const flags = Object.entries({ port, ...args }).flatMap(([name, value]) => [`--${name}`, String(value)])
+  const child = spawn(process.execPath, [join(here, 'generator.ts'), mode, ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let printed = ''
+  let complaints = ''
+  child.stdout.on('data', chunk => (printed += chunk))
+  child.stderr.on('data', chunk => (complaints += chunk))
+  const status = await new Promise(resolve => child.once('close', resolve))
+  if (status !== 0) throw new Error(`the generator ended with status ${status}: ${complaints}`)
+  return JSON.parse(printed)
+}

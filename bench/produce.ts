@@ -1,0 +1,71 @@
+// How fast is an acknowledged produce of 64 KiB batches, of the ceiling: fsync of every round with 5 and with 40 requests
+// in flight, and fsync by interval.
+
+import { type Finding, type Harness, median, type Question } from './harness.ts'
+
+const PARTITIONS = 16
+
+interface Way {
+  readonly name: string
+  readonly settings: Readonly<Record<string, string>>
+  readonly connections: number
+  readonly inFlight: number
+  readonly floor: number
+}
+
+const INTERVAL = { 'svc.storage.local.embedded.fsync': 'interval' }
+
+const WAYS: readonly Way[] = [
+  { name: 'default fsync, 5 in flight', settings: {}, connections: 1, inFlight: 5, floor: 0.25 },
+  { name: 'default fsync, 40 in flight', settings: {}, connections: 8, inFlight: 5, floor: 0.35 },
+  { name: 'interval, 5 in flight', settings: INTERVAL, connections: 1, inFlight: 5, floor: 0.4 },
+  { name: 'interval, 40 in flight', settings: INTERVAL, connections: 8, inFlight: 5, floor: 0.4 },
+]
+
+/** So that a round does not wait for the disk space of all earlier ones. */
+const RETENTION = { 'retention.bytes': String(64 * 2 ** 20) }
+
+export const produce: Question = {
+  name: 'produce',
+  asks: 'acknowledged produce, 64 KiB batches, 16 partitions, as a share of a socket that frames, checks CRC and answers',
+  async answer(harness) {
+    const ceiling = await harness.ceiling('produce')
+    const findings: Finding[] = []
+    for (const way of WAYS) findings.push(...(await measure(harness, ceiling, way)))
+    return findings
+  },
+}
+
+async function measure(harness: Harness, ceilingPort: number, way: Way): Promise<Finding[]> {
+  const broker = await harness.broker({ ...way.settings, 'svc.storage.worker.tick-interval': '1s' })
+  await harness.topic(broker.port, 'bench', PARTITIONS, RETENTION)
+  const args = {
+    partitions: PARTITIONS,
+    connections: way.connections,
+    'in-flight': way.inFlight,
+    seconds: harness.seconds,
+  }
+  const ceiling: number[] = []
+  const rates: number[] = []
+  const p99: number[] = []
+  for (let round = 0; round < harness.rounds; round++) {
+    ceiling.push((await harness.load('produce', ceilingPort, args)).megabytesPerSecond)
+    const load = await harness.load('produce', broker.port, args)
+    rates.push(load.megabytesPerSecond)
+    p99.push(load.latencyMs.p99)
+    harness.say(`${way.name}: ${rates.at(-1)!.toFixed(0)} of ${ceiling.at(-1)!.toFixed(0)} MB/s`)
+  }
+  await broker.kill('SIGKILL')
+  return [
+    {
+      what: way.name,
+      value: median(rates),
+      unit: 'MB/s',
+      ratio: median(rates) / median(ceiling),
+      ratioOf: `the ceiling (${median(ceiling).toFixed(0)} MB/s)`,
+      floor: way.floor,
+      samples: rates,
+      notes: `p99 ${median(p99).toFixed(1)} ms`,
+    },
+  ]
+}

@@ -1,0 +1,26 @@
+// `npm run bench`: asks the questions named on the command line, or all of them.
+//
+//   npm run bench -- produce fetch --rounds 5 --seconds 3
+
+import { parseArgs } from 'node:util'
+import { fetch } from './fetch.ts'
+import { ask, type Question } from './harness.ts'
+import { produce } from './produce.ts'
+import { retention } from './retention.ts'
+import { startup } from './startup.ts'
+
+const QUESTIONS: readonly Question[] = [produce, fetch, retention, startup]
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '3' } },
+})
+const names = positionals.length > 0 ? positionals : QUESTIONS.map(question => question.name)
+let isMet = true
+for (const name of names) {
+  const question = QUESTIONS.find(one => one.name === name)
+  if (question === undefined)
+    throw new Error(`no question is called ${name}; there are ${QUESTIONS.map(q => q.name).join(', ')}`)
+  isMet = (await ask(question, { rounds: Number(values.rounds), seconds: Number(values.seconds) })) && isMet
+}
+process.exitCode = isMet ? 0 : 1
