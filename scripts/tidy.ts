@@ -92,7 +92,7 @@ const sources = new Map(files.map(file => [file, readFileSync(join(root, file), 
 const isTest = (file: string) => file.endsWith('.test.ts')
 const isProduct = (file: string) => file.startsWith('src/') && !isTest(file) && !file.endsWith('conformance.ts')
 
-const IMPORT = /(?:from|import)\s*\(?\s*'([^']+)'|new URL\('(\.[^']+\.ts)'/g
+const IMPORT = /(?<![.\w])(?:from|import)\s*\(?\s*'([^']+)'|new URL\('(\.[^']+\.ts)'/g
 
 /** What a file imports, as repository paths or package names, with the line of each. */
 function importsOf(file: string): { target: string; line: number }[] {
