@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { encodeMessage } from '../protocol/codec.ts'
+import { consumerProtocolSubscription } from '../protocol/messages/consumer-protocol.ts'
+import { subscribedTopics } from './subscription.ts'
+
+function encode(version: number, topics: readonly string[]): Buffer {
+  const value = { topics, userData: null, ownedPartitions: [{ topic: 'owned', partitions: [1] }] }
+  return Buffer.concat([Buffer.from([0, version]), ...encodeMessage(consumerProtocolSubscription, version, value)])
+}
+
+test('the topics of a subscription are read whatever its version', () => {
+  for (let version = 0; version <= 3; version++) {
+    assert.deepEqual(subscribedTopics(encode(version, ['a', 'ü', 'a'])), new Set(['a', 'ü']))
+    assert.deepEqual(subscribedTopics(encode(version, [])), new Set())
+  }
+})
+
+test('metadata that is no subscription has no topics and does no harm', () => {
+  const good = encode(1, ['topic'])
+  for (let end = 0; end < 13; end++) assert.equal(subscribedTopics(good.subarray(0, end)), null)
+  assert.equal(subscribedTopics(Buffer.from([0xff, 0xff, 0, 0, 0, 0])), null)
+  assert.equal(subscribedTopics(Buffer.from([0, 0, 0x7f, 0xff, 0xff, 0xff])), null)
+  assert.equal(subscribedTopics(Buffer.from([0, 0, 0, 0, 0, 1, 0, 1, 0xff])), null)
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 40 }), bytes => {
+      subscribedTopics(bytes)
+    }),
+  )
+})
