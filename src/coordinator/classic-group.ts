@@ -1,7 +1,7 @@
-// The classic consumer group protocol (JoinGroup, SyncGroup, Heartbeat, LeaveGroup) as a state machine: what a group does
-// with one request or one moment, decided synchronously from the group's value, the request and the time, and nothing else.
-// It is deliberately not a place for promises, timers, the store or ids of its own making: group-runtime.ts gives it those,
-// commits what a decision changed, and only then gives the answers that the decision names.
+// The classic consumer group protocol (JoinGroup, SyncGroup, Heartbeat, LeaveGroup) as a state machine: what a group
+// does with one request or one moment, decided synchronously from the group's value, the request and the time, and
+// nothing else. It is deliberately not a place for promises, timers, the store or ids of its own making:
+// group-runtime.ts gives it those, commits what a decision changed, and only then gives the answers that it names.
 //
 //                  first member joins               everybody (re)joined, or time is up
 //      ┌───────┐ ──────────────────▶ ┌────────────────────┐ ──────────────▶ ┌─────────────────────┐
@@ -17,9 +17,9 @@
 // Dead, Kafka's fifth state, is the absence of a value here: a group that was dropped has no state to decide upon.
 //
 // The generation rises by one each time PreparingRebalance ends. `svc.broker.rebalance-delay` maps to Kafka's
-// `group.initial.rebalance.delay.ms`: the first rebalance of a group that was empty waits that long, and again as long as
-// members keep arriving, up to the first member's rebalance timeout. A group that has members rebalances as soon as all
-// of them have rejoined, or when the longest of their rebalance timeouts has passed.
+// `group.initial.rebalance.delay.ms`: the first rebalance of a group that was empty waits that long, and again as long
+// as members keep arriving, up to the first member's rebalance timeout. A group that has members rebalances as soon as
+// all of them have rejoined, or when the longest of their rebalance timeouts has passed.
 //
 // Differences from Apache Kafka, all of them bounds or courtesies:
 // - a static member that comes back with other subscribed topics causes a rebalance (Kafka looks at the protocol only);
@@ -43,7 +43,7 @@ import {
 } from '../protocol/errors.ts'
 import { subscribedTopics } from './subscription.ts'
 
-export const bounds = Object.freeze({
+const bounds = Object.freeze({
   /** A new member that was never answered is given up after this (Kafka: five minutes). */
   newMemberJoinTimeoutMs: 300_000,
   protocolsOfMember: 256,
@@ -81,13 +81,13 @@ export interface Parked<Reply> {
   settle(reply: Reply): void
 }
 
-export interface Protocol {
+interface Protocol {
   readonly name: string
   /** Kept as it is: not a view of a request's frame, which would stay in memory as long as the group. */
   readonly metadata: Uint8Array
 }
 
-export interface Member {
+interface Member {
   readonly id: string
   /** Null for a dynamic member. */
   readonly instanceId: string | null
@@ -157,7 +157,7 @@ export interface JoinRequest {
   readonly canSkipAssignment: boolean
 }
 
-export interface JoinedMember {
+interface JoinedMember {
   readonly memberId: string
   readonly instanceId: string | null
   readonly metadata: Uint8Array
@@ -213,7 +213,7 @@ export interface Left {
   readonly error: Refusal | null
 }
 
-export type Answer =
+type Answer =
   | { readonly parked: Parked<JoinReply>; readonly reply: JoinReply }
   | { readonly parked: Parked<SyncReply>; readonly reply: SyncReply }
 
@@ -272,7 +272,7 @@ export interface StoredGroup {
   readonly members: readonly StoredMember[]
 }
 
-export type StoredMember = Pick<
+type StoredMember = Pick<
   Member,
   | 'id'
   | 'instanceId'
@@ -331,8 +331,9 @@ export function refuseSync(error: Refusal): SyncReply {
 }
 
 /**
- * JoinGroup. `newMemberId` is used when the request has no member id. Answers at once with MEMBER_ID_REQUIRED, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, INCONSISTENT_GROUP_PROTOCOL, INVALID_SESSION_TIMEOUT,
- * GROUP_MAX_SIZE_REACHED, INVALID_REQUEST or the current generation; otherwise when the rebalance ends.
+ * JoinGroup. `newMemberId` is used when the request has no member id. Answers at once with MEMBER_ID_REQUIRED,
+ * UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, INCONSISTENT_GROUP_PROTOCOL, INVALID_SESSION_TIMEOUT, GROUP_MAX_SIZE_REACHED,
+ * INVALID_REQUEST or the current generation; otherwise when the rebalance ends.
  */
 export function join(
   group: ClassicGroup,

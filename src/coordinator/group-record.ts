@@ -1,6 +1,6 @@
 // How a group rests in the store: one document of kind `group`, named by the group id, with a field `head` and a field
-// `offset/<topic id>/<partition>` for each committed offset. A value is the version of its message (int16) and the message.
-// Only names and bytes are here; what they mean is in classic-group.ts and group-runtime.ts.
+// `offset/<topic id>/<partition>` for each committed offset. A value is the version of its message (int16) and the
+// message. Only names and bytes are here; what they mean is in classic-group.ts and group-runtime.ts.
 
 import { decodeMessage, encodeMessage } from '../protocol/codec.ts'
 import {

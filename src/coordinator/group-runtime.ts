@@ -1,10 +1,11 @@
-// One live group: it gives classic-group.ts its requests, its time and its one timer, commits what was decided, and answers.
-// It decides nothing about members itself.
+// One live group: it gives classic-group.ts its requests, its time and its one timer, commits what was decided, and
+// answers. It decides nothing about members itself.
 //
-// Decisions change the group in memory at once. What they changed is committed in batches, one commit in flight; whatever
-// is decided meanwhile goes together in the next. An answer waits for the last batch that it may have been decided upon, so
-// nobody is ever told what a failed commit takes back. A failed commit drops the group: everybody who waits is told to look
-// for the coordinator again, and the group is loaded from the store anew. Heartbeats are answered at once, without a commit.
+// Decisions change the group in memory at once. What they changed is committed in batches, one commit in flight;
+// whatever is decided meanwhile goes together in the next. An answer waits for the last batch that it may have been
+// decided upon, so nobody is ever told what a failed commit takes back. A failed commit drops the group: everybody who
+// waits is told to look for the coordinator again, and the group is loaded from the store anew. Heartbeats are answered
+// at once, without a commit.
 //
 //                   ┌───────── commit failed ─────────┐
 //                   ▼                                 │

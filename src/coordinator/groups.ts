@@ -1,7 +1,7 @@
-// All consumer groups that this broker coordinates, by group id: the face of the group coordinator for handlers. It checks
-// group ids, makes member ids, finds the live group (group-runtime.ts) and passes the request on. All stored groups are
-// loaded when it opens; nothing is stored of a group before its first join is complete or its first offset is committed.
-// It does not know topics by name, versions of APIs, or connections.
+// All consumer groups that this broker coordinates, by group id: the face of the group coordinator for handlers. It
+// checks group ids, makes member ids, finds the live group (group-runtime.ts) and passes the request on. All stored
+// groups are loaded when it opens; nothing is stored of a group before its first join is complete or its first offset
+// is committed. It does not know topics by name, versions of APIs, or connections.
 
 import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
@@ -31,20 +31,20 @@ const MAX_GROUP_ID_BYTES = 32_767
 /** Characters of the client's name that begin its member id. */
 const NAME_IN_MEMBER_ID = 255
 
-export interface LeaveReply {
+interface LeaveReply {
   readonly error: Refusal | null
   /** One for each identity, in their order; empty with an error. */
   readonly rows: readonly Left[]
 }
 
-export interface OffsetCommitRequest extends Claim {
+interface OffsetCommitRequest extends Claim {
   readonly groupId: string
   readonly offsets: readonly OffsetToCommit[]
   /** The refusal for a claimed membership of a group that does not exist: it depends on the version. */
   readonly missing: Refusal
 }
 
-export interface OffsetFetchRequest {
+interface OffsetFetchRequest {
   readonly groupId: string
   /** Null for every partition that has an offset. */
   readonly topics: readonly { readonly topicId: string; readonly partitions: readonly number[] }[] | null
@@ -54,7 +54,7 @@ export interface FetchedOffset extends CommittedOffset {
   readonly partition: number
 }
 
-export interface OffsetFetchReply {
+interface OffsetFetchReply {
   readonly error: Refusal | null
   /** Only what has an offset, in the order of the request. */
   readonly topics: readonly { readonly topicId: string; readonly offsets: readonly FetchedOffset[] }[]

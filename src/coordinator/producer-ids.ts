@@ -1,6 +1,6 @@
-// Producer ids for idempotent producers. They are taken from the store in blocks: the document says where the next block
-// begins, and it moves before the first id of a block is handed out. An id is never handed out twice, not even across a
-// crash; what was left of a block is lost then, which costs nothing. Epochs and transactions are not here.
+// Producer ids for idempotent producers. They are taken from the store in blocks: the document says where the next
+// block begins, and it moves before the first id of a block is handed out. An id is never handed out twice, not even
+// across a crash; what was left of a block is lost then, which costs nothing. Epochs and transactions are not here.
 
 import { COORDINATOR_LOAD_IN_PROGRESS, type Refusal } from '../protocol/errors.ts'
 import { OutcomeUnknown, type Store } from '../store/store.ts'

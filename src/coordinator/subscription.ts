@@ -1,6 +1,6 @@
-// The one thing the broker reads of what consumers tell each other: the topics in a subscription of the `consumer` protocol.
-// Not the schema of that message (protocol/messages/consumer-protocol.ts is): version 0 is the prefix of every version, and
-// metadata that does not fit it belongs to a client with its own ideas, which is no error.
+// The one thing the broker reads of what consumers tell each other: the topics in a subscription of the `consumer`
+// protocol. Not the schema of that message (protocol/messages/consumer-protocol.ts is): version 0 is the prefix of
+// every version, and metadata that does not fit it belongs to a client with its own ideas, which is no error.
 
 const strict = new TextDecoder('utf-8', { fatal: true })
 
