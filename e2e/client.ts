@@ -99,6 +99,11 @@ function wholeText(text: string, bytes: number): Buffer {
   return Buffer.from(whole)
 }
 
+/** The record without its headers that have no value, for clients that cannot send one. */
+export function withoutNullHeaders(record: Sent): Sent {
+  return { ...record, headers: record.headers.filter(header => header.value !== null) }
+}
+
 /** Splits into runs of the same codec, in order, for clients whose codec belongs to the producer. */
 export function runsByCodec(records: readonly Sent[]): readonly (readonly Sent[])[] {
   const runs: Sent[][] = []

@@ -1,35 +1,34 @@
-// The long form of the chaos run: `npm run chaos`. 50 kills with the default fsync, 10 with the interval (a killed process
-// loses nothing of what it handed to the kernel). KETCH_SEED repeats a run.
+// The long form of the chaos runs: `npm run chaos`. 50 kills with the default fsync, fewer with the interval (a killed
+// process loses nothing of what it handed to the kernel) and of the network's faults. KETCH_SEED repeats a run.
 
 import { parseArgs } from 'node:util'
 import { systemRandom } from '../../src/base/random.ts'
-import { killAgainAndAgain } from './kill.ts'
+import { type ChaosOptions, disturbNetwork, killAndStart, runChaos } from './chaos.ts'
 
 const { values } = parseArgs({ options: { kills: { type: 'string', default: '50' } } })
 const kills = Number(values.kills)
 if (!Number.isSafeInteger(kills) || kills < 1) throw new Error(`--kills takes a number above 0, got ${values.kills}`)
 const seed = Number(process.env.KETCH_SEED ?? systemRandom.below(1_000_000))
 
-const rounds: readonly { readonly name: string; readonly kills: number; readonly settings: Record<string, string> }[] =
-  [
-    { name: 'fsync of every round', kills, settings: {} },
-    {
-      name: 'fsync by interval',
-      kills: Math.ceil(kills / 5),
-      settings: { 'svc.storage.local.embedded.fsync': 'interval' },
-    },
-  ]
+const rounds: readonly ({ readonly name: string } & ChaosOptions)[] = [
+  { name: 'kill -9, fsync of every round', faults: kills, seed, fault: killAndStart },
+  {
+    name: 'kill -9, fsync by interval',
+    faults: Math.ceil(kills / 5),
+    seed,
+    fault: killAndStart,
+    settings: { 'svc.storage.local.embedded.fsync': 'interval' },
+  },
+  { name: 'network', faults: kills, seed, fault: disturbNetwork },
+]
 
-for (const round of rounds) {
+for (const { name, ...options } of rounds) {
   const ends: (() => Promise<void>)[] = []
   try {
-    const report = await killAgainAndAgain(
-      { after: fn => void ends.push(fn) },
-      { kills: round.kills, seed, settings: round.settings },
-    )
-    console.log(`✔ ${round.name}, seed ${seed}: ${JSON.stringify(report)}`)
+    const report = await runChaos({ after: fn => void ends.push(fn) }, options)
+    console.log(`✔ ${name}, seed ${seed}: ${JSON.stringify(report)}`)
   } catch (error) {
-    console.log(`✖ ${round.name}: ${(error as Error).message}`)
+    console.log(`✖ ${name}: ${(error as Error).message}`)
     process.exitCode = 1
   } finally {
     for (const end of ends.reverse()) await end()

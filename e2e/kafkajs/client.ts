@@ -3,7 +3,15 @@
 import { createRequire } from 'node:module'
 import kafkajs, { type IHeaders, type Kafka, type Message } from 'kafkajs'
 import { compress, decompress } from '../../src/protocol/compression.ts'
-import { type Client, CODECS, type Codec, type Header, type Received, runsByCodec } from '../client.ts'
+import {
+  type Client,
+  CODECS,
+  type Codec,
+  type Header,
+  type Received,
+  runsByCodec,
+  withoutNullHeaders,
+} from '../client.ts'
 
 const CODEC_NUMBERS = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const satisfies Record<Codec, number>
 
@@ -40,10 +48,11 @@ export const kafkaJs: Client = {
   },
   codecs: CODECS,
   async produce(address, topic, records) {
+    const sent = records.map(withoutNullHeaders)
     const producer = openKafka(address).producer({ allowAutoTopicCreation: true })
     await producer.connect()
     try {
-      for (const run of runsByCodec(records)) {
+      for (const run of runsByCodec(sent)) {
         for (let at = 0; at < run.length; at += 500) {
           await producer.send({
             topic,
@@ -64,7 +73,7 @@ export const kafkaJs: Client = {
     } finally {
       await producer.disconnect()
     }
-    return records
+    return sent
   },
   async consume(address, topic, group, count) {
     const consumer = openKafka(address).consumer({ groupId: group, heartbeatInterval: 500, maxWaitTimeInMs: 200 })

@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type Client, CODECS, type Codec, type Received, type Sent } from '../client.ts'
+import { type Client, CODECS, type Codec, type Received, type Sent, withoutNullHeaders } from '../client.ts'
 import { type Running, runCommand, startCommand } from '../command.ts'
 
 /** Debian's own interpreter: its packages are not visible to any other. */
@@ -31,12 +31,16 @@ export function startPython(script: 'kafka_python.py' | 'confluent.py', args: re
   return startCommand(PYTHON, [scriptPath(script), ...args], { input, keepOpen: input === '' })
 }
 
-function clientOf(script: 'kafka_python.py' | 'confluent.py'): Pick<Client, 'produce' | 'consume'> {
+function clientOf(
+  script: 'kafka_python.py' | 'confluent.py',
+  expressible: (record: Sent) => Sent,
+): Pick<Client, 'produce' | 'consume'> {
   return {
     async produce(address, topic, records) {
-      const input = records.map(record => `${JSON.stringify(toLine(record))}\n`).join('')
+      const sent = records.map(expressible)
+      const input = sent.map(record => `${JSON.stringify(toLine(record))}\n`).join('')
       await runCommand(PYTHON, [scriptPath(script), 'produce', address, topic], { input })
-      return records
+      return sent
     },
     async consume(address, topic, group, count) {
       const output = await runCommand(PYTHON, [scriptPath(script), 'consume', address, topic, group, String(count)])
@@ -69,12 +73,12 @@ export const kafkaPython: Client = {
   name: 'kafka-python',
   absence: () => absence('kafka', 'python3-kafka'),
   codecs: kafkaPythonCodecs(),
-  ...clientOf('kafka_python.py'),
+  ...clientOf('kafka_python.py', withoutNullHeaders),
 }
 
 export const confluentPython: Client = {
   name: 'confluent-kafka-python',
   absence: () => absence('confluent_kafka', 'python3-confluent-kafka'),
   codecs: CODECS,
-  ...clientOf('confluent.py'),
+  ...clientOf('confluent.py', record => record),
 }

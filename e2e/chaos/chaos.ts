@@ -1,0 +1,126 @@
+// The chaos run: faults, one after another, under producers and consumers; then everything is read, and the checker
+// judges what was seen. One seed repeats the run's choices. What a fault is, the caller says.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Random, seededRandom } from '../../src/base/random.ts'
+import { checkHistory, describeAnomalies } from '../../testing/checker.ts'
+import { type History, recordHistory } from '../../testing/history.ts'
+import { type BrokerProcess, type CleanUp, startBrokerProcess } from '../../testing/process.ts'
+import { startProxy, type TcpProxy } from '../../testing/proxy.ts'
+import { createTopic } from '../../testing/topic.ts'
+import { readEverything, runFollower, runGroupMember } from './consumers.ts'
+import { runIdempotentProducer, runPlainProducer } from './producers.ts'
+import { openRun, type Run } from './run.ts'
+
+const TOPIC = 'chaos'
+const GROUP = 'chaos-group'
+const PARTITIONS = 4
+
+/** Values that are acknowledged between two faults. */
+const LEAST_PROGRESS = 100
+const PROGRESS_SPREAD = 2000
+
+export interface Scene {
+  readonly broker: BrokerProcess
+  /** Stands between the clients and the broker. */
+  readonly proxy: TcpProxy
+  readonly run: Run
+  readonly random: Random
+  readonly history: History
+}
+
+export interface ChaosReport {
+  readonly faults: number
+  readonly acknowledged: number
+  readonly operations: number
+  readonly slowestStartMs: number
+}
+
+export interface ChaosOptions {
+  readonly faults: number
+  readonly seed: number
+  readonly settings?: Readonly<Record<string, string>>
+  /** Does one fault and takes it back; returns what it was, for the timeline. */
+  fault(scene: Scene): Promise<string>
+}
+
+/**
+ * Asserts that nothing was lost, doubled, moved or made up. On failure the history and the broker's folder are kept, and
+ * the error names them with the seed.
+ */
+export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise<ChaosReport> {
+  const { faults, seed, fault } = options
+  const random = seededRandom(seed)
+  const folder = await mkdtemp(join(tmpdir(), 'ketch-chaos-'))
+  const path = join(folder, 'history.ndjson')
+  const history = recordHistory({ path })
+  const broker = await startBrokerProcess(cleanUp, {
+    folder: join(folder, 'store'),
+    settings: { 'svc.broker.rebalance-delay': '100ms', ...options.settings },
+  })
+  const proxy = await startProxy({ target: { port: broker.port }, random })
+  cleanUp.after(() => proxy.close())
+  const run = openRun({ history, port: proxy.port, topic: TOPIC, partitions: PARTITIONS, random })
+  let slowestStartMs = broker.startedInMs
+  try {
+    await createTopic(broker, TOPIC, PARTITIONS)
+    const clients = Promise.all([
+      runPlainProducer(run),
+      runPlainProducer(run),
+      runIdempotentProducer(run),
+      runIdempotentProducer(run),
+      runFollower(run),
+      runGroupMember(run, GROUP),
+      runGroupMember(run, GROUP),
+    ])
+    // A client that fails ends the run at once instead of leaving it to wait for progress.
+    const failed = clients.then(() => new Promise<never>(() => {}))
+    failed.catch(() => {})
+    for (let number = 1; number <= faults; number++) {
+      await Promise.race([run.progress(LEAST_PROGRESS + random.below(PROGRESS_SPREAD)), failed])
+      history.fault(`${number} begins`)
+      const what = await Promise.race([fault({ broker, proxy, run, random, history }), failed])
+      history.fault(`${number} is over: ${what}`)
+      slowestStartMs = Math.max(slowestStartMs, broker.startedInMs)
+    }
+    await Promise.race([run.progress(LEAST_PROGRESS), failed])
+    run.stop()
+    await clients
+    await readEverything(run, GROUP)
+    // Once more after an orderly end, which must change nothing.
+    assert.equal(await broker.kill('SIGTERM'), 0, 'the exit status after SIGTERM')
+    await broker.start()
+    await readEverything(run, GROUP)
+    const anomalies = checkHistory(history)
+    assert.equal(anomalies.length, 0, describeAnomalies(anomalies))
+  } catch (error) {
+    await history.close()
+    throw new Error(
+      `seed ${seed}: ${(error as Error).message}\nthe history is ${path}, the broker's folder beside it; it printed:\n` +
+        broker.output().slice(-3000),
+      { cause: error },
+    )
+  }
+  await history.close()
+  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+  return { faults, acknowledged: run.acknowledged, operations: history.ops.length, slowestStartMs }
+}
+
+/** kill -9, and a start on the same folder. */
+export async function killAndStart({ broker }: Scene): Promise<string> {
+  await broker.kill('SIGKILL')
+  await broker.start()
+  return 'kill -9'
+}
+
+/** One fault of the network, felt for a while. */
+export async function disturbNetwork({ proxy, run, random }: Scene): Promise<string> {
+  const what = await proxy.disturb()
+  await run.pause(20 + random.below(200))
+  // What a cut or a swallowed reply leaves behind, and what a freeze held, must not hold up the next fault.
+  await proxy.heal()
+  return what
+}
