@@ -36,8 +36,8 @@ test('every way in which records can differ is seen', () => {
     [/dense/, replaceAt(30, record => ({ offset: record.offset + 1 }))],
     [/twice or was never sent/, replaceAt(30, () => ({ key: sent[29]!.key, value: sent[29]!.value }))],
     [
-      /bytes of record 33 differ/,
-      replaceAt(33, record => ({ value: Buffer.concat([record.value!, Buffer.from('!')]) })),
+      /bytes of record 37 differ/,
+      replaceAt(37, record => ({ value: Buffer.concat([record.value!, Buffer.from('!')]) })),
     ],
     [/bytes of record 11 differ/, replaceAt(11, () => ({ value: Buffer.alloc(0) }))],
     [/bytes of record 16 differ/, replaceAt(16, record => ({ headers: record.headers.slice(1) }))],
