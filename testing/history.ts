@@ -65,6 +65,8 @@ export interface History {
   value(): number
   begin(process: number, f: Verb, value: readonly Micro[], circumstances?: Circumstances): Begun
   fault(description: string): void
+  /** Adds what another program did and timed by the same clock (CLOCK_MONOTONIC), under a process number of its own. */
+  include(op: Omit<Op, 'index' | 'node'>): void
   /** Resolves when the file holds every operation. */
   close(): Promise<void>
 }
@@ -85,11 +87,13 @@ export function recordHistory(options: { path?: string; node?: string; nowNs?: (
   let processes = 0
   let values = 0
 
-  const write = (process: number, type: Op['type'], f: Verb, value: readonly Micro[], more: Circumstances) => {
-    const op: Op = { index: ops.length, time: nowNs(), process, node, type, f, value, ...more }
+  const include = (timed: Omit<Op, 'index' | 'node'>) => {
+    const op: Op = { index: ops.length, node, ...timed }
     ops.push(op)
     file?.write(`${JSON.stringify(op)}\n`)
   }
+  const write = (process: number, type: Op['type'], f: Verb, value: readonly Micro[], more: Circumstances) =>
+    include({ time: nowNs(), process, type, f, value, ...more })
 
   return {
     ops,
@@ -103,6 +107,7 @@ export function recordHistory(options: { path?: string; node?: string; nowNs?: (
         info: error => write(process, 'info', f, value, { ...circumstances, error }),
       }
     },
+    include,
     fault: description => write(-1, 'info', 'fault', [['fault', description]], {}),
     async close() {
       if (file === null) return

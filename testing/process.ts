@@ -10,13 +10,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { assert } from '../src/base/assert.ts'
 import { systemClock } from '../src/base/clock.ts'
+import type { CleanUp } from './broker.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-
-/** A test context, or whoever else ends what was begun. */
-export interface CleanUp {
-  after(fn: () => Promise<void>): void
-}
 
 export interface BrokerProcess {
   readonly host: '127.0.0.1'

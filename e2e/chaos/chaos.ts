@@ -6,12 +6,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Random, seededRandom } from '../../src/base/random.ts'
+import type { CleanUp } from '../../testing/broker.ts'
 import { checkHistory, describeAnomalies } from '../../testing/checker.ts'
 import { type History, recordHistory } from '../../testing/history.ts'
-import { type BrokerProcess, type CleanUp, startBrokerProcess } from '../../testing/process.ts'
+import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts'
 import { startProxy, type TcpProxy } from '../../testing/proxy.ts'
 import { createTopic } from '../../testing/topic.ts'
 import { readEverything, runFollower, runGroupMember } from './consumers.ts'
+import { runLibrdkafkaProducer } from './librdkafka.ts'
 import { runIdempotentProducer, runPlainProducer } from './producers.ts'
 import { openRun, type Run } from './run.ts'
 
@@ -43,6 +45,8 @@ export interface ChaosOptions {
   readonly faults: number
   readonly seed: number
   readonly settings?: Readonly<Record<string, string>>
+  /** Adds an idempotent producer of librdkafka, which is sent to the broker itself and not through the proxy. */
+  readonly librdkafka?: boolean
   /** Does one fault and takes it back; returns what it was, for the timeline. */
   fault(scene: Scene): Promise<string>
 }
@@ -75,6 +79,7 @@ export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise
       runFollower(run),
       runGroupMember(run, GROUP),
       runGroupMember(run, GROUP),
+      ...(options.librdkafka === true ? [runLibrdkafkaProducer(run, broker.address)] : []),
     ])
     // A client that fails ends the run at once instead of leaving it to wait for progress.
     const failed = clients.then(() => new Promise<never>(() => {}))

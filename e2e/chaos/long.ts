@@ -3,6 +3,7 @@
 
 import { parseArgs } from 'node:util'
 import { systemRandom } from '../../src/base/random.ts'
+import { confluentPython } from '../python/client.ts'
 import { type ChaosOptions, disturbNetwork, killAndStart, runChaos } from './chaos.ts'
 
 const { values } = parseArgs({ options: { kills: { type: 'string', default: '50' } } })
@@ -10,12 +11,17 @@ const kills = Number(values.kills)
 if (!Number.isSafeInteger(kills) || kills < 1) throw new Error(`--kills takes a number above 0, got ${values.kills}`)
 const seed = Number(process.env.KETCH_SEED ?? systemRandom.below(1_000_000))
 
+const absence = confluentPython.absence()
+if (absence !== null) console.log(`without an idempotent producer of librdkafka: ${absence}`)
+const librdkafka = absence === null
+
 const rounds: readonly ({ readonly name: string } & ChaosOptions)[] = [
-  { name: 'kill -9, fsync of every round', faults: kills, seed, fault: killAndStart },
+  { name: 'kill -9, fsync of every round', faults: kills, seed, librdkafka, fault: killAndStart },
   {
     name: 'kill -9, fsync by interval',
     faults: Math.ceil(kills / 5),
     seed,
+    librdkafka,
     fault: killAndStart,
     settings: { 'svc.storage.local.embedded.fsync': 'interval' },
   },

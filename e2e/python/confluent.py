@@ -4,7 +4,11 @@
 #   confluent.py consume ADDRESS TOPIC GROUP COUNT [NAME=VALUE ...]    records on standard output
 #   confluent.py member  ADDRESS TOPIC GROUP [NAME=VALUE ...]          what happens to a member, until input ends
 #
+#   confluent.py load    ADDRESS TOPIC PARTITIONS FIRST [NAME=VALUE ...]
+#                                                       sends FIRST, FIRST + 1, ... until input ends; one line for each
+#
 # NAME=VALUE are settings of librdkafka. `member` prints {"assigned": [...]}, {"revoked": [...]}, {"record": ...}.
+# `load` prints {"value", "partition", "begun", "ended", "offset" or "error"}, times in ns of CLOCK_MONOTONIC.
 
 import base64
 import ctypes
@@ -12,6 +16,7 @@ import itertools
 import json
 import sys
 import threading
+import time
 
 from confluent_kafka import Consumer, KafkaError, Producer
 
@@ -134,4 +139,40 @@ def member(address, topic, group, *pairs):
     say({'closed': True})
 
 
-{'produce': produce, 'consume': consume, 'member': member}[sys.argv[1]](*sys.argv[2:])
+def load(address, topic, partitions, first, *pairs):
+    producer = Producer({
+        'bootstrap.servers': address,
+        'acks': 'all',
+        'linger.ms': 2,
+        # It never gives up: what it was given, it delivers.
+        'message.timeout.ms': 0,
+        'reconnect.backoff.max.ms': 200,
+        **settings(pairs),
+    })
+    ended = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+
+    def report(value, begun):
+        def delivered(error, message):
+            line = {'value': value, 'partition': message.partition(), 'begun': begun, 'ended': time.monotonic_ns()}
+            say({**line, 'offset': message.offset()} if error is None else {**line, 'error': str(error)})
+        return delivered
+
+    value = int(first)
+    while not ended.is_set():
+        try:
+            producer.produce(
+                topic,
+                value=str(value),
+                partition=value % int(partitions),
+                on_delivery=report(value, time.monotonic_ns()),
+            )
+            value += 1
+        except BufferError:
+            pass
+        producer.poll(0.001)
+    if producer.flush(60) > 0:
+        sys.exit('not everything was delivered')
+
+
+{'produce': produce, 'consume': consume, 'member': member, 'load': load}[sys.argv[1]](*sys.argv[2:])
