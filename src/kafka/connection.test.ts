@@ -1,89 +1,46 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { startBroker, type TestBroker } from '../../testing/broker.ts'
+import { test } from 'node:test'
 import { eventually } from '../../testing/eventually.ts'
+import { batchOf, fetchFrom, produceTo, startGround } from '../../testing/kafka.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
-import { createMemoryStore, type MemoryStore } from '../../testing/sim/memory-store.ts'
 import type { Wire } from '../../testing/wire.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
 import { CORRUPT_MESSAGE, REQUEST_TIMED_OUT } from '../protocol/errors.ts'
 import { requestHeader } from '../protocol/header.ts'
 import { apiVersions } from '../protocol/messages/api-versions.ts'
 import { fetch } from '../protocol/messages/fetch.ts'
 import { metadata } from '../protocol/messages/metadata.ts'
 import { produce } from '../protocol/messages/produce.ts'
-import { encodeBatch } from '../protocol/records.ts'
-import type { RequestInput } from '../protocol/schema.ts'
-import type { Values } from '../settings/settings.ts'
 
-interface Ground extends TestBroker {
-  readonly store: MemoryStore
-}
-
-/** A broker in memory with the topic `t` of one partition. */
-async function start(t: TestContext, overrides: Partial<Values> = {}, clock: Clock = systemClock): Promise<Ground> {
-  const store = createMemoryStore(clock)
-  const broker = await startBroker(t, overrides, { clock, openStore: async () => store })
-  const wire = await broker.connect()
-  await wire.send(metadata, 4, { topics: [{ name: 't' }] })
-  await wire.close()
-  return { ...broker, store }
-}
-
-function batch(value: string | Buffer = 'v'): Buffer {
-  return encodeBatch([{ key: null, value: Buffer.from(value), headers: [], timestamp: 1_700_000_000_000 }])
-}
-
-function produceTo(topic: string, records: Buffer, acks = -1): RequestInput<typeof produce> {
-  return { acks, timeoutMs: 60_000, topicData: [{ name: topic, partitionData: [{ index: 0, records }] }] }
-}
-
-function fetchFrom(fetchOffset: number, options: Partial<RequestInput<typeof fetch>> = {}) {
-  const partitionMaxBytes = 100_000_000
-  const topics = [{ topic: 't', partitions: [{ partition: 0, fetchOffset, partitionMaxBytes }] }]
-  return { maxWaitMs: 500, minBytes: 1, topics, ...options }
-}
-
-async function sample(ground: TestBroker, line: string): Promise<number> {
-  const text = await ground.broker.metrics.scrape()
-  const found = text.split('\n').find(each => each.startsWith(`${line} `))
-  return found === undefined ? 0 : Number(found.slice(line.length + 1))
-}
-
-const failuresOf = (ground: TestBroker, operation: string, errorType: string) =>
-  sample(ground, `svc_broker_failures_total{operation="${operation}",error_type="${errorType}"}`)
-
-async function firstOffset(ground: TestBroker, wire: Wire): Promise<number> {
-  const { responses } = await wire.send(produce, 9, produceTo('t', batch()))
-  return responses[0]!.partitionResponses[0]!.baseOffset
+async function firstOffset(wire: Wire): Promise<number> {
+  return (await produceTo(wire, batchOf(['v']))).baseOffset
 }
 
 test('answers come in the order of their requests, however long each takes', async t => {
-  const ground = await start(t)
+  const ground = await startGround(t)
   const wire = await ground.connect()
   const order: string[] = []
   await Promise.all([
     wire.send(fetch, 12, fetchFrom(0, { maxWaitMs: 20 })).then(() => order.push('fetch that waits')),
     wire.send(apiVersions, 0, {}).then(() => order.push('versions')),
-    wire.send(produce, 9, produceTo('t', batch())).then(() => order.push('produce')),
+    wire.send(produce, 9, { acks: -1, timeoutMs: 1000, topicData: [] }).then(() => order.push('produce')),
     wire.send(metadata, 4, { topics: [] }).then(() => order.push('metadata')),
   ])
   assert.deepEqual(order, ['fetch that waits', 'versions', 'produce', 'metadata'])
 })
 
 test('requests behind one that waits are worked on meanwhile', async t => {
-  const ground = await start(t)
+  const ground = await startGround(t)
   const wire = await ground.connect()
   const waiting = wire.send(fetch, 12, fetchFrom(0))
-  await wire.send(produce, 9, produceTo('t', batch('wakes the fetch')))
+  await produceTo(wire, batchOf(['wakes the fetch']))
   const { responses } = await waiting
   assert.ok(responses[0]!.partitions[0]!.records!.length > 0)
 })
 
 test('pipelined produces reach the log in the order in which they were sent', async t => {
-  const ground = await start(t)
+  const ground = await startGround(t)
   const wire = await ground.connect()
-  const offsets = await Promise.all(Array.from({ length: 200 }, () => firstOffset(ground, wire)))
+  const offsets = await Promise.all(Array.from({ length: 200 }, () => firstOffset(wire)))
   assert.deepEqual(
     offsets,
     offsets.map((_, at) => at),
@@ -91,7 +48,7 @@ test('pipelined produces reach the log in the order in which they were sent', as
 })
 
 test('a request that arrives byte by byte is answered', async t => {
-  const ground = await start(t)
+  const ground = await startGround(t)
   const wire = await ground.connect()
   const header = requestHeader(apiVersions, 0, 77, 'slow')
   for (const byte of [0, 0, 0, header.length, ...header]) await wire.raw(Buffer.of(byte))
@@ -99,7 +56,7 @@ test('a request that arrives byte by byte is answered', async t => {
 })
 
 test('correlation ids are echoed, be they negative or the same', async t => {
-  const ground = await start(t)
+  const ground = await startGround(t)
   const wire = await ground.connect()
   for (const correlationId of [-1, 0x7fffffff, -2_147_483_648]) {
     const header = requestHeader(apiVersions, 0, correlationId, null)
@@ -111,28 +68,25 @@ test('correlation ids are echoed, be they negative or the same', async t => {
 })
 
 test('at the in-flight limit reading pauses, and goes on when answers are out', async t => {
-  const ground = await start(t, { 'broker.in-flight-limit': 4 })
+  const ground = await startGround(t, { 'broker.in-flight-limit': 4 })
   const [wire, other] = [await ground.connect(), await ground.connect()]
   const release = ground.store.faults.hold('append')
   const held: Promise<number>[] = []
   for (let i = 0; i < 4; i++) {
-    held.push(firstOffset(ground, wire))
-    await eventually('the produce is in flight', async () => (await receivedOf(ground, 'Produce')) === i + 1)
+    held.push(firstOffset(wire))
+    await eventually('the produce is in flight', async () => (await ground.received('Produce')) === i + 1)
   }
   const fifth = wire.send(metadata, 4, { topics: [] })
-  const before = await receivedOf(ground, 'Metadata')
+  const before = await ground.received('Metadata')
   for (let i = 0; i < 3; i++) await other.send(apiVersions, 0, {})
-  assert.equal(await receivedOf(ground, 'Metadata'), before, 'the fifth request was read')
+  assert.equal(await ground.received('Metadata'), before, 'the fifth request was read')
   release()
   assert.deepEqual(await Promise.all(held), [0, 1, 2, 3])
   await fifth
 })
 
-const receivedOf = (ground: TestBroker, api: string) =>
-  sample(ground, `svc_broker_frame_size_count{direction="in",api_key="${api}"}`)
-
 test('twice the in-flight limit of unanswered requests closes the connection, and no other', async t => {
-  const ground = await start(t, { 'broker.in-flight-limit': 4 })
+  const ground = await startGround(t, { 'broker.in-flight-limit': 4 })
   const [wire, other] = [await ground.connect(), await ground.connect()]
   const header = requestHeader(fetch, 4, 1, null)
   const body = Buffer.alloc(4 + 4 + 4 + 4 + 1 + 4)
@@ -140,57 +94,60 @@ test('twice the in-flight limit of unanswered requests closes the connection, an
   body.writeInt32BE(500, 4)
   body.writeInt32BE(1, 8)
   const release = ground.store.faults.hold('append')
-  void firstOffset(ground, wire).catch(() => {})
-  await eventually('the produce is in flight', async () => (await receivedOf(ground, 'Produce')) === 1)
+  void firstOffset(wire).catch(() => {})
+  await eventually('the produce is in flight', async () => (await ground.received('Produce')) === 1)
   const size = Buffer.alloc(4)
   size.writeInt32BE(header.length + body.length)
   await wire.raw(Buffer.concat(Array.from({ length: 7 }, () => Buffer.concat([size, header, body]))))
   await wire.closed
-  assert.equal(await failuresOf(ground, 'connection', 'queue-overflow'), 1)
+  assert.equal(await ground.failures('connection', 'queue-overflow'), 1)
   await other.send(apiVersions, 0, {})
   release()
 })
 
 test('a client that does not take its answers is read no further, and then served in full', async t => {
-  const ground = await start(t, { 'broker.max-pending-bytes': 2_000_000, 'broker.resume-pending-bytes': 1_000_000 })
+  const ground = await startGround(t, {
+    'broker.max-pending-bytes': 2_000_000,
+    'broker.resume-pending-bytes': 1_000_000,
+  })
   const [wire, other] = [await ground.connect(), await ground.connect()]
   const size = 500_000
-  for (let i = 0; i < 4; i++) await other.send(produce, 9, produceTo('t', batch(Buffer.alloc(size, i))))
+  for (let i = 0; i < 4; i++) await produceTo(other, batchOf([Buffer.alloc(size, i)]))
   wire.socket.pause()
   const answers = Array.from({ length: 40 }, () => wire.send(fetch, 12, fetchFrom(0)))
-  await eventually('reading is paused', async () => (await sample(ground, 'svc_broker_backpressure_connections')) === 1)
-  assert.ok((await sample(ground, 'svc_broker_pending_bytes')) > 2_000_000)
+  await eventually('reading is paused', async () => (await ground.sample('svc_broker_backpressure_connections')) === 1)
+  assert.ok((await ground.sample('svc_broker_pending_bytes')) > 2_000_000)
   await other.send(apiVersions, 0, {})
   wire.socket.resume()
   for (const { responses } of await Promise.all(answers)) {
     assert.ok(responses[0]!.partitions[0]!.records!.length > 4 * size)
   }
-  await eventually('nothing is pending', async () => (await sample(ground, 'svc_broker_pending_bytes')) === 0)
-  assert.equal(await sample(ground, 'svc_broker_backpressure_connections'), 0)
+  await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
+  assert.equal(await ground.sample('svc_broker_backpressure_connections'), 0)
 })
 
 test('above the broker-wide budget nobody is read, and below its resume mark everybody is', async t => {
-  const ground = await start(t, {
+  const ground = await startGround(t, {
     'broker.global-max-pending-bytes': 2_000_000,
     'broker.global-resume-pending-bytes': 1_000_000,
   })
   const [wire, other] = [await ground.connect(), await ground.connect()]
-  for (let i = 0; i < 4; i++) await other.send(produce, 9, produceTo('t', batch(Buffer.alloc(500_000, i))))
+  for (let i = 0; i < 4; i++) await produceTo(other, batchOf([Buffer.alloc(500_000, i)]))
   wire.socket.pause()
   const answers = Array.from({ length: 20 }, () => wire.send(fetch, 12, fetchFrom(0)))
-  await eventually('all are paused', async () => (await sample(ground, 'svc_broker_backpressure_connections')) === 2)
-  const before = await receivedOf(ground, 'Metadata')
+  await eventually('all are paused', async () => (await ground.sample('svc_broker_backpressure_connections')) === 2)
+  const before = await ground.received('Metadata')
   const suspended = other.send(metadata, 4, { topics: [] })
   for (let i = 0; i < 20; i++) await new Promise(resolve => setImmediate(resolve))
-  assert.equal(await receivedOf(ground, 'Metadata'), before)
+  assert.equal(await ground.received('Metadata'), before)
   wire.socket.resume()
   await Promise.all(answers)
   await suspended
-  assert.equal(await sample(ground, 'svc_broker_backpressure_connections'), 0)
+  assert.equal(await ground.sample('svc_broker_backpressure_connections'), 0)
 })
 
 test('incomplete frames that fill the budget cost the largest of them its connection, and the others go on', async t => {
-  const ground = await start(t, {
+  const ground = await startGround(t, {
     'broker.global-max-pending-bytes': 4_000_000,
     'broker.global-resume-pending-bytes': 2_000_000,
   })
@@ -201,38 +158,37 @@ test('incomplete frames that fill the budget cost the largest of them its connec
   const chunk = Buffer.alloc(500_000)
   for (let i = 0; i < 20; i++) void liar.raw(chunk).catch(() => {})
   await liar.closed
-  assert.equal(await failuresOf(ground, 'connection', 'shed'), 1)
+  assert.equal(await ground.failures('connection', 'shed'), 1)
   await other.send(apiVersions, 0, {})
-  assert.equal(await sample(ground, 'svc_broker_pending_bytes'), 0)
+  assert.equal(await ground.sample('svc_broker_pending_bytes'), 0)
 })
 
 test('a request that is at the head for too long answers REQUEST_TIMED_OUT, and its late answer is dropped', async t => {
   const clock = new SimulatedClock()
-  const ground = await start(t, { 'broker.produce-timeout': 0 }, clock)
+  const ground = await startGround(t, { 'broker.produce-timeout': 0 }, clock)
   const wire = await ground.connect()
   const release = ground.store.faults.hold('append')
-  const late = wire.send(produce, 9, produceTo('t', batch()))
+  const late = produceTo(wire, batchOf(['v']))
   const behind = wire.send(apiVersions, 0, {})
-  await eventually('both are in flight', async () => (await receivedOf(ground, 'ApiVersions')) === 1)
+  await eventually('both are in flight', async () => (await ground.received('ApiVersions')) === 1)
   await clock.advance(10_000)
-  const { responses } = await late
-  const { errorCode, baseOffset } = responses[0]!.partitionResponses[0]!
+  const { errorCode, baseOffset } = await late
   assert.deepEqual([errorCode, baseOffset], [REQUEST_TIMED_OUT.code, -1])
   await behind
   release()
-  assert.equal(await firstOffset(ground, wire), 1)
-  assert.equal(await failuresOf(ground, 'Produce', 'REQUEST_TIMED_OUT'), 1)
-  assert.equal(await sample(ground, 'svc_broker_request_seconds_count{api_key="Produce",result="timeout"}'), 1)
+  assert.equal(await firstOffset(wire), 1)
+  assert.equal(await ground.failures('Produce', 'REQUEST_TIMED_OUT'), 1)
+  assert.equal(await ground.sample('svc_broker_request_seconds_count{api_key="Produce",result="timeout"}'), 1)
 })
 
 test('each request has its own time at the head of the queue', async t => {
   const clock = new SimulatedClock()
-  const ground = await start(t, { 'broker.produce-timeout': 0 }, clock)
+  const ground = await startGround(t, { 'broker.produce-timeout': 0 }, clock)
   const wire = await ground.connect()
   const release = ground.store.faults.hold('append')
   const answered: number[] = []
-  const both = [1, 2].map(which => wire.send(produce, 9, produceTo('t', batch())).then(() => answered.push(which)))
-  await eventually('both are in flight', async () => (await receivedOf(ground, 'Produce')) === 2)
+  const both = [1, 2].map(which => produceTo(wire, batchOf(['v'])).then(() => answered.push(which)))
+  await eventually('both are in flight', async () => (await ground.received('Produce')) === 2)
   await clock.advance(10_000)
   await both[0]
   await clock.advance(9_999)
@@ -245,10 +201,10 @@ test('each request has its own time at the head of the queue', async t => {
 
 test('a fetch may hold the head for its wait on top of the response-queue timeout', async t => {
   const clock = new SimulatedClock()
-  const ground = await start(t, { 'broker.response-queue-timeout': 100, 'broker.fetch-max-wait': 5000 }, clock)
+  const ground = await startGround(t, { 'broker.response-queue-timeout': 100, 'broker.fetch-max-wait': 5000 }, clock)
   const wire = await ground.connect()
   const waiting = wire.send(fetch, 12, fetchFrom(0, { maxWaitMs: 5000 }))
-  await eventually('the fetch is in flight', async () => (await receivedOf(ground, 'Fetch')) === 1)
+  await eventually('the fetch is in flight', async () => (await ground.received('Fetch')) === 1)
   await clock.advance(5000)
   const { errorCode, responses } = await waiting
   assert.deepEqual([errorCode, responses.length], [0, 1])
@@ -256,7 +212,7 @@ test('a fetch may hold the head for its wait on top of the response-queue timeou
 
 test('a connection that is quiet for the idle timeout is closed; one whose request is worked on is not', async t => {
   const clock = new SimulatedClock()
-  const ground = await start(
+  const ground = await startGround(
     t,
     { 'broker.idle-timeout': 60_000, 'broker.response-queue-timeout': 600_000, 'broker.produce-timeout': 0 },
     clock,
@@ -266,20 +222,20 @@ test('a connection that is quiet for the idle timeout is closed; one whose reque
   await clock.advance(59_000)
   await quiet.send(apiVersions, 0, {})
   const release = ground.store.faults.hold('append')
-  const answer = busy.send(produce, 9, { ...produceTo('t', batch()), timeoutMs: 600_000 })
-  await eventually('the produce is in flight', async () => (await receivedOf(ground, 'Produce')) === 1)
+  const answer = produceTo(busy, batchOf(['v']), { timeoutMs: 600_000 })
+  await eventually('the produce is in flight', async () => (await ground.received('Produce')) === 1)
   await clock.advance(59_000)
-  assert.equal(await failuresOf(ground, 'connection', 'idle'), 0)
+  assert.equal(await ground.failures('connection', 'idle'), 0)
   await clock.advance(2000)
   await quiet.closed
   release()
   await answer
-  assert.equal(await failuresOf(ground, 'connection', 'idle'), 1)
+  assert.equal(await ground.failures('connection', 'idle'), 1)
 })
 
 test('a frame that is not complete after the frame timeout closes the connection, however it trickles in', async t => {
   const clock = new SimulatedClock()
-  const ground = await start(t, {}, clock)
+  const ground = await startGround(t, {}, clock)
   const [loris, other] = [await ground.connect(), await ground.connect()]
   const bytes = Buffer.from([0, 0, 1, 0, ...Buffer.alloc(100)])
   for (let sent = 0; sent < 60; sent += 10) {
@@ -288,35 +244,38 @@ test('a frame that is not complete after the frame timeout closes the connection
     await clock.advance(10_000)
   }
   await loris.closed
-  assert.equal(await failuresOf(ground, 'connection', 'frame-timeout'), 1)
+  assert.equal(await ground.failures('connection', 'frame-timeout'), 1)
   await other.send(apiVersions, 0, {})
 })
 
 test('a produce that wants no answer gets no bytes, and a failure closes the connection', async t => {
-  const ground = await start(t)
+  const ground = await startGround(t)
   const wire = await ground.connect()
-  await wire.post(produce, 9, produceTo('t', batch(), 0))
-  assert.equal(await firstOffset(ground, wire), 1)
-  const broken = batch()
+  const unanswered = (records: Buffer) => ({
+    acks: 0,
+    timeoutMs: 30_000,
+    topicData: [{ name: 't', partitionData: [{ index: 0, records }] }],
+  })
+  await wire.post(produce, 9, unanswered(batchOf(['v'])))
+  assert.equal(await firstOffset(wire), 1)
+  const broken = batchOf(['v'])
   broken[broken.length - 1]! ^= 1
-  await wire.post(produce, 9, produceTo('t', broken, 0))
-  const behind = wire.send(apiVersions, 0, {})
-  await assert.rejects(behind)
+  await wire.post(produce, 9, unanswered(broken))
+  await assert.rejects(wire.send(apiVersions, 0, {}))
   await wire.closed
   const again = await ground.connect()
-  const { responses } = await again.send(produce, 9, produceTo('t', broken))
-  assert.equal(responses[0]!.partitionResponses[0]!.errorCode, CORRUPT_MESSAGE.code)
+  assert.equal((await produceTo(again, broken)).errorCode, CORRUPT_MESSAGE.code)
 })
 
 test('10,000 pipelined requests whose answers nobody reads at first are all answered in order', async t => {
-  const ground = await start(t)
+  const ground = await startGround(t)
   const wire = await ground.connect()
   wire.socket.pause()
   const order: number[] = []
   const answers = Array.from({ length: 10_000 }, (_, at) =>
     wire.send(metadata, 1, { topics: [] }).then(() => order.push(at)),
   )
-  await eventually('requests are worked on', async () => (await receivedOf(ground, 'Metadata')) >= 500)
+  await eventually('requests are worked on', async () => (await ground.received('Metadata')) >= 500)
   wire.socket.resume()
   await Promise.all(answers)
   assert.deepEqual(
@@ -326,11 +285,11 @@ test('10,000 pipelined requests whose answers nobody reads at first are all answ
 })
 
 test('when the client is gone its fetch no longer waits', async t => {
-  const ground = await start(t, { 'broker.fetch-max-wait': 600_000 })
+  const ground = await startGround(t, { 'broker.fetch-max-wait': 600_000 })
   const wire = await ground.connect()
   void wire.send(fetch, 12, fetchFrom(0, { maxWaitMs: 600_000 })).catch(() => {})
-  await eventually('the fetch is in flight', async () => (await receivedOf(ground, 'Fetch')) === 1)
+  await eventually('the fetch is in flight', async () => (await ground.received('Fetch')) === 1)
   await wire.close()
-  await eventually('the connection is gone', async () => (await sample(ground, 'svc_broker_connections')) === 0)
-  await eventually('nothing is pending', async () => (await sample(ground, 'svc_broker_pending_bytes')) === 0)
+  await eventually('the connection is gone', async () => (await ground.sample('svc_broker_connections')) === 0)
+  await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
 })
