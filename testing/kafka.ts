@@ -55,7 +55,7 @@ const TIMESTAMP = 1_700_000_000_000
 export function batchOf(
   values: readonly (string | Buffer)[],
   options: BatchOptions = {},
-  timestamp = Date.now(),
+  timestamp = TIMESTAMP,
 ): Buffer {
   const records = values.map((value): NewRecord => ({ key: null, value: Buffer.from(value), headers: [], timestamp }))
   return encodeBatch(records, options)
