@@ -481,7 +481,7 @@ export function leave(
   })
   if (gone.length > 0) out.commit = true
   if (group.state === 'Stable' || group.state === 'CompletingRebalance') {
-    if (gone.length > 0) prepare(group, `members left: ${gone.join(', ')}`, 0, now, out)
+    if (gone.length > 0) prepare(group, `members left: ${listed(gone)}`, 0, now, out)
   } else if (group.state === 'PreparingRebalance' && group.firstJoin === null) {
     completeIfAllJoined(group, now, out)
   }
@@ -518,7 +518,7 @@ export function expire(group: ClassicGroup, now: Now): Decision {
   }
   for (const memberId of failed) removeMember(group, memberId, out)
   if (failed.length > 0 && (group.state === 'Stable' || group.state === 'CompletingRebalance')) {
-    prepare(group, `sessions of ${failed.join(', ')} expired`, 0, now, out)
+    prepare(group, `sessions expired: ${listed(failed)}`, 0, now, out)
   } else if (group.state === 'PreparingRebalance' && group.firstJoin === null) {
     completeIfAllJoined(group, now, out)
   }
@@ -921,7 +921,7 @@ function complete(group: ClassicGroup, now: Now, out: Draft): void {
   group.protocolName = selectProtocol(group)
   become(group, 'CompletingRebalance', now)
   out.notes.push(
-    `generation ${group.generation} has ${group.members.size} members, protocol ${group.protocolName}, leader ${group.leader}`,
+    `generation ${group.generation} begins with ${group.members.size} members, protocol ${group.protocolName}, leader ${group.leader}`,
   )
   for (const member of group.members.values()) {
     releaseJoin(group, member, joined(group, member, false), out)
@@ -947,7 +947,13 @@ function hasSynced(group: ClassicGroup, memberId: string): void {
 function syncIsDue(group: ClassicGroup, now: Now, out: Draft): void {
   const silent = [...group.pendingSync]
   for (const memberId of silent) removeMember(group, memberId, out)
-  prepare(group, `${silent.join(', ')} did not sync in time`, 0, now, out)
+  prepare(group, `members did not sync in time: ${listed(silent)}`, 0, now, out)
+}
+
+/** Some of them by name, for a line of the log. */
+function listed(ids: readonly string[]): string {
+  const shown = ids.slice(0, 5).join(', ')
+  return ids.length > 5 ? `${shown} and ${ids.length - 5} more` : shown
 }
 
 // ---- deadlines

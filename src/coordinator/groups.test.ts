@@ -858,6 +858,17 @@ test('a restart in the middle of a rebalance lets the members end it', async t =
   assert.equal(again.rebalances(), 1)
 })
 
+test('after a restart in the middle of a rebalance members have to sync in time', async t => {
+  const world = await open(t)
+  const { joined } = await enter(world, { sessionTimeoutMs: 300_000 })
+  await world.clock.advance(DELAY_MS)
+  const again = await world.restart()
+  await again.clock.advance(REBALANCE_MS - 1)
+  assert.equal(beat(again, joined.got()!), null)
+  await again.clock.advance(1)
+  assert.equal(beat(again, joined.got()!), 'UNKNOWN_MEMBER_ID')
+})
+
 // ---- offsets
 
 test('a consumer without a group protocol commits and fetches, with metadata and leader epoch', async t => {
@@ -957,6 +968,34 @@ test('whatever is committed while a commit is in flight goes together in the nex
   assert.deepEqual(new Set(await Promise.all(answers.map(each => each.promise))), new Set([null]))
   assert.equal(world.store.calls.commit, 2)
   assert.equal(await read.promise, 49)
+})
+
+test('nobody reads an offset whose commit is in flight', async t => {
+  const world = await open(t)
+  await commit(world, 1)
+  const release = world.store.faults.hold('commit')
+  void commit(world, 2)
+  const read = watch(committed(world))
+  await world.clock.settle()
+  assert.equal(read.got(), undefined)
+  release()
+  assert.equal(await read.promise, 2)
+})
+
+test('what waited behind a failed commit is refused with it, and is not stored later', async t => {
+  const world = await open(t)
+  await commit(world, 1)
+  world.store.faults.failNext('commit', 'unavailable')
+  const offsets = [{ topicId: OTHER_TOPIC, partition: 0, offset: 5, leaderEpoch: 0, metadata: '' }]
+  const simple = { groupId: 'g', memberId: '', instanceId: null, generation: -1, missing: GROUP_ID_NOT_FOUND }
+  const answers = await Promise.all([commit(world, 2), world.groups.commitOffsets({ ...simple, offsets })])
+  assert.deepEqual(
+    answers.map(each => each?.name),
+    ['COORDINATOR_NOT_AVAILABLE', 'COORDINATOR_NOT_AVAILABLE'],
+  )
+  await world.clock.settle()
+  assert.equal(await commit(world, 3), null)
+  assert.equal(await committed(await world.restart(), 'g', OTHER_TOPIC), null)
 })
 
 test('a join, an assignment and a leave are answered after their commit, and not before', async t => {

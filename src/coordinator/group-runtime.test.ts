@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { createMemoryStore, type StoreFault } from '../../testing/sim/memory-store.ts'
+import { GROUP_ID_NOT_FOUND } from '../protocol/errors.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import type { JoinRequest } from './classic-group.ts'
+import { LiveGroup, type Surroundings } from './group-runtime.ts'
+
+const TOPIC = 'AAAAAAAAAAAAAAAAAAAAAQ'
+
+function surround(told: { vacant: number; failed: string[] } = { vacant: 0, failed: [] }) {
+  const clock = new SimulatedClock()
+  const store = createMemoryStore(clock)
+  const around: Surroundings = {
+    store,
+    clock,
+    logger: createLogger({ clock, write: () => {}, format: 'plain' }),
+    rules: { firstJoinDelayMs: 3_000, minSessionTimeoutMs: 6_000, maxSessionTimeoutMs: 60_000, maxSize: 10 },
+    rebalanced: () => {},
+    failed: errorType => told.failed.push(errorType),
+    vacant: () => {
+      told.vacant++
+    },
+  }
+  return { clock, store, around, told }
+}
+
+const joining: JoinRequest = {
+  groupId: 'g',
+  memberId: '',
+  instanceId: null,
+  clientId: 'app',
+  clientHost: 'host',
+  sessionTimeoutMs: 6_000,
+  rebalanceTimeoutMs: 6_000,
+  protocolType: 'consumer',
+  protocols: [{ name: 'range', metadata: Buffer.alloc(0) }],
+  reason: null,
+  memberIdRequired: true,
+  canSkipAssignment: true,
+}
+
+const commit = (group: LiveGroup, offset: number, generation = -1) =>
+  group.commitOffsets(
+    { memberId: generation < 0 ? '' : 'm', instanceId: null, generation },
+    [{ topicId: TOPIC, partition: 0, offset, leaderEpoch: 0, metadata: '' }],
+    GROUP_ID_NOT_FOUND,
+  )
+
+/** The offset, or the name of the refusal. */
+async function fetch(group: LiveGroup): Promise<number | string> {
+  const found = await group.fetchOffsets(offsets => ({ offset: offsets.get(TOPIC)?.get(0)?.offset ?? -1 }))
+  return 'kind' in found ? found.name : found.offset
+}
+
+test('a group that nobody used in the end leaves nothing in memory, whatever was asked of it', async () => {
+  const { clock, around, told } = surround()
+  const group = new LiveGroup('g', null, around)
+  await group.join({ ...joining, memberId: 'stranger' }, '')
+  await group.leave([{ memberId: 'stranger', instanceId: null, reason: null }])
+  assert.equal((await commit(group, 1, 7))?.name, 'GROUP_ID_NOT_FOUND')
+  await fetch(group)
+  assert.equal(told.vacant, 4)
+  await group.join(joining, 'promised')
+  assert.equal(told.vacant, 4, 'a promise is kept')
+  await clock.advance(6_000)
+  assert.equal(told.vacant, 5)
+  assert.equal((await around.store.list('group')).length, 0)
+})
+
+test('a group with committed offsets stays in memory', async () => {
+  const { around, told } = surround()
+  const group = new LiveGroup('g', null, around)
+  await commit(group, 1)
+  assert.equal(await fetch(group), 1)
+  assert.equal(told.vacant, 0)
+})
+
+test('each failed commit is counted by its kind', async () => {
+  const { clock, store, around, told } = surround()
+  const group = new LiveGroup('g', null, around)
+  for (const fault of ['unavailable', 'unknown-done', 'unknown-lost'] as const) {
+    store.faults.failNext('commit', fault)
+    await commit(group, 1)
+    await clock.settle()
+  }
+  await store.commit({ kind: 'group', name: 'g', expect: (await store.load('group', 'g'))!.version, changes: [] })
+  await commit(group, 2)
+  assert.deepEqual(told.failed, ['store-unavailable', 'outcome-unknown', 'outcome-unknown', 'conflict'])
+})
+
+const steps = fc.array(
+  fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({ kind: fc.constant('commit' as const), burst: fc.integer({ min: 1, max: 4 }) }),
+    },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('fetch' as const) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        kind: fc.constant('fault' as const),
+        verb: fc.constantFrom('commit' as const, 'load' as const),
+        fault: fc.constantFrom<StoreFault>('unavailable', 'unknown-done', 'unknown-lost'),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('rival' as const) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const) }) },
+  ),
+  { maxLength: 30 },
+)
+
+test('no acknowledged offset is lost or goes back, whatever the store and rivals do', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async plan => {
+      const { clock, store: first, around: base } = surround()
+      let store = first
+      let around = base
+      let group = new LiveGroup('g', null, around)
+      let attempted = -1
+      let acknowledged = -1
+      // A coordinator learns from its next commit that it was deposed. Until then it may read what is old: who may be
+      // asked at all is decided by the lead, which one broker always has.
+      let deposed = false
+      const look = async () => {
+        const found = await fetch(group)
+        if (typeof found === 'string') {
+          assert.match(found, /^(COORDINATOR_LOAD_IN_PROGRESS|NOT_COORDINATOR)$/)
+          return
+        }
+        assert(found >= acknowledged, `${acknowledged} was acknowledged, ${found} is there`)
+        assert(found <= attempted)
+      }
+      for (const step of plan) {
+        if (step.kind === 'commit') {
+          // Pipelined, as by one client that does not wait: the highest acknowledged one counts.
+          const burst = Array.from({ length: step.burst }, () => ++attempted)
+          deposed = false
+          const answers = await Promise.all(burst.map(offset => commit(group, offset)))
+          answers.forEach((refusal, index) => {
+            if (refusal === null) acknowledged = burst[index]!
+          })
+        } else if (step.kind === 'fetch') {
+          if (!deposed) await look()
+        } else if (step.kind === 'fault') {
+          store.faults.failNext(step.verb, step.fault)
+        } else if (step.kind === 'rival') {
+          const document = await store.load('group', 'g').catch(() => null)
+          const rival = new LiveGroup('g', document, around)
+          if ((await commit(rival, ++attempted)) === null) acknowledged = attempted
+          await rival.close()
+          deposed = true
+        } else {
+          await group.close()
+          store = store.reopen()
+          around = { ...around, store }
+          group = new LiveGroup('g', await store.load('group', 'g'), around)
+          deposed = false
+        }
+      }
+      // With nothing more going wrong the group finds back to what is stored, and goes on.
+      await clock.advance(10_000)
+      store = store.reopen()
+      group = new LiveGroup('g', await store.load('group', 'g'), { ...around, store })
+      await look()
+      assert.equal(await commit(group, ++attempted), null)
+      assert.equal(await fetch(group), attempted)
+    }),
+    { numRuns: 150 },
+  )
+})
