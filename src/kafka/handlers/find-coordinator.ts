@@ -1,12 +1,12 @@
-// FindCoordinator 0-6: which broker coordinates a group (key type 0) or a transactional id (1, from version 1 on). One broker
-// runs here, so it is this one, named as the listener that the client came by is advertised.
+// FindCoordinator 0-6: which broker coordinates a group (key type 0) or a transactional id (1, from version 1
+// on). One broker runs here, so it is this one, named as the listener that the client came by is advertised.
 //
 //   0-3  one key; its error is the answer's error
 //   4    many keys with an error each; the single key is ignored (KIP-699)
 //   6    share partitions, key type 2 (KIP-932): answered INVALID_REQUEST, as by a Kafka without share groups
 //
-// Differences from Apache Kafka: a transactional id finds a coordinator although there are no transactions yet, so that its
-// client goes on to InitProducerId and is told so there, instead of looking for a coordinator for ever.
+// Differences from Apache Kafka: a transactional id finds a coordinator although there are no transactions yet, so that
+// its client goes on to InitProducerId and is told so there, instead of looking for a coordinator for ever.
 
 import { because, INVALID_REQUEST, NONE, type Refusal } from '../../protocol/errors.ts'
 import { findCoordinator } from '../../protocol/messages/find-coordinator.ts'

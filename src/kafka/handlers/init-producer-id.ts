@@ -1,12 +1,12 @@
 // InitProducerId 0-5: a producer id that nobody else has, with epoch 0, for an idempotent producer (KIP-98).
 //
-//   3    a producer may say which id and epoch it had (KIP-360); without a transactional id it is given a fresh id, as in Kafka,
-//        and naming only one of the two is INVALID_REQUEST
+//   3    a producer may say which id and epoch it had (KIP-360); without a transactional id it is given a fresh id,
+//        as in Kafka, and naming only one of the two is INVALID_REQUEST
 //   4    PRODUCER_FENCED, 5 TRANSACTION_ABORTABLE (KIP-890): about transactions, never answered here
 //
 // Differences from Apache Kafka: there are no transactions yet. A transactional id is refused with
-// TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which every client reports instead of retrying; before that the request must make
-// sense: an empty id is INVALID_REQUEST, a timeout out of bounds INVALID_TRANSACTION_TIMEOUT.
+// TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which every client reports instead of retrying; before that the request must
+// make sense: an empty id is INVALID_REQUEST, a timeout out of bounds INVALID_TRANSACTION_TIMEOUT.
 
 import {
   because,

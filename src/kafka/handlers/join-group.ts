@@ -1,5 +1,6 @@
-// JoinGroup 0-9: a member enters or re-enters a classic group. The answer comes when the rebalance ends, with the generation,
-// and for the leader with everybody's metadata; a member that nothing has changed for is answered at once.
+// JoinGroup 0-9: a member enters or re-enters a classic group. The answer comes when the rebalance ends, with
+// the generation, and for the leader with everybody's metadata; a member that nothing has changed for is answered at
+// once.
 //
 //   0    no rebalance timeout: the session timeout stands for it
 //   4    a dynamic member without id is given one with MEMBER_ID_REQUIRED and joins with it (KIP-394)
@@ -8,8 +9,8 @@
 //   8    the client's reason, for the log (KIP-800)
 //   9    skipAssignment: a returning static leader leads a stable group without assigning (KIP-814)
 //
-// Differences from Apache Kafka: those of coordinator/classic-group.ts (bounds, and a returning static member that subscribes
-// to other topics causes a rebalance); a negative rebalance timeout is taken as the session timeout.
+// Differences from Apache Kafka: those of coordinator/classic-group.ts (bounds, and a returning static member that
+// subscribes to other topics causes a rebalance); a negative rebalance timeout is taken as the session timeout.
 
 import type { JoinReply } from '../../coordinator/classic-group.ts'
 import { refuseJoin } from '../../coordinator/classic-group.ts'

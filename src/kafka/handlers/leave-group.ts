@@ -1,5 +1,5 @@
-// LeaveGroup 0-5: members leave a classic group for good, or are removed by a tool. Those that stay rebalance once for all that
-// left in one request.
+// LeaveGroup 0-5: members leave a classic group for good, or are removed by a tool. Those that stay rebalance
+// once for all that left in one request.
 //
 //   0-2  one member; its error is the answer's error
 //   3    many members with an error each; a static member may be named by its instance id alone (KIP-345)

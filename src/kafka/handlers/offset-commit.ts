@@ -1,17 +1,16 @@
-// OffsetCommit 2-10: stores positions of a group, answered when they are durable. Positions belong to topic ids: those of a topic
-// that is deleted are gone, and one that is made again under the name begins without.
+// OffsetCommit 2-10: stores positions of a group, answered when they are durable. Positions belong to topic
+// ids: those of a topic that is deleted are gone, and one that is made again under the name begins without.
 //
-//   2-4  retentionTimeMs is read and not used: positions are kept as `broker.offset-retention` says
 //   6    the leader epoch of what was read last is kept with the position (KIP-320)
 //   7    static members (KIP-345)
 //   9    GROUP_ID_NOT_FOUND for a member of a group that does not exist; before, ILLEGAL_GENERATION (KIP-848)
 //   10   topics by id only: UNKNOWN_TOPIC_ID (KIP-848)
 //
-// A consumer that assigns partitions itself commits with generation -1 and no member id, while nobody is in the group. The empty
-// group id is taken, as in Kafka. Any offset is taken, below zero too.
+// A consumer that assigns partitions itself commits with generation -1 and no member id, while nobody is in the group.
+// The empty group id is taken, as in Kafka. Any offset is taken, below zero too.
 //
-// Differences from Apache Kafka: metadata is measured in bytes of UTF-8, not in characters (4096 at most); an offset beyond 2^53 - 1
-// is refused with INVALID_REQUEST, since every number here is exact.
+// Differences from Apache Kafka: metadata is measured in bytes of UTF-8, not in characters (4096 at most); an offset
+// beyond 2^53 - 1 is refused with INVALID_REQUEST, since every number here is exact; retentionTimeMs has no effect.
 
 import type { OffsetToCommit } from '../../coordinator/group-runtime.ts'
 import {

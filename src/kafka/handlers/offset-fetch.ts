@@ -1,12 +1,14 @@
-// OffsetFetch 1-10: the stored positions of a group, or of many. A partition without a position has offset -1 and no error, and so
-// has a topic name that does not exist; a group that does not exist has no positions. Null topics ask for all.
+// OffsetFetch 1-10: the stored positions of a group, or of many. A partition without a position has offset -1
+// and no error, and so has a topic name that does not exist; a group that does not exist has no positions. Null topics
+// ask for all.
 //
 //   1    no error for the group as a whole: every row carries it
 //   2    null topics; an error of the answer
 //   5    the leader epoch that was committed with the position (KIP-320)
 //   7    requireStable (KIP-447): answers always wait for commits under way; there are no transactions to wait for
 //   8    many groups with an error each; the single group is ignored (KIP-709)
-//   9    member id and epoch, which mean something to the new consumer protocol only (KIP-848): not looked at, as in Kafka
+//   9    member id and epoch, which mean something to the new consumer protocol only (KIP-848): not looked at, as in
+//        Kafka
 //   10   topics by id only: UNKNOWN_TOPIC_ID (KIP-848)
 //
 // Differences from Apache Kafka: none known.

@@ -1,11 +1,11 @@
-// SyncGroup 0-5: the leader of a classic group hands in the assignments of a generation; every member is answered with its own
-// bytes, once they are stored. Followers wait for the leader.
+// SyncGroup 0-5: the leader of a classic group hands in the assignments of a generation; every member is
+// answered with its own bytes, once they are stored. Followers wait for the leader.
 //
 //   3    static members (KIP-345)
 //   5    the client says which protocol it believes in, and must (KIP-559): INCONSISTENT_GROUP_PROTOCOL otherwise
 //
-// Differences from Apache Kafka: assignments for somebody who is not a member are refused with UNKNOWN_MEMBER_ID, and their
-// bytes are bounded. What a follower sends as assignments is ignored, as in Kafka.
+// Differences from Apache Kafka: assignments for somebody who is not a member are refused with UNKNOWN_MEMBER_ID, and
+// their bytes are bounded. What a follower sends as assignments is ignored, as in Kafka.
 
 import { refuseSync, type SyncReply } from '../../coordinator/classic-group.ts'
 import { INCONSISTENT_GROUP_PROTOCOL, NONE } from '../../protocol/errors.ts'
