@@ -20,8 +20,8 @@ import {
 } from './classic-group.ts'
 import { decodeHead, encodeHead } from './group-record.ts'
 
-// A whole life of a group against clients that behave as Kafka's do, and against whatever goes wrong with them: any order of
-// joins, leaves, crashes, pauses and restarts of the coordinator must keep the books right and come to rest.
+// A whole life of a group against clients that behave as Kafka's do, and against whatever goes wrong with them: any
+// order of joins, leaves, crashes, pauses and restarts of the coordinator must keep the books right and come to rest.
 
 const RULES: GroupRules = {
   firstJoinDelayMs: 3_000,

@@ -405,8 +405,9 @@ export function join(
 }
 
 /**
- * SyncGroup. The leader's brings the assignments, everybody's is answered with their own. Refuses with UNKNOWN_MEMBER_ID,
- * FENCED_INSTANCE_ID, ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS or INVALID_REQUEST.
+ * SyncGroup. The leader's brings the assignments, everybody's is answered with their own. Refuses with
+ * UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS or
+ * INVALID_REQUEST.
  */
 export function sync(group: ClassicGroup, request: SyncRequest, parked: Parked<SyncReply>, now: Now): Decision {
   const out = draft()
@@ -497,7 +498,7 @@ export function checkOffsetCommit(group: ClassicGroup, claim: Claim, now: Now): 
   if (claim.generation < 0 && claim.memberId === '' && claim.instanceId === null) return UNKNOWN_MEMBER_ID
   const stranger = checkClaim(group, claim)
   if (stranger !== null) return stranger
-  // The member knows the generation but not yet its assignment: whatever it commits is of partitions that may have moved.
+  // The member knows the generation but not yet its assignment: what it commits is of partitions that may have moved.
   if (group.state === 'CompletingRebalance') return REBALANCE_IN_PROGRESS
   keepAlive(group, group.members.get(claim.memberId)!, now)
   return null
@@ -511,8 +512,8 @@ export function expire(group: ClassicGroup, now: Now): Decision {
   const failed: string[] = []
   for (const member of group.members.values()) {
     if (member.deadlineMs > now.ms) continue
-    // Whoever waits for an answer of ours cannot send heartbeats; a new member is given up even so, since its client may
-    // have gone and will have joined again under another id.
+    // Whoever waits for an answer of ours cannot send heartbeats; a new member is given up even so, since its client
+    // may have gone and will have joined again under another id.
     if (!member.isNew && (member.parkedJoin !== null || member.parkedSync !== null)) keepAlive(group, member, now)
     else failed.push(member.id)
   }

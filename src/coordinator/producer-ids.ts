@@ -13,8 +13,8 @@ const ATTEMPTS = 5
 
 export interface ProducerIds {
   /**
-   * An id that nobody else has or will have. COORDINATOR_LOAD_IN_PROGRESS when other brokers were faster every time; throws
-   * StoreUnavailable when the store is away and a new block is needed.
+   * An id that nobody else has or will have. COORDINATOR_LOAD_IN_PROGRESS (which producers retry) when other brokers
+   * were faster every time; throws StoreUnavailable when the store is away and a new block is needed.
    */
   allocate(): Promise<number | Refusal>
 }

@@ -41,7 +41,7 @@ export const offsetCommitHandler = handler(offsetCommit, rooms => ({
     const catalogue = rooms.catalogue.current()
     const naming = apiVersion >= 10 ? 'topicId' : 'name'
     const offsets: OffsetToCommit[] = []
-    // What the group says matters for a row whose partition exists; a row that cannot be stored has its own refusal then.
+    // What the group says comes first for every row whose partition exists, then what the row itself lacks.
     const refusals = new Map<Partition, { readonly refusal: Refusal; readonly isFinal: boolean }>()
     let rows = 0
     for (const said of body.topics) {
