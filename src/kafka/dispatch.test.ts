@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { connect as connectSocket } from 'node:net'
+import { test } from 'node:test'
+import { eventually } from '../../testing/eventually.ts'
+import { batchOf, fetchFrom, fetchOne, type Ground, produceTo, startGround, valuesOf } from '../../testing/kafka.ts'
+import { type Random, seededRandom } from '../base/random.ts'
+import { KAFKA_STORAGE_ERROR, NONE, UNSUPPORTED_VERSION } from '../protocol/errors.ts'
+import { requestHeader } from '../protocol/header.ts'
+import { messages } from '../protocol/messages/all.ts'
+import { apiVersions } from '../protocol/messages/api-versions.ts'
+import { createTopics } from '../protocol/messages/create-topics.ts'
+import { fetch } from '../protocol/messages/fetch.ts'
+import { metadata } from '../protocol/messages/metadata.ts'
+import { produce } from '../protocol/messages/produce.ts'
+import type { Api } from '../protocol/schema.ts'
+import { handlers } from './handlers/all.ts'
+
+test('every API that is advertised has one handler, and no other has', () => {
+  const byKey = (a: { api: Api }, b: { api: Api }) => a.api.key - b.api.key
+  const answered = [...handlers].sort(byKey).map(each => each.api)
+  assert.deepEqual(
+    answered,
+    [...messages].sort((a, b) => a.key - b.key),
+  )
+})
+
+/** The size, a header that says these things, and a body. */
+function frame(apiKey: number, apiVersion: number, body: Uint8Array = Buffer.alloc(0), clientId = Buffer.from('raw')) {
+  const header = Buffer.alloc(4 + 10 + clientId.length)
+  header.writeInt32BE(10 + clientId.length + body.length, 0)
+  header.writeInt16BE(apiKey, 4)
+  header.writeInt16BE(apiVersion, 6)
+  header.writeInt32BE(9, 8)
+  header.writeInt16BE(clientId.length, 12)
+  header.set(clientId, 14)
+  return Buffer.concat([header, body])
+}
+
+/** Sends bytes on a connection of their own and returns once the broker has closed it; fails if it answers. */
+async function expectClosed(ground: Ground, bytes: Uint8Array): Promise<void> {
+  const wire = await ground.connect()
+  const answered = wire.answer().then(
+    () => assert.fail('the broker answered'),
+    () => {},
+  )
+  await wire.raw(bytes)
+  await wire.closed
+  await answered
+}
+
+test('what is not a Kafka frame closes the connection, is counted by its reason and named in the log', async t => {
+  const ground = await startGround(t)
+  const cases: [Uint8Array, string][] = [
+    [Buffer.from('ffffffff', 'hex'), 'negative-size'],
+    [Buffer.from('80000000', 'hex'), 'negative-size'],
+    [Buffer.from('00000000', 'hex'), 'short-frame'],
+    [Buffer.from('00000007', 'hex'), 'short-frame'],
+    [Buffer.from('7fffffff', 'hex'), 'too-large'],
+    [Buffer.from('06400001', 'hex'), 'too-large'],
+    [Buffer.from('GET / HTTP/1.1\r\nHost: secret.example\r\n\r\n'), 'http'],
+    [Buffer.from('1603010200010001fc0303', 'hex'), 'tls'],
+    [Buffer.from('SSH-2.0-OpenSSH_9.6\r\n'), 'ssh'],
+    [Buffer.from('PROXY TCP4 10.0.0.1 10.0.0.2 1 2\r\n'), 'proxy-protocol'],
+    [Buffer.from('\r\n\r\n\0\r\nQUIT\n'), 'proxy-protocol'],
+  ]
+  for (const [bytes, reason] of cases) {
+    const before = await ground.failures('connection', reason)
+    await expectClosed(ground, bytes)
+    assert.equal(await ground.failures('connection', reason), before + 1, reason)
+  }
+  assert.match(ground.log(), /HTTP on the Kafka port/)
+  assert.doesNotMatch(ground.log(), /secret/)
+  assert.equal(await ground.sample('svc_broker_malformed_frames_total'), cases.length)
+})
+
+test('the same mistake made often is logged once in a while', async t => {
+  const ground = await startGround(t)
+  for (let i = 0; i < 20; i++) await expectClosed(ground, Buffer.from('GET / HTTP/1.1\r\n\r\n'))
+  assert.equal(ground.log().split('HTTP on the Kafka port').length - 1, 1)
+})
+
+test('an unknown API and a version that is not served close the connection', async t => {
+  const ground = await startGround(t)
+  for (const apiKey of [999, -1, 4, 71]) await expectClosed(ground, frame(apiKey, 0))
+  assert.equal(await ground.failures('request', 'unknown-api'), 4)
+  const versions = messages
+    .filter(api => api !== apiVersions)
+    .flatMap(api => [-1, api.versions.min - 1, api.versions.max + 1].map(version => [api.key, version] as const))
+  for (const [apiKey, version] of versions) await expectClosed(ground, frame(apiKey, version, Buffer.of(0)))
+  assert.equal(await ground.failures('request', 'unsupported-version'), versions.length)
+})
+
+test('Produce 0 to 2 is advertised, for librdkafka, and refused', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  const { apiKeys } = await wire.send(apiVersions, 0, {})
+  assert.deepEqual(apiKeys[0], { apiKey: 0, minVersion: 0, maxVersion: 13 })
+  for (const version of [0, 1, 2]) await expectClosed(ground, frame(produce.key, version, Buffer.alloc(8)))
+})
+
+test('an ApiVersions version that is not served is answered in version 0 with its own range, its body unread', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  for (const version of [5, 99, 0x7fff]) {
+    await wire.raw(frame(apiVersions.key, version, Buffer.from([0, 0xff, 0xff, 0xff])))
+    const answer = await wire.answer()
+    assert.equal(answer.readInt32BE(0), 9)
+    assert.equal(answer.readInt16BE(4), UNSUPPORTED_VERSION.code)
+    assert.deepEqual([...answer.subarray(6)], [0, 0, 0, 1, 0, 18, 0, 0, 0, 4])
+  }
+})
+
+test('headers and bodies that are not what they say close the connection before anything is made of them', async t => {
+  const ground = await startGround(t)
+  const tags = (count: number[]) => frame(apiVersions.key, 3, Buffer.from([...count, ...Array(100).fill(0)]))
+  const hostile: Record<string, Uint8Array> = {
+    'twenty million tagged fields in the header': tags([0x80, 0xda, 0xc4, 0x09]),
+    'sixty-five tagged fields in the header': tags([65]),
+    'a varint of six bytes': tags([0xff, 0xff, 0xff, 0xff, 0xff, 0x01]),
+    'a client id that is longer than the frame': frameWithClientIdLength(1000),
+    'a client id of length -2': frameWithClientIdLength(-2),
+    'a client id that is not UTF-8': frame(apiVersions.key, 0, Buffer.alloc(0), Buffer.from([0xc3, 0x28])),
+    'bytes after the body': frame(apiVersions.key, 0, Buffer.of(0)),
+    'an array count of 2^31-1': frame(metadata.key, 1, Buffer.from('7fffffff', 'hex')),
+    'an array count of -2': frame(metadata.key, 1, Buffer.from('fffffffe', 'hex')),
+    'a compact count of 2^32-1': frame(metadata.key, 9, Buffer.from('00ffffffff0f', 'hex')),
+    'a name that is longer than the frame': frame(metadata.key, 1, Buffer.from('000000017fff', 'hex')),
+    'a name of length -1': frame(metadata.key, 1, Buffer.from('00000001ffff', 'hex')),
+    'a name that is not UTF-8': frame(metadata.key, 1, Buffer.from('000000010002eda0', 'hex')),
+  }
+  for (const [name, bytes] of Object.entries(hostile)) {
+    const before = await ground.failures('request', 'malformed')
+    await expectClosed(ground, bytes)
+    assert.equal(await ground.failures('request', 'malformed'), before + 1, name)
+  }
+})
+
+function frameWithClientIdLength(length: number): Buffer {
+  const bytes = frame(apiVersions.key, 0)
+  bytes.writeInt16BE(length, 12)
+  return bytes
+}
+
+test('requests before the malformed one are answered', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  const answer = wire.send(fetch, 12, fetchFrom(0, { maxWaitMs: 30 }))
+  const versions = wire.send(apiVersions, 0, {})
+  await wire.raw(frame(999, 0))
+  assert.equal((await answer).errorCode, NONE)
+  await versions
+  await wire.closed
+})
+
+test('a client id with control characters is accepted, and cannot break a line of the log', async t => {
+  const ground = await startGround(t, { 'logging.level': new Map([['root', 'TRACE']]) })
+  const wire = await ground.connect()
+  ground.store.faults.failNext('commit', 'unavailable')
+  const clientId = 'evil\n2026-01-01 ERROR forged\u0000\u001b[31m'
+  await wire.send(createTopics, 5, { topics: [topicNamed('new')], timeoutMs: 1000 }, { clientId })
+  assert.match(ground.log(), /evil\\n2026-01-01 ERROR forged/)
+  assert.doesNotMatch(ground.log(), /^2026-01-01/m)
+})
+
+const topicNamed = (name: string) => ({
+  name,
+  numPartitions: 1,
+  replicationFactor: -1,
+  assignments: [],
+  configs: [],
+})
+
+test('a store that is away is a retriable code in the shape of the API, logged without a stack', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  ground.store.faults.failNext('commit', 'unavailable')
+  ground.store.faults.failNext('create', 'unavailable')
+  const { topics } = await wire.send(createTopics, 5, { topics: [topicNamed('new')], timeoutMs: 1000 })
+  assert.deepEqual([topics[0]!.name, topics[0]!.errorCode], ['new', KAFKA_STORAGE_ERROR.code])
+  assert.equal(await ground.failures('CreateTopics', 'StoreUnavailable'), 1)
+  assert.match(ground.log(), /CreateTopics failed/)
+  assert.doesNotMatch(ground.log(), /^ {4}at /m)
+})
+
+test('requests, frames and topics are measured by name', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a', 'b', 'c']))
+  await fetchOne(wire, 0)
+  await fetchOne(wire, 3, { maxWaitMs: 0 })
+  const lines = {
+    'svc_broker_request_seconds_count{api_key="Produce",result="success"}': 1,
+    'svc_broker_request_seconds_count{api_key="Fetch",result="success"}': 2,
+    'svc_broker_frame_size_count{direction="in",api_key="Produce"}': 1,
+    'svc_broker_frame_size_count{direction="out",api_key="Fetch"}': 2,
+    'svc_broker_produce_seconds_count{topic="t"}': 1,
+    'svc_broker_produce_records_total{topic="t"}': 3,
+    'svc_broker_fetch_seconds_count{topic="t"}': 2,
+    'svc_broker_fetch_delivery_seconds_count{topic="t"}': 1,
+    'svc_broker_fetch_empty_seconds_count{topic="t"}': 1,
+    'svc_broker_fetch_records_total{topic="t"}': 3,
+  }
+  for (const [line, value] of Object.entries(lines)) assert.equal(await ground.sample(line), value, line)
+  assert.equal(
+    await ground.sample('svc_broker_produce_bytes_total{topic="t"}'),
+    await ground.sample('svc_broker_fetch_bytes_total{topic="t"}'),
+  )
+})
+
+/** Requests that the Java client made: header and body, without their size. */
+function corpus(): Buffer[] {
+  const lines = readFileSync(new URL('../protocol/golden/frames.jsonl', import.meta.url), 'utf8')
+    .trimEnd()
+    .split('\n')
+  return lines.flatMap(line => {
+    const { message, version, hex } = JSON.parse(line) as { message: string; version: number; hex: string }
+    const api = messages.find(each => each.request.name === message)
+    return api === undefined ? [] : [Buffer.concat([requestHeader(api, version, 1, 'fuzz'), Buffer.from(hex, 'hex')])]
+  })
+}
+
+function mutate(original: Buffer, random: Random): Buffer {
+  let bytes = Buffer.from(original)
+  for (let changes = 1 + random.below(3); changes > 0; changes--) {
+    const at = random.below(bytes.length)
+    switch (random.below(5)) {
+      case 0:
+        bytes[at]! ^= 1 << random.below(8)
+        break
+      case 1:
+        bytes[at] = [0, 1, 0x7f, 0x80, 0xff][random.below(5)]!
+        break
+      case 2:
+        bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(Math.min(bytes.length, at + 1 + random.below(8)))])
+        break
+      case 3:
+        bytes = Buffer.concat([bytes.subarray(0, at), random.bytes(1 + random.below(8)), bytes.subarray(at)])
+        break
+      default:
+        bytes.fill(random.below(2) * 0xff, at, Math.min(bytes.length, at + 1 + random.below(6)))
+    }
+    if (bytes.length < 10) return Buffer.from(original)
+  }
+  return bytes
+}
+
+test('10,000 damaged requests harm neither the broker nor a client beside them', async t => {
+  const ground = await startGround(t)
+  const random = seededRandom(20_261_121)
+  const frames = corpus()
+  assert.ok(frames.length > 30)
+  const wire = await ground.connect()
+  let sent = 0
+  const one = () =>
+    new Promise<void>(resolve => {
+      // Several to a connection: the first that is malformed closes it, the others are parked or answered.
+      const hostile = connectSocket({ port: ground.port, host: '127.0.0.1' }, () => {
+        for (let i = 0; i < 4 && sent < 10_000; i++, sent++) {
+          const body = mutate(frames[random.below(frames.length)]!, random)
+          const size = Buffer.alloc(4)
+          size.writeInt32BE(body.length)
+          hostile.write(Buffer.concat([size, body]))
+        }
+        hostile.end()
+      })
+      hostile.on('data', () => {})
+      hostile.on('error', () => {})
+      hostile.on('close', () => resolve())
+    })
+  let value = 0
+  while (sent < 10_000) {
+    await Promise.all(Array.from({ length: 25 }, one))
+    const { baseOffset } = await produceTo(wire, batchOf([`v${value++}`]))
+    assert.deepEqual(await valuesOf(await fetchOne(wire, baseOffset)), [[baseOffset, `v${value - 1}`]])
+  }
+  await eventually('the connections are gone', async () => (await ground.sample('svc_broker_connections')) === 1)
+  await eventually('their memory is given back', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
+  assert.ok((await ground.failures('request', 'malformed')) > 1000)
+  assert.doesNotMatch(ground.log(), /mistake of the broker|could not even be refused/)
+})
