@@ -1,0 +1,95 @@
+// The broker as a process: arguments, environment and file become settings, settings a broker, a signal its end. What a
+// broker is made of is in broker.ts. Exit status: 0 after a drain, 1 for what the operator can put right, 70 for a mistake
+// of ours.
+
+import { readFileSync } from 'node:fs'
+import { systemClock } from './base/clock.ts'
+import { type Broker, startBroker } from './broker.ts'
+import { helpText } from './cli/help.ts'
+import { ListenFailed } from './kafka/listener.ts'
+import { loadSettings } from './settings/load.ts'
+import { type Settings, SettingsError } from './settings/settings.ts'
+import { readCommandLine } from './settings/sources.ts'
+import { StoreOpenError } from './store/embedded/open-error.ts'
+
+const OPERATOR_ERROR = 1
+const SOFTWARE_ERROR = 70
+
+/** What closing the rooms may take after the drain timeout is over. */
+const CLOSE_MS = 900
+
+const OLDEST_NODE = 24
+
+/** Says why there is no broker, in one message, and ends the process. */
+function fail(message: string, status = OPERATOR_ERROR): never {
+  process.stderr.write(`ketch: ${message}\n`)
+  process.exit(status)
+}
+
+function versionText(): string {
+  const file = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return `ketch ${(JSON.parse(file) as { version: string }).version}\n`
+}
+
+/** Null when the arguments asked for something else, which then has been printed. */
+function readSettings(argv: readonly string[]): Settings | null {
+  const { wants } = readCommandLine(argv)
+  if (wants !== 'run') {
+    process.stdout.write(wants === 'help' ? helpText() : versionText())
+    return null
+  }
+  const settings = loadSettings({ argv, env: process.env, cwd: process.cwd(), readFile: path => readFileSync(path) })
+  if (!settings.get('broker.enabled')) {
+    throw new SettingsError(
+      `svc.broker.enabled: got false (from ${settings.origin('broker.enabled')}), but in this version the Kafka ` +
+        'listener is all that a broker serves; it takes true',
+    )
+  }
+  return settings
+}
+
+/** Drains at the first signal, gives up at the second. */
+function closeOnSignals(broker: Broker, drainTimeoutMs: number): void {
+  let isClosing = false
+  const stop = (signal: NodeJS.Signals) => {
+    if (isClosing) process.exit(signal === 'SIGINT' ? 130 : 143)
+    isClosing = true
+    broker.logger.named('main').info(`${signal}: closing; a second signal ends the process at once`)
+    systemClock.timer(drainTimeoutMs + CLOSE_MS, () => fail('the broker did not close in time', SOFTWARE_ERROR))
+    broker.close().then(
+      () => process.exit(0),
+      error => {
+        broker.logger.named('main').error('the broker could not be closed', { error })
+        process.exit(SOFTWARE_ERROR)
+      },
+    )
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+}
+
+async function run(): Promise<void> {
+  if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
+    fail(`needs Node ${OLDEST_NODE} or later and this is ${process.versions.node}; npm start brings its own`)
+  }
+  const settings = readSettings(process.argv.slice(2))
+  if (settings === null) return
+  const broker = await startBroker({ settings })
+  const dieOf = (error: unknown) => {
+    broker.logger.named('main').error('the broker made a mistake and ends', { error })
+    process.exit(SOFTWARE_ERROR)
+  }
+  process.on('uncaughtException', dieOf)
+  process.on('unhandledRejection', dieOf)
+  void broker.failed.then(error => {
+    broker.logger.named('main').error('the broker cannot go on and ends', { error })
+    process.exit(OPERATOR_ERROR)
+  })
+  closeOnSignals(broker, settings.get('broker.drain-timeout'))
+}
+
+run().catch(error => {
+  if (error instanceof SettingsError || error instanceof ListenFailed || error instanceof StoreOpenError)
+    fail(error.message)
+  fail(error instanceof Error ? (error.stack ?? error.message) : String(error), SOFTWARE_ERROR)
+})
