@@ -1,0 +1,316 @@
+// The checkpoint: what of the contents lies in lmdb, and how far into the journal that reaches. Loading reads streams
+// and document heads, never the run index. Taking one is a moment between two rounds: the changes since the last are
+// gathered at once; they are written after the journal has been synced up to that moment, and never before.
+//
+//   meta       'store'              position, counters, era (below)
+//   streams    stream number        name, epoch, start, end, …
+//   runs       number, base offset  a run (run-index.ts)
+//   rows       number, row key      row value
+//   documents  document number      kind, name, version
+//   fields     number, field key    field value
+//   files      file number          bytes of live runs in lmdb that lie in this file, and its used size
+//   meta       'gone', number       a removed stream whose runs and rows are not all deleted yet
+
+import { createHash } from 'node:crypto'
+import { assert } from '../../base/assert.ts'
+import type { EpochStart } from '../store.ts'
+import { type Contents, newStream, type Overlay, type Stream } from './contents.ts'
+import { decodeRun, encodeRun, type Run, runKey, streamEnd, streamStart } from './run-index.ts'
+import type { Change, TableName, Tables } from './tables.ts'
+
+/** A place between two rounds. */
+export interface Position {
+  readonly file: number
+  readonly position: number
+  /** Of the round before this place. */
+  readonly sequence: number
+}
+
+export interface FileUse {
+  /** Bytes of runs in lmdb. */
+  readonly stored: number
+  /** Bytes used, as of the last checkpoint. */
+  readonly end: number
+}
+
+export interface Checkpoint {
+  readonly at: Position
+  readonly era: number
+  /** It was the last act of a store that was closed: the journal holds nothing after it. */
+  readonly clean: boolean
+  readonly files: ReadonlyMap<number, FileUse>
+  /** Numbers of removed streams that are still to be swept. */
+  readonly gone: readonly number[]
+}
+
+const META = Buffer.from('store')
+const GONE = 'gone'
+
+interface MetaValue {
+  file: number
+  position: number
+  sequence: number
+  era: number
+  clean: boolean
+  nextStream: number
+  nextDocument: number
+  lastVersion: number
+}
+
+interface StreamValue {
+  name: string
+  epoch: number
+  start: number
+  end: number
+  epochs: readonly EpochStart[]
+  lastAttempt: string | null
+  damage: { readonly offset: number; readonly message: string } | null
+  appendedBytes: number
+  droppedBytes: number
+  sweptTo: number
+}
+
+/** Null when lmdb was never written. */
+export function loadCheckpoint(tables: Tables, contents: Contents): Checkpoint | null {
+  const stored = tables.meta.get(META)
+  if (stored === undefined) return null
+  const meta = fromJson<MetaValue>(stored)
+  for (const { key, value } of everything(tables, 'streams')) {
+    const stream = newStream(key.readUInt32BE(0), '')
+    Object.assign(stream, fromJson<StreamValue>(value))
+    stream.dirty = false
+    stream.visible = true
+    stream.visibleStart = stream.start
+    stream.visibleEnd = stream.end
+    contents.addStream(stream)
+  }
+  for (const { key, value } of everything(tables, 'documents')) {
+    const { kind, name, version } = fromJson<{ kind: string; name: string; version: number }>(value)
+    contents.addHead({
+      number: key.readUInt32BE(0),
+      kind,
+      name,
+      version,
+      changes: new Map(),
+      changesStoring: null,
+      dirty: false,
+    })
+  }
+  contents.nextStream = meta.nextStream
+  contents.nextDocument = meta.nextDocument
+  contents.lastVersion = meta.lastVersion
+  const files = new Map<number, FileUse>()
+  for (const { key, value } of everything(tables, 'files')) {
+    files.set(key.readUInt32BE(0), { stored: value.readDoubleBE(0), end: value.readDoubleBE(8) })
+  }
+  const gone: number[] = []
+  const goneStart = Buffer.from(GONE)
+  for (const { key } of tables.meta.range({ start: goneStart, end: Buffer.from('gonf') })) {
+    gone.push(key.readUInt32BE(goneStart.length))
+  }
+  const at = { file: meta.file, position: meta.position, sequence: meta.sequence }
+  return { at, era: meta.era, clean: meta.clean, files, gone }
+}
+
+function* everything(tables: Tables, table: TableName) {
+  yield* tables[table].range({ start: Buffer.from([0]), end: Buffer.alloc(16, 0xff) })
+}
+
+/** A checkpoint that was taken and waits to be written. Exactly one of `written` and `abandoned` is called. */
+export interface Taken {
+  readonly at: Position
+  readonly changes: readonly Change[]
+  /** Runs that lmdb holds after it, with the place that they had there before (null: none). */
+  readonly runs: readonly { readonly run: Run; readonly formerly: Run | null }[]
+  /** Streams whose dead runs can be swept out of lmdb once it is written. */
+  readonly removed: readonly Stream[]
+  /** It is in lmdb: the overlays that it wrote are forgotten. */
+  written(): void
+  /** It will not be written: everything counts as changed again. */
+  abandoned(): void
+}
+
+/** Gathers what has changed since the last one was taken. None may be waiting. */
+export function takeCheckpoint(tables: Tables, contents: Contents, at: Position, era: number, clean: boolean): Taken {
+  const changes: Change[] = []
+  const runs: { run: Run; formerly: Run | null }[] = []
+  const streams = contents.dirtyStreams
+  const heads = contents.dirtyHeads
+  const removed = contents.removedStreams
+  const removedHeads = contents.removedHeads
+  contents.dirtyStreams = new Set()
+  contents.dirtyHeads = new Set()
+  contents.removedStreams = []
+  contents.removedHeads = []
+  const moved: { stream: Stream; run: Run }[] = []
+
+  for (const stream of streams) {
+    stream.dirty = false
+    changes.push({ table: 'streams', key: u32(stream.number), value: encodeStream(stream) })
+    for (const run of stream.recent) {
+      run.storing = true
+      runs.push({ run, formerly: null })
+      changes.push({ table: 'runs', key: runKey(stream.number, run.baseOffset), value: encodeRun(run) })
+    }
+    for (const run of stream.moved.values()) {
+      const key = runKey(stream.number, run.baseOffset)
+      const former = tables.runs.get(key)
+      if (former === undefined) continue
+      moved.push({ stream, run })
+      runs.push({ run, formerly: decodeRun(key, former) })
+      changes.push({ table: 'runs', key, value: encodeRun(run) })
+    }
+    assert(stream.rowsStoring === null, 'two checkpoints at once')
+    stream.rowsStoring = stream.rows
+    stream.rows = new Map()
+    encodeOverlay('rows', stream.number, stream.rowsStoring, changes)
+  }
+  for (const stream of removed) {
+    changes.push({ table: 'streams', key: u32(stream.number), value: null })
+    changes.push({ table: 'meta', key: goneKey(stream.number), value: Buffer.of(1) })
+  }
+  for (const head of heads) {
+    head.dirty = false
+    const value = { kind: head.kind, name: head.name, version: head.version }
+    changes.push({ table: 'documents', key: u32(head.number), value: Buffer.from(JSON.stringify(value)) })
+    assert(head.changesStoring === null, 'two checkpoints at once')
+    head.changesStoring = head.changes
+    head.changes = new Map()
+    encodeOverlay('fields', head.number, head.changesStoring, changes)
+  }
+  for (const head of removedHeads) {
+    changes.push({ table: 'documents', key: u32(head.number), value: null })
+    for (const { key } of tables.fields.range({ start: streamStart(head.number), end: streamEnd(head.number) })) {
+      changes.push({ table: 'fields', key, value: null })
+    }
+  }
+  const meta: MetaValue = {
+    ...at,
+    era,
+    clean,
+    nextStream: contents.nextStream,
+    nextDocument: contents.nextDocument,
+    lastVersion: contents.lastVersion,
+  }
+  changes.push({ table: 'meta', key: META, value: Buffer.from(JSON.stringify(meta)) })
+
+  return {
+    at,
+    changes,
+    runs,
+    removed,
+    written() {
+      for (const stream of streams) {
+        stream.rowsStoring = null
+        let count = 0
+        while (count < stream.recent.length && stream.recent[count]!.storing) count++
+        for (const run of stream.recent.splice(0, count)) run.storing = false
+        contents.recentRuns -= count
+      }
+      for (const { stream, run } of moved) {
+        if (stream.moved.get(run.baseOffset) === run) stream.moved.delete(run.baseOffset)
+      }
+      for (const head of heads) head.changesStoring = null
+    },
+    abandoned() {
+      for (const stream of streams) {
+        stream.rows = new Map([...(stream.rowsStoring ?? []), ...stream.rows])
+        stream.rowsStoring = null
+        for (const run of stream.recent) run.storing = false
+        stream.dirty = true
+        if (!stream.removed) contents.dirtyStreams.add(stream)
+      }
+      for (const head of heads) {
+        head.changes = new Map([...(head.changesStoring ?? []), ...head.changes])
+        head.changesStoring = null
+        head.dirty = true
+        if (contents.head(head.kind, head.name) === head) contents.dirtyHeads.add(head)
+      }
+      contents.removedStreams.unshift(...removed)
+      contents.removedHeads.unshift(...removedHeads)
+    },
+  }
+}
+
+export function goneKey(stream: number): Buffer {
+  return Buffer.concat([Buffer.from(GONE), u32(stream)])
+}
+
+export function fileChange(file: number, use: FileUse | null): Change {
+  if (use === null) return { table: 'files', key: u32(file), value: null }
+  const value = Buffer.alloc(16)
+  value.writeDoubleBE(use.stored, 0)
+  value.writeDoubleBE(use.end, 8)
+  return { table: 'files', key: u32(file), value }
+}
+
+function encodeStream(stream: Stream): Buffer {
+  const value: StreamValue = {
+    name: stream.name,
+    epoch: stream.epoch,
+    start: stream.start,
+    end: stream.end,
+    epochs: stream.epochs,
+    lastAttempt: stream.lastAttempt,
+    damage: stream.damage,
+    appendedBytes: stream.appendedBytes,
+    droppedBytes: stream.droppedBytes,
+    sweptTo: stream.sweptTo,
+  }
+  return Buffer.from(JSON.stringify(value))
+}
+
+/** The rows of a stream, or the fields of a document: those in lmdb with the overlays on top. */
+export function readOverlaid(
+  tables: Tables,
+  table: 'rows' | 'fields',
+  number: number,
+  overlays: readonly (Overlay | null)[],
+): Map<string, Uint8Array> {
+  const merged = new Map<string, Uint8Array>()
+  for (const { key, value } of tables[table].range({ start: streamStart(number), end: streamEnd(number) })) {
+    const kept = value.readUInt32BE(0)
+    const nameBytes = Math.max(0, kept - 1)
+    const name = kept === 0 ? key.toString('utf8', 4) : value.toString('utf8', 4, 4 + nameBytes)
+    // An exact copy: a slice would keep lmdb's whole answer, and a pooled one its pool.
+    merged.set(name, Uint8Array.prototype.slice.call(value, 4 + nameBytes))
+  }
+  for (const overlay of overlays) {
+    for (const [key, value] of overlay ?? []) {
+      if (value === null) merged.delete(key)
+      else merged.set(key, value)
+    }
+  }
+  return merged
+}
+
+/**
+ * lmdb takes keys of up to 1978 bytes; a longer name (or an empty one) is kept in the value and its key holds its
+ * digest. A value begins with a u32: 0 when the name is in the key, else 1 + the length of the name that follows.
+ */
+const LONGEST_NAME = 512
+
+function encodeOverlay(table: 'rows' | 'fields', number: number, overlay: Overlay, changes: Change[]): void {
+  for (const [name, value] of overlay) {
+    const bytes = Buffer.from(name)
+    const short = bytes.length > 0 && bytes.length <= LONGEST_NAME
+    const digest = short ? bytes : Buffer.concat([Buffer.from([0]), createHash('sha256').update(bytes).digest()])
+    const length = Buffer.alloc(4)
+    length.writeUInt32BE(short ? 0 : bytes.length + 1)
+    changes.push({
+      table,
+      key: Buffer.concat([u32(number), digest]),
+      value: value === null ? null : Buffer.concat(short ? [length, value] : [length, bytes, value]),
+    })
+  }
+}
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+
+function fromJson<T>(bytes: Buffer): T {
+  return JSON.parse(bytes.toString('utf8')) as T
+}

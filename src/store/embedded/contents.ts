@@ -1,0 +1,367 @@
+// What the store holds, as its journal entries make it: streams, their rows, documents. `apply` is the only way that it
+// changes, for a call that was just decided and for a replayed round alike. What has not reached lmdb yet lies here as
+// an overlay; what has, is read from there. Nothing here waits, and nothing here is durable by itself.
+
+import { assert } from '../../base/assert.ts'
+import type { EpochStart, Row, StreamId } from '../store.ts'
+import type { Entry } from './entry.ts'
+import { bytesBelow, type Run, runsFrom, runsOf } from './run-index.ts'
+import type { Tables } from './tables.ts'
+
+export type Overlay = Map<string, Uint8Array | null>
+
+export interface Stream {
+  readonly number: number
+  readonly name: StreamId
+  epoch: number
+  start: number
+  end: number
+  epochs: readonly EpochStart[]
+  lastAttempt: string | null
+  damage: { readonly offset: number; readonly message: string } | null
+  /** Bytes of all batches ever appended, and of those that lie below the start. */
+  appendedBytes: number
+  droppedBytes: number
+  /** What readers may know: like the fields above, but only of rounds that are acknowledged. */
+  visible: boolean
+  visibleStart: number
+  visibleEnd: number
+  /** lmdb holds no run that lies wholly below this offset. */
+  sweptTo: number
+  recent: Run[]
+  moved: Map<number, Run>
+  /** Rows since the last checkpoint was taken, and those of a checkpoint that is being written. */
+  rows: Overlay
+  rowsStoring: Overlay | null
+  dirty: boolean
+  removed: boolean
+}
+
+/** A document without its stored fields. */
+export interface Head {
+  readonly number: number
+  readonly kind: string
+  readonly name: string
+  version: number
+  changes: Overlay
+  changesStoring: Overlay | null
+  dirty: boolean
+}
+
+/** What a round does beside changing the contents; each list is run in its order. */
+export interface Effects {
+  /** The file that holds the round. */
+  readonly file: number
+  /** Bytes of payload so far. Runs are placed by it; the round's payload position is added when it is known. */
+  payloadBytes: number
+  readonly runs: Run[]
+  /** Takes the round back, last first. */
+  readonly undo: (() => void)[]
+  /** Shows the round to readers. */
+  readonly reveal: (() => void)[]
+}
+
+export interface LiveBytes {
+  /** Counts bytes of batches in a journal file that somebody may still read. */
+  count(file: number, bytes: number): void
+}
+
+export class Contents {
+  readonly streams = new Map<StreamId, Stream>()
+  readonly streamsByNumber = new Map<number, Stream>()
+  readonly documents = new Map<string, Map<string, Head>>()
+  nextStream = 1
+  nextDocument = 1
+  lastVersion = 0
+  /** Since the last checkpoint was taken. */
+  dirtyStreams = new Set<Stream>()
+  dirtyHeads = new Set<Head>()
+  removedStreams: Stream[] = []
+  removedHeads: Head[] = []
+  recentRuns = 0
+
+  readonly #tables: Tables
+  readonly #live: LiveBytes
+
+  constructor(tables: Tables, live: LiveBytes) {
+    this.#tables = tables
+    this.#live = live
+  }
+
+  stream(name: StreamId): Stream | null {
+    return this.streams.get(name) ?? null
+  }
+
+  head(kind: string, name: string): Head | null {
+    return this.documents.get(kind)?.get(name) ?? null
+  }
+
+  addStream(stream: Stream): void {
+    this.streams.set(stream.name, stream)
+    this.streamsByNumber.set(stream.number, stream)
+    this.nextStream = Math.max(this.nextStream, stream.number + 1)
+  }
+
+  addHead(head: Head): void {
+    const named = this.documents.get(head.kind) ?? new Map<string, Head>()
+    this.documents.set(head.kind, named.set(head.name, head))
+    this.nextDocument = Math.max(this.nextDocument, head.number + 1)
+  }
+
+  runsFrom(stream: Stream, offset: number): Iterable<Run> {
+    return runsFrom(this.#tables.runs, stream, offset)
+  }
+
+  apply(entry: Entry, effects: Effects): void {
+    switch (entry.type) {
+      case 'create':
+        this.#create(entry, effects)
+        break
+      case 'remove':
+        this.#remove(this.#numbered(entry.stream), effects)
+        break
+      case 'open':
+        this.#open(this.#numbered(entry.stream), entry.epoch, entry.end, effects)
+        break
+      case 'append':
+        this.#append(this.#numbered(entry.stream), entry, effects)
+        break
+      case 'trim':
+        this.#trim(this.#numbered(entry.stream), entry.start, entry.rows, effects)
+        break
+      case 'commit':
+        this.#commit(entry, effects)
+        break
+      case 'move':
+        this.#move(entry, effects)
+        break
+    }
+  }
+
+  #numbered(number: number): Stream {
+    const stream = this.streamsByNumber.get(number)
+    assert(stream !== undefined, `the journal names stream ${number}, which does not exist`)
+    return stream
+  }
+
+  #touch(stream: Stream): void {
+    stream.dirty = true
+    this.dirtyStreams.add(stream)
+  }
+
+  #create({ stream: number, name }: Entry & { type: 'create' }, { undo, reveal }: Effects): void {
+    const stream = newStream(number, name)
+    this.addStream(stream)
+    this.#touch(stream)
+    undo.push(() => {
+      stream.removed = true
+      this.streams.delete(name)
+      this.streamsByNumber.delete(number)
+      this.dirtyStreams.delete(stream)
+    })
+    reveal.push(() => {
+      stream.visible = true
+    })
+  }
+
+  #remove(stream: Stream, { undo, reveal }: Effects): void {
+    stream.removed = true
+    this.streams.delete(stream.name)
+    this.streamsByNumber.delete(stream.number)
+    this.dirtyStreams.delete(stream)
+    this.removedStreams.push(stream)
+    undo.push(() => {
+      stream.removed = false
+      this.addStream(stream)
+      if (stream.dirty) this.dirtyStreams.add(stream)
+      this.removedStreams = this.removedStreams.filter(other => other !== stream)
+    })
+    reveal.push(() => {
+      stream.visible = false
+      this.#dropRecent(stream, Number.POSITIVE_INFINITY)
+    })
+  }
+
+  #open(stream: Stream, epoch: number, end: number, { undo, reveal }: Effects): void {
+    const before = { epoch: stream.epoch, end: stream.end, epochs: stream.epochs }
+    stream.epoch = epoch
+    stream.end = end
+    stream.epochs = liveEpochs([...stream.epochs, { epoch, startOffset: end }], stream.start)
+    this.#touch(stream)
+    undo.push(() => Object.assign(stream, before))
+    reveal.push(() => {
+      stream.visibleEnd = Math.max(stream.visibleEnd, end)
+    })
+  }
+
+  #append(stream: Stream, entry: Entry & { type: 'append' }, effects: Effects): void {
+    const before = {
+      epoch: stream.epoch,
+      end: stream.end,
+      lastAttempt: stream.lastAttempt,
+      appendedBytes: stream.appendedBytes,
+    }
+    const runs = runsOf(entry.batches, effects.file, effects.payloadBytes, stream.appendedBytes)
+    let bytes = 0
+    for (const run of runs) {
+      bytes += run.length
+      stream.recent.push(run)
+      effects.runs.push(run)
+    }
+    this.recentRuns += runs.length
+    const end = runs[runs.length - 1]!.nextOffset
+    effects.payloadBytes += bytes
+    stream.appendedBytes += bytes
+    stream.epoch = entry.epoch
+    stream.end = end
+    stream.lastAttempt = entry.attempt
+    this.#live.count(effects.file, bytes)
+    this.#touch(stream)
+    const restoreRows = setRows(stream.rows, entry.rows)
+    effects.undo.push(() => {
+      Object.assign(stream, before)
+      stream.recent.length -= runs.length
+      this.recentRuns -= runs.length
+      this.#live.count(effects.file, -bytes)
+      restoreRows()
+    })
+    effects.reveal.push(() => {
+      stream.visibleEnd = end
+    })
+  }
+
+  #trim(stream: Stream, start: number, rows: readonly Row[], effects: Effects): void {
+    const before = { start: stream.start, droppedBytes: stream.droppedBytes, epochs: stream.epochs }
+    if (start > stream.start) {
+      stream.start = start
+      stream.droppedBytes = stream.appendedBytes
+      for (const run of this.runsFrom(stream, start)) {
+        stream.droppedBytes = run.before + bytesBelow(run, start)
+        break
+      }
+      stream.epochs = liveEpochs(stream.epochs, start)
+    }
+    this.#touch(stream)
+    const restoreRows = setRows(stream.rows, rows)
+    effects.undo.push(() => {
+      Object.assign(stream, before)
+      restoreRows()
+    })
+    effects.reveal.push(() => {
+      stream.visibleStart = Math.max(stream.visibleStart, start)
+      this.#dropRecent(stream, stream.visibleStart)
+    })
+  }
+
+  #commit(entry: Entry & { type: 'commit' }, { undo }: Effects): void {
+    const { document: number, version, removed, kind, name, changes } = entry
+    const lastVersion = this.lastVersion
+    this.lastVersion = Math.max(lastVersion, version)
+    undo.push(() => {
+      this.lastVersion = lastVersion
+    })
+    const known = this.head(kind, name)
+    if (removed) {
+      if (known === null) return
+      this.documents.get(kind)!.delete(name)
+      this.dirtyHeads.delete(known)
+      this.removedHeads.push(known)
+      undo.push(() => {
+        this.addHead(known)
+        if (known.dirty) this.dirtyHeads.add(known)
+        this.removedHeads = this.removedHeads.filter(other => other !== known)
+      })
+      return
+    }
+    const head = known ?? { number, kind, name, version: 0, changes: new Map(), changesStoring: null, dirty: true }
+    if (known === null) this.addHead(head)
+    const before = head.version
+    head.version = version
+    head.dirty = true
+    this.dirtyHeads.add(head)
+    const restoreChanges = setRows(head.changes, changes)
+    undo.push(() => {
+      head.version = before
+      restoreChanges()
+      if (known !== null) return
+      this.documents.get(kind)!.delete(name)
+      this.dirtyHeads.delete(head)
+    })
+  }
+
+  #move({ stream: number, batches }: Entry & { type: 'move' }, effects: Effects): void {
+    const stream = this.#numbered(number)
+    const base = batches[0]!.baseOffset
+    const [old] = this.runsFrom(stream, base)
+    assert(old?.baseOffset === base, `a run at ${base} of ${stream.name} is moved that is not there`)
+    const run: Run = { ...old, file: effects.file, position: effects.payloadBytes, storing: false }
+    effects.payloadBytes += run.length
+    effects.runs.push(run)
+    this.#live.count(run.file, run.length)
+    effects.undo.push(() => this.#live.count(run.file, -run.length))
+    effects.reveal.push(() => {
+      if (stream.removed) return this.#live.count(run.file, -run.length)
+      stream.moved.set(base, run)
+      this.#touch(stream)
+    })
+  }
+
+  /** Forgets young runs below the offset. One that a checkpoint is writing stays: it will be swept out of lmdb. */
+  #dropRecent(stream: Stream, offset: number): void {
+    const { recent } = stream
+    let count = 0
+    while (count < recent.length && recent[count]!.nextOffset <= offset && !recent[count]!.storing) {
+      this.#live.count(recent[count]!.file, -recent[count]!.length)
+      count++
+    }
+    if (count === 0) return
+    recent.splice(0, count)
+    this.recentRuns -= count
+  }
+}
+
+export function newStream(number: number, name: StreamId): Stream {
+  return {
+    number,
+    name,
+    epoch: 0,
+    start: 0,
+    end: 0,
+    epochs: [],
+    lastAttempt: null,
+    damage: null,
+    appendedBytes: 0,
+    droppedBytes: 0,
+    visible: false,
+    visibleStart: 0,
+    visibleEnd: 0,
+    sweptTo: 0,
+    recent: [],
+    moved: new Map(),
+    rows: new Map(),
+    rowsStoring: null,
+    dirty: true,
+    removed: false,
+  }
+}
+
+/** Sets the rows in an overlay and answers how to take that back. */
+function setRows(overlay: Overlay, rows: readonly Row[]): () => void {
+  if (rows.length === 0) return () => {}
+  const before = rows.map(({ key }) => [key, overlay.get(key)] as const)
+  for (const { key, value } of rows) overlay.set(key, value)
+  return () => {
+    for (const [key, value] of before.reverse()) {
+      if (value === undefined) overlay.delete(key)
+      else overlay.set(key, value)
+    }
+  }
+}
+
+/** Without the epochs that own no offset at or above the start; the newest stays. */
+function liveEpochs(epochs: readonly EpochStart[], start: number): readonly EpochStart[] {
+  return epochs.filter((each, i) => {
+    const next = epochs[i + 1]
+    return next === undefined || (next.startOffset > start && next.startOffset > each.startOffset)
+  })
+}

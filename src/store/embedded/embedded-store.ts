@@ -1,0 +1,493 @@
+// The embedded store: the port on one folder of the local disk. The journal is the write-ahead log of everything;
+// lmdb is its checkpoint. This file opens the folder and decides each call; rounds.ts makes calls durable, contents.ts
+// holds what they did, upkeep.ts keeps the journal short. One folder belongs to one store at a time.
+
+import { join, resolve } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
+import { type Random, systemRandom } from '../../base/random.ts'
+import {
+  type Append,
+  type Batch,
+  type Commit,
+  checkAppend,
+  type Document,
+  type Read,
+  type ReadLimits,
+  type Row,
+  type Store,
+  StoreUnavailable,
+} from '../store.ts'
+import { type Checkpoint, loadCheckpoint, type Position, readOverlaid } from './checkpoint.ts'
+import { Contents, type Head } from './contents.ts'
+import { type Disk, realDisk } from './disk.ts'
+import { decodeRoundHeader, FIRST_ROUND, markOf, ROUND_HEADER_BYTES } from './entry.ts'
+import { fileName, Journal, type JournalFile } from './journal.ts'
+import { StoreOpenError } from './open-error.ts'
+import { type Folder, INDEX, openFolder, refusal } from './open-folder.ts'
+import { recover } from './recovery.ts'
+import { replayInto } from './replay.ts'
+import { Rounds } from './rounds.ts'
+import { decodeRun, type Run } from './run-index.ts'
+import { openTables, type Tables } from './tables.ts'
+import { Upkeep } from './upkeep.ts'
+
+export { StoreOpenError }
+
+export interface EmbeddedStoreOptions {
+  /** The folder; it is made when it does not exist. */
+  readonly path: string
+  /** `always`: acknowledged means synced. `interval`: written, and synced within `fsyncIntervalMs` plus one sync. */
+  readonly fsync: 'always' | 'interval'
+  readonly fsyncIntervalMs: number
+  readonly clock: Clock
+  readonly random?: Random
+  /** A journal file is rolled when it is about to pass this. */
+  readonly journalFileBytes?: number
+  readonly disk?: Disk
+  /** The disk failed in a way that ends the store: every later call throws. The broker should stop. */
+  readonly onFatal?: (error: Error) => void
+  /** Sentences for the operator: a torn tail that was cut, damage, a checkpoint that had to wait. */
+  readonly report: (message: string) => void
+}
+
+const JOURNAL_FILE_BYTES = 256 << 20
+/** Runs that lie this close in a file are read together. */
+const READ_THROUGH = 8 << 10
+
+/** Opens the store, or throws StoreOpenError with one sentence. */
+export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
+  const path = resolve(options.path)
+  const folder = openFolder(path)
+  let tables: Tables | null = null
+  let journal: Journal | null = null
+  try {
+    const fileBytes = options.journalFileBytes ?? JOURNAL_FILE_BYTES
+    const random = options.random ?? systemRandom
+    journal = new Journal({ disk: options.disk ?? realDisk, folder: path, fileBytes, random })
+    for (const { name, size } of folder.journal) journal.known(name, size)
+    if (!folder.hasIndex && journal.files.size > 0) {
+      throw refusal(path, `it holds ${fileName(journal.files.keys().next().value!)} but no ${INDEX}; restore that file`)
+    }
+    tables = openTables(join(path, INDEX))
+    return await start(options, path, fileBytes, folder, tables, journal)
+  } catch (error) {
+    await journal?.close()
+    await tables?.close()
+    folder.lock.release()
+    if (error instanceof StoreOpenError) throw error
+    throw refusal(path, (error as Error).message, error)
+  }
+}
+
+async function start(
+  options: EmbeddedStoreOptions,
+  path: string,
+  fileBytes: number,
+  folder: Folder,
+  tables: Tables,
+  journal: Journal,
+): Promise<Store> {
+  const { clock, report } = options
+  const contents = new Contents(tables, journal)
+  const checkpoint = loadCheckpoint(tables, contents)
+  if (checkpoint === null) {
+    for (const file of journal.files.values()) {
+      if (file.size < FIRST_ROUND || !(await holdsRound(journal, file))) continue
+      throw refusal(path, `its ${INDEX} is empty although ${fileName(file.number)} is not; restore the whole folder`)
+    }
+  }
+  const { end, era } = await readBack(tables, journal, contents, checkpoint, report)
+
+  const upkeep = new Upkeep(
+    { clock, tables, contents, journal, era, fileBytes, report },
+    end,
+    checkpoint?.files ?? new Map(),
+    checkpoint?.gone ?? [],
+  )
+  let fatal: Error | null = null
+  const rounds = new Rounds(
+    {
+      clock,
+      journal,
+      contents,
+      era,
+      fsyncIntervalMs: options.fsync === 'always' ? null : options.fsyncIntervalMs,
+      onFatal: error => {
+        fatal = error
+        report(error.message)
+        options.onFatal?.(error)
+      },
+      between: () => upkeep.between(),
+    },
+    end,
+  )
+  upkeep.attach(rounds)
+  // The new era is on the disk before its first round.
+  await upkeep.checkpoint(false)
+
+  let closing: Promise<void> | null = null
+  const durability =
+    options.fsync === 'always' ? 'fsync before every acknowledgement' : `fsync every ${options.fsyncIntervalMs} ms`
+  const verbs = verbsOf({ contents, rounds, journal, tables })
+  const refuseClosed = <A extends readonly unknown[], T>(verb: (...args: A) => Promise<T>) => {
+    return (...args: A): Promise<T> => {
+      if (closing !== null) return Promise.reject(new StoreUnavailable(`the embedded store in ${path} is closed`))
+      if (fatal !== null) {
+        return Promise.reject(
+          new StoreUnavailable(`the embedded store in ${path} has stopped: ${fatal.message}`, { cause: fatal }),
+        )
+      }
+      return verb(...args)
+    }
+  }
+  return {
+    description: `embedded store in ${path}, ${durability}`,
+    create: refuseClosed(verbs.create),
+    remove: refuseClosed(verbs.remove),
+    streams: refuseClosed(verbs.streams),
+    open: refuseClosed(verbs.open),
+    append: refuseClosed(verbs.append),
+    read: refuseClosed(verbs.read),
+    trim: refuseClosed(verbs.trim),
+    load: refuseClosed(verbs.load),
+    list: refuseClosed(verbs.list),
+    commit: refuseClosed(verbs.commit),
+    close: () => (closing ??= close()),
+  }
+
+  async function close(): Promise<void> {
+    try {
+      await upkeep.stop()
+      await rounds.drained()
+      if (fatal === null) {
+        await upkeep.checkpoint(true).catch((error: Error) => {
+          report(`the last checkpoint could not be written, the next start replays the journal: ${error.message}`)
+        })
+      }
+    } finally {
+      await journal.close()
+      await tables.close()
+      folder.lock.release()
+    }
+  }
+}
+
+/** Whether a round was ever written to the file. */
+async function holdsRound(journal: Journal, file: JournalFile): Promise<boolean> {
+  const incarnation = await journal.header(file)
+  if (incarnation === null) return false
+  return decodeRoundHeader(await journal.read(file.number, FIRST_ROUND, ROUND_HEADER_BYTES), incarnation) !== null
+}
+
+/** Replays the journal onto the checkpoint; answers where it ends and the era of this start. */
+async function readBack(
+  tables: Tables,
+  journal: Journal,
+  contents: Contents,
+  checkpoint: Checkpoint | null,
+  report: (message: string) => void,
+): Promise<{ end: Position; era: number }> {
+  if (checkpoint === null) {
+    // Nothing was ever acknowledged: the first checkpoint precedes the first round.
+    await journal.begin()
+    return { end: { file: journal.active.number, position: FIRST_ROUND, sequence: 0 }, era: 1 }
+  }
+  for (const [number, { stored, end }] of checkpoint.files) {
+    const file = journal.files.get(number)
+    if (file === undefined) continue
+    file.stored = stored
+    file.live = stored
+    file.end = end
+  }
+  journal.reserve(Math.max(checkpoint.at.file, ...checkpoint.files.keys()))
+  findLost(tables, journal, contents, checkpoint, report)
+  const replay = replayInto(contents, report)
+  let end = checkpoint.at
+  let era = checkpoint.era
+  if (!checkpoint.clean) {
+    const sources = []
+    for (const file of journal.files.values()) {
+      if (file.number < checkpoint.at.file) continue
+      sources.push({
+        number: file.number,
+        incarnation: file.size === 0 ? null : await journal.header(file),
+        size: file.size,
+        read: (position: number, length: number) => journal.read(file.number, position, length),
+      })
+    }
+    const recovery = await recover(sources, checkpoint.at, replay.visit, replay.lost)
+    end = recovery.end
+    era = Math.max(era, recovery.era)
+    if (recovery.cutBytes > 0) {
+      report(
+        `a torn tail of ${recovery.cutBytes} bytes was cut from ${fileName(end.file)} at ${end.position}: it was being written when the store stopped`,
+      )
+    }
+    replay.finish()
+  }
+  for (const file of journal.files.values()) {
+    if (file.number >= checkpoint.at.file && file.number < end.file) file.end = Math.max(file.end, file.size)
+  }
+  // Prepared and never written to, or cut off with a torn tail.
+  for (const file of [...journal.files.values()]) if (file.number > end.file) await journal.discard(file)
+  const last = journal.files.get(end.file)
+  if (last === undefined || last.size === 0 || (await journal.header(last)) === null) {
+    if (checkpoint.clean || last !== undefined) {
+      report(
+        `${fileName(end.file)}, the newest journal file, is ${last === undefined ? 'missing' : 'damaged'}: a new one is begun`,
+      )
+    }
+    await journal.begin()
+    return { end: { ...end, file: journal.active.number, position: FIRST_ROUND }, era: era + 1 }
+  }
+  await journal.resume(end.file, end.position)
+  // What was read back may still be in the page cache only.
+  await journal.sync()
+  return { end, era: era + 1 }
+}
+
+/** Marks the streams whose stored runs lie in files that are missing or too short. */
+function findLost(
+  tables: Tables,
+  journal: Journal,
+  contents: Contents,
+  checkpoint: Checkpoint,
+  report: (message: string) => void,
+): void {
+  const short = new Map<number, number>()
+  for (const [number, { stored, end }] of checkpoint.files) {
+    const size = journal.files.get(number)?.size ?? 0
+    if (stored > 0 && size < end) short.set(number, size)
+  }
+  if (short.size === 0) return
+  const names = [...short].map(([number, size]) => `${fileName(number)} ${size === 0 ? 'is missing' : 'is truncated'}`)
+  report(`damage: ${names.join(', ')}`)
+  for (const { key, value } of tables.runs.range({ start: Buffer.alloc(4), end: Buffer.alloc(12, 0xff) })) {
+    const run = decodeRun(key, value)
+    const size = short.get(run.file)
+    if (size === undefined || run.position + run.length <= size) continue
+    const stream = contents.streamsByNumber.get(key.readUInt32BE(0))
+    if (stream === undefined || run.nextOffset <= stream.start) continue
+    if (stream.damage !== null && stream.damage.offset <= run.baseOffset) continue
+    const message = `batches from offset ${run.baseOffset} on were in ${fileName(run.file)}, which ${size === 0 ? 'is missing' : 'is truncated'}`
+    stream.damage = { offset: Math.max(run.baseOffset, stream.start), message }
+    stream.dirty = true
+    contents.dirtyStreams.add(stream)
+    report(`stream ${stream.name} is damaged: ${message}`)
+  }
+}
+
+interface Parts {
+  readonly contents: Contents
+  readonly rounds: Rounds
+  readonly journal: Journal
+  readonly tables: Tables
+}
+
+function verbsOf({ contents, rounds, journal, tables }: Parts): Omit<Store, 'description' | 'close'> {
+  const GONE = Object.freeze({ kind: 'gone' as const })
+
+  const documentOf = (head: Head): Document => ({
+    kind: head.kind,
+    name: head.name,
+    version: head.version,
+    fields: readOverlaid(tables, 'fields', head.number, [head.changesStoring, head.changes]),
+  })
+
+  return {
+    create: streams =>
+      rounds.call(64 * streams.length, null, add => {
+        for (const name of streams) {
+          if (contents.stream(name) === null) add({ type: 'create', stream: contents.nextStream, name })
+        }
+      }),
+
+    remove: streams =>
+      rounds.call(32 * streams.length, null, add => {
+        for (const name of streams) {
+          const stream = contents.stream(name)
+          if (stream !== null) add({ type: 'remove', stream: stream.number })
+        }
+      }),
+
+    streams: () => rounds.call(0, null, () => [...contents.streams.keys()]),
+
+    open: (name, known, floor) =>
+      rounds.call(64, name, add => {
+        const stream = contents.stream(name)
+        if (stream === null) return GONE
+        if (known !== 0 && stream.epoch > known) return { kind: 'fenced' as const, epoch: stream.epoch }
+        const end = stream.damage === null ? Math.max(stream.end, floor) : stream.end
+        add({ type: 'open', stream: stream.number, epoch: stream.epoch + 1, end })
+        return {
+          kind: 'opened' as const,
+          epoch: stream.epoch,
+          start: stream.start,
+          end,
+          highWatermark: end,
+          bytes: stream.appendedBytes - stream.droppedBytes,
+          epochs: stream.epochs,
+          rows: readOverlaid(tables, 'rows', stream.number, [stream.rowsStoring, stream.rows]),
+          lastAttempt: stream.lastAttempt,
+          damage: stream.damage,
+        }
+      }),
+
+    append: (append: Append) => {
+      checkAppend(append)
+      const marks = append.batches.map(markOf)
+      let bytes = 128 + append.attempt.length + 28 * marks.length + rowBytes(append.rows)
+      for (const mark of marks) bytes += mark.length
+      return rounds.call(bytes, append.stream, add => {
+        const stream = contents.stream(append.stream)
+        if (stream === null) return GONE
+        if (append.epoch !== stream.epoch) return { kind: 'fenced' as const, epoch: stream.epoch }
+        if (stream.damage !== null) return { kind: 'damaged' as const, message: stream.damage.message }
+        if (append.at !== stream.end) return { kind: 'misplaced' as const, end: stream.end }
+        const { epoch, at, attempt, rows } = append
+        const payload = append.batches.map(batch => batch.bytes)
+        add({ type: 'append', stream: stream.number, epoch, at, attempt, batches: marks, rows }, payload)
+        return { kind: 'appended' as const, end: stream.end, highWatermark: stream.end }
+      })
+    },
+
+    async read(name, from, limits) {
+      const stream = contents.stream(name)
+      if (stream === null || !stream.visible) return GONE
+      if (from < stream.visibleStart) return { kind: 'trimmed', start: stream.visibleStart }
+      const readable = stream.damage?.offset ?? Number.POSITIVE_INFINITY
+      const until = Math.min(limits.until, stream.visibleEnd, readable)
+      const pieces = choose(contents.runsFrom(stream, from), from, { ...limits, until })
+      if (pieces.length === 0 && stream.damage !== null && limits.until > readable) {
+        return { kind: 'damaged', message: stream.damage.message }
+      }
+      return readPieces(journal, pieces)
+    },
+
+    trim: (name, epoch, before, rows) =>
+      rounds.call(64 + rowBytes(rows), name, add => {
+        const stream = contents.stream(name)
+        if (stream === null) return GONE
+        if (epoch !== stream.epoch) return { kind: 'fenced' as const, epoch: stream.epoch }
+        const limit = stream.damage?.offset ?? stream.end
+        const start = Math.max(stream.start, Math.min(before, limit))
+        if (start > stream.start || rows.length > 0) add({ type: 'trim', stream: stream.number, start, rows })
+        return { kind: 'trimmed' as const, start }
+      }),
+
+    load: (kind, name) =>
+      rounds.call(0, null, () => {
+        const head = contents.head(kind, name)
+        return head === null ? null : documentOf(head)
+      }),
+
+    list: kind => rounds.call(0, null, () => [...(contents.documents.get(kind)?.values() ?? [])].map(documentOf)),
+
+    commit: ({ kind, name, expect, changes, remove = false }: Commit) =>
+      rounds.call(64 + 3 * (kind.length + name.length) + rowBytes(changes), null, add => {
+        const head = contents.head(kind, name)
+        if ((head?.version ?? 0) !== expect) return { kind: 'conflict' as const, version: head?.version ?? 0 }
+        const document = head?.number ?? contents.nextDocument
+        const version = contents.lastVersion + 1
+        add({ type: 'commit', document, version, removed: remove, kind, name, changes })
+        return { kind: 'committed' as const, version }
+      }),
+  }
+}
+
+function rowBytes(rows: readonly Row[]): number {
+  let bytes = 0
+  for (const { key, value } of rows) bytes += 8 + 3 * key.length + (value?.length ?? 0)
+  return bytes
+}
+
+/** The part of a run that a read takes: whole batches that follow each other. */
+interface Piece {
+  readonly run: Run
+  readonly batches: readonly Extent[]
+  /** In its file. */
+  readonly position: number
+  readonly length: number
+}
+
+interface Extent {
+  readonly baseOffset: number
+  readonly nextOffset: number
+  /** In the piece. */
+  readonly from: number
+  readonly to: number
+}
+
+function choose(runs: Iterable<Run>, from: number, limits: ReadLimits): Piece[] {
+  const pieces: Piece[] = []
+  let bytes = 0
+  for (const run of runs) {
+    if (run.baseOffset >= limits.until) break
+    const batches: Extent[] = []
+    let first = 0
+    let baseOffset = run.baseOffset
+    let start = 0
+    let full = false
+    for (const { nextOffset, end } of run.ends ?? [{ nextOffset: run.nextOffset, end: run.length }]) {
+      if (nextOffset > from) {
+        if (baseOffset >= limits.until) break
+        bytes += end - start
+        full = bytes > limits.maxBytes && (pieces.length > 0 || batches.length > 0)
+        if (full) break
+        if (batches.length === 0) first = start
+        batches.push({ baseOffset, nextOffset, from: start - first, to: end - first })
+      }
+      baseOffset = nextOffset
+      start = end
+    }
+    const last = batches.at(-1)
+    if (last !== undefined) pieces.push({ run, batches, position: run.position + first, length: last.to })
+    if (full || bytes >= limits.maxBytes) break
+  }
+  return pieces
+}
+
+/** Reads pieces that lie close together in one go. */
+async function readPieces(journal: Journal, pieces: readonly Piece[]): Promise<Read> {
+  const reads: Promise<Batch[]>[] = []
+  for (let i = 0; i < pieces.length; ) {
+    const first = pieces[i]!
+    const group = [first]
+    let end = first.position + first.length
+    for (i++; i < pieces.length; i++) {
+      const next = pieces[i]!
+      if (next.run.file !== first.run.file || next.position < end || next.position - end > READ_THROUGH) break
+      group.push(next)
+      end = next.position + next.length
+    }
+    reads.push(readGroup(journal, group, first.position, end - first.position))
+  }
+  return { kind: 'read', batches: (await Promise.all(reads)).flat() }
+}
+
+async function readGroup(journal: Journal, pieces: readonly Piece[], position: number, length: number) {
+  const file = pieces[0]!.run.file
+  const bytes = await journal.read(file, position, length).catch((error: Error) => {
+    throw new StoreUnavailable(`${fileName(file)} cannot be read: ${error.message}`, { cause: error })
+  })
+  const batches: Batch[] = []
+  for (const piece of pieces) {
+    for (const { baseOffset, nextOffset, from, to } of piece.batches) {
+      const start = piece.position - position + from
+      batches.push(batchOf(baseOffset, nextOffset, bytes.subarray(start, start + to - from)))
+    }
+  }
+  return batches
+}
+
+/** What the index knows of a batch, and what its own header says. Whether that is undamaged, its CRC tells its reader. */
+function batchOf(baseOffset: number, nextOffset: number, bytes: Buffer): Batch {
+  const whole = bytes.length >= 61
+  return {
+    baseOffset,
+    nextOffset,
+    recordCount: whole ? bytes.readInt32BE(57) : 0,
+    maxTimestamp: whole ? Number(bytes.readBigInt64BE(35)) : -1,
+    bytes,
+  }
+}

@@ -1,0 +1,47 @@
+// One folder, one store: an exclusive lock that dies with its holder, whatever killed it. Node has no flock, but SQLite
+// (built into Node) takes POSIX record locks on its database file, and unlike a lock of lmdb it also tells two
+// connections of one process apart. Files lock across network namespaces and containers, which an abstract socket does
+// not. The database stays empty: nothing is ever stored in it. Nobody else may open and close that file in this process,
+// for POSIX drops a process's locks when any of its descriptors on the file is closed.
+
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+export interface Lock {
+  release(): void
+}
+
+const SQLITE_BUSY = 5
+
+/** Takes the folder's lock, or answers who holds it: a sentence's end such as `process 123`. */
+export function lockFolder(folder: string): Lock | string {
+  const path = join(folder, 'lock')
+  const holder = join(folder, 'lock-holder')
+  const database = new DatabaseSync(path)
+  try {
+    // EXCLUSIVE keeps the lock after the transaction; MEMORY keeps SQLite from making a journal file of its own.
+    database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+  } catch (error) {
+    database.close()
+    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error
+    return nameHolder(holder)
+  }
+  fs.chmodSync(path, 0o600)
+  fs.writeFileSync(holder, `${process.pid}\n`, { mode: 0o600 })
+  return {
+    release() {
+      fs.rmSync(holder, { force: true })
+      database.close()
+    },
+  }
+}
+
+function nameHolder(path: string): string {
+  try {
+    const pid = fs.readFileSync(path, 'utf8').trim()
+    return pid === String(process.pid) ? `this process (${pid})` : `process ${pid}`
+  } catch {
+    return 'another process'
+  }
+}

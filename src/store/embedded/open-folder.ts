@@ -1,0 +1,104 @@
+// The folder of an embedded store: made with its modes, checked for what does not belong, locked, its layout version
+// read. Every refusal is one StoreOpenError that names the folder. It opens neither journal nor index.
+//
+//   format         one line of JSON: whose folder this is and in which layout
+//   lock           held while a store is open (lock.ts); lock-holder names the process
+//   index          lmdb: the checkpoint (checkpoint.ts), with index-lock beside it
+//   journal-<n>    the journal's files (journal.ts); spare-<n> wait to become the next
+
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { fileNumber, isSpare } from './journal.ts'
+import { type Lock, lockFolder } from './lock.ts'
+import { StoreOpenError } from './open-error.ts'
+
+export const INDEX = 'index'
+const FORMAT = 'format'
+const FORMAT_TEXT = `${JSON.stringify({ store: 'ketch embedded', layout: 1 })}\n`
+const FORMAT_DRAFT = 'format-draft'
+const OURS = new Set([FORMAT, FORMAT_DRAFT, 'lock', 'lock-journal', 'lock-holder', INDEX, `${INDEX}-lock`])
+
+export interface Folder {
+  readonly lock: Lock
+  /** Journal files and spares with their sizes. */
+  readonly journal: readonly { readonly name: string; readonly size: number }[]
+  readonly hasIndex: boolean
+}
+
+export function openFolder(path: string): Folder {
+  let names: string[]
+  try {
+    const made = fs.mkdirSync(path, { recursive: true, mode: 0o700 })
+    if (made === undefined) fs.accessSync(path, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK)
+    names = fs.readdirSync(path)
+  } catch (error) {
+    throw refusal(path, reasonOf(error as NodeJS.ErrnoException, path), error)
+  }
+  const foreign = names.filter(name => !OURS.has(name) && fileNumber(name) === null && !isSpare(name))
+  if (foreign.length > 0 && !(foreign.length === 1 && foreign[0] === 'lost+found')) {
+    const some = foreign.slice(0, 3).map(name => JSON.stringify(name))
+    throw refusal(path, `it holds files of somebody else (${some.join(', ')}); give the store a folder of its own`)
+  }
+  let lock: Lock | string
+  try {
+    lock = lockFolder(path)
+  } catch (error) {
+    throw refusal(path, `its lock cannot be taken: ${(error as Error).message}`, error)
+  }
+  if (typeof lock === 'string') throw refusal(path, `it is in use by ${lock}`)
+  try {
+    checkFormat(path, names)
+    fs.chmodSync(path, 0o700)
+    const journal = names
+      .filter(name => fileNumber(name) !== null || isSpare(name))
+      .map(name => ({ name, size: fs.statSync(join(path, name)).size }))
+    return { lock, journal, hasIndex: names.includes(INDEX) }
+  } catch (error) {
+    lock.release()
+    if (error instanceof StoreOpenError) throw error
+    throw refusal(path, (error as Error).message, error)
+  }
+}
+
+export function refusal(path: string, reason: string, cause?: unknown): StoreOpenError {
+  return new StoreOpenError(`the store folder ${path} cannot be opened: ${reason}`, { cause })
+}
+
+function reasonOf(error: NodeJS.ErrnoException, path: string): string {
+  if (error.code === 'EEXIST' || error.code === 'ENOTDIR') return `${error.path ?? path} is not a folder`
+  if (error.code === 'EACCES' || error.code === 'EPERM' || error.code === 'EROFS') {
+    return `this process may not write there (${error.code})`
+  }
+  return error.message
+}
+
+function checkFormat(path: string, names: readonly string[]): void {
+  const file = join(path, FORMAT)
+  if (names.includes(FORMAT)) {
+    const text = fs.readFileSync(file, 'utf8')
+    if (text === FORMAT_TEXT) return
+    throw refusal(
+      path,
+      `its format is ${JSON.stringify(text.slice(0, 100))}, and this version reads ${FORMAT_TEXT.trim()}`,
+    )
+  }
+  const data = names.filter(name => name === INDEX || fileNumber(name) !== null)
+  if (data.length > 0) {
+    throw refusal(path, `it holds ${data[0]} but no ${FORMAT} file; restore the missing file or the whole folder`)
+  }
+  const draft = join(path, FORMAT_DRAFT)
+  const fd = fs.openSync(draft, 'w', 0o600)
+  try {
+    fs.writeSync(fd, FORMAT_TEXT)
+    fs.fsyncSync(fd)
+  } finally {
+    fs.closeSync(fd)
+  }
+  fs.renameSync(draft, file)
+  const folder = fs.openSync(path, 'r')
+  try {
+    fs.fsyncSync(folder)
+  } finally {
+    fs.closeSync(folder)
+  }
+}

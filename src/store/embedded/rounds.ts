@@ -1,0 +1,334 @@
+// Turns calls into rounds and rounds into answers. Whatever was called while the former round was being written goes
+// into the next one together; a round is one write, and one sync serves every round that was written before it began.
+// Writing a round overlaps with the sync of those before it.
+//
+//   call ──> queue ──> formed (decided, applied) ──> written ──> synced ──> revealed, answered
+//                                                       └── with fsync `interval`: revealed and answered here
+//
+// A call is decided when its round is formed, against contents that hold everything formed before. Its answer is given
+// when its round, and so all before it, is acknowledged; only then do readers see it. A write that fails takes its
+// round back: nothing later was built on it. A sync that fails ends the store: what the disk holds is unknown from then
+// on, and a second sync would lie about it.
+
+import { assert } from '../../base/assert.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
+import { OutcomeUnknown, StoreUnavailable } from '../store.ts'
+import type { Position } from './checkpoint.ts'
+import type { Contents, Effects } from './contents.ts'
+import { type Entry, RoundWriter } from './entry.ts'
+import type { Journal } from './journal.ts'
+
+/** Adds an entry to the round that is being formed; `payload` are the batches that it describes. */
+export type AddEntry = (entry: Entry, payload?: readonly Uint8Array[]) => void
+
+interface Call {
+  /** An upper bound of what it adds to a round. */
+  readonly bytes: number
+  /** The stream that it writes to, for the limit of one stream's share; null for none. */
+  readonly stream: string | null
+  readonly decide: (add: AddEntry) => unknown
+  readonly resolve: (answer: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+interface Answered {
+  readonly call: Call
+  readonly answer: unknown
+}
+
+interface Round {
+  readonly answered: Answered[]
+  readonly effects: Effects
+  readonly end: Position
+}
+
+export interface RoundsOptions {
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly contents: Contents
+  readonly era: number
+  /** Null: every round is synced before it is acknowledged. */
+  readonly fsyncIntervalMs: number | null
+  readonly onFatal: (error: Error) => void
+  /** Called between two rounds; rounds go on when it returns. */
+  readonly between: () => void
+}
+
+const MOST_ROUND_BYTES = 16 << 20
+const MOST_STREAM_BYTES = 4 << 20
+/** Written rounds that may wait for their sync while the next is written. */
+const MOST_UNSYNCED = 2
+/** Larger rounds end on a page, so that the next never has to read back the page that it begins in. */
+const PAGED_FROM = 32 << 10
+const PAGE = 4096
+const PADDING = Buffer.alloc(PAGE)
+/** Room for header and padding. */
+const ROUND_OVERHEAD = PAGE + 64
+
+export class Rounds {
+  readonly #options: RoundsOptions
+  readonly #journal: Journal
+  readonly #contents: Contents
+  #queue: Call[] = []
+  #scheduled = false
+  #writing = false
+  #syncing: Promise<void> | null = null
+  #unsynced: Round[] = []
+  #written: Position
+  #synced: Position
+  #syncTimer: Timer | null = null
+  #failed: Error | null = null
+  #idle: (() => void)[] = []
+  /** Bytes written since the store was opened. */
+  writtenBytes = 0
+
+  constructor(options: RoundsOptions, from: Position) {
+    this.#options = options
+    this.#journal = options.journal
+    this.#contents = options.contents
+    this.#written = from
+    this.#synced = from
+  }
+
+  /** Where the last formed round ends. Between two rounds all of it is written. */
+  get written(): Position {
+    return this.#written
+  }
+
+  get failed(): Error | null {
+    return this.#failed
+  }
+
+  call<T>(bytes: number, stream: string | null, decide: (add: AddEntry) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#failed !== null) return reject(refusalOf(this.#failed))
+      this.#queue.push({ bytes, stream, decide, resolve: resolve as (answer: unknown) => void, reject })
+      this.wake()
+    })
+  }
+
+  /** Makes sure that `between` and the queue get their turn soon. */
+  wake(): void {
+    if (this.#scheduled || this.#writing) return
+    this.#scheduled = true
+    this.#options.clock.soon(() => {
+      this.#scheduled = false
+      this.#pump()
+    })
+  }
+
+  /** Resolves when everything that is written now is on the disk. */
+  async synced(): Promise<void> {
+    const goal = this.#written.sequence
+    while (this.#synced.sequence < goal) {
+      if (this.#failed !== null) throw this.#failed
+      await (this.#syncing ?? this.#sync())
+    }
+  }
+
+  /** Resolves when nothing is queued, being written or waiting for its sync. */
+  async drained(): Promise<void> {
+    while (this.#failed === null && (this.#queue.length > 0 || this.#writing)) {
+      await new Promise<void>(resolve => this.#idle.push(resolve))
+    }
+    this.#syncTimer?.cancel()
+    if (this.#failed === null) await this.synced()
+  }
+
+  #pump(): void {
+    if (this.#writing || this.#failed !== null) return
+    this.#options.between()
+    if (this.#queue.length === 0) {
+      for (const resolve of this.#idle.splice(0)) resolve()
+      return
+    }
+    if (this.#options.fsyncIntervalMs === null && this.#unsynced.length >= MOST_UNSYNCED) return
+    const calls = this.#take()
+    const bytes = calls.reduce((sum, call) => sum + call.bytes, ROUND_OVERHEAD)
+    this.#writing = true
+    if (this.#journal.fits(bytes)) {
+      void this.#write(calls)
+      return
+    }
+    this.#roll().then(
+      () => this.#write(calls),
+      (error: Error) => {
+        this.#writing = false
+        const refusal = refusalOf(this.#failed ?? error)
+        for (const call of calls) call.reject(refusal)
+        this.#pump()
+      },
+    )
+  }
+
+  /** The calls of the next round, in order. */
+  #take(): Call[] {
+    const shares = new Map<string, number>()
+    let bytes = 0
+    let count = 0
+    for (const call of this.#queue) {
+      const share = call.stream === null ? 0 : (shares.get(call.stream) ?? 0) + call.bytes
+      bytes += call.bytes
+      const full = bytes > MOST_ROUND_BYTES || (share > MOST_STREAM_BYTES && share > call.bytes)
+      if (count > 0 && full) break
+      if (call.stream !== null) shares.set(call.stream, share)
+      count++
+    }
+    return this.#queue.splice(0, count)
+  }
+
+  async #roll(): Promise<void> {
+    await this.synced()
+    await this.#journal.roll()
+  }
+
+  async #write(calls: readonly Call[]): Promise<void> {
+    const { active, incarnation } = this.#journal
+    const sequence = this.#written.sequence + 1
+    const writer = new RoundWriter(incarnation, sequence)
+    const effects: Effects = { file: active.number, payloadBytes: 0, runs: [], undo: [], reveal: [] }
+    const payload: Uint8Array[] = []
+    const answered: Answered[] = []
+    const add: AddEntry = (entry, batches) => {
+      writer.add(entry)
+      this.#contents.apply(entry, effects)
+      if (batches !== undefined) payload.push(...batches)
+    }
+    for (const call of calls) {
+      try {
+        answered.push({ call, answer: call.decide(add) })
+      } catch (error) {
+        // Ours: a call is checked before it is queued. What it may have added half must not be written.
+        this.#writing = false
+        this.#fail(error as Error)
+        for (const each of calls) each.reject(refusalOf(error as Error))
+        return
+      }
+    }
+    if (writer.entries === 0) {
+      this.#writing = false
+      const last = this.#options.fsyncIntervalMs === null ? this.#unsynced.at(-1) : undefined
+      if (last !== undefined) last.answered.push(...answered)
+      else for (const { call, answer } of answered) call.resolve(answer)
+      this.#pump()
+      return
+    }
+    const position = active.end
+    const payloadAt = position + writer.headBytes
+    for (const run of effects.runs) run.position += payloadAt
+    const used = payloadAt + effects.payloadBytes
+    const grain = used - position >= PAGED_FROM ? PAGE : 8
+    const end = Math.ceil(used / grain) * grain
+    assert(writer.payloadBytes === effects.payloadBytes, 'a round counts its payload twice and differently')
+    const head = writer.finish(this.#options.era, end - position, this.#synced.file, this.#synced.position)
+    const buffers = [head, ...payload]
+    if (end > used) buffers.push(PADDING.subarray(0, end - used))
+    const round: Round = { answered, effects, end: { file: active.number, position: end, sequence } }
+    try {
+      await this.#journal.write(buffers, end - position)
+    } catch (error) {
+      await this.#takeBack(round, end - position, error as Error)
+      return
+    }
+    this.#writing = false
+    this.#written = round.end
+    this.writtenBytes += end - position
+    if (this.#failed !== null) {
+      this.#lose([round])
+      return
+    }
+    this.#unsynced.push(round)
+    if (this.#options.fsyncIntervalMs === null) {
+      if (this.#syncing === null) void this.#sync()
+    } else {
+      acknowledge(round)
+      this.#syncLater(this.#options.fsyncIntervalMs)
+    }
+    this.#pump()
+  }
+
+  /** The disk refused the round: certainly nothing of it will ever be read. */
+  async #takeBack(round: Round, bytes: number, error: Error): Promise<void> {
+    try {
+      await this.#journal.erase(bytes)
+    } catch (second) {
+      this.#writing = false
+      this.#fail(
+        new Error(`a round could neither be written nor erased: ${error.message}; ${(second as Error).message}`, {
+          cause: error,
+        }),
+      )
+      this.#lose([round])
+      return
+    }
+    this.#writing = false
+    for (const undo of round.effects.undo.reverse()) undo()
+    const refusal = refusalOf(error)
+    for (const { call } of round.answered) call.reject(refusal)
+    this.#pump()
+  }
+
+  #syncLater(ms: number): void {
+    if (this.#syncTimer !== null) return
+    this.#syncTimer = this.#options.clock.timer(ms, () => {
+      this.#syncTimer = null
+      if (this.#syncing === null) void this.#sync()
+    })
+  }
+
+  #sync(): Promise<void> {
+    assert(this.#syncing === null, 'two syncs at once')
+    const rounds = this.#unsynced
+    this.#unsynced = []
+    const goal = this.#written
+    const done = this.#journal.sync().then(
+      () => {
+        this.#syncing = null
+        this.#synced = goal
+        if (this.#options.fsyncIntervalMs !== null) return
+        for (const round of rounds) acknowledge(round)
+        if (this.#unsynced.length > 0 && this.#failed === null && this.#syncing === null) void this.#sync()
+        this.#pump()
+      },
+      (error: Error) => {
+        this.#syncing = null
+        this.#fail(new Error(`fdatasync of the journal failed: ${error.message}`, { cause: error }))
+        this.#lose(rounds)
+      },
+    )
+    this.#syncing = done
+    return done
+  }
+
+  #fail(error: Error): void {
+    if (this.#failed !== null) return
+    this.#failed = error
+    const lost = this.#unsynced
+    this.#unsynced = []
+    this.#lose(lost)
+    const refusal = refusalOf(error)
+    for (const call of this.#queue.splice(0)) call.reject(refusal)
+    for (const resolve of this.#idle.splice(0)) resolve()
+    this.#options.onFatal(error)
+  }
+
+  /** Answers the calls of rounds that may or may not be on the disk. (Acknowledged calls do not hear it.) */
+  #lose(rounds: readonly Round[]): void {
+    for (const round of rounds) {
+      for (const { call } of round.answered) {
+        call.reject(
+          new OutcomeUnknown(`the embedded store has stopped: ${this.#failed?.message}`, { cause: this.#failed }),
+        )
+      }
+    }
+  }
+}
+
+function acknowledge(round: Round): void {
+  for (const reveal of round.effects.reveal) reveal()
+  for (const { call, answer } of round.answered) call.resolve(answer)
+}
+
+function refusalOf(error: Error): StoreUnavailable {
+  return new StoreUnavailable(`the embedded store cannot write: ${error.message}`, { cause: error })
+}

@@ -1,0 +1,197 @@
+// Where a stream's batches lie in the journal: one run for the batches of one append that follow each other in one
+// file. Young runs live in memory with their stream; a checkpoint puts them into lmdb, keyed by stream and base offset.
+// A run knows where each of its batches ends, so that a reader never depends on a batch's bytes to find the next one.
+
+import type { Key, Table } from './tables.ts'
+
+export interface Run {
+  readonly baseOffset: number
+  readonly nextOffset: number
+  /** Bytes of the batches together; they lie at `position` of the file without a gap. */
+  readonly length: number
+  /** Bytes of all the stream's batches before this run, dropped ones included. */
+  readonly before: number
+  /** One mark for each batch when there are several; null for a single batch. */
+  readonly ends: readonly BatchEnd[] | null
+  file: number
+  position: number
+  /** A checkpoint is writing it to lmdb just now. */
+  storing: boolean
+}
+
+export interface BatchEnd {
+  readonly nextOffset: number
+  /** Bytes of the run up to the end of this batch. */
+  readonly end: number
+}
+
+/** More batches than this begin a new run, so that finding one stays cheap. */
+const MOST_BATCHES = 256
+const MOST_BYTES = 1 << 20
+
+interface Extent {
+  readonly baseOffset: number
+  readonly nextOffset: number
+  readonly length: number
+}
+
+/** Cuts the batches of an append into runs; positions count from `position`. */
+export function runsOf(batches: readonly Extent[], file: number, position: number, before: number): Run[] {
+  const runs: Run[] = []
+  let from = 0
+  let at = position
+  let sum = before
+  while (from < batches.length) {
+    const ends: BatchEnd[] = []
+    let length = 0
+    let to = from
+    do {
+      const batch = batches[to]!
+      length += batch.length
+      ends.push({ nextOffset: batch.nextOffset, end: length })
+      to++
+    } while (
+      to < batches.length &&
+      ends.length < MOST_BATCHES &&
+      length + batches[to]!.length <= MOST_BYTES &&
+      batches[to]!.baseOffset === batches[to - 1]!.nextOffset
+    )
+    runs.push({
+      baseOffset: batches[from]!.baseOffset,
+      nextOffset: batches[to - 1]!.nextOffset,
+      length,
+      before: sum,
+      ends: ends.length === 1 ? null : ends,
+      file,
+      position: at,
+      storing: false,
+    })
+    at += length
+    sum += length
+    from = to
+  }
+  return runs
+}
+
+/** Bytes of a run's batches that lie wholly below the offset. */
+export function bytesBelow(run: Run, offset: number): number {
+  if (run.nextOffset <= offset) return run.length
+  let bytes = 0
+  for (const mark of run.ends ?? []) {
+    if (mark.nextOffset > offset) break
+    bytes = mark.end
+  }
+  return bytes
+}
+
+/** Stream number and base offset: 4 + 8 bytes, so that lmdb's order is the stream's. */
+export function runKey(stream: number, baseOffset: number): Buffer {
+  const key = Buffer.allocUnsafe(12)
+  key.writeUInt32BE(stream, 0)
+  key.writeUInt32BE(Math.floor(baseOffset / 0x1_0000_0000), 4)
+  key.writeUInt32BE(baseOffset % 0x1_0000_0000, 8)
+  return key
+}
+
+const FIXED_BYTES = 44
+
+/**
+ * A run in lmdb: file u32, position f64, length u32, next offset f64, bytes before f64, zero 8, count u32, and when
+ * the count is above 1 for each batch: next offset f64, end u32.
+ */
+export function encodeRun(run: Run): Buffer {
+  const ends = run.ends ?? []
+  const bytes = Buffer.alloc(FIXED_BYTES + ends.length * 12)
+  bytes.writeUInt32BE(run.file, 0)
+  bytes.writeDoubleBE(run.position, 4)
+  bytes.writeUInt32BE(run.length, 12)
+  bytes.writeDoubleBE(run.nextOffset, 16)
+  bytes.writeDoubleBE(run.before, 24)
+  bytes.writeUInt32BE(ends.length, 40)
+  let at = FIXED_BYTES
+  for (const mark of ends) {
+    bytes.writeDoubleBE(mark.nextOffset, at)
+    bytes.writeUInt32BE(mark.end, at + 8)
+    at += 12
+  }
+  return bytes
+}
+
+export function decodeRun(key: Buffer, bytes: Buffer): Run {
+  const count = bytes.readUInt32BE(40)
+  let ends: BatchEnd[] | null = null
+  if (count > 0) {
+    ends = []
+    for (let at = FIXED_BYTES; at < FIXED_BYTES + count * 12; at += 12) {
+      ends.push({ nextOffset: bytes.readDoubleBE(at), end: bytes.readUInt32BE(at + 8) })
+    }
+  }
+  return {
+    baseOffset: key.readUInt32BE(4) * 0x1_0000_0000 + key.readUInt32BE(8),
+    nextOffset: bytes.readDoubleBE(16),
+    length: bytes.readUInt32BE(12),
+    before: bytes.readDoubleBE(24),
+    ends,
+    file: bytes.readUInt32BE(0),
+    position: bytes.readDoubleBE(4),
+    storing: false,
+  }
+}
+
+/** What the index needs to know of a stream. */
+export interface Indexed {
+  readonly number: number
+  /** Runs that are not in lmdb yet, ascending. */
+  readonly recent: readonly Run[]
+  /** Runs whose place in lmdb is out of date, by base offset. */
+  readonly moved: ReadonlyMap<number, Run>
+}
+
+/** The stream's runs that hold anything at or above the offset, ascending. */
+export function* runsFrom(table: Table, stream: Indexed, offset: number): Generator<Run> {
+  const { recent } = stream
+  const first = recent[0]
+  if (first === undefined || offset < first.baseOffset) {
+    const below = floorRun(table, stream, offset)
+    if (below !== null && below.nextOffset > offset && below.baseOffset < (first?.baseOffset ?? Infinity)) yield below
+    const end: Key = first === undefined ? streamEnd(stream.number) : runKey(stream.number, first.baseOffset)
+    for (const { key, value } of table.range({ start: runKey(stream.number, offset + 1), end })) {
+      yield placed(stream, decodeRun(key, value))
+    }
+  }
+  for (let i = firstAbove(recent, offset); i < recent.length; i++) yield recent[i]!
+}
+
+function floorRun(table: Table, stream: Indexed, offset: number): Run | null {
+  const bounds = { start: runKey(stream.number, offset), end: streamStart(stream.number), reverse: true, limit: 1 }
+  for (const { key, value } of table.range(bounds)) return placed(stream, decodeRun(key, value))
+  return null
+}
+
+function placed(stream: Indexed, run: Run): Run {
+  return stream.moved.get(run.baseOffset) ?? run
+}
+
+/** The index of the first run that ends above the offset. */
+function firstAbove(runs: readonly Run[], offset: number): number {
+  let low = 0
+  let high = runs.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (runs[middle]!.nextOffset > offset) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** Below every key of the stream. */
+export function streamStart(stream: number): Buffer {
+  const key = Buffer.allocUnsafe(4)
+  key.writeUInt32BE(stream, 0)
+  return key
+}
+
+/** Above every key of the stream. */
+export function streamEnd(stream: number): Buffer {
+  return streamStart(stream + 1)
+}

@@ -1,0 +1,314 @@
+// What the store does beside its calls: checkpoints, sweeping dead runs out of lmdb, giving journal files free, and
+// copying the live rest of a file that is mostly dead. One piece at a time, never in the way of a round.
+//
+// The order keeps every crash harmless: journal synced, then lmdb written and flushed, then a file given free. Until
+// lmdb names the new place of a copied run, the old file stays, so copies need no replay.
+
+import { assert } from '../../base/assert.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
+import { type FileUse, fileChange, goneKey, type Position, type Taken, takeCheckpoint } from './checkpoint.ts'
+import type { Contents, Stream } from './contents.ts'
+import { type BatchMark, isIntact, markOf } from './entry.ts'
+import type { Journal, JournalFile } from './journal.ts'
+import type { AddEntry, Rounds } from './rounds.ts'
+import { decodeRun, type Run, runKey, streamEnd, streamStart } from './run-index.ts'
+import type { Change, Tables } from './tables.ts'
+
+export interface UpkeepOptions {
+  readonly clock: Clock
+  readonly tables: Tables
+  readonly contents: Contents
+  readonly journal: Journal
+  readonly era: number
+  readonly fileBytes: number
+  readonly report: (message: string) => void
+}
+
+/** A checkpoint is taken after so much journal, or so many young runs, or so long after the first change. */
+const CHECKPOINT_BYTES = 64 << 20
+const CHECKPOINT_RUNS = 20_000
+const CHECKPOINT_MS = 5_000
+/** Rows that one lmdb batch deletes. */
+const SWEEP_ROWS = 2_000
+/** A file is copied forward when less than this part of it is live. */
+const LIVE_PART = 0.25
+/** Bytes copied forward after one checkpoint. */
+const MOST_MOVED = 32 << 20
+
+export class Upkeep {
+  readonly #options: UpkeepOptions
+  readonly #gone: number[]
+  readonly #stored = new Map<number, FileUse>()
+  #rounds: Rounds | null = null
+  #toSweep = new Set<Stream>()
+  #checkpointed: Position
+  #checkpointedBytes = 0
+  #timer: Timer | null = null
+  #wanted = false
+  #running: Promise<void> | null = null
+  #closing = false
+  /** Files with damaged batches: they are not copied forward. */
+  readonly #unmovable = new Set<number>()
+
+  constructor(options: UpkeepOptions, at: Position, files: ReadonlyMap<number, FileUse>, gone: readonly number[]) {
+    this.#options = options
+    this.#checkpointed = at
+    this.#stored = new Map(files)
+    this.#gone = [...gone]
+    for (const stream of options.contents.streams.values()) {
+      if (stream.sweptTo < stream.start) this.#toSweep.add(stream)
+    }
+  }
+
+  attach(rounds: Rounds): void {
+    this.#rounds = rounds
+  }
+
+  /** Between two rounds: takes a checkpoint when one is due. */
+  between(): void {
+    const { contents, clock } = this.#options
+    const rounds = this.#attached()
+    if (this.#running !== null || this.#closing) return
+    const bytes = rounds.writtenBytes - this.#checkpointedBytes
+    const due = this.#wanted || bytes >= CHECKPOINT_BYTES || contents.recentRuns >= CHECKPOINT_RUNS
+    if (due && rounds.written.sequence > this.#checkpointed.sequence) {
+      this.#wanted = false
+      this.#running = this.#run(this.#take(false)).finally(() => {
+        this.#running = null
+        rounds.wake()
+      })
+    } else if (this.#timer === null && rounds.written.sequence > this.#checkpointed.sequence) {
+      this.#timer = clock.timer(CHECKPOINT_MS, () => {
+        this.#timer = null
+        this.#wanted = true
+        rounds.wake()
+      })
+    }
+  }
+
+  /** Takes and writes a checkpoint now; nothing may be in flight. */
+  async checkpoint(clean: boolean): Promise<void> {
+    await this.#running
+    await this.#write(this.#take(clean))
+  }
+
+  /** Stops what goes on by itself. */
+  async stop(): Promise<void> {
+    this.#closing = true
+    this.#timer?.cancel()
+    await this.#running
+  }
+
+  #attached(): Rounds {
+    assert(this.#rounds !== null, 'upkeep works beside rounds')
+    return this.#rounds
+  }
+
+  #take(clean: boolean): Taken {
+    const { tables, contents, era } = this.#options
+    const rounds = this.#attached()
+    this.#timer?.cancel()
+    this.#timer = null
+    for (const stream of contents.dirtyStreams) {
+      if (stream.sweptTo < stream.start) this.#toSweep.add(stream)
+    }
+    this.#checkpointedBytes = rounds.writtenBytes
+    return takeCheckpoint(tables, contents, rounds.written, era, clean)
+  }
+
+  async #run(taken: Taken): Promise<void> {
+    const { report } = this.#options
+    try {
+      await this.#write(taken)
+      await this.#sweep()
+      await this.#free()
+      await this.#copyForward()
+    } catch (error) {
+      if (this.#attached().failed === null) report(`the checkpoint waits: ${(error as Error).message}`)
+    }
+  }
+
+  async #write(taken: Taken): Promise<void> {
+    const { tables, journal } = this.#options
+    const changes = [...taken.changes]
+    const stored = new Map<number, number>()
+    const add = (file: number, bytes: number) => stored.set(file, (stored.get(file) ?? 0) + bytes)
+    for (const { run, formerly } of taken.runs) {
+      add(run.file, run.length)
+      if (formerly !== null) add(formerly.file, -formerly.length)
+    }
+    for (const file of journal.files.values()) {
+      this.#noteFile(file, file.stored + (stored.get(file.number) ?? 0), changes)
+    }
+    try {
+      await this.#attached().synced()
+      await tables.commit(changes)
+    } catch (error) {
+      taken.abandoned()
+      this.#stored.clear() // unknown what lmdb says now: all are written again
+      throw error
+    }
+    for (const [number, bytes] of stored) {
+      const file = journal.files.get(number)
+      if (file !== undefined) file.stored += bytes
+    }
+    for (const { formerly } of taken.runs) {
+      if (formerly !== null) journal.count(formerly.file, -formerly.length)
+    }
+    taken.written()
+    this.#checkpointed = taken.at
+    for (const stream of taken.removed) this.#gone.push(stream.number)
+  }
+
+  #noteFile(file: JournalFile, stored: number, changes: Change[]): void {
+    const known = this.#stored.get(file.number)
+    if (known !== undefined && known.stored === stored && known.end === file.end) return
+    const use = { stored, end: file.end }
+    this.#stored.set(file.number, use)
+    changes.push(fileChange(file.number, use))
+  }
+
+  /** Deletes runs that nobody can read any more from lmdb, some at a time. */
+  async #sweep(): Promise<void> {
+    for (const stream of this.#toSweep) {
+      this.#toSweep.delete(stream)
+      if (stream.removed) continue
+      const start = stream.visibleStart
+      const bounds = { start: streamStart(stream.number), end: runKey(stream.number, start) }
+      await this.#sweepRange(bounds, start, stream)
+      if (stream.removed) continue
+      stream.sweptTo = start
+      stream.dirty = true
+      this.#options.contents.dirtyStreams.add(stream)
+    }
+    for (let number = this.#gone[0]; number !== undefined; number = this.#gone[0]) {
+      const bounds = { start: streamStart(number), end: streamEnd(number) }
+      await this.#sweepRange(bounds, Number.POSITIVE_INFINITY, null)
+      const changes: Change[] = [{ table: 'meta', key: goneKey(number), value: null }]
+      for (const { key } of this.#options.tables.rows.range(bounds)) changes.push({ table: 'rows', key, value: null })
+      await this.#options.tables.commit(changes)
+      this.#gone.shift()
+    }
+  }
+
+  async #sweepRange(bounds: { start: Buffer; end: Buffer }, below: number, stream: Stream | null): Promise<void> {
+    const { tables, journal } = this.#options
+    for (;;) {
+      const dead: Run[] = []
+      const changes: Change[] = []
+      for (const { key, value } of tables.runs.range({ ...bounds, limit: SWEEP_ROWS })) {
+        const run = decodeRun(key, value)
+        if (run.nextOffset > below) break
+        dead.push(run)
+        changes.push({ table: 'runs', key, value: null })
+      }
+      if (dead.length === 0) return
+      const freed = new Map<number, number>()
+      for (const run of dead) freed.set(run.file, (freed.get(run.file) ?? 0) + run.length)
+      for (const [number, bytes] of freed) {
+        const file = journal.files.get(number)
+        if (file !== undefined) this.#noteFile(file, file.stored - bytes, changes)
+      }
+      try {
+        await tables.commit(changes)
+      } catch (error) {
+        this.#stored.clear()
+        if (stream !== null) this.#toSweep.add(stream)
+        throw error
+      }
+      for (const [number, bytes] of freed) {
+        const file = journal.files.get(number)
+        if (file === undefined) continue
+        file.stored -= bytes
+        file.live -= bytes
+      }
+      for (const run of dead) {
+        const moved = stream?.moved.get(run.baseOffset)
+        if (moved === undefined) continue
+        stream!.moved.delete(run.baseOffset)
+        journal.count(moved.file, -moved.length)
+      }
+      if (dead.length < SWEEP_ROWS) return
+    }
+  }
+
+  /** Gives files free that hold nothing alive and lie wholly before the checkpoint. */
+  async #free(): Promise<void> {
+    const { tables, journal } = this.#options
+    const dead = [...journal.files.values()].filter(
+      file => file.live === 0 && file.number < this.#checkpointed.file && file !== journal.active && !file.retired,
+    )
+    if (dead.length === 0) return
+    for (const file of dead) this.#stored.delete(file.number)
+    await tables.commit(dead.map(file => fileChange(file.number, null)))
+    for (const file of dead) journal.retire(file)
+  }
+
+  /** Copies the live rest of old files that are mostly dead into new rounds. */
+  async #copyForward(): Promise<void> {
+    const { journal, contents, clock } = this.#options
+    const worn = new Set<number>()
+    for (const file of journal.files.values()) {
+      const old = file.number < this.#checkpointed.file && file !== journal.active && !this.#unmovable.has(file.number)
+      if (old && file.live > 0 && file.live < file.end * LIVE_PART && file.live === file.stored) worn.add(file.number)
+    }
+    if (worn.size === 0) return
+    let budget = MOST_MOVED
+    for (const stream of [...contents.streams.values()]) {
+      let seen = 0
+      for (const run of this.#storedRuns(stream)) {
+        if (++seen % 5_000 === 0) await new Promise<void>(resolve => clock.soon(resolve))
+        if (this.#closing || budget <= 0) return
+        if (!worn.has(run.file) || stream.moved.has(run.baseOffset)) continue
+        budget -= run.length
+        await this.#moveRun(stream, run)
+      }
+    }
+  }
+
+  /** The stream's runs in lmdb, some at a time, so that no read transaction stays open across a wait. */
+  *#storedRuns(stream: Stream): Generator<Run> {
+    const { tables } = this.#options
+    let from = streamStart(stream.number)
+    for (;;) {
+      const page = [...tables.runs.range({ start: from, end: streamEnd(stream.number), limit: 1_000 })]
+      for (const { key, value } of page) yield decodeRun(key, value)
+      const last = page.at(-1)
+      if (last === undefined || page.length < 1_000) return
+      from = Buffer.concat([last.key, Buffer.of(0)])
+    }
+  }
+
+  async #moveRun(stream: Stream, run: Run): Promise<void> {
+    const { journal, tables } = this.#options
+    if (stream.removed || run.nextOffset <= stream.start) return
+    const bytes = await journal.read(run.file, run.position, run.length)
+    const marks = marksOf(run, bytes)
+    if (marks === null) {
+      // Damaged bytes stay where they are: a reader finds them by their CRC, and the file is kept.
+      this.#unmovable.add(run.file)
+      return
+    }
+    await this.#attached().call(run.length + 28 * marks.length + 64, null, (add: AddEntry) => {
+      const stored = tables.runs.get(runKey(stream.number, run.baseOffset))
+      if (stream.removed || run.nextOffset <= stream.start || stored === undefined) return
+      add({ type: 'move', stream: stream.number, batches: marks }, [bytes])
+    })
+  }
+}
+
+function marksOf(run: Run, bytes: Buffer): BatchMark[] | null {
+  if (bytes.length !== run.length) return null
+  const marks: BatchMark[] = []
+  let from = 0
+  let baseOffset = run.baseOffset
+  for (const { nextOffset, end } of run.ends ?? [{ nextOffset: run.nextOffset, end: run.length }]) {
+    const batch = bytes.subarray(from, end)
+    const mark = markOf({ baseOffset, nextOffset, bytes: batch })
+    if (!isIntact(mark, batch)) return null
+    marks.push(mark)
+    from = end
+    baseOffset = nextOffset
+  }
+  return marks
+}
