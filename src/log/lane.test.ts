@@ -1,0 +1,457 @@
+// The lane under faults: what is answered, what is in the log, and in what order. Sequences alone are in producers.test.ts.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { batchOf, type LogWorld, openLogWorld, readAll } from '../../testing/sim/logs.ts'
+import { seededRandom } from '../base/random.ts'
+import {
+  INVALID_PRODUCER_EPOCH,
+  isRefusal,
+  KAFKA_STORAGE_ERROR,
+  NOT_LEADER_OR_FOLLOWER,
+  OUT_OF_ORDER_SEQUENCE_NUMBER,
+  REQUEST_TIMED_OUT,
+  type Refusal,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../protocol/errors.ts'
+import { type BatchView, encodeBatch, readRecords, stamp, viewBatch } from '../protocol/records.ts'
+import { streamId } from '../store/store.ts'
+import type { Appended } from './lane.ts'
+import type { Partition } from './partition.ts'
+
+type Answer = Appended | Refusal
+
+const said = (answer: Answer) => (isRefusal(answer) ? answer.name : answer.baseOffset)
+
+/** What became of an append so far. */
+function watch(promise: Promise<Answer>): { answer: Answer | null } {
+  const seen: { answer: Answer | null } = { answer: null }
+  void promise.then(answer => {
+    seen.answer = answer
+  })
+  return seen
+}
+
+function idempotent(baseSequence: number, records = 1, producerId = 7, producerEpoch = 0): BatchView {
+  return batchOf(records, { producerId, producerEpoch, baseSequence })
+}
+
+test('appends get dense offsets in the order of their calls, stamped with the leader epoch', async t => {
+  const { createPartition } = await openLogWorld(t)
+  const partition = await createPartition()
+  const answers = await Promise.all([3, 1, 5].map(records => partition.append(batchOf(records), 0)))
+  assert.deepEqual(answers.map(said), [0, 3, 4])
+  assert.equal(partition.highWatermark, 9)
+  const batches = await readAll(partition)
+  assert.deepEqual(
+    batches.map(({ baseOffset, leaderEpoch }) => [baseOffset, leaderEpoch]),
+    [0, 3, 4].map(offset => [offset, partition.leaderEpoch]),
+  )
+  const partitions = batches.map(batch => batch.bytes.length).reduce((a, b) => a + b)
+  assert.equal(partition.sizeBytes, partitions)
+})
+
+test('what arrives together goes together, and what arrives meanwhile goes with the next append', async t => {
+  const { createPartition, store } = await openLogWorld(t)
+  const partition = await createPartition()
+  const release = store.faults.hold('append')
+  const first = [partition.append(batchOf(), 0), partition.append(batchOf(), 0)]
+  await new Promise(resolve => setImmediate(resolve))
+  const second = Array.from({ length: 20 }, () => partition.append(batchOf(), 0))
+  release()
+  assert.deepEqual(
+    (await Promise.all([...first, ...second])).map(said),
+    Array.from({ length: 22 }, (_, i) => i),
+  )
+  assert.equal(store.calls.append, 2)
+})
+
+test('one append carries at most 4 MiB, unless one batch is larger', async t => {
+  const { createPartition, store } = await openLogWorld(t)
+  const partition = await createPartition({ 'max.message.bytes': '10000000' })
+  const batch = (size: number) => batchOf([{ value: Buffer.alloc(size) }])
+  const sizes = [3_000_000, 1_000_000, 1_000_000, 6_000_000, 1]
+  const answers = await Promise.all(sizes.map(size => partition.append(batch(size), 0)))
+  assert.deepEqual(answers.map(said), [0, 1, 2, 3, 4])
+  assert.equal(store.calls.append, 4)
+})
+
+test('with offset sequence bits offsets follow the clock and never go back', async t => {
+  const { createPartition, clock } = await openLogWorld(t)
+  const partition = await createPartition({ 'offset.sequence.bits': '4' })
+  const base = clock.now() * 16
+  assert.deepEqual((await Promise.all([partition.append(batchOf(20), 0), partition.append(batchOf(1), 0)])).map(said), [
+    base,
+    base + 20,
+  ])
+  await clock.advance(1)
+  assert.equal(said(await partition.append(batchOf(1), 0)), base + 21)
+  await clock.advance(1_000)
+  assert.equal(said(await partition.append(batchOf(1), 0)), base + 1_001 * 16)
+  assert.equal((await readAll(partition, 0)).length, 4)
+})
+
+test('log append time is stamped by the broker and answered, also to a repeat', async t => {
+  const { createPartition, clock } = await openLogWorld(t)
+  const partition = await createPartition({ 'message.timestamp.type': 'LogAppendTime' })
+  const stampedAtMs = clock.now()
+  const send = () =>
+    partition.append(batchOf([{ value: 'x', timestamp: 5 }], { producerId: 1, producerEpoch: 0, baseSequence: 0 }), 0)
+  assert.deepEqual(await send(), { baseOffset: 0, logAppendTimeMs: stampedAtMs, logStartOffset: 0 })
+  await clock.advance(5_000)
+  assert.deepEqual(await send(), { baseOffset: 0, logAppendTimeMs: stampedAtMs, logStartOffset: 0 })
+  const [batch] = await readAll(partition)
+  assert.equal((await readRecords(batch!.bytes))[0]!.timestamp, stampedAtMs)
+})
+
+test('a repeat is answered with its first offset and not appended, within a group and after it', async t => {
+  const { createPartition } = await openLogWorld(t)
+  const partition = await createPartition()
+  const answers = await Promise.all(
+    [idempotent(0, 2), idempotent(0, 2), idempotent(2, 1)].map(batch => partition.append(batch, 0)),
+  )
+  assert.deepEqual(answers.map(said), [0, 0, 2])
+  assert.equal(said(await partition.append(idempotent(2, 1), 0)), 2)
+  assert.equal(partition.endOffset, 3)
+})
+
+test('a repeat that arrives while the original is with the store is answered only after it', async t => {
+  const { createPartition, store, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  const release = store.faults.hold('append')
+  const original = watch(partition.append(idempotent(0), 0))
+  await clock.settle()
+  const repeat = watch(partition.append(idempotent(0), 0))
+  await clock.settle()
+  assert.deepEqual([original.answer, repeat.answer], [null, null])
+  release()
+  await clock.settle()
+  assert.deepEqual([said(original.answer!), said(repeat.answer!)], [0, 0])
+  assert.equal(partition.endOffset, 1)
+})
+
+test('a repeat of what a refused append carried is appended, not acknowledged', async t => {
+  const { createPartition, store } = await openLogWorld(t)
+  const partition = await createPartition()
+  store.faults.failNext('append', 'unavailable')
+  assert.equal(said(await partition.append(idempotent(0), 0)), KAFKA_STORAGE_ERROR.name)
+  assert.equal(partition.endOffset, 0)
+  assert.equal(said(await partition.append(idempotent(0), 0)), 0)
+})
+
+test('wrong sequences and fenced epochs are refused alone, the rest of the group goes on', async t => {
+  const { createPartition } = await openLogWorld(t)
+  const partition = await createPartition()
+  const batches = [idempotent(0), idempotent(5), idempotent(1), idempotent(0, 1, 7, 1), idempotent(2), batchOf()]
+  assert.deepEqual((await Promise.all(batches.map(batch => partition.append(batch, 0)))).map(said), [
+    0,
+    OUT_OF_ORDER_SEQUENCE_NUMBER.name,
+    1,
+    2,
+    INVALID_PRODUCER_EPOCH.name,
+    3,
+  ])
+})
+
+test("producers' sequences survive a restart and trimming, and expire by the clock", async t => {
+  const world = await openLogWorld(t, { overrides: { 'broker.producer-id-expiration': 60_000 } })
+  const { name } = await world.create('orders')
+  const before = world.partition(name)
+  await before.append(idempotent(0, 3), 0)
+  await before.append(idempotent(3, 3), 0)
+  await before.trim(before.endOffset)
+
+  const after = (await world.restart()).partition(name)
+  assert.equal(said(await after.append(idempotent(0, 3), 0)), 0)
+  assert.equal(said(await after.append(idempotent(9, 1), 0)), OUT_OF_ORDER_SEQUENCE_NUMBER.name)
+  await world.clock.advance(60_000)
+  assert.equal(said(await after.append(idempotent(9, 1), 0)), 6, 'forgotten, so it may begin anywhere')
+})
+
+test('an append that landed though its outcome was lost is acknowledged once', async t => {
+  const { createPartition, store } = await openLogWorld(t)
+  const partition = await createPartition()
+  await partition.append(batchOf(), 0)
+  const epoch = partition.leaderEpoch
+  store.faults.failNext('append', 'unknown-done')
+  const answers = await Promise.all([partition.append(batchOf(2), 0), partition.append(idempotent(0), 0)])
+  assert.deepEqual(answers.map(said), [1, 3])
+  assert.equal(partition.leaderEpoch, epoch + 1)
+  assert.equal(said(await partition.append(idempotent(0), 0)), 3)
+  assert.deepEqual(
+    (await readAll(partition)).map(batch => batch.baseOffset),
+    [0, 1, 3],
+  )
+})
+
+test('an append that was lost is appended again under the new epoch, in bytes of its own', async t => {
+  const { createPartition, store } = await openLogWorld(t)
+  const partition = await createPartition()
+  store.faults.failNext('append', 'unknown-lost')
+  const batch = batchOf(2)
+  const handedOver = batch.bytes
+  assert.equal(said(await partition.append(batch, 0)), 0)
+  const [stored] = await readAll(partition)
+  assert.equal(stored!.leaderEpoch, partition.leaderEpoch)
+  assert.notEqual(stored!.bytes.buffer, handedOver.buffer)
+  assert.equal(viewBatch(handedOver).leaderEpoch, partition.leaderEpoch - 1, 'what the store was given does not change')
+})
+
+test('the lane stays closed while an outcome is unknown; the caller is told in time', async t => {
+  const { createPartition, store, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  store.faults.failNext('append', 'unknown-done')
+  store.faults.failNext('open', 'unavailable', 5)
+  const first = watch(partition.append(batchOf(), 1_000))
+  const second = watch(partition.append(batchOf(), 0))
+  await clock.settle()
+  const third = watch(partition.append(batchOf(), 500))
+  await clock.advance(500)
+  assert.deepEqual([first.answer, second.answer], [null, null])
+  assert.equal(said(third.answer!), REQUEST_TIMED_OUT.name)
+  assert.match((third.answer as Refusal).message, /was not appended/)
+  await clock.advance(500)
+  assert.equal(said(first.answer!), REQUEST_TIMED_OUT.name)
+  assert.match((first.answer as Refusal).message, /may or may not/)
+  assert.equal(second.answer, null)
+  assert.equal(store.calls.append, 1)
+  await clock.advance(60_000)
+  assert.equal(said(second.answer!), 1)
+  assert.equal(partition.endOffset, 2)
+})
+
+test('a batch whose time passes in the queue is never appended', async t => {
+  const { createPartition, store, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  const release = store.faults.hold('append')
+  const first = watch(partition.append(batchOf(), 0))
+  await clock.settle()
+  const late = watch(partition.append(batchOf(5), 100))
+  const patient = watch(partition.append(batchOf(), 10_000))
+  await clock.advance(100)
+  assert.equal(said(late.answer!), REQUEST_TIMED_OUT.name)
+  release()
+  await clock.settle()
+  assert.deepEqual([said(first.answer!), said(patient.answer!)], [0, 1])
+  assert.equal(partition.endOffset, 2)
+})
+
+test('a later caller with less patience is told before an earlier one with more', async t => {
+  const { createPartition, store, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  const release = store.faults.hold('append')
+  const patient = watch(partition.append(batchOf(), 5_000))
+  const hasty = watch(partition.append(batchOf(), 50))
+  await clock.advance(60)
+  assert.deepEqual([patient.answer, said(hasty.answer!)], [null, REQUEST_TIMED_OUT.name])
+  await clock.advance(5_000)
+  assert.equal(said(patient.answer!), REQUEST_TIMED_OUT.name)
+  release()
+})
+
+test('somebody else who took the lead is fenced in turn, and nothing is lost or doubled', async t => {
+  const { createPartition, store, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  await partition.append(batchOf(), 0)
+  const stream = streamId(partition.topicId, 0)
+  const other = await store.open(stream, 0, 0)
+  assert(other.kind === 'opened')
+  const foreign = encodeBatch([{ value: 'foreign' }])
+  stamp(foreign, 1, other.epoch)
+  const appended = { baseOffset: 1, nextOffset: 2, recordCount: 1, maxTimestamp: -1, bytes: foreign }
+  await store.append({ stream, epoch: other.epoch, at: 1, attempt: 'other', batches: [appended], rows: [] })
+  const append = watch(partition.append(batchOf(), 0))
+  await clock.settle()
+  assert.equal(said(append.answer!), 2)
+  assert.deepEqual(
+    (await readAll(partition)).map(batch => [batch.baseOffset, batch.leaderEpoch]),
+    [
+      [0, 1],
+      [1, other.epoch],
+      [2, other.epoch + 1],
+    ],
+  )
+})
+
+test('a damaged stream refuses appends with its sentence and is readable below', async t => {
+  const { createPartition, store } = await openLogWorld(t, { overrides: { 'storage.local.tail-cache-bytes': 0 } })
+  const partition = await createPartition()
+  for (let i = 0; i < 3; i++) await partition.append(batchOf(), 0)
+  store.faults.damage(streamId(partition.topicId, 0), 2, 'file 3 ends in the middle of an entry')
+  for (let i = 0; i < 2; i++) {
+    const answer = await partition.append(batchOf(), 0)
+    assert.equal(said(answer), KAFKA_STORAGE_ERROR.name)
+    assert.match((answer as Refusal).message, /file 3 ends/)
+  }
+  const read = await partition.read(0, 1_000_000, true)
+  assert.equal(!isRefusal(read) && read.batches.length, 2)
+  assert.equal((await partition.read(2, 1_000_000, true)).kind, 'refusal')
+})
+
+test('when the topic is removed, what waits is refused and what is with the store gets its outcome', async t => {
+  const { create, partition: find, catalogue, store, clock } = await openLogWorld(t)
+  const topic = await create('orders')
+  const partition = find('orders')
+  const release = store.faults.hold('append')
+  const sent = watch(partition.append(batchOf(), 0))
+  await clock.settle()
+  const queued = watch(partition.append(batchOf(), 0))
+  await catalogue.remove([topic.id])
+  assert.equal(said(queued.answer!), UNKNOWN_TOPIC_OR_PARTITION.name)
+  release()
+  await clock.settle()
+  assert.equal(said(sent.answer!), UNKNOWN_TOPIC_OR_PARTITION.name)
+  assert.equal(said(await partition.append(batchOf(), 0)), UNKNOWN_TOPIC_OR_PARTITION.name)
+  assert.equal((await partition.read(0, 1_000, true)).kind, 'refusal')
+})
+
+test('closing waits for what is with the store and refuses the rest', async t => {
+  const { createPartition, store, logs, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  const release = store.faults.hold('append')
+  const sent = watch(partition.append(batchOf(), 0))
+  await clock.settle()
+  const queued = watch(partition.append(batchOf(), 0))
+  let closed = false
+  const closing = logs.close().then(() => {
+    closed = true
+  })
+  await clock.settle()
+  assert.equal(said(queued.answer!), NOT_LEADER_OR_FOLLOWER.name)
+  assert.equal(closed, false)
+  release()
+  await closing
+  assert.equal(said(sent.answer!), 0)
+})
+
+test('closing ends a settlement that cannot succeed, and says that the outcome is unknown', async t => {
+  const { createPartition, store, logs, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  store.faults.failNext('append', 'unknown-done')
+  store.faults.failNext('open', 'unavailable', 1_000)
+  const sent = watch(partition.append(batchOf(), 0))
+  await clock.advance(10_000)
+  assert.equal(sent.answer, null)
+  await logs.close()
+  assert.equal(said(sent.answer!), REQUEST_TIMED_OUT.name)
+})
+
+// ------------------------------------------------------------------------------------------------------- clients at large
+
+interface Sent {
+  readonly baseSequence: number
+  readonly records: number
+  answer: Answer | null
+}
+
+/** An idempotent producer with a window: whatever fails is sent again from there on, in order, as Java's does. */
+async function produce(
+  partition: () => Partition,
+  producerId: number,
+  sizes: readonly number[],
+  window: number,
+): Promise<Sent[]> {
+  let baseSequence = 0
+  const all = sizes.map((records): Sent => {
+    const sent = { baseSequence, records, answer: null }
+    baseSequence += records
+    return sent
+  })
+  let acknowledged = 0
+  for (let round = 0; acknowledged < all.length && round < 1_000; round++) {
+    const flight = all.slice(acknowledged, acknowledged + window)
+    const answers = await Promise.all(
+      flight.map(({ baseSequence, records }) =>
+        partition().append(idempotent(baseSequence, records, producerId), 2_000),
+      ),
+    )
+    for (const [i, answer] of answers.entries()) {
+      if (isRefusal(answer)) break
+      flight[i]!.answer = answer
+      acknowledged++
+    }
+  }
+  assert.equal(acknowledged, all.length, 'the producer never got through')
+  return all
+}
+
+test('whatever the store does, each idempotent batch is in the log once, in order, where its answer says', async () => {
+  const fault = fc.constantFrom('unavailable', 'unknown-lost', 'unknown-done', 'slow', 'restart', 'trim', 'thief')
+  const scenario = fc.record({
+    seed: fc.nat(),
+    producers: fc.array(
+      fc.record({
+        sizes: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 12 }),
+        window: fc.integer({ min: 1, max: 5 }),
+      }),
+      { minLength: 1, maxLength: 3 },
+    ),
+    faults: fc.array(fault, { maxLength: 8 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ seed, producers, faults }) => {
+      let world = await openLogWorld(null, { random: seededRandom(seed) })
+      const { clock } = world
+      await world.create('orders')
+      const find = () => world.partition('orders')
+      const working = producers.map(({ sizes, window }, i) => produce(find, i + 1, sizes, window))
+      let finished = false
+      const all = Promise.all(working).finally(() => {
+        finished = true
+      })
+      const trimmed: { batches: BatchView[] } = { batches: [] }
+      for (let step = 0; !finished && step < 2_000; step++) {
+        const what = faults[step]
+        if (what !== undefined) trimmed.batches.push(...(await disturb(world, what)))
+        if (what === 'restart') world = await crash(world)
+        await clock.advance(100)
+      }
+      const sent = await all
+      const log = [...trimmed.batches, ...(await readAll(find()))]
+      await world.logs.close()
+      check(log, sent)
+    }),
+    { numRuns: 60 },
+  )
+
+  async function disturb({ store, partition, catalogue }: LogWorld, what: string): Promise<BatchView[]> {
+    const orders = partition('orders')
+    if (what === 'unavailable' || what === 'unknown-lost' || what === 'unknown-done')
+      store.faults.failNext('append', what)
+    else if (what === 'slow') store.faults.delay('append', 700)
+    else if (what === 'thief') await store.open(streamId(catalogue.current().topics.get('orders')!.id, 0), 0, 0)
+    else if (what === 'trim') {
+      const batches = (await readAll(orders)).filter(batch => batch.lastOffset < orders.highWatermark)
+      const before = orders.highWatermark
+      await orders.trim(before)
+      return batches.filter(batch => batch.lastOffset < before)
+    }
+    return []
+  }
+
+  /** The old broker's callers lose their connections; the new one stands on the same store. */
+  async function crash(world: LogWorld): Promise<LogWorld> {
+    const next = await world.restart()
+    void world.logs.close()
+    return next
+  }
+
+  function check(log: readonly BatchView[], sent: readonly (readonly Sent[])[]): void {
+    let end = 0
+    let epoch = 0
+    for (const batch of log) {
+      assert.equal(batch.baseOffset, end, 'offsets are dense')
+      assert(batch.leaderEpoch >= epoch, 'epochs do not go back')
+      end = batch.lastOffset + 1
+      epoch = batch.leaderEpoch
+    }
+    for (const [i, batches] of sent.entries()) {
+      const stored = log.filter(batch => batch.producerId === i + 1)
+      assert.deepEqual(
+        stored.map(batch => [batch.baseSequence, batch.baseOffset]),
+        batches.map(({ baseSequence, answer }) => [baseSequence, (answer as Appended).baseOffset]),
+      )
+    }
+  }
+})

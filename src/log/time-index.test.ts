@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Row } from '../store/store.ts'
+import { TimeIndex } from './time-index.ts'
+
+function rowsOf(...rows: (Row | null)[]): Map<string, Uint8Array> {
+  return new Map(rows.flatMap(row => (row?.value ? [[row.key, row.value] as const] : [])))
+}
+
+test('a chunk counts its batches and is sealed when it is large or old enough', () => {
+  const index = new TimeIndex()
+  index.add(10, 600, 5_000, 4_000)
+  assert.equal(index.seal(1_000), null)
+  index.add(20, 600, 3_000, 4_100)
+  const mark = index.seal(1_000)
+  assert.equal(mark?.key, 'm0')
+  index.add(30, 10, 9_000, 5_000)
+  assert.equal(index.seal(1_000, 5_999, 1_000), null)
+  assert.notEqual(index.seal(1_000, 6_000, 1_000), null)
+  const ranges = index.chunks.map(({ from, next, bytes, maxTimestamp, newestMs }) => [
+    from,
+    next,
+    bytes,
+    maxTimestamp,
+    newestMs,
+  ])
+  assert.deepEqual(ranges, [
+    [0, 20, 1_200, 5_000, 4_000],
+    [20, 30, 10, 9_000, 5_000],
+    [30, 30, 0, -1, -1],
+  ])
+})
+
+test('data is as new as its records or its append, whichever is older; without a timestamp it is the append', () => {
+  const index = new TimeIndex()
+  index.add(1, 10, 99_000, 1_000)
+  assert.equal(index.chunks[0]!.newestMs, 1_000)
+  index.add(2, 10, -1, 2_000)
+  assert.equal(index.chunks[0]!.newestMs, 2_000)
+  assert.equal(index.chunks[0]!.maxTimestamp, 99_000)
+})
+
+test('marks are found again, and what has none is one unknown chunk until somebody looks into it', () => {
+  const before = new TimeIndex()
+  before.add(10, 100, 1_000, 1_000)
+  const first = before.seal(0)
+  before.add(20, 200, 2_000, 2_000)
+  before.seal(0)
+  before.add(30, 300, 3_000, 3_000)
+  const third = before.seal(0)
+
+  const after = new TimeIndex()
+  assert.deepEqual(after.adopt(rowsOf(first, third), 0, 45, 100 + 200 + 300 + 50, 9_000), [])
+  assert.deepEqual(
+    after.chunks.map(({ from, next, isKnown }) => [from, next, isKnown]),
+    [
+      [0, 10, true],
+      [10, 20, false],
+      [20, 30, true],
+      [30, 45, false],
+      [45, 45, true],
+    ],
+  )
+  const mark = after.learn(after.chunks[1]!, [
+    { bytes: 150, maxTimestamp: 2_000 },
+    { bytes: 50, maxTimestamp: 99_000 },
+  ])
+  assert.equal(mark?.key, 'm10')
+  const { bytes, maxTimestamp, newestMs, isKnown } = after.chunks[1]!
+  assert.deepEqual([bytes, maxTimestamp, newestMs, isKnown], [200, 99_000, 9_000, true])
+})
+
+test('marks below the log start or beyond the end are not used and are deleted', () => {
+  const before = new TimeIndex()
+  before.add(10, 100, 1_000, 1_000)
+  const first = before.seal(0)
+  before.add(20, 100, 1_000, 1_000)
+  const second = before.seal(0)
+  const after = new TimeIndex()
+  assert.deepEqual(after.adopt(rowsOf(first, second), 10, 20, 100, 0), [{ key: 'm0', value: null }])
+  assert.equal(new TimeIndex().adopt(rowsOf(first, second), 0, 15, 100, 0)[0]?.key, 'm10')
+  assert.deepEqual(
+    after.chunks.map(({ from, next }) => [from, next]),
+    [
+      [10, 20],
+      [20, 20],
+    ],
+  )
+})
+
+test('dropping goes by whole chunks, says what it freed, and never takes the open one', () => {
+  const index = new TimeIndex()
+  for (const end of [10, 20, 30]) {
+    index.add(end, 100, -1, 0)
+    if (end < 30) index.seal(0)
+  }
+  assert.deepEqual(
+    index.marksBefore(25).map(row => row.key),
+    ['m0', 'm10'],
+  )
+  assert.equal(index.drop(15), 100)
+  assert.equal(index.drop(30), 100)
+  assert.equal(index.chunks.length, 1)
+  const gone = index.chunks[0]!
+  index.seal(0)
+  index.drop(30)
+  assert.equal(index.learn(gone, []), null)
+})

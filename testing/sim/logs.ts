@@ -1,0 +1,104 @@
+// The log room on the memory store and the simulated clock, for its own tests and those of the rooms above it.
+
+import type { TestContext } from 'node:test'
+import { type Random, seededRandom } from '../../src/base/random.ts'
+import { type CatalogueKeeper, openCatalogue, type Topic } from '../../src/log/catalogue.ts'
+import { type Logs, openLogs } from '../../src/log/logs.ts'
+import type { Partition } from '../../src/log/partition.ts'
+import { isRefusal } from '../../src/protocol/errors.ts'
+import {
+  type BatchOptions,
+  type BatchView,
+  encodeBatch,
+  type NewRecord,
+  viewBatch,
+} from '../../src/protocol/records.ts'
+import { type Settings, testSettings } from '../../src/settings/settings.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
+import { SimulatedClock } from './clock.ts'
+import { createMemoryStore, type MemoryStore } from './memory-store.ts'
+
+export interface LogWorld {
+  readonly clock: SimulatedClock
+  readonly store: MemoryStore
+  readonly settings: Settings
+  readonly metrics: Metrics
+  readonly catalogue: CatalogueKeeper
+  readonly logs: Logs
+  /** What was logged for people. */
+  readonly lines: readonly string[]
+  /** A new topic; throws where it is refused. */
+  create(name: string, configs?: Readonly<Record<string, string>>, partitions?: number): Promise<Topic>
+  /** A new topic's first partition. */
+  createPartition(configs?: Readonly<Record<string, string>>): Promise<Partition>
+  partition(name: string, index?: number): Partition
+  /** The same store behind a new log room, as after kill -9. */
+  restart(): Promise<LogWorld>
+}
+
+export interface LogWorldOptions {
+  readonly overrides?: Parameters<typeof testSettings>[0]
+  readonly clock?: SimulatedClock
+  readonly store?: MemoryStore
+  readonly random?: Random
+}
+
+/** Closes with the test. */
+export async function openLogWorld(t: TestContext | null, options: LogWorldOptions = {}): Promise<LogWorld> {
+  const { clock = new SimulatedClock(), random = seededRandom(7) } = options
+  const { store = createMemoryStore(clock) } = options
+  const settings = testSettings(options.overrides)
+  const metrics = createMetrics()
+  const lines: string[] = []
+  const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain' })
+  const catalogue = await openCatalogue(store, settings, clock, random)
+  const logs = await openLogs({ store, catalogue, settings, clock, random, metrics, logger })
+  t?.after(() => logs.close())
+
+  const world: LogWorld = {
+    clock,
+    store,
+    settings,
+    metrics,
+    catalogue,
+    logs,
+    lines,
+    async create(name, configs = {}, partitions = 1) {
+      const [topic] = await catalogue.add([{ name, partitions, configs }])
+      if (topic === undefined || isRefusal(topic)) throw new Error(`topic ${name}: ${topic?.message}`)
+      return topic
+    },
+    async createPartition(configs) {
+      const topic = await world.create(`topic-${catalogue.current().topics.size}`, configs)
+      return world.partition(topic.name)
+    },
+    partition(name, index = 0) {
+      const topic = catalogue.current().topics.get(name)
+      const partition = topic === undefined ? null : logs.partition(topic.id, index)
+      if (partition === null) throw new Error(`there is no partition ${name}-${index}`)
+      return partition
+    },
+    restart: () => openLogWorld(t, { ...options, clock, random, store: store.reopen() }),
+  }
+  return world
+}
+
+/** A batch as a producer sends it, in bytes of its own. A number stands for so many records. */
+export function batchOf(records: number | readonly NewRecord[] = 1, options: BatchOptions = {}): BatchView {
+  const list =
+    typeof records === 'number' ? Array.from({ length: records }, (_, i) => ({ value: `record ${i}` })) : records
+  return viewBatch(encodeBatch(list, options))
+}
+
+/** Everything that a partition shows from an offset on. */
+export async function readAll(partition: Partition, from = partition.logStartOffset): Promise<BatchView[]> {
+  const batches: BatchView[] = []
+  for (let offset = from; ; ) {
+    const read = await partition.read(offset, 1024 * 1024, true)
+    if (isRefusal(read)) throw new Error(`${read.name}: ${read.message}`)
+    if (read.batches.length === 0) return batches
+    batches.push(...read.batches.map(viewBatch))
+    offset = batches.at(-1)!.lastOffset + 1
+  }
+}
