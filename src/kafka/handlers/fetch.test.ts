@@ -1,0 +1,367 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pattern } from '../../../testing/broker.ts'
+import { eventually } from '../../../testing/eventually.ts'
+import { batchOf, fetchFrom, fetchOne, type Ground, produceTo, startGround, valuesOf } from '../../../testing/kafka.ts'
+import type { Wire } from '../../../testing/wire.ts'
+import {
+  FENCED_LEADER_EPOCH,
+  FETCH_SESSION_ID_NOT_FOUND,
+  NONE,
+  OFFSET_OUT_OF_RANGE,
+  UNKNOWN_LEADER_EPOCH,
+  UNKNOWN_TOPIC_ID,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../../protocol/errors.ts'
+import { deleteTopics } from '../../protocol/messages/delete-topics.ts'
+import { fetch } from '../../protocol/messages/fetch.ts'
+import { metadata } from '../../protocol/messages/metadata.ts'
+import { produce } from '../../protocol/messages/produce.ts'
+
+const topicsOf = (ids: readonly (readonly [string, number, number?])[]) =>
+  ids.map(([topic, fetchOffset, partitionMaxBytes = 1_000_000]) => ({
+    topic,
+    partitions: [{ partition: 0, fetchOffset, partitionMaxBytes }],
+  }))
+
+async function produceInto(wire: Wire, topic: string, values: readonly (string | Buffer)[]): Promise<void> {
+  await wire.send(metadata, 4, { topics: [{ name: topic }] })
+  const topicData = [{ name: topic, partitionData: [{ index: 0, records: batchOf(values) }] }]
+  await wire.send(produce, 9, { acks: -1, timeoutMs: 10_000, topicData })
+}
+
+test('what was produced is read back, in every version, with the watermarks', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a', 'b']))
+  const { topics } = await wire.send(metadata, 12, { topics: [{ name: 't' }] })
+  const topicId = topics[0]!.topicId
+  for (let version = fetch.versions.min; version <= fetch.versions.max; version++) {
+    const asked = { partitions: [{ partition: 0, fetchOffset: 0, partitionMaxBytes: 1000 }] }
+    const body = {
+      maxWaitMs: 0,
+      minBytes: 1,
+      topics: [version < 13 ? { ...asked, topic: 't' } : { ...asked, topicId }],
+    }
+    const { responses, sessionId, errorCode } = await wire.send(fetch, version, body)
+    const row = responses[0]!.partitions[0]!
+    assert.deepEqual(await valuesOf(row), [
+      [0, 'a'],
+      [1, 'b'],
+    ])
+    assert.deepEqual([errorCode, sessionId, row.errorCode, row.highWatermark, row.lastStableOffset], [0, 0, 0, 2, 2])
+    assert.equal(row.logStartOffset, version < 5 ? -1 : 0)
+    assert.equal(version < 13 ? responses[0]!.topic : responses[0]!.topicId, version < 13 ? 't' : topicId)
+  }
+})
+
+test('an offset inside a batch gets the whole batch', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a', 'b', 'c', 'd']))
+  await produceTo(wire, batchOf(['e']))
+  const values = await valuesOf(await fetchOne(wire, 2))
+  assert.deepEqual(values[0], [0, 'a'])
+  assert.deepEqual(values.at(-1), [4, 'e'])
+})
+
+test('the first partition that has anything gives one batch however small the limits are, and later ones keep to them', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  await wire.send(metadata, 4, { topics: [{ name: 'empty' }] })
+  for (const topic of ['one', 'two']) {
+    await produceInto(wire, topic, [Buffer.alloc(10_000)])
+    await produceInto(wire, topic, [Buffer.alloc(10_000)])
+  }
+  const topics = topicsOf([
+    ['empty', 0, 1],
+    ['one', 0, 1],
+    ['two', 0, 1],
+  ])
+  for (const maxBytes of [1, 0, 5000, 15_000]) {
+    const { responses } = await wire.send(fetch, 12, { maxWaitMs: 0, minBytes: 1, maxBytes, topics })
+    const sizes = responses.map(each => each.partitions[0]!.records!.length)
+    assert.deepEqual([sizes[0], sizes[1]! > 10_000, sizes[1]! < 20_000, sizes[2]], [0, true, true, 0], `${maxBytes}`)
+  }
+  const enough = await wire.send(fetch, 12, {
+    maxWaitMs: 0,
+    minBytes: 1,
+    topics: topicsOf([
+      ['one', 0],
+      ['two', 0],
+    ]),
+  })
+  for (const each of enough.responses) assert.ok(each.partitions[0]!.records!.length > 20_000)
+})
+
+test('the whole answer stays below the limit of the broker, whatever the client asks', async t => {
+  const ground = await startGround(t, { 'broker.fetch-max-bytes': 25_000 })
+  const wire = await ground.connect()
+  for (let i = 0; i < 5; i++) await produceTo(wire, batchOf([Buffer.alloc(10_000)]))
+  const row = await fetchOne(wire, 0, { maxBytes: 0x7fffffff })
+  assert.ok(row.records!.length > 20_000 && row.records!.length < 25_000)
+})
+
+test('a partition limit that is none gets the default of the broker', async t => {
+  const ground = await startGround(t, { 'broker.fetch-partition-max-bytes': 15_000 })
+  const wire = await ground.connect()
+  for (let i = 0; i < 3; i++) await produceTo(wire, batchOf([Buffer.alloc(10_000)]))
+  for (const partitionMaxBytes of [0, -1]) {
+    const { responses } = await wire.send(fetch, 12, fetchFrom(0, { topics: topicsOf([['t', 0, partitionMaxBytes]]) }))
+    assert.ok(responses[0]!.partitions[0]!.records!.length < 15_000)
+  }
+})
+
+test('a fetch waits for its minimum of bytes and is woken by the append that makes it', async t => {
+  const ground = await startGround(t, { 'broker.fetch-max-wait': 60_000 })
+  const [consumer, producer] = [await ground.connect(), await ground.connect()]
+  const first = batchOf([Buffer.alloc(600)])
+  await produceTo(producer, first)
+  let isAnswered = false
+  const waiting = fetchOne(consumer, 0, { maxWaitMs: 60_000, minBytes: 1500 }).finally(() => {
+    isAnswered = true
+  })
+  await eventually('the fetch is in flight', async () => (await ground.received('Fetch')) === 1)
+  await produceTo(producer, first)
+  assert.equal(isAnswered, false)
+  await produceTo(producer, first)
+  assert.equal((await waiting).records!.length, 3 * first.length)
+})
+
+test('a fetch that finds nothing is answered empty when its wait is over, with its watermark', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a']))
+  const row = await fetchOne(wire, 1, { maxWaitMs: 5 })
+  assert.deepEqual([row.errorCode, row.highWatermark, row.records!.length], [NONE, 1, 0])
+})
+
+test('the wait is never longer than the broker allows', async t => {
+  const ground = await startGround(t, { 'broker.fetch-max-wait': 5 })
+  const wire = await ground.connect()
+  for (const maxWaitMs of [0x7fffffff, 1]) assert.equal((await fetchOne(wire, 0, { maxWaitMs })).errorCode, NONE)
+})
+
+test('more bytes asked for than may be answered do not make a fetch wait', async t => {
+  const ground = await startGround(t, { 'broker.fetch-max-wait': 60_000 })
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf([Buffer.alloc(1000)]))
+  const row = await fetchOne(wire, 0, { maxWaitMs: 60_000, minBytes: 0x7fffffff, maxBytes: 500 })
+  assert.ok(row.records!.length > 1000)
+})
+
+test('an append between the read and the wait is not missed', async t => {
+  const ground = await startGround(t, { 'broker.fetch-max-wait': 60_000 })
+  const [consumer, producer] = [await ground.connect(), await ground.connect()]
+  for (let offset = 0; offset < 100; offset++) {
+    const [row] = await Promise.all([
+      fetchOne(consumer, offset, { maxWaitMs: 60_000 }),
+      produceTo(producer, batchOf([`v${offset}`])),
+    ])
+    assert.deepEqual(await valuesOf(row), [[offset, `v${offset}`]])
+  }
+})
+
+test('an offset out of range is said at once, and holds up nobody', async t => {
+  const ground = await startGround(t, { 'broker.fetch-max-wait': 60_000 })
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a']))
+  for (const offset of [-1, -2, 2, 2 ** 53 - 1]) {
+    const row = await fetchOne(wire, offset, { maxWaitMs: 60_000 })
+    assert.deepEqual([row.errorCode, row.highWatermark, row.records!.length], [OFFSET_OUT_OF_RANGE.code, -1, 0])
+  }
+})
+
+test('offsets that no number holds are out of range', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  for (const hex of ['7fffffffffffffff', '0020000000000001', '8000000000000000']) {
+    const head = Buffer.from(
+      '0001000400000005ffffffffffff000000000000000100ffffff00000000010001740000000100000000',
+      'hex',
+    )
+    const body = Buffer.concat([head, Buffer.from(hex, 'hex'), Buffer.from('000fffff', 'hex')])
+    const size = Buffer.alloc(4)
+    size.writeInt32BE(body.length)
+    await wire.raw(Buffer.concat([size, body]))
+    const answer = await wire.answer()
+    // correlation id, throttle, one topic `t`, one partition with index 0, error code.
+    assert.equal(answer.readInt16BE(4 + 4 + 4 + 3 + 4 + 4), OFFSET_OUT_OF_RANGE.code)
+  }
+})
+
+test('a leader epoch that is not the partition’s is fenced or unknown', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a']))
+  const { topics } = await wire.send(metadata, 9, { topics: [{ name: 't' }] })
+  const { leaderEpoch } = topics[0]!.partitions[0]!
+  const ask = async (currentLeaderEpoch: number) => {
+    const partitions = [{ partition: 0, fetchOffset: 0, partitionMaxBytes: 1000, currentLeaderEpoch }]
+    const { responses } = await wire.send(fetch, 12, fetchFrom(0, { topics: [{ topic: 't', partitions }] }))
+    return responses[0]!.partitions[0]!.errorCode
+  }
+  assert.equal(await ask(leaderEpoch), NONE)
+  assert.equal(await ask(-1), NONE)
+  assert.equal(await ask(leaderEpoch - 1), FENCED_LEADER_EPOCH.code)
+  assert.equal(await ask(leaderEpoch + 1), UNKNOWN_LEADER_EPOCH.code)
+})
+
+test('batches carry the leader epoch that Metadata says', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a']))
+  const { topics } = await wire.send(metadata, 9, { topics: [{ name: 't' }] })
+  const row = await fetchOne(wire, 0)
+  assert.equal(row.records!.readInt32BE(12), topics[0]!.partitions[0]!.leaderEpoch)
+})
+
+test('a topic, partition or id that is not there is said in its row, beside those that are', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a']))
+  const partitions = [0, 7].map(partition => ({ partition, fetchOffset: 0, partitionMaxBytes: 1000 }))
+  const byName = await wire.send(fetch, 12, {
+    maxWaitMs: 60_000,
+    minBytes: 10_000,
+    topics: [
+      { topic: 'nope', partitions },
+      { topic: 't', partitions },
+    ],
+  })
+  const codes = byName.responses.map(each => each.partitions.map(row => row.errorCode))
+  const missing = UNKNOWN_TOPIC_OR_PARTITION.code
+  assert.deepEqual(codes, [
+    [missing, missing],
+    [NONE, missing],
+  ])
+  assert.equal((await valuesOf(byName.responses[1]!.partitions[0]!)).length, 1)
+  for (const topicId of ['AAAAAAAAAAAAAAAAAAAAAA', 'abcdefghijklmnopqrstuQ']) {
+    const byId = await wire.send(fetch, 13, { maxWaitMs: 0, minBytes: 1, topics: [{ topicId, partitions }] })
+    assert.equal(byId.responses[0]!.partitions[0]!.errorCode, UNKNOWN_TOPIC_ID.code)
+  }
+})
+
+test('a partition that is named twice is answered once, as its last row says', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a']))
+  await produceTo(wire, batchOf(['b']))
+  const topics = topicsOf([
+    ['t', 0],
+    ['t', 1],
+  ])
+  const { responses } = await wire.send(fetch, 12, { maxWaitMs: 0, minBytes: 1, topics })
+  assert.equal(responses.length, 1)
+  assert.deepEqual(await valuesOf(responses[0]!.partitions[0]!), [[1, 'b']])
+})
+
+test('every answer is without a session, and a request that goes on with one is told that there is none', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a']))
+  for (const [sessionId, sessionEpoch] of [
+    [0, -1],
+    [0, 0],
+    [5, 0],
+    [5, -1],
+  ] as const) {
+    const answer = await wire.send(fetch, 12, fetchFrom(0, { sessionId, sessionEpoch }))
+    assert.deepEqual([answer.errorCode, answer.sessionId, answer.responses.length], [NONE, 0, 1])
+  }
+  for (const [sessionId, sessionEpoch] of [
+    [5, 1],
+    [0, 1],
+  ] as const) {
+    const answer = await wire.send(fetch, 12, fetchFrom(0, { sessionId, sessionEpoch }))
+    assert.deepEqual([answer.errorCode, answer.responses.length], [FETCH_SESSION_ID_NOT_FOUND.code, 0])
+  }
+})
+
+test('readers of committed records get a list of aborted transactions, others none', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a']))
+  assert.deepEqual((await fetchOne(wire, 0, { isolationLevel: 1 })).abortedTransactions, [])
+  assert.equal((await fetchOne(wire, 0, { isolationLevel: 0 })).abortedTransactions, null)
+})
+
+test('a replica id grants nothing and costs nothing', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a']))
+  assert.equal((await valuesOf(await fetchOne(wire, 0, { replicaId: 1 }))).length, 1)
+})
+
+test('a fetch of no partitions is answered at once', async t => {
+  const ground = await startGround(t, { 'broker.fetch-max-wait': 60_000 })
+  const wire = await ground.connect()
+  const { responses } = await wire.send(fetch, 12, { maxWaitMs: 60_000, minBytes: 1, topics: [] })
+  assert.deepEqual(responses, [])
+})
+
+test('deleting the topic ends the wait of those who read it', async t => {
+  const ground = await startGround(t, { 'broker.fetch-max-wait': 60_000 })
+  const [consumer, admin] = [await ground.connect(), await ground.connect()]
+  const waiting = fetchOne(consumer, 0, { maxWaitMs: 60_000 })
+  await eventually('the fetch is in flight', async () => (await ground.received('Fetch')) === 1)
+  await admin.send(deleteTopics, 5, { topicNames: ['t'], timeoutMs: 10_000 })
+  assert.equal((await waiting).errorCode, UNKNOWN_TOPIC_OR_PARTITION.code)
+})
+
+test('one fetch may name many partitions, and any of them wakes it', async t => {
+  const ground = await startGround(t, { 'broker.fetch-max-wait': 60_000, topics: [pattern('*', { partitions: 100 })] })
+  const [consumer, producer] = [await ground.connect(), await ground.connect()]
+  const partitions = Array.from({ length: 100 }, (_, partition) => ({
+    partition,
+    fetchOffset: 0,
+    partitionMaxBytes: 1000,
+  }))
+  const topics = [{ topic: 't', partitions }]
+  const waiting = consumer.send(fetch, 12, { maxWaitMs: 60_000, minBytes: 1, topics })
+  await eventually('the fetch is in flight', async () => (await ground.received('Fetch')) === 1)
+  await produceTo(producer, batchOf(['x']), { index: 63 })
+  const { responses } = await waiting
+  const found = responses[0]!.partitions.filter(row => row.records!.length > 0)
+  assert.deepEqual(
+    found.map(row => row.partitionIndex),
+    [63],
+  )
+  assert.equal(responses[0]!.partitions.length, 100)
+})
+
+test('old data comes from the store as it was, after the tail in memory has moved on', async t => {
+  const ground = await startGround(t, { 'storage.local.tail-cache-bytes': 50_000 })
+  const wire = await ground.connect()
+  for (let i = 0; i < 20; i++) await produceTo(wire, batchOf([Buffer.alloc(10_000, i), `v${i}`]))
+  const seen: string[] = []
+  for (let offset = 0; offset < 40; ) {
+    const values = await valuesOf(await fetchOne(wire, offset, { maxBytes: 35_000 }))
+    for (const [, value] of values) if (value.startsWith('v')) seen.push(value)
+    offset = values.at(-1)![0] + 1
+  }
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 20 }, (_, i) => `v${i}`),
+  )
+  assert.ok(ground.store.calls.read > 0)
+})
+
+test('a store that cannot be read is said in the row, as a code that clients try again', async t => {
+  const ground = await startGround(t, { 'storage.local.tail-cache-bytes': 0 })
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a']))
+  ground.store.faults.failNext('read', 'unavailable')
+  assert.equal((await fetchOne(wire, 0)).errorCode, 56)
+  assert.equal((await valuesOf(await fetchOne(wire, 0))).length, 1)
+})
+
+test('draining answers a fetch that waits, with what it has', async t => {
+  const ground: Ground = await startGround(t, { 'broker.fetch-max-wait': 60_000 })
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a']))
+  const waiting = fetchOne(wire, 0, { maxWaitMs: 60_000, minBytes: 100_000 })
+  await eventually('the fetch is in flight', async () => (await ground.received('Fetch')) === 1)
+  await ground.broker.close()
+  assert.equal((await valuesOf(await waiting)).length, 1)
+})
