@@ -94,7 +94,7 @@ export async function createTopics(
       outcomes.set(name, isRefusal(answer) ? answer : describe(answer, rooms.settings))
     }
   }
-  return [...outcomes].map(([name, result]) => ({ name, result }))
+  return [...counts.keys()].map(name => ({ name, result: outcomes.get(name)! }))
 }
 
 /** One outcome for each reference, in order. */

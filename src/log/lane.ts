@@ -175,11 +175,14 @@ export class Lane {
     const state = this.#state
     try {
       const opened = await this.#rooms.store.open(state.stream, 0, 0)
-      if (opened.kind === 'opened') {
-        state.adopt(opened, this.#rooms.clock.now())
-        this.#release()
-        return
+      if (opened.kind === 'opened') state.adopt(opened, this.#rooms.clock.now())
+      else {
+        // Not a removal: the catalogue names a stream that the store has lost.
+        state.refusal ??= because(KAFKA_STORAGE_ERROR, `The store has no stream for ${state.name}.`)
+        this.#rooms.logger.error('the store has lost a partition', { partition: state.name })
       }
+      this.#release()
+      return
     } catch (error) {
       this.#rooms.logger.warn('a partition could not be opened and is tried again', { partition: state.name, error })
     }

@@ -196,9 +196,15 @@ export class Partition {
   async maxTimestampOffset(): Promise<FoundOffset | null | Refusal> {
     const refusal = await this.learnChunks()
     if (refusal !== null) return refusal
-    const largest = this.#state.timeIndex.chunks.reduce((max, chunk) => Math.max(max, chunk.maxTimestamp), -1)
-    if (largest < 0) return this.#state.refusal
-    return this.offsetForTimestamp(largest)
+    let best: FoundOffset | null = null
+    const chunks = [...this.#state.timeIndex.chunks].sort((a, b) => b.maxTimestamp - a.maxTimestamp)
+    for (const chunk of chunks) {
+      if (chunk.maxTimestamp < 0 || (best !== null && best.timestamp >= chunk.maxTimestamp)) break
+      const found = (await this.#search(chunk, chunk.maxTimestamp)) ?? (await this.#largest(chunk))
+      if (isRefusal(found)) return found
+      if (found !== null && (best === null || found.timestamp > best.timestamp)) best = found
+    }
+    return this.#state.refusal ?? best
   }
 
   /** Looks into the chunks that have no mark; afterwards the time index knows all of them. */
@@ -338,6 +344,21 @@ export class Partition {
       return found !== null
     })
     return refusal ?? found
+  }
+
+  /** The largest timestamp of a chunk whose own largest lies below the log start. */
+  async #largest(chunk: Chunk): Promise<FoundOffset | null | Refusal> {
+    let best: FoundOffset | null = null
+    const refusal = await this.#walk(chunk, async batch => {
+      for (;;) {
+        const above: number = best === null ? 0 : best.timestamp + 1
+        if (batch.maxTimestamp < above) return false
+        const found = await firstAt(batch, above, this.#state.start)
+        if (found === null) return false
+        best = found
+      }
+    })
+    return refusal ?? best
   }
 
   /** Visits the batches of a chunk in order, as far as they may be seen, until the visitor says true. */

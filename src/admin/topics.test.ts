@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { openLogWorld } from '../../testing/sim/logs.ts'
+import {
+  INVALID_CONFIG,
+  INVALID_PARTITIONS,
+  INVALID_REPLICA_ASSIGNMENT,
+  INVALID_REPLICATION_FACTOR,
+  INVALID_REQUEST,
+  INVALID_TOPIC_EXCEPTION,
+  isRefusal,
+  REQUEST_TIMED_OUT,
+  TOPIC_ALREADY_EXISTS,
+  UNKNOWN_TOPIC_ID,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../protocol/errors.ts'
+import { ZERO_UUID } from '../protocol/schema.ts'
+import type { testSettings } from '../settings/settings.ts'
+import type { CreatedTopic, NewTopicRequest } from './contract.ts'
+import { type CreateOptions, createTopics, deleteTopics } from './topics.ts'
+
+const NODE = 4
+
+async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0] = {}) {
+  const world = await openLogWorld(t, { overrides })
+  const rooms = { catalogue: world.catalogue, settings: world.settings, clock: world.clock, nodeId: NODE }
+  const create = async (requests: readonly Partial<NewTopicRequest>[], options: Partial<CreateOptions> = {}) =>
+    createTopics(
+      rooms,
+      requests.map(request => ({
+        name: 'orders',
+        partitions: 1,
+        replicationFactor: 1,
+        assignments: [],
+        configs: [],
+        ...request,
+      })),
+      { validateOnly: false, timeoutMs: 0, auto: false, ...options },
+    )
+  /** The error of one topic, or its partitions. */
+  const one = async (request: Partial<NewTopicRequest>, options: Partial<CreateOptions> = {}) => {
+    const [outcome] = await create([request], options)
+    const { result } = outcome!
+    return isRefusal(result) ? result.name : result.partitions
+  }
+  const remove = (...references: { name?: string; topicId?: string }[]) =>
+    deleteTopics(
+      rooms,
+      references.map(({ name = null, topicId = null }) => ({ name, topicId })),
+      { timeoutMs: 0 },
+    )
+  return { ...world, rooms, create, one, remove }
+}
+
+const pattern = (name: string, fields: object = {}) => ({
+  name,
+  autoCreate: null,
+  partitions: null,
+  offsetSequenceBits: null,
+  compression: null,
+  remoteStorageEnabled: null,
+  cleanupPolicy: null,
+  retention: null,
+  retentionBytes: null,
+  localRetention: null,
+  localRetentionBytes: null,
+  segmentMs: null,
+  segmentBytes: null,
+  maxMessageBytes: null,
+  messageTimestampType: null,
+  ...fields,
+})
+
+test('a topic is created with what was asked and described with the source of each config', async t => {
+  const { create, catalogue, logs } = await open(t, { topics: [pattern('o*', { retentionBytes: 5_000 })] })
+  const configs = [{ name: 'retention.ms', value: '1000' }]
+  const [outcome] = await create([{ partitions: 3, configs }])
+  const created = outcome!.result as CreatedTopic
+  const topic = catalogue.current().topics.get('orders')!
+  assert.deepEqual([created.topicId, created.partitions, created.replicationFactor], [topic.id, 3, 1])
+  assert.deepEqual([topic.partitions, topic.resolved.retentionMs, topic.resolved.retentionBytes], [3, 1_000, 5_000])
+  assert.notEqual(logs.partition(topic.id, 2), null)
+  const entry = (name: string) => created.configs.find(config => config.name === name)
+  assert.deepEqual(entry('retention.ms'), { name: 'retention.ms', value: '1000', source: 'topic', isReadOnly: false })
+  assert.deepEqual([entry('retention.bytes')?.value, entry('retention.bytes')?.source], ['5000', 'settings'])
+  assert.equal(entry('segment.ms')?.source, 'default')
+  const names = created.configs.map(config => config.name)
+  assert.deepEqual(names, [...new Set(names)].sort())
+})
+
+test('names are checked as Kafka does', async t => {
+  const { one, create } = await open(t)
+  for (const name of [
+    '',
+    '.',
+    '..',
+    'a'.repeat(250),
+    'a/b',
+    'a:b',
+    '{x}',
+    'ä',
+    '__consumer_offsets',
+    '__transaction_state',
+  ]) {
+    assert.equal(await one({ name }), INVALID_TOPIC_EXCEPTION.name, JSON.stringify(name))
+  }
+  assert.equal(await one({ name: 'a'.repeat(249) }), 1)
+  assert.equal(await one({ name: 'a.b_c' }), 1)
+  for (const name of ['a_b_c', 'a.b.c', 'a_b.c']) assert.equal(await one({ name }), INVALID_TOPIC_EXCEPTION.name, name)
+  const pair = await create([{ name: 'x.y' }, { name: 'x_y' }])
+  assert.deepEqual(
+    pair.map(({ result }) => (isRefusal(result) ? result.name : result.partitions)),
+    [1, INVALID_TOPIC_EXCEPTION.name],
+  )
+  assert.equal(await one({ name: 'a.b_c' }), TOPIC_ALREADY_EXISTS.name)
+})
+
+test('partitions and replicas are checked as Kafka does on one broker', async t => {
+  const { one, catalogue } = await open(t, {
+    'max-partitions-per-topic': 8,
+    topics: [pattern('p-*', { partitions: 5 })],
+  })
+  const cases: [Partial<NewTopicRequest>, string | number][] = [
+    [{ partitions: 0 }, INVALID_PARTITIONS.name],
+    [{ partitions: -2 }, INVALID_PARTITIONS.name],
+    [{ partitions: 9 }, INVALID_PARTITIONS.name],
+    [{ partitions: 2 ** 31 - 1 }, INVALID_PARTITIONS.name],
+    [{ replicationFactor: 0 }, INVALID_REPLICATION_FACTOR.name],
+    [{ replicationFactor: -2 }, INVALID_REPLICATION_FACTOR.name],
+    [{ replicationFactor: 3 }, INVALID_REPLICATION_FACTOR.name],
+    [{ replicationFactor: 32_767 }, INVALID_REPLICATION_FACTOR.name],
+    [{ partitions: 8 }, 8],
+    [{ partitions: -1, replicationFactor: -1 }, 1],
+    [{ name: 'p-1', partitions: -1 }, 5],
+    [{ name: 'p-1', partitions: 2 }, 2],
+  ]
+  for (const [request, expected] of cases) {
+    for (const validateOnly of [true, false])
+      assert.equal(await one(request, { validateOnly }), expected, JSON.stringify(request))
+    const { topics } = catalogue.current()
+    const { remove } = catalogue
+    await remove([...topics.values()].map(topic => topic.id))
+  }
+})
+
+test('manual assignments may name only this broker, for each partition from 0 on', async t => {
+  const { one } = await open(t, { 'max-partitions-per-topic': 8 })
+  const assign = (...partitions: (readonly [number, ...number[]])[]) => ({
+    partitions: -1,
+    replicationFactor: -1,
+    assignments: partitions.map(([partition, ...brokerIds]) => ({ partition, brokerIds })),
+  })
+  assert.equal(await one({ ...assign([0, NODE]), partitions: 1 }), INVALID_REQUEST.name)
+  assert.equal(await one({ ...assign([0, NODE]), replicationFactor: 1 }), INVALID_REQUEST.name)
+  for (const wrong of [
+    assign([0]),
+    assign([0, NODE + 1]),
+    assign([0, NODE, NODE]),
+    assign([0, NODE], [0, NODE]),
+    assign([1, NODE]),
+    assign([0, NODE], [2, NODE]),
+    assign([-1, NODE]),
+  ])
+    assert.equal(await one(wrong), INVALID_REPLICA_ASSIGNMENT.name, JSON.stringify(wrong.assignments))
+  const many = Array.from({ length: 9 }, (_, i) => [i, NODE] as const)
+  assert.equal(await one(assign(...many)), INVALID_PARTITIONS.name)
+  assert.equal(await one(assign([1, NODE], [0, NODE])), 2)
+})
+
+test('configs are checked, alone and together', async t => {
+  const { one } = await open(t)
+  const wrong: [string, string | null][] = [
+    ['no.such.config', '1'],
+    ['__proto__', '1'],
+    ['retention.ms', 'soon'],
+    ['retention.ms', null],
+    ['retention.ms', 'x'.repeat(10_000_000)],
+    ['cleanup.policy', 'compact'],
+    ['compression.type', 'gzip'],
+  ]
+  for (const [name, value] of wrong) assert.equal(await one({ configs: [{ name, value }] }), INVALID_CONFIG.name, name)
+  const together = [
+    { name: 'retention.ms', value: '10' },
+    { name: 'local.retention.ms', value: '11' },
+  ]
+  assert.equal(await one({ configs: together }), INVALID_CONFIG.name)
+})
+
+test('each topic has its own outcome; a name that occurs twice is refused once', async t => {
+  const { create, catalogue } = await open(t)
+  const outcomes = await create([{ name: 'a' }, { name: 'b' }, { name: 'a' }, { name: 'c', partitions: 0 }])
+  assert.deepEqual(
+    outcomes.map(({ name, result }) => [name, isRefusal(result) ? result.name : result.partitions]),
+    [
+      ['a', INVALID_REQUEST.name],
+      ['b', 1],
+      ['c', INVALID_PARTITIONS.name],
+    ],
+  )
+  assert.deepEqual([...catalogue.current().topics.keys()], ['b'])
+})
+
+test('validation alone creates nothing', async t => {
+  const { create, catalogue, store } = await open(t)
+  const [outcome] = await create([{ partitions: 4 }], { validateOnly: true })
+  const { topicId, partitions, configs } = outcome!.result as CreatedTopic
+  assert.deepEqual([topicId, partitions, configs.length > 10], [ZERO_UUID, 4, true])
+  assert.equal(catalogue.current().topics.size, 0)
+  assert.deepEqual(await store.streams(), [])
+})
+
+test('a topic is created by itself only where a pattern says so, with its partitions', async t => {
+  const { one, create } = await open(t, {
+    topics: [pattern('secret*', { autoCreate: false }), pattern('*', { autoCreate: true, partitions: 4 })],
+  })
+  const auto = { auto: true }
+  assert.equal(await one({ name: 'secret-1', partitions: -1 }, auto), UNKNOWN_TOPIC_OR_PARTITION.name)
+  assert.equal(await one({ name: '__consumer_offsets', partitions: -1 }, auto), INVALID_TOPIC_EXCEPTION.name)
+  const racing = await Promise.all([1, 2, 3].map(() => create([{ name: 'orders', partitions: -1 }], auto)))
+  const results = racing.map(([outcome]) => outcome!.result as CreatedTopic)
+  assert.deepEqual(
+    results.map(result => result.partitions),
+    [4, 4, 4],
+  )
+  assert.equal(new Set(results.map(result => result.topicId)).size, 1)
+  assert.equal(await one({ name: 'secret-1' }), 1, 'an operator may')
+})
+
+test('without patterns nothing is created by itself', async t => {
+  const { one } = await open(t, { topics: [] })
+  assert.equal(await one({ partitions: -1 }, { auto: true }), UNKNOWN_TOPIC_OR_PARTITION.name)
+})
+
+test('a store that takes too long is a timeout, and the topic may appear all the same', async t => {
+  const { create, store, clock, catalogue } = await open(t)
+  store.faults.delay('commit', 5_000)
+  const creating = create([{ name: 'a' }], { timeoutMs: 1_000 })
+  await clock.advance(1_000)
+  const [outcome] = await creating
+  assert.equal(isRefusal(outcome!.result) && outcome!.result.name, REQUEST_TIMED_OUT.name)
+  await clock.advance(5_000)
+  assert.equal(catalogue.current().topics.size, 1)
+})
+
+test('topics are deleted by name or by id, and refused when they are named wrongly', async t => {
+  const { create, remove, catalogue } = await open(t)
+  await create([{ name: 'a' }, { name: 'b' }, { name: 'c' }, { name: 'd' }])
+  const id = (name: string) => catalogue.current().topics.get(name)!.id
+  const outcomes = await remove(
+    { name: 'a' },
+    { topicId: id('b') },
+    { name: 'c' },
+    { topicId: id('c') },
+    { name: 'd', topicId: id('d') },
+    {},
+    { name: 'nowhere' },
+    { topicId: 'AAAAAAAAAAAAAAAAAAAAAQ' },
+  )
+  assert.deepEqual(
+    outcomes.map(({ result }) => result.name),
+    [
+      'a',
+      'b',
+      INVALID_REQUEST.name,
+      INVALID_REQUEST.name,
+      INVALID_REQUEST.name,
+      INVALID_REQUEST.name,
+      UNKNOWN_TOPIC_OR_PARTITION.name,
+      UNKNOWN_TOPIC_ID.name,
+    ],
+  )
+  assert.deepEqual([...catalogue.current().topics.keys()].sort(), ['c', 'd'])
+})
+
+test('of two deletions at once one finds nothing', async t => {
+  const { create, remove } = await open(t)
+  await create([{ name: 'a' }])
+  const outcomes = await Promise.all([remove({ name: 'a' }), remove({ name: 'a' })])
+  assert.deepEqual(
+    outcomes.map(([outcome]) => outcome!.result.name),
+    ['a', UNKNOWN_TOPIC_OR_PARTITION.name],
+  )
+})

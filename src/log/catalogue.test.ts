@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openLogWorld } from '../../testing/sim/logs.ts'
+import { isRefusal, type Refusal, TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_ID } from '../protocol/errors.ts'
+import { StoreUnavailable, streamId } from '../store/store.ts'
+import type { Topic } from './catalogue.ts'
+
+const orders = { name: 'orders', partitions: 3, configs: { 'retention.ms': '1000' } }
+const said = (answers: readonly (Topic | Refusal)[]) => answers.map(answer => answer.name)
+
+test('the cluster id is made once and kept', async t => {
+  const world = await openLogWorld(t)
+  const { clusterId } = world.catalogue.current()
+  assert.match(clusterId, /^[A-Za-z0-9_-]{22}$/)
+  assert.equal((await world.restart()).catalogue.current().clusterId, clusterId)
+})
+
+test('topics survive a restart as they were', async t => {
+  const world = await openLogWorld(t)
+  const [made] = await world.catalogue.add([orders])
+  const { topics, topicsById, version } = (await world.restart()).catalogue.current()
+  assert.deepEqual(topics.get('orders'), made)
+  assert.equal(topicsById.get((made as Topic).id), topics.get('orders'))
+  assert.equal(topics.get('orders')!.resolved.retentionMs, 1000)
+  assert(version > 0)
+})
+
+test('a snapshot never changes; the next one has a higher version', async t => {
+  const { catalogue } = await openLogWorld(t)
+  const before = catalogue.current()
+  await catalogue.add([orders])
+  assert.deepEqual([before.topics.size, catalogue.current().topics.size], [0, 1])
+  assert(catalogue.current().version > before.version)
+})
+
+test('a topic made again under the same name is another topic', async t => {
+  const { catalogue, store } = await openLogWorld(t)
+  const [first] = (await catalogue.add([orders])) as Topic[]
+  assert.deepEqual(said(await catalogue.remove([first!.id])), ['orders'])
+  const [second] = (await catalogue.add([orders])) as Topic[]
+  assert.notEqual(first!.id, second!.id)
+  assert.deepEqual(said(await catalogue.remove([first!.id])), [UNKNOWN_TOPIC_ID.name])
+  assert.equal(catalogue.current().topics.get('orders')?.id, second!.id)
+  assert.deepEqual(
+    [...(await store.streams())].sort(),
+    [0, 1, 2].map(index => streamId(second!.id, index)),
+  )
+})
+
+test('of two topics with one name the first is made, in one call and in two', async t => {
+  const { catalogue } = await openLogWorld(t)
+  const once = catalogue.add([orders, { ...orders, partitions: 1 }])
+  const again = catalogue.add([orders, { ...orders, name: 'payments' }])
+  assert.deepEqual(said(await once), ['orders', TOPIC_ALREADY_EXISTS.name])
+  assert.deepEqual(said(await again), [TOPIC_ALREADY_EXISTS.name, 'payments'])
+  assert.equal(catalogue.current().topics.get('orders')?.partitions, 3)
+})
+
+test('when the store refuses, nothing is made, and the next attempt works', async t => {
+  const { catalogue, store } = await openLogWorld(t)
+  for (const verb of ['create', 'commit'] as const) {
+    store.faults.failNext(verb, 'unavailable')
+    await assert.rejects(catalogue.add([orders]), StoreUnavailable)
+    assert.equal(catalogue.current().topics.size, 0)
+  }
+  assert(!isRefusal((await catalogue.add([orders]))[0]))
+})
+
+for (const fault of ['unknown-lost', 'unknown-done'] as const) {
+  test(`a creation and a removal whose outcome is unknown (${fault}) are settled by looking`, async t => {
+    const world = await openLogWorld(t)
+    const { catalogue, store } = world
+    store.faults.failNext('commit', fault)
+    const [made] = (await catalogue.add([orders])) as Topic[]
+    assert.equal(made!.name, 'orders')
+    assert.notEqual(world.logs.partition(made!.id, 2), null)
+    store.faults.failNext('commit', fault)
+    assert.deepEqual(said(await catalogue.remove([made!.id])), ['orders'])
+    assert.equal(catalogue.current().topics.size, 0)
+    assert.equal(world.logs.partition(made!.id, 2), null)
+    assert.deepEqual(await store.streams(), [])
+  })
+}
+
+test('when even looking fails the caller is told, and the next change looks first', async t => {
+  const world = await openLogWorld(t)
+  world.store.faults.failNext('commit', 'unknown-done')
+  world.store.faults.failNext('load', 'unavailable')
+  await assert.rejects(world.catalogue.add([orders]), StoreUnavailable)
+  assert.deepEqual(said(await world.catalogue.add([orders])), [TOPIC_ALREADY_EXISTS.name])
+  assert.notEqual(world.logs.partition(world.catalogue.current().topics.get('orders')!.id, 0), null)
+})
+
+test('a change by another writer is taken in before the own one is decided again', async t => {
+  const world = await openLogWorld(t)
+  const other = await openLogWorld(t, { store: world.store, clock: world.clock })
+  await other.catalogue.add([orders])
+  assert.deepEqual(said(await world.catalogue.add([orders, { ...orders, name: 'payments' }])), [
+    TOPIC_ALREADY_EXISTS.name,
+    'payments',
+  ])
+  assert.deepEqual([...world.catalogue.current().topics.keys()].sort(), ['orders', 'payments'])
+})
+
+test('streams that no topic owns are removed at start', async t => {
+  const world = await openLogWorld(t)
+  await world.create('orders')
+  await world.store.create([streamId('AAAAAAAAAAAAAAAAAAAAAQ', 0)])
+  const next = await world.restart()
+  assert.deepEqual(await next.store.streams(), [streamId(next.catalogue.current().topics.get('orders')!.id, 0)])
+})
+
+test('streams that could not be removed with their topic are removed with the next one', async t => {
+  const { catalogue, store } = await openLogWorld(t)
+  const [a, b] = (await catalogue.add([orders, { ...orders, name: 'payments' }])) as Topic[]
+  store.faults.failNext('remove', 'unavailable')
+  assert.deepEqual(said(await catalogue.remove([a!.id])), ['orders'])
+  assert.equal((await store.streams()).length, 6)
+  await catalogue.remove([b!.id])
+  assert.deepEqual(await store.streams(), [])
+})
+
+test('a catalogue in a form that is not known ends the start with a sentence', async t => {
+  const world = await openLogWorld(t)
+  const { version } = (await world.store.load('catalogue', 'topics'))!
+  const changes = [{ key: 'topic:odd', value: Buffer.from('{"id":7}') }]
+  await world.store.commit({ kind: 'catalogue', name: 'topics', expect: version, changes })
+  await assert.rejects(world.restart(), /does not describe topic 'odd'/)
+})

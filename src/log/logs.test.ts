@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { batchOf, openLogWorld, readAll } from '../../testing/sim/logs.ts'
+import { isRefusal, KAFKA_STORAGE_ERROR, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
+import { streamId } from '../store/store.ts'
+
+test('a partition is found by topic id and index, and nothing else is', async t => {
+  const { create, logs } = await openLogWorld(t)
+  const { id } = await create('orders', {}, 2)
+  assert.deepEqual(
+    [0, 1, 2, -1, 0.5].map(index => logs.partition(id, index)?.index ?? null),
+    [0, 1, null, null, null],
+  )
+  assert.equal(logs.partition('AAAAAAAAAAAAAAAAAAAAAQ', 0), null)
+})
+
+test('what was acknowledged is there after a restart, under a higher epoch', async t => {
+  const world = await openLogWorld(t)
+  await world.create('orders')
+  const before = world.partition('orders')
+  for (let i = 1; i <= 5; i++) await before.append(batchOf(i), 0)
+  const after = (await world.restart()).partition('orders')
+  assert.deepEqual(
+    [after.logStartOffset, after.highWatermark, after.endOffset, after.sizeBytes],
+    [0, 15, 15, before.sizeBytes],
+  )
+  assert.equal(after.leaderEpoch, before.leaderEpoch + 1)
+  assert.deepEqual(await readAll(after), await readAll(before))
+  const answer = await after.append(batchOf(), 0)
+  assert.equal(!isRefusal(answer) && answer.baseOffset, 15)
+})
+
+test('a topic is seen only when its partitions take records', async t => {
+  const { catalogue, create, logs, store, clock } = await openLogWorld(t)
+  const release = store.faults.hold('open')
+  const creating = create('orders')
+  await clock.settle()
+  assert.equal(catalogue.current().topics.size, 0)
+  release()
+  const { id } = await creating
+  assert.equal(logs.partition(id, 0)?.leaderEpoch, 1)
+})
+
+test('a partition that cannot be opened is tried again while others work', async t => {
+  const { create, partition, store, clock } = await openLogWorld(t)
+  store.faults.failNext('open', 'unavailable', 2)
+  await create('orders')
+  const append = partition('orders').append(batchOf(), 0)
+  await create('payments')
+  assert(!isRefusal(await partition('payments').append(batchOf(), 0)))
+  await clock.advance(1_000)
+  assert(!isRefusal(await append))
+})
+
+test('a partition whose stream is gone from the store says so and leaves the others alone', async t => {
+  const world = await openLogWorld(t)
+  const { id } = await world.create('orders', {}, 2)
+  await world.store.remove([streamId(id, 0)])
+  const next = await world.restart()
+  await next.clock.settle()
+  assert.equal(next.partition('orders', 0).refusal?.code, KAFKA_STORAGE_ERROR.code)
+  assert(next.lines.some(line => line.includes('orders-0') && line.includes('ERROR')))
+  assert(!isRefusal(await next.partition('orders', 1).append(batchOf(), 0)))
+})
+
+test('an append wakes a fetch that waits, a removal does too', async t => {
+  const { create, catalogue, logs, partition } = await openLogWorld(t)
+  const { id } = await create('orders', {}, 2)
+  const both = [partition('orders', 0), partition('orders', 1)]
+  const first = logs.waitFor(both, { minBytes: 1, alreadyBytes: 0, maxWaitMs: 60_000 })
+  await both[1]!.append(batchOf(), 0)
+  assert.deepEqual(await first, [both[1]])
+  const second = logs.waitFor(both, { minBytes: 1, alreadyBytes: 0, maxWaitMs: 60_000 })
+  await catalogue.remove([id])
+  const [woken] = await second
+  assert.equal(woken?.refusal?.code, UNKNOWN_TOPIC_OR_PARTITION.code)
+})
+
+test('draining lets every fetch go', async t => {
+  const { createPartition, logs } = await openLogWorld(t)
+  const partition = await createPartition()
+  const waiting = logs.waitFor([partition], { minBytes: 1, alreadyBytes: 0, maxWaitMs: 60_000 })
+  logs.releaseWaiters()
+  assert.deepEqual(await waiting, [])
+})
+
+test('one budget holds the tails of all partitions, and a removed topic gives back its part', async t => {
+  const world = await openLogWorld(t, { overrides: { 'storage.local.tail-cache-bytes': 50_000 } })
+  const { create, partition, catalogue, metrics } = world
+  const gauge = async (name: string) =>
+    Number(
+      (await metrics.scrape())
+        .split('\n')
+        .find(line => line.startsWith(name) && !line.startsWith('#'))
+        ?.split(' ')
+        .at(-1),
+    )
+  const topics = [await create('a'), await create('b')]
+  const value = Buffer.alloc(5_000)
+  for (let i = 0; i < 10; i++) for (const name of ['a', 'b']) await partition(name).append(batchOf([{ value }]), 0)
+  const full = await gauge('svc_storage_cache_bytes')
+  assert(full > 40_000 && full <= 50_000, `${full} bytes`)
+  await catalogue.remove([topics[0]!.id])
+  assert((await gauge('svc_storage_cache_bytes')) <= 30_000)
+  assert.equal(await gauge('svc_storage_live_bytes'), partition('b').sizeBytes)
+  await catalogue.remove([topics[1]!.id])
+  assert.equal(await gauge('svc_storage_cache_bytes'), 0)
+  assert(!(await metrics.scrape()).includes('topic="a"'))
+})
+
+test('reads and writes of the store are counted', async t => {
+  const { createPartition, metrics } = await openLogWorld(t, { overrides: { 'storage.local.tail-cache-bytes': 0 } })
+  const partition = await createPartition()
+  await partition.append(batchOf(7), 0)
+  await partition.read(0, 1_000, true)
+  const scraped = await metrics.scrape()
+  assert.match(scraped, /^svc_storage_write_messages_sum{[^}]*tier="local"[^}]*} 7$/m)
+  assert.match(scraped, /^svc_storage_read_messages_sum{[^}]*tier="local"[^}]*} 7$/m)
+  assert.match(scraped, /^svc_storage_ack_seconds_count{[^}]*result="success"[^}]*} 1$/m)
+})

@@ -1,0 +1,301 @@
+// Reads, checks of what is appended, and look-ups by time. Appending itself is in lane.test.ts.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { batchOf, openLogWorld, readAll } from '../../testing/sim/logs.ts'
+import {
+  CORRUPT_MESSAGE,
+  FENCED_LEADER_EPOCH,
+  INVALID_RECORD,
+  INVALID_TIMESTAMP,
+  isRefusal,
+  KAFKA_STORAGE_ERROR,
+  MESSAGE_TOO_LARGE,
+  OFFSET_OUT_OF_RANGE,
+  type Refusal,
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+  UNKNOWN_LEADER_EPOCH,
+} from '../protocol/errors.ts'
+import { type BatchView, encodeBatch, viewBatch } from '../protocol/records.ts'
+import { streamId } from '../store/store.ts'
+import type { Partition, ReadResult } from './partition.ts'
+
+/** No tail in memory: every read goes to the store. */
+const COLD = { overrides: { 'storage.local.tail-cache-bytes': 0 } }
+
+type Answer = ReadResult | Refusal
+
+/** Base offsets of what was read, or the error. */
+function found(answer: Answer): readonly number[] | string {
+  return isRefusal(answer) ? answer.name : answer.batches.map(bytes => viewBatch(bytes).baseOffset)
+}
+
+/** Batches of these record counts. */
+async function fill(partition: Partition, ...counts: number[]): Promise<void> {
+  await Promise.all(counts.map(count => partition.append(batchOf(count), 0)))
+}
+
+for (const [place, options] of [
+  ['memory', {}],
+  ['the store', COLD],
+] as const) {
+  test(`a read from ${place} begins with the whole batch that covers the offset`, async t => {
+    const partition = await (await openLogWorld(t, options)).createPartition()
+    await fill(partition, 10, 10, 10)
+    assert.deepEqual(found(await partition.read(0, 1e6, true)), [0, 10, 20])
+    assert.deepEqual(found(await partition.read(15, 1e6, true)), [10, 20])
+    assert.deepEqual(found(await partition.read(29, 1e6, true)), [20])
+    assert.deepEqual(found(await partition.read(30, 1e6, true)), [])
+  })
+
+  test(`a read from ${place} keeps its limit but for the first batch where that is asked`, async t => {
+    const partition = await (await openLogWorld(t, options)).createPartition()
+    await fill(partition, 1, 1, 1)
+    const size = (await readAll(partition))[0]!.bytes.length
+    assert.deepEqual(found(await partition.read(0, 2 * size, true)), [0, 1])
+    assert.deepEqual(found(await partition.read(0, 2 * size - 1, true)), [0])
+    assert.deepEqual(found(await partition.read(0, size - 1, true)), [0])
+    assert.deepEqual(found(await partition.read(0, size - 1, false)), [])
+    const { bytes, highWatermark, logStartOffset } = (await partition.read(0, 2 * size, true)) as ReadResult
+    assert.deepEqual([bytes, highWatermark, logStartOffset], [2 * size, 3, 0])
+  })
+
+  test(`a read from ${place} inside a gap serves what comes next`, async t => {
+    const { createPartition, clock } = await openLogWorld(t, options)
+    const partition = await createPartition({ 'offset.sequence.bits': '2' })
+    await fill(partition, 1)
+    const first = partition.endOffset - 1
+    await clock.advance(1_000)
+    await fill(partition, 1)
+    assert.deepEqual(found(await partition.read(first + 1, 1e6, true)), [first + 4_000])
+    assert.deepEqual(found(await partition.read(0, 1e6, true)), [first, first + 4_000])
+  })
+
+  test(`an offset below the log start or above the end is out of range in ${place}`, async t => {
+    const partition = await (await openLogWorld(t, options)).createPartition()
+    await fill(partition, 10, 10)
+    await partition.trim(10)
+    for (const offset of [-1, 0, 9, 21, 2 ** 53 + 2, 2 ** 63, Number.NaN]) {
+      assert.equal(found(await partition.read(offset, 1e6, true)), OFFSET_OUT_OF_RANGE.name, `offset ${offset}`)
+    }
+    assert.deepEqual(found(await partition.read(10, 1e6, true)), [10])
+  })
+}
+
+test('what memory holds is read at once, without the store', async t => {
+  const { createPartition, store } = await openLogWorld(t)
+  const partition = await createPartition()
+  await fill(partition, 5, 5)
+  const read = partition.read(0, 1e6, true)
+  assert(!(read instanceof Promise))
+  assert.deepEqual(found(read), [0, 5])
+  assert.equal(store.calls.read, 0)
+})
+
+test('what memory has let go of comes from the store, and both give the same bytes', async t => {
+  const { createPartition } = await openLogWorld(t, { overrides: { 'storage.local.tail-cache-bytes': 2_000 } })
+  const partition = await createPartition()
+  await fill(partition, ...Array.from({ length: 20 }, () => 3))
+  const all = await readAll(partition)
+  assert.deepEqual(
+    all.map(batch => batch.baseOffset),
+    Array.from({ length: 20 }, (_, i) => i * 3),
+  )
+  for (const batch of all) {
+    const [again] = ((await partition.read(batch.baseOffset, 1, true)) as ReadResult).batches
+    assert(batch.bytes.equals(again!))
+  }
+})
+
+test('a batch whose checksum fails is never shown; what lies around it is', async t => {
+  const { createPartition, store, metrics, lines } = await openLogWorld(t, COLD)
+  const partition = await createPartition()
+  await fill(partition, 2, 2, 2)
+  store.faults.rot(streamId(partition.topicId, 0), 2)
+  assert.deepEqual(found(await partition.read(0, 1e6, true)), [0])
+  const refused = await partition.read(2, 1e6, true)
+  assert.equal(found(refused), CORRUPT_MESSAGE.name)
+  assert.match((refused as Refusal).message, /offsets 2 to 3/)
+  assert.deepEqual(found(await partition.read(4, 1e6, true)), [4])
+  assert.equal(metrics.total('svc.storage.corrupt_batches'), 2)
+  assert.equal(lines.filter(line => line.includes('checksum')).length, 1)
+})
+
+test('a read that retention overtakes is out of range instead of beginning too late', async t => {
+  const { createPartition, store, clock } = await openLogWorld(t, COLD)
+  const partition = await createPartition()
+  await fill(partition, 10, 10)
+  const release = store.faults.hold('read')
+  const reading = partition.read(0, 1e6, true)
+  await clock.settle()
+  await partition.trim(10)
+  release()
+  assert.equal(found(await reading), OFFSET_OUT_OF_RANGE.name)
+})
+
+test('a read overtaken after the store has read is out of range too', async t => {
+  const { createPartition, store } = await openLogWorld(t, COLD)
+  const partition = await createPartition()
+  await fill(partition, 10, 10)
+  const reading = partition.read(0, 1e6, true)
+  partition.state.raiseStart(10)
+  assert.equal(found(await reading), OFFSET_OUT_OF_RANGE.name)
+  assert.equal(store.calls.read, 1)
+})
+
+test('a store that is away is a storage error for those who need it, and for nobody else', async t => {
+  const { createPartition, store } = await openLogWorld(t, COLD)
+  const partition = await createPartition()
+  await fill(partition, 1)
+  store.faults.failNext('read', 'unavailable')
+  assert.equal(found(await partition.read(0, 1e6, true)), KAFKA_STORAGE_ERROR.name)
+  assert.deepEqual(found(await partition.read(1, 1e6, true)), [])
+  assert.deepEqual(found(await partition.read(0, 1e6, true)), [0])
+})
+
+test('nothing above the high watermark is shown', async t => {
+  const partition = await (await openLogWorld(t)).createPartition()
+  await fill(partition, 5, 5)
+  partition.state.highWatermark = 5
+  assert.deepEqual(found(await partition.read(0, 1e6, true)), [0])
+  assert.deepEqual(found(await partition.read(5, 1e6, true)), [])
+  assert.deepEqual(found(await partition.read(10, 1e6, true)), [])
+})
+
+test("a client's leader epoch is compared with the one that batches are stamped with", async t => {
+  const world = await openLogWorld(t)
+  await world.create('orders')
+  const partition = (await world.restart()).partition('orders')
+  const { leaderEpoch } = partition
+  assert.deepEqual(
+    [-1, leaderEpoch, leaderEpoch - 1, leaderEpoch + 1].map(epoch => partition.checkEpoch(epoch)?.name ?? null),
+    [null, null, FENCED_LEADER_EPOCH.name, UNKNOWN_LEADER_EPOCH.name],
+  )
+  await fill(partition, 1)
+  assert.equal((await readAll(partition))[0]!.leaderEpoch, leaderEpoch)
+})
+
+test('an append is refused for its size, its kind and its times', async t => {
+  const { createPartition, clock } = await openLogWorld(t)
+  const partition = await createPartition({
+    'max.message.bytes': '1000',
+    'message.timestamp.before.max.ms': '10000',
+    'message.timestamp.after.max.ms': '5000',
+  })
+  const now = clock.now()
+  const at = (...timestamps: number[]) => batchOf(timestamps.map(timestamp => ({ value: 'x', timestamp })))
+  const sized = (size: number) => {
+    const overhead = encodeBatch([{ value: Buffer.alloc(900) }]).length - 900
+    return batchOf([{ value: Buffer.alloc(size - overhead) }])
+  }
+  const cases: [string, BatchView, string | number][] = [
+    ['as large as allowed', sized(1_000), 0],
+    ['one byte larger', sized(1_001), MESSAGE_TOO_LARGE.name],
+    ['control', batchOf(1, { isControl: true }), INVALID_RECORD.name],
+    [
+      'transactional',
+      batchOf(1, { isTransactional: true, producerId: 1, producerEpoch: 0, baseSequence: 0 }),
+      TRANSACTIONAL_ID_AUTHORIZATION_FAILED.name,
+    ],
+    ['oldest allowed', at(now - 10_000), 1],
+    ['too old', at(now - 10_001), INVALID_TIMESTAMP.name],
+    ['newest allowed', at(now, now + 5_000), 2],
+    ['too new', at(now, now + 5_001), INVALID_TIMESTAMP.name],
+    ['without a time', at(-1), 4],
+  ]
+  for (const [what, batch, expected] of cases) {
+    const answer = await partition.append(batch, 0)
+    assert.equal(isRefusal(answer) ? answer.name : answer.baseOffset, expected, what)
+  }
+})
+
+test('where the broker stamps the time, the times of records are not checked', async t => {
+  const partition = await (await openLogWorld(t)).createPartition({
+    'message.timestamp.type': 'LogAppendTime',
+    'message.timestamp.before.max.ms': '1000',
+  })
+  assert(!isRefusal(await partition.append(batchOf([{ value: 'x', timestamp: 5 }]), 0)))
+})
+
+// ------------------------------------------------------------------------------------------------------- look-ups by time
+
+test('a look-up by time finds the first record at or after it, with its own time', async t => {
+  const { createPartition, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  const base = clock.now() - 100_000
+  for (const compression of ['none', 'gzip'] as const) {
+    const start = partition.endOffset
+    const records = [10, 30, 20, 40].map(after => ({ value: 'x', timestamp: base + start * 1_000 + after }))
+    await partition.append(batchOf(records, { compression }), 0)
+  }
+  const epoch = partition.leaderEpoch
+  const at = (offset: number, timestamp: number) => ({ offset, timestamp, leaderEpoch: epoch })
+  assert.deepEqual(await partition.offsetForTimestamp(0), at(0, base + 10))
+  assert.deepEqual(await partition.offsetForTimestamp(base + 11), at(1, base + 30))
+  assert.deepEqual(await partition.offsetForTimestamp(base + 31), at(3, base + 40))
+  assert.deepEqual(await partition.offsetForTimestamp(base + 41), at(4, base + 4_010))
+  assert.deepEqual(await partition.offsetForTimestamp(base + 4_011), at(5, base + 4_030))
+  assert.equal(await partition.offsetForTimestamp(base + 4_041), null)
+  assert.deepEqual(await partition.maxTimestampOffset(), at(7, base + 4_040))
+})
+
+test('the largest timestamp is that of the first record that has it; an empty log and one without times have none', async t => {
+  const { createPartition, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  assert.equal(await partition.maxTimestampOffset(), null)
+  await partition.append(batchOf([{ value: 'x' }]), 0)
+  assert.equal(await partition.maxTimestampOffset(), null)
+  const timestamp = clock.now()
+  for (let i = 0; i < 2; i++) await partition.append(batchOf([{ timestamp: 1 }, { timestamp }, { timestamp }]), 0)
+  assert.deepEqual(await partition.maxTimestampOffset(), { offset: 2, timestamp, leaderEpoch: partition.leaderEpoch })
+})
+
+test('a batch that does not unpack is found as a whole, so that nothing is skipped', async t => {
+  const { createPartition, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  const batch = batchOf([{ value: 'a'.repeat(50), timestamp: clock.now() }], { compression: 'gzip' })
+  batch.bytes.fill(0xff, 61)
+  await partition.append(batch, 0)
+  assert.equal(((await partition.offsetForTimestamp(1)) as { offset: number }).offset, 0)
+})
+
+test('look-ups by time agree with a plain scan, across chunks, trims and restarts, with and without memory', async () => {
+  const batches = fc.array(
+    fc.record({
+      times: fc.array(fc.integer({ min: -1, max: 30 }), { minLength: 1, maxLength: 3 }),
+      isBig: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 8 },
+  )
+  const scenario = fc.record({ batches, restarts: fc.boolean(), isCold: fc.boolean(), trims: fc.nat(6) })
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ batches, restarts, isCold, trims }) => {
+      const first = await openLogWorld(null, isCold ? COLD : {})
+      await first.create('orders')
+      let partition = first.partition('orders')
+      const records: { offset: number; timestamp: number }[] = []
+      const filler = Buffer.alloc(700_000)
+      for (const { times, isBig } of batches) {
+        for (const timestamp of times) records.push({ offset: records.length, timestamp })
+        const value = isBig ? filler : 'x'
+        await partition.append(batchOf(times.map((timestamp, i) => ({ value: i === 0 ? value : 'x', timestamp }))), 0)
+      }
+      const world = restarts ? await first.restart() : first
+      partition = world.partition('orders')
+      if (trims > 0 && trims < records.length) await partition.trim(trims)
+      const live = records.filter(record => record.offset >= partition.logStartOffset)
+      const offsetOf = (answer: Awaited<ReturnType<typeof partition.offsetForTimestamp>>) =>
+        answer === null || isRefusal(answer) ? answer : { offset: answer.offset, timestamp: answer.timestamp }
+      for (const timestamp of [0, 1, 7, 15, 30, 31]) {
+        const expected = live.find(record => record.timestamp >= timestamp) ?? null
+        assert.deepEqual(offsetOf(await partition.offsetForTimestamp(timestamp)), expected, `time ${timestamp}`)
+      }
+      const largest = live.reduce((max, record) => Math.max(max, record.timestamp), -1)
+      const expected = largest < 0 ? null : live.find(record => record.timestamp === largest)
+      assert.deepEqual(offsetOf(await partition.maxTimestampOffset()), expected)
+      await world.logs.close()
+    }),
+    { numRuns: 40 },
+  )
+})
