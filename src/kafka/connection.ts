@@ -32,6 +32,7 @@ export interface ConnectionLimits {
 export type CloseReason = FrameFault['reason'] | 'frame-timeout' | 'idle' | 'queue-overflow' | 'shed'
 
 export interface ConnectionOptions {
+  /** Whoever gives it hands its bytes to read(). */
   readonly socket: Socket
   readonly peer: Peer
   readonly dispatch: Dispatch
@@ -111,7 +112,6 @@ export class Connection implements Member, FrameSink {
     )
     this.#socket.setNoDelay(true)
     this.#socket.setKeepAlive(true, KEEP_ALIVE_MS)
-    this.#socket.on('data', (chunk: Buffer) => this.#read(chunk))
     // 'close' follows every error, and is where everything is let go of. A reset is one of a client's ways to leave.
     this.#socket.on('error', () => {})
     this.#socket.on('close', () => this.#release())
@@ -191,7 +191,8 @@ export class Connection implements Member, FrameSink {
     return this.#waiting + this.#outgoingAnswers + this.#unflushedAnswers
   }
 
-  #read(chunk: Buffer): void {
+  /** Takes what the socket has read. The memory may be used again when this returns. */
+  read(chunk: Buffer): void {
     if (this.#closing) return
     const now = this.#clock.monotonic()
     const begun = this.#splitter.begun

@@ -11,6 +11,7 @@ import type { Budget } from './budget.ts'
 import { type CloseReason, Connection, type ConnectionLimits } from './connection.ts'
 import type { Dispatch } from './dispatch.ts'
 import type { Listener, Peer } from './handlers/handler.ts'
+import { READ_BUFFER_BYTES, readThrough } from './reading.ts'
 
 /** The address cannot be bound. The message is ready to print and says what to change. */
 export class ListenFailed extends Error {
@@ -63,7 +64,9 @@ export async function listen(rooms: ListenerRooms): Promise<KafkaListener> {
   let onLastClosed = (): void => {}
   let nextId = 1
 
-  const server = createServer(socket => accept(socket))
+  const buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES)
+
+  const server = createServer({ pauseOnConnect: true }, accept)
   await new Promise<void>((resolve, reject) => {
     server.once('error', error => reject(listenFailed(error, settings)))
     server.listen({ host: settings.get('broker.host'), port: settings.get('broker.port') }, () => {
@@ -76,30 +79,30 @@ export async function listen(rooms: ListenerRooms): Promise<KafkaListener> {
   const advertised: Listener = Object.freeze({ name: 'PLAINTEXT', ...advertisedEndpoint(settings, port) })
   metrics.sample('svc.broker.connections', {}, () => connections.size)
 
-  function accept(socket: Socket): void {
-    const address = socket.remoteAddress ?? 'unknown'
+  function accept(accepted: Socket): void {
+    const address = accepted.remoteAddress ?? 'unknown'
     const peer: Peer = { id: nextId++, listener: advertised, principal: 'User:ANONYMOUS', address }
-    connections.add(
-      new Connection({
-        socket,
-        peer,
-        limits,
-        clock,
-        dispatch: rooms.dispatch,
-        budget: rooms.budget,
-        onClosed(closed) {
-          connections.delete(closed)
-          if (connections.size === 0) onLastClosed()
-        },
-        onRefused(reason, message) {
-          metrics.count('svc.broker.failures', { operation: 'connection', error_type: reason })
-          if (FOREIGN.has(reason)) metrics.count('svc.broker.malformed_frames', {})
-          if (ORDINARY.has(reason)) logger.debug(message, { address, reason })
-          else logger.limited(`closed ${reason}`, LOG_EVERY_MS).warn(message, { address, reason })
-        },
-        onBackpressure: isPaused => (isPaused ? backpressured.inc() : backpressured.dec()),
-      }),
-    )
+    const socket = readThrough(buffer, accepted, bytes => connection.read(bytes))
+    const connection = new Connection({
+      socket,
+      peer,
+      limits,
+      clock,
+      dispatch: rooms.dispatch,
+      budget: rooms.budget,
+      onClosed(closed) {
+        connections.delete(closed)
+        if (connections.size === 0) onLastClosed()
+      },
+      onRefused(reason, message) {
+        metrics.count('svc.broker.failures', { operation: 'connection', error_type: reason })
+        if (FOREIGN.has(reason)) metrics.count('svc.broker.malformed_frames', {})
+        if (ORDINARY.has(reason)) logger.debug(message, { address, reason })
+        else logger.limited(`closed ${reason}`, LOG_EVERY_MS).warn(message, { address, reason })
+      },
+      onBackpressure: isPaused => (isPaused ? backpressured.inc() : backpressured.dec()),
+    })
+    connections.add(connection)
   }
 
   return {
