@@ -65,7 +65,7 @@ export function makeRecords(options: {
   const { count, partitions, codecs, textOnly = false } = options
   const random = seededRandom(options.seed)
   const noise = random.bytes(100_000)
-  const text = 'plain words, größere Wörter, 日本語 и кириллица; '.repeat(2500)
+  const text = Buffer.from('plain words, größere Wörter, 日本語 и кириллица; '.repeat(2500))
   return Array.from({ length: count }, (_, id) => {
     const key = id % 7 === 0 ? null : Buffer.from(`k${id}-schlüssel`)
     let value: Buffer | null
@@ -92,11 +92,11 @@ export function makeRecords(options: {
   })
 }
 
-/** The beginning of the text, of at most so many bytes, that does not cut a character. */
-function wholeText(text: string, bytes: number): Buffer {
-  const cut = Buffer.from(text).subarray(0, bytes)
-  const whole = cut.toString().replace(/�+$/, '')
-  return Buffer.from(whole)
+/** The beginning of the text, of at most so many bytes, that does not cut a character (RFC 3629, section 3). */
+function wholeText(text: Buffer, bytes: number): Buffer {
+  let end = Math.min(bytes, text.length)
+  while (end < text.length && (text[end]! & 0xc0) === 0x80) end--
+  return text.subarray(0, end)
 }
 
 /** The record without its headers that have no value, for clients that cannot send one. */
