@@ -82,12 +82,35 @@ for (const fault of ['unknown-lost', 'unknown-done'] as const) {
   })
 }
 
-test('when even looking fails the caller is told, and the next change looks first', async t => {
+test('when even looking fails the caller is told, and the catalogue looks again by itself', async t => {
+  const { catalogue, store, logs, clock } = await openLogWorld(t)
+  const [payments] = (await catalogue.add([{ ...orders, name: 'payments' }])) as Topic[]
+  const looked = () => [...catalogue.current().topics.keys()]
+  store.faults.failNext('commit', 'unknown-done')
+  store.faults.failNext('load', 'unavailable', 3)
+  await assert.rejects(catalogue.add([orders]), StoreUnavailable)
+  assert.deepEqual(looked(), ['payments'])
+  await clock.advance(10_000)
+  assert.deepEqual(looked(), ['payments', 'orders'])
+  assert.notEqual(logs.partition(catalogue.current().topics.get('orders')!.id, 0), null)
+
+  store.faults.failNext('commit', 'unknown-done')
+  store.faults.failNext('load', 'unavailable', 3)
+  await assert.rejects(catalogue.remove([payments!.id]), StoreUnavailable)
+  await clock.advance(10_000)
+  assert.deepEqual(looked(), ['orders'])
+  await catalogue.remove([catalogue.current().topics.get('orders')!.id])
+  assert.deepEqual(await store.streams(), [])
+})
+
+test('when even looking fails the next change looks first', async t => {
   const world = await openLogWorld(t)
   world.store.faults.failNext('commit', 'unknown-done')
   world.store.faults.failNext('load', 'unavailable')
   await assert.rejects(world.catalogue.add([orders]), StoreUnavailable)
+  const creations = world.store.calls.create
   assert.deepEqual(said(await world.catalogue.add([orders])), [TOPIC_ALREADY_EXISTS.name])
+  assert.equal(world.store.calls.create, creations)
   assert.notEqual(world.logs.partition(world.catalogue.current().topics.get('orders')!.id, 0), null)
 })
 
@@ -100,6 +123,7 @@ test('a change by another writer is taken in before the own one is decided again
     'payments',
   ])
   assert.deepEqual([...world.catalogue.current().topics.keys()].sort(), ['orders', 'payments'])
+  assert.equal((await world.store.streams()).length, 6, 'the streams of the topic that lost are removed')
 })
 
 test('streams that no topic owns are removed at start', async t => {

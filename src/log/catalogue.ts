@@ -65,6 +65,8 @@ const TOPIC_PREFIX = 'topic:'
 
 /** How often a change is tried again after another writer was faster. */
 const ATTEMPTS = 8
+/** How long it takes to look again after the store did not say what became of a change. */
+const REFRESH_MS = 1_000
 
 /** Loads the catalogue, or makes the cluster id of a new store, and removes streams that no topic owns. */
 export async function openCatalogue(
@@ -80,7 +82,8 @@ export async function openCatalogue(
   /** Set while the document may say something else than the snapshot. */
   let isStale = false
   let last: Promise<unknown> = Promise.resolve()
-  let leftovers: readonly StreamId[] = []
+  /** Streams that no topic owns any more and that could not be removed. */
+  const leftovers = new Set<StreamId>()
 
   /** Changes go one after the other: each is decided on what the one before left. */
   function inTurn<T>(change: () => Promise<T>): Promise<T> {
@@ -95,7 +98,16 @@ export async function openCatalogue(
     const added = [...loaded.topicsById.values()].filter(topic => !catalogue.topicsById.has(topic.id))
     const removed = [...catalogue.topicsById.values()].filter(topic => !loaded.topicsById.has(topic.id))
     await publish(loaded, added, removed)
+    for (const stream of removed.flatMap(streamsOf)) leftovers.add(stream)
     isStale = false
+  }
+
+  /** Looks again until the snapshot is what the store has, unless the next change is faster. */
+  function refreshLater(): void {
+    const again = async () => {
+      if (isStale) await refresh()
+    }
+    clock.timer(REFRESH_MS, () => void inTurn(again).catch(refreshLater))
   }
 
   async function publish(next: Catalogue, added: readonly Topic[], removed: readonly Topic[]): Promise<void> {
@@ -104,7 +116,7 @@ export async function openCatalogue(
     if (removed.length > 0) watching?.removed(removed)
   }
 
-  /** Commits rows onto the current version; false when the decision must be made again on a fresh snapshot. */
+  /** Commits rows onto the current version; null when the decision must be made again on a fresh snapshot. */
   async function commit(changes: readonly Row[], isDone: () => boolean): Promise<number | null> {
     try {
       const outcome = await store.commit({ kind: KIND, name: NAME, expect: catalogue.version, changes })
@@ -113,22 +125,26 @@ export async function openCatalogue(
       if (!(error instanceof OutcomeUnknown)) throw error
     }
     isStale = true
-    await refresh()
+    try {
+      await refresh()
+    } catch (error) {
+      refreshLater()
+      throw error
+    }
     return isDone() ? catalogue.version : null
   }
 
-  /** The topics are gone whatever comes of this: what fails is tried with the next removal, and swept at the next start. */
+  /** No topic owns these streams whatever comes of this: what fails is tried with the next change, and swept at the next start. */
   async function removeStreams(streams: readonly StreamId[]): Promise<void> {
-    leftovers = [...leftovers, ...streams]
-    const trying = leftovers
-    await store.remove(trying).then(
-      () => {
-        leftovers = leftovers.filter(stream => !trying.includes(stream))
-      },
-      error => {
-        if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
-      },
-    )
+    for (const stream of streams) leftovers.add(stream)
+    const trying = [...leftovers]
+    if (trying.length === 0) return
+    try {
+      await store.remove(trying)
+      for (const stream of trying) leftovers.delete(stream)
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+    }
   }
 
   async function attempt<T>(once: () => Promise<T | null>): Promise<T> {
@@ -137,7 +153,7 @@ export async function openCatalogue(
       const result = await once()
       if (result !== null) return result
     }
-    throw new OutcomeUnknown(`the catalogue was changed by others ${ATTEMPTS} times in a row`)
+    throw new StoreUnavailable(`the catalogue was changed by others ${ATTEMPTS} times in a row`)
   }
 
   return {
@@ -147,6 +163,7 @@ export async function openCatalogue(
       inTurn(() => {
         const createdAtMs = clock.now()
         const candidates = requested.map(topic => makeTopic(randomUuid(random), topic, createdAtMs, settings))
+        const made = new Set<Topic>()
         return attempt(async () => {
           const names = new Set<string>()
           const answers = candidates.map(topic => {
@@ -158,17 +175,21 @@ export async function openCatalogue(
             return topic
           })
           const fresh = answers.filter(isTopic).filter(topic => !catalogue.topicsById.has(topic.id))
-          if (fresh.length === 0) return answers
-          // Streams first: a topic that is named has its streams, and streams without a topic are swept at start.
-          await store.create(fresh.flatMap(streamsOf))
-          const version = await commit(
-            fresh.map(topic => ({ key: TOPIC_PREFIX + topic.name, value: encodeTopic(topic) })),
-            () => fresh.every(topic => catalogue.topicsById.has(topic.id)),
-          )
-          if (version === null) return null
-          if (version !== catalogue.version) {
-            await publish(withTopics(catalogue, version, [...catalogue.topics.values(), ...fresh]), fresh, [])
+          if (fresh.length > 0) {
+            // Streams first: a topic that is named has its streams, and streams without a topic are swept at start.
+            await store.create(fresh.flatMap(streamsOf))
+            for (const topic of fresh) made.add(topic)
+            const version = await commit(
+              fresh.map(topic => ({ key: TOPIC_PREFIX + topic.name, value: encodeTopic(topic) })),
+              () => fresh.every(topic => catalogue.topicsById.has(topic.id)),
+            )
+            if (version === null) return null
+            if (version !== catalogue.version) {
+              await publish(withTopics(catalogue, version, [...catalogue.topics.values(), ...fresh]), fresh, [])
+            }
           }
+          const lost = [...made].filter(topic => !catalogue.topicsById.has(topic.id))
+          if (lost.length > 0) await removeStreams(lost.flatMap(streamsOf))
           return answers
         })
       }),

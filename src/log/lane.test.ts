@@ -3,12 +3,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { batchOf, type LogWorld, openLogWorld, readAll } from '../../testing/sim/logs.ts'
+import { createMemoryStore, type MemoryStore } from '../../testing/sim/memory-store.ts'
 import { seededRandom } from '../base/random.ts'
 import {
   INVALID_PRODUCER_EPOCH,
   isRefusal,
   KAFKA_STORAGE_ERROR,
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND,
   NOT_LEADER_OR_FOLLOWER,
   OUT_OF_ORDER_SEQUENCE_NUMBER,
   REQUEST_TIMED_OUT,
@@ -198,6 +201,18 @@ test('an append that was lost is appended again under the new epoch, in bytes of
   assert.equal(viewBatch(handedOver).leaderEpoch, partition.leaderEpoch - 1, 'what the store was given does not change')
 })
 
+test('what was lost keeps its place before what came meanwhile', async t => {
+  const { createPartition, store, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  const release = store.faults.hold('append')
+  store.faults.failNext('append', 'unknown-lost')
+  const first = [1, 2].map(records => partition.append(batchOf(records), 0))
+  await clock.settle()
+  const second = [3, 4].map(records => partition.append(batchOf(records), 0))
+  release()
+  assert.deepEqual((await Promise.all([...first, ...second])).map(said), [0, 1, 3, 6])
+})
+
 test('the lane stays closed while an outcome is unknown; the caller is told in time', async t => {
   const { createPartition, store, clock } = await openLogWorld(t)
   const partition = await createPartition()
@@ -287,6 +302,47 @@ test('a damaged stream refuses appends with its sentence and is readable below',
   const read = await partition.read(0, 1_000_000, true)
   assert.equal(!isRefusal(read) && read.batches.length, 2)
   assert.equal((await partition.read(2, 1_000_000, true)).kind, 'refusal')
+})
+
+test('what is in the log but not on enough replicas is said so, to a repeat too, until the high watermark covers it', async t => {
+  const clock = new SimulatedClock()
+  const store = createMemoryStore(clock)
+  let covered = 0
+  const lagging: MemoryStore = {
+    ...store,
+    append: async append => {
+      const outcome = await store.append(append)
+      return outcome.kind === 'appended' ? { ...outcome, highWatermark: covered } : outcome
+    },
+  }
+  const { createPartition, logs } = await openLogWorld(t, { clock, store: lagging })
+  const partition = await createPartition()
+  assert.equal(said(await partition.append(idempotent(0), 0)), NOT_ENOUGH_REPLICAS_AFTER_APPEND.name)
+  assert.equal(said(await partition.append(idempotent(0), 0)), NOT_ENOUGH_REPLICAS_AFTER_APPEND.name)
+  assert.deepEqual([partition.endOffset, partition.highWatermark, (await readAll(partition)).length], [1, 0, 0])
+  const waiting = logs.waitFor([partition], { minBytes: 1, alreadyBytes: 0, maxWaitMs: 60_000 })
+  covered = 2
+  assert.equal(said(await partition.append(idempotent(1), 0)), 1)
+  assert.equal(said(await partition.append(idempotent(0), 0)), 0)
+  assert.deepEqual(await waiting, [partition])
+  assert.equal((await readAll(partition)).length, 2)
+})
+
+test('rows that begin to wait while an append is with the store go with the next one', async t => {
+  const { createPartition, store, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  await partition.append(idempotent(0), 0)
+  const release = store.faults.hold('append')
+  const sent = watch(partition.append(batchOf(), 0))
+  await clock.settle()
+  partition.state.pendingRows.push({ key: 'p7', value: null })
+  await partition.flushRows()
+  release()
+  await clock.settle()
+  assert.equal(said(sent.answer!), 1)
+  await partition.append(batchOf(), 0)
+  const opened = await store.open(streamId(partition.topicId, 0), 0, 0)
+  assert.deepEqual(opened.kind === 'opened' && [...opened.rows.keys()], [])
 })
 
 test('when the topic is removed, what waits is refused and what is with the store gets its outcome', async t => {
@@ -422,10 +478,10 @@ test('whatever the store does, each idempotent batch is in the log once, in orde
     else if (what === 'slow') store.faults.delay('append', 700)
     else if (what === 'thief') await store.open(streamId(catalogue.current().topics.get('orders')!.id, 0), 0, 0)
     else if (what === 'trim') {
-      const batches = (await readAll(orders)).filter(batch => batch.lastOffset < orders.highWatermark)
-      const before = orders.highWatermark
-      await orders.trim(before)
-      return batches.filter(batch => batch.lastOffset < before)
+      const batches = await readAll(orders)
+      await orders.trim(batches.at(-1)?.baseOffset ?? 0)
+      // A trim is fenced when somebody else has the lead meanwhile.
+      return batches.filter(batch => batch.lastOffset < orders.logStartOffset)
     }
     return []
   }

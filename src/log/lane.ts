@@ -235,7 +235,6 @@ export class Lane {
       const size = batch.bytes.length
       if (batches.length > 0 && bytes + size > GROUP_BYTES) break
       this.#queue.shift()
-      if (next.answer === null) continue
       if (next.deadlineMs <= startedAtMs) {
         answer(next, because(REQUEST_TIMED_OUT, tooLate(next)))
         continue

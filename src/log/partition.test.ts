@@ -163,6 +163,31 @@ test('nothing above the high watermark is shown', async t => {
   assert.deepEqual(found(await partition.read(10, 1e6, true)), [])
 })
 
+test('trimming drops what lies below, counts what is left, and goes no further than the high watermark', async t => {
+  const { createPartition } = await openLogWorld(t)
+  const partition = await createPartition()
+  await fill(partition, 10, 10)
+  await partition.trim(1e9)
+  assert.deepEqual([partition.logStartOffset, partition.endOffset, partition.sizeBytes], [20, 20, 0])
+  await fill(partition, 3)
+  const [batch] = await readAll(partition)
+  assert.deepEqual([batch!.baseOffset, partition.sizeBytes], [20, batch!.bytes.length])
+  await partition.trim(5)
+  assert.equal(partition.logStartOffset, 20)
+})
+
+test('a mark that still waits for its append does not outlive the data that is trimmed meanwhile', async t => {
+  const { createPartition, store } = await openLogWorld(t)
+  const partition = await createPartition()
+  const { state } = partition
+  await fill(partition, 10)
+  state.pendingRows.push(state.timeIndex.seal(0)!)
+  await partition.trim(10)
+  await partition.flushRows()
+  const opened = await store.open(streamId(partition.topicId, 0), 0, 0)
+  assert.deepEqual(opened.kind === 'opened' && [...opened.rows.keys()], [])
+})
+
 test("a client's leader epoch is compared with the one that batches are stamped with", async t => {
   const world = await openLogWorld(t)
   await world.create('orders')
