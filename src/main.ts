@@ -48,24 +48,29 @@ function readSettings(argv: readonly string[]): Settings | null {
   return settings
 }
 
-/** Drains at the first signal, gives up at the second. */
-function closeOnSignals(broker: Broker, drainTimeoutMs: number): void {
+/** Drains at the first signal, be the broker still on its way up, and gives up at the second. */
+function closeOnSignals(starting: Promise<Broker>, drainTimeoutMs: number): void {
   let isClosing = false
-  const stop = (signal: NodeJS.Signals) => {
+  const stop = async (signal: NodeJS.Signals) => {
     if (isClosing) process.exit(signal === 'SIGINT' ? 130 : 143)
     isClosing = true
+    const broker = await starting
     broker.logger.named('main').info(`${signal}: closing; a second signal ends the process at once`)
     systemClock.timer(drainTimeoutMs + CLOSE_MS, () => fail('the broker did not close in time', SOFTWARE_ERROR))
-    broker.close().then(
-      () => process.exit(0),
-      error => {
-        broker.logger.named('main').error('the broker could not be closed', { error })
-        process.exit(SOFTWARE_ERROR)
-      },
-    )
+    await broker.close()
+    process.exit(0)
   }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
+  const onSignal = (signal: NodeJS.Signals) => void stop(signal).catch(die)
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+}
+
+/** Says what went wrong and ends the process; the stack is shown where it tells of a mistake of ours. */
+function die(error: unknown): never {
+  if (error instanceof SettingsError || error instanceof ListenFailed || error instanceof StoreOpenError) {
+    fail(error.message)
+  }
+  fail(error instanceof Error ? (error.stack ?? error.message) : String(error), SOFTWARE_ERROR)
 }
 
 async function run(): Promise<void> {
@@ -74,22 +79,18 @@ async function run(): Promise<void> {
   }
   const settings = readSettings(process.argv.slice(2))
   if (settings === null) return
-  const broker = await startBroker({ settings })
+  const starting = startBroker({ settings })
+  closeOnSignals(starting, settings.get('broker.drain-timeout'))
+  const broker = await starting
+  const logger = broker.logger.named('main')
   const dieOf = (error: unknown) => {
-    broker.logger.named('main').error('the broker made a mistake and ends', { error })
+    logger.error('the broker made a mistake and ends', { error })
     process.exit(SOFTWARE_ERROR)
   }
   process.on('uncaughtException', dieOf)
   process.on('unhandledRejection', dieOf)
-  void broker.failed.then(error => {
-    broker.logger.named('main').error('the broker cannot go on and ends', { error })
-    process.exit(OPERATOR_ERROR)
-  })
-  closeOnSignals(broker, settings.get('broker.drain-timeout'))
+  logger.error('the broker cannot go on and ends', { error: await broker.failed })
+  process.exit(OPERATOR_ERROR)
 }
 
-run().catch(error => {
-  if (error instanceof SettingsError || error instanceof ListenFailed || error instanceof StoreOpenError)
-    fail(error.message)
-  fail(error instanceof Error ? (error.stack ?? error.message) : String(error), SOFTWARE_ERROR)
-})
+run().catch(die)

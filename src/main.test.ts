@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { startBrokerProcess } from '../testing/process.ts'
+
+const main = fileURLToPath(new URL('main.ts', import.meta.url))
+
+interface Ended {
+  readonly status: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs the program to its end, in a folder without a configuration. */
+function run(cwd: string, ...args: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args], { cwd, env: {} })
+  let out = ''
+  let err = ''
+  child.stdout.on('data', chunk => {
+    out += chunk
+  })
+  child.stderr.on('data', chunk => {
+    err += chunk
+  })
+  return new Promise(resolve => child.on('close', status => resolve({ status, out, err })))
+}
+
+async function folder(t: TestContext): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'ketch-'))
+  t.after(() => rm(made, { recursive: true, force: true }))
+  return made
+}
+
+test('an operator’s mistake is status 1 and one message without a stack; --help and --version print and end', async t => {
+  const cwd = await folder(t)
+  const server = createServer().listen(0, '127.0.0.1')
+  t.after(() => void server.close())
+  await new Promise(resolve => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  await writeFile(join(cwd, 'file'), '')
+  const cases: [string[], RegExp][] = [
+    [['--svc.broker.prot=9092'], /svc\.broker\.prot.*svc\.broker\.port/],
+    [['--svc.broker.enabled=false'], /svc\.broker\.enabled/],
+    [['--svc.broker.host=127.0.0.1', `--svc.broker.port=${port}`], new RegExp(`127\\.0\\.0\\.1:${port}.*taken`)],
+    [['--svc.storage.local.embedded.path=file'], /file/],
+  ]
+  const helping = Promise.all([run(cwd, '--help'), run(cwd, '--version')])
+  const ended = await Promise.all(cases.map(([args]) => run(cwd, ...args)))
+  for (const [at, [args, expected]] of cases.entries()) {
+    const { status, err } = ended[at]!
+    assert.equal(status, 1, `${args}: ${err}`)
+    assert.match(err, /^ketch: [^\n]+\n$/)
+    assert.match(err, expected)
+  }
+  const [help, version] = await helping
+  assert.deepEqual([help.status, version.status], [0, 0])
+  assert.match(help.out, /svc\.broker\.port/)
+  assert.match(version.out, /^ketch \d+\.\d+\.\d+\n$/)
+})
+
+test('the first line names the engine and the key, and SIGTERM ends with status 0', async t => {
+  const broker = await startBrokerProcess(t)
+  assert.match(broker.output().split('\n')[0]!, /embedded.*svc\.storage\.local\.engine/)
+  assert.match(broker.output(), new RegExp(`Kafka clients connect to ${broker.address}`))
+  assert.equal(await broker.kill('SIGTERM'), 0)
+})
