@@ -108,14 +108,14 @@ test('local retention does not drop what there is no remote copy of', async t =>
 })
 
 test('the marks of dropped data are removed with it', async t => {
-  const world = await openLogWorld(t)
+  const world = await openLogWorld(t, { overrides: { 'storage.worker.tick-interval': HOUR / 2 } })
   await world.create('orders', { 'retention.ms': String(DAY) })
   const partition = world.partition('orders')
   const stream = streamId(partition.topicId, 0)
   for (let day = 0; day < 4; day++) {
     for (let i = 0; i < 6; i++) {
       await append(partition, world.clock.now(), 500_000)
-      await world.clock.advance(5 * 60_000)
+      await world.clock.advance(HOUR / 2)
     }
     await world.clock.advance(DAY)
   }
