@@ -47,17 +47,18 @@ export const produceHandler = handler(produce, rooms => ({
       body.topicData.map(topic => ({ topic: topic[naming], partitions: topic.partitionData.map(data => data.index) })),
     )
     // Every append takes its place in its lane here, before anything is awaited, so that the order of requests is kept.
-    const appends: (Promise<Appended | Refusal> | Refusal)[] = []
+    const appends: Promise<Appended | Refusal>[] = []
     for (const topic of body.topicData) {
       const found = findTopic(rooms.catalogue.current(), naming, topic[naming])
       for (const data of topic.partitionData) {
-        const partition = findPartition(rooms, found, data.index)
-        if (repeated.size > 0 && repeated.has(keyOf(topic[naming], data.index))) appends.push(TWICE)
-        else if (isRefusal(partition)) appends.push(partition)
-        else {
-          const batch = checkBatches(data.records, apiVersion)
-          appends.push(isRefusal(batch) ? batch : partition.append(batch, timeoutMs))
+        const isTwice = repeated.size > 0 && repeated.has(keyOf(topic[naming], data.index))
+        const partition = isTwice ? TWICE : findPartition(rooms, found, data.index)
+        if (isRefusal(partition)) {
+          appends.push(Promise.resolve(partition))
+          continue
         }
+        const batch = checkBatches(data.records, apiVersion)
+        appends.push(isRefusal(batch) ? Promise.resolve(batch) : partition.append(batch, timeoutMs))
       }
     }
     return Promise.all(appends).then(appended => {
