@@ -122,8 +122,9 @@ export interface Taken {
   readonly changes: readonly Change[]
   /** Runs that lmdb holds after it, with the place that they had there before (null: none). */
   readonly runs: readonly { readonly run: Run; readonly formerly: Run | null }[]
-  /** Streams whose dead runs can be swept out of lmdb once it is written. */
+  /** What lmdb calls removed, and the log starts that it names, once it is written. */
   readonly removed: readonly Stream[]
+  readonly starts: ReadonlyMap<Stream, number>
   /** It is in lmdb: the overlays that it wrote are forgotten. */
   written(): void
   /** It will not be written: everything counts as changed again. */
@@ -199,6 +200,7 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
     changes,
     runs,
     removed,
+    starts: new Map([...streams].map(stream => [stream, stream.start])),
     written() {
       for (const stream of streams) {
         stream.rowsStoring = null

@@ -43,6 +43,8 @@ export interface EmbeddedStoreOptions {
   readonly random?: Random
   /** A journal file is rolled when it is about to pass this. */
   readonly journalFileBytes?: number
+  /** A checkpoint is taken after so much journal; between two of them a start replays. */
+  readonly checkpointBytes?: number
   readonly disk?: Disk
   /** The disk failed in a way that ends the store: every later call throws. The broker should stop. */
   readonly onFatal?: (error: Error) => void
@@ -51,6 +53,7 @@ export interface EmbeddedStoreOptions {
 }
 
 const JOURNAL_FILE_BYTES = 256 << 20
+const CHECKPOINT_BYTES = 64 << 20
 /** Runs that lie this close in a file are read together. */
 const READ_THROUGH = 8 << 10
 
@@ -63,13 +66,13 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   try {
     const fileBytes = options.journalFileBytes ?? JOURNAL_FILE_BYTES
     const random = options.random ?? systemRandom
-    journal = new Journal({ disk: options.disk ?? realDisk, folder: path, fileBytes, random })
+    journal = new Journal({ disk: options.disk ?? realDisk, folder: path, fileBytes, clock: options.clock, random })
     for (const { name, size } of folder.journal) journal.known(name, size)
     if (!folder.hasIndex && journal.files.size > 0) {
       throw refusal(path, `it holds ${fileName(journal.files.keys().next().value!)} but no ${INDEX}; restore that file`)
     }
     tables = openTables(join(path, INDEX))
-    return await start(options, path, fileBytes, folder, tables, journal)
+    return await start(options, path, folder, tables, journal)
   } catch (error) {
     await journal?.close()
     await tables?.close()
@@ -82,7 +85,6 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
 async function start(
   options: EmbeddedStoreOptions,
   path: string,
-  fileBytes: number,
   folder: Folder,
   tables: Tables,
   journal: Journal,
@@ -99,7 +101,7 @@ async function start(
   const { end, era } = await readBack(tables, journal, contents, checkpoint, report)
 
   const upkeep = new Upkeep(
-    { clock, tables, contents, journal, era, fileBytes, report },
+    { clock, tables, contents, journal, era, checkpointBytes: options.checkpointBytes ?? CHECKPOINT_BYTES, report },
     end,
     checkpoint?.files ?? new Map(),
     checkpoint?.gone ?? [],

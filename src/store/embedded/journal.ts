@@ -1,13 +1,15 @@
 // The journal's files: writing at their end, reading anywhere, rolling to the next, using dead ones again. It moves
 // bytes and syncs; what a round means and when it is acknowledged is for embedded-store.ts.
 //
-// Writing into blocks that are allocated and were written before is what makes fdatasync cheap (measured on ext4, 130 KB
-// to 1.3 MB a round: 2 to 2.6 times the rate of a growing file). So a file is filled with zeros some MiB ahead of the
-// writer, in the background, and a dead file is renamed to be the next one. Its old rounds carry another incarnation and
-// never parse again. A fresh store begins small: the fill runs ahead by as much as was already written.
+// Writing into blocks that were written before makes fdatasync cheaper than growing a file does (measured on ext4 with
+// rounds of 130 KB to 1.3 MB: up to twice the rate). So a dead file is renamed to be the next one; its old rounds carry
+// another incarnation and never parse again. Where there is none yet, zeros are written ahead of the end, but only when
+// the store has nothing else to do: under load they cost as much as they save (measured). A fresh store begins small,
+// the zeros reach as far ahead as was already written.
 
 import { join } from 'node:path'
 import { assert } from '../../base/assert.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { Disk, DiskFile } from './disk.ts'
 import { decodeFileHeader, encodeFileHeader, FILE_HEADER_BYTES, FIRST_ROUND } from './entry.ts'
@@ -31,9 +33,11 @@ export interface JournalFile {
 
 const NAME = /^journal-(\d{10})$/
 const SPARE = /^spare-(\d{10})$/
-const FILL_STEP = 2 << 20
+const FILL_STEP = 4 << 20
 const FILL_LEAST = 4 << 20
 const FILL_MOST = 64 << 20
+/** Without a round for so long, the store counts as idle. */
+const IDLE_MS = 200
 const SPARES = 2
 /** More open files than this, and idle ones are closed. */
 const MOST_OPEN = 200
@@ -56,6 +60,7 @@ export interface JournalOptions {
   readonly disk: Disk
   readonly folder: string
   readonly fileBytes: number
+  readonly clock: Clock
   readonly random: Random
 }
 
@@ -70,7 +75,9 @@ export class Journal {
   #lastSpare = 0
   /** The part of the active file that is being filled just now, and when that is done. */
   #filling: { readonly from: number; readonly done: Promise<void> } | null = null
-  #background = new Set<Promise<unknown>>()
+  #fillTimer: Timer | null = null
+  #writtenAtMs = 0
+  readonly #background = new Set<Promise<unknown>>()
   #closed = false
 
   constructor(options: JournalOptions) {
@@ -136,12 +143,14 @@ export class Journal {
     file.end = end
     this.#active = file
     this.#activeFile = await this.#open(file)
+    this.#fillWhenIdle()
   }
 
   /** Begins the first file of a journal, or the one after a file that cannot be gone on with. */
   async begin(): Promise<void> {
     this.#active = await this.#prepare()
     this.#activeFile = await this.#open(this.#active)
+    this.#fillWhenIdle()
   }
 
   /** Whether a round of so many bytes goes into the active file. A file's first round always does. */
@@ -152,9 +161,8 @@ export class Journal {
 
   /** Makes the next file the active one. The caller has synced the old one. */
   async roll(): Promise<void> {
-    const next = this.#next ?? this.#prepare()
+    const file = await (this.#next ?? this.#prepare())
     this.#next = null
-    const file = await next
     this.#activeFile = await this.#open(file)
     this.#active = file
     this.#filling = null
@@ -168,7 +176,9 @@ export class Journal {
     if (end > file.size) file.size = end // claimed: the fill goes on behind it
     await this.#activeFile!.write(buffers, file.end)
     file.end = end
-    this.#fillAhead()
+    this.#writtenAtMs = this.#options.clock.monotonic()
+    this.#prepareAhead()
+    this.#fillWhenIdle()
   }
 
   /**
@@ -216,6 +226,7 @@ export class Journal {
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#fillTimer?.cancel()
     while (this.#background.size > 0) await Promise.all(this.#background)
     await this.#next?.catch(() => {})
     for (const file of this.files.values()) {
@@ -255,36 +266,49 @@ export class Journal {
     this.#background.add(settled)
   }
 
-  /** Zeros ahead of the writer, as far again as it has come, then the next file. */
-  #fillAhead(): void {
+  /** Zeros ahead of the end, as far again as it has come, whenever nothing else is written. */
+  #fillWhenIdle(): void {
+    if (this.#fillTimer !== null || this.#filling !== null || this.#closed) return
+    const { clock, fileBytes } = this.#options
     const file = this.active
-    if (this.#filling !== null || this.#closed) return
-    const { fileBytes } = this.#options
-    const ahead = Math.min(Math.max(file.end, FILL_LEAST), FILL_MOST)
-    if (file.size < Math.min(file.end + ahead, fileBytes)) {
-      const from = file.size
-      const bytes = Math.min(FILL_STEP, fileBytes - from)
-      file.size = from + bytes
-      const filling = { from, done: this.#fill(this.#activeFile!, from, bytes).catch(() => {}) }
-      this.#filling = filling
-      this.#later(
-        filling.done.then(() => {
-          if (this.#filling !== filling) return
-          this.#filling = null
-          this.#fillAhead()
-        }),
-      )
-    } else if (file.end + ahead > fileBytes && this.#next === null) {
-      this.#next = this.#prepare()
-      this.#later(
-        this.#next.then(
-          () => {},
-          () => {
-            this.#next = null
-          },
-        ),
-      )
+    const goal = Math.min(file.end + Math.min(Math.max(file.end, FILL_LEAST), FILL_MOST), fileBytes)
+    if (file.size >= goal) return
+    const waitMs = this.#writtenAtMs + IDLE_MS - clock.monotonic()
+    if (waitMs > 0) {
+      this.#fillTimer = clock.timer(waitMs, () => {
+        this.#fillTimer = null
+        this.#fillWhenIdle()
+      })
+      return
     }
+    const from = file.size
+    const bytes = Math.min(FILL_STEP, goal - from)
+    file.size = from + bytes
+    const done = this.#fill(this.#activeFile!, from, bytes).then(
+      () => true,
+      () => false, // a full disk: the next round may fare better
+    )
+    const filling = { from, done: done.then(() => {}) }
+    this.#filling = filling
+    this.#later(
+      done.then(filled => {
+        if (this.#filling !== filling) return
+        this.#filling = null
+        if (filled) this.#fillWhenIdle()
+      }),
+    )
+  }
+
+  /** Has the next file ready some time before the active one is full. */
+  #prepareAhead(): void {
+    if (this.#next !== null || this.#closed || this.active.end < this.#options.fileBytes / 2) return
+    const next = this.#prepare()
+    this.#next = next
+    this.#later(
+      next.catch(() => {
+        if (this.#next === next) this.#next = null
+      }),
+    )
   }
 
   async #fill(handle: DiskFile, from: number, bytes: number): Promise<void> {

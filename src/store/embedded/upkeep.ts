@@ -20,12 +20,12 @@ export interface UpkeepOptions {
   readonly contents: Contents
   readonly journal: Journal
   readonly era: number
-  readonly fileBytes: number
+  /** A checkpoint is taken after so much journal. */
+  readonly checkpointBytes: number
   readonly report: (message: string) => void
 }
 
-/** A checkpoint is taken after so much journal, or so many young runs, or so long after the first change. */
-const CHECKPOINT_BYTES = 64 << 20
+/** A checkpoint is also taken after so many young runs, and so long after the first change. */
 const CHECKPOINT_RUNS = 20_000
 const CHECKPOINT_MS = 5_000
 /** Rows that one lmdb batch deletes. */
@@ -40,7 +40,8 @@ export class Upkeep {
   readonly #gone: number[]
   readonly #stored = new Map<number, FileUse>()
   #rounds: Rounds | null = null
-  #toSweep = new Set<Stream>()
+  /** Streams with dead runs in lmdb, and the log start that lmdb names: below it nothing comes back. */
+  readonly #toSweep = new Map<Stream, number>()
   #checkpointed: Position
   #checkpointedBytes = 0
   #timer: Timer | null = null
@@ -56,7 +57,7 @@ export class Upkeep {
     this.#stored = new Map(files)
     this.#gone = [...gone]
     for (const stream of options.contents.streams.values()) {
-      if (stream.sweptTo < stream.start) this.#toSweep.add(stream)
+      if (stream.sweptTo < stream.start) this.#toSweep.set(stream, stream.start)
     }
   }
 
@@ -70,7 +71,7 @@ export class Upkeep {
     const rounds = this.#attached()
     if (this.#running !== null || this.#closing) return
     const bytes = rounds.writtenBytes - this.#checkpointedBytes
-    const due = this.#wanted || bytes >= CHECKPOINT_BYTES || contents.recentRuns >= CHECKPOINT_RUNS
+    const due = this.#wanted || bytes >= this.#options.checkpointBytes || contents.recentRuns >= CHECKPOINT_RUNS
     if (due && rounds.written.sequence > this.#checkpointed.sequence) {
       this.#wanted = false
       this.#running = this.#run(this.#take(false)).finally(() => {
@@ -109,9 +110,6 @@ export class Upkeep {
     const rounds = this.#attached()
     this.#timer?.cancel()
     this.#timer = null
-    for (const stream of contents.dirtyStreams) {
-      if (stream.sweptTo < stream.start) this.#toSweep.add(stream)
-    }
     this.#checkpointedBytes = rounds.writtenBytes
     return takeCheckpoint(tables, contents, rounds.written, era, clean)
   }
@@ -158,6 +156,9 @@ export class Upkeep {
     taken.written()
     this.#checkpointed = taken.at
     for (const stream of taken.removed) this.#gone.push(stream.number)
+    for (const [stream, start] of taken.starts) {
+      if (stream.sweptTo < start) this.#toSweep.set(stream, start)
+    }
   }
 
   #noteFile(file: JournalFile, stored: number, changes: Change[]): void {
@@ -170,10 +171,9 @@ export class Upkeep {
 
   /** Deletes runs that nobody can read any more from lmdb, some at a time. */
   async #sweep(): Promise<void> {
-    for (const stream of this.#toSweep) {
+    for (const [stream, start] of this.#toSweep) {
       this.#toSweep.delete(stream)
       if (stream.removed) continue
-      const start = stream.visibleStart
       const bounds = { start: streamStart(stream.number), end: runKey(stream.number, start) }
       await this.#sweepRange(bounds, start, stream)
       if (stream.removed) continue
@@ -213,7 +213,7 @@ export class Upkeep {
         await tables.commit(changes)
       } catch (error) {
         this.#stored.clear()
-        if (stream !== null) this.#toSweep.add(stream)
+        if (stream !== null) this.#toSweep.set(stream, below)
         throw error
       }
       for (const [number, bytes] of freed) {

@@ -1,0 +1,139 @@
+// A disk that fails on demand, over real files: it stops at a chosen call as a killed process or a lost power would, or
+// refuses calls with an error. What was written and not yet synced is remembered as it was before, so that losing the
+// power can take back any part of it, sector by sector, in any order. Folder entries that were not synced may go too.
+
+import fs from 'node:fs'
+import { dirname } from 'node:path'
+import type { Random } from '../../src/base/random.ts'
+import { type Disk, type DiskFile, realDisk } from '../../src/store/embedded/disk.ts'
+
+export type DiskCall = 'open' | 'write' | 'sync' | 'rename' | 'unlink' | 'syncFolder'
+
+export interface FaultyDisk extends Disk {
+  /** How many calls were made that change the disk or make it durable. */
+  readonly calls: number
+  /**
+   * The power or the process goes at the given call (counted from 0): before it, after it, or with a part of a write
+   * done. That call and all later ones are refused.
+   */
+  stopAt(call: number, when: 'before' | 'partly' | 'after'): void
+  readonly stopped: boolean
+  /** The next calls of this kind are refused with the error code. */
+  failNext(call: DiskCall, code: string, times?: number): void
+  /** Makes the disk what a power loss may leave of it. */
+  losePower(): void
+}
+
+const SECTOR = 512
+
+interface Unsynced {
+  readonly path: string
+  readonly position: number
+  readonly before: Buffer
+}
+
+export function createFaultyDisk(random: Random): FaultyDisk {
+  let calls = 0
+  let stop: { call: number; when: 'before' | 'partly' | 'after' } | null = null
+  let stopped = false
+  const failures = new Map<DiskCall, string[]>()
+  let unsynced: Unsynced[] = []
+  let names: { readonly folder: string; readonly undo: () => void }[] = []
+
+  /** Does the work, unless a fault says otherwise; `part` is what a write may do of it. */
+  async function perform<T>(call: DiskCall, work: () => Promise<T>, part?: () => Promise<unknown>): Promise<T> {
+    if (stopped) throw new Error('the disk is gone')
+    const code = failures.get(call)?.shift()
+    if (code !== undefined) {
+      await part?.()
+      throw Object.assign(new Error(`${code}: asked for by the test, ${call}`), { code })
+    }
+    const here = calls++ === stop?.call ? stop.when : null
+    if (here === null) return work()
+    stopped = true
+    if (here === 'partly') await part?.()
+    if (here === 'after') await work()
+    throw new Error(`the disk stops here, ${here} ${call}`)
+  }
+
+  function fileOf(path: string, file: DiskFile): DiskFile {
+    const writeNow = async (buffers: readonly Uint8Array[], position: number) => {
+      const length = buffers.reduce((sum, buffer) => sum + buffer.length, 0)
+      const before = Buffer.alloc(length)
+      await file.read(before, position)
+      unsynced.push({ path, position, before })
+      await file.write(buffers, position)
+    }
+    return {
+      size: file.size,
+      read: (buffer, position) => file.read(buffer, position),
+      write: (buffers, position) =>
+        perform(
+          'write',
+          () => writeNow(buffers, position),
+          async () => {
+            const all = Buffer.concat(buffers)
+            const part = all.subarray(0, random.below(all.length + 1))
+            if (part.length > 0) await writeNow([part], position)
+          },
+        ),
+      sync: () =>
+        perform('sync', async () => {
+          const done = new Set(unsynced.filter(each => each.path === path))
+          await file.sync()
+          unsynced = unsynced.filter(each => !done.has(each))
+        }),
+      close: () => file.close(),
+    }
+  }
+
+  return {
+    get calls() {
+      return calls
+    },
+    get stopped() {
+      return stopped
+    },
+    stopAt(call, when) {
+      stop = { call, when }
+    },
+    failNext(call, code, times = 1) {
+      failures.set(call, [...(failures.get(call) ?? []), ...Array.from({ length: times }, () => code)])
+    },
+    losePower() {
+      for (const { path, position, before } of unsynced.reverse()) {
+        if (!fs.existsSync(path)) continue
+        const fd = fs.openSync(path, 'r+')
+        for (let at = 0; at < before.length; ) {
+          const end = Math.min(before.length, at + SECTOR - ((position + at) % SECTOR))
+          if (random.below(2) === 0) fs.writeSync(fd, before, at, end - at, position + at)
+          at = end
+        }
+        fs.closeSync(fd)
+      }
+      unsynced = []
+      for (const { undo } of names.reverse()) if (random.below(2) === 0) undo()
+      names = []
+    },
+    async open(path, create) {
+      if (!create) return fileOf(path, await realDisk.open(path, false))
+      return perform('open', async () => {
+        const file = await realDisk.open(path, true)
+        names.push({ folder: dirname(path), undo: () => fs.rmSync(path, { force: true }) })
+        return fileOf(path, file)
+      })
+    },
+    rename: (from, to) =>
+      perform('rename', async () => {
+        await realDisk.rename(from, to)
+        unsynced = unsynced.map(each => (each.path === from ? { ...each, path: to } : each))
+        names.push({ folder: dirname(to), undo: () => fs.existsSync(to) && fs.renameSync(to, from) })
+      }),
+    unlink: path => perform('unlink', () => realDisk.unlink(path)),
+    syncFolder: path =>
+      perform('syncFolder', async () => {
+        await realDisk.syncFolder(path)
+        names = names.filter(each => each.folder !== path)
+      }),
+  }
+}
