@@ -366,7 +366,8 @@ export class Lane {
     if (covered) state.highWatermark = highWatermark
     state.bytes += group.bytes
     for (const batch of group.append.batches) {
-      state.tail.add(batch)
+      // Nobody reads a partition that has ended, and nobody would give its memory back.
+      if (state.refusal === null) state.tail.add(batch)
       state.timeIndex.add(batch.nextOffset, batch.bytes.length, batch.maxTimestamp, group.nowMs)
     }
     state.pendingRows.splice(0, group.pendingRows)

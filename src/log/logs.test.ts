@@ -108,6 +108,19 @@ test('one budget holds the tails of all partitions, and a removed topic gives ba
   assert(!(await metrics.scrape()).includes('topic="a"'))
 })
 
+test('an append that lands after its topic is gone takes no memory', async t => {
+  const { createPartition, logs, store, clock, metrics } = await openLogWorld(t)
+  const partition = await createPartition()
+  const release = store.faults.hold('append')
+  const sent = partition.append(batchOf(), 0)
+  await clock.settle()
+  const closing = logs.close()
+  release()
+  await closing
+  assert(!isRefusal(await sent))
+  assert.match(await metrics.scrape(), /^svc_storage_cache_bytes(\{[^}]*\})? 0$/m)
+})
+
 test('reads and writes of the store are counted', async t => {
   const { createPartition, metrics } = await openLogWorld(t, { overrides: { 'storage.local.tail-cache-bytes': 0 } })
   const partition = await createPartition()
