@@ -12,18 +12,18 @@ export const fetch: Question = {
   name: 'fetch',
   asks: 'tail fetch of 64 KiB batches, 1 MiB an answer, as a share of a socket that writes prepared slices',
   async answer(harness) {
-    const ceilingPort = await harness.ceiling('fetch')
+    const ceilingServer = await harness.ceiling('fetch')
     const broker = await harness.broker()
     await harness.topic(broker.port, 'bench', PARTITIONS)
-    await harness.load('produce', broker.port, { partitions: PARTITIONS, bytes: LOG_BYTES })
+    await harness.load('produce', broker, { partitions: PARTITIONS, bytes: LOG_BYTES })
     const findings: Finding[] = []
     for (const connections of [1, 4]) {
       const args = { partitions: PARTITIONS, connections, 'in-flight': 1, seconds: harness.seconds }
       const ceiling: number[] = []
       const rates: number[] = []
       for (let round = 0; round < harness.rounds; round++) {
-        ceiling.push((await harness.load('fetch', ceilingPort, args)).megabytesPerSecond)
-        rates.push((await harness.load('fetch', broker.port, args)).megabytesPerSecond)
+        ceiling.push((await harness.load('fetch', ceilingServer, args)).megabytesPerSecond)
+        rates.push((await harness.load('fetch', broker, args)).megabytesPerSecond)
         harness.say(`${connections} consumers: ${rates.at(-1)!.toFixed(0)} of ${ceiling.at(-1)!.toFixed(0)} MB/s`)
       }
       findings.push({

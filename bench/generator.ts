@@ -24,6 +24,8 @@ import {
 export interface Load {
   readonly bytes: number
   readonly seconds: number
+  /** Before what is counted. */
+  readonly warmUpSeconds: number
   readonly megabytesPerSecond: number
   readonly requests: number
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
@@ -91,6 +93,7 @@ function finish(now: number): void {
   const load: Load = {
     bytes,
     seconds: elapsed,
+    warmUpSeconds: (measuredFrom! - startedAt) / 1000,
     megabytesPerSecond: bytes / 1e6 / elapsed,
     requests,
     latencyMs: { p50: at(0.5), p99: at(0.99), max: latencies.at(-1)! },

@@ -29,18 +29,32 @@ export interface Finding {
   readonly notes?: string
 }
 
+/** A process that the generator can be sent to. */
+export interface Served {
+  readonly port: number
+  readonly pid: number
+}
+
 export interface Harness {
   readonly rounds: number
   readonly seconds: number
   /** Ends what was started, newest first, when the question is answered. */
   after(fn: () => Promise<void>): void
   broker(settings?: Readonly<Record<string, string>>, folder?: string): Promise<BrokerProcess>
-  /** Starts bench/ceiling.ts; returns its port. */
-  ceiling(mode: 'produce' | 'fetch', args?: readonly string[]): Promise<number>
+  /** Starts bench/ceiling.ts. */
+  ceiling(mode: 'produce' | 'fetch', args?: readonly string[]): Promise<Served>
   /** Runs bench/generator.ts to its end. Rejects when the broker refuses anything. */
-  load(mode: 'produce' | 'fetch', port: number, args: Readonly<Record<string, string | number>>): Promise<Load>
+  load(mode: 'produce' | 'fetch', to: Served, args: Readonly<Record<string, string | number>>): Promise<Measured>
   topic(port: number, name: string, partitions: number, configs?: Readonly<Record<string, string>>): Promise<void>
   say(line: string): void
+}
+
+export interface Measured extends Load {
+  /**
+   * CPU time of the served process, all its threads, over the whole load with its warm-up, for each 100 MB measured. It
+   * tells a slow program from a busy machine.
+   */
+  readonly cpuMsPer100MB: number
 }
 
 export interface Question {
@@ -67,7 +81,13 @@ export async function ask(question: Question, options: { rounds: number; seconds
         { settings, ...(folder === undefined ? {} : { folder }) },
       ),
     ceiling: (mode, args = []) => startCeiling(mode, args, fn => void ends.push(fn)),
-    load: runGenerator,
+    async load(mode, to, args) {
+      const before = cpuSeconds(to.pid)
+      const load = await runGenerator(mode, to.port, args)
+      const share = load.seconds / (load.seconds + load.warmUpSeconds)
+      const cpuMs = (cpuSeconds(to.pid) - before) * 1000 * share
+      return { ...load, cpuMsPer100MB: cpuMs / (load.bytes / 1e8) }
+    },
     topic: (port, name, partitions, configs) => createTopic({ port }, name, partitions, configs),
     say: line => console.log(`  ${line}`),
   }
@@ -140,7 +160,7 @@ async function startCeiling(
   mode: 'produce' | 'fetch',
   args: readonly string[],
   after: (fn: () => Promise<void>) => void,
-): Promise<number> {
+): Promise<Served> {
   const child = spawn(process.execPath, [join(here, 'ceiling.ts'), mode, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -154,10 +174,16 @@ async function startCeiling(
     child.stdout.on('data', chunk => {
       printed += chunk
       const match = /:(\d+)\n/.exec(printed)
-      if (match) resolve(Number(match[1]))
+      if (match) resolve({ port: Number(match[1]), pid: child.pid! })
     })
     child.once('close', status => reject(new Error(`the ceiling ended with status ${status}`)))
   })
+}
+
+/** User and system time of a process and its threads so far (proc(5), in ticks of 10 ms). */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
 async function runGenerator(

@@ -1,7 +1,7 @@
 // How fast is an acknowledged produce of 64 KiB batches, of the ceiling: fsync of every round with 5 and with 40 requests
 // in flight, and fsync by interval.
 
-import { type Finding, type Harness, median, type Question } from './harness.ts'
+import { type Finding, type Harness, median, type Question, type Served } from './harness.ts'
 
 const PARTITIONS = 16
 
@@ -36,7 +36,7 @@ export const produce: Question = {
   },
 }
 
-async function measure(harness: Harness, ceilingPort: number, way: Way): Promise<Finding[]> {
+async function measure(harness: Harness, ceilingServer: Served, way: Way): Promise<Finding[]> {
   const broker = await harness.broker({ ...way.settings, 'svc.storage.worker.tick-interval': '1s' })
   await harness.topic(broker.port, 'bench', PARTITIONS, RETENTION)
   const args = {
@@ -48,11 +48,16 @@ async function measure(harness: Harness, ceilingPort: number, way: Way): Promise
   const ceiling: number[] = []
   const rates: number[] = []
   const p99: number[] = []
+  const cpu: number[] = []
+  const ceilingCpu: number[] = []
   for (let round = 0; round < harness.rounds; round++) {
-    ceiling.push((await harness.load('produce', ceilingPort, args)).megabytesPerSecond)
-    const load = await harness.load('produce', broker.port, args)
+    const highest = await harness.load('produce', ceilingServer, args)
+    ceiling.push(highest.megabytesPerSecond)
+    ceilingCpu.push(highest.cpuMsPer100MB)
+    const load = await harness.load('produce', broker, args)
     rates.push(load.megabytesPerSecond)
     p99.push(load.latencyMs.p99)
+    cpu.push(load.cpuMsPer100MB)
     harness.say(`${way.name}: ${rates.at(-1)!.toFixed(0)} of ${ceiling.at(-1)!.toFixed(0)} MB/s`)
   }
   await broker.kill('SIGKILL')
@@ -65,7 +70,9 @@ async function measure(harness: Harness, ceilingPort: number, way: Way): Promise
       ratioOf: `the ceiling (${median(ceiling).toFixed(0)} MB/s)`,
       floor: way.floor,
       samples: rates,
-      notes: `p99 ${median(p99).toFixed(1)} ms`,
+      notes:
+        `p99 ${median(p99).toFixed(1)} ms, CPU for 100 MB ${median(cpu).toFixed(0)} ms ` +
+        `(the ceiling ${median(ceilingCpu).toFixed(0)} ms)`,
     },
   ]
 }

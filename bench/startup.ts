@@ -84,7 +84,7 @@ async function measureLargeStore(harness: Harness): Promise<Finding[]> {
   harness.after(() => rm(folder, { recursive: true, force: true }))
   const broker = await harness.broker({ 'svc.storage.local.embedded.fsync': 'interval' }, folder)
   await harness.topic(broker.port, 'bench', 16, { 'retention.bytes': '-1' })
-  await harness.load('produce', broker.port, { partitions: 16, connections: 8, 'in-flight': 5, bytes: gigabytes * 1e9 })
+  await harness.load('produce', broker, { partitions: 16, connections: 8, 'in-flight': 5, bytes: gigabytes * 1e9 })
   const starts: number[] = []
   const afterKill: number[] = []
   for (let round = 0; round < harness.rounds; round++) {

@@ -32,7 +32,8 @@ async function produce(
   seed: number,
 ): Promise<Produced> {
   const topic = `from-${client.name}-${codecs.length}`
-  await createTopic(broker, topic, PARTITIONS)
+  // The records carry timestamps of long ago, which retention by time would drop while they are read.
+  await createTopic(broker, topic, PARTITIONS, { 'retention.ms': '-1' })
   const textOnly = client === javaConsole
   const records = makeRecords({ count: RECORDS, partitions: PARTITIONS, codecs, seed, textOnly })
   const from = systemClock.now() - CLOCK_SLACK_MS

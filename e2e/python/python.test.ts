@@ -86,7 +86,7 @@ test('a static member that comes back has its partitions, and nobody else notice
 
 test('an idempotent librdkafka producer keeps order and count with small batches', { skip }, async t => {
   const broker = await startBrokerProcess(t, { settings })
-  await createTopic(broker, 'once', 4)
+  await createTopic(broker, 'once', 4, { 'retention.ms': '-1' })
   const records = makeRecords({ count: 5000, partitions: 4, codecs: ['lz4'], seed: 9 })
   const input = records.map(({ id, partition, timestamp }) => {
     const key = Buffer.from(`k${id}-`).toString('base64')
