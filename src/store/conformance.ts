@@ -68,8 +68,9 @@ const offsets = (read: Read) => read.batches.map(batch => batch.baseOffset)
 
 /** Registers the suite; `open` makes an empty store and cleans up through the test context. */
 export function storeConformance(name: string, open: (t: TestContext) => Promise<StoreUnderTest>): void {
-  const check = (sentence: string, body: (under: StoreUnderTest) => Promise<void>) =>
+  const check = (sentence: string, body: (under: StoreUnderTest) => Promise<void>): void => {
     test(`${name}: ${sentence}`, async t => body(await open(t)))
+  }
 
   async function led(store: Store, stream = A): Promise<Opened> {
     await store.create([stream])

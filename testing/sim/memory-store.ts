@@ -105,7 +105,7 @@ function faceOf(clock: Clock, contents: Contents): MemoryStore {
     const fault = failures.get(verb)?.shift()
     const ms = delays.get(verb) ?? 0
     if (ms > 0) await new Promise<void>(resolve => clock.timer(ms, resolve))
-    else await null
+    else await Promise.resolve()
     for (let gates = holds.get(verb); gates !== undefined && gates.size > 0; ) await Promise.all(gates)
     if (fault === 'unavailable') throw new StoreUnavailable(`the memory store was told to refuse ${verb}`)
     if (fault === 'unknown-lost') throw new OutcomeUnknown(`the memory store was told to lose ${verb}`)
