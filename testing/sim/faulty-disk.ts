@@ -20,6 +20,8 @@ export interface FaultyDisk extends Disk {
   readonly stopped: boolean
   /** The next calls of this kind are refused with the error code. */
   failNext(call: DiskCall, code: string, times?: number): void
+  /** The next call of this kind is done whole and then refused. */
+  failAfterwards(call: DiskCall, code: string): void
   /** Makes the disk what a power loss may leave of it. */
   losePower(): void
 }
@@ -37,6 +39,7 @@ export function createFaultyDisk(random: Random): FaultyDisk {
   let stop: { call: number; when: 'before' | 'partly' | 'after' } | null = null
   let stopped = false
   const failures = new Map<DiskCall, string[]>()
+  const late = new Map<DiskCall, string>()
   let unsynced: Unsynced[] = []
   let names: { readonly folder: string; readonly undo: () => void }[] = []
 
@@ -47,6 +50,12 @@ export function createFaultyDisk(random: Random): FaultyDisk {
     if (code !== undefined) {
       await part?.()
       throw Object.assign(new Error(`${code}: asked for by the test, ${call}`), { code })
+    }
+    const lateCode = late.get(call)
+    if (lateCode !== undefined) {
+      late.delete(call)
+      await work()
+      throw Object.assign(new Error(`${lateCode}: asked for by the test, after ${call}`), { code: lateCode })
     }
     const here = calls++ === stop?.call ? stop.when : null
     if (here === null) return work()
@@ -99,6 +108,9 @@ export function createFaultyDisk(random: Random): FaultyDisk {
     },
     failNext(call, code, times = 1) {
       failures.set(call, [...(failures.get(call) ?? []), ...Array.from({ length: times }, () => code)])
+    },
+    failAfterwards(call, code) {
+      late.set(call, code)
     },
     losePower() {
       for (const { path, position, before } of unsynced.reverse()) {

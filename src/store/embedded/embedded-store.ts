@@ -63,16 +63,24 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   const folder = openFolder(path)
   let tables: Tables | null = null
   let journal: Journal | null = null
+  const rounds: { current: Rounds | null } = { current: null }
   try {
     const fileBytes = options.journalFileBytes ?? JOURNAL_FILE_BYTES
     const random = options.random ?? systemRandom
-    journal = new Journal({ disk: options.disk ?? realDisk, folder: path, fileBytes, clock: options.clock, random })
+    journal = new Journal({
+      disk: options.disk ?? realDisk,
+      folder: path,
+      fileBytes,
+      clock: options.clock,
+      random,
+      onSyncFailed: error => rounds.current?.syncFailed(error),
+    })
     for (const { name, size } of folder.journal) journal.known(name, size)
     if (!folder.hasIndex && journal.files.size > 0) {
       throw refusal(path, `it holds ${fileName(journal.files.keys().next().value!)} but no ${INDEX}; restore that file`)
     }
     tables = openTables(join(path, INDEX))
-    return await start(options, path, folder, tables, journal)
+    return await start(options, path, rounds, folder, tables, journal)
   } catch (error) {
     await journal?.close()
     await tables?.close()
@@ -85,6 +93,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
 async function start(
   options: EmbeddedStoreOptions,
   path: string,
+  holder: { current: Rounds | null },
   folder: Folder,
   tables: Tables,
   journal: Journal,
@@ -124,6 +133,8 @@ async function start(
     end,
   )
   upkeep.attach(rounds)
+  holder.current = rounds
+  journal.ready()
   // The new era is on the disk before its first round.
   await upkeep.checkpoint(false)
 

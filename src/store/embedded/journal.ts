@@ -12,7 +12,7 @@ import { assert } from '../../base/assert.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { Disk, DiskFile } from './disk.ts'
-import { decodeFileHeader, encodeFileHeader, FILE_HEADER_BYTES, FIRST_ROUND } from './entry.ts'
+import { decodeFileHeader, encodeFileHeader, FILE_HEADER_BYTES, FIRST_ROUND, ROUND_HEADER_BYTES } from './entry.ts'
 
 export interface JournalFile {
   readonly number: number
@@ -62,6 +62,8 @@ export interface JournalOptions {
   readonly fileBytes: number
   readonly clock: Clock
   readonly random: Random
+  /** A sync in the background failed: the kernel may have dropped rounds with it, and will not say so again. */
+  readonly onSyncFailed: (error: Error) => void
 }
 
 export class Journal {
@@ -143,13 +145,16 @@ export class Journal {
     file.end = end
     this.#active = file
     this.#activeFile = await this.#open(file)
-    this.#fillWhenIdle()
   }
 
   /** Begins the first file of a journal, or the one after a file that cannot be gone on with. */
   async begin(): Promise<void> {
     this.#active = await this.#prepare()
     this.#activeFile = await this.#open(this.#active)
+  }
+
+  /** Rounds may come now: zeros are written ahead of them from here on. */
+  ready(): void {
     this.#fillWhenIdle()
   }
 
@@ -182,16 +187,15 @@ export class Journal {
   }
 
   /**
-   * Makes sure that a round whose writing failed can never be read back: its header is overwritten and synced. Throws
-   * when even that is not possible.
+   * Makes sure that a round whose writing failed is never read back. A part of a round never is; only when all of it
+   * has reached the file in spite of the error, its header is overwritten and synced. Throws when that is not possible.
    */
-  async erase(bytes: number): Promise<void> {
-    const file = this.active
+  async erase(buffers: readonly Uint8Array[], bytes: number): Promise<void> {
+    const { end } = this.active
     const handle = this.#activeFile!
     const there = Buffer.alloc(bytes)
-    const count = await handle.read(there, file.end)
-    if (there.subarray(0, count).every(byte => byte === 0)) return
-    await handle.write([Buffer.alloc(count)], file.end)
+    if ((await handle.read(there, end)) < bytes || !there.equals(Buffer.concat(buffers))) return
+    await handle.write([Buffer.alloc(ROUND_HEADER_BYTES)], end)
     await handle.sync()
   }
 
@@ -284,10 +288,7 @@ export class Journal {
     const from = file.size
     const bytes = Math.min(FILL_STEP, goal - from)
     file.size = from + bytes
-    const done = this.#fill(this.#activeFile!, from, bytes).then(
-      () => true,
-      () => false, // a full disk: the next round may fare better
-    )
+    const done = this.#fill(this.#activeFile!, from, bytes)
     const filling = { from, done: done.then(() => {}) }
     this.#filling = filling
     this.#later(
@@ -311,11 +312,22 @@ export class Journal {
     )
   }
 
-  async #fill(handle: DiskFile, from: number, bytes: number): Promise<void> {
-    for (let done = 0; done < bytes; done += ZEROS.length) {
-      await handle.write([ZEROS.subarray(0, Math.min(ZEROS.length, bytes - done))], from + done)
+  /** Whether it could; on a full disk the next round may fare better. */
+  async #fill(handle: DiskFile, from: number, bytes: number): Promise<boolean> {
+    try {
+      for (let done = 0; done < bytes; done += ZEROS.length) {
+        await handle.write([ZEROS.subarray(0, Math.min(ZEROS.length, bytes - done))], from + done)
+      }
+    } catch {
+      return false
     }
-    await handle.sync()
+    try {
+      await handle.sync()
+    } catch (error) {
+      this.#options.onSyncFailed(error as Error)
+      return false
+    }
+    return true
   }
 
   /** The next file: a spare if there is one, begun with a new header and durable under its name. */

@@ -74,15 +74,12 @@ async function checkAcknowledged(t: TestContext, path: string, told: Acknowledge
 }
 
 for (const fsync of ['always', 'interval']) {
-  test(`nothing acknowledged is lost by kill -9, fsync ${fsync}, three times on one folder`, async t => {
+  test(`nothing acknowledged is lost by kill -9, twice on one folder, fsync ${fsync}`, async t => {
     const path = mkdtempSync(join(tmpdir(), 'ketch-kill-'))
     t.after(() => rmSync(path, { recursive: true }))
     const told: Acknowledged = { ends: new Map(), starts: new Map(), versions: new Map() }
-    await writeAndKill(path, fsync, 301, told)
-    await writeAndKill(path, fsync, 1, told)
-    await checkAcknowledged(t, path, told)
-    await writeAndKill(path, fsync, 902, told)
-    await checkAcknowledged(t, path, told)
+    await writeAndKill(path, fsync, 201, told)
+    await writeAndKill(path, fsync, 502, told)
     await checkAcknowledged(t, path, told)
   })
 }

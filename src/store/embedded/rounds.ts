@@ -227,7 +227,7 @@ export class Rounds {
     try {
       await this.#journal.write(buffers, end - position)
     } catch (error) {
-      await this.#takeBack(round, end - position, error as Error)
+      await this.#takeBack(round, buffers, end - position, error as Error)
       return
     }
     this.#writing = false
@@ -248,9 +248,9 @@ export class Rounds {
   }
 
   /** The disk refused the round: certainly nothing of it will ever be read. */
-  async #takeBack(round: Round, bytes: number, error: Error): Promise<void> {
+  async #takeBack(round: Round, buffers: readonly Uint8Array[], bytes: number, error: Error): Promise<void> {
     try {
-      await this.#journal.erase(bytes)
+      await this.#journal.erase(buffers, bytes)
     } catch (second) {
       this.#writing = false
       this.#fail(
@@ -292,12 +292,17 @@ export class Rounds {
       },
       (error: Error) => {
         this.#syncing = null
-        this.#fail(new Error(`fdatasync of the journal failed: ${error.message}`, { cause: error }))
+        this.syncFailed(error)
         this.#lose(rounds)
       },
     )
     this.#syncing = done
     return done
+  }
+
+  /** What was written since the last good sync may be lost, whatever a later sync says: the end. */
+  syncFailed(error: Error): void {
+    this.#fail(new Error(`fdatasync of the journal failed: ${error.message}`, { cause: error }))
   }
 
   #fail(error: Error): void {

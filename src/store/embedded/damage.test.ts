@@ -1,0 +1,328 @@
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../base/clock.ts'
+import { crc32c } from '../../base/crc32c.ts'
+import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
+import type { Store } from '../store.ts'
+import { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded-store.ts'
+
+const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
+const B = 'AAAAAAAAAAAAAAAAAAAAAQ:1'
+const C = 'AAAAAAAAAAAAAAAAAAAAAQ:2'
+const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
+
+function newFolder(t: TestContext): string {
+  const path = fs.mkdtempSync(join(tmpdir(), 'ketch-damage-'))
+  t.after(() => fs.rmSync(path, { recursive: true }))
+  return path
+}
+
+interface Opened {
+  readonly store: Store
+  readonly reports: string[]
+}
+
+async function open(t: TestContext, path: string, more: Partial<EmbeddedStoreOptions> = {}): Promise<Opened> {
+  const reports: string[] = []
+  const store = await openEmbeddedStore({
+    path,
+    fsync: 'always',
+    fsyncIntervalMs: 0,
+    clock: systemClock,
+    report: message => reports.push(message),
+    ...more,
+  })
+  t.after(() => store.close())
+  return { store, reports }
+}
+
+async function lead(store: Store, stream: string): Promise<number> {
+  await store.create([stream])
+  return expectKind(await store.open(stream, 0, 0), 'opened').epoch
+}
+
+async function append(store: Store, stream: string, epoch: number, at: number, size = 300): Promise<void> {
+  expectKind(await store.append(exampleAppend(stream, epoch, at, [exampleBatch(at, 1, size, epoch)])), 'appended')
+}
+
+const offsetsOf = async (store: Store, stream: string, from = 0) =>
+  expectKind(await store.read(stream, from, EVERYTHING), 'read').batches.map(batch => batch.baseOffset)
+
+/** The folder as a kill would leave it now: what is written, without what closing adds. */
+function snapshot(t: TestContext, path: string): string {
+  const copy = newFolder(t)
+  for (const name of fs.readdirSync(path)) fs.copyFileSync(join(path, name), join(copy, name))
+  return copy
+}
+
+const journalOf = (path: string, number = 1) => join(path, `journal-${String(number).padStart(10, '0')}`)
+
+function edit(path: string, change: (bytes: Buffer) => Buffer | undefined): void {
+  const bytes = fs.readFileSync(path)
+  fs.writeFileSync(path, change(bytes) ?? bytes)
+}
+
+/** Where a needle first stands in a file. */
+function positionOf(path: string, needle: Uint8Array): number {
+  const at = fs.readFileSync(path).indexOf(needle)
+  assert.ok(at >= 0, 'the journal holds it')
+  return at
+}
+
+test('a torn tail is cut, everything before it stays, and the next append goes there', async t => {
+  const path = newFolder(t)
+  const { store } = await open(t, path)
+  const epoch = await lead(store, A)
+  await append(store, A, epoch, 0)
+  await append(store, A, epoch, 1)
+  const before = snapshot(t, path)
+  const last = exampleBatch(2, 1, 300, epoch)
+  await append(store, A, epoch, 2)
+  const after = snapshot(t, path)
+  const whole = fs.readFileSync(journalOf(after))
+  const base = fs.readFileSync(journalOf(before))
+  const from = whole.findIndex((byte, i) => byte !== (base[i] ?? 0))
+  const to = whole.indexOf(last.bytes) + last.bytes.length
+  assert.ok(from > 4096 && to > from)
+  // Every single byte is the matter of recovery.test.ts.
+  for (let cut = from; cut < to; cut += 97) {
+    for (const rest of ['zeros', 'end'] as const) {
+      const torn = snapshot(t, after)
+      fs.writeFileSync(
+        journalOf(torn),
+        rest === 'end' ? whole.subarray(0, cut) : Buffer.concat([whole.subarray(0, cut), Buffer.alloc(to - cut)]),
+      )
+      const again = await open(t, torn)
+      const found = await offsetsOf(again.store, A)
+      assert.deepEqual(found, [0, 1], `cut at ${cut} of ${from}..${to}, then ${rest}`)
+      await append(again.store, A, expectKind(await again.store.open(A, 0, 0), 'opened').epoch, 2)
+      await again.store.close()
+    }
+  }
+})
+
+test('what was cut does not come back, whatever is written over it', async t => {
+  const path = newFolder(t)
+  const first = await open(t, path)
+  const epoch = await lead(first.store, A)
+  await append(first.store, A, epoch, 0)
+  // Three rounds in one turn's wake, all after the last position that is known synced: tear the first of them.
+  for (const at of [1, 2, 3]) await append(first.store, A, epoch, at)
+  const torn = snapshot(t, path)
+  const victim = positionOf(journalOf(torn), exampleBatch(3, 1, 300, epoch).bytes)
+  edit(journalOf(torn), bytes => {
+    bytes[victim + 100]! ^= 1
+    return undefined
+  })
+  const second = await open(t, torn)
+  assert.deepEqual(await offsetsOf(second.store, A), [0, 1, 2])
+  assert.match(second.reports.join(), /a torn tail of \d+ bytes was cut from journal-0000000001 at \d+/)
+  const stopped = snapshot(t, torn)
+  const third = await open(t, stopped)
+  assert.deepEqual(await offsetsOf(third.store, A), [0, 1, 2])
+  const lead2 = expectKind(await third.store.open(A, 0, 0), 'opened')
+  await append(third.store, A, lead2.epoch, 3, 299)
+  const fourth = await open(t, snapshot(t, stopped))
+  const { batches } = expectKind(await fourth.store.read(A, 3, EVERYTHING), 'read')
+  assert.deepEqual(
+    batches.map(batch => batch.bytes.length),
+    [299],
+  )
+})
+
+test('a batch whose bytes rot is handed out as it is, and the rest reads on', async t => {
+  const path = newFolder(t)
+  const { store } = await open(t, path)
+  const epoch = await lead(store, A)
+  for (const at of [0, 1, 2]) await append(store, A, epoch, at)
+  await store.close()
+  const at = positionOf(journalOf(path), exampleBatch(1, 1, 300, epoch).bytes)
+  for (const byte of [8, 20, 57, 200]) {
+    const copy = snapshot(t, path)
+    edit(journalOf(copy), bytes => {
+      bytes[at + byte]! ^= 0x41
+      return undefined
+    })
+    const again = await open(t, copy)
+    const { batches } = expectKind(await again.store.read(A, 0, EVERYTHING), 'read')
+    assert.deepEqual(
+      batches.map(batch => [batch.baseOffset, batch.nextOffset]),
+      [
+        [0, 1],
+        [1, 2],
+        [2, 3],
+      ],
+    )
+    const bytes = batches.map(batch => Buffer.from(batch.bytes))
+    const sound = bytes.map(each => each.readUInt32BE(17) === crc32c(each.subarray(21)) && each.length === 300)
+    assert.deepEqual(sound, [true, byte === 8, true], 'the CRC tells the reader')
+    await again.store.close()
+  }
+})
+
+test('a round lost before the tail stops its stream with a sentence, and others go on', async t => {
+  const path = newFolder(t)
+  const { store } = await open(t, path)
+  const epochs = [await lead(store, A), await lead(store, B), await lead(store, C)] as const
+  for (const at of [0, 1]) for (const [i, stream] of [A, B, C].entries()) await append(store, stream, epochs[i]!, at)
+  const broken = exampleBatch(2, 1, 777, epochs[0])
+  await append(store, A, epochs[0], 2, 777)
+  for (const at of [2, 3]) for (const [i, stream] of [B, C].entries()) await append(store, stream, epochs[i + 1]!, at)
+  await append(store, A, epochs[0], 3)
+  await append(store, B, epochs[1], 4)
+  const copy = snapshot(t, path)
+  const at = positionOf(journalOf(copy), broken.bytes)
+  edit(journalOf(copy), bytes => {
+    // The round's header stands 64 bytes and one entry before the batch.
+    bytes[bytes.lastIndexOf('KRND', at) + 20]! ^= 1
+    return undefined
+  })
+  const again = await open(t, copy)
+  assert.match(again.reports.join('\n'), /1 round\(s\) of the journal from journal-0000000001 at \d+ on cannot be read/)
+  assert.match(again.reports.join('\n'), new RegExp(`stream ${A} is damaged: offsets 2 to 2 were in`))
+  const opened = expectKind(await again.store.open(A, 0, 0), 'opened')
+  assert.equal(opened.damage?.offset, 2)
+  assert.deepEqual(await offsetsOf(again.store, A), [0, 1])
+  const refused = [
+    await again.store.append(exampleAppend(A, opened.epoch, opened.end)),
+    await again.store.read(A, 2, EVERYTHING),
+  ]
+  for (const each of refused) assert.match(expectKind(each, 'damaged').message, /journal that is damaged/)
+  assert.deepEqual(await offsetsOf(again.store, B), [0, 1, 2, 3, 4])
+  await append(again.store, B, expectKind(await again.store.open(B, 0, 0), 'opened').epoch, 5)
+  assert.deepEqual(await offsetsOf(again.store, C), [0, 1, 2, 3])
+  // The damage is remembered.
+  await again.store.close()
+  const third = await open(t, copy)
+  assert.equal(expectKind(await third.store.open(A, 0, 0), 'opened').damage?.offset, 2)
+})
+
+test('an entry that rots before the tail costs its own stream only', async t => {
+  const path = newFolder(t)
+  const { store } = await open(t, path)
+  const epochs = [await lead(store, A), await lead(store, B)] as const
+  await Promise.all([append(store, A, epochs[0], 0), append(store, B, epochs[1], 0)])
+  for (const [i, stream] of [A, B].entries()) await append(store, stream, epochs[i]!, 1)
+  await append(store, B, epochs[1], 2)
+  const copy = snapshot(t, path)
+  const batch = positionOf(journalOf(copy), exampleBatch(0, 1, 300, epochs[0]).bytes)
+  edit(journalOf(copy), bytes => {
+    bytes[bytes.lastIndexOf('KRND', batch) + 64 + 15]! ^= 1 // in the first entry's body
+    return undefined
+  })
+  const again = await open(t, copy)
+  assert.match(again.reports.join('\n'), /entries of the round in journal-0000000001 at \d+ cannot be read/)
+  assert.equal(expectKind(await again.store.open(A, 0, 0), 'opened').damage?.offset, 0)
+  const b = expectKind(await again.store.read(B, 0, EVERYTHING), 'read').batches
+  assert.deepEqual(
+    b.map(each => Buffer.from(each.bytes)),
+    [0, 1, 2].map(at => exampleBatch(at, 1, 300, epochs[1]).bytes),
+  )
+})
+
+test('a missing or truncated journal file damages the streams that need it, and no others', async t => {
+  const path = newFolder(t)
+  const { store } = await open(t, path, { journalFileBytes: 32 << 10 })
+  const epochs = [await lead(store, A), await lead(store, B)] as const
+  for (let at = 0; at < 20; at++) await append(store, A, epochs[0], at, 9_000)
+  for (let at = 0; at < 3; at++) await append(store, B, epochs[1], at)
+  await store.close()
+  const files = fs.readdirSync(path).filter(name => name.startsWith('journal-'))
+  assert.ok(files.length > 4)
+  for (const kind of ['missing', 'truncated', 'empty'] as const) {
+    const copy = snapshot(t, path)
+    if (kind === 'missing') fs.unlinkSync(journalOf(copy, 2))
+    else fs.truncateSync(journalOf(copy, 2), kind === 'empty' ? 0 : 15_000)
+    const again = await open(t, copy, { journalFileBytes: 32 << 10 })
+    const damage = expectKind(await again.store.open(A, 0, 0), 'opened').damage
+    assert.ok(damage !== null && damage.offset > 0 && damage.offset < 8, kind)
+    assert.match(damage.message, /journal-0000000002, which is (missing|truncated)/)
+    assert.equal((await offsetsOf(again.store, A)).length, damage.offset)
+    assert.equal((await again.store.read(A, damage.offset, EVERYTHING)).kind, 'damaged')
+    assert.deepEqual(await offsetsOf(again.store, B), [0, 1, 2])
+    await append(again.store, B, expectKind(await again.store.open(B, 0, 0), 'opened').epoch, 3)
+    await again.store.close()
+  }
+})
+
+test('a folder that cannot be a store is refused with one sentence that names it', async t => {
+  const path = newFolder(t)
+  const { store } = await open(t, path, { journalFileBytes: 32 << 10 })
+  const epoch = await lead(store, A)
+  for (let at = 0; at < 8; at++) await append(store, A, epoch, at, 9_000)
+  await store.close()
+  const refuses = async (folder: string, pattern: RegExp) => {
+    await assert.rejects(open(t, folder), (error: Error) => {
+      assert.equal(error.name, 'StoreOpenError')
+      assert.match(error.message, pattern)
+      assert.ok(error.message.includes(folder) && !error.message.trim().includes('\n'), error.message)
+      return true
+    })
+  }
+  const broken = (change: (folder: string) => void): string => {
+    const copy = snapshot(t, path)
+    change(copy)
+    return copy
+  }
+  await refuses(
+    broken(folder => fs.unlinkSync(join(folder, 'format'))),
+    /but no format file/,
+  )
+  await refuses(
+    broken(folder => fs.unlinkSync(join(folder, 'index'))),
+    /but no index/,
+  )
+  await refuses(
+    broken(folder => fs.writeFileSync(join(folder, 'format'), '{"layout":9}')),
+    /its format is/,
+  )
+  await refuses(
+    broken(folder => fs.writeFileSync(join(folder, 'index'), 'rubbish'.repeat(9999))),
+    /not an lmdb file/,
+  )
+  await refuses(
+    broken(folder => fs.truncateSync(join(folder, 'index'), 0)),
+    /index is empty/,
+  )
+  const half = (folder: string) => fs.truncateSync(join(folder, 'index'), fs.statSync(join(folder, 'index')).size / 2)
+  await refuses(broken(half), /index .* is truncated: it holds/)
+  await refuses(
+    broken(folder => fs.writeFileSync(join(folder, 'notes.txt'), '')),
+    /somebody else \("notes.txt"\)/,
+  )
+  const file = join(newFolder(t), 'file')
+  fs.writeFileSync(file, '')
+  await refuses(file, /is not a folder/)
+  await refuses(join(file, 'below'), /is not a folder/)
+})
+
+test('a second store on the folder is refused at once and told who holds it', async t => {
+  const path = newFolder(t)
+  const { store } = await open(t, path)
+  await assert.rejects(
+    open(t, path),
+    new RegExp(`${path} cannot be opened: it is in use by this process \\(${process.pid}\\)`),
+  )
+  await lead(store, A)
+  await store.close()
+  const again = await open(t, path)
+  assert.deepEqual(await again.store.streams(), [A])
+})
+
+test('the folder and everything in it is for its owner only', async t => {
+  const path = join(newFolder(t), 'deep', 'store')
+  const { store } = await open(t, path)
+  await lead(store, A)
+  assert.equal(fs.statSync(path).mode & 0o777, 0o700)
+  for (const name of fs.readdirSync(path)) assert.equal(fs.statSync(join(path, name)).mode & 0o777, 0o600, name)
+})
+
+test('a path longer than a socket address can hold is fine', async t => {
+  const path = join(newFolder(t), 'x'.repeat(120), 'y'.repeat(120))
+  const { store } = await open(t, path)
+  await lead(store, A)
+  await assert.rejects(open(t, path), /in use by this process/)
+})

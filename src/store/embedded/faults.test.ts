@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createFaultyDisk, type FaultyDisk } from '../../../testing/sim/faulty-disk.ts'
+import { systemClock } from '../../base/clock.ts'
+import { seededRandom } from '../../base/random.ts'
+import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
+import { OutcomeUnknown, type Store, StoreUnavailable } from '../store.ts'
+import { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded-store.ts'
+
+const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
+const B = 'AAAAAAAAAAAAAAAAAAAAAQ:1'
+const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
+
+interface Opened {
+  readonly store: Store
+  readonly disk: FaultyDisk
+  readonly path: string
+  readonly reports: string[]
+  readonly fatal: Error[]
+}
+
+async function open(t: TestContext, more: Partial<EmbeddedStoreOptions> = {}): Promise<Opened> {
+  const path = more.path ?? fs.mkdtempSync(join(tmpdir(), 'ketch-faults-'))
+  const disk = createFaultyDisk(seededRandom(7))
+  const reports: string[] = []
+  const fatal: Error[] = []
+  const store = await openEmbeddedStore({
+    path,
+    fsync: 'always',
+    fsyncIntervalMs: 1,
+    clock: systemClock,
+    disk,
+    onFatal: error => fatal.push(error),
+    report: message => reports.push(message),
+    ...more,
+  })
+  t.after(async () => {
+    await store.close().catch(() => {})
+    fs.rmSync(path, { recursive: true, force: true })
+  })
+  return { store, disk, path, reports, fatal }
+}
+
+async function lead(store: Store, stream: string): Promise<number> {
+  await store.create([stream])
+  return expectKind(await store.open(stream, 0, 0), 'opened').epoch
+}
+
+const append = (store: Store, stream: string, epoch: number, at: number, size = 300) =>
+  store.append(
+    exampleAppend(stream, epoch, at, [exampleBatch(at, 1, size, epoch)], [{ key: 'end', value: Buffer.of(at) }]),
+  )
+
+const offsetsOf = async (store: Store, stream: string, from = 0) =>
+  expectKind(await store.read(stream, from, EVERYTHING), 'read').batches.map(batch => batch.baseOffset)
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(resolve => setImmediate(resolve))
+}
+
+test('a full disk refuses the round, reads go on, and writing works again without a restart', async t => {
+  const { store, disk, path, fatal } = await open(t)
+  const epoch = await lead(store, A)
+  const document = await store.commit({ kind: 'k', name: 'n', expect: 0, changes: [{ key: 'f', value: Buffer.of(1) }] })
+  const { version } = expectKind(document, 'committed')
+  await append(store, A, epoch, 0)
+  disk.failNext('write', 'ENOSPC', 2)
+  const refused = await Promise.allSettled([
+    append(store, A, epoch, 1),
+    store.trim(A, epoch, 1, [{ key: 'x', value: Buffer.of(1) }]),
+    store.create([B]),
+    store.commit({ kind: 'k', name: 'n', expect: version, changes: [{ key: 'f', value: Buffer.of(2) }] }),
+    store.commit({ kind: 'k', name: 'new', expect: 0, changes: [] }),
+    store.remove([A]),
+  ])
+  for (const each of refused) {
+    assert.ok(each.status === 'rejected' && each.reason instanceof StoreUnavailable, JSON.stringify(each))
+    assert.equal(((each.reason as Error).cause as NodeJS.ErrnoException).code, 'ENOSPC')
+  }
+  // Nothing of it shows.
+  assert.deepEqual(await store.streams(), [A])
+  assert.deepEqual(await offsetsOf(store, A), [0])
+  assert.equal((await store.load('k', 'n'))!.version, version)
+  assert.equal(await store.load('k', 'new'), null)
+  await assert.rejects(store.open(A, 0, 0), StoreUnavailable)
+  // Room again.
+  const opened = expectKind(await store.open(A, epoch, 0), 'opened')
+  assert.deepEqual([opened.epoch, opened.start, opened.end, [...opened.rows.keys()]], [epoch + 1, 0, 1, ['end']])
+  await append(store, A, opened.epoch, 1)
+  assert.deepEqual(await offsetsOf(store, A), [0, 1])
+  assert.deepEqual(fatal, [])
+  await store.close()
+  const again = await open(t, { path })
+  assert.deepEqual(await offsetsOf(again.store, A), [0, 1])
+  assert.deepEqual(
+    (await again.store.list('k')).map(each => each.name),
+    ['n'],
+  )
+})
+
+test('a round that was refused is not there after a kill either, even if all of it had reached the disk', async t => {
+  const { store, disk, path } = await open(t)
+  const epoch = await lead(store, A)
+  await append(store, A, epoch, 0)
+  disk.failAfterwards('write', 'EIO')
+  await assert.rejects(append(store, A, epoch, 1), StoreUnavailable)
+  const copy = fs.mkdtempSync(join(tmpdir(), 'ketch-faults-'))
+  for (const name of fs.readdirSync(path)) fs.copyFileSync(join(path, name), join(copy, name))
+  const again = await open(t, { path: copy })
+  assert.deepEqual(await offsetsOf(again.store, A), [0])
+  assert.deepEqual(again.reports, [])
+})
+
+test('a part of a round that was refused is cut by the next start', async t => {
+  const { store, disk, path } = await open(t)
+  const epoch = await lead(store, A)
+  await append(store, A, epoch, 0)
+  disk.failNext('write', 'ENOSPC')
+  await assert.rejects(append(store, A, epoch, 1, 50_000), StoreUnavailable)
+  await append(store, A, epoch, 1, 400)
+  disk.failNext('write', 'ENOSPC')
+  await assert.rejects(append(store, A, epoch, 2, 50_000), StoreUnavailable)
+  const copy = fs.mkdtempSync(join(tmpdir(), 'ketch-faults-'))
+  for (const name of fs.readdirSync(path)) fs.copyFileSync(join(path, name), join(copy, name))
+  const again = await open(t, { path: copy })
+  assert.deepEqual(await offsetsOf(again.store, A), [0, 1])
+})
+
+test('a next file that cannot be made is a refusal, not the end', async t => {
+  const { store, disk } = await open(t, { journalFileBytes: 64 << 10 })
+  const epoch = await lead(store, A)
+  disk.failNext('open', 'EFBIG', 1)
+  let refusals = 0
+  for (let at = 0; at < 12; ) {
+    const outcome = await append(store, A, epoch, at, 9_000).catch((error: Error) => {
+      assert.ok(error instanceof StoreUnavailable, error.stack)
+      refusals++
+      return null
+    })
+    if (outcome !== null) at++
+  }
+  assert.equal((await offsetsOf(store, A)).length, 12)
+  assert.ok(refusals <= 1)
+})
+
+for (const fsync of ['always', 'interval'] as const) {
+  test(`an fsync that fails ends the store, fsync ${fsync}`, async t => {
+    const { store, disk, fatal, reports } = await open(t, { fsync })
+    const epoch = await lead(store, A)
+    await append(store, A, epoch, 0)
+    disk.failNext('sync', 'EIO', 1)
+    if (fsync === 'always') await assert.rejects(append(store, A, epoch, 1), OutcomeUnknown)
+    else await append(store, A, epoch, 1).catch((error: Error) => assert.ok(error instanceof OutcomeUnknown))
+    await until(() => fatal.length === 1)
+    assert.match(fatal[0]!.message, /fdatasync of the journal failed: EIO/)
+    for (const call of [
+      append(store, A, epoch, 2),
+      store.read(A, 0, EVERYTHING),
+      store.streams(),
+      store.load('k', 'n'),
+    ]) {
+      await assert.rejects(call, (error: Error) => {
+        assert.ok(error instanceof StoreUnavailable)
+        assert.match(error.message, /has stopped: fdatasync of the journal failed/)
+        return true
+      })
+    }
+    assert.equal(reports.length, 1)
+    const calls = disk.calls
+    await store.close()
+    assert.equal(disk.calls, calls, 'no second sync pretends that all is well')
+  })
+}
+
+test('files are used again after retention, and what they held before never comes back', async t => {
+  const { store, path } = await open(t, { journalFileBytes: 128 << 10, checkpointBytes: 64 << 10 })
+  const epoch = await lead(store, A)
+  let files = 0
+  for (let at = 0; at < 400; at++) {
+    await append(store, A, epoch, at, 9_000)
+    if (at > 30 && at % 10 === 0) await store.trim(A, epoch, at - 20, [])
+    files = Math.max(files, fs.readdirSync(path).filter(name => /^(journal|spare)-/.test(name)).length)
+  }
+  assert.ok(files < 12, `${files} files for 30 live batches`)
+  const copy = fs.mkdtempSync(join(tmpdir(), 'ketch-faults-'))
+  for (const name of fs.readdirSync(path)) fs.copyFileSync(join(path, name), join(copy, name))
+  const again = await open(t, { path: copy })
+  assert.deepEqual(again.reports, [])
+  const start = expectKind(await store.read(A, 0, EVERYTHING), 'trimmed').start
+  assert.deepEqual(await offsetsOf(again.store, A, start), await offsetsOf(store, A, start))
+})
+
+test('the live rest of files that are mostly dead is copied forward, and reads the same from there', async t => {
+  const { store, path } = await open(t, { journalFileBytes: 128 << 10, checkpointBytes: 64 << 10 })
+  const busy = await lead(store, A)
+  const slow = await lead(store, B)
+  const kept: Buffer[] = []
+  for (let at = 0; at < 200; at++) {
+    if (at % 20 === 0) {
+      const batches = [0, 1, 2].map(i => exampleBatch(kept.length * 3 + i, 1, 500 + i, slow))
+      expectKind(await store.append(exampleAppend(B, slow, kept.length * 3, batches)), 'appended')
+      kept.push(Buffer.concat(batches.map(batch => batch.bytes)))
+    }
+    await append(store, A, busy, at, 9_000)
+    await store.trim(A, busy, at, [])
+  }
+  const journals = () => fs.readdirSync(path).filter(name => name.startsWith('journal-'))
+  // Give the background a chance for as long as it takes: the first file goes only when its live rest has moved.
+  for (let at = 200; journals().includes('journal-0000000001') || journals().length > 6; at++) {
+    assert.ok(at < 2_000, `still there: ${journals().join(' ')}`)
+    await append(store, A, busy, at, 9_000)
+    await store.trim(A, busy, at, [])
+  }
+  const bytesOf = async (from: Store) =>
+    Buffer.concat(expectKind(await from.read(B, 0, EVERYTHING), 'read').batches.map(batch => batch.bytes))
+  assert.ok((await bytesOf(store)).equals(Buffer.concat(kept)))
+  assert.deepEqual((await offsetsOf(store, B, 4))[0], 4)
+  await store.close()
+  const again = await open(t, { path })
+  assert.ok((await bytesOf(again.store)).equals(Buffer.concat(kept)))
+  const opened = expectKind(await again.store.open(B, 0, 0), 'opened')
+  assert.deepEqual([opened.start, opened.end], [0, kept.length * 3])
+})
+
+test('a trimmed file stays for a reader that is in it', async t => {
+  const { store } = await open(t, { journalFileBytes: 128 << 10, checkpointBytes: 32 << 10 })
+  const epoch = await lead(store, A)
+  for (let at = 0; at < 60; at++) await append(store, A, epoch, at, 9_000)
+  const reads = Array.from({ length: 20 }, (_, i) => store.read(A, i, { maxBytes: 30_000, until: 60 }))
+  await store.trim(A, epoch, 55, [])
+  for (let at = 60; at < 120; at++) await append(store, A, epoch, at, 9_000)
+  for (const [i, outcome] of (await Promise.all(reads)).entries()) {
+    const [first] = expectKind(outcome, 'read').batches
+    assert.ok(Buffer.from(first!.bytes).equals(exampleBatch(i, 1, 9_000, epoch).bytes))
+  }
+})
