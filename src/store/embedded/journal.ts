@@ -35,7 +35,7 @@ const NAME = /^journal-(\d{10})$/
 const SPARE = /^spare-(\d{10})$/
 const FILL_STEP = 4 << 20
 const FILL_LEAST = 4 << 20
-const FILL_MOST = 64 << 20
+const FILL_MOST = 128 << 20
 /** Without a round for so long, the store counts as idle. */
 const IDLE_MS = 200
 const SPARES = 2
@@ -75,8 +75,10 @@ export class Journal {
   #next: Promise<JournalFile> | null = null
   #lastNumber = 0
   #lastSpare = 0
-  /** The part of the active file that is being filled just now, and when that is done. */
-  #filling: { readonly from: number; readonly done: Promise<void> } | null = null
+  /** The file that comes after the active one, once it is ready. */
+  #nextFile: JournalFile | null = null
+  /** The part of a file that is being filled just now, and when that is done. */
+  #filling: { readonly file: JournalFile; readonly from: number; readonly done: Promise<boolean> } | null = null
   #fillTimer: Timer | null = null
   #writtenAtMs = 0
   readonly #background = new Set<Promise<unknown>>()
@@ -168,16 +170,17 @@ export class Journal {
   async roll(): Promise<void> {
     const file = await (this.#next ?? this.#prepare())
     this.#next = null
+    this.#nextFile = null
     this.#activeFile = await this.#open(file)
     this.#active = file
-    this.#filling = null
   }
 
   /** Writes a round at the end of the active file. The end moves when it succeeds. */
   async write(buffers: readonly Uint8Array[], bytes: number): Promise<void> {
     const file = this.active
     const end = file.end + bytes
-    if (this.#filling !== null && end > this.#filling.from) await this.#filling.done
+    const filling = this.#filling
+    if (filling?.file === file && end > filling.from) await filling.done
     if (end > file.size) file.size = end // claimed: the fill goes on behind it
     await this.#activeFile!.write(buffers, file.end)
     file.end = end
@@ -232,6 +235,9 @@ export class Journal {
     this.#closed = true
     this.#fillTimer?.cancel()
     while (this.#background.size > 0) await Promise.all(this.#background)
+    while ([...this.files.values()].some(file => file.readers > 0)) {
+      await new Promise<void>(resolve => this.#options.clock.soon(resolve))
+    }
     await this.#next?.catch(() => {})
     for (const file of this.files.values()) {
       const handle = await file.handle?.catch(() => null)
@@ -273,10 +279,9 @@ export class Journal {
   /** Zeros ahead of the end, as far again as it has come, whenever nothing else is written. */
   #fillWhenIdle(): void {
     if (this.#fillTimer !== null || this.#filling !== null || this.#closed) return
-    const { clock, fileBytes } = this.#options
-    const file = this.active
-    const goal = Math.min(file.end + Math.min(Math.max(file.end, FILL_LEAST), FILL_MOST), fileBytes)
-    if (file.size >= goal) return
+    const { clock } = this.#options
+    const part = this.#unfilled()
+    if (part === null) return
     const waitMs = this.#writtenAtMs + IDLE_MS - clock.monotonic()
     if (waitMs > 0) {
       this.#fillTimer = clock.timer(waitMs, () => {
@@ -285,19 +290,30 @@ export class Journal {
       })
       return
     }
-    const from = file.size
-    const bytes = Math.min(FILL_STEP, goal - from)
+    const { file, from, bytes } = part
     file.size = from + bytes
-    const done = this.#fill(this.#activeFile!, from, bytes)
-    const filling = { from, done: done.then(() => {}) }
+    const filling = { file, from, done: this.#fill(file, from, bytes) }
     this.#filling = filling
     this.#later(
-      done.then(filled => {
-        if (this.#filling !== filling) return
+      filling.done.then(filled => {
         this.#filling = null
         if (filled) this.#fillWhenIdle()
       }),
     )
+  }
+
+  /** What to fill next: a part of the active file or of the one after it. */
+  #unfilled(): { readonly file: JournalFile; readonly from: number; readonly bytes: number } | null {
+    const { fileBytes } = this.#options
+    const goal = this.active.end + Math.min(Math.max(this.active.end, FILL_LEAST), FILL_MOST)
+    for (const [file, end] of [
+      [this.active, Math.min(goal, fileBytes)],
+      [this.#nextFile, Math.min(goal - fileBytes, fileBytes)],
+    ] as const) {
+      if (file !== null && file.size < end)
+        return { file, from: file.size, bytes: Math.min(FILL_STEP, end - file.size) }
+    }
+    return null
   }
 
   /** Has the next file ready some time before the active one is full. */
@@ -306,15 +322,22 @@ export class Journal {
     const next = this.#prepare()
     this.#next = next
     this.#later(
-      next.catch(() => {
-        if (this.#next === next) this.#next = null
-      }),
+      next.then(
+        file => {
+          if (this.#next === next) this.#nextFile = file
+        },
+        () => {
+          if (this.#next === next) this.#next = null
+        },
+      ),
     )
   }
 
   /** Whether it could; on a full disk the next round may fare better. */
-  async #fill(handle: DiskFile, from: number, bytes: number): Promise<boolean> {
+  async #fill(file: JournalFile, from: number, bytes: number): Promise<boolean> {
+    let handle: DiskFile
     try {
+      handle = await this.#open(file)
       for (let done = 0; done < bytes; done += ZEROS.length) {
         await handle.write([ZEROS.subarray(0, Math.min(ZEROS.length, bytes - done))], from + done)
       }
