@@ -132,7 +132,7 @@ async function churn(liveMb: number): Promise<void> {
 try {
   const bytes = totalMb * 1e6
   const fd = fs.openSync(join(folder, 'ceiling'), 'w+')
-  await measureDisk(40, true, fd, bytes)
+  await measureDisk(40, true, fd, bytes) // so that its blocks are written
   for (const inFlight of [5, 40]) {
     for (const fsync of ['always', 'interval'] as const) {
       const disk: number[] = []

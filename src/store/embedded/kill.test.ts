@@ -73,6 +73,46 @@ async function checkAcknowledged(t: TestContext, path: string, told: Acknowledge
   }
 }
 
+test('a disk that is full for the index only holds up checkpoints, and nothing acknowledged is lost', async t => {
+  const path = mkdtempSync(join(tmpdir(), 'ketch-full-'))
+  t.after(() => rmSync(path, { recursive: true }))
+  const script = `
+    const { systemClock } = await import('${new URL('../../base/clock.ts', import.meta.url)}')
+    const { exampleAppend, exampleBatch } = await import('${new URL('../conformance.ts', import.meta.url)}')
+    const { openEmbeddedStore } = await import('${new URL('./embedded-store.ts', import.meta.url)}')
+    const store = await openEmbeddedStore({
+      path: ${JSON.stringify(path)}, fsync: 'interval', fsyncIntervalMs: 1, clock: systemClock,
+      journalFileBytes: 64 << 10, checkpointBytes: 32 << 10, report: message => console.log(message),
+    })
+    await store.create(['a:0'])
+    await store.open('a:0', 0, 0)
+    for (let at = 0; at < 150; at++) {
+      const rows = [{ key: 'row' + at, value: Buffer.alloc(3000, 1) }]
+      const outcome = await store.append(exampleAppend('a:0', 1, at, [exampleBatch(at)], rows))
+      if (outcome.kind !== 'appended') throw new Error(outcome.kind)
+    }
+    await store.close()`
+  // The limit is in blocks of 512 bytes or more: far below what the rows take, far above a journal file.
+  const command = `ulimit -f 320; exec "$0" --input-type=module -e "$1"`
+  const child = spawn('sh', ['-c', command, process.execPath, script], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (said += chunk))
+  const status = await new Promise(resolve => child.on('close', resolve))
+  assert.equal(status, 0, said)
+  assert.match(said, /the checkpoint waits: lmdb could not commit: /)
+  assert.match(said, /the last checkpoint could not be written, the next start replays the journal/)
+  const store = await openEmbeddedStore({
+    path,
+    fsync: 'always',
+    fsyncIntervalMs: 0,
+    clock: systemClock,
+    report: message => t.diagnostic(message),
+  })
+  const opened = expectKind(await store.open('a:0', 0, 0), 'opened')
+  assert.deepEqual([opened.end, opened.rows.size, opened.damage], [150, 150, null])
+  await store.close()
+})
+
 for (const fsync of ['always', 'interval']) {
   test(`nothing acknowledged is lost by kill -9, twice on one folder, fsync ${fsync}`, async t => {
     const path = mkdtempSync(join(tmpdir(), 'ketch-kill-'))

@@ -55,6 +55,8 @@ export function openTables(path: string): Tables {
       pageSize: PAGE_BYTES,
       encoding: 'binary',
       keyEncoding: 'binary',
+      // Our batches are explicit. The implicit one of each turn has a promise of its own that nobody can catch.
+      eventTurnBatching: false,
       // A commit's promise then means that it is on the disk.
       overlappingSync: false,
     })
@@ -72,11 +74,22 @@ export function openTables(path: string): Tables {
       if (changes.length === 0) return
       // A batch is one lmdb transaction; a failed operation aborts it whole. lmdb keeps raw pointers into the buffers,
       // so `changes` stays referenced until it is done.
-      await root.batch(() => {
+      // Every operation answers a promise of its own fate; the batch's says the same for all.
+      const fates = new Set<Promise<boolean>>()
+      const whole = root.batch(() => {
         for (const { table, key, value } of changes) {
-          if (value === null) void databases[table].remove(key)
-          else void databases[table].put(key, value)
+          fates.add(value === null ? databases[table].remove(key) : databases[table].put(key, value))
         }
+      })
+      for (const fate of fates) fate.catch(() => {})
+      await whole.catch(async (error: Error & { commitError?: Promise<unknown> }) => {
+        const cause = await error.commitError?.then(
+          () => error,
+          (reason: Error) => reason,
+        )
+        throw new Error(`lmdb could not commit: ${(cause as Error | undefined)?.message ?? error.message}`, {
+          cause: error,
+        })
       })
       root.resetReadTxn()
       lengthen(path)
