@@ -3,6 +3,7 @@
 // of ours.
 
 import { readFileSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
 import { systemClock } from './base/clock.ts'
 import { type Broker, startBroker } from './broker.ts'
 import { helpText } from './cli/help.ts'
@@ -73,12 +74,22 @@ function die(error: unknown): never {
   fail(error instanceof Error ? (error.stack ?? error.message) : String(error), SOFTWARE_ERROR)
 }
 
+/**
+ * Every frame is memory outside of V8's heap. By default V8 collects the whole heap each time 64 MB of such memory have come
+ * and gone, ten times a second at full load, and finds next to nothing. With this flag that memory counts like the
+ * heap's own: a third less CPU for each byte produced, for some hundred MB more at full load (docs/decisions/0011).
+ */
+function collectLessOften(): void {
+  setFlagsFromString('--external-memory-accounted-in-global-limit')
+}
+
 async function run(): Promise<void> {
   if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
     fail(`needs Node ${OLDEST_NODE} or later and this is ${process.versions.node}; npm start brings its own`)
   }
   const settings = readSettings(process.argv.slice(2))
   if (settings === null) return
+  collectLessOften()
   const starting = startBroker({ settings })
   closeOnSignals(starting, settings.get('broker.drain-timeout'))
   const broker = await starting
