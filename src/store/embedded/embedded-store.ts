@@ -125,6 +125,7 @@ async function start(
       fsyncIntervalMs: options.fsync === 'always' ? null : options.fsyncIntervalMs,
       onFatal: error => {
         fatal = error
+        journal.stop()
         report(error.message)
         options.onFatal?.(error)
       },

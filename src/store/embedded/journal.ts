@@ -231,9 +231,14 @@ export class Journal {
     if (file.readers === 0) this.#later(this.#reuse(file))
   }
 
-  async close(): Promise<void> {
+  /** Nothing goes on by itself from here on. */
+  stop(): void {
     this.#closed = true
     this.#fillTimer?.cancel()
+  }
+
+  async close(): Promise<void> {
+    this.stop()
     while (this.#background.size > 0) await Promise.all(this.#background)
     while ([...this.files.values()].some(file => file.readers > 0)) {
       await new Promise<void>(resolve => this.#options.clock.soon(resolve))
@@ -339,11 +344,13 @@ export class Journal {
     try {
       handle = await this.#open(file)
       for (let done = 0; done < bytes; done += ZEROS.length) {
+        if (this.#closed) return false
         await handle.write([ZEROS.subarray(0, Math.min(ZEROS.length, bytes - done))], from + done)
       }
     } catch {
       return false
     }
+    if (this.#closed) return false
     try {
       await handle.sync()
     } catch (error) {

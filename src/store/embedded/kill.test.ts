@@ -76,10 +76,12 @@ async function checkAcknowledged(t: TestContext, path: string, told: Acknowledge
 test('a disk that is full for the index only holds up checkpoints, and nothing acknowledged is lost', async t => {
   const path = mkdtempSync(join(tmpdir(), 'ketch-full-'))
   t.after(() => rmSync(path, { recursive: true }))
+  const modules = ['../../base/clock.ts', '../conformance.ts', './embedded-store.ts']
+  const urls = modules.map(name => String(new URL(name, import.meta.url)))
   const script = `
-    const { systemClock } = await import('${new URL('../../base/clock.ts', import.meta.url)}')
-    const { exampleAppend, exampleBatch } = await import('${new URL('../conformance.ts', import.meta.url)}')
-    const { openEmbeddedStore } = await import('${new URL('./embedded-store.ts', import.meta.url)}')
+    const [{ systemClock }, { exampleAppend, exampleBatch }, { openEmbeddedStore }] = await Promise.all(
+      ${JSON.stringify(urls)}.map(url => import(url)),
+    )
     const store = await openEmbeddedStore({
       path: ${JSON.stringify(path)}, fsync: 'interval', fsyncIntervalMs: 1, clock: systemClock,
       journalFileBytes: 64 << 10, checkpointBytes: 32 << 10, report: message => console.log(message),

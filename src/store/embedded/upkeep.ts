@@ -46,6 +46,7 @@ export class Upkeep {
   #checkpointedBytes = 0
   #timer: Timer | null = null
   #wanted = false
+  #failing = false
   #running: Promise<void> | null = null
   #closing = false
   /** Files with damaged batches: they are not copied forward. */
@@ -71,7 +72,9 @@ export class Upkeep {
     const rounds = this.#attached()
     if (this.#running !== null || this.#closing) return
     const bytes = rounds.writtenBytes - this.#checkpointedBytes
-    const due = this.#wanted || bytes >= this.#options.checkpointBytes || contents.recentRuns >= CHECKPOINT_RUNS
+    const full = bytes >= this.#options.checkpointBytes || contents.recentRuns >= CHECKPOINT_RUNS
+    // One that failed is tried again when the timer says so, not with every round.
+    const due = this.#wanted || (full && !this.#failing)
     if (due && rounds.written.sequence > this.#checkpointed.sequence) {
       this.#wanted = false
       this.#running = this.#run(this.#take(false)).finally(() => {
@@ -121,7 +124,9 @@ export class Upkeep {
       await this.#sweep()
       await this.#free()
       await this.#copyForward()
+      this.#failing = false
     } catch (error) {
+      this.#failing = true
       if (this.#attached().failed === null) report(`the checkpoint waits: ${(error as Error).message}`)
     }
   }
