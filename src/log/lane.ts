@@ -36,10 +36,10 @@ import { damaged, type PartitionState } from './partition-state.ts'
 import {
   checkSequence,
   encodeProducer,
-  isExpired,
   lastSequenceOf,
   type Producer,
   type ProducerBatch,
+  producerIdOf,
   producerKey,
   withBatch,
 } from './producers.ts'
@@ -58,7 +58,6 @@ export interface LaneRooms {
   readonly store: Store
   readonly clock: Clock
   readonly logger: Logger
-  readonly producerIdExpirationMs: number
   /** A word that no other append has. */
   nextAttempt(): string
   /** Calls lane.form() once this turn has handled its input, so that what came together goes together. */
@@ -218,7 +217,7 @@ export class Lane {
 
   #formGroup(): Group | null {
     const state = this.#state
-    const { clock, producerIdExpirationMs } = this.#rooms
+    const { clock } = this.#rooms
     const { messageTimestampType, offsetSequenceBits } = state.topic.resolved
     const nowMs = clock.now()
     const startedAtMs = clock.monotonic()
@@ -249,7 +248,6 @@ export class Lane {
       let known: Producer | undefined
       if (producerId >= 0) {
         known = producers.get(producerId) ?? state.producers.get(producerId)
-        if (known !== undefined && isExpired(known, nowMs, producerIdExpirationMs)) known = undefined
         const { producerEpoch, baseSequence } = batch
         const lastSequence = lastSequenceOf(baseSequence, lastOffsetDelta)
         const verdict = checkSequence(known, producerId, producerEpoch, baseSequence, lastSequence)
@@ -371,12 +369,21 @@ export class Lane {
       state.timeIndex.add(batch.nextOffset, batch.bytes.length, batch.maxTimestamp, group.nowMs)
     }
     state.pendingRows.splice(0, group.pendingRows)
+    this.#keepRows(group)
     this.#finish(group)
     if (covered) state.waits.appended(group.bytes)
   }
 
   #learn(group: Group): void {
     for (const [producerId, producer] of group.producers) this.#state.producers.set(producerId, producer)
+  }
+
+  /** A producer that retention forgot while its batch was with the store is back: its row must stay. */
+  #keepRows(group: Group): void {
+    const { pendingRows } = this.#state
+    if (pendingRows.length === 0 || group.producers.size === 0) return
+    const kept = pendingRows.filter(({ key }) => !group.producers.has(producerIdOf(key) ?? -1))
+    pendingRows.splice(0, pendingRows.length, ...kept)
   }
 
   #finish(group: Group): void {
@@ -463,8 +470,11 @@ export class Lane {
           .warn('a partition cannot be opened; it takes no records until it can', { partition: state.name, error })
       }
       await new Promise<void>(resolve => {
-        this.#tryAgain = resolve
-        clock.timer(backoffMs, resolve)
+        const timer = clock.timer(backoffMs, resolve)
+        this.#tryAgain = () => {
+          timer.cancel()
+          resolve()
+        }
       })
       this.#tryAgain = null
     }
@@ -475,7 +485,7 @@ export class Lane {
     const group = this.#group
     const before = state.highWatermark
     if (group !== null && opened.lastAttempt === group.append.attempt) {
-      for (const batch of group.append.batches) state.tail.add(batch)
+      if (state.refusal === null) for (const batch of group.append.batches) state.tail.add(batch)
       state.end = group.end
       state.adopt(opened, this.#rooms.clock.now())
       this.#finish(group)
@@ -484,7 +494,8 @@ export class Lane {
       this.#group = null
       if (group !== null) this.#requeue(group)
     }
-    if (state.highWatermark > before) state.waits.appended(group?.bytes ?? 0)
+    // Whose bytes these are, and how many, is not known here.
+    if (state.highWatermark > before) state.waits.wake()
   }
 
   /** The lane is free: what waits goes next. */

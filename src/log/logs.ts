@@ -58,7 +58,6 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     store,
     clock,
     logger,
-    producerIdExpirationMs: settings.get('broker.producer-id-expiration'),
     nextAttempt: () => `${run}${++attempts}`,
     due(lane) {
       if (due.push(lane) === 1) clock.soon(formDue)

@@ -211,12 +211,8 @@ export class Partition {
   async learnChunks(): Promise<Refusal | null> {
     const { timeIndex, pendingRows } = this.#state
     for (const chunk of timeIndex.chunks.filter(candidate => !candidate.isKnown)) {
-      const found: { bytes: number; maxTimestamp: number }[] = []
-      const refusal = await this.#walk(chunk, batch => {
-        found.push({ bytes: batch.bytes.length, maxTimestamp: batch.maxTimestamp })
-        return false
-      })
-      if (isRefusal(refusal)) return refusal
+      const found = await this.#weigh(chunk)
+      if (isRefusal(found)) return found
       const mark = timeIndex.learn(chunk, found)
       if (mark !== null) pendingRows.push(mark)
     }
@@ -272,6 +268,12 @@ export class Partition {
   }
 
   async #readStore(offset: number, maxBytes: number, minOneBatch: boolean): Promise<ReadResult | Refusal> {
+    const batches = await this.#load(offset, maxBytes)
+    return isRefusal(batches) ? batches : this.#accept(batches, maxBytes, minOneBatch)
+  }
+
+  /** What the store has from this offset on, unchecked. */
+  async #load(offset: number, maxBytes: number): Promise<readonly Batch[] | Refusal> {
     const state = this.#state
     const { store, clock, reads } = this.#rooms
     const startedAtMs = clock.monotonic()
@@ -296,7 +298,7 @@ export class Partition {
     }
     // Retention may have passed the offset while the store was reading: what was read then begins too late.
     if (offset < state.start) return this.#outOfRange(offset)
-    return this.#accept(read.batches, maxBytes, minOneBatch)
+    return read.batches
   }
 
   /** Takes over batches that come from the store as far as their bytes are what was written. */
@@ -333,6 +335,23 @@ export class Partition {
   #outOfRange(offset: number): Refusal {
     const { name, start, end } = this.#state
     return because(OFFSET_OUT_OF_RANGE, `Offset ${offset} of ${name} is out of range; it holds ${start} to ${end}.`)
+  }
+
+  /** What a chunk holds, by what the store says of it: a batch that fails its checksum must not keep the log from ageing. */
+  async #weigh({ from, next }: Chunk): Promise<readonly { bytes: number; maxTimestamp: number }[] | Refusal> {
+    const found: { bytes: number; maxTimestamp: number }[] = []
+    for (let offset = from; offset < next; ) {
+      offset = Math.max(offset, this.#state.start)
+      const batches = await this.#load(offset, STEP_BYTES)
+      if (isRefusal(batches)) {
+        if (batches.code === OFFSET_OUT_OF_RANGE.code && this.#state.start > offset) continue
+        return batches
+      }
+      const within = batches.filter(batch => batch.baseOffset < next)
+      for (const { bytes, maxTimestamp } of within) found.push({ bytes: bytes.length, maxTimestamp })
+      offset = within.length === 0 ? next : within.at(-1)!.nextOffset
+    }
+    return found
   }
 
   /** The first record of a chunk whose timestamp is at or after this one. */

@@ -136,16 +136,18 @@ test('a clock that jumps forward does not take the log with it', async t => {
   const clock = new JumpingClock()
   const { createPartition, logs, lines } = await openLogWorld(t, { clock })
   const partition = await createPartition({ 'retention.ms': String(DAY) })
-  for (let i = 0; i < 10; i++) await append(partition, clock.now(), 1_000_000)
+  const producer = { producerId: 5, producerEpoch: 0, baseSequence: 0 }
+  await partition.append(batchOf(1, producer), 0)
+  for (let i = 0; i < 9; i++) await append(partition, clock.now(), 1_000_000)
   await logs.retain()
   jumpMs = 365 * DAY
-  for (let i = 0; i < 3; i++) await logs.retain()
-  assert(
-    partition.logStartOffset > 0 && partition.logStartOffset <= 6,
-    `${partition.logStartOffset} of 10 were dropped`,
-  )
+  await clock.advance(DAY / 2)
+  await append(partition, clock.now())
+  assert.equal(partition.logStartOffset, 0)
   assert.equal(lines.filter(line => line.includes('jumped')).length, 1)
-  await clock.advance(DAY + HOUR)
+  const repeat = await partition.append(batchOf(1, producer), 0)
+  assert.equal(!isRefusal(repeat) && repeat.baseOffset, 0, 'a repeat is still known')
+  await clock.advance(DAY / 2 + HOUR)
   assert.equal(partition.logStartOffset, 10, 'what is old by any clock goes in the end')
 })
 
@@ -161,6 +163,54 @@ test('a producer that has been idle for long is forgotten, in memory and in the 
   assert.deepEqual([...partition.state.producers.keys()], [6])
   const opened = await store.open(streamId(partition.topicId, 0), 0, 0)
   assert.deepEqual(opened.kind === 'opened' && [...opened.rows.keys()].filter(key => key.startsWith('p')), ['p6'])
+})
+
+test('a producer that comes back while it is being forgotten is remembered, in the store too', async t => {
+  const world = await openLogWorld(t, { overrides: { 'broker.producer-id-expiration': HOUR } })
+  await world.create('orders')
+  const partition = world.partition('orders')
+  const send = (of: Partition, baseSequence: number) =>
+    of.append(batchOf(1, { producerId: 5, producerEpoch: 0, baseSequence }), 0)
+  await send(partition, 0)
+  await world.clock.advance(HOUR - 1_000)
+  const release = world.store.faults.hold('append')
+  const sent = send(partition, 1)
+  await world.clock.advance(60_000)
+  assert.equal(partition.state.producers.size, 0, 'forgotten while its batch was with the store')
+  release()
+  await sent
+  await append(partition, world.clock.now())
+  await world.logs.retain()
+  const again = (await world.restart()).partition('orders')
+  const repeat = await send(again, 1)
+  assert.equal(!isRefusal(repeat) && repeat.baseOffset, 1)
+  assert.equal(again.endOffset, 3)
+})
+
+test('a batch that fails its checksum does not keep the log from ageing', async t => {
+  const world = await openLogWorld(t)
+  await world.create('orders', { 'retention.ms': String(HOUR) })
+  const before = world.partition('orders')
+  for (let i = 0; i < 3; i++) await append(before, world.clock.now())
+  world.store.faults.rot(streamId(before.topicId, 0), 1)
+  const partition = (await world.restart()).partition('orders')
+  await world.clock.advance(2 * HOUR)
+  assert.equal(partition.logStartOffset, 3)
+})
+
+test('a gap without records does not keep what follows from ageing', async t => {
+  const world = await openLogWorld(t)
+  await world.create('orders', { 'retention.ms': String(HOUR) })
+  await append(world.partition('orders'), world.clock.now())
+  await world.clock.advance(HOUR / 2)
+  await world.store.open(streamId(world.partition('orders').topicId, 0), 0, 100)
+  const partition = (await world.restart()).partition('orders')
+  await world.logs.retain()
+  for (let i = 0; i < 2; i++) {
+    await append(partition, world.clock.now())
+    await world.clock.advance(2 * HOUR)
+  }
+  assert.equal(partition.logStartOffset, 102)
 })
 
 test('a store that fails is counted and tried again', async t => {

@@ -32,15 +32,16 @@ const LEARN_BYTES = 64 * 1024 * 1024
 
 /** How far the system clock may run ahead of the monotonic one between two rounds before it is mistrusted. */
 const JUMP_MS = 10 * 60_000
-/** For how long retention is careful after a jump, and the part of a log that a round may drop by time meanwhile. */
+/** For how long after a jump nothing grows old by it. */
 const CAREFUL_MS = 24 * 60 * 60_000
-const CAREFUL_PART = 256
 
 export function startRetention({ partitions, settings, clock, logger, metrics }: RetentionRooms): Retention {
   const intervalMs = settings.get('storage.worker.tick-interval')
   const concurrency = settings.get('storage.worker.tick-concurrency')
   const expirationMs = settings.get('broker.producer-id-expiration')
   let lead = clock.now() - clock.monotonic()
+  /** What the clock has jumped forward by, until it is believed. */
+  let mistrustedMs = 0
   let carefulUntilMs = Number.NEGATIVE_INFINITY
   let running: Promise<void> | null = null
   let timer: Timer | null = null
@@ -59,14 +60,14 @@ export function startRetention({ partitions, settings, clock, logger, metrics }:
 
   async function round(): Promise<void> {
     const leadNow = clock.now() - clock.monotonic()
-    if (leadNow - lead > JUMP_MS) {
-      carefulUntilMs = clock.monotonic() + CAREFUL_MS
-      logger.warn('the system clock has jumped forward; retention by time drops little until tomorrow', {
-        jumpMs: Math.round(leadNow - lead),
-      })
-    }
+    const jumpMs = Math.round(leadNow - lead)
     lead = leadNow
-    const isCareful = clock.monotonic() < carefulUntilMs
+    if (clock.monotonic() >= carefulUntilMs) mistrustedMs = 0
+    if (jumpMs > JUMP_MS) {
+      mistrustedMs += jumpMs
+      carefulUntilMs = clock.monotonic() + CAREFUL_MS
+      logger.warn('the system clock has jumped forward; until tomorrow nothing is dropped because of that', { jumpMs })
+    } else if (jumpMs < 0) mistrustedMs = Math.max(0, mistrustedMs + jumpMs)
     let learnBytes = LEARN_BYTES
     const waiting = partitions()[Symbol.iterator]()
     const worker = async () => {
@@ -79,8 +80,8 @@ export function startRetention({ partitions, settings, clock, logger, metrics }:
             learnBytes -= unknown
             await partition.learnChunks()
           }
-          await retain(partition, clock.now(), intervalMs, isCareful)
-          expireProducers(partition, clock.now(), expirationMs)
+          await retain(partition, clock.now() - mistrustedMs, intervalMs)
+          expireProducers(partition, clock.now() - mistrustedMs, expirationMs)
           await partition.flushRows()
         } catch (error) {
           const name = error instanceof Error ? error.name : 'unknown'
@@ -112,26 +113,24 @@ function unknownBytes(partition: Partition): number {
   )
 }
 
-async function retain(partition: Partition, nowMs: number, intervalMs: number, isCareful: boolean): Promise<void> {
+async function retain(partition: Partition, nowMs: number, intervalMs: number): Promise<void> {
   const { state } = partition
   const { retentionMs, retentionBytes, segmentMs } = state.topic.resolved
   const partMs = retentionMs < 0 ? segmentMs : Math.min(segmentMs, retentionMs / PARTS)
   const mark = state.timeIndex.seal(Number.POSITIVE_INFINITY, nowMs, Math.max(partMs, intervalMs))
   if (mark !== null) state.pendingRows.push(mark)
 
-  const byTime = retentionMs < 0 ? state.start : expiredBefore(partition, nowMs - retentionMs, isCareful)
+  const byTime = retentionMs < 0 ? state.start : expiredBefore(partition, nowMs - retentionMs)
   const bySize = retentionBytes < 0 ? state.start : surplusBefore(partition, retentionBytes)
   await partition.trim(Math.max(byTime, bySize))
 }
 
 /** Where the leading chunks end whose newest data is older than the horizon. */
-function expiredBefore({ state }: Partition, horizonMs: number, isCareful: boolean): number {
+function expiredBefore({ state }: Partition, horizonMs: number): number {
   let before = state.start
-  let budget = isCareful ? state.bytes / CAREFUL_PART : Number.POSITIVE_INFINITY
   for (const chunk of state.timeIndex.chunks) {
-    if (!chunk.isKnown || chunk.bytes === 0 || chunk.newestMs >= horizonMs || budget <= 0) break
-    before = chunk.next
-    budget -= chunk.bytes
+    if (!chunk.isKnown || chunk.newestMs >= horizonMs) break
+    if (chunk.bytes > 0) before = chunk.next
   }
   return before
 }
@@ -141,8 +140,8 @@ function surplusBefore({ state }: Partition, retentionBytes: number): number {
   let before = state.start
   let surplus = state.bytes - retentionBytes
   for (const chunk of state.timeIndex.chunks) {
-    if (!chunk.isKnown || chunk.bytes === 0 || chunk.bytes > surplus) break
-    before = chunk.next
+    if (!chunk.isKnown || chunk.bytes > surplus) break
+    if (chunk.bytes > 0) before = chunk.next
     surplus -= chunk.bytes
   }
   return before

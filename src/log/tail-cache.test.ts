@@ -40,6 +40,19 @@ test('the budget counts what a batch keeps alive', () => {
   assert.equal(cache.bytes, 10_000 + 256)
 })
 
+test('what tails have dropped takes no room, though the budget is never reached', () => {
+  const cache = new TailCache(1_000_000)
+  const kept = cache.tail(0)
+  for (let at = 0; at < 1_000; at++) {
+    const passing = cache.tail(0)
+    for (let i = 0; i < 5; i++) passing.add(batchAt(i, 10))
+    if (at % 100 === 0) kept.add(batchAt(at / 100, 10))
+    passing.reset(5)
+  }
+  assert.deepEqual(offsets(kept), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+  assert(cache.places < 40, `${cache.places} places for 10 entries`)
+})
+
 test('a batch that is larger than the budget leaves the partition complete from behind it', () => {
   const cache = new TailCache(5_000)
   const tail = cache.tail(0)

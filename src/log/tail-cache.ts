@@ -13,9 +13,16 @@ export class TailCache {
   #bytes = 0
   /** For each entry, oldest first, whose it is. A tail evicts in its own order, so the tail is all that is needed. */
   readonly #order = new Fifo<Tail>()
+  /** Places in the order whose entries their tails have dropped already. */
+  #dropped = 0
 
   constructor(budgetBytes: number) {
     this.#budgetBytes = budgetBytes
+  }
+
+  /** How many entries are remembered, dropped ones included. */
+  get places(): number {
+    return this.#order.length
   }
 
   /** What the entries hold alive, at most the budget. */
@@ -32,12 +39,23 @@ export class TailCache {
   admit(tail: Tail, costBytes: number): void {
     this.#bytes += costBytes
     this.#order.push(tail)
-    while (this.#bytes > this.#budgetBytes) this.#bytes -= this.#order.shift()!.evict()
+    while (this.#bytes > this.#budgetBytes) {
+      const oldest = this.#order.shift()!
+      if (oldest.forgo()) this.#dropped--
+      else this.#bytes -= oldest.evict()
+    }
   }
 
-  /** Called by a tail that drops entries by itself. */
-  release(costBytes: number): void {
+  /** Called by a tail that drops entries by itself. Their places go when they are more than half of all. */
+  release(costBytes: number, entries: number): void {
     this.#bytes -= costBytes
+    this.#dropped += entries
+    if (this.#dropped * 2 <= this.#order.length) return
+    for (let left = this.#order.length; left > 0; left--) {
+      const tail = this.#order.shift()!
+      if (!tail.forgo()) this.#order.push(tail)
+    }
+    this.#dropped = 0
   }
 
   fits(costBytes: number): boolean {
@@ -82,18 +100,22 @@ export class Tail {
   reset(end: number): void {
     let freed = 0
     for (let i = 0; i < this.#entries.length; i++) freed += costOf(this.#entries.at(i)!)
-    this.#dropped += this.#entries.length
+    const dropped = this.#entries.length
+    this.#dropped += dropped
     this.#entries.clear()
     this.#coversFrom = end
-    this.#cache.release(freed)
+    this.#cache.release(freed, dropped)
+  }
+
+  /** Whether the tail's oldest place in the cache's order is of an entry that it has dropped; the place is then gone. */
+  forgo(): boolean {
+    if (this.#dropped === 0) return false
+    this.#dropped--
+    return true
   }
 
   /** Drops the oldest entry for the cache and returns what that frees. */
   evict(): number {
-    if (this.#dropped > 0) {
-      this.#dropped--
-      return 0
-    }
     const oldest = this.#entries.shift()!
     this.#coversFrom = oldest.nextOffset
     return costOf(oldest)

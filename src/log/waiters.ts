@@ -64,7 +64,7 @@ export class Waits {
     for (const registration of this.#registrations) registration.wait.notice(registration, bytes, false)
   }
 
-  /** Whoever waits must look again: the topic is gone. */
+  /** Whoever waits must look again, whatever it waits for. */
   wake(): void {
     for (const registration of this.#registrations) registration.wait.notice(registration, 0, true)
   }
