@@ -14,7 +14,7 @@ import { type CatalogueKeeper, openCatalogue } from './log/catalogue.ts'
 import { openLogs } from './log/logs.ts'
 import { isRefusal } from './protocol/errors.ts'
 import { chooseEngine } from './settings/engine.ts'
-import type { Settings } from './settings/settings.ts'
+import { fullKey, type Settings } from './settings/settings.ts'
 import { openEmbeddedStore } from './store/embedded/embedded-store.ts'
 import type { Store } from './store/store.ts'
 import { createLogger, type Logger, writeToStandardOutput } from './telemetry/logger.ts'
@@ -57,10 +57,11 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   })
   const log = logger.named('broker')
   const engine = chooseEngine(settings)
-  log.info(`the local tier is the ${engine.engine} store, as ${engine.because} says`, {
-    key: engine.because,
-    origin: settings.origin('storage.local.engine'),
+  log.info(`the local tier is the ${engine.engine} store, as ${fullKey(engine.key)} says`, {
+    key: fullKey(engine.key),
+    origin: settings.origin(engine.key),
   })
+  for (const override of settings.overrides) log.info(override)
   for (const warning of settings.warnings) log.warn(warning)
   const metrics = createMetrics()
   const failure = Promise.withResolvers<Error>()

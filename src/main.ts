@@ -39,14 +39,7 @@ function readSettings(argv: readonly string[]): Settings | null {
     process.stdout.write(wants === 'help' ? helpText() : versionText())
     return null
   }
-  const settings = loadSettings({ argv, env: process.env, cwd: process.cwd(), readFile: path => readFileSync(path) })
-  if (!settings.get('broker.enabled')) {
-    throw new SettingsError(
-      `svc.broker.enabled: got false (from ${settings.origin('broker.enabled')}), but in this version the Kafka ` +
-        'listener is all that a broker serves; it takes true',
-    )
-  }
-  return settings
+  return loadSettings({ argv, env: process.env, cwd: process.cwd(), readFile: path => readFileSync(path) })
 }
 
 /** Drains at the first signal, be the broker still on its way up, and gives up at the second. */

@@ -1,7 +1,7 @@
 // Switches whose capability this version does not have. They never fail open: whoever asks for TLS must not get a broker
 // without it. When a capability arrives its line here goes, together with the `notYet` of its rows in settings.ts.
 
-import { chooseEngine, redisKey } from './engine.ts'
+import { chooseEngine } from './engine.ts'
 import type { Key, Settings } from './settings.ts'
 import { fullKey } from './settings.ts'
 
@@ -19,6 +19,12 @@ function isOn(key: Key): (settings: Settings) => boolean {
 }
 
 const missing: readonly Missing[] = [
+  {
+    key: 'broker.enabled',
+    isAsked: settings => !settings.get('broker.enabled'),
+    because: 'a broker without the Kafka listener is not in this version of Ketch',
+    takes: 'true',
+  },
   { key: 'broker.tls', isAsked: isOn('broker.tls'), because: 'TLS is not in this version of Ketch', takes: 'false' },
   {
     key: 'broker.client-auth-required',
@@ -71,13 +77,13 @@ const missing: readonly Missing[] = [
 ]
 
 function checkEngine(settings: Settings): string | null {
-  const { engine, because } = chooseEngine(settings)
-  const key = redisKey(settings)
+  const { engine, key } = chooseEngine(settings)
   if (engine === 'embedded') return null
+  const got = `${fullKey(key)}: got ${settings.show(key)} (${settings.origin(key)})`
   const rest = 'the Redis store is not in this version of Ketch'
-  return settings.get('storage.local.engine') === 'redis' || key === null
-    ? `${because}: got redis (${settings.origin('storage.local.engine')}), but ${rest}; takes auto or embedded`
-    : `${because}: got ${settings.show(key)} (${settings.origin(key)}), which chooses the Redis store, but ${rest}; unset it, or set svc.storage.local.engine=embedded`
+  return key === 'storage.local.engine'
+    ? `${got}, but ${rest}; takes auto or embedded`
+    : `${got}, which chooses the Redis store, but ${rest}; unset it, or set svc.storage.local.engine=embedded`
 }
 
 function checkReplicas(settings: Settings): string | null {

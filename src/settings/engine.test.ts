@@ -2,23 +2,22 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { advertisedEndpoint } from './advertised.ts'
 import { chooseEngine } from './engine.ts'
-import type { Values } from './settings.ts'
+import type { Key, Values } from './settings.ts'
 import { testSettings } from './settings.ts'
 
 test('auto is embedded until somebody says where a Redis is, and names the key that decided', () => {
-  const cases: readonly [Partial<Values>, string, string][] = [
-    [{}, 'embedded', 'svc.storage.local.engine'],
-    [{ 'redis.uri': 'redis://h' }, 'redis', 'svc.redis.uri'],
-    [{ 'redis.host': 'localhost' }, 'redis', 'svc.redis.host'],
-    [{ 'redis.port': 6379 }, 'redis', 'svc.redis.port'],
-    [{ 'redis.cluster': true }, 'redis', 'svc.redis.cluster'],
-    [{ 'storage.local.redis.host': 'h' }, 'redis', 'svc.storage.local.redis.host'],
-    [{ 'redis.uri': null, 'redis.password': 'x', 'redis.timeout': 1 }, 'embedded', 'svc.storage.local.engine'],
-    [{ 'redis.uri': 'redis://h', 'storage.local.engine': 'embedded' }, 'embedded', 'svc.storage.local.engine'],
-    [{ 'storage.local.engine': 'redis' }, 'redis', 'svc.storage.local.engine'],
+  const cases: readonly [Partial<Values>, string, Key][] = [
+    [{}, 'embedded', 'storage.local.engine'],
+    [{ 'redis.uri': 'redis://h' }, 'redis', 'redis.uri'],
+    [{ 'redis.host': 'localhost' }, 'redis', 'redis.host'],
+    [{ 'redis.port': 6379 }, 'redis', 'redis.port'],
+    [{ 'redis.cluster': true }, 'redis', 'redis.cluster'],
+    [{ 'storage.local.redis.host': 'h' }, 'redis', 'storage.local.redis.host'],
+    [{ 'redis.uri': null, 'redis.password': 'x', 'redis.timeout': 1 }, 'embedded', 'storage.local.engine'],
+    [{ 'redis.uri': 'redis://h', 'storage.local.engine': 'embedded' }, 'embedded', 'storage.local.engine'],
+    [{ 'storage.local.engine': 'redis' }, 'redis', 'storage.local.engine'],
   ]
-  for (const [values, engine, because] of cases)
-    assert.deepEqual(chooseEngine(testSettings(values)), { engine, because })
+  for (const [values, engine, key] of cases) assert.deepEqual(chooseEngine(testSettings(values)), { engine, key })
 })
 
 test('clients are told the advertised endpoint, else what is bound, and localhost for all interfaces', () => {

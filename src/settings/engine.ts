@@ -1,23 +1,22 @@
 // Which store holds the local tier, and which key decided it. The engines themselves are in store/.
 
 import type { Key, Settings } from './settings.ts'
-import { fullKey } from './settings.ts'
 
 const REDIS_KEYS = ['redis.uri', 'redis.host', 'redis.port', 'redis.cluster'] as const satisfies readonly Key[]
 const DECIDING: readonly Key[] = [...REDIS_KEYS, ...REDIS_KEYS.map(key => `storage.local.${key}` as const)]
 
 export interface ChosenEngine {
   readonly engine: 'redis' | 'embedded'
-  /** The key that decided, in full. */
-  readonly because: string
+  /** The key that decided. */
+  readonly key: Key
 }
 
 /** A setting names the engine, or `auto` takes Redis when somebody said where a Redis is. */
 export function chooseEngine(settings: Settings): ChosenEngine {
   const engine = settings.get('storage.local.engine')
-  const key = redisKey(settings)
-  if (engine === 'auto' && key !== null) return { engine: 'redis', because: fullKey(key) }
-  return { engine: engine === 'auto' ? 'embedded' : engine, because: fullKey('storage.local.engine') }
+  const redis = redisKey(settings)
+  if (engine === 'auto' && redis !== null) return { engine: 'redis', key: redis }
+  return { engine: engine === 'auto' ? 'embedded' : engine, key: 'storage.local.engine' }
 }
 
 /** The first key by which somebody said where a Redis is, or null. A key that is set to blank says nothing. */
