@@ -92,7 +92,7 @@ Settings come from three sources; each beats the one before:
 3. the command line: \`--svc.broker.port=9092\`.
 
 A value that beats another is logged once at startup. A list that one source gives replaces the whole list of another (an empty value, \`--svc.topics=\`,
-is an empty list); maps are merged name by name. A blank value takes an optional setting back to unset.
+is an empty list); maps are merged name by name. A blank value takes an optional setting back to unset; a host is never blank.
 An unknown key, a bad value or values that do not go together end startup with exit status 1 and one message. In the environment only names that begin with \`SVC_\` can be
 unknown; names of the other families are shared with other programs.
 

@@ -3,6 +3,7 @@
 // what is asked: that is capabilities.ts, which runs after.
 
 import { isEveryInterface, isLoopback } from './advertised.ts'
+import { showDuration, showSize } from './grammar.ts'
 import type { Key, Settings, Values } from './settings.ts'
 import { fullKey } from './settings.ts'
 
@@ -163,7 +164,7 @@ function checkListenerNames(settings: Settings): string | null {
   const twice = names.findIndex((name, at) => names.indexOf(name) !== at)
   return twice < 0
     ? null
-    : `svc.broker.listeners[${twice}].name: got '${names[twice]}' (${settings.origin('broker.listeners', `[${twice}].name`)}), which an earlier listener has too`
+    : `svc.broker.listeners[${twice}].name: got '${names[twice]}' (${settings.origin('broker.listeners', `[${twice}].name`)}), which an earlier listener has too; each takes a name of its own`
 }
 
 /** Patterns merge, so the one that says auto-create need not be the one that says how many. */
@@ -177,14 +178,14 @@ function checkPatternPartitions(settings: Settings): string | null {
 
 function checkPatternRetention(settings: Settings): string | null {
   for (const [at, pattern] of settings.get('topics').entries()) {
-    for (const [local, total] of [
-      ['localRetention', 'retention'],
-      ['localRetentionBytes', 'retentionBytes'],
+    for (const [name, part, whole, show] of [
+      ['retention', pattern.localRetention, pattern.retention, showDuration],
+      ['retention-bytes', pattern.localRetentionBytes, pattern.retentionBytes, showSize],
     ] as const) {
-      const [part, whole] = [pattern[local], pattern[total]]
       if (part === null || whole === null || whole === -1 || (part !== -1 && part <= whole)) continue
-      const name = local === 'localRetention' ? 'retention' : 'retention-bytes'
-      return `svc.topics[${at}].local-${name}: got more than svc.topics[${at}].${name} (${settings.origin('topics', `[${at}].local-${name}`)}), takes at most as much`
+      const origin = (field: string) => settings.origin('topics', `[${at}].${field}`)
+      const got = `got ${part === -1 ? 'unlimited' : show(part)} (${origin(`local-${name}`)})`
+      return `svc.topics[${at}].local-${name}: ${got}, takes at most svc.topics[${at}].${name} (${show(whole)}, ${origin(name)})`
     }
   }
   return null

@@ -178,22 +178,18 @@ export function secret(minLength = 1): Scalar<string> {
   return scalar('secret', 'a secret that is not blank', parse, { limits, show: () => MASK })
 }
 
-/** `redis://` or `rediss://`; whatever stands before the last `@` is masked when shown, even in text that is no URI. */
+/** `redis://` or `rediss://`. Shown without credentials and query; of text that is no such URI nothing is shown. */
 export function redisUri(): Scalar<string> {
-  return scalar(
-    'URI',
-    'a redis:// or rediss:// URI',
-    text =>
-      /^rediss?:\/\/[^\s/?#]/.test(text) && URL.canParse(text) && new URL(text).hostname !== '' ? text : undefined,
-    {
-      show(text) {
-        const at = text.lastIndexOf('@')
-        if (at < 0) return printable(text)
-        const scheme = /^[a-z]+:\/\//.exec(text)?.[0] ?? ''
-        return printable(`${scheme}${MASK}${text.slice(at)}`)
-      },
+  const parse = (text: string) =>
+    /^rediss?:\/\/[^\s/?#]/.test(text) && URL.canParse(text) && new URL(text).hostname !== '' ? text : undefined
+  return scalar('URI', 'a redis:// or rediss:// URI', parse, {
+    show(text) {
+      if (parse(text) === undefined) return MASK
+      const { protocol, username, password, host, pathname, search } = new URL(text)
+      const credentials = username === '' && password === '' ? '' : `${MASK}@`
+      return printable(`${protocol}//${credentials}${host}${pathname}${search === '' ? '' : `?${MASK}`}`)
     },
-  )
+  })
 }
 
 const HOST_NAME =

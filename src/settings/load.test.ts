@@ -133,7 +133,8 @@ test('a file with nothing in it, or with everything commented out, says nothing'
 test('C1: an unknown key fails, names its source and the nearest key, and never shows its value', () => {
   const cases: readonly [Given, string, string, string][] = [
     [{ argv: ['--svc.broker.prot=hunter2'] }, 'svc.broker.prot', 'svc.broker.port', 'command line'],
-    [{ argv: ['--svc.x=hunter2'] }, 'svc.x', 'svc', 'command line'],
+    [{ argv: ['--svc.x=hunter2'] }, 'svc.x', 'svc.', 'command line'],
+    [{ env: { SVC_X: 'hunter2' } }, 'SVC_X', 'SVC_', 'environment variable SVC_X'],
     [{ argv: ['--svc.broker.Port=hunter2'] }, 'svc.broker.Port', 'svc.broker.port', 'command line'],
     [{ argv: ['--server.prot=hunter2'] }, 'server.prot', 'server.port', 'command line'],
     [
@@ -163,7 +164,7 @@ test('C1: an unknown key fails, names its source and the nearest key, and never 
   ]
   for (const [given, name, near, origin] of cases) {
     const message = refusal(given)
-    for (const part of [`${name}: not a setting`, near, origin])
+    for (const part of [`${name}: not a setting; the nearest known one is ${near}`, origin])
       assert(message.includes(part), `'${message}' names '${part}'`)
     assert(!message.includes('hunter2'), message)
   }
@@ -387,7 +388,14 @@ test('C4 and C5: what does not go together fails and names both keys', () => {
     ],
     [
       ['svc.topics.0.name=a', 'svc.topics.0.retention=1h', 'svc.topics.0.local-retention=2h'],
-      ['svc.topics[0].local-retention', 'svc.topics[0].retention'],
+      ['svc.topics[0].local-retention: got 2h (command line)', 'at most svc.topics[0].retention (1h, command line)'],
+    ],
+    [
+      ['svc.topics.0.name=a', 'svc.topics.0.retention-bytes=1GB', 'svc.topics.0.local-retention-bytes=unlimited'],
+      [
+        'svc.topics[0].local-retention-bytes: got unlimited',
+        'at most svc.topics[0].retention-bytes (1GB, command line)',
+      ],
     ],
     [
       [
@@ -425,6 +433,7 @@ test('a switch whose capability is not there ends startup and says so', () => {
   )
   const cases: readonly [readonly string[], string][] = [
     [tls, 'svc.broker.tls'],
+    [['svc.broker.enabled=false'], 'svc.broker.enabled'],
     [['svc.broker.sasl.enabled=true'], 'svc.broker.sasl.enabled'],
     [['svc.broker.listeners[0].name=a', 'svc.broker.listeners[0].port=9093'], 'svc.broker.listeners'],
     [['svc.admin.oauth.enabled=true', ...sso], 'svc.admin.oauth.enabled'],
@@ -533,6 +542,8 @@ test('C9: secrets are masked wherever settings are shown', () => {
     { argv: ['--svc.redis.uri=http://user:hunter2@h'] },
     { argv: ['--svc.redis.uri=redis://user:hunter2@'] },
     { argv: ['--svc.redis.uri=user:hunter2@h'] },
+    { argv: ['--svc.redis.uri=redis://:hunter2'] },
+    { argv: ['--svc.redis.uri=redis://h?password=hunter2'] },
     { argv: ['--svc.redis.uri=redis://user:p@hunter2@h'], env: { SVC_BROKER_PORT: 'x' } },
     { argv: ['--svc.redis.uri=redis://user:hunter2@h'] },
     { argv: ['--svc.storage.local.redis.uri=redis://user:hunter2@h'] },

@@ -164,8 +164,7 @@ function unknownKey({ key, origin }: Entry): SettingsError {
   const near = nearest(key, candidates)
   const shown = key.length > 200 ? `${key.slice(0, 200)}…` : key
   const printable = shown.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
-  const hint = near === null ? 'see --help for all of them' : `the nearest known one is ${near}`
-  return new SettingsError(`${printable}: not a setting; ${hint} (from ${origin})`)
+  return new SettingsError(`${printable}: not a setting; the nearest known one is ${near} (from ${origin})`)
 }
 
 function spellings(key: Key, inList: string | undefined): readonly string[] {

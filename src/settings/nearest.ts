@@ -1,12 +1,10 @@
 // Finds what somebody probably meant. Used only to word an error, never to accept anything.
 
-const FARTHEST_SHARE = 0.5
-
-/** The known name with the fewest single-character edits from `name` (case ignored), or null when none is near. */
-export function nearest(name: string, known: Iterable<string>): string | null {
+/** The known name with the fewest single-character edits from `name` (case ignored). */
+export function nearest(name: string, known: readonly string[]): string {
   const wanted = name.slice(0, 200).toLowerCase()
-  let best: string | null = null
-  let bestEdits = Math.ceil(wanted.length * FARTHEST_SHARE) + 1
+  let best = ''
+  let bestEdits = Number.POSITIVE_INFINITY
   for (const candidate of known) {
     if (Math.abs(candidate.length - wanted.length) >= bestEdits) continue
     const edits = countEdits(wanted, candidate.toLowerCase())

@@ -93,7 +93,7 @@ function entries<T>(fields: Fields, doc: string, marks: Marks = {}): Setting<rea
   })
 }
 
-function field<T>(type: Scalar<T>, doc: string, marks: Marks = {}): Field<T> {
+function field<T>(type: Scalar<T>, doc: string, marks: Marks & { required?: boolean } = {}): Field<T> {
   return Object.freeze({ type, doc, required: false, ...marks })
 }
 
@@ -132,15 +132,20 @@ const general = {
     '128',
     'Most partitions a topic may be created with or grown to. An auto-create pattern that asks for more fails startup.',
   ),
-  namespace: row(grammar.namespace(), 'svc', 'Prefix of all state in the store.'),
+  namespace: row(
+    grammar.namespace(),
+    'svc',
+    'Prefix of all state in a Redis store; an embedded store has its folder to itself.',
+    REDIS,
+  ),
 }
 
 const patternFields = {
-  name: Object.freeze({
-    type: grammar.glob(),
-    doc: 'Glob matched against the whole topic name: * any characters, ? one, [a-z] one of a class. Required.',
-    required: true,
-  }) as Field<string>,
+  name: field(
+    grammar.glob(),
+    'Glob matched against the whole topic name: * any characters, ? one, [a-z] one of a class. Required.',
+    { required: true },
+  ),
   'auto-create': field(boolean(), 'Whether a topic that matches is created when a client first names it.'),
   partitions: field(integer({ min: 1, max: 100_000 }), 'Partitions of a topic whose creator does not say how many.'),
   'offset-sequence-bits': field(
@@ -323,14 +328,9 @@ const sso = {
 }
 
 const listenerFields = {
-  name: Object.freeze({
-    type: string(),
-    doc: 'Name of the listener. Required.',
-    required: true,
-    ours: true,
-  }) as Field<string>,
+  name: field(string(), 'Name of the listener. Required.', { ...OURS, required: true }),
   host: field(bindHost(), 'Address to bind.', OURS),
-  port: Object.freeze({ type: port(), doc: 'TCP port. Required.', required: true, ours: true }) as Field<number>,
+  port: field(port(), 'TCP port. Required.', { ...OURS, required: true }),
   'advertised-host': field(advertisedHost(), 'Host that clients are told.', OURS),
   'advertised-port': field(port(), 'Port that clients are told.', OURS),
 }
@@ -488,12 +488,6 @@ const broker = {
     integer({ min: 1 }),
     '2000',
     'Most members of one group; a further one gets GROUP_MAX_SIZE_REACHED.',
-    OURS,
-  ),
-  'broker.offset-retention': row(
-    duration({ min: 1 }),
-    '7d',
-    'How long the offsets of a group without members are kept.',
     OURS,
   ),
   'broker.acl.enabled': row(boolean(), 'false', 'Allow only what ACL rules grant; needs broker.sasl.enabled.', ACL),

@@ -84,20 +84,16 @@ interface EnvironmentName {
   readonly toKey: (match: RegExpExecArray) => string
 }
 
-function environmentWords(key: string): string {
-  return key.replaceAll(/[.-]/g, '_').toUpperCase()
-}
-
 /** The variable that sets a key: SVC_BROKER_PORT, SERVER_PORT, LOGGING_LEVEL_<LOGGER> … */
 export function environmentName(key: string): string {
-  return environmentWords(key)
+  return key.replaceAll(/[.-]/g, '_').toUpperCase()
 }
 
 /** Table keys by the variable that sets them. Dots and dashes both become underscores, so only the table can lead back. */
 function environmentNames(): readonly EnvironmentName[] {
   return keys.flatMap(key => {
     const full = fullKey(key)
-    const name = environmentWords(full)
+    const name = environmentName(full)
     const { shape } = settingsTable[key]
     const whole: EnvironmentName = { pattern: new RegExp(`^${name}$`), toKey: () => full }
     if (shape.kind === 'list')
@@ -112,7 +108,7 @@ function environmentNames(): readonly EnvironmentName[] {
     }
     if (shape.kind === 'entries') {
       const fields = Object.keys(shape.fields).map((field): EnvironmentName => {
-        const pattern = new RegExp(`^${name}_([0-9]{1,9})_${environmentWords(field)}$`)
+        const pattern = new RegExp(`^${name}_([0-9]{1,9})_${environmentName(field)}$`)
         return { pattern, toKey: match => `${full}[${match[1]}].${field}` }
       })
       return [whole, ...fields]
@@ -149,10 +145,10 @@ export function readEnvironment(env: Readonly<Record<string, string | undefined>
 /** Every variable name a person could have meant, for the nearest one. */
 export function knownEnvironmentNames(): readonly string[] {
   return keys.flatMap(key => {
-    const name = environmentWords(fullKey(key))
+    const name = environmentName(fullKey(key))
     const { shape } = settingsTable[key]
     return shape.kind === 'entries'
-      ? Object.keys(shape.fields).map(field => `${name}_0_${environmentWords(field)}`)
+      ? Object.keys(shape.fields).map(field => `${name}_0_${environmentName(field)}`)
       : [name]
   })
 }

@@ -84,9 +84,12 @@ const acting = {
   ),
   'local.retention.bytes': whole('long', -2)(
     '-2',
-    'Bytes of a partition kept in the local tier; -2 is retention.bytes.',
+    'Bytes of a partition kept in the local tier; -2 is retention.bytes. It acts only beside a remote tier.',
   ),
-  'local.retention.ms': whole('long', -2)('-2', 'Time for which segments stay in the local tier; -2 is retention.ms.'),
+  'local.retention.ms': whole('long', -2)(
+    '-2',
+    'Time for which segments stay in the local tier; -2 is retention.ms. It acts only beside a remote tier.',
+  ),
   'max.message.bytes': whole('int', 0)('1048588', 'Largest record batch, as it arrives, in bytes.'),
   'message.timestamp.after.max.ms': whole('long', 0)('3600000', "How far a record's time may lie after the broker's."),
   'message.timestamp.before.max.ms': whole('long', 0)(LONG_MAX, "How far a record's time may lie before the broker's."),
@@ -117,7 +120,7 @@ const acting = {
   'retention.ms': whole('long', -1)('604800000', 'Age at which segments are dropped; -1 is no limit.'),
   'segment.bytes': whole('int', 2 ** 20)(
     '1073741824',
-    'Size at which a segment is full; retention drops whole segments.',
+    'Size at which a segment for the remote tier is full. Local data is dropped in smaller parts, whatever this says.',
   ),
   'segment.ms': whole('long', 1)('604800000', 'Age at which a segment is closed even when it is not full.'),
   'storage.compression.type': word(

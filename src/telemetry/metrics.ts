@@ -80,11 +80,6 @@ const table = Object.freeze({
   'svc.broker.produce.bytes': counter(['topic'], 'Bytes of record batches that were acknowledged.', OURS),
   'svc.broker.fetch.records': counter(['topic'], 'Records that were handed out.', OURS),
   'svc.broker.fetch.bytes': counter(['topic'], 'Bytes of record batches that were handed out.', OURS),
-  'svc.broker.lossy_records': counter(
-    [],
-    'Records lost after they were acknowledged, as far as the broker can tell.',
-    OURS,
-  ),
   'svc.group.lag': gauge(['group'], 'Lag of a group over all partitions; NaN when it cannot be known.', GAUGES),
   'svc.broker.rebalances': counter([], 'Rebalances that completed.', OURS),
   'svc.storage.read': timer(['tier', 'result', 'mode'], 'Time of a read from the store.'),
@@ -94,8 +89,6 @@ const table = Object.freeze({
   'svc.storage.write.messages': distribution(['tier'], 'Records of one write.'),
   'svc.storage.cache_bytes': gauge([], 'Bytes in the tail cache.', OURS),
   'svc.storage.live_bytes': gauge([], 'Bytes of live batches in the local tier.', OURS),
-  'svc.storage.disk_bytes': gauge([], 'Bytes of the files of the embedded store.', OURS),
-  'svc.storage.torn_tails': counter([], 'Unfinished ends of the journal that were cut at start.', OURS),
   'svc.storage.corrupt_batches': counter([], 'Batches whose checksum failed when read.', OURS),
   'svc.storage.local.pool.acquire': timer(
     ['result'],
