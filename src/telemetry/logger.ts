@@ -33,7 +33,6 @@ export interface RequestScope {
 export interface Logger {
   /** `svc.` and the name it was made with. */
   readonly name: string
-  isEnabled(level: Exclude<Level, 'OFF'>): boolean
   trace(message: string, fields?: Fields): void
   debug(message: string, fields?: Fields): void
   info(message: string, fields?: Fields): void
@@ -120,7 +119,6 @@ function makeLogger(
 
   return {
     name,
-    isEnabled,
     trace: (message, fields) => log('TRACE', message, fields),
     debug: (message, fields) => log('DEBUG', message, fields),
     info: (message, fields) => log('INFO', message, fields),
@@ -149,10 +147,15 @@ function pass(limits: Map<string, Limit>, limit: { key: string; everyMs: number 
   return known?.suppressed ?? 0
 }
 
-/** The level of the longest configured prefix of the name that ends at a dot. Case does not matter. */
+/** Names as levels compare them: the environment can write neither case nor dashes. */
+function folded(name: string): string {
+  return name.toLowerCase().replaceAll('-', '.')
+}
+
+/** The level of the longest configured prefix of the name that ends at a dot. */
 function levelOf(levels: ReadonlyMap<string, Level>, name: string): Level {
-  const configured = new Map([...levels].map(([key, level]) => [key.toLowerCase(), level]))
-  for (let prefix = name.toLowerCase(); prefix !== ''; prefix = prefix.slice(0, Math.max(0, prefix.lastIndexOf('.')))) {
+  const configured = new Map([...levels].map(([key, level]) => [folded(key), level]))
+  for (let prefix = folded(name); prefix !== ''; prefix = prefix.slice(0, Math.max(0, prefix.lastIndexOf('.')))) {
     const level = configured.get(prefix)
     if (level !== undefined) return level
   }
