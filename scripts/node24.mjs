@@ -3,6 +3,7 @@
 
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -72,5 +73,5 @@ export function runTypeScript(file, args, { cwd = process.cwd(), nodeFlags = [],
   process.on('SIGTERM', () => child.kill('SIGTERM'))
   // A terminal sends its interrupt to the whole group, so the child has it already.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
-  child.on('exit', (code, signal) => process.exit(signal === null ? code : 128 + (signal === 'SIGINT' ? 2 : 15)))
+  child.on('exit', (code, signal) => process.exit(signal === null ? code : 128 + constants.signals[signal]))
 }
