@@ -163,6 +163,113 @@ test('a batch whose bytes rot is handed out as it is, and the rest reads on', as
   }
 })
 
+/** Damages the round that holds these bytes: its header stands 64 bytes before its first entry. */
+function spoilRound(path: string, needle: Uint8Array | string, at: readonly number[] = [20, 64 + 15]): number {
+  const bytes = fs.readFileSync(journalOf(path))
+  const from = bytes.lastIndexOf('KRND', bytes.indexOf(needle))
+  assert.ok(from >= 4096, 'the journal holds it')
+  for (const each of at) bytes[from + each]! ^= 1
+  fs.writeFileSync(journalOf(path), bytes)
+  return from
+}
+
+test('a round whose header alone is damaged loses nothing', async t => {
+  const path = newFolder(t)
+  const { store } = await open(t, path)
+  const epoch = await lead(store, A)
+  for (const at of [0, 1, 2]) await append(store, A, epoch, at)
+  await store.commit({ kind: 'k', name: 'document', expect: 0, changes: [] })
+  await append(store, A, epoch, 3)
+  await append(store, A, epoch, 4)
+  for (const needle of [exampleBatch(1, 1, 300, epoch).bytes, 'document']) {
+    const copy = snapshot(t, path)
+    const position = spoilRound(copy, needle, [20])
+    const again = await open(t, copy)
+    assert.deepEqual(again.reports, [
+      `the header of the round in journal-0000000001 at ${position} was damaged; all that it holds is whole and kept`,
+    ])
+    assert.deepEqual(await offsetsOf(again.store, A), [0, 1, 2, 3, 4])
+    const { batches } = expectKind(await again.store.read(A, 1, EVERYTHING), 'read')
+    assert.ok(Buffer.from(batches[0]!.bytes).equals(exampleBatch(1, 1, 300, epoch).bytes))
+    assert.equal((await again.store.load('k', 'document'))?.version, 1)
+  }
+})
+
+test('streams that may have lost their newest batches stop there, whether or not something was appended later', async t => {
+  const path = newFolder(t)
+  const { store } = await open(t, path)
+  const epochs = [await lead(store, A), await lead(store, B), await lead(store, C)] as const
+  for (const [i, stream] of [A, B, C].entries()) await append(store, stream, epochs[i]!, 0)
+  await append(store, A, epochs[0], 1, 777)
+  await append(store, B, epochs[1], 1)
+  await store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] })
+  const copy = snapshot(t, path)
+  const position = spoilRound(copy, exampleBatch(1, 1, 777, epochs[0]).bytes)
+  for (let start = 0; start < 2; start++) {
+    const again = await open(t, copy)
+    if (start === 0) {
+      const pattern = `${A} is damaged: batches from offset 1 on may have been .*journal-0000000001 at ${position}`
+      assert.match(again.reports.join('\n'), new RegExp(pattern))
+    }
+    for (const stream of [A, C]) {
+      const opened = expectKind(await again.store.open(stream, 0, 0), 'opened')
+      assert.equal(opened.damage?.offset, 1, stream)
+      assert.deepEqual(await offsetsOf(again.store, stream), [0])
+      expectKind(await again.store.append(exampleAppend(stream, opened.epoch, opened.end)), 'damaged')
+    }
+    assert.equal(expectKind(await again.store.open(B, 0, 0), 'opened').damage, null)
+    assert.deepEqual(await offsetsOf(again.store, B), [0, 1])
+    await again.store.close()
+  }
+})
+
+test('a store that may have lost a commit is refused, with the place, and left as it is', async t => {
+  const path = newFolder(t)
+  const { store } = await open(t, path)
+  const epoch = await lead(store, A)
+  await append(store, A, epoch, 0)
+  const commit = async (name: string) => {
+    const { version } = (await store.load('k', name)) ?? { version: 0 }
+    await store.commit({ kind: 'k', name, expect: version, changes: [{ key: 'f', value: Buffer.from(name) }] })
+  }
+  await commit('first-one')
+  for (const at of [1, 2]) await append(store, A, epoch, at)
+  const unproven = snapshot(t, path)
+  await commit('second-one')
+  await append(store, A, epoch, 3)
+  const proven = snapshot(t, path)
+  for (const [folder, at] of [
+    [unproven, [20, 64 + 15]],
+    [unproven, [64 + 15]],
+    [proven, [20, 64 + 15]],
+    [proven, [64 + 15]],
+  ] as const) {
+    const copy = snapshot(t, folder)
+    const position = spoilRound(copy, 'first-one', at)
+    await assert.rejects(open(t, copy), (error: Error) => {
+      assert.equal(error.name, 'StoreOpenError')
+      assert.ok(error.message.includes(copy) && error.message.includes(`journal-0000000001 at ${position}`))
+      assert.match(error.message, /commits .* were lost there or may have been/)
+      return true
+    })
+    spoilRound(copy, 'first-one', at)
+    const again = await open(t, copy)
+    assert.equal((await again.store.load('k', 'first-one'))?.version, 1)
+  }
+})
+
+test('a store that was killed is refused without its newest journal file', async t => {
+  const path = newFolder(t)
+  const { store } = await open(t, path)
+  await append(store, A, await lead(store, A), 0)
+  const missing = snapshot(t, path)
+  fs.unlinkSync(journalOf(missing))
+  await assert.rejects(open(t, missing), /journal-0000000001, the newest journal file, is missing; restore it/)
+  const headless = snapshot(t, path)
+  edit(journalOf(headless), bytes => bytes.fill(0, 0, 32))
+  await assert.rejects(open(t, headless), /journal-0000000001, the newest journal file, is damaged; restore it/)
+})
+
 test('a round lost before the tail stops its stream with a sentence, and others go on', async t => {
   const path = newFolder(t)
   const { store } = await open(t, path)
@@ -173,13 +280,9 @@ test('a round lost before the tail stops its stream with a sentence, and others 
   for (const at of [2, 3]) for (const [i, stream] of [B, C].entries()) await append(store, stream, epochs[i + 1]!, at)
   await append(store, A, epochs[0], 3)
   await append(store, B, epochs[1], 4)
+  await store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] })
   const copy = snapshot(t, path)
-  const at = positionOf(journalOf(copy), broken.bytes)
-  edit(journalOf(copy), bytes => {
-    // The round's header stands 64 bytes and one entry before the batch.
-    bytes[bytes.lastIndexOf('KRND', at) + 20]! ^= 1
-    return undefined
-  })
+  spoilRound(copy, broken.bytes)
   const again = await open(t, copy)
   assert.match(again.reports.join('\n'), /1 round\(s\) of the journal from journal-0000000001 at \d+ on cannot be read/)
   assert.match(again.reports.join('\n'), new RegExp(`stream ${A} is damaged: offsets 2 to 2 were in`))

@@ -232,6 +232,11 @@ async function readBack(
     const recovery = await recover(sources, checkpoint.at, replay.visit, replay.lost)
     end = recovery.end
     era = Math.max(era, recovery.era)
+    for (const { file, position } of recovery.mended) {
+      report(
+        `the header of the round in ${fileName(file)} at ${position} was damaged; all that it holds is whole and kept`,
+      )
+    }
     if (recovery.cutBytes > 0) {
       report(
         `a torn tail of ${recovery.cutBytes} bytes was cut from ${fileName(end.file)} at ${end.position}: it was being written when the store stopped`,
@@ -246,11 +251,9 @@ async function readBack(
   for (const file of [...journal.files.values()]) if (file.number > end.file) await journal.discard(file)
   const last = journal.files.get(end.file)
   if (last === undefined || last.size === 0 || (await journal.header(last)) === null) {
-    if (checkpoint.clean || last !== undefined) {
-      report(
-        `${fileName(end.file)}, the newest journal file, is ${last === undefined ? 'missing' : 'damaged'}: a new one is begun`,
-      )
-    }
+    const what = `${fileName(end.file)}, the newest journal file, is ${last === undefined ? 'missing' : 'damaged'}`
+    if (!checkpoint.clean) throw new Error(`${what}; restore it, or the whole folder`)
+    report(`${what}: a new one is begun`)
     await journal.begin()
     return { end: { ...end, file: journal.active.number, position: FIRST_ROUND }, era: era + 1 }
   }

@@ -347,16 +347,54 @@ export function decodeEntries(
   const entries: Entry[] = []
   let intact = true
   let at = 0
-  while (at + ENTRY_HEADER_BYTES <= bytes.length) {
-    const length = bytes.readUInt32BE(at)
-    const end = at + length
-    if (length < ENTRY_HEADER_BYTES || end > bytes.length) break
-    const type = TYPES[bytes[at + 8]! - 1]
-    if (type === undefined || bytes.readUInt32BE(at + 4) !== crc32c(bytes.subarray(at + 8, end), seed)) intact = false
-    else entries.push(decodeEntry(type, new EntryReader(bytes, at + ENTRY_HEADER_BYTES, end)))
+  for (let end = entryEnd(bytes, at); end !== null; end = entryEnd(bytes, at)) {
+    const entry = entryAt(bytes, at, end, seed)
+    if (entry === null) intact = false
+    else entries.push(entry)
     at = end
   }
   return { entries, intact: intact && at === bytes.length && entries.length === header.entries }
+}
+
+/** The entries at the beginning of these bytes, of a round whose header is lost, and how far they reach. */
+export function decodeLeadingEntries(
+  bytes: Buffer,
+  sequence: number,
+  incarnation: Buffer,
+): { readonly entries: readonly Entry[]; readonly length: number } {
+  const seed = seedOf(incarnation, sequence)
+  const entries: Entry[] = []
+  let length = 0
+  for (let end = entryEnd(bytes, 0); end !== null; end = entryEnd(bytes, length)) {
+    const entry = entryAt(bytes, length, end, seed)
+    if (entry === null) break
+    entries.push(entry)
+    length = end
+  }
+  return { entries, length }
+}
+
+/** Where an entry says that it ends; null when that cannot be. */
+function entryEnd(bytes: Buffer, at: number): number | null {
+  if (at + ENTRY_HEADER_BYTES > bytes.length) return null
+  const length = bytes.readUInt32BE(at)
+  return length < ENTRY_HEADER_BYTES || at + length > bytes.length ? null : at + length
+}
+
+/** Null when the entry fails its CRC. */
+function entryAt(bytes: Buffer, at: number, end: number, seed: number): Entry | null {
+  const type = TYPES[bytes[at + 8]! - 1]
+  if (type === undefined || bytes.readUInt32BE(at + 4) !== crc32c(bytes.subarray(at + 8, end), seed)) return null
+  return decodeEntry(type, new EntryReader(bytes, at + ENTRY_HEADER_BYTES, end))
+}
+
+/** Bytes of the payload that entries describe. */
+export function payloadBytesOf(entries: readonly Entry[]): number {
+  let bytes = 0
+  for (const entry of entries) {
+    if (entry.type === 'append' || entry.type === 'move') for (const mark of entry.batches) bytes += mark.length
+  }
+  return bytes
 }
 
 function decodeEntry(type: (typeof TYPES)[number], reader: EntryReader): Entry {

@@ -129,10 +129,45 @@ test('a hole below a position that was synced is damage, and the rounds after it
   const second = roundOf({ sequence: 2 })
   const third = roundOf({ sequence: 3, synced: FIRST_ROUND + first.length + second.length })
   const bytes = fileOf([first, second, third])
-  bytes[FIRST_ROUND + first.length + 20]! ^= 1
+  const position = FIRST_ROUND + first.length
+  bytes[position + 20]! ^= 1
+  // Any other byte of the round as well: its entry, its batch, or (at the very end) its padding.
+  for (let at = 64; at < second.length; at++) {
+    const worse = Buffer.from(bytes)
+    worse[position + at]! ^= 1 << (at % 8)
+    const { sequences, holes, mended, cutBytes } = await read(sourceOf(worse))
+    assert.deepEqual([sequences, cutBytes, mended], [[1, 3], 0, []], `byte ${at}`)
+    assert.deepEqual(holes, [{ file: 1, position, rounds: 1 }])
+  }
+})
+
+test('a round below a position that was synced is put together again when only its header is damaged', async () => {
+  const first = roundOf({ sequence: 1 })
+  const second = roundOf({ sequence: 2 })
+  const third = roundOf({ sequence: 3, synced: FIRST_ROUND + first.length + second.length })
+  for (let at = 0; at < 64; at++) {
+    const bytes = fileOf([first, second, third])
+    bytes[FIRST_ROUND + first.length + at]! ^= 1 << (at % 8)
+    const { sequences, holes, mended } = await read(sourceOf(bytes))
+    assert.deepEqual([sequences, holes], [[1, 2, 3], []], `byte ${at}`)
+    assert.deepEqual(
+      mended.map(round => round.sequence),
+      [2],
+    )
+  }
+})
+
+test('a hole is damage also when the round after it is torn', async () => {
+  const first = roundOf({ sequence: 1 })
+  const second = roundOf({ sequence: 2 })
+  const third = roundOf({ sequence: 3, synced: FIRST_ROUND + first.length + second.length })
+  const bytes = fileOf([first, second, third])
+  const position = FIRST_ROUND + first.length
+  bytes.fill(0, position + 20, position + 100)
+  bytes.fill(0, position + second.length + 200)
   const { sequences, holes, cutBytes } = await read(sourceOf(bytes))
-  assert.deepEqual([sequences, cutBytes], [[1, 3], 0])
-  assert.deepEqual(holes, [{ file: 1, position: FIRST_ROUND + first.length, rounds: 1 }])
+  assert.deepEqual([sequences, cutBytes], [[1], third.length])
+  assert.deepEqual(holes, [{ file: 1, position, rounds: 1 }])
 })
 
 test('rounds of an older era behind a newer one are what a cut tail left, and stay away', async () => {

@@ -4,16 +4,19 @@
 // A round that does not parse is one of three things. Nothing: zeros, or a former use of the file. A torn tail: the
 // crash met it while it was being written; it lies above every position that a later round calls synced, nobody was
 // told of it, and it is cut together with whatever follows. Damage: some later round says that it was on the disk. Then
-// the rounds after it are looked for and kept, and the hole is reported.
+// the rounds after it are looked for and kept. A round whose header alone is damaged is put together again, since its
+// entries and batches vouch for themselves; any other hole is reported.
 
 import {
   type BatchMark,
   decodeEntries,
+  decodeLeadingEntries,
   decodeRoundHeader,
   type Entry,
   FIRST_ROUND,
   findRound,
   isIntact,
+  payloadBytesOf,
   ROUND_HEADER_BYTES,
   type RoundHeader,
 } from './entry.ts'
@@ -43,6 +46,9 @@ export interface RecoveredRound {
   readonly entries: readonly Entry[]
   /** False: some entries could not be read. */
   readonly intact: boolean
+  /** Entries that could not be read, and the bytes of payload that they describe. */
+  readonly lostEntries: number
+  readonly lostPayload: number
 }
 
 export interface Hole {
@@ -60,6 +66,8 @@ export interface Recovery {
   /** Bytes of rounds that were cut as a torn tail. */
   readonly cutBytes: number
   readonly holes: readonly Hole[]
+  /** Rounds whose header was damaged, and nothing else. */
+  readonly mended: readonly RecoveredRound[]
 }
 
 interface Found {
@@ -71,6 +79,8 @@ interface Found {
 }
 
 const WINDOW = 1 << 20
+/** A round ends on a page at the latest. */
+const LONGEST_PADDING = 4096
 
 /** Calls `visit` for every round that holds, in order, and `lost` before the round that follows a hole. */
 export async function recover(
@@ -136,12 +146,24 @@ export async function recover(
   }
 
   const holes: Hole[] = []
+  const mended: RecoveredRound[] = []
   let last: From = from
   let cut = found.length
   for (const [i, { file, position, header, hole: before }] of found.entries()) {
-    if (before !== null && !isBefore(before.file, before.position, syncedFile, syncedPosition)) {
-      cut = i
-      break
+    if (before !== null) {
+      if (!isBefore(before.file, before.position, syncedFile, syncedPosition)) {
+        cut = i
+        break
+      }
+      const round = await mend(before, file, position, header.sequence - 1)
+      if (round === null) {
+        holes.push(before)
+        lost(before)
+      } else {
+        mended.push(round)
+        visit(round)
+        last = { file: file.number, position, sequence: round.sequence }
+      }
     }
     const bytes = await file.read(position + ROUND_HEADER_BYTES, header.entryBytes)
     const { entries, intact } = decodeEntries(bytes, header, file.incarnation!)
@@ -151,16 +173,34 @@ export async function recover(
       cut = i
       break
     }
-    if (before !== null) {
-      holes.push(before)
-      lost(before)
-    }
-    visit({ file: file.number, position, payload, sequence: header.sequence, entries, intact })
+    visit({
+      file: file.number,
+      position,
+      payload,
+      sequence: header.sequence,
+      entries,
+      intact,
+      lostEntries: header.entries - entries.length,
+      lostPayload: header.payloadBytes - payloadBytesOf(entries),
+    })
     last = { file: file.number, position: position + header.roundBytes, sequence: header.sequence }
   }
   let cutBytes = 0
   for (const { header } of found.slice(cut)) cutBytes += header.roundBytes
-  return { end: last, era, cutBytes, holes }
+  return { end: last, era, cutBytes, holes, mended }
+}
+
+/** The round before `next` when nothing but its header is damaged: what is there must fill the place up to its padding. */
+async function mend(hole: Hole, file: SourceFile, next: number, sequence: number): Promise<RecoveredRound | null> {
+  if (hole.rounds !== 1 || hole.file !== file.number) return null
+  const bytes = (await file.read(hole.position, next - hole.position)).subarray(ROUND_HEADER_BYTES)
+  const { entries, length } = decodeLeadingEntries(bytes, sequence, file.incarnation!)
+  const payload = hole.position + ROUND_HEADER_BYTES + length
+  const padding = bytes.subarray(length + payloadBytesOf(entries))
+  if (entries.length === 0 || padding.length >= LONGEST_PADDING || padding.some(byte => byte !== 0)) return null
+  if (!(await isWhole(file, payload, entries))) return null
+  const { position } = hole
+  return { file: file.number, position, payload, sequence, entries, intact: true, lostEntries: 0, lostPayload: 0 }
 }
 
 function isBefore(file: number, position: number, otherFile: number, otherPosition: number): boolean {
