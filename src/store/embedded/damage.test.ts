@@ -87,8 +87,8 @@ test('a torn tail is cut, everything before it stays, and the next append goes t
   const from = whole.findIndex((byte, i) => byte !== (base[i] ?? 0))
   const to = whole.indexOf(last.bytes) + last.bytes.length
   assert.ok(from > 4096 && to > from)
-  // Every single byte is the matter of recovery.test.ts.
-  for (let cut = from; cut < to; cut += 97) {
+  // In the header, in the entry, in the batch. Every single byte is the matter of recovery.test.ts.
+  for (const cut of [from + 20, from + 80, to - 100]) {
     for (const rest of ['zeros', 'end'] as const) {
       const torn = snapshot(t, after)
       fs.writeFileSync(
@@ -252,6 +252,7 @@ test('a store that may have lost a commit is refused, with the place, and left a
       assert.match(error.message, /commits .* were lost there or may have been/)
       return true
     })
+    if (folder !== proven) continue
     spoilRound(copy, 'first-one', at)
     const again = await open(t, copy)
     assert.equal((await again.store.load('k', 'first-one'))?.version, 1)

@@ -182,7 +182,7 @@ test('files are used again after retention, and what they held before never come
   const { store, path } = await open(t, { journalFileBytes: 128 << 10, checkpointBytes: 64 << 10 })
   const epoch = await lead(store, A)
   let files = 0
-  for (let at = 0; at < 400; at++) {
+  for (let at = 0; at < 220; at++) {
     await append(store, A, epoch, at, 9_000)
     if (at > 30 && at % 10 === 0) await store.trim(A, epoch, at - 20, [])
     files = Math.max(files, fs.readdirSync(path).filter(name => /^(journal|spare)-/.test(name)).length)
@@ -201,7 +201,7 @@ test('the live rest of files that are mostly dead is copied forward, and reads t
   const busy = await lead(store, A)
   const slow = await lead(store, B)
   const kept: Buffer[] = []
-  for (let at = 0; at < 200; at++) {
+  for (let at = 0; at < 120; at++) {
     if (at % 20 === 0) {
       const batches = [0, 1, 2].map(i => exampleBatch(kept.length * 3 + i, 1, 500 + i, slow))
       expectKind(await store.append(exampleAppend(B, slow, kept.length * 3, batches)), 'appended')
@@ -212,7 +212,7 @@ test('the live rest of files that are mostly dead is copied forward, and reads t
   }
   const journals = () => fs.readdirSync(path).filter(name => name.startsWith('journal-'))
   // Give the background a chance for as long as it takes: the first file goes only when its live rest has moved.
-  for (let at = 200; journals().includes('journal-0000000001') || journals().length > 6; at++) {
+  for (let at = 120; journals().includes('journal-0000000001') || journals().length > 6; at++) {
     assert.ok(at < 2_000, `still there: ${journals().join(' ')}`)
     await append(store, A, busy, at, 9_000)
     await store.trim(A, busy, at, [])

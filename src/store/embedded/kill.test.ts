@@ -88,7 +88,7 @@ test('a disk that is full for the index only holds up checkpoints, and nothing a
     })
     await store.create(['a:0'])
     await store.open('a:0', 0, 0)
-    for (let at = 0; at < 150; at++) {
+    for (let at = 0; at < 100; at++) {
       const rows = [{ key: 'row' + at, value: Buffer.alloc(3000, 1) }]
       const outcome = await store.append(exampleAppend('a:0', 1, at, [exampleBatch(at)], rows))
       if (outcome.kind !== 'appended') throw new Error(outcome.kind)
@@ -111,17 +111,15 @@ test('a disk that is full for the index only holds up checkpoints, and nothing a
     report: message => t.diagnostic(message),
   })
   const opened = expectKind(await store.open('a:0', 0, 0), 'opened')
-  assert.deepEqual([opened.end, opened.rows.size, opened.damage], [150, 150, null])
+  assert.deepEqual([opened.end, opened.rows.size, opened.damage], [100, 100, null])
   await store.close()
 })
 
-for (const fsync of ['always', 'interval']) {
-  test(`nothing acknowledged is lost by kill -9, twice on one folder, fsync ${fsync}`, async t => {
-    const path = mkdtempSync(join(tmpdir(), 'ketch-kill-'))
-    t.after(() => rmSync(path, { recursive: true }))
-    const told: Acknowledged = { ends: new Map(), starts: new Map(), versions: new Map() }
-    await writeAndKill(path, fsync, 201, told)
-    await writeAndKill(path, fsync, 502, told)
-    await checkAcknowledged(t, path, told)
-  })
-}
+test('nothing acknowledged is lost by kill -9, twice on one folder, with either fsync', async t => {
+  const path = mkdtempSync(join(tmpdir(), 'ketch-kill-'))
+  t.after(() => rmSync(path, { recursive: true }))
+  const told: Acknowledged = { ends: new Map(), starts: new Map(), versions: new Map() }
+  await writeAndKill(path, 'always', 201, told)
+  await writeAndKill(path, 'interval', 402, told)
+  await checkAcknowledged(t, path, told)
+})
