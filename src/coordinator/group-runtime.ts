@@ -126,6 +126,7 @@ export class LiveGroup {
   #committing: Promise<void> = Promise.resolve()
   #timer: Timer | null = null
   #timerAtMs = Number.POSITIVE_INFINITY
+  /** The timer that runs is the second chance after a stall: nothing may bring it forward. */
   #forgaveStall = false
   #draining = false
   #closed = false
@@ -376,7 +377,7 @@ export class LiveGroup {
 
   /** One timer for all deadlines of the group. Heartbeats only move deadlines away, so they never touch it. */
   #arm(group: ClassicGroup): void {
-    if (this.#draining || group.wakeAtMs >= this.#timerAtMs) return
+    if (this.#draining || this.#forgaveStall || group.wakeAtMs >= this.#timerAtMs) return
     this.#disarm()
     this.#timerAtMs = group.wakeAtMs
     const { clock } = this.#around
@@ -387,22 +388,22 @@ export class LiveGroup {
     this.#timer?.cancel()
     this.#timer = null
     this.#timerAtMs = Number.POSITIVE_INFINITY
+    this.#forgaveStall = false
   }
 
   #wake(): void {
     const group = this.#group
     assert(group !== null, 'a group that is being loaded has no timer')
     const now = this.#now()
-    const lateMs = now.ms - this.#timerAtMs
+    const isStall = now.ms - this.#timerAtMs > STALL_MS && !this.#forgaveStall
     this.#disarm()
-    if (lateMs > STALL_MS && !this.#forgaveStall) {
+    if (isStall) {
       // The process stood still (a paused machine, a long collection): what lies unread in the sockets comes first.
       this.#forgaveStall = true
       this.#timerAtMs = now.ms + STALL_MS
       this.#timer = this.#around.clock.timer(STALL_MS, () => this.#wake())
       return
     }
-    this.#forgaveStall = false
     this.#apply(group, expire(group, now))
     this.#flush()
     this.#leaveIfVacant()

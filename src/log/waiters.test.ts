@@ -6,12 +6,13 @@ import { createWaiters, type Waitable, Waits } from './waiters.ts'
 interface Side extends Waitable {
   readonly name: string
   highWatermark: number
+  refusal: unknown
 }
 
 function world() {
   const clock = new SimulatedClock()
   const waiters = createWaiters(clock)
-  const side = (name: string): Side => ({ name, waits: new Waits(), highWatermark: 0 })
+  const side = (name: string): Side => ({ name, waits: new Waits(), highWatermark: 0, refusal: null })
   const [a, b] = [side('a'), side('b')]
   const names = async (waiting: Promise<readonly Side[]>) => (await waiting).map(({ name }) => name)
   return { clock, waiters, a, b, names }
@@ -27,6 +28,14 @@ async function isPending(clock: SimulatedClock, promise: Promise<unknown>): Prom
 }
 
 const PATIENT = { minBytes: 1, alreadyBytes: 0, maxWaitMs: 500 }
+
+test('a partition that ended before the wait began ends it at once', async () => {
+  const { waiters, a, b, names } = world()
+  b.refusal = 'removed'
+  b.waits.wake()
+  assert.deepEqual(await names(waiters.waitFor([a, b], { ...PATIENT, seen: [0, 0] })), ['b'])
+  assert.deepEqual([a.waits.size, b.waits.size], [0, 0])
+})
 
 test('an append wakes whoever waits for its partition, and names it', async () => {
   const { waiters, a, b, names } = world()

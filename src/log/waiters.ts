@@ -8,6 +8,8 @@ import type { Clock, Timer } from '../base/clock.ts'
 export interface Waitable {
   readonly waits: Waits
   readonly highWatermark: number
+  /** Set when nothing will ever come. */
+  readonly refusal: unknown
 }
 
 export interface WaitOptions {
@@ -19,8 +21,8 @@ export interface WaitOptions {
   /** Aborting ends the wait with what is ready. */
   readonly signal?: AbortSignal
   /**
-   * The high watermark that the caller saw, for each partition. One that has moved since ends the wait at once, so that
-   * an append between the read and the wait is not missed. Without it the caller must not await between the two.
+   * The high watermark that the caller saw, for each partition. One that has moved since, or whose partition has ended,
+   * ends the wait at once, so that what happened between the read and the wait is not missed. Without it the caller must not await between the two.
    */
   readonly seen?: readonly number[]
 }
@@ -77,7 +79,9 @@ export function createWaiters(clock: Clock): Waiters {
   return {
     waitFor<P extends Waitable>(partitions: readonly P[], options: WaitOptions): Promise<readonly P[]> {
       const { minBytes, alreadyBytes, maxWaitMs, signal, seen } = options
-      const moved = seen === undefined ? [] : partitions.filter((partition, i) => partition.highWatermark !== seen[i])
+      const moved = partitions.filter(
+        ({ highWatermark, refusal }, i) => refusal !== null || (seen !== undefined && highWatermark !== seen[i]),
+      )
       if (released || moved.length > 0 || alreadyBytes >= minBytes || maxWaitMs <= 0 || signal?.aborted) {
         return Promise.resolve(moved)
       }

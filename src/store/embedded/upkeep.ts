@@ -160,7 +160,12 @@ export class Upkeep {
     }
     taken.written()
     this.#checkpointed = taken.at
-    for (const stream of taken.removed) this.#gone.push(stream.number)
+    for (const stream of taken.removed) {
+      this.#gone.push(stream.number)
+      // Copies that lmdb never named go with their stream.
+      for (const run of stream.moved.values()) journal.count(run.file, -run.length)
+      stream.moved.clear()
+    }
     for (const [stream, start] of taken.starts) {
       if (stream.sweptTo < start) this.#toSweep.set(stream, start)
     }
