@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { connect as connectSocket } from 'node:net'
 import { test } from 'node:test'
 import { eventually } from '../../testing/eventually.ts'
+import { createAttack } from '../../testing/hostile.ts'
 import { batchOf, fetchFrom, fetchOne, type Ground, produceTo, startGround, valuesOf } from '../../testing/kafka.ts'
-import { type Random, seededRandom } from '../base/random.ts'
 import { KAFKA_STORAGE_ERROR, NONE, UNSUPPORTED_VERSION } from '../protocol/errors.ts'
-import { requestHeader } from '../protocol/header.ts'
 import { messages } from '../protocol/messages/all.ts'
 import { apiVersions } from '../protocol/messages/api-versions.ts'
 import { createTopics } from '../protocol/messages/create-topics.ts'
@@ -208,69 +205,13 @@ test('requests, frames and topics are measured by name', async t => {
   )
 })
 
-/** Requests that the Java client made: header and body, without their size. */
-function corpus(): Buffer[] {
-  const lines = readFileSync(new URL('../protocol/golden/frames.jsonl', import.meta.url), 'utf8')
-    .trimEnd()
-    .split('\n')
-  return lines.flatMap(line => {
-    const { message, version, hex } = JSON.parse(line) as { message: string; version: number; hex: string }
-    const api = messages.find(each => each.request.name === message)
-    return api === undefined ? [] : [Buffer.concat([requestHeader(api, version, 1, 'fuzz'), Buffer.from(hex, 'hex')])]
-  })
-}
-
-function mutate(original: Buffer, random: Random): Buffer {
-  let bytes = Buffer.from(original)
-  for (let changes = 1 + random.below(3); changes > 0; changes--) {
-    const at = random.below(bytes.length)
-    switch (random.below(5)) {
-      case 0:
-        bytes[at]! ^= 1 << random.below(8)
-        break
-      case 1:
-        bytes[at] = [0, 1, 0x7f, 0x80, 0xff][random.below(5)]!
-        break
-      case 2:
-        bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(Math.min(bytes.length, at + 1 + random.below(8)))])
-        break
-      case 3:
-        bytes = Buffer.concat([bytes.subarray(0, at), random.bytes(1 + random.below(8)), bytes.subarray(at)])
-        break
-      default:
-        bytes.fill(random.below(2) * 0xff, at, Math.min(bytes.length, at + 1 + random.below(6)))
-    }
-    if (bytes.length < 10) return Buffer.from(original)
-  }
-  return bytes
-}
-
 test('10,000 damaged requests harm neither the broker nor a client beside them', async t => {
   const ground = await startGround(t)
-  const random = seededRandom(20_261_121)
-  const frames = corpus()
-  assert.ok(frames.length > 30)
+  const attack = createAttack(ground.port, 20_261_121)
   const wire = await ground.connect()
-  let sent = 0
-  const one = () =>
-    new Promise<void>(resolve => {
-      // Several to a connection: the first that is malformed closes it, the others are parked or answered.
-      const hostile = connectSocket({ port: ground.port, host: '127.0.0.1' }, () => {
-        for (let i = 0; i < 4 && sent < 10_000; i++, sent++) {
-          const body = mutate(frames[random.below(frames.length)]!, random)
-          const size = Buffer.alloc(4)
-          size.writeInt32BE(body.length)
-          hostile.write(Buffer.concat([size, body]))
-        }
-        hostile.end()
-      })
-      hostile.on('data', () => {})
-      hostile.on('error', () => {})
-      hostile.on('close', () => resolve())
-    })
   let value = 0
-  while (sent < 10_000) {
-    await Promise.all(Array.from({ length: 25 }, one))
+  while (attack.sent < 10_000) {
+    await attack.send(100)
     const { baseOffset } = await produceTo(wire, batchOf([`v${value++}`]))
     assert.deepEqual(await valuesOf(await fetchOne(wire, baseOffset)), [[baseOffset, `v${value - 1}`]])
   }
