@@ -13,7 +13,7 @@ import { createTopic } from '../testing/topic.ts'
 import { connect, type Wire } from '../testing/wire.ts'
 
 const MOST_GROWTH_BYTES = 50e6
-const LONG = process.env.KETCH_LONG === '1'
+const COUNT = 10_000
 
 /** Resident memory that no file stands behind. */
 function residentBytes(pid: number): number {
@@ -41,9 +41,7 @@ async function produceAndFetch(wire: Wire, offset: number): Promise<void> {
   assert.ok(Buffer.from(bytes!).includes(`v${offset}`))
 }
 
-const COUNT = LONG ? 100_000 : 10_000
-
-test(`${COUNT} damaged requests leave the process up, small, and good to its other clients`, async t => {
+test('10,000 damaged requests leave the process up, small, and good to its other clients', async t => {
   const broker = await startBrokerProcess(t)
   await createTopic(broker, 'calm', 1)
   const wire = await connect({ port: broker.port })
