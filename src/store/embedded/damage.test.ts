@@ -223,6 +223,24 @@ test('streams that may have lost their newest batches stop there, whether or not
   }
 })
 
+test('a stream that is opened again after the loss does not hide it', async t => {
+  const path = newFolder(t)
+  const { store } = await open(t, path)
+  const epoch = await lead(store, A)
+  await append(store, A, epoch, 0)
+  await append(store, A, epoch, 1, 777)
+  const opened = expectKind(await store.open(A, 0, 0), 'opened')
+  await append(store, A, opened.epoch, 2)
+  await store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] })
+  const copy = snapshot(t, path)
+  spoilRound(copy, exampleBatch(1, 1, 777, epoch).bytes)
+  const again = await open(t, copy)
+  const { damage } = expectKind(await again.store.open(A, 0, 0), 'opened')
+  assert.equal(damage?.offset, 1)
+  assert.match(damage.message, /offsets 1 to 1 were in a part of the journal that is damaged/)
+  assert.deepEqual(await offsetsOf(again.store, A), [0])
+})
+
 test('a store that may have lost a commit is refused, with the place, and left as it is', async t => {
   const path = newFolder(t)
   const { store } = await open(t, path)

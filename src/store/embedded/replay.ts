@@ -56,13 +56,14 @@ export function replayInto(contents: Contents, report: (message: string) => void
       return false
     }
     if (entry.type === 'remove') suspects.delete(stream)
-    if (entry.type !== 'append') return true
-    if (entry.at === stream.end) suspects.delete(stream)
-    else
-      damage(
-        stream,
-        `offsets ${stream.end} to ${entry.at - 1} were in a part of the journal that is damaged (${where ?? here})`,
-      )
+    if (entry.type !== 'append' && entry.type !== 'open') return true
+    // Opening may raise the end, but after a loss that is how the next append would seem to fit.
+    const at = entry.type === 'append' ? entry.at : entry.end
+    if (at === stream.end) suspects.delete(stream)
+    else if (entry.type === 'append' || suspects.has(stream)) {
+      const place = suspects.get(stream) ?? where ?? here
+      damage(stream, `offsets ${stream.end} to ${at - 1} were in a part of the journal that is damaged (${place})`)
+    }
     return true
   }
 
