@@ -222,3 +222,18 @@ test('a store that fails is counted and tried again', async t => {
   assert.equal(partition.logStartOffset, 0)
   assert(metrics.total('svc.storage.worker.failures') > 0)
 })
+
+test('with the worker off nothing is dropped, and the gauge says that it is off', async t => {
+  const on = await openLogWorld(t)
+  assert.match(await on.metrics.scrape(), /^svc_storage_worker_up 1$/m)
+  const { createPartition, clock, metrics } = await openLogWorld(t, { overrides: { 'storage.worker.enabled': false } })
+  assert.match(await metrics.scrape(), /^svc_storage_worker_up 0$/m)
+  const partition = await createPartition({
+    'retention.ms': String(HOUR),
+    'retention.bytes': '1',
+    'max.message.bytes': '3000000',
+  })
+  for (let i = 0; i < 3; i++) await append(partition, clock.now(), 2_000_000)
+  await clock.advance(DAY)
+  assert.equal(partition.logStartOffset, 0)
+})

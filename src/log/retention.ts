@@ -1,7 +1,8 @@
-// Retention: drops old data of every partition by time and size, chunk by chunk (time-index.ts), and forgets producers that
-// have been idle for long. A chunk's age is that of its newest batch, by the record's timestamp or the append, whichever is
-// older, so records stamped in the future expire too. local.retention.* take effect only beside a remote tier: without one
-// the local data is all there is. It decides; the partition trims.
+// Retention: drops old data of every partition by time and size, chunk by chunk (time-index.ts), unless
+// `storage.worker.enabled` is off, and forgets producers that have been idle for long. A chunk's age is that of its newest
+// batch, by the record's timestamp or the append, whichever is older, so records stamped in the future expire too.
+// local.retention.* take effect only beside a remote tier: without one the local data is all there is. It decides; the
+// partition trims.
 
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -36,6 +37,7 @@ const JUMP_MS = 10 * 60_000
 const CAREFUL_MS = 24 * 60 * 60_000
 
 export function startRetention({ partitions, settings, clock, logger, metrics }: RetentionRooms): Retention {
+  const isEnabled = settings.get('storage.worker.enabled')
   const intervalMs = settings.get('storage.worker.tick-interval')
   const concurrency = settings.get('storage.worker.tick-concurrency')
   const expirationMs = settings.get('broker.producer-id-expiration')
@@ -80,7 +82,7 @@ export function startRetention({ partitions, settings, clock, logger, metrics }:
             learnBytes -= unknown
             await partition.learnChunks()
           }
-          await retain(partition, clock.now() - mistrustedMs, intervalMs)
+          if (isEnabled) await retain(partition, clock.now() - mistrustedMs, intervalMs)
           expireProducers(partition, clock.now() - mistrustedMs, expirationMs)
           await partition.flushRows()
         } catch (error) {
@@ -96,10 +98,13 @@ export function startRetention({ partitions, settings, clock, logger, metrics }:
   }
 
   tick()
+  const up = metrics.child('svc.storage.worker.up', {})
+  up.set(isEnabled ? 1 : 0)
   return {
     run,
     async stop() {
       isStopped = true
+      up.set(0)
       timer?.cancel()
       await running
     },
