@@ -69,3 +69,18 @@ test('the first line names the engine and the key, and SIGTERM ends with status 
   assert.match(broker.output(), new RegExp(`Kafka clients connect to ${broker.address}`))
   assert.equal(await broker.kill('SIGTERM'), 0)
 })
+
+test('a signal to the launcher and its broker together is one signal: the broker drains', async t => {
+  const cwd = await folder(t)
+  const launcher = fileURLToPath(new URL('../scripts/start.mjs', import.meta.url))
+  const options = ['--svc.broker.host=127.0.0.1', '--svc.broker.port=0']
+  const child = spawn(process.execPath, [launcher, ...options], { cwd, detached: true })
+  const ended = new Promise(resolve => child.on('close', resolve))
+  let out = ''
+  child.stdout.on('data', chunk => {
+    if (!out.includes('Kafka clients') && String(chunk).includes('Kafka clients')) process.kill(-child.pid!, 'SIGTERM')
+    out += chunk
+  })
+  assert.equal(await ended, 0, out)
+  assert.match(out, / closed\n$/)
+})

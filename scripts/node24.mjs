@@ -70,8 +70,7 @@ export function runTypeScript(file, args, { cwd = process.cwd(), nodeFlags = [],
       ...env,
     },
   })
-  process.on('SIGTERM', () => child.kill('SIGTERM'))
-  // A terminal sends its interrupt to the whole group, so the child has it already.
-  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
+  // The child may have the signal already, from whoever sent it to the whole group; main.ts takes the two for one.
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(signal === null ? code : 128 + constants.signals[signal]))
 }

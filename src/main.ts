@@ -19,6 +19,9 @@ const SOFTWARE_ERROR = 70
 /** What closing the rooms may take after the drain timeout is over. */
 const CLOSE_MS = 900
 
+/** A signal to a group of processes (systemd, a terminal) comes here twice: by itself, and passed on by the launcher. */
+const SAME_SIGNAL_MS = 500
+
 const OLDEST_NODE = 24
 
 /** Says why there is no broker, in one message, and ends the process. */
@@ -44,10 +47,14 @@ function readSettings(argv: readonly string[]): Settings | null {
 
 /** Drains at the first signal, be the broker still on its way up, and gives up at the second. */
 function closeOnSignals(starting: Promise<Broker>, drainTimeoutMs: number): void {
-  let isClosing = false
+  let closingSinceMs: number | null = null
   const stop = async (signal: NodeJS.Signals) => {
-    if (isClosing) process.exit(signal === 'SIGINT' ? 130 : 143)
-    isClosing = true
+    const nowMs = systemClock.monotonic()
+    if (closingSinceMs !== null) {
+      if (nowMs - closingSinceMs < SAME_SIGNAL_MS) return
+      process.exit(signal === 'SIGINT' ? 130 : 143)
+    }
+    closingSinceMs = nowMs
     const broker = await starting
     broker.logger.named('main').info(`${signal}: closing; a second signal ends the process at once`)
     systemClock.timer(drainTimeoutMs + CLOSE_MS, () => fail('the broker did not close in time', SOFTWARE_ERROR))
