@@ -228,6 +228,32 @@ test('the live rest of files that are mostly dead is copied forward, and reads t
   assert.deepEqual([opened.start, opened.end], [0, kept.length * 3])
 })
 
+test('streams that are removed while their batches are copied forward leave no files behind', async t => {
+  const { store, path } = await open(t, { fsync: 'interval', journalFileBytes: 64 << 10, checkpointBytes: 32 << 10 })
+  const busy = await lead(store, A)
+  let at = 0
+  const churn = async (count: number) => {
+    for (let i = 0; i < count; i++, at++) {
+      await append(store, A, busy, at, 9_000)
+      await store.trim(A, busy, at, [])
+    }
+  }
+  for (let life = 0; life < 10; life++) {
+    const slow = await lead(store, B)
+    for (let i = 0; i < 4; i++) {
+      await append(store, B, slow, i, 600)
+      await churn(6)
+    }
+    await churn(life % 9)
+    await store.remove([B])
+  }
+  const journals = () => fs.readdirSync(path).filter(name => name.startsWith('journal-'))
+  for (const goal = at + 400; journals().length > 2; ) {
+    assert.ok(at < goal, `still there: ${journals().join(' ')}`)
+    await churn(1)
+  }
+})
+
 test('a trimmed file stays for a reader that is in it', async t => {
   const { store } = await open(t, { journalFileBytes: 128 << 10, checkpointBytes: 32 << 10 })
   const epoch = await lead(store, A)

@@ -119,7 +119,7 @@ test('nothing acknowledged is lost by kill -9, twice on one folder, with either 
   const path = mkdtempSync(join(tmpdir(), 'ketch-kill-'))
   t.after(() => rmSync(path, { recursive: true }))
   const told: Acknowledged = { ends: new Map(), starts: new Map(), versions: new Map() }
-  await writeAndKill(path, 'always', 201, told)
-  await writeAndKill(path, 'interval', 402, told)
+  await writeAndKill(path, 'always', 121, told)
+  await writeAndKill(path, 'interval', 302, told)
   await checkAcknowledged(t, path, told)
 })
