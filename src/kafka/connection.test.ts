@@ -85,24 +85,39 @@ test('at the in-flight limit reading pauses, and goes on when answers are out', 
   await fifth
 })
 
-test('twice the in-flight limit of unanswered requests closes the connection, and no other', async t => {
+test('requests that arrive together are worked on a limit at a time, however many they are', async t => {
   const ground = await startGround(t, { 'broker.in-flight-limit': 4 })
   const [wire, other] = [await ground.connect(), await ground.connect()]
-  const header = requestHeader(fetch, 4, 1, null)
-  const body = Buffer.alloc(4 + 4 + 4 + 4 + 1 + 4)
-  body.writeInt32BE(-1, 0)
-  body.writeInt32BE(500, 4)
-  body.writeInt32BE(1, 8)
   const release = ground.store.faults.hold('append')
-  void firstOffset(wire).catch(() => {})
-  await eventually('the produce is in flight', async () => (await ground.received('Produce')) === 1)
-  const size = Buffer.alloc(4)
-  size.writeInt32BE(header.length + body.length)
-  await wire.raw(Buffer.concat(Array.from({ length: 7 }, () => Buffer.concat([size, header, body]))))
-  await wire.closed
-  assert.equal(await ground.failures('connection', 'queue-overflow'), 1)
-  await other.send(apiVersions, 0, {})
+  wire.socket.cork()
+  const held = Array.from({ length: 50 }, () => firstOffset(wire))
+  wire.socket.uncork()
+  await eventually('the first are in flight', async () => (await ground.received('Produce')) === 4)
+  for (let i = 0; i < 3; i++) await other.send(apiVersions, 0, {})
+  assert.equal(await ground.received('Produce'), 4)
+  assert.ok((await ground.sample('svc_broker_pending_bytes')) > 46 * 69, 'what is kept is counted')
   release()
+  assert.deepEqual(
+    await Promise.all(held),
+    held.map((_, at) => at),
+  )
+  await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
+})
+
+test('what was read beyond the limit is let go of with its connection', async t => {
+  const ground = await startGround(t, { 'broker.in-flight-limit': 4 })
+  const wire = await ground.connect()
+  const release = ground.store.faults.hold('append')
+  wire.socket.cork()
+  for (let i = 0; i < 50; i++) void firstOffset(wire).catch(() => {})
+  wire.socket.uncork()
+  await eventually('the first are in flight', async () => (await ground.received('Produce')) === 4)
+  const closing = ground.broker.close()
+  release()
+  await wire.closed
+  await closing
+  assert.equal(await ground.sample('svc_broker_pending_bytes'), 0)
+  assert.equal(await ground.received('Produce'), 4)
 })
 
 test('a client that does not take its answers is read no further, and then served in full', async t => {
@@ -144,6 +159,27 @@ test('above the broker-wide budget nobody is read, and below its resume mark eve
   await Promise.all(answers)
   await suspended
   assert.equal(await ground.sample('svc_broker_backpressure_connections'), 0)
+})
+
+test('who takes no answers while everybody waits for the memory is closed after the frame timeout', async t => {
+  const clock = new SimulatedClock()
+  const ground = await startGround(
+    t,
+    { 'broker.global-max-pending-bytes': 2_000_000, 'broker.global-resume-pending-bytes': 1_000_000 },
+    clock,
+  )
+  const [stuck, other] = [await ground.connect(), await ground.connect()]
+  for (let i = 0; i < 4; i++) await produceTo(other, batchOf([Buffer.alloc(500_000, i)]))
+  stuck.socket.pause()
+  for (let i = 0; i < 20; i++) void stuck.send(fetch, 12, fetchFrom(0)).catch(() => {})
+  await eventually('all are paused', async () => (await ground.sample('svc_broker_backpressure_connections')) === 2)
+  const suspended = other.send(apiVersions, 0, {})
+  await clock.advance(60_000)
+  await suspended
+  assert.equal(await ground.failures('connection', 'shed'), 1)
+  assert.equal(await ground.sample('svc_broker_pending_bytes'), 0)
+  stuck.socket.resume()
+  await stuck.closed
 })
 
 test('incomplete frames that fill the budget cost the largest of them its connection, and the others go on', async t => {
@@ -265,6 +301,34 @@ test('a produce that wants no answer gets no bytes, and a failure closes the con
   await wire.closed
   const again = await ground.connect()
   assert.equal((await produceTo(again, broken)).errorCode, CORRUPT_MESSAGE.code)
+})
+
+test('behind a request that closes the connection nobody is waited for, also where earlier answers are not taken', async t => {
+  const clock = new SimulatedClock()
+  const ground = await startGround(t, {}, clock)
+  const [wire, other] = [await ground.connect(), await ground.connect()]
+  for (let i = 0; i < 4; i++) await produceTo(other, batchOf([Buffer.alloc(500_000, i)]))
+  wire.socket.pause()
+  for (let i = 0; i < 10; i++) void wire.send(fetch, 12, fetchFrom(0)).catch(() => {})
+  await eventually(
+    'the fetches are answered',
+    async () => (await ground.sample('svc_broker_pending_bytes')) > 2_000_000,
+  )
+  const broken = batchOf(['v'])
+  broken[broken.length - 1]! ^= 1
+  const topicData = [{ name: 't', partitionData: [{ index: 0, records: broken }] }]
+  const release = ground.store.faults.hold('append')
+  wire.socket.cork()
+  void wire.post(produce, 9, { acks: 0, timeoutMs: 1000, topicData })
+  void firstOffset(wire).catch(() => {})
+  wire.socket.uncork()
+  await eventually('both were read', async () => (await ground.received('Produce')) === 4 + 2)
+  await other.close()
+  await clock.advance(600_000)
+  release()
+  assert.equal(await ground.failures('connection', 'idle'), 1)
+  assert.equal(await ground.failures('Produce', 'REQUEST_TIMED_OUT'), 0)
+  await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
 })
 
 test('3,000 pipelined requests whose answers nobody reads at first are all answered in order', async t => {

@@ -8,7 +8,8 @@
 //
 // Reading pauses for any of four reasons, the bits of one number, and goes on when all are gone: IN_FLIGHT (the
 // in-flight limit is reached), OUTBOUND (the client does not take its answers), GLOBAL (the broker-wide budget), MUTED
-// (throttled, KIP-219).
+// (throttled, KIP-219). It pauses between two frames: what the socket had read beyond is kept and comes first afterwards, so
+// that clients that send thousands of requests at once are worked on a limit at a time.
 
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -19,7 +20,7 @@ import type { Peer } from './handlers/handler.ts'
 
 export interface ConnectionLimits {
   readonly maxRequestBytes: number
-  /** Reads pause at this many requests in flight; twice as many unanswered ones close the connection. */
+  /** Reads pause at this many requests in flight. */
   readonly inFlightLimit: number
   readonly maxPendingBytes: number
   readonly resumePendingBytes: number
@@ -29,7 +30,7 @@ export interface ConnectionLimits {
 }
 
 /** Why the broker closed a connection, as a short word for metrics. */
-export type CloseReason = FrameFault['reason'] | 'frame-timeout' | 'idle' | 'queue-overflow' | 'shed'
+export type CloseReason = FrameFault['reason'] | 'frame-timeout' | 'idle' | 'shed'
 
 export interface ConnectionOptions {
   /** Whoever gives it hands its bytes to read(). */
@@ -76,6 +77,8 @@ export class Connection implements Member, FrameSink {
   #first = 0
   /** Since when the first of the queue has been its head. */
   #headSinceMs = 0
+  /** Read, and not split into frames because reading has paused. */
+  #rest: Buffer | null = null
   #frameSinceMs = 0
   #activeAtMs: number
   /** Pieces for the socket, gathered until the end of the turn. */
@@ -137,6 +140,7 @@ export class Connection implements Member, FrameSink {
 
   suspend(): void {
     this.#pause(GLOBAL)
+    this.#watch(this.#clock.monotonic())
   }
 
   admit(): void {
@@ -175,12 +179,8 @@ export class Connection implements Member, FrameSink {
       if (this.#waiting === 0) this.#headSinceMs = this.#clock.monotonic()
       this.#queue.push(exchange)
     }
-    if (this.#waiting >= 2 * this.#limits.inFlightLimit) {
-      this.#refuse('queue-overflow', `${this.#waiting} requests are unanswered, twice svc.broker.in-flight-limit`)
-    } else if (this.#inFlight >= this.#limits.inFlightLimit) {
-      this.#pause(IN_FLIGHT)
-    }
-    return !this.#closing
+    if (this.#inFlight >= this.#limits.inFlightLimit) this.#pause(IN_FLIGHT)
+    return this.#paused === 0 && !this.#closing
   }
 
   get #waiting(): number {
@@ -197,15 +197,33 @@ export class Connection implements Member, FrameSink {
     const now = this.#clock.monotonic()
     const begun = this.#splitter.begun
     this.#activeAtMs = now
-    this.#splitter.push(chunk)
+    const taken = this.#splitter.push(chunk)
+    if (taken < chunk.byteLength && !this.#closing) this.#keep(Buffer.from(chunk.subarray(taken)))
     if (this.#splitter.begun !== begun) this.#frameSinceMs = now
     this.#watch(now)
+  }
+
+  #keep(rest: Buffer | null): void {
+    const deltaBytes = (rest?.byteLength ?? 0) - (this.#rest?.byteLength ?? 0)
+    this.#rest = rest
+    if (deltaBytes !== 0) this.#options.budget.add(deltaBytes)
+  }
+
+  /** Goes on with what was kept, then with the socket. */
+  readonly #proceed = (): void => {
+    if (this.#paused !== 0 || this.#closing) return
+    const rest = this.#rest
+    if (rest !== null) {
+      this.#keep(null)
+      this.read(rest)
+    }
+    if (this.#paused === 0 && !this.#closing) this.#socket.resume()
   }
 
   /** What a request came to, when that took longer than handing it over. */
   readonly #settled = (exchange: Exchange, outcome: Outcome): void => {
     this.#options.budget.add(-exchange.frameBytes)
-    if (exchange.outcome !== null || this.#released) return
+    if (exchange.outcome !== null || this.#abandoned || this.#released) return
     exchange.outcome = outcome
     if (outcome.kind === 'answer') this.#account(outcome.byteLength)
     if (this.#queue[this.#first] === exchange) this.#advance()
@@ -220,7 +238,7 @@ export class Connection implements Member, FrameSink {
       this.#first++
       this.#transmit(outcome)
     }
-    if (this.#first === first) return
+    if (this.#first === first && !this.#abandoned) return
     const now = this.#clock.monotonic()
     this.#headSinceMs = now
     this.#activeAtMs = now
@@ -239,6 +257,8 @@ export class Connection implements Member, FrameSink {
   #transmit(outcome: Outcome): void {
     if (outcome.kind === 'close') {
       this.#abandoned = true
+      this.#queue = []
+      this.#first = 0
       this.#stopReading()
       return
     }
@@ -297,7 +317,9 @@ export class Connection implements Member, FrameSink {
     if (this.#paused !== 0 || this.#closing) return
     // The client could not go on with its frame while nobody read.
     this.#frameSinceMs = this.#clock.monotonic()
-    this.#socket.resume()
+    // Not at once: others are being told the same, and what is kept would come between.
+    if (this.#rest === null) this.#socket.resume()
+    else process.nextTick(this.#proceed)
     this.#watch(this.#frameSinceMs)
   }
 
@@ -317,6 +339,7 @@ export class Connection implements Member, FrameSink {
     this.#closing = true
     this.#socket.pause()
     this.#splitter.stop()
+    this.#keep(null)
   }
 
   #closeWhenDone(): void {
@@ -339,6 +362,7 @@ export class Connection implements Member, FrameSink {
     this.#timer?.cancel()
     this.#muteTimer?.cancel()
     this.#splitter.stop()
+    this.#keep(null)
     if ((this.#paused & BACKPRESSURE) !== 0) this.#options.onBackpressure(false)
     this.#options.budget.leave(this)
     this.#options.budget.add(-this.#pendingBytes)
@@ -385,6 +409,15 @@ export class Connection implements Member, FrameSink {
       const atMs = this.#frameSinceMs + this.#limits.frameTimeoutMs
       if (atMs <= now) {
         this.#refuse('frame-timeout', `a frame was not complete after ${this.#limits.frameTimeoutMs} ms`)
+        return
+      }
+      nextMs = Math.min(nextMs, atMs)
+    }
+    // While everybody waits for the memory of answers, whoever does not take theirs gives it back sooner.
+    if (this.#unflushedAnswers > 0 && (this.#paused & GLOBAL) !== 0) {
+      const atMs = this.#activeAtMs + this.#limits.frameTimeoutMs
+      if (atMs <= now) {
+        this.#refuse('shed', `no answer was taken for ${this.#limits.frameTimeoutMs} ms, and every connection waits`)
         return
       }
       nextMs = Math.min(nextMs, atMs)

@@ -110,6 +110,23 @@ test('what a fault says holds nothing that the client sent', () => {
   assert.doesNotMatch(faults[0]!.message, /secret/)
 })
 
+test('a receiver that wants no further frame gets the rest when it is pushed again', () => {
+  const stream = Buffer.concat(bodies.map(framed))
+  const frames: Buffer[] = []
+  const splitter = new FrameSplitter(MAX, {
+    frame: bytes => frames.push(bytes) < 0,
+    fault: () => assert.fail('there is no fault'),
+    held() {},
+  })
+  let at = 0
+  for (const [i, body] of bodies.entries()) {
+    at += splitter.push(stream.subarray(at))
+    assert.equal(frames.length, i + 1)
+    assert.deepEqual(frames[i], body)
+  }
+  assert.equal(at, stream.length)
+})
+
 test('after a fault nothing more is split', () => {
   const { splitter, frames, faults } = observe()
   splitter.push(Buffer.concat([sizeOf(-1), framed(Buffer.alloc(20))]))

@@ -21,7 +21,7 @@ export interface FrameFault {
 }
 
 export interface FrameSink {
-  /** A whole frame without its size; its memory counts as the receiver's from here on. False stops the splitter. */
+  /** A whole frame without its size; its memory counts as the receiver's from here on. False: push() takes no more now. */
   frame(bytes: Buffer): boolean
   /** The stream is not Kafka's, or asks for too much. The splitter has stopped. */
   fault(fault: FrameFault): void
@@ -109,8 +109,11 @@ export class FrameSplitter {
     return this.#frame === null ? 0 : this.#frame.byteLength
   }
 
-  /** Takes the next bytes of the stream. They may be reused by the caller afterwards. */
-  push(chunk: Uint8Array): void {
+  /**
+   * Takes the next bytes of the stream, which may be reused by the caller afterwards. Returns how many: fewer than all
+   * when the receiver wants no further frame now, or the splitter has stopped.
+   */
+  push(chunk: Uint8Array): number {
     let at = 0
     while (at < chunk.byteLength && !this.#stopped) {
       if (this.#frame === null) {
@@ -119,20 +122,22 @@ export class FrameSplitter {
           this.#size = (this.#size << 8) | chunk[at++]!
           this.#sizeBytes++
         }
-        if (this.#sizeBytes < 4) return
+        if (this.#sizeBytes < 4) return at
         const fault = faultOf(this.#size, this.#maxBytes)
         if (fault !== null) {
           this.#stopped = true
           this.#sink.fault(fault)
-          return
+          return at
         }
         this.#frame = Buffer.allocUnsafeSlow(Math.min(this.#size, TRUSTED_BYTES))
         this.#filled = 0
         this.#sink.held(this.#frame.byteLength)
-        if (this.#stopped) return
+        if (this.#stopped) return at
       }
       at = this.#fill(chunk, at)
+      if (this.#filled === this.#size && !this.#hand()) return at
     }
+    return at
   }
 
   /** Lets go of the frame under way. */
@@ -156,12 +161,15 @@ export class FrameSplitter {
     const to = Math.min(chunk.byteLength, from + frame.byteLength - this.#filled)
     frame.set(from === 0 && to === chunk.byteLength ? chunk : chunk.subarray(from, to), this.#filled)
     this.#filled += to - from
-    if (this.#filled === this.#size) {
-      this.#frame = null
-      this.#size = 0
-      this.#sizeBytes = 0
-      if (!this.#sink.frame(frame)) this.#stopped = true
-    }
     return to
+  }
+
+  #hand(): boolean {
+    const frame = this.#frame!
+    this.#frame = null
+    this.#filled = 0
+    this.#size = 0
+    this.#sizeBytes = 0
+    return this.#sink.frame(frame)
   }
 }

@@ -431,7 +431,7 @@ const broker = {
   'broker.in-flight-limit': row(
     integer({ min: 1, max: 1_000_000 }),
     '500',
-    'Requests in work for one connection: at the limit it is not read, at twice the limit it is closed.',
+    'Requests in work for one connection: at the limit it is read no further until answers are out.',
   ),
   'broker.frame-timeout': row(
     duration({ min: 1 }),
