@@ -419,6 +419,7 @@ test('a folder that cannot be a store is refused with one sentence that names it
   fs.writeFileSync(file, '')
   await refuses(file, /is not a folder/)
   await refuses(join(file, 'below'), /is not a folder/)
+  await refuses('/proc/ketch/below', /\/proc\/ketch cannot be made there/)
 })
 
 test('a second store on the folder is refused at once and told who holds it', async t => {

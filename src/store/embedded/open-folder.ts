@@ -7,7 +7,7 @@
 //   journal-<n>    the journal's files (journal.ts); spare-<n> wait to become the next
 
 import fs from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileNumber, isSpare } from './journal.ts'
 import { type Lock, lockFolder } from './lock.ts'
 import { StoreOpenError } from './open-error.ts'
@@ -28,8 +28,8 @@ export interface Folder {
 export function openFolder(path: string): Folder {
   let names: string[]
   try {
-    const made = fs.mkdirSync(path, { recursive: true, mode: 0o700 })
-    if (made === undefined) fs.accessSync(path, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK)
+    const made = makeFolder(path)
+    if (!made) fs.accessSync(path, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK)
     names = fs.readdirSync(path)
   } catch (error) {
     throw refusal(path, reasonOf(error as NodeJS.ErrnoException, path), error)
@@ -69,6 +69,7 @@ function reasonOf(error: NodeJS.ErrnoException, path: string): string {
   if (error.code === 'EACCES' || error.code === 'EPERM' || error.code === 'EROFS') {
     return `this process may not write there (${error.code})`
   }
+  if (error.code === 'ENOENT') return `${error.path ?? path} cannot be made there`
   return error.message
 }
 
@@ -101,4 +102,12 @@ function checkFormat(path: string, names: readonly string[]): void {
   } finally {
     fs.closeSync(folder)
   }
+}
+
+/** Whether it had to be made. Not mkdir's `recursive`, which tries for ever where nobody may make a folder (/proc). */
+function makeFolder(path: string): boolean {
+  if (fs.existsSync(path)) return false
+  if (dirname(path) !== path) makeFolder(dirname(path))
+  fs.mkdirSync(path, { mode: 0o700 })
+  return true
 }
