@@ -28,9 +28,9 @@ export interface Folder {
 export function openFolder(path: string): Folder {
   let names: string[]
   try {
-    const made = makeFolder(path)
-    if (!made) fs.accessSync(path, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK)
+    makeFolder(path)
     names = fs.readdirSync(path)
+    fs.accessSync(path, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK)
   } catch (error) {
     throw refusal(path, reasonOf(error as NodeJS.ErrnoException, path), error)
   }
@@ -104,10 +104,9 @@ function checkFormat(path: string, names: readonly string[]): void {
   }
 }
 
-/** Whether it had to be made. Not mkdir's `recursive`, which tries for ever where nobody may make a folder (/proc). */
-function makeFolder(path: string): boolean {
-  if (fs.existsSync(path)) return false
-  if (dirname(path) !== path) makeFolder(dirname(path))
+/** Not mkdir's `recursive`, which tries for ever where nobody may make a folder (/proc). */
+function makeFolder(path: string): void {
+  if (fs.existsSync(path)) return
+  makeFolder(dirname(path))
   fs.mkdirSync(path, { mode: 0o700 })
-  return true
 }
