@@ -159,7 +159,7 @@ export class Partition {
     const { refusal, start, end, highWatermark, tail } = this.#state
     if (refusal !== null) return refusal
     if (!(offset >= start && offset <= end)) return this.#outOfRange(offset)
-    if (offset >= highWatermark) return this.#result([], 0)
+    if (offset >= highWatermark || (maxBytes <= 0 && !minOneBatch)) return this.#result([], 0)
     if (offset < tail.coversFrom) return this.#readStore(offset, maxBytes, minOneBatch)
     const batches: Uint8Array[] = []
     let bytes = 0

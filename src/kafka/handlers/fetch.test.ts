@@ -347,6 +347,40 @@ test('old data comes from the store as it was, after the tail in memory has move
   assert.ok(ground.store.calls.read > 0)
 })
 
+test('once an answer is full the store is not asked for the partitions that are left', async t => {
+  const ground = await startGround(t, { 'storage.local.tail-cache-bytes': 0 })
+  const wire = await ground.connect()
+  const names = ['one', 'two', 'three']
+  for (const name of names) await produceInto(wire, name, ['v'])
+  const before = ground.store.calls.read
+  const topics = topicsOf(names.map(name => [name, 0]))
+  const { responses } = await wire.send(fetch, 12, { maxWaitMs: 0, minBytes: 1, maxBytes: 1, topics })
+  assert.deepEqual(
+    responses.map(each => [each.partitions[0]!.records!.length > 0, each.partitions[0]!.highWatermark]),
+    [
+      [true, 1],
+      [false, 1],
+      [false, 1],
+    ],
+  )
+  assert.equal(ground.store.calls.read, before + 1)
+})
+
+test('fetches that read from the store at a time share the limit of one answer, and each gets a batch', async t => {
+  const ground = await startGround(t, { 'storage.local.tail-cache-bytes': 0, 'broker.fetch-max-bytes': 100_000 })
+  const wire = await ground.connect()
+  for (let i = 0; i < 20; i++) await produceTo(wire, batchOf([Buffer.alloc(4900, i)]))
+  const release = ground.store.faults.hold('read')
+  const fetches = Array.from({ length: 40 }, () => fetchOne(wire, 0))
+  await eventually('all are reading', async () => ground.store.calls.read === 40)
+  release()
+  const sizes = (await Promise.all(fetches)).map(row => row.records!.length)
+  assert.ok(sizes[0]! > 95_000 && Math.min(...sizes) > 4900, sizes.join())
+  const bytes = sizes.reduce((sum, size) => sum + size)
+  assert.ok(bytes < 500_000, `${bytes}`)
+  assert.ok((await fetchOne(wire, 0)).records!.length > 95_000, 'alone it has all of it again')
+})
+
 test('a store that cannot be read is said in the row, as a code that clients try again', async t => {
   const ground = await startGround(t, { 'storage.local.tail-cache-bytes': 0 })
   const wire = await ground.connect()

@@ -3,7 +3,8 @@
 // The batch that covers the asked offset is always answered whole, and the first partition that has anything gives at least
 // one batch, whatever the byte limits say (KIP-74). An answer waits while it has fewer than `minBytes` and nothing went
 // wrong, at most for the smaller of the client's wait and `broker.fetch-max-wait`; an append wakes it. It holds at most
-// `broker.fetch-max-bytes`, whatever the client asks.
+// `broker.fetch-max-bytes`, whatever the client asks, and a share of it while others read from the store: what they will
+// have read takes memory that no budget counts yet.
 //
 // Versions: 7 has sessions (KIP-227): every answer here says session id 0, which leaves the client without one, and a request
 // that goes on with a session is told FETCH_SESSION_ID_NOT_FOUND. 9 compares leader epochs (KIP-320). 13 names topics by
@@ -57,17 +58,17 @@ export const fetchHandler = handler(fetch, rooms => {
   const longestWaitMs = settings.get('broker.fetch-max-wait')
   const largestBytes = settings.get('broker.fetch-max-bytes')
   const usualPartitionBytes = settings.get('broker.fetch-partition-max-bytes')
+  /** Fetches that are reading from the store. */
+  let reading = 0
 
   return {
     answer(request) {
       const { body } = request
       if (body.sessionEpoch > 0) return refuseAll(request, FETCH_SESSION_ID_NOT_FOUND)
       const targets = targetsOf(rooms, request)
-      const maxBytes = Math.min(Math.max(body.maxBytes, 0), largestBytes)
-      const reading = read(targets, { leftBytes: maxBytes, isFirst: true })
-      return reading === null
-        ? finish(request, targets, maxBytes)
-        : reading.then(() => finish(request, targets, maxBytes))
+      const maxBytes = Math.min(Math.max(body.maxBytes, 0), Math.ceil(largestBytes / (1 + reading)))
+      const later = readAll(targets, { leftBytes: maxBytes, isFirst: true })
+      return later === null ? finish(request, targets, maxBytes) : later.then(() => finish(request, targets, maxBytes))
     },
     refused: (request, refusal) => refuseAll(request, refusal),
     patienceMs: ({ body }) => waitOf(body),
@@ -114,13 +115,23 @@ export const fetchHandler = handler(fetch, rooms => {
       // What was found in the others stays: batches do not change.
       const again = woken.map(partition => byPartition.get(partition)!)
       const kept = bytesOf(targets.filter(target => !again.includes(target)))
-      await read(again, { leftBytes: maxBytes - kept, isFirst: kept === 0 })
+      await readAll(again, { leftBytes: maxBytes - kept, isFirst: kept === 0 })
     } while (!isEnough(request, targets, maxBytes, untilMs))
     return answerOf(request, targets)
   }
 
-  /** Reads the targets one after the other, from `from` on. Null when the log had all of it in memory. */
-  function read(targets: readonly Target[], allowance: Allowance, from = 0): Promise<void> | null {
+  /** Reads the targets. Null when the log had all of it in memory. */
+  function readAll(targets: readonly Target[], allowance: Allowance): Promise<void> | null {
+    const later = read(targets, allowance, 0)
+    if (later === null) return null
+    reading++
+    return later.finally(() => {
+      reading--
+    })
+  }
+
+  /** Reads the targets one after the other, from `from` on. */
+  function read(targets: readonly Target[], allowance: Allowance, from: number): Promise<void> | null {
     for (let at = from; at < targets.length; at++) {
       const target = targets[at]!
       const result = readOne(target, allowance)
