@@ -88,3 +88,20 @@ test('a name that is given twice is refused and not created', async t => {
   )
   assert.equal((await wire.send(metadata, 4, { topics: null })).topics.length, 1)
 })
+
+test('a refusal can be written in every version, however long the texts are that it is about', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  const long = 'x'.repeat(32_000)
+  for (let version = 2; version <= 7; version++) {
+    for (const config of [
+      { name: long, value: null },
+      { name: long, value: long },
+      { name: 'retention.ms', value: long },
+    ]) {
+      const topics = [topic('new', { configs: [config, { ...config, name: `${config.name}2` }] })]
+      const answer = await wire.send(createTopics, version, { topics, timeoutMs: 5000 })
+      assert.equal(answer.topics[0]!.errorCode, INVALID_CONFIG.code)
+    }
+  }
+})
