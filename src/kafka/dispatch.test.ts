@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import { eventually } from '../../testing/eventually.ts'
 import { createAttack } from '../../testing/hostile.ts'
 import { batchOf, fetchFrom, fetchOne, type Ground, produceTo, startGround, valuesOf } from '../../testing/kafka.ts'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { KAFKA_STORAGE_ERROR, NONE, UNSUPPORTED_VERSION } from '../protocol/errors.ts'
+import { requestHeader } from '../protocol/header.ts'
 import { messages } from '../protocol/messages/all.ts'
 import { apiVersions } from '../protocol/messages/api-versions.ts'
 import { createTopics } from '../protocol/messages/create-topics.ts'
@@ -11,7 +13,12 @@ import { fetch } from '../protocol/messages/fetch.ts'
 import { metadata } from '../protocol/messages/metadata.ts'
 import { produce } from '../protocol/messages/produce.ts'
 import type { Api } from '../protocol/schema.ts'
+import { testSettings } from '../settings/settings.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
+import { createDispatch } from './dispatch.ts'
 import { handlers } from './handlers/all.ts'
+import { handler, type Rooms } from './handlers/handler.ts'
 
 test('every API that is advertised has one handler, and no other has', () => {
   const byKey = (a: { api: Api }, b: { api: Api }) => a.api.key - b.api.key
@@ -178,6 +185,31 @@ test('a store that is away is a retriable code in the shape of the API, logged w
   assert.equal(await ground.failures('CreateTopics', 'StoreUnavailable'), 1)
   assert.match(ground.log(), /CreateTopics failed/)
   assert.doesNotMatch(ground.log(), /^ {4}at /m)
+})
+
+test('a mistake of the broker is an answer, and a line of the log once in a while', () => {
+  const lines: string[] = []
+  const clock = new SimulatedClock()
+  const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain' })
+  const broken = handler(apiVersions, () => ({
+    answer() {
+      throw new TypeError('we did not think of that')
+    },
+    refused: (_request, refusal) => ({ errorCode: refusal.code, apiKeys: [] }),
+  }))
+  const rooms = { clock, logger, metrics: createMetrics(), settings: testSettings() } as unknown as Rooms
+  const dispatch = createDispatch([broken], rooms, new AbortController().signal)
+  const listener = { name: 'PLAINTEXT', host: 'h', port: 1 }
+  const caller = {
+    peer: { id: 1, listener, principal: 'User:x', address: 'a' },
+    closed: new AbortController().signal,
+  }
+  for (let i = 0; i < 20; i++) {
+    const exchange = dispatch.receive(requestHeader(apiVersions, 0, 7, null), caller, () => {})
+    assert.ok(exchange.outcome?.kind === 'answer')
+    assert.deepEqual([...Buffer.concat(exchange.outcome.parts)], [0, 0, 0, 10, 0, 0, 0, 7, 255, 255, 0, 0, 0, 0])
+  }
+  assert.equal(lines.filter(line => line.includes('by a mistake of the broker')).length, 1)
 })
 
 test('requests, frames and topics are measured by name', async t => {

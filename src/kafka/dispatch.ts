@@ -173,12 +173,12 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       const isOutside = error instanceof StoreUnavailable || error instanceof OutcomeUnknown
       const kind = error instanceof Error ? error.name : 'Error'
       measures.failed(api.name, kind)
+      const limited = logger.within(this.#scope()).limited(`failed ${api.name} ${kind}`, LOG_EVERY_MS)
       if (isOutside) {
-        const limited = logger.within(this.#scope()).limited(`failed ${api.name} ${kind}`, LOG_EVERY_MS)
         limited.warn(`${api.name} failed: ${error.message}`, { error })
         return this.#refused(STORE_AWAY.get(api.name) ?? KAFKA_STORAGE_ERROR, 'error')
       }
-      logger.within(this.#scope()).error(`${api.name} failed by a mistake of the broker`, { error })
+      limited.error(`${api.name} failed by a mistake of the broker`, { error })
       return this.#refused(UNKNOWN_SERVER_ERROR, 'error')
     }
 
