@@ -74,8 +74,9 @@ export const produceHandler = handler(produce, rooms => ({
         partitionResponses: partitionData.map(({ index }) => rowOf(index, appended[next++]!)),
       }))
       const isLedElsewhere = appended.some(each => isRefusal(each) && each.code === NOT_LEADER_OR_FOLLOWER.code)
+      if (!isLedElsewhere) return { responses, throttleTimeMs: 0 }
       const nodeEndpoints = rooms.brokers(connection.listener).map(({ id, ...node }) => ({ nodeId: id, ...node }))
-      return { responses, throttleTimeMs: 0, ...(isLedElsewhere ? { nodeEndpoints } : {}) }
+      return { responses, throttleTimeMs: 0, nodeEndpoints }
     }
   },
   refused: ({ body }, refusal) => (body.acks === 0 ? CLOSE : refuseAll(body, refusal)),
