@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect as connectSocket, createServer } from 'node:net'
 import { test } from 'node:test'
 import { eventually } from '../../testing/eventually.ts'
-import { batchOf, fetchFrom, produceTo, startGround } from '../../testing/kafka.ts'
+import { batchOf, fetchFrom, fetchOne, produceTo, startGround } from '../../testing/kafka.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import type { Wire } from '../../testing/wire.ts'
 import { CORRUPT_MESSAGE, REQUEST_TIMED_OUT } from '../protocol/errors.ts'
@@ -10,6 +12,9 @@ import { apiVersions } from '../protocol/messages/api-versions.ts'
 import { fetch } from '../protocol/messages/fetch.ts'
 import { metadata } from '../protocol/messages/metadata.ts'
 import { produce } from '../protocol/messages/produce.ts'
+import { Budget } from './budget.ts'
+import { Connection } from './connection.ts'
+import { readThrough } from './reading.ts'
 
 async function firstOffset(wire: Wire): Promise<number> {
   return (await produceTo(wire, batchOf(['v']))).baseOffset
@@ -346,6 +351,88 @@ test('3,000 pipelined requests whose answers nobody reads at first are all answe
     order,
     order.map((_, at) => at),
   )
+})
+
+test('what a client sent without wanting answers is written although it closes right after', async t => {
+  const ground = await startGround(t, { 'broker.in-flight-limit': 4 })
+  const [wire, other] = [await ground.connect(), await ground.connect()]
+  wire.socket.cork()
+  for (let i = 0; i < 50; i++) {
+    const topicData = [{ name: 't', partitionData: [{ index: 0, records: batchOf([`v${i}`]) }] }]
+    void wire.post(produce, 9, { acks: 0, timeoutMs: 30_000, topicData })
+  }
+  wire.socket.uncork()
+  wire.socket.end()
+  await wire.closed
+  await eventually('all are written', async () => (await fetchOne(other, 0, { maxWaitMs: 0 })).highWatermark === 50)
+  await eventually('its connection is gone', async () => (await ground.sample('svc_broker_connections')) === 1)
+  assert.equal(await ground.sample('svc_broker_pending_bytes'), 0)
+})
+
+test('a client that closes its side while it waits for an answer is let go of', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  const release = ground.store.faults.hold('append')
+  const lost = assert.rejects(firstOffset(wire))
+  await eventually('the produce is in flight', async () => (await ground.received('Produce')) === 1)
+  wire.socket.end()
+  await lost
+  await eventually('its connection is gone', async () => (await ground.sample('svc_broker_connections')) === 0)
+  release()
+  await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
+})
+
+test('a throttled client is answered at once and not read for that long', async t => {
+  const clock = new SimulatedClock()
+  const parts = [Buffer.from('answer')]
+  const outcome = { kind: 'answer', parts, byteLength: 6, throttleMs: 1000 } as const
+  let received = 0
+  const dispatch = {
+    receive(frame: Buffer) {
+      received++
+      return { outcome, frameBytes: frame.byteLength, patienceMs: () => 0, expire: () => outcome }
+    },
+  }
+  const budget = new Budget({ maxBytes: 1000, resumeBytes: 500 })
+  const server = createServer({ pauseOnConnect: true }, accepted => {
+    const socket = readThrough(Buffer.alloc(1024), accepted, bytes => connection.read(bytes))
+    const limits = {
+      maxRequestBytes: 1000,
+      inFlightLimit: 10,
+      maxPendingBytes: 1000,
+      resumePendingBytes: 500,
+      responseQueueTimeoutMs: 10_000,
+      frameTimeoutMs: 10_000,
+      idleTimeoutMs: 10_000,
+    }
+    const peer = { id: 1, listener: { name: 'PLAINTEXT', host: 'h', port: 1 }, principal: 'User:x', address: 'a' }
+    const ignore = () => {}
+    const connection = new Connection({
+      socket,
+      peer,
+      dispatch,
+      budget,
+      clock,
+      limits,
+      onClosed: ignore,
+      onRefused: ignore,
+      onBackpressure: ignore,
+    })
+    t.after(() => connection.destroy())
+  }).listen(0, '127.0.0.1')
+  t.after(() => void server.close())
+  await once(server, 'listening')
+  const client = connectSocket((server.address() as AddressInfo).port, '127.0.0.1')
+  t.after(() => void client.destroy())
+  const frame = Buffer.concat([Buffer.from([0, 0, 0, 10]), Buffer.alloc(10)])
+  client.write(Buffer.concat([frame, frame]))
+  assert.equal(String((await once(client, 'data'))[0]), 'answer')
+  await clock.advance(999)
+  assert.equal(received, 1)
+  const next = once(client, 'data')
+  await clock.advance(1)
+  assert.equal(String((await next)[0]), 'answer')
+  assert.equal(received, 2)
 })
 
 test('when the client is gone its fetch no longer waits', async t => {
