@@ -289,6 +289,25 @@ test('a frame that is not complete after the frame timeout closes the connection
   await other.send(apiVersions, 0, {})
 })
 
+test('three hundred clients that trickle disturb nobody, and all are closed', async t => {
+  const clock = new SimulatedClock()
+  const ground = await startGround(t, {}, clock)
+  const other = await ground.connect()
+  const loris = await Promise.all(Array.from({ length: 300 }, () => ground.connect()))
+  for (let round = 0; round < 3; round++) {
+    await Promise.all(loris.map(each => each.raw(Buffer.of(0))))
+    assert.equal(await firstOffset(other), round)
+    await clock.advance(10_000)
+  }
+  await eventually('all have run out of time', async () => {
+    await clock.advance(10_000)
+    return (await ground.failures('connection', 'frame-timeout')) === 300
+  })
+  await Promise.all(loris.map(each => each.closed))
+  assert.ok(ground.log().split('a frame was not complete').length - 1 < 10, 'the log says it once in a while')
+  assert.equal(await firstOffset(other), 3)
+})
+
 test('a produce that wants no answer gets no bytes, and a failure closes the connection', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()

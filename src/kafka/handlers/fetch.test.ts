@@ -15,6 +15,7 @@ import {
 } from '../../protocol/errors.ts'
 import { deleteTopics } from '../../protocol/messages/delete-topics.ts'
 import { fetch } from '../../protocol/messages/fetch.ts'
+import { listOffsets } from '../../protocol/messages/list-offsets.ts'
 import { metadata } from '../../protocol/messages/metadata.ts'
 import { produce } from '../../protocol/messages/produce.ts'
 
@@ -207,13 +208,19 @@ test('a leader epoch that is not the partition’s is fenced or unknown', async 
   assert.equal(await ask(leaderEpoch + 1), UNKNOWN_LEADER_EPOCH.code)
 })
 
-test('batches carry the leader epoch that Metadata says', async t => {
+test('batches and ListOffsets carry the leader epoch that Metadata says', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   await produceTo(wire, batchOf(['a']))
   const { topics } = await wire.send(metadata, 9, { topics: [{ name: 't' }] })
   const row = await fetchOne(wire, 0)
-  assert.equal(row.records!.readInt32BE(12), topics[0]!.partitions[0]!.leaderEpoch)
+  const { leaderEpoch } = topics[0]!.partitions[0]!
+  assert.equal(row.records!.readInt32BE(12), leaderEpoch)
+  for (const timestamp of [-1, -2, 0]) {
+    const asked = [{ name: 't', partitions: [{ partitionIndex: 0, timestamp }] }]
+    const found = await wire.send(listOffsets, 7, { replicaId: -1, isolationLevel: 0, topics: asked })
+    assert.equal(found.topics[0]!.partitions[0]!.leaderEpoch, leaderEpoch)
+  }
 })
 
 test('a topic, partition or id that is not there is said in its row, beside those that are', async t => {
