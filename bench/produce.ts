@@ -23,7 +23,7 @@ const WAYS: readonly Way[] = [
 ]
 
 /** What is written before anything is measured against a floor. */
-const FILL_BYTES = 1.5e9
+const FILL_BYTES = 3e9
 
 /** So that a round does not wait for the disk space of all earlier ones. */
 const RETENTION = { 'retention.bytes': String(64 * 2 ** 20) }
