@@ -266,3 +266,31 @@ test('a trimmed file stays for a reader that is in it', async t => {
     assert.ok(Buffer.from(first!.bytes).equals(exampleBatch(i, 1, 9_000, epoch).bytes))
   }
 })
+
+test('a document is not shown before the commit that wrote it is on the disk', async t => {
+  const sync = Promise.withResolvers<void>()
+  t.after(() => sync.resolve())
+  let isHeld = false
+  const real = createFaultyDisk(seededRandom(7))
+  const disk = {
+    ...real,
+    async open(path: string, create: boolean) {
+      const file = await real.open(path, create)
+      const heldSync = () => (isHeld ? sync.promise.then(() => file.sync()) : file.sync())
+      return { ...file, sync: heldSync }
+    },
+  }
+  const { store } = await open(t, { disk })
+  isHeld = true
+  const order: string[] = []
+  const committed = store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] }).then(() => order.push('committed'))
+  // Once the round is written its sync is under way, and nothing else waits for one.
+  for (let turn = 0; turn < 50; turn++) await new Promise(resolve => setImmediate(resolve))
+  const loaded = store.load('k', 'n').then(document => order.push(document === null ? 'absent' : 'shown'))
+  for (let turn = 0; turn < 50; turn++) await new Promise(resolve => setImmediate(resolve))
+  assert.deepEqual(order, [])
+  isHeld = false
+  sync.resolve()
+  await Promise.all([committed, loaded])
+  assert.deepEqual(order, ['committed', 'shown'])
+})

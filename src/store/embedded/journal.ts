@@ -190,14 +190,15 @@ export class Journal {
   }
 
   /**
-   * Makes sure that a round whose writing failed is never read back. A part of a round never is; only when all of it
-   * has reached the file in spite of the error, its header is overwritten and synced. Throws when that is not possible.
+   * Makes sure that a round whose writing failed is never read back: when its header has reached the file in spite of
+   * the error, so may have the rest, and the header is overwritten and synced. Throws when that is not possible.
    */
-  async erase(buffers: readonly Uint8Array[], bytes: number): Promise<void> {
+  async erase(buffers: readonly Uint8Array[]): Promise<void> {
     const { end } = this.active
     const handle = this.#activeFile!
-    const there = Buffer.alloc(bytes)
-    if ((await handle.read(there, end)) < bytes || !there.equals(Buffer.concat(buffers))) return
+    const there = Buffer.alloc(ROUND_HEADER_BYTES)
+    await handle.read(there, end)
+    if (!there.equals(buffers[0]!.subarray(0, ROUND_HEADER_BYTES))) return
     await handle.write([Buffer.alloc(ROUND_HEADER_BYTES)], end)
     await handle.sync()
   }

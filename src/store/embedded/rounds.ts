@@ -74,6 +74,8 @@ export class Rounds {
   #writing = false
   #syncing: Promise<void> | null = null
   #unsynced: Round[] = []
+  /** What the sync under way will acknowledge. */
+  #beingSynced: readonly Round[] = []
   #written: Position
   #synced: Position
   #syncTimer: Timer | null = null
@@ -207,7 +209,9 @@ export class Rounds {
     }
     if (writer.entries === 0) {
       this.#writing = false
-      const last = this.#options.fsyncIntervalMs === null ? this.#unsynced.at(-1) : undefined
+      // It may have seen what is written and not acknowledged yet.
+      const last =
+        this.#options.fsyncIntervalMs === null ? (this.#unsynced.at(-1) ?? this.#beingSynced.at(-1)) : undefined
       if (last !== undefined) last.answered.push(...answered)
       else for (const { call, answer } of answered) call.resolve(answer)
       this.#pump()
@@ -227,7 +231,7 @@ export class Rounds {
     try {
       await this.#journal.write(buffers, end - position)
     } catch (error) {
-      await this.#takeBack(round, buffers, end - position, error as Error)
+      await this.#takeBack(round, buffers, error as Error)
       return
     }
     this.#writing = false
@@ -248,9 +252,9 @@ export class Rounds {
   }
 
   /** The disk refused the round: certainly nothing of it will ever be read. */
-  async #takeBack(round: Round, buffers: readonly Uint8Array[], bytes: number, error: Error): Promise<void> {
+  async #takeBack(round: Round, buffers: readonly Uint8Array[], error: Error): Promise<void> {
     try {
-      await this.#journal.erase(buffers, bytes)
+      await this.#journal.erase(buffers)
     } catch (second) {
       this.#writing = false
       this.#fail(
@@ -280,10 +284,12 @@ export class Rounds {
     assert(this.#syncing === null, 'two syncs at once')
     const rounds = this.#unsynced
     this.#unsynced = []
+    this.#beingSynced = rounds
     const goal = this.#written
     const done = this.#journal.sync().then(
       () => {
         this.#syncing = null
+        this.#beingSynced = []
         this.#synced = goal
         if (this.#options.fsyncIntervalMs !== null) return
         for (const round of rounds) acknowledge(round)
