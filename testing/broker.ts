@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../src/base/clock.ts'
 import { type Broker, startBroker as start } from '../src/broker.ts'
-import { type Settings, testSettings, type Values } from '../src/settings/settings.ts'
+import { type Settings, type TopicPattern, testSettings, type Values } from '../src/settings/settings.ts'
 import type { Store } from '../src/store/store.ts'
+import { topicPattern } from './topic-pattern.ts'
 import { connect, type Wire } from './wire.ts'
 
 /** A test context, or whoever else ends what was begun. */
@@ -69,26 +70,7 @@ export async function startBroker(
   }
 }
 
-type Pattern = Values['topics'][number]
-
 /** A topic pattern that creates what matches, with one partition unless the test says otherwise. */
-export function pattern(name: string, fields: Partial<Pattern> = {}): Pattern {
-  return {
-    name,
-    autoCreate: true,
-    partitions: 1,
-    offsetSequenceBits: null,
-    compression: null,
-    remoteStorageEnabled: null,
-    cleanupPolicy: null,
-    retention: null,
-    retentionBytes: null,
-    localRetention: null,
-    localRetentionBytes: null,
-    segmentMs: null,
-    segmentBytes: null,
-    maxMessageBytes: null,
-    messageTimestampType: null,
-    ...fields,
-  }
+export function pattern(name: string, fields: Partial<TopicPattern> = {}): TopicPattern {
+  return topicPattern(name, { autoCreate: true, partitions: 1, ...fields })
 }

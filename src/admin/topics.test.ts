@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openLogWorld } from '../../testing/sim/logs.ts'
+import { topicPattern } from '../../testing/topic-pattern.ts'
 import {
   INVALID_CONFIG,
   INVALID_PARTITIONS,
@@ -52,27 +53,8 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
   return { ...world, rooms, create, one, remove }
 }
 
-const pattern = (name: string, fields: object = {}) => ({
-  name,
-  autoCreate: null,
-  partitions: null,
-  offsetSequenceBits: null,
-  compression: null,
-  remoteStorageEnabled: null,
-  cleanupPolicy: null,
-  retention: null,
-  retentionBytes: null,
-  localRetention: null,
-  localRetentionBytes: null,
-  segmentMs: null,
-  segmentBytes: null,
-  maxMessageBytes: null,
-  messageTimestampType: null,
-  ...fields,
-})
-
 test('a topic is created with what was asked and described with the source of each config', async t => {
-  const { create, catalogue, logs } = await open(t, { topics: [pattern('o*', { retentionBytes: 5_000 })] })
+  const { create, catalogue, logs } = await open(t, { topics: [topicPattern('o*', { retentionBytes: 5_000 })] })
   const configs = [{ name: 'retention.ms', value: '1000' }]
   const [outcome] = await create([{ partitions: 3, configs }])
   const created = outcome!.result as CreatedTopic
@@ -118,7 +100,7 @@ test('names are checked as Kafka does', async t => {
 test('partitions and replicas are checked as Kafka does on one broker', async t => {
   const { one, catalogue } = await open(t, {
     'max-partitions-per-topic': 8,
-    topics: [pattern('p-*', { partitions: 5 })],
+    topics: [topicPattern('p-*', { partitions: 5 })],
   })
   const cases: [Partial<NewTopicRequest>, string | number][] = [
     [{ partitions: 0 }, INVALID_PARTITIONS.name],
@@ -211,7 +193,7 @@ test('validation alone creates nothing', async t => {
 
 test('a topic is created by itself only where a pattern says so, with its partitions', async t => {
   const { one, create } = await open(t, {
-    topics: [pattern('secret*', { autoCreate: false }), pattern('*', { autoCreate: true, partitions: 4 })],
+    topics: [topicPattern('secret*', { autoCreate: false }), topicPattern('*', { autoCreate: true, partitions: 4 })],
   })
   const auto = { auto: true }
   assert.equal(await one({ name: 'secret-1', partitions: -1 }, auto), UNKNOWN_TOPIC_OR_PARTITION.name)

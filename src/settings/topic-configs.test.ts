@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { topicPattern } from '../../testing/topic-pattern.ts'
 import { configsOf, matchPattern } from './patterns.ts'
 import type { TopicPattern } from './settings.ts'
 import { testSettings } from './settings.ts'
@@ -11,25 +12,8 @@ import {
   topicConfigs,
 } from './topic-configs.ts'
 
-const SILENT: Omit<TopicPattern, 'name'> = {
-  autoCreate: null,
-  partitions: null,
-  offsetSequenceBits: null,
-  compression: null,
-  remoteStorageEnabled: null,
-  cleanupPolicy: null,
-  retention: null,
-  retentionBytes: null,
-  localRetention: null,
-  localRetentionBytes: null,
-  segmentMs: null,
-  segmentBytes: null,
-  maxMessageBytes: null,
-  messageTimestampType: null,
-}
-
 function withPatterns(...patterns: readonly (Partial<TopicPattern> & { readonly name: string })[]) {
-  return testSettings({ topics: patterns.map(pattern => ({ ...SILENT, ...pattern })) })
+  return testSettings({ topics: patterns.map(({ name, ...fields }) => topicPattern(name, fields)) })
 }
 
 test('patterns merge field by field, top to bottom, the first that sets a field winning', () => {
