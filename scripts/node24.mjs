@@ -55,20 +55,21 @@ export function node24() {
 }
 
 /** Flags of every Node 24 that runs our code: `__proto__` in a client's data is data. */
-const NODE_FLAGS = ['--disable-proto=delete', '--disable-warning=ExperimentalWarning']
+export const NODE_FLAGS = ['--disable-proto=delete', '--disable-warning=ExperimentalWarning']
+
+/** The environment that goes with them; what the caller has set itself wins. */
+export const NODE_ENVIRONMENT = {
+  // lmdb, zlib and fs share libuv's pool, whose four threads by default let one kind of work delay the others.
+  UV_THREADPOOL_SIZE: '16',
+  NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compile'),
+}
 
 /** Runs a TypeScript file under Node 24 in this terminal and ends with its status; signals are passed on. */
-export function runTypeScript(file, args, { cwd = process.cwd(), nodeFlags = [], env = {} } = {}) {
-  const child = spawn(node24(), [...NODE_FLAGS, ...nodeFlags, join(root, file), ...args], {
+export function runTypeScript(file, args, { cwd = process.cwd() } = {}) {
+  const child = spawn(node24(), [...NODE_FLAGS, join(root, file), ...args], {
     cwd,
     stdio: 'inherit',
-    env: {
-      // lmdb, zlib and fs share libuv's pool, whose four threads by default let one kind of work delay the others.
-      UV_THREADPOOL_SIZE: '16',
-      NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compile'),
-      ...process.env,
-      ...env,
-    },
+    env: { ...NODE_ENVIRONMENT, ...process.env },
   })
   // The child may have the signal already, from whoever sent it to the whole group; main.ts takes the two for one.
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => child.kill(signal))

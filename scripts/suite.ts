@@ -13,10 +13,11 @@ import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
+import { NODE_FLAGS } from './node24.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const bin = (name: string) => join(root, 'node_modules', '.bin', name)
-const node = [process.execPath, '--disable-proto=delete', '--disable-warning=ExperimentalWarning']
+const node = [process.execPath, ...NODE_FLAGS]
 
 const CHECKS: readonly (readonly [name: string, command: readonly string[]])[] = [
   ['types', [bin('tsc'), '--noEmit', '-p', '.']],

@@ -8,6 +8,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { NODE_ENVIRONMENT, NODE_FLAGS } from '../scripts/node24.mjs'
 import { assert } from '../src/base/assert.ts'
 import { systemClock } from '../src/base/clock.ts'
 import type { CleanUp } from './broker.ts'
@@ -77,21 +78,11 @@ export async function startBrokerProcess(
     const from = output.length
     child = spawn(
       process.execPath,
-      [
-        '--disable-proto=delete',
-        '--disable-warning=ExperimentalWarning',
-        ...(options.nodeFlags ?? []),
-        join(root, 'src', 'main.ts'),
-        ...args,
-      ],
+      [...NODE_FLAGS, ...(options.nodeFlags ?? []), join(root, 'src', 'main.ts'), ...args],
       {
         cwd: root,
         stdio: ['ignore', 'pipe', 'pipe'],
-        env: {
-          UV_THREADPOOL_SIZE: '16',
-          NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compile'),
-          ...withoutSettings(process.env),
-        },
+        env: { ...NODE_ENVIRONMENT, ...withoutSettings(process.env) },
       },
     )
     running = true

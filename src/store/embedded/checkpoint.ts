@@ -13,7 +13,6 @@
 
 import { createHash } from 'node:crypto'
 import { assert } from '../../base/assert.ts'
-import type { EpochStart } from '../store.ts'
 import { type Contents, newStream, type Overlay, type Stream } from './contents.ts'
 import { decodeRun, encodeRun, type Run, runKey, streamEnd, streamStart } from './run-index.ts'
 import type { Change, TableName, Tables } from './tables.ts'
@@ -57,18 +56,20 @@ interface MetaValue {
   lastVersion: number
 }
 
-interface StreamValue {
-  name: string
-  epoch: number
-  start: number
-  end: number
-  epochs: readonly EpochStart[]
-  lastAttempt: string | null
-  damage: { readonly offset: number; readonly message: string } | null
-  appendedBytes: number
-  droppedBytes: number
-  sweptTo: number
-}
+/** What a checkpoint keeps of a stream. */
+type StreamValue = Pick<
+  Stream,
+  | 'name'
+  | 'epoch'
+  | 'start'
+  | 'end'
+  | 'epochs'
+  | 'lastAttempt'
+  | 'damage'
+  | 'appendedBytes'
+  | 'droppedBytes'
+  | 'sweptTo'
+>
 
 /** Null when lmdb was never written. */
 export function loadCheckpoint(tables: Tables, contents: Contents): Checkpoint | null {
