@@ -1,15 +1,9 @@
 // Kafka's own console producer and consumer (Apache Kafka 4.2, from Maven Central) as a client of the matrix. They speak
 // delimited text; the producer chooses partitions and stamps times by itself.
 
-import { spawnSync } from 'node:child_process'
-import { existsSync, globSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Client, CODECS, type Header, type Received, runsByCodec, type Sent } from '../client.ts'
-import { hasProgram, runCommand } from '../command.ts'
-
-const jars = fileURLToPath(new URL('../../.cache/java', import.meta.url))
-const pom = fileURLToPath(new URL('pom.xml', import.meta.url))
+import { runCommand } from '../command.ts'
+import { fetchJars, JAVA_ARGUMENTS } from './jars.ts'
 
 /** Between the parts of a record, and at its end: strings that no record of the tests holds. */
 const PART = '<|part|>'
@@ -17,21 +11,9 @@ const END = '<|end|>'
 const NULL = '<|null|>'
 const NO_HEADERS = 'NO_HEADERS'
 
-/** Fetches Kafka's tools once, through Maven; says why not where that fails. */
-function fetchJars(): string | null {
-  if (globSync(join(jars, 'kafka-tools-*.jar')).length > 0) return null
-  if (!hasProgram('mvn')) return 'SKIPPED e2e/java: apt-get install maven'
-  const args = ['-q', '-B', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${jars}`]
-  const { status, stdout, stderr } = spawnSync('mvn', args, { encoding: 'utf8', timeout: 300_000 })
-  if (status === 0 && existsSync(jars)) return null
-  const why = `${stdout}${stderr}`.split('\n').find(line => line.includes('ERROR')) ?? `status ${status}`
-  return `SKIPPED e2e/java: Maven Central must be reachable for Kafka's tools (${why.slice(0, 200)})`
-}
-
 /** Runs one of Kafka's programs by class. */
 export function runJava(mainClass: string, args: readonly string[], input?: string | Buffer): Promise<Buffer> {
-  const heap = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Dfile.encoding=UTF-8']
-  return runCommand('java', [...heap, '-cp', join(jars, '*'), mainClass, ...args], input === undefined ? {} : { input })
+  return runCommand('java', [...JAVA_ARGUMENTS, mainClass, ...args], input === undefined ? {} : { input })
 }
 
 const properties = (flag: string, pairs: Readonly<Record<string, string>>) =>
@@ -39,7 +21,7 @@ const properties = (flag: string, pairs: Readonly<Record<string, string>>) =>
 
 export const javaConsole: Client = {
   name: 'java-console',
-  absence: () => (hasProgram('java') ? fetchJars() : 'SKIPPED e2e/java: apt-get install default-jre-headless maven'),
+  absence: fetchJars,
   codecs: CODECS,
   async produce(address, topic, records) {
     const sent = records.map(expressible)

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { anyFields } from '../../testing/values.ts'
 import { AssertionFailed } from '../base/assert.ts'
 import { seededRandom } from '../base/random.ts'
 import { decodeMessage, decodeRequest, decodeResponse, encodeMessage, encodeRequest, encodeResponse } from './codec.ts'
@@ -31,49 +32,6 @@ const encode = (message: Message, version: number, value: object) =>
 
 function versionsOf(message: Message): number[] {
   return Array.from({ length: message.versions.max - message.versions.min + 1 }, (_, i) => message.versions.min + i)
-}
-
-/** Any value that a field takes and that comes back from a decoder as it was. */
-function anyOf(slot: Slot): fc.Arbitrary<unknown> {
-  const plain = ((): fc.Arbitrary<unknown> => {
-    switch (slot.kind) {
-      case 'int8':
-        return fc.integer({ min: -128, max: 127 })
-      case 'int16':
-        return fc.integer({ min: -32768, max: 32767 })
-      case 'uint16':
-        return fc.integer({ min: 0, max: 65535 })
-      case 'int32':
-        return fc.integer()
-      case 'uint32':
-        return fc.integer({ min: 0, max: 2 ** 32 - 1 })
-      case 'int64':
-        return fc.maxSafeInteger()
-      case 'float64':
-        return fc.double({ noNaN: true })
-      case 'bool':
-        return fc.boolean()
-      case 'uuid':
-        return fc.uint8Array({ minLength: 16, maxLength: 16 }).map(bytes => Buffer.from(bytes).toString('base64url'))
-      case 'string':
-        return fc.oneof(fc.string({ unit: 'binary', maxLength: 12 }), fc.constantFrom('', 'topic', 'é'.repeat(70)))
-      case 'bytes':
-      case 'records':
-        return fc.uint8Array({ maxLength: 150 }).map(bytes => Buffer.from(bytes))
-      case 'array':
-        return fc.array(anyOf(slot.element!), { maxLength: 3 })
-      case 'struct':
-        return anyFields(slot.slots!)
-    }
-  })()
-  return slot.nullable ? fc.oneof({ weight: 3, arbitrary: plain }, { weight: 1, arbitrary: fc.constant(null) }) : plain
-}
-
-function anyFields(slots: readonly Slot[]): fc.Arbitrary<Record<string, unknown>> {
-  return fc.record(
-    Object.fromEntries(slots.map(slot => [slot.name, slot.present ? anyOf(slot) : fc.constant(absent(slot))])),
-    { noNullPrototype: true },
-  )
 }
 
 /** The value with its base64 texts as bytes and every field that it leaves out at its fallback. */

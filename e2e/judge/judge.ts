@@ -1,0 +1,45 @@
+// Asks Kafka's own message classes (Judge.java, run from its source by a JDK) in one JVM per question list.
+
+import { fileURLToPath } from 'node:url'
+import { hasProgram, runCommand } from '../command.ts'
+import { fetchJars, JAVA_ARGUMENTS } from '../java/jars.ts'
+import type { Definition } from './definitions.ts'
+
+const source = fileURLToPath(new URL('Judge.java', import.meta.url))
+
+/** Why there is no judge on this machine; null where there is one. */
+export function judgeAbsence(): string | null {
+  if (!hasProgram('javac')) return 'SKIPPED e2e/judge: apt-get install default-jdk-headless maven'
+  return fetchJars()
+}
+
+/** The definition of every message, as the client jar carries them. */
+export async function definitions(): Promise<readonly Definition[]> {
+  return (await ask('definitions', '')).map(line => JSON.parse(line) as Definition)
+}
+
+export interface Question {
+  readonly name: string
+  readonly version: number
+  /** The value in the form of Kafka's JSON converters. */
+  readonly json: string
+  readonly hex: string
+}
+
+/** What Kafka's classes write for the value, and for what they read from the bytes; or what they threw. */
+export type Verdict = { readonly written: string; readonly rewritten: string } | { readonly error: string }
+
+/** The verdicts, in the order of the questions. */
+export async function judge(questions: readonly Question[]): Promise<readonly Verdict[]> {
+  const lines = questions.map(({ name, version, json, hex }) => `${name}\t${version}\t${json}\t${hex}\n`)
+  return (await ask('messages', lines.join(''))).map(line => {
+    if (line.startsWith('!')) return { error: line.slice(1) }
+    const [written = '', rewritten = ''] = line.split('\t')
+    return { written, rewritten }
+  })
+}
+
+async function ask(what: string, input: string): Promise<string[]> {
+  const output = (await runCommand('java', [...JAVA_ARGUMENTS, source, what], { input })).toString()
+  return output === '' ? [] : output.slice(0, -1).split('\n')
+}

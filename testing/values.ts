@@ -1,0 +1,50 @@
+// Random values of a message in one version, for properties: anything that its fields take and that comes back from a
+// decoder as it was. Not among them: int64 beyond 2^53 and NaN, which JavaScript's numbers cannot tell apart or compare.
+
+import fc from 'fast-check'
+import { absent, type Slot } from '../src/protocol/schema.ts'
+
+/** Values of these fields; those that the version does not have are at their fallback. */
+export function anyFields(slots: readonly Slot[]): fc.Arbitrary<Record<string, unknown>> {
+  return fc.record(
+    Object.fromEntries(slots.map(slot => [slot.name, slot.present ? anyOf(slot) : fc.constant(absent(slot))])),
+    { noNullPrototype: true },
+  )
+}
+
+function anyOf(slot: Slot): fc.Arbitrary<unknown> {
+  const plain = anyPlain(slot)
+  return slot.nullable ? fc.oneof({ weight: 3, arbitrary: plain }, { weight: 1, arbitrary: fc.constant(null) }) : plain
+}
+
+function anyPlain(slot: Slot): fc.Arbitrary<unknown> {
+  switch (slot.kind) {
+    case 'int8':
+      return fc.integer({ min: -128, max: 127 })
+    case 'int16':
+      return fc.integer({ min: -32768, max: 32767 })
+    case 'uint16':
+      return fc.integer({ min: 0, max: 65535 })
+    case 'int32':
+      return fc.integer()
+    case 'uint32':
+      return fc.integer({ min: 0, max: 2 ** 32 - 1 })
+    case 'int64':
+      return fc.maxSafeInteger()
+    case 'float64':
+      return fc.double({ noNaN: true })
+    case 'bool':
+      return fc.boolean()
+    case 'uuid':
+      return fc.uint8Array({ minLength: 16, maxLength: 16 }).map(bytes => Buffer.from(bytes).toString('base64url'))
+    case 'string':
+      return fc.oneof(fc.string({ unit: 'binary', maxLength: 12 }), fc.constantFrom('', 'topic', 'é'.repeat(70)))
+    case 'bytes':
+    case 'records':
+      return fc.uint8Array({ maxLength: 150 }).map(bytes => Buffer.from(bytes))
+    case 'array':
+      return fc.array(anyOf(slot.element!), { maxLength: 3 })
+    case 'struct':
+      return anyFields(slot.slots!)
+  }
+}
