@@ -2,13 +2,13 @@
 // medians, and writes what it found with the commit and the machine beside it. Figures are from a machine that the load
 // runs on too: read them as ratios.
 
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
+import { provenance } from '../testing/provenance.ts'
 import { createTopic } from '../testing/topic.ts'
 import type { Load } from './generator.ts'
 
@@ -121,19 +121,10 @@ function round(value: number): string {
 }
 
 async function writeResult(question: Question, options: object, findings: readonly Finding[]): Promise<void> {
-  const git = (...args: string[]) => spawnSync('git', args, { cwd: here, encoding: 'utf8' }).stdout.trim()
   const result = {
     question: question.name,
     asks: question.asks,
-    at: new Date().toISOString(),
-    commit: `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain', '--', '../src') === '' ? '' : ' with local changes'}`,
-    machine: {
-      cpu: cpus()[0]?.model ?? 'unknown',
-      cores: cpus().length,
-      memoryGB: Math.round(totalmem() / 2 ** 30),
-      kernel: readFileSync('/proc/version', 'utf8').split(' ').slice(0, 3).join(' '),
-      node: process.versions.node,
-    },
+    ...provenance(),
     options,
     findings,
   }

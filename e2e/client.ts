@@ -36,10 +36,16 @@ export interface Received {
 
 export interface Client {
   readonly name: string
+  /** Where this machine has it from: Debian, npm, Maven Central. */
+  readonly from: string
+  /** Which one it is. Asked only where it is not absent. */
+  version(): string
   /** Why this machine cannot run it, with what would enable it; null when it can. */
   absence(): string | null
   /** The codecs it can write, and read. */
   readonly codecs: readonly Codec[]
+  /** What it can't express of a record, in words; null when it sends everything as it is. */
+  readonly cannotSend: string | null
   /**
    * Sends with acks=all, in order within each partition, and resolves once all is acknowledged, to what was sent:
    * a client that cannot express something (a timestamp, an empty value) sends what it can and says so there.

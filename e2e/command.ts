@@ -1,8 +1,6 @@
 // Runs a program of somebody else's (a Kafka client) and hands over what it printed. It interprets nothing.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
 
 export interface Running {
   readonly child: ChildProcess
@@ -73,9 +71,4 @@ export function runCommand(
   options: { input?: string | Buffer; env?: Readonly<Record<string, string>> } = {},
 ): Promise<Buffer> {
   return startCommand(command, args, options).done
-}
-
-/** Whether the PATH has a program of this name. */
-export function hasProgram(name: string): boolean {
-  return (process.env.PATH ?? '').split(delimiter).some(folder => existsSync(join(folder, name)))
 }

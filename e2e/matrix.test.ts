@@ -1,11 +1,13 @@
 // Every client's records, read by every client: bytes, order, offsets, timestamps, each codec that both know.
-// KETCH_LONG=1 sends 100,000 records for each pair instead of 10,000.
+// KETCH_LONG=1 sends 100,000 records for each pair instead of 10,000. KETCH_KEEP=1 keeps what came of it in
+// docs/compatibility.
 
 import { test } from 'node:test'
 import { systemClock } from '../src/base/clock.ts'
+import { keepFindings } from '../testing/compatibility.ts'
 import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
 import { createTopic } from '../testing/topic.ts'
-import { type Client, type Codec, compareRecords, makeRecords, type Sent } from './client.ts'
+import { type Client, CODECS, type Codec, compareRecords, makeRecords, type Sent } from './client.ts'
 import { javaConsole } from './java/client.ts'
 import { kafkaJs } from './kafkajs/client.ts'
 import { kcat } from './kcat/client.ts'
@@ -41,8 +43,12 @@ async function produce(
   return { topic, sent, sentBetween: { from, to: systemClock.now() + CLOCK_SLACK_MS } }
 }
 
+/** What became of a pair, in the words of the page. */
+type Outcome = 'passed' | 'FAILED'
+
 test('every client reads what every client wrote', async t => {
   const broker = await startBrokerProcess(t, { settings: { 'svc.broker.rebalance-delay': '0ms' } })
+  const outcomes = new Map<string, Outcome>()
   for (const [number, producer] of clients.entries()) {
     const producerAbsence = producer.absence()
     // One topic for each set of codecs, since not every reader knows all that the writer knows.
@@ -51,13 +57,55 @@ test('every client reads what every client wrote', async t => {
       const absence = producerAbsence ?? consumer.absence()
       const name = `${producer.name} to ${consumer.name}, ${RECORDS} records`
       await t.test(name, { skip: absence ?? false, timeout: 300_000 }, async () => {
+        outcomes.set(`${producer.name} ${consumer.name}`, 'FAILED')
         const codecs = producer.codecs.filter(codec => consumer.codecs.includes(codec))
         const set = codecs.join()
         if (!topics.has(set)) topics.set(set, produce(broker, producer, codecs, number + 1))
         const { topic, sent, sentBetween } = await topics.get(set)!
         const group = `${topic}-read-by-${consumer.name}`
         compareRecords(sent, await consumer.consume(broker.address, topic, group, sent.length), sentBetween)
+        outcomes.set(`${producer.name} ${consumer.name}`, 'passed')
       })
     }
   }
+  if (process.env.KETCH_KEEP === '1') keep(outcomes)
 })
+
+function keep(outcomes: ReadonlyMap<string, Outcome>): void {
+  const present = clients.filter(client => client.absence() === null)
+  const passed = [...outcomes.values()].filter(outcome => outcome === 'passed').length
+  keepFindings('clients', {
+    title: 'Clients',
+    order: 1,
+    command: `KETCH_KEEP=1 ${RECORDS === 100_000 ? 'KETCH_LONG=1 ' : ''}node --test e2e/matrix.test.ts`,
+    text: [
+      `Every client produces ${RECORDS.toLocaleString('en')} records that every other, and itself, consumes in a group, compared record by record: keys, null keys, headers, null, empty and large values, text that is not ASCII, timestamps, each codec that both have, order, offsets. ${passed} of ${present.length ** 2} pairs passed.`,
+    ],
+    tables: [
+      {
+        caption: null,
+        head: ['client', 'version', 'source', 'codecs', 'cannot send', 'its records read by', 'reads the records of'],
+        rows: present.map(client => [
+          client.name,
+          client.version(),
+          client.from,
+          client.codecs.length === CODECS.length ? 'all' : client.codecs.join(', '),
+          client.cannotSend ?? '',
+          tally(outcomes, present, consumer => `${client.name} ${consumer.name}`),
+          tally(outcomes, present, producer => `${producer.name} ${client.name}`),
+        ]),
+      },
+    ],
+  })
+}
+
+/** `9 of 9`, and by name those where it went wrong. */
+function tally(
+  outcomes: ReadonlyMap<string, Outcome>,
+  others: readonly Client[],
+  pair: (other: Client) => string,
+): string {
+  const failed = others.filter(other => outcomes.get(pair(other)) !== 'passed').map(({ name }) => name)
+  const count = `${others.length - failed.length} of ${others.length}`
+  return failed.length === 0 ? count : `${count}; not ${failed.join(', ')}`
+}

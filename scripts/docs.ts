@@ -1,4 +1,5 @@
-// Writes docs/reference from the tables in src. `--check` writes nothing and fails when a page is not what the tables say.
+// Writes docs/reference from the tables in src, and docs/compatibility.md from the results that suites keep. `--check`
+// writes nothing and fails when a page is not what its source says.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,26 +11,11 @@ import { fullKey, sections } from '../src/settings/settings.ts'
 import { environmentName } from '../src/settings/sources.ts'
 import { inertTopicConfigs, topicConfigs } from '../src/settings/topic-configs.ts'
 import { metricRows } from '../src/telemetry/metrics.ts'
+import { compatibilityPage } from './compatibility.ts'
+import { code, plain, table } from './markdown.ts'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const GENERATED = '<!-- Written by scripts/docs.ts from the tables in src. Edit the tables. -->'
-
-/** Text as Markdown shows it: nothing in it is markup, and it cannot leave its table cell. */
-function plain(text: string): string {
-  return text.replace(/[\\`*_{}[\]<>#|~&]/g, found =>
-    found === '<' ? '&lt;' : found === '>' ? '&gt;' : found === '&' ? '&amp;' : `\\${found}`,
-  )
-}
-
-/** Text in code marks. A bar would end the cell even there. */
-function code(text: string): string {
-  return `\`${text.replaceAll('|', '\\|')}\``
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
-}
 
 function notes({ ours, notYet }: { readonly ours?: boolean; readonly notYet?: string | null }): string {
   return `${ours ? ' *Ours.*' : ''}${notYet ? ` *Not in this version: ${plain(notYet)}.*` : ''}`
@@ -203,6 +189,7 @@ const pages: Readonly<Record<string, () => string>> = {
   'docs/reference/settings.md': settingsPage,
   'docs/reference/topic-configs.md': topicConfigsPage,
   'docs/reference/metrics.md': metricsPage,
+  'docs/compatibility.md': compatibilityPage,
 }
 
 function readPage(path: string): string | null {
@@ -219,7 +206,7 @@ for (const [path, render] of Object.entries(pages)) {
   const text = render()
   if (readPage(path) === text) continue
   if (isCheck) {
-    console.error(`${path} is not what the tables say; run: npm run docs`)
+    console.error(`${path} is not what its source says; run: npm run docs`)
     process.exitCode = 1
   } else {
     mkdirSync(dirname(join(ROOT, path)), { recursive: true })

@@ -1,6 +1,7 @@
 // Kafka's own console producer and consumer (Apache Kafka 4.2, from Maven Central) as a client of the matrix. They speak
 // delimited text; the producer chooses partitions and stamps times by itself.
 
+import { KAFKA_VERSION } from '../../testing/apache-kafka.ts'
 import { type Client, CODECS, type Header, type Received, runsByCodec, type Sent } from '../client.ts'
 import { runCommand } from '../command.ts'
 import { fetchJars, JAVA_ARGUMENTS } from './jars.ts'
@@ -21,8 +22,11 @@ const properties = (flag: string, pairs: Readonly<Record<string, string>>) =>
 
 export const javaConsole: Client = {
   name: 'java-console',
+  from: 'Maven Central',
+  version: () => KAFKA_VERSION,
   absence: fetchJars,
   codecs: CODECS,
+  cannotSend: 'partitions, timestamps, values that are not text',
   async produce(address, topic, records) {
     const sent = records.map(expressible)
     for (const run of runsByCodec(sent)) {

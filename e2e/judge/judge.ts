@@ -1,7 +1,8 @@
 // Asks Kafka's own message classes (Judge.java, run from its source by a JDK) in one JVM per question list.
 
 import { fileURLToPath } from 'node:url'
-import { hasProgram, runCommand } from '../command.ts'
+import { hasProgram } from '../../testing/programs.ts'
+import { runCommand } from '../command.ts'
 import { fetchJars, JAVA_ARGUMENTS } from '../java/jars.ts'
 import type { Definition } from './definitions.ts'
 

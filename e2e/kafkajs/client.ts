@@ -38,6 +38,8 @@ export function openKafka(address: string): Kafka {
 
 export const kafkaJs: Client = {
   name: 'kafkajs',
+  from: 'npm',
+  version: () => createRequire(import.meta.url)('kafkajs/package.json').version,
   absence: () => {
     try {
       createRequire(import.meta.url).resolve('kafkajs')
@@ -47,6 +49,7 @@ export const kafkaJs: Client = {
     }
   },
   codecs: CODECS,
+  cannotSend: 'null header values',
   async produce(address, topic, records) {
     const sent = records.map(withoutNullHeaders)
     const producer = openKafka(address).producer({ allowAutoTopicCreation: true })

@@ -1,8 +1,9 @@
 // kcat (librdkafka) as a client of the matrix. It reads messages as delimited text, knows no client timestamps, and its
 // headers belong to an invocation; so a producing run is one invocation for each partition, codec and set of headers.
 
+import { hasProgram, outputOf } from '../../testing/programs.ts'
 import { type Client, CODECS, type Header, type Received, type Sent } from '../client.ts'
-import { hasProgram, runCommand } from '../command.ts'
+import { runCommand } from '../command.ts'
 
 /** Between messages, and between key and value: bytes that no text has. */
 const END = '\x1e'
@@ -10,8 +11,14 @@ const KEY_END = '\x1f'
 
 export const kcat: Client = {
   name: 'kcat',
+  from: 'Debian',
+  version: () => {
+    const [, own, library] = /Version (\S+) .*?librdkafka (\S+)/.exec(outputOf('kcat', ['-V'])) ?? []
+    return `${own} (librdkafka ${library})`
+  },
   absence: () => (hasProgram('kcat') ? null : 'SKIPPED e2e/kcat: apt-get install kcat'),
   codecs: CODECS,
+  cannotSend: 'timestamps, empty values',
   async produce(address, topic, records) {
     const sent = records.map(expressible)
     const runs = Map.groupBy(sent, record => JSON.stringify([record.codec, record.partition, headerArguments(record)]))

@@ -4,6 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { outputOf } from '../../testing/programs.ts'
 import { type Client, CODECS, type Codec, type Received, type Sent, withoutNullHeaders } from '../client.ts'
 import { type Running, runCommand, startCommand } from '../command.ts'
 
@@ -16,6 +17,8 @@ function absence(module: string, debianPackage: string): string | null {
   const found = existsSync(PYTHON) && spawnSync(PYTHON, ['-c', `import ${module}`]).status === 0
   return found ? null : `SKIPPED e2e/python ${debianPackage}: apt-get install ${debianPackage}`
 }
+
+const ask = (program: string) => outputOf(PYTHON, ['-c', program]).trim()
 
 /** kafka-python finds its codecs as Python modules that may be there or not. */
 function kafkaPythonCodecs(): readonly Codec[] {
@@ -71,14 +74,20 @@ function fromLine(line: string): Received {
 
 export const kafkaPython: Client = {
   name: 'kafka-python',
+  from: 'Debian',
+  version: () => ask('import kafka; print(kafka.__version__)'),
   absence: () => absence('kafka', 'python3-kafka'),
   codecs: kafkaPythonCodecs(),
+  cannotSend: 'null header values',
   ...clientOf('kafka_python.py', withoutNullHeaders),
 }
 
 export const confluentPython: Client = {
   name: 'confluent-kafka-python',
+  from: 'Debian',
+  version: () => ask('import confluent_kafka as c; print(f"{c.version()[0]} (librdkafka {c.libversion()[0]})")'),
   absence: () => absence('confluent_kafka', 'python3-confluent-kafka'),
   codecs: CODECS,
+  cannotSend: null,
   ...clientOf('confluent.py', record => record),
 }

@@ -1,0 +1,42 @@
+// docs/compatibility.md, from the results that suites keep in docs/compatibility.
+
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type CompatibilityResult, RESULTS_FOLDER, type Table } from '../testing/compatibility.ts'
+import { code, plain, table } from './markdown.ts'
+
+/** The page. Throws on a result that does not say what a result says. */
+export function compatibilityPage(): string {
+  const results = globSync('*.json', { cwd: RESULTS_FOLDER }).map(readResult)
+  results.sort((a, b) => a.order - b.order || (a.title < b.title ? -1 : 1))
+  return `<!-- Written by scripts/docs.ts from docs/compatibility/*.json. Run the suites. -->
+
+# Compatibility
+
+Which clients, tools and suites that are not ours were run against Ketch, and what they did. Each section says when it was run, on which commit and with which command.
+
+${results.map(section).join('\n')}`
+}
+
+function readResult(file: string): CompatibilityResult {
+  const result: CompatibilityResult = JSON.parse(readFileSync(join(RESULTS_FOLDER, file), 'utf8'))
+  const { title, order, command, text, tables, at, commit, machine } = result
+  for (const [name, value] of Object.entries({ title, order, command, text, tables, at, commit, machine })) {
+    if (value === undefined) throw new Error(`docs/compatibility/${file} has no "${name}"`)
+  }
+  return result
+}
+
+function section({ title, command, text, tables, at, commit, machine }: CompatibilityResult): string {
+  const run = `${code(command)}, ${at.slice(0, 10)}, commit ${commit}; ${plain(machine.cpu)}, ${machine.cores} cores, ${machine.memoryGB} GB, Node ${machine.node}.`
+  return `## ${title}\n\n${[run, ...text, ...tables.map(captioned)].join('\n\n')}\n`
+}
+
+function captioned({ caption, head, rows }: Table): string {
+  const cell = (text: string) => text.replaceAll('\n', '<br>').replace(/(?<!\\)\|/g, '\\|')
+  const body = table(
+    head.map(cell),
+    rows.map(row => row.map(cell)),
+  )
+  return caption === null ? body : `${caption}\n\n${body}`
+}

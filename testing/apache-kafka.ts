@@ -1,0 +1,153 @@
+// Apache Kafka itself beside Ketch: one KRaft node, broker and controller in one process, on a folder of its own. For
+// comparing what both answer and how fast. The jars hold Kafka's command-line tools too.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assert } from '../src/base/assert.ts'
+import { systemClock } from '../src/base/clock.ts'
+import type { CleanUp } from './broker.ts'
+import { classPathOf, fetchJars, type Jars } from './jars.ts'
+import { freePort } from './process.ts'
+
+export const KAFKA_VERSION = '4.2.0'
+
+export const kafkaJars: Jars = {
+  name: `kafka-${KAFKA_VERSION}`,
+  artifacts: [
+    `org.apache.kafka:kafka_2.13:${KAFKA_VERSION}`,
+    `org.apache.kafka:kafka-tools:${KAFKA_VERSION}`,
+    // Log lines go to standard error, from the level on that `-Dorg.slf4j.simpleLogger.defaultLogLevel` names.
+    'org.slf4j:slf4j-simple:1.7.36',
+  ],
+}
+
+export interface ApacheKafka {
+  readonly host: '127.0.0.1'
+  readonly port: number
+  /** What clients call bootstrap servers. */
+  readonly address: string
+  readonly pid: number
+  readonly folder: string
+  /** From the start of the process to Kafka's word that it has started; formatting its storage is not in it. */
+  readonly startedInMs: number
+  /** Everything that it printed. */
+  output(): string
+  /** Sends the signal by process id; resolves once the process is gone. */
+  kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
+}
+
+/** How Kafka's own start script runs it. */
+const KAFKA_FLAGS = [
+  ...['-Xmx1G', '-Xms1G', '-server', '-XX:+UseG1GC', '-XX:MaxGCPauseMillis=20'],
+  ...['-XX:InitiatingHeapOccupancyPercent=35', '-XX:+ExplicitGCInvokesConcurrent', '-Djava.awt.headless=true'],
+]
+
+/** Any will do: nobody else hears of it. */
+const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qk'
+
+const START_WITHIN_MS = 120_000
+
+/** Why Kafka can't run here, with what would enable it; null when it can. Fetches its jars at the first call. */
+export function kafkaAbsence(): string | null {
+  return fetchJars(kafkaJars)
+}
+
+/**
+ * Starts Apache Kafka and resolves when it says that it has started. `properties` are lines of server.properties and
+ * beat what a single node needs; `jvmFlags` come after the flags of Kafka's own script. Rejects with everything it
+ * printed if it ends first or is not there after two minutes.
+ */
+export async function startApacheKafka(
+  cleanUp: CleanUp,
+  options: { properties?: Readonly<Record<string, string>>; jvmFlags?: readonly string[] } = {},
+): Promise<ApacheKafka> {
+  const folder = await mkdtemp(join(tmpdir(), 'apache-kafka-'))
+  const [port, controllerPort] = [await freePort(), await freePort()]
+  const properties = {
+    'process.roles': 'broker,controller',
+    'node.id': '1',
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+    'controller.listener.names': 'CONTROLLER',
+    'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
+    'log.dirs': join(folder, 'logs'),
+    'offsets.topic.replication.factor': '1',
+    'transaction.state.log.replication.factor': '1',
+    'transaction.state.log.min.isr': '1',
+    'share.coordinator.state.topic.replication.factor': '1',
+    'share.coordinator.state.topic.min.isr': '1',
+    ...options.properties,
+  }
+  const file = join(folder, 'server.properties')
+  await mkdir(join(folder, 'logs'))
+  await writeFile(
+    file,
+    Object.entries(properties)
+      .map(pair => `${pair.join('=')}\n`)
+      .join(''),
+  )
+  format(file)
+
+  const begunAt = systemClock.monotonic()
+  const child = spawn('java', [
+    ...[...KAFKA_FLAGS, ...(options.jvmFlags ?? []), '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'],
+    ...['-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info', '-cp', classPathOf(kafkaJars)],
+    ...['kafka.Kafka', file],
+  ])
+  const exited = new Promise<void>(resolve => void child.on('close', () => resolve()))
+  cleanUp.after(async () => {
+    child.kill('SIGKILL')
+    await exited
+    await rm(folder, { recursive: true, force: true })
+  })
+  const output = await waitForStart(child)
+  const startedInMs = systemClock.monotonic() - begunAt
+  assert(child.pid !== undefined, 'Kafka was started')
+  return {
+    host: '127.0.0.1',
+    port,
+    address: `127.0.0.1:${port}`,
+    pid: child.pid,
+    folder,
+    startedInMs,
+    output,
+    async kill(signal) {
+      child.kill(signal)
+      await exited
+    },
+  }
+}
+
+/** Writes what a KRaft node wants to find in its folders before it starts. */
+function format(file: string): void {
+  const flags = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-cp', classPathOf(kafkaJars)]
+  const args = [...flags, 'kafka.tools.StorageTool', 'format', '--cluster-id', CLUSTER_ID, '--config', file]
+  const { status, stdout, stderr } = spawnSync('java', args, { encoding: 'utf8', timeout: START_WITHIN_MS })
+  if (status !== 0) throw new Error(`Kafka's storage could not be formatted (status ${status})\n${stdout}${stderr}`)
+}
+
+/** Resolves, to the way to read what was printed, once Kafka has started. */
+async function waitForStart(child: ChildProcess): Promise<() => string> {
+  let output = ''
+  const started = Promise.withResolvers<void>()
+  const listen = (chunk: Buffer) => {
+    output += chunk
+    if (output.includes('Kafka Server started')) started.resolve()
+  }
+  child.stdout!.on('data', listen)
+  child.stderr!.on('data', listen)
+  child.on('error', started.reject)
+  child.on('close', status => started.reject(new Error(`Kafka ended with status ${status}; it printed:\n${output}`)))
+  const silence = setTimeout(
+    () => started.reject(new Error(`Kafka did not start within two minutes; it printed:\n${output}`)),
+    START_WITHIN_MS,
+  )
+  try {
+    await started.promise
+  } finally {
+    clearTimeout(silence)
+  }
+  return () => output
+}

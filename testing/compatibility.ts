@@ -1,0 +1,36 @@
+// What a suite found out about clients and tools, kept as docs/compatibility/<name>.json. scripts/docs.ts makes
+// docs/compatibility.md of all of them, so a suite decides what it says and never edits the page.
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type Provenance, provenance } from './provenance.ts'
+
+export const RESULTS_FOLDER = fileURLToPath(new URL('../docs/compatibility', import.meta.url))
+
+/** One section of the page. Texts and cells are Markdown. */
+export interface Findings {
+  readonly title: string
+  /** Where the section stands on the page: smaller is higher. */
+  readonly order: number
+  /** What runs it again. */
+  readonly command: string
+  /** Paragraphs: what was run, and what came of it in one sentence (`74 of 80 passed`). */
+  readonly text: readonly string[]
+  readonly tables: readonly Table[]
+}
+
+export interface Table {
+  /** A line above the table; null when the paragraphs introduce it. */
+  readonly caption: string | null
+  readonly head: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+export type CompatibilityResult = Findings & Provenance
+
+/** Keeps the findings of this run, in place of an earlier run's of the same name. `npm run docs` then writes the page. */
+export function keepFindings(name: string, findings: Findings): void {
+  const result: CompatibilityResult = { ...findings, ...provenance() }
+  mkdirSync(RESULTS_FOLDER, { recursive: true })
+  writeFileSync(`${RESULTS_FOLDER}/${name}.json`, `${JSON.stringify(result, null, 2)}\n`)
+}

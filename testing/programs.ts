@@ -1,0 +1,17 @@
+// Which programs this machine has, and what they say of themselves.
+
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+/** Whether the PATH has a program of this name. */
+export function hasProgram(name: string): boolean {
+  return (process.env.PATH ?? '').split(delimiter).some(folder => existsSync(join(folder, name)))
+}
+
+/** What a short program prints on standard output. Throws with all that it printed when it fails. */
+export function outputOf(command: string, args: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8', timeout: 60_000 })
+  if (status === 0) return stdout
+  throw new Error(`${command} ended with ${status ?? error?.message}\n${stderr}\n${stdout}`)
+}
