@@ -98,10 +98,7 @@ function topicConfigsPage(): string {
     code(fallback),
     `${plain(doc)}${notes({ ours })} Takes ${plain(takes)}.`,
   ])
-  const inert = Object.entries(inertTopicConfigs).map(([name, value]) => [
-    code(name),
-    value === '' ? 'empty' : code(value),
-  ])
+  const inert = inertTopicConfigs.map(({ name, only }) => [code(name), only === '' ? 'empty' : code(only)])
   return `${GENERATED}
 
 # Topic configs

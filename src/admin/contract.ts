@@ -24,14 +24,57 @@ export interface ConfigOverride {
   readonly value: string | null
 }
 
-/** Who gave a config its value: the topic itself, the settings (patterns among them), or nobody. */
-export type ConfigSource = 'topic' | 'settings' | 'default'
+/**
+ * Who gave a config its value: the topic itself, the settings (patterns among them), nobody, or, for the level of a logger,
+ * the broker as it runs.
+ */
+export type ConfigSource = 'topic' | 'settings' | 'default' | 'logger'
+
+export type ConfigType = 'boolean' | 'double' | 'int' | 'list' | 'long' | 'password' | 'string'
+
+/** One value that a config has or would have, and under which name somebody says so. */
+export interface ConfigSynonym {
+  readonly name: string
+  readonly value: string | null
+  readonly source: ConfigSource
+}
 
 export interface ConfigEntry {
   readonly name: string
-  readonly value: string
+  /** Null when it is not set, and always for secrets. */
+  readonly value: string | null
   readonly source: ConfigSource
   readonly isReadOnly: boolean
+  readonly isSensitive: boolean
+  readonly type: ConfigType
+  /** What could give the value, the one that does first. */
+  readonly synonyms: readonly ConfigSynonym[]
+  /** One or two sentences for people. */
+  readonly documentation: string
+}
+
+/** What has configs. */
+export type ConfigResourceType = 'topic' | 'broker' | 'broker-logger' | 'client-metrics' | 'group'
+
+export interface ConfigResource {
+  readonly type: ConfigResourceType
+  /** A topic's or a group's name, a broker's id; '' is every broker of the cluster. */
+  readonly name: string
+}
+
+export interface ConfigEdit {
+  readonly name: string
+  /** `append` and `subtract` add to and take from a list. */
+  readonly operation: 'set' | 'delete' | 'append' | 'subtract'
+  /** Not looked at to delete. */
+  readonly value: string | null
+}
+
+export interface ConfigChange {
+  readonly resource: ConfigResource
+  /** True: what is not named loses its override. */
+  readonly isWhole: boolean
+  readonly edits: readonly ConfigEdit[]
 }
 
 export interface CreatedTopic {

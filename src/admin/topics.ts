@@ -23,9 +23,9 @@ import { checkTopicName } from '../protocol/names.ts'
 import { ZERO_UUID } from '../protocol/schema.ts'
 import { matchPattern } from '../settings/patterns.ts'
 import type { Settings } from '../settings/settings.ts'
-import { checkTopicConfigs, inertTopicConfigs, topicConfigs } from '../settings/topic-configs.ts'
+import { checkTopicConfigs } from '../settings/topic-configs.ts'
+import { describeTopicConfigs } from './configs.ts'
 import type {
-  ConfigEntry,
   CreatedTopic,
   DeletedTopic,
   DeleteOutcome,
@@ -277,30 +277,6 @@ function describe(topic: NewTopic & { readonly id: string }, settings: Settings)
     topicId: topic.id,
     partitions: topic.partitions,
     replicationFactor: 1,
-    configs: describeConfigs(topic, settings),
+    configs: describeTopicConfigs(topic, settings),
   }
-}
-
-/** Every config of a topic with its value and who gave it, by name. */
-export function describeConfigs(
-  topic: NewTopic & { readonly pinned?: Topic['pinned'] },
-  settings: Settings,
-): ConfigEntry[] {
-  const pattern = matchPattern(settings, topic.name).configs
-  const given = {
-    'storage.compression.type': settings.get('storage.local.compression.codec'),
-    ...pattern,
-    ...topic.pinned,
-  }
-  const entries: ConfigEntry[] = topicConfigs.map(({ name, fallback }) => {
-    const isReadOnly = name === 'storage.compression.type'
-    const own = topic.configs[name]
-    if (own !== undefined) return { name, value: own, source: 'topic', isReadOnly }
-    const value = given[name as keyof typeof given] ?? fallback
-    return { name, value, source: value === fallback ? 'default' : 'settings', isReadOnly }
-  })
-  for (const [name, value] of Object.entries(inertTopicConfigs)) {
-    entries.push({ name, value, source: topic.configs[name] === undefined ? 'default' : 'topic', isReadOnly: false })
-  }
-  return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
 }

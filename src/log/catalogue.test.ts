@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openLogWorld } from '../../testing/sim/logs.ts'
-import { isRefusal, type Refusal, TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_ID } from '../protocol/errors.ts'
+import { batchOf, openLogWorld } from '../../testing/sim/logs.ts'
+import { seededRandom } from '../base/random.ts'
+import {
+  INVALID_CONFIG,
+  isRefusal,
+  MESSAGE_TOO_LARGE,
+  type Refusal,
+  TOPIC_ALREADY_EXISTS,
+  UNKNOWN_TOPIC_ID,
+} from '../protocol/errors.ts'
 import { StoreUnavailable, streamId } from '../store/store.ts'
-import type { Topic } from './catalogue.ts'
+import { openCatalogue, type Topic } from './catalogue.ts'
 
 const orders = { name: 'orders', partitions: 3, configs: { 'retention.ms': '1000' } }
 const said = (answers: readonly (Topic | Refusal)[]) => answers.map(answer => answer.name)
@@ -150,4 +158,48 @@ test('a catalogue in a form that is not known ends the start with a sentence', a
   const changes = [{ key: 'topic:odd', value: Buffer.from('{"id":7}') }]
   await world.store.commit({ kind: 'catalogue', name: 'topics', expect: version, changes })
   await assert.rejects(world.restart(), /does not describe topic 'odd'/)
+})
+
+test('other overrides act at once on the partitions that run, and survive a restart', async t => {
+  const world = await openLogWorld(t)
+  const topic = await world.create('orders', { 'retention.ms': '1000', 'max.message.bytes': '50' })
+  const tooLarge = await world.partition('orders').append(batchOf(), 0)
+  assert.equal(isRefusal(tooLarge) && tooLarge.name, MESSAGE_TOO_LARGE.name)
+  const before = world.catalogue.current()
+  const [changed] = await world.catalogue.configure([topic.id], ({ configs }) => ({
+    'retention.ms': configs['retention.ms']!,
+    'message.timestamp.type': 'LogAppendTime',
+  }))
+  assert.deepEqual((changed as Topic).configs, { 'retention.ms': '1000', 'message.timestamp.type': 'LogAppendTime' })
+  assert(world.catalogue.current().version > before.version)
+  assert.equal(before.topics.get('orders'), topic)
+  const appended = await world.partition('orders').append(batchOf(), 0)
+  assert.equal(isRefusal(appended) ? appended.message : appended.logAppendTimeMs, world.clock.now())
+  const { topics } = (await world.restart()).catalogue.current()
+  assert.deepEqual(topics.get('orders'), changed)
+})
+
+test('a change that is refused or changes nothing writes nothing, and an unknown topic says so', async t => {
+  const { catalogue, create } = await openLogWorld(t)
+  const { id } = await create('orders', { 'retention.ms': '1000' })
+  const { version } = catalogue.current()
+  const answers = await catalogue.configure([id, 'unknown'], () => INVALID_CONFIG)
+  assert.deepEqual(said(answers), [INVALID_CONFIG.name, UNKNOWN_TOPIC_ID.name])
+  assert.deepEqual(said(await catalogue.configure([id], topic => ({ ...topic.configs }))), ['orders'])
+  assert.equal(catalogue.current().version, version)
+})
+
+test('overrides that another writer changed are seen by the partitions, and decided on again', async t => {
+  const world = await openLogWorld(t)
+  const { id } = await world.create('orders')
+  const other = await openCatalogue(world.store, world.settings, world.clock, seededRandom(1))
+  await other.configure([id], () => ({ 'retention.ms': '1' }))
+  const asked: Topic['configs'][] = []
+  await world.catalogue.configure([id], ({ configs }) => {
+    asked.push(configs)
+    return { ...configs, 'retention.bytes': '2' }
+  })
+  assert.deepEqual(asked, [{}, { 'retention.ms': '1' }])
+  const { retentionMs, retentionBytes } = world.partition('orders').state.topic.resolved
+  assert.deepEqual([retentionMs, retentionBytes], [1, 2])
 })

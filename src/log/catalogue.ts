@@ -5,7 +5,7 @@
 import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import { type Random, randomUuid } from '../base/random.ts'
-import { because, type Refusal, TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_ID } from '../protocol/errors.ts'
+import { because, isRefusal, type Refusal, TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_ID } from '../protocol/errors.ts'
 import { matchPattern } from '../settings/patterns.ts'
 import type { Settings } from '../settings/settings.ts'
 import { resolveTopicConfigs, type TopicConfigs } from '../settings/topic-configs.ts'
@@ -39,9 +39,11 @@ export interface NewTopic {
   readonly configs: Readonly<Record<string, string>>
 }
 
-/** Told of changes between their commit and the moment when the new snapshot is seen (added) or after it (removed). */
+/** Told of changes between their commit and the moment when the new snapshot is seen (added) or after it (the others). */
 export interface CatalogueWatch {
   added(topics: readonly Topic[]): Promise<void>
+  /** The same topics with other configs. */
+  changed(topics: readonly Topic[]): void
   removed(topics: readonly Topic[]): void
 }
 
@@ -54,8 +56,24 @@ export interface CatalogueKeeper {
   add(topics: readonly NewTopic[]): Promise<readonly (Topic | Refusal)[]>
   /** By id, so that a topic made again under the name is not hit. One answer for each: the topic, or UNKNOWN_TOPIC_ID. */
   remove(topicIds: readonly string[]): Promise<readonly (Topic | Refusal)[]>
+  /**
+   * Gives topics other overrides. `decide` is asked what they shall be with the newest state of each topic, and asked again
+   * when another writer was faster; it must be checkTopicConfigs that let them pass. One answer for each id, which occurs once:
+   * the topic as it is now, what `decide` refused with, or UNKNOWN_TOPIC_ID.
+   */
+  configure(
+    topicIds: readonly string[],
+    decide: (topic: Topic) => Topic['configs'] | Refusal,
+  ): Promise<readonly (Topic | Refusal)[]>
   /** There is one watch: the logs. */
   watch(watch: CatalogueWatch): void
+}
+
+/** What one snapshot has beside the one before. */
+interface Difference {
+  readonly added?: readonly Topic[]
+  readonly changed?: readonly Topic[]
+  readonly removed?: readonly Topic[]
 }
 
 const KIND = 'catalogue'
@@ -96,8 +114,12 @@ export async function openCatalogue(
     const loaded = await load(store, settings)
     assert(loaded !== null, 'the catalogue is gone from the store')
     const added = [...loaded.topicsById.values()].filter(topic => !catalogue.topicsById.has(topic.id))
+    const changed = [...loaded.topicsById.values()].filter(topic => {
+      const known = catalogue.topicsById.get(topic.id)
+      return known !== undefined && !isSame(known, topic)
+    })
     const removed = [...catalogue.topicsById.values()].filter(topic => !loaded.topicsById.has(topic.id))
-    await publish(loaded, added, removed)
+    await publish(loaded, { added, changed, removed })
     for (const stream of removed.flatMap(streamsOf)) leftovers.add(stream)
     isStale = false
   }
@@ -110,9 +132,10 @@ export async function openCatalogue(
     clock.timer(REFRESH_MS, () => void inTurn(again).catch(refreshLater))
   }
 
-  async function publish(next: Catalogue, added: readonly Topic[], removed: readonly Topic[]): Promise<void> {
+  async function publish(next: Catalogue, { added = [], changed = [], removed = [] }: Difference): Promise<void> {
     if (added.length > 0) await watching?.added(added)
     catalogue = next
+    if (changed.length > 0) watching?.changed(changed)
     if (removed.length > 0) watching?.removed(removed)
   }
 
@@ -179,13 +202,12 @@ export async function openCatalogue(
             // Streams first: a topic that is named has its streams, and streams without a topic are swept at start.
             await store.create(fresh.flatMap(streamsOf))
             for (const topic of fresh) made.add(topic)
-            const version = await commit(
-              fresh.map(topic => ({ key: TOPIC_PREFIX + topic.name, value: encodeTopic(topic) })),
-              () => fresh.every(topic => catalogue.topicsById.has(topic.id)),
+            const version = await commit(fresh.map(fieldOf), () =>
+              fresh.every(topic => catalogue.topicsById.has(topic.id)),
             )
             if (version === null) return null
             if (version !== catalogue.version) {
-              await publish(withTopics(catalogue, version, [...catalogue.topics.values(), ...fresh]), fresh, [])
+              await publish(withTopics(catalogue, version, [...catalogue.topics.values(), ...fresh]), { added: fresh })
             }
           }
           const lost = [...made].filter(topic => !catalogue.topicsById.has(topic.id))
@@ -209,15 +231,40 @@ export async function openCatalogue(
             if (version === null) return null
             if (version !== catalogue.version) {
               const rest = [...catalogue.topics.values()].filter(topic => !wanted.has(topic.id))
-              await publish(withTopics(catalogue, version, rest), [], doomed)
+              await publish(withTopics(catalogue, version, rest), { removed: doomed })
             }
           }
           await removeStreams([...gone.values()].flatMap(streamsOf))
-          return topicIds.map(
-            id => gone.get(id) ?? because(UNKNOWN_TOPIC_ID, `There is no topic with the id ${JSON.stringify(id)}.`),
-          )
+          return topicIds.map(id => gone.get(id) ?? unknownId(id))
         })
       }),
+
+    configure: (topicIds, decide) =>
+      inTurn(() =>
+        attempt(async () => {
+          const answers = topicIds.map(id => {
+            const topic = catalogue.topicsById.get(id)
+            if (topic === undefined) return unknownId(id)
+            const configs = decide(topic)
+            return isRefusal(configs) ? configs : withConfigs(topic, configs, settings)
+          })
+          const changed = answers.filter(isTopic).filter(topic => !isSame(topic, catalogue.topicsById.get(topic.id)!))
+          if (changed.length > 0) {
+            const version = await commit(changed.map(fieldOf), () =>
+              changed.every(topic => {
+                const known = catalogue.topicsById.get(topic.id)
+                return known !== undefined && isSame(topic, known)
+              }),
+            )
+            if (version === null) return null
+            if (version !== catalogue.version) {
+              const byId = new Map([...catalogue.topicsById, ...changed.map(topic => [topic.id, topic] as const)])
+              await publish(withTopics(catalogue, version, [...byId.values()]), { changed })
+            }
+          }
+          return answers
+        }),
+      ),
 
     watch(watch) {
       assert(watching === null, 'the catalogue is watched already')
@@ -234,10 +281,24 @@ function isTopic(answer: Topic | Refusal): answer is Topic {
   return 'id' in answer
 }
 
+/** Whether the store would hold the same of both. */
+function isSame(one: Topic, other: Topic): boolean {
+  return encodeTopic(one).equals(encodeTopic(other))
+}
+
+function unknownId(id: string): Refusal {
+  return because(UNKNOWN_TOPIC_ID, `There is no topic with the id ${JSON.stringify(id)}.`)
+}
+
 function makeTopic(id: string, topic: NewTopic, createdAtMs: number, settings: Settings): Topic {
   const resolved = resolveTopicConfigs(topic.configs, matchPattern(settings, topic.name), settings)
   const pinned = Object.freeze({ 'storage.compression.type': resolved.storageCompressionType })
   return Object.freeze({ id, ...topic, configs: Object.freeze({ ...topic.configs }), pinned, resolved, createdAtMs })
+}
+
+function withConfigs(topic: Topic, configs: Topic['configs'], settings: Settings): Topic {
+  const resolved = resolveTopicConfigs({ ...topic.pinned, ...configs }, matchPattern(settings, topic.name), settings)
+  return Object.freeze({ ...topic, configs: Object.freeze({ ...configs }), resolved })
 }
 
 function withTopics({ clusterId }: Catalogue, version: number, topics: readonly Topic[]): Catalogue {
@@ -280,7 +341,11 @@ async function sweep(store: Store, catalogue: Catalogue): Promise<void> {
 
 // A topic's field: JSON of { id, partitions, configs, pinned, createdAtMs }.
 
-function encodeTopic({ id, partitions, configs, pinned, createdAtMs }: Topic): Uint8Array {
+function fieldOf(topic: Topic): Row {
+  return { key: TOPIC_PREFIX + topic.name, value: encodeTopic(topic) }
+}
+
+function encodeTopic({ id, partitions, configs, pinned, createdAtMs }: Topic): Buffer {
   return Buffer.from(JSON.stringify({ id, partitions, configs, pinned, createdAtMs }))
 }
 

@@ -108,6 +108,9 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
 
   catalogue.watch({
     added: fresh => open(fresh.flatMap(make)),
+    changed(known) {
+      for (const topic of known) for (const partition of topics.get(topic.id) ?? []) partition.reconfigure(topic)
+    },
     removed(gone) {
       for (const topic of gone) {
         const refusal = because(UNKNOWN_TOPIC_OR_PARTITION, `Topic '${topic.name}' has been removed.`)

@@ -10,7 +10,8 @@ import { TimeIndex } from './time-index.ts'
 import { Waits } from './waiters.ts'
 
 export class PartitionState {
-  readonly topic: Topic
+  /** As the catalogue has it now. */
+  topic: Topic
   readonly index: number
   readonly stream: StreamId
   readonly tail: Tail

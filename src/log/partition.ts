@@ -126,6 +126,11 @@ export class Partition {
     return this.#state
   }
 
+  /** The topic has other configs; what comes from here on is decided by them. */
+  reconfigure(topic: Topic): void {
+    this.#state.topic = topic
+  }
+
   /** Takes the lead of the stream; appends wait until it is done. */
   open(): Promise<void> {
     return this.#lane.open()

@@ -2,7 +2,7 @@
 // merged field by field; the first that sets a field wins. What the values mean is in topic-configs.ts.
 
 import { parseGlob } from './glob.ts'
-import type { Settings, TopicPattern } from './settings.ts'
+import { fieldName, fullKey, type Settings, type TopicPattern } from './settings.ts'
 
 /** What all matching patterns say together. */
 export interface MergedPattern {
@@ -12,12 +12,14 @@ export interface MergedPattern {
   readonly partitions: number | null
   /** Topic configs by their Kafka names, as text, for what the patterns say. */
   readonly configs: Readonly<Record<string, string>>
+  /** For each of these configs the setting that says so: `svc.topics[2].retention`. */
+  readonly keys: Readonly<Record<string, string>>
 }
 
 type ConfigField = Exclude<keyof TopicPattern, 'name' | 'autoCreate' | 'partitions'>
 
 /** Which topic config each field of a pattern sets. */
-export const patternConfigs: Readonly<Record<ConfigField, string>> = Object.freeze({
+const patternConfigs: Readonly<Record<ConfigField, string>> = Object.freeze({
   offsetSequenceBits: 'offset.sequence.bits',
   compression: 'storage.compression.type',
   remoteStorageEnabled: 'remote.storage.enable',
@@ -32,22 +34,24 @@ export const patternConfigs: Readonly<Record<ConfigField, string>> = Object.free
   messageTimestampType: 'message.timestamp.type',
 })
 
-/** The topic configs that one pattern alone sets. */
-export function configsOf(pattern: TopicPattern): Readonly<Record<string, string>> {
-  const set = Object.entries(patternConfigs).flatMap(([field, config]) => {
-    const value = pattern[field as ConfigField]
-    return value === null ? [] : [[config, String(value)] as const]
-  })
-  return Object.fromEntries(set)
-}
-
 /** What the patterns say about this topic name. Never null: a name that nothing matches gets an empty answer. */
 export function matchPattern(settings: Settings, topicName: string): MergedPattern {
-  const matching = settings.get('topics').filter(pattern => parseGlob(pattern.name)?.matches(topicName))
+  const matching = [...settings.get('topics').entries()].filter(([, { name }]) => parseGlob(name)?.matches(topicName))
+  const configs: Record<string, string> = {}
+  const keys: Record<string, string> = {}
+  for (const [at, pattern] of matching) {
+    for (const [field, config] of Object.entries(patternConfigs)) {
+      const value = pattern[field as ConfigField]
+      if (value === null || config in configs) continue
+      configs[config] = String(value)
+      keys[config] = `${fullKey('topics')}[${at}].${fieldName(field)}`
+    }
+  }
+  const patterns = matching.map(([, pattern]) => pattern)
   return Object.freeze({
-    autoCreate: matching.find(pattern => pattern.autoCreate !== null)?.autoCreate ?? false,
-    partitions: matching.find(pattern => pattern.partitions !== null)?.partitions ?? null,
-    // Later spreads win, so the first pattern goes last.
-    configs: Object.freeze(Object.assign({}, ...matching.map(configsOf).reverse()) as Record<string, string>),
+    autoCreate: patterns.find(pattern => pattern.autoCreate !== null)?.autoCreate ?? false,
+    partitions: patterns.find(pattern => pattern.partitions !== null)?.partitions ?? null,
+    configs: Object.freeze(configs),
+    keys: Object.freeze(keys),
   })
 }

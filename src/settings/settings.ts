@@ -878,6 +878,11 @@ export function propertyName(fieldName: string): string {
   return fieldName.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
+/** The other way: `autoCreate` is `auto-create`. */
+export function fieldName(property: string): string {
+  return property.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
+}
+
 /** The settings of one broker: immutable, every key present. */
 export interface Settings {
   /** Durations are milliseconds, sizes are bytes, keys without a value are null. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { topicPattern } from '../../testing/topic-pattern.ts'
-import { configsOf, matchPattern } from './patterns.ts'
+import { matchPattern } from './patterns.ts'
 import type { TopicPattern } from './settings.ts'
 import { testSettings } from './settings.ts'
 import {
@@ -27,6 +27,11 @@ test('patterns merge field by field, top to bottom, the first that sets a field 
     autoCreate: true,
     partitions: 6,
     configs: { 'retention.ms': '1000', 'segment.bytes': '2097152', 'max.message.bytes': '5' },
+    keys: {
+      'retention.ms': 'svc.topics[0].retention',
+      'segment.bytes': 'svc.topics[2].segment-bytes',
+      'max.message.bytes': 'svc.topics[3].max-message-bytes',
+    },
   })
   assert.deepEqual(matchPattern(settings, 'orders.us').autoCreate, false)
   assert.deepEqual(matchPattern(settings, 'x').partitions, null)
@@ -41,11 +46,12 @@ test('false and zero are said, and stop lower patterns', () => {
     autoCreate: false,
     partitions: null,
     configs: { 'offset.sequence.bits': '0' },
+    keys: { 'offset.sequence.bits': 'svc.topics[0].offset-sequence-bits' },
   })
 })
 
 test('without a matching pattern nothing is auto-created', () => {
-  const nothing = { autoCreate: false, partitions: null, configs: {} }
+  const nothing = { autoCreate: false, partitions: null, configs: {}, keys: {} }
   assert.deepEqual(matchPattern(withPatterns(), 'a'), nothing)
   assert.deepEqual(matchPattern(withPatterns({ name: 'b', autoCreate: true, partitions: 2 }), 'a'), nothing)
 })
@@ -68,7 +74,9 @@ test('every field of a pattern becomes a config that the table takes', () => {
     maxMessageBytes: 0,
     messageTimestampType: 'LogAppendTime',
   }
-  const configs = configsOf(full)
+  const { configs, keys } = matchPattern(withPatterns(full), 'a')
+  assert.deepEqual(Object.keys(keys), Object.keys(configs))
+  assert.equal(keys['local.retention.bytes'], 'svc.topics[0].local-retention-bytes')
   assert.equal(Object.keys(configs).length, 12)
   for (const [name, value] of Object.entries(configs)) assert.equal(checkTopicConfig(name, value), null)
 })
@@ -156,7 +164,7 @@ test('an unknown name is refused, however it is spelt', () => {
     'toString',
     'message.format.version',
   ]) {
-    assert.equal(checkTopicConfig(name, '1'), `${JSON.stringify(name)} is not a topic config`)
+    assert.equal(checkTopicConfig(name, '1'), `Unknown topic config name: ${name}`)
   }
 })
 
@@ -166,7 +174,7 @@ test('a value of ten megabytes is not repeated', () => {
 })
 
 test("Kafka's configs without effect are taken at Kafka's default", () => {
-  for (const [name, value] of Object.entries(inertTopicConfigs)) assert.equal(checkTopicConfig(name, value), null, name)
+  for (const { name, only } of inertTopicConfigs) assert.equal(checkTopicConfig(name, only), null, name)
 })
 
 test('the default of every config is a value of it', () => {

@@ -1,7 +1,7 @@
-// Every topic config: one table. CreateTopics, patterns and docs/reference/topic-configs.md are derived from it.
-// Three kinds of name: a config that acts (a row of `acting`); a Kafka name that does not act here, which is taken
-// at Kafka's default value and refused at any other, so that nothing is promised silently (a row of `inert`); any other
-// name, which is refused.
+// Every topic config: one table. CreateTopics, DescribeConfigs, AlterConfigs, patterns and the reference page
+// docs/reference/topic-configs.md are derived from it. Three kinds of name: a config that acts (a row of `acting`); a Kafka
+// name that does not act here, which is taken at Kafka's default value and refused at any other, so that nothing is promised
+// silently (a row of `inertTopicConfigs`); any other name, which is refused.
 
 import type { MergedPattern } from './patterns.ts'
 import type { Settings } from './settings.ts'
@@ -9,13 +9,18 @@ import type { Settings } from './settings.ts'
 const LONG_MAX = '9223372036854775807'
 const INT_MAX = 2 ** 31 - 1
 
+/** Kafka's ConfigDef.Type, as far as topics have it. */
+export type TopicConfigType = 'boolean' | 'double' | 'int' | 'list' | 'long' | 'string'
+
 interface Config<T> {
-  readonly type: string
+  readonly type: TopicConfigType
   /** Kafka's default as text. */
   readonly fallback: string
   readonly doc: string
   /** True for names that Kafka does not have. */
   readonly ours: boolean
+  /** The broker config that Kafka names as where the default comes from; null where it names none. */
+  readonly broker: string | null
   /** The value, or undefined when the text is not one. */
   readonly parse: (text: string) => T | undefined
   readonly takes: string
@@ -25,12 +30,13 @@ interface Config<T> {
 
 interface Extras<T> {
   readonly ours?: boolean
+  readonly broker?: string
   readonly refuse?: (value: T) => string | null
 }
 
-function config<T>(type: string, takes: string, parse: (text: string) => T | undefined) {
+function config<T>(type: TopicConfigType, takes: string, parse: (text: string) => T | undefined) {
   return (fallback: string, doc: string, extras: Extras<T> = {}): Config<T> =>
-    Object.freeze({ type, fallback, doc, ours: false, parse, takes, refuse: () => null, ...extras })
+    Object.freeze({ type, fallback, doc, ours: false, broker: null, parse, takes, refuse: () => null, ...extras })
 }
 
 /** A decimal integer. Values past 2^53 become the nearest number; text past int64 is no value. */
@@ -64,6 +70,7 @@ const acting = {
     'delete',
     'delete drops segments that are older or larger than the retention. compact is refused: not in this version.',
     {
+      broker: 'log.cleanup.policy',
       refuse: value => (value.includes('compact') ? 'compaction is not in this version; it takes delete' : null),
     },
   ),
@@ -78,6 +85,7 @@ const acting = {
     'producer',
     'Batches are served as the producer compressed them, so every value but producer is refused. storage.compression.type says how they rest in the store.',
     {
+      broker: 'compression.type',
       refuse: value =>
         value === 'producer' ? null : 'batches are kept as the producer sent them; it takes only producer',
     },
@@ -85,21 +93,33 @@ const acting = {
   'local.retention.bytes': whole('long', -2)(
     '-2',
     'Bytes of a partition kept in the local tier; -2 is retention.bytes. It acts only beside a remote tier.',
+    { broker: 'log.local.retention.bytes' },
   ),
   'local.retention.ms': whole('long', -2)(
     '-2',
     'Time for which segments stay in the local tier; -2 is retention.ms. It acts only beside a remote tier.',
+    { broker: 'log.local.retention.ms' },
   ),
-  'max.message.bytes': whole('int', 0)('1048588', 'Largest record batch, as it arrives, in bytes.'),
-  'message.timestamp.after.max.ms': whole('long', 0)('3600000', "How far a record's time may lie after the broker's."),
-  'message.timestamp.before.max.ms': whole('long', 0)(LONG_MAX, "How far a record's time may lie before the broker's."),
+  'max.message.bytes': whole('int', 0)('1048588', 'Largest record batch, as it arrives, in bytes.', {
+    broker: 'message.max.bytes',
+  }),
+  'message.timestamp.after.max.ms': whole('long', 0)('3600000', "How far a record's time may lie after the broker's.", {
+    broker: 'log.message.timestamp.after.max.ms',
+  }),
+  'message.timestamp.before.max.ms': whole('long', 0)(
+    LONG_MAX,
+    "How far a record's time may lie before the broker's.",
+    { broker: 'log.message.timestamp.before.max.ms' },
+  ),
   'message.timestamp.type': word('CreateTime', 'LogAppendTime')(
     'CreateTime',
     "Whose clock stamps records: the producer's or the broker's.",
+    { broker: 'log.message.timestamp.type' },
   ),
   'min.insync.replicas': whole('int', 1)(
     '1',
     'Taken as it is. What an acknowledgement means is decided by the store, not by this.',
+    { broker: 'min.insync.replicas' },
   ),
   'offset.sequence.bits': whole('int', 0, 11)(
     '0',
@@ -116,11 +136,13 @@ const acting = {
   'retention.bytes': whole('long', -1)(
     '-1',
     'Bytes of a partition above which its oldest segments are dropped; -1 is no limit.',
+    { broker: 'log.retention.bytes' },
   ),
   'retention.ms': whole('long', -1)('604800000', 'Age at which segments are dropped; -1 is no limit.'),
   'segment.bytes': whole('int', 2 ** 20)(
     '1073741824',
     'Size at which a segment for the remote tier is full. Local data is dropped in smaller parts, whatever this says.',
+    { broker: 'log.segment.bytes' },
   ),
   'segment.ms': whole('long', 1)('604800000', 'Age at which a segment is closed even when it is not full.'),
   'storage.compression.type': word(
@@ -139,28 +161,43 @@ const acting = {
   ),
 }
 
-/** Kafka's names that do not act here, with the only value they are taken with: Kafka's default. */
-const inert = Object.freeze({
-  'compression.gzip.level': '-1',
-  'compression.lz4.level': '9',
-  'compression.zstd.level': '3',
-  'delete.retention.ms': '86400000',
-  'file.delete.delay.ms': '60000',
-  'flush.messages': LONG_MAX,
-  'flush.ms': LONG_MAX,
-  'follower.replication.throttled.replicas': '',
-  'index.interval.bytes': '4096',
-  'leader.replication.throttled.replicas': '',
-  'max.compaction.lag.ms': LONG_MAX,
-  'min.cleanable.dirty.ratio': '0.5',
-  'min.compaction.lag.ms': '0',
-  preallocate: 'false',
-  'remote.log.copy.disable': 'false',
-  'remote.log.delete.on.disable': 'false',
-  'segment.index.bytes': '10485760',
-  'segment.jitter.ms': '0',
-  'unclean.leader.election.enable': 'false',
-} as const)
+/** A Kafka name that does not act here. */
+export interface InertTopicConfig {
+  readonly name: string
+  readonly type: TopicConfigType
+  /** The only value it is taken with: Kafka's default. */
+  readonly only: string
+  readonly broker: string | null
+}
+
+function inertConfig(name: string, type: TopicConfigType, only: string, broker: string | null): InertTopicConfig {
+  return Object.freeze({ name, type, only, broker })
+}
+
+/** Kafka's configs that are taken only at Kafka's default, in order of name. */
+export const inertTopicConfigs: readonly InertTopicConfig[] = Object.freeze([
+  inertConfig('compression.gzip.level', 'int', '-1', 'compression.gzip.level'),
+  inertConfig('compression.lz4.level', 'int', '9', 'compression.lz4.level'),
+  inertConfig('compression.zstd.level', 'int', '3', 'compression.zstd.level'),
+  inertConfig('delete.retention.ms', 'long', '86400000', 'log.cleaner.delete.retention.ms'),
+  inertConfig('file.delete.delay.ms', 'long', '60000', 'log.segment.delete.delay.ms'),
+  inertConfig('flush.messages', 'long', LONG_MAX, 'log.flush.interval.messages'),
+  inertConfig('flush.ms', 'long', LONG_MAX, null),
+  inertConfig('follower.replication.throttled.replicas', 'list', '', null),
+  inertConfig('index.interval.bytes', 'int', '4096', 'log.index.interval.bytes'),
+  inertConfig('leader.replication.throttled.replicas', 'list', '', null),
+  inertConfig('max.compaction.lag.ms', 'long', LONG_MAX, 'log.cleaner.max.compaction.lag.ms'),
+  inertConfig('min.cleanable.dirty.ratio', 'double', '0.5', 'log.cleaner.min.cleanable.ratio'),
+  inertConfig('min.compaction.lag.ms', 'long', '0', 'log.cleaner.min.compaction.lag.ms'),
+  inertConfig('preallocate', 'boolean', 'false', 'log.preallocate'),
+  inertConfig('remote.log.copy.disable', 'boolean', 'false', null),
+  inertConfig('remote.log.delete.on.disable', 'boolean', 'false', null),
+  inertConfig('segment.index.bytes', 'int', '10485760', 'log.index.size.max.bytes'),
+  inertConfig('segment.jitter.ms', 'long', '0', null),
+  inertConfig('unclean.leader.election.enable', 'boolean', 'false', 'unclean.leader.election.enable'),
+])
+
+const inertByName: ReadonlyMap<string, InertTopicConfig> = new Map(inertTopicConfigs.map(row => [row.name, row]))
 
 type Acting = typeof acting
 type CamelCase<S extends string> = S extends `${infer Head}.${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : S
@@ -171,11 +208,12 @@ export type TopicConfigs = { readonly [K in keyof Acting as CamelCase<K>]: Confi
 
 export interface TopicConfigRow {
   readonly name: string
-  readonly type: string
+  readonly type: TopicConfigType
   readonly fallback: string
   readonly takes: string
   readonly doc: string
   readonly ours: boolean
+  readonly broker: string | null
 }
 
 /** The configs that act, in order of name. */
@@ -183,13 +221,20 @@ export const topicConfigs: readonly TopicConfigRow[] = Object.freeze(
   Object.entries(acting).map(([name, row]) => ({ name, ...row })),
 )
 
-/** Kafka's configs that are taken only at Kafka's default. */
-export const inertTopicConfigs: Readonly<Record<string, string>> = inert
-
 const LONGEST_SHOWN = 100
 
+function cut(text: string): string {
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
+}
+
 function quote(text: string): string {
-  return JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text)
+  return JSON.stringify(cut(text))
+}
+
+/** The type of a topic config that is known, acting or not; null for any other name. */
+export function typeOfTopicConfig(name: string): TopicConfigType | null {
+  if (Object.hasOwn(acting, name)) return acting[name as keyof Acting].type
+  return inertByName.get(name)?.type ?? null
 }
 
 /** Why this topic config cannot be had, as one sentence that names it, or null when it can. Null as value means "no override". */
@@ -202,12 +247,17 @@ export function checkTopicConfig(name: string, value: string | null): string | n
     const why = row.refuse(parsed)
     return why === null ? null : `${name}: got ${quote(value)}, but ${why}`
   }
-  if (Object.hasOwn(inert, name)) {
-    const only = inert[name as keyof typeof inert]
+  const inert = inertByName.get(name)
+  if (inert !== undefined) {
+    const { only } = inert
     if (value === null || value === only) return null
     return `${name}: got ${quote(value)}, but this config has no effect here and takes only Kafka's default, ${quote(only)}`
   }
-  return `${quote(name)} is not a topic config`
+  return unknownTopicConfig(name)
+}
+
+export function unknownTopicConfig(name: string): string {
+  return `Unknown topic config name: ${cut(name)}`
 }
 
 /**

@@ -147,10 +147,26 @@ test('a level that is changed holds at once for loggers that exist, and null tak
   kafka.debug('no')
   logger.setLevel('svc.kafka', 'DEBUG')
   kafka.debug('yes')
-  assert.deepEqual([...logger.levels()], [['svc.kafka', 'DEBUG']])
+  assert.deepEqual(logger.levels().get('svc.kafka'), { level: 'DEBUG', configured: 'DEBUG' })
   logger.setLevel('svc.kafka', null)
   kafka.debug('no')
   assert.equal(lines.length, 1)
+})
+
+test('the loggers that exist are known with those above them and the level that holds', () => {
+  const { logger } = recorded('plain', { 'svc.kafka': 'WARN', 'svc.kafka.init.producer.id': 'DEBUG' })
+  logger.named('kafka.init-producer-id')
+  logger.named('kafka.connection')
+  const levels = [...logger.levels()].map(([name, { level, configured }]) => [name, level, configured]).sort()
+  assert.deepEqual(levels, [
+    ['root', 'INFO', null],
+    ['svc', 'INFO', null],
+    ['svc.kafka', 'WARN', 'WARN'],
+    ['svc.kafka.connection', 'WARN', null],
+    ['svc.kafka.init', 'WARN', null],
+    ['svc.kafka.init-producer-id', 'DEBUG', 'DEBUG'],
+    ['svc.kafka.init.producer', 'WARN', null],
+  ])
 })
 
 test('a limited logger says how much it left out', async () => {

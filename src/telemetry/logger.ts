@@ -49,9 +49,19 @@ export interface Logger {
   limited(key: string, everyMs: number): Logger
   /** Sets the level of a logger and those below it from now on; null takes the setting back. `root` is all of them. */
   setLevel(name: string, level: Level | null): void
-  /** What is configured, by full logger name. */
-  levels(): ReadonlyMap<string, Level>
+  /** Every logger that was made, those above it, and `root`, by full name, with those that only have a level. */
+  levels(): ReadonlyMap<string, LoggerLevel>
 }
+
+export interface LoggerLevel {
+  /** What holds. */
+  readonly level: Level
+  /** What was set for this very logger; null where the level comes from above. */
+  readonly configured: Level | null
+}
+
+/** The name that stands for all loggers. */
+const ROOT = 'root'
 
 export interface LoggerOptions {
   readonly clock: Clock
@@ -74,7 +84,10 @@ interface Limit {
 
 interface Shared {
   readonly options: LoggerOptions
+  /** By folded name. */
   readonly levels: Map<string, Level>
+  /** Full names of loggers, by folded name. Code names loggers, clients do not: this has an end. */
+  readonly names: Map<string, string>
   readonly limits: Map<string, Limit>
   /** Rises when a level changes, so that loggers look theirs up again. */
   version: number
@@ -82,8 +95,14 @@ interface Shared {
 
 /** The root of one broker's loggers. */
 export function createLogger(options: LoggerOptions): Logger {
-  const levels = new Map(options.levels)
-  return makeLogger({ options, levels, limits: new Map(), version: 0 }, 'svc', {}, null)
+  const shared: Shared = { options, levels: new Map(), names: new Map(), limits: new Map(), version: 0 }
+  register(shared, ROOT)
+  register(shared, 'svc')
+  for (const [name, level] of options.levels ?? []) {
+    shared.levels.set(folded(name), level)
+    register(shared, name)
+  }
+  return makeLogger(shared, 'svc', {}, null)
 }
 
 function makeLogger(
@@ -124,15 +143,25 @@ function makeLogger(
     info: (message, fields) => log('INFO', message, fields),
     warn: (message, fields) => log('WARN', message, fields),
     error: (message, fields) => log('ERROR', message, fields),
-    named: other => makeLogger(shared, `svc.${other}`, scope, limit),
+    named(other) {
+      register(shared, `svc.${other}`)
+      return makeLogger(shared, `svc.${other}`, scope, limit)
+    },
     within: more => makeLogger(shared, name, { ...scope, ...more }, limit),
     limited: (key, everyMs) => makeLogger(shared, name, scope, { key, everyMs }),
     setLevel(target, level) {
-      if (level === null) levels.delete(target)
-      else levels.set(target, level)
+      if (level === null) levels.delete(folded(target))
+      else levels.set(folded(target), level)
+      register(shared, target)
       shared.version++
     },
-    levels: () => new Map(levels),
+    levels: () =>
+      new Map(
+        [...shared.names].map(([key, full]) => [
+          full,
+          { level: levelOf(levels, full), configured: levels.get(key) ?? null },
+        ]),
+      ),
   }
 }
 
@@ -152,14 +181,23 @@ function folded(name: string): string {
   return name.toLowerCase().replaceAll('-', '.')
 }
 
+/** Takes note that there is this logger, and those above it. */
+function register({ names }: Shared, name: string): void {
+  for (let at = name.length; at > 0; at = name.lastIndexOf('.', at - 1)) {
+    const prefix = name.slice(0, at)
+    const key = folded(prefix)
+    // The environment can write a name only folded; code knows it as it is.
+    if (!names.has(key) || names.get(key) === key) names.set(key, prefix)
+  }
+}
+
 /** The level of the longest configured prefix of the name that ends at a dot. */
 function levelOf(levels: ReadonlyMap<string, Level>, name: string): Level {
-  const configured = new Map([...levels].map(([key, level]) => [folded(key), level]))
   for (let prefix = folded(name); prefix !== ''; prefix = prefix.slice(0, Math.max(0, prefix.lastIndexOf('.')))) {
-    const level = configured.get(prefix)
+    const level = levels.get(prefix)
     if (level !== undefined) return level
   }
-  return configured.get('root') ?? 'INFO'
+  return levels.get(ROOT) ?? 'INFO'
 }
 
 interface Line {

@@ -7,17 +7,15 @@
 // Versions: 4 takes -1 partitions and replicas for the defaults (KIP-464), earlier ones do here too. 5 answers what the topic
 // came to be: partitions, replicas, configs (KIP-525). 7 answers the id (KIP-516).
 
-import type { ConfigSource, CreatedTopic } from '../../admin/contract.ts'
+import type { CreatedTopic } from '../../admin/contract.ts'
 import { createTopics as create } from '../../admin/topics.ts'
 import { isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
 import { createTopics } from '../../protocol/messages/create-topics.ts'
 import type { ResponseInput } from '../../protocol/schema.ts'
+import { CONFIG_SOURCES } from '../configs.ts'
 import { handler } from './handler.ts'
 
 type Row = ResponseInput<typeof createTopics>['topics'][number]
-
-/** Codes of Kafka's DescribeConfigsResponse.ConfigSource. */
-const SOURCES: Readonly<Record<ConfigSource, number>> = Object.freeze({ topic: 1, settings: 4, default: 5 })
 
 export const createTopicsHandler = handler(createTopics, rooms => ({
   async answer({ body }) {
@@ -44,8 +42,8 @@ function rowOf(name: string, result: CreatedTopic | Refusal): Row {
     name: each.name,
     value: each.value,
     readOnly: each.isReadOnly,
-    configSource: SOURCES[each.source],
-    isSensitive: false,
+    configSource: CONFIG_SOURCES[each.source],
+    isSensitive: each.isSensitive,
   }))
   const { topicId, partitions, replicationFactor } = result
   return { name, topicId, errorCode: NONE, errorMessage: null, numPartitions: partitions, replicationFactor, configs }

@@ -2,15 +2,19 @@
 // follow from this list.
 
 import type { Api } from '../schema.ts'
+import { alterConfigs } from './alter-configs.ts'
 import { apiVersions } from './api-versions.ts'
 import { createTopics } from './create-topics.ts'
 import { deleteTopics } from './delete-topics.ts'
+import { describeConfigs } from './describe-configs.ts'
 import { fetch } from './fetch.ts'
 import { findCoordinator } from './find-coordinator.ts'
 import { heartbeat } from './heartbeat.ts'
+import { incrementalAlterConfigs } from './incremental-alter-configs.ts'
 import { initProducerId } from './init-producer-id.ts'
 import { joinGroup } from './join-group.ts'
 import { leaveGroup } from './leave-group.ts'
+import { listConfigResources } from './list-config-resources.ts'
 import { listOffsets } from './list-offsets.ts'
 import { metadata } from './metadata.ts'
 import { offsetCommit } from './offset-commit.ts'
@@ -34,4 +38,8 @@ export const messages: readonly Api[] = Object.freeze([
   createTopics,
   deleteTopics,
   initProducerId,
+  describeConfigs,
+  alterConfigs,
+  incrementalAlterConfigs,
+  listConfigResources,
 ])

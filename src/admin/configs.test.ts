@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { openLogWorld } from '../../testing/sim/logs.ts'
+import { topicPattern } from '../../testing/topic-pattern.ts'
+import { isRefusal, type Refusal } from '../protocol/errors.ts'
+import { settingsTable, type testSettings } from '../settings/settings.ts'
+import { inertTopicConfigs, topicConfigs } from '../settings/topic-configs.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import { alterConfigs, describeConfigs, listConfigResources } from './configs.ts'
+import type { ConfigChange, ConfigEdit, ConfigEntry, ConfigResourceType } from './contract.ts'
+
+const NODE = 4
+
+async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0] = {}) {
+  const world = await openLogWorld(t, { overrides })
+  const logger = createLogger({ clock: world.clock, write: () => {}, format: 'plain' })
+  logger.named('kafka.connection')
+  const rooms = { catalogue: world.catalogue, settings: world.settings, logger, nodeId: NODE }
+  const describe = (type: ConfigResourceType, name: string) => describeConfigs(rooms, { type, name })
+  const entry = (type: ConfigResourceType, name: string, config: string): ConfigEntry => {
+    const entries = describe(type, name)
+    assert(!isRefusal(entries), (entries as Refusal).message)
+    return entries.find(each => each.name === config)!
+  }
+  /** What one change came to: `done`, or the code and the sentence of its refusal. */
+  const alter = async (
+    type: ConfigResourceType,
+    name: string,
+    edits: readonly (readonly [ConfigEdit['operation'], string, (string | null)?])[],
+    { isWhole = false, validateOnly = false } = {},
+  ) => {
+    const change: ConfigChange = {
+      resource: { type, name },
+      isWhole,
+      edits: edits.map(([operation, config, value = null]) => ({ name: config, operation, value })),
+    }
+    const [outcome] = await alterConfigs(rooms, [change], { validateOnly })
+    return outcome === null ? 'done' : `${outcome!.name}: ${outcome!.message}`
+  }
+  return { ...world, rooms, logger, describe, entry, alter }
+}
+
+test('a topic tells where each of its values comes from, and what would hold without that', async t => {
+  const retention = topicPattern('o*', { retention: 5_000, segmentMs: 604_800_000 })
+  const { create, entry, describe } = await open(t, { topics: [topicPattern('x'), retention] })
+  await create('orders', { 'retention.ms': '1000', 'max.message.bytes': '9' })
+  const { documentation, ...own } = entry('topic', 'orders', 'retention.ms')
+  assert.deepEqual(own, {
+    name: 'retention.ms',
+    value: '1000',
+    source: 'topic',
+    isReadOnly: false,
+    isSensitive: false,
+    type: 'long',
+    synonyms: [
+      { name: 'retention.ms', value: '1000', source: 'topic' },
+      { name: 'svc.topics[1].retention', value: '5000', source: 'settings' },
+    ],
+  })
+  assert.match(documentation, /Age at which/)
+  assert.deepEqual(entry('topic', 'orders', 'max.message.bytes').synonyms, [
+    { name: 'max.message.bytes', value: '9', source: 'topic' },
+    { name: 'message.max.bytes', value: '1048588', source: 'default' },
+  ])
+  // A pattern that says what the default says anyway is still where the value comes from.
+  assert.equal(entry('topic', 'orders', 'segment.ms').source, 'settings')
+  assert.equal(entry('topic', 'orders', 'flush.ms').source, 'default')
+  assert.equal(entry('topic', 'orders', 'storage.compression.type').isReadOnly, true)
+  const names = (describe('topic', 'orders') as readonly ConfigEntry[]).map(each => each.name)
+  assert.deepEqual(names, [...names].sort())
+  assert.equal(names.length, topicConfigs.length + inertTopicConfigs.length)
+})
+
+test('overrides are set, deleted, and replaced as a whole', async t => {
+  const { create, entry, alter, catalogue, partition } = await open(t)
+  await create('orders', { 'retention.ms': '1000' })
+  const configs = () => catalogue.current().topics.get('orders')!.configs
+  assert.equal(
+    await alter('topic', 'orders', [
+      ['set', 'segment.ms', '7'],
+      ['delete', 'retention.ms'],
+    ]),
+    'done',
+  )
+  assert.deepEqual(configs(), { 'segment.ms': '7' })
+  assert.equal(partition('orders').state.topic.resolved.segmentMs, 7)
+  assert.equal(await alter('topic', 'orders', [['set', 'retention.bytes', '5']], { isWhole: true }), 'done')
+  assert.deepEqual(configs(), { 'retention.bytes': '5' })
+  assert.deepEqual([entry('topic', 'orders', 'segment.ms').source], ['default'])
+  assert.equal(await alter('topic', 'orders', [], { isWhole: true }), 'done')
+  assert.deepEqual(configs(), {})
+})
+
+test('only lists take and lose parts, and what comes of it is checked', async t => {
+  const { create, alter, catalogue } = await open(t)
+  await create('orders')
+  const configs = () => catalogue.current().topics.get('orders')!.configs
+  assert.equal(await alter('topic', 'orders', [['append', 'cleanup.policy', 'delete']]), 'done')
+  assert.deepEqual(configs(), { 'cleanup.policy': 'delete' })
+  assert.match(await alter('topic', 'orders', [['append', 'cleanup.policy', 'compact']]), /^INVALID_CONFIG.*compaction/)
+  assert.match(
+    await alter('topic', 'orders', [['subtract', 'cleanup.policy', 'delete']]),
+    /^INVALID_CONFIG: cleanup.poli/,
+  )
+  assert.equal(await alter('topic', 'orders', [['subtract', 'cleanup.policy', 'compact']]), 'done')
+  assert.equal(
+    await alter('topic', 'orders', [['append', 'retention.ms', '5']]),
+    "INVALID_CONFIG: Can't APPEND to key retention.ms because its type is not LIST.",
+  )
+})
+
+test('what is wrong is refused by name, and then nothing of the change is done', async t => {
+  const { create, alter, catalogue } = await open(t)
+  await create('orders', { 'retention.ms': '1000' })
+  const { version } = catalogue.current()
+  const good = ['set', 'segment.ms', '7'] as const
+  const cases: [Parameters<typeof alter>[2], RegExp][] = [
+    [[good, ['set', 'retentionms', '5']], /^INVALID_CONFIG: Unknown topic config name: retentionms$/],
+    [[good, ['delete', 'retentionms']], /^INVALID_CONFIG: Unknown topic config name: retentionms$/],
+    [[good, ['append', 'nope', '5']], /^INVALID_CONFIG: Unknown topic config name: nope$/],
+    [[good, ['set', '__proto__', '5']], /^INVALID_CONFIG: Unknown topic config name: __proto__$/],
+    [[good, ['set', 'retention.ms', '-2']], /^INVALID_CONFIG: retention.ms: got "-2"/],
+    [[good, ['set', 'cleanup.policy', 'foo']], /^INVALID_CONFIG: cleanup.policy: got "foo"/],
+    [[good, ['set', 'flush.ms', '1']], /^INVALID_CONFIG: flush.ms: .* no effect here/],
+    [[good, ['set', 'local.retention.ms', '1001']], /^INVALID_CONFIG: local.retention.ms: got 1001/],
+    [[good, ['set', 'storage.compression.type', 'lz4']], /^INVALID_CONFIG: storage.compression.type/],
+    [[good, ['set', 'retention.ms', null]], /^INVALID_REQUEST: Null value not supported for : retention.ms$/],
+    [[good, ['append', 'cleanup.policy', null]], /^INVALID_REQUEST: Null value/],
+    [[good, good], /^INVALID_REQUEST: Error due to duplicate config keys$/],
+  ]
+  for (const [edits, why] of cases) assert.match(await alter('topic', 'orders', edits), why)
+  assert.match(await alter('topic', 'nope', [good]), /^UNKNOWN_TOPIC_OR_PARTITION: The topic 'nope' does not exist.$/)
+  assert.match(await alter('topic', '', [good]), /^INVALID_REQUEST: Default topic resources are not allowed.$/)
+  assert.match(await alter('topic', 'a/b', [good]), /^INVALID_TOPIC_EXCEPTION/)
+  assert.equal(await alter('topic', 'orders', [good], { validateOnly: true }), 'done')
+  assert.match(await alter('topic', 'orders', [['set', 'x', '']], { validateOnly: true }), /^INVALID_CONFIG/)
+  assert.equal(catalogue.current().version, version)
+})
+
+test('the codec a topic was created with stays, whatever the settings say later', async t => {
+  const { create, alter, entry, rooms } = await open(t)
+  const topic = await create('orders')
+  assert.equal(await alter('topic', 'orders', [['set', 'storage.compression.type', 'none']]), 'done')
+  const other = { ...topic, pinned: { 'storage.compression.type': 'lz4' }, configs: {} }
+  const catalogue = {
+    ...rooms.catalogue,
+    current: () => ({ ...rooms.catalogue.current(), topics: new Map([['orders', other]]) }),
+  }
+  const edits = [{ name: 'storage.compression.type', operation: 'set' as const, value: 'none' }]
+  const change: ConfigChange = { resource: { type: 'topic', name: 'orders' }, isWhole: false, edits }
+  const [outcome] = await alterConfigs({ ...rooms, catalogue }, [change], { validateOnly: true })
+  assert.match(outcome?.message ?? '', /it is lz4, and fixed when the topic is created/)
+  assert.equal(entry('topic', 'orders', 'storage.compression.type').value, 'none')
+})
+
+test('each resource has its own outcome, and one that is named twice is refused', async t => {
+  const { create, rooms, catalogue } = await open(t)
+  for (const name of ['a', 'b', 'c']) await create(name)
+  const change = (name: string, value: string): ConfigChange => ({
+    resource: { type: 'topic', name },
+    isWhole: false,
+    edits: [{ name: 'retention.ms', operation: 'set', value }],
+  })
+  const changes = [change('c', '1'), change('a', '5'), change('b', 'x'), change('c', '1'), change('d', '1')]
+  const outcomes = await alterConfigs(rooms, changes, { validateOnly: false })
+  assert.deepEqual(
+    outcomes.map(outcome => outcome?.name ?? null),
+    ['INVALID_REQUEST', null, 'INVALID_CONFIG', 'INVALID_REQUEST', 'UNKNOWN_TOPIC_OR_PARTITION'],
+  )
+  const retention = ['a', 'b', 'c'].map(name => catalogue.current().topics.get(name)!.configs['retention.ms'])
+  assert.deepEqual(retention, ['5', undefined, undefined])
+})
+
+test('a broker shows its settings, hides its secrets, and says that they cannot be changed', async t => {
+  const { describe, entry, alter } = await open(t, { 'broker.port': 9999, 'admin.password': 'hunter2' })
+  const entries = describe('broker', '4') as readonly ConfigEntry[]
+  assert.equal(entries.length, Object.keys(settingsTable).length)
+  assert(entries.every(each => each.isReadOnly && each.documentation !== ''))
+  assert(!JSON.stringify(entries).includes('hunter2'))
+  const port = entry('broker', '4', 'svc.broker.port')
+  assert.deepEqual([port.value, port.source, port.type], ['9999', 'settings', 'int'])
+  assert.deepEqual(port.synonyms.at(-1), { name: 'svc.broker.port', value: '9092', source: 'default' })
+  const password = entry('broker', '4', 'svc.admin.password')
+  assert.deepEqual([password.value, password.isSensitive, password.type], [null, true, 'password'])
+  assert.deepEqual([entry('broker', '4', 'svc.broker.advertised-host').value], [null])
+  assert.deepEqual(describe('broker', ''), [])
+  assert.match((describe('broker', '5') as Refusal).message, /Unexpected broker id, expected 4, but received 5/)
+  assert.match((describe('broker', 'x') as Refusal).message, /Broker id must be an integer, but it is: x/)
+
+  for (const name of ['4', '']) {
+    assert.equal(
+      await alter('broker', name, [['set', 'svc.broker.port', '1']]),
+      'INVALID_REQUEST: Cannot update these configs dynamically: Set(svc.broker.port)',
+    )
+    assert.equal(await alter('broker', name, [['set', 'nope', '1']]), 'INVALID_CONFIG: Unknown config name: nope')
+    assert.equal(await alter('broker', name, [], { isWhole: true }), 'done')
+  }
+  assert.match(await alter('broker', '5', []), /^INVALID_REQUEST: Unexpected broker id/)
+})
+
+test('the levels of loggers are shown and changed while the broker runs', async t => {
+  const { describe, entry, alter, logger } = await open(t)
+  const level = (name: string) => entry('broker-logger', '4', name).value
+  assert.deepEqual([level('root'), level('svc.kafka'), level('svc.kafka.connection')], ['INFO', 'INFO', 'INFO'])
+  assert.equal(await alter('broker-logger', '4', [['set', 'svc.kafka', 'DEBUG']], { validateOnly: true }), 'done')
+  assert.equal(level('svc.kafka'), 'INFO')
+  assert.equal(
+    await alter('broker-logger', '4', [
+      ['set', 'svc.kafka', 'DEBUG'],
+      ['set', 'root', 'FATAL'],
+    ]),
+    'done',
+  )
+  assert.deepEqual([level('root'), level('svc.kafka'), level('svc.kafka.connection')], ['OFF', 'DEBUG', 'DEBUG'])
+  assert.equal(logger.levels().get('svc.kafka')?.configured, 'DEBUG')
+  assert.equal(await alter('broker-logger', '4', [['delete', 'svc.kafka']]), 'done')
+  assert.equal(level('svc.kafka.connection'), 'OFF')
+  const refused: [Parameters<typeof alter>[2], RegExp][] = [
+    [[['set', 'svc.nope', 'DEBUG']], /^INVALID_CONFIG: Logger svc.nope does not exist!$/],
+    [[['set', 'svc.kafka', 'LOUD']], /^INVALID_CONFIG: Cannot set the log level of svc.kafka to LOUD/],
+    [
+      [
+        ['set', 'svc.kafka', 'TRACE'],
+        ['delete', 'root'],
+      ],
+      /^INVALID_REQUEST: Removing the log level of the root logger/,
+    ],
+    [[['append', 'svc.kafka', 'DEBUG']], /^INVALID_REQUEST: APPEND operation is not allowed/],
+  ]
+  for (const [edits, why] of refused) assert.match(await alter('broker-logger', '4', edits), why)
+  assert.equal(level('svc.kafka'), 'OFF')
+  assert.match(await alter('broker-logger', '4', [], { isWhole: true }), /^INVALID_REQUEST/)
+  assert.match((describe('broker-logger', '') as Refusal).message, /Broker id must not be empty/)
+})
+
+test('groups and client metrics have no configs, and every name is refused', async t => {
+  const { describe, alter } = await open(t)
+  assert.deepEqual([describe('group', 'g'), describe('client-metrics', 'm')], [[], []])
+  assert.equal((describe('group', '') as Refusal).name, 'INVALID_REQUEST')
+  assert.equal((describe('client-metrics', '') as Refusal).name, 'INVALID_REQUEST')
+  assert.match(await alter('group', 'g', [['set', 'x', '1']]), /^INVALID_CONFIG: Unknown group config name: x$/)
+  assert.match(await alter('client-metrics', 'm', [['set', 'x', '1']]), /^INVALID_REQUEST: Unknown client metrics/)
+})
+
+test('what has configs is listed', async t => {
+  const { create, rooms } = await open(t)
+  await create('orders')
+  assert.deepEqual(listConfigResources(rooms, new Set(['topic', 'group'])), [{ type: 'topic', name: 'orders' }])
+  assert.deepEqual(listConfigResources(rooms, new Set(['broker', 'broker-logger', 'client-metrics'])), [
+    { type: 'broker-logger', name: '4' },
+    { type: 'broker', name: '4' },
+  ])
+})

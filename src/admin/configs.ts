@@ -1,0 +1,363 @@
+// Describes and changes configs: of topics, of brokers, of loggers. The rules are those of Apache Kafka's ConfigAdminManager,
+// ConfigurationControlManager and ConfigHelper. A change of a topic is durable before it is answered and acts at once; the
+// level of a logger lasts as long as the process. What a broker is set to comes from the settings at its start and cannot be
+// changed while it runs. Groups and client metrics have no configs that act, so each of their names is refused.
+
+import type { CatalogueKeeper, NewTopic, Topic } from '../log/catalogue.ts'
+import {
+  because,
+  INVALID_CONFIG,
+  INVALID_REQUEST,
+  INVALID_TOPIC_EXCEPTION,
+  isRefusal,
+  type Refusal,
+  UNKNOWN_TOPIC_ID,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../protocol/errors.ts'
+import { checkTopicName } from '../protocol/names.ts'
+import { matchPattern } from '../settings/patterns.ts'
+import { fullKey, type Key, keys, type Setting, type Settings, settingsTable } from '../settings/settings.ts'
+import {
+  checkTopicConfigs,
+  inertTopicConfigs,
+  topicConfigs,
+  typeOfTopicConfig,
+  unknownTopicConfig,
+} from '../settings/topic-configs.ts'
+import type { Level, Logger } from '../telemetry/logger.ts'
+import type {
+  ConfigChange,
+  ConfigEdit,
+  ConfigEntry,
+  ConfigResource,
+  ConfigResourceType,
+  ConfigSynonym,
+  ConfigType,
+} from './contract.ts'
+
+export interface ConfigRooms {
+  readonly catalogue: CatalogueKeeper
+  readonly settings: Settings
+  readonly logger: Logger
+  /** This broker's id, the only one that may be named. */
+  readonly nodeId: number
+}
+
+/** Fixed when the topic is created. */
+const PINNED = 'storage.compression.type'
+
+/** Every config of the resource, by name, or why there are none to show. */
+export function describeConfigs(rooms: ConfigRooms, { type, name }: ConfigResource): readonly ConfigEntry[] | Refusal {
+  switch (type) {
+    case 'topic': {
+      const topic = findTopic(rooms, name)
+      return isRefusal(topic) ? topic : describeTopicConfigs(topic, rooms.settings)
+    }
+    case 'broker':
+      // What all brokers are given while they run; that is nothing.
+      if (name === '') return []
+      return checkBroker(rooms, 'Broker id', name) ?? describeSettings(rooms.settings)
+    case 'broker-logger':
+      if (name === '') return because(INVALID_REQUEST, 'Broker id must not be empty')
+      return checkBroker(rooms, 'Broker id', name) ?? describeLoggers(rooms.logger)
+    case 'client-metrics':
+      return name === '' ? because(INVALID_REQUEST, 'Client metrics subscription name must not be empty') : []
+    case 'group':
+      return name === '' ? because(INVALID_REQUEST, 'Group name must not be empty') : []
+  }
+}
+
+/** The resources of these types that have configs. */
+export function listConfigResources(
+  { catalogue, nodeId }: ConfigRooms,
+  types: ReadonlySet<ConfigResourceType>,
+): readonly ConfigResource[] {
+  const resources: ConfigResource[] = []
+  if (types.has('broker-logger')) resources.push({ type: 'broker-logger', name: String(nodeId) })
+  if (types.has('broker')) resources.push({ type: 'broker', name: String(nodeId) })
+  if (types.has('topic')) {
+    for (const name of catalogue.current().topics.keys()) resources.push({ type: 'topic', name })
+  }
+  return resources
+}
+
+/**
+ * One outcome for each change, in order: null, or why nothing of it was done. `validateOnly` checks and changes nothing. Throws
+ * what the store throws; the topics of the request may be changed then.
+ */
+export async function alterConfigs(
+  rooms: ConfigRooms,
+  changes: readonly ConfigChange[],
+  { validateOnly }: { readonly validateOnly: boolean },
+): Promise<readonly (Refusal | null)[]> {
+  const counts = new Map<string, number>()
+  for (const { resource } of changes) counts.set(keyOf(resource), (counts.get(keyOf(resource)) ?? 0) + 1)
+  const outcomes: (Refusal | null)[] = []
+  /** What is to be done to topics, by id: where its outcome goes, and what it is. */
+  const wanted = new Map<string, { readonly at: number; readonly change: ConfigChange }>()
+  for (const [at, change] of changes.entries()) {
+    const { type, name } = change.resource
+    let outcome: Refusal | null =
+      counts.get(keyOf(change.resource))! > 1
+        ? because(INVALID_REQUEST, 'Each resource must appear at most once.')
+        : checkEdits(change.edits)
+    if (outcome === null && type === 'topic') {
+      const topic = findTopic(rooms, name)
+      const edited = isRefusal(topic) ? topic : editTopic(topic, change, rooms.settings)
+      if (isRefusal(edited)) outcome = edited
+      else if (!validateOnly) wanted.set((topic as Topic).id, { at, change })
+    } else if (outcome === null) outcome = alterOther(rooms, change, validateOnly)
+    outcomes.push(outcome)
+  }
+  if (wanted.size > 0) {
+    const decide = (topic: Topic) => editTopic(topic, wanted.get(topic.id)!.change, rooms.settings)
+    const answers = await rooms.catalogue.configure([...wanted.keys()], decide)
+    for (const [i, { at, change }] of [...wanted.values()].entries()) {
+      const answer = answers[i]!
+      if (!isRefusal(answer)) continue
+      outcomes[at] = answer.code === UNKNOWN_TOPIC_ID.code ? unknownTopic(change.resource.name) : answer
+    }
+  }
+  return outcomes
+}
+
+function alterOther(rooms: ConfigRooms, change: ConfigChange, validateOnly: boolean): Refusal | null {
+  const { resource, edits, isWhole } = change
+  const [first] = edits
+  switch (resource.type) {
+    case 'broker':
+      return (resource.name === '' ? null : checkBroker(rooms, 'Node id', resource.name)) ?? checkSettingEdits(edits)
+    case 'broker-logger':
+      if (isWhole) return because(INVALID_REQUEST, 'The levels of loggers can only be changed one by one.')
+      return checkBroker(rooms, 'Node id', resource.name) ?? alterLevels(rooms.logger, edits, validateOnly)
+    case 'client-metrics':
+      if (resource.name === '') return because(INVALID_REQUEST, "Subscription name can't be empty")
+      if (first === undefined) return null
+      return because(INVALID_REQUEST, `Unknown client metrics configuration: ${cut(first.name)}`)
+    default:
+      if (resource.name === '') return because(INVALID_REQUEST, 'Default group resources are not allowed.')
+      if (first === undefined) return null
+      return because(INVALID_CONFIG, `Unknown group config name: ${cut(first.name)}`)
+  }
+}
+
+function keyOf({ type, name }: ConfigResource): string {
+  return `${type}:${name}`
+}
+
+function checkEdits(edits: readonly ConfigEdit[]): Refusal | null {
+  if (new Set(edits.map(edit => edit.name)).size < edits.length) {
+    return because(INVALID_REQUEST, 'Error due to duplicate config keys')
+  }
+  const nulls = edits.filter(edit => edit.value === null && edit.operation !== 'delete').map(edit => cut(edit.name))
+  if (nulls.length === 0) return null
+  return because(INVALID_REQUEST, `Null value not supported for : ${nulls.slice(0, 10).join(', ')}`)
+}
+
+const LONGEST_SHOWN = 100
+
+/** A text that is longer than a string of the wire could not be answered. */
+function cut(text: string): string {
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
+}
+
+function checkBroker({ nodeId }: ConfigRooms, what: string, name: string): Refusal | null {
+  if (!/^[+-]?[0-9]{1,10}$/.test(name)) {
+    return because(INVALID_REQUEST, `${what} must be an integer, but it is: ${cut(name)}`)
+  }
+  if (Number(name) === nodeId) return null
+  return because(INVALID_REQUEST, `Unexpected broker id, expected ${nodeId}, but received ${name}`)
+}
+
+// Topics.
+
+function findTopic({ catalogue }: ConfigRooms, name: string): Topic | Refusal {
+  if (name === '') return because(INVALID_REQUEST, 'Default topic resources are not allowed.')
+  const why = checkTopicName(name)
+  if (why !== null) return because(INVALID_TOPIC_EXCEPTION, `Topic name is invalid: ${cut(why)}.`)
+  return catalogue.current().topics.get(name) ?? unknownTopic(name)
+}
+
+function unknownTopic(name: string): Refusal {
+  return because(UNKNOWN_TOPIC_OR_PARTITION, `The topic '${name}' does not exist.`)
+}
+
+/** The overrides that the topic has after the change. */
+function editTopic(topic: Topic, { edits, isWhole }: ConfigChange, settings: Settings): Topic['configs'] | Refusal {
+  const pattern = matchPattern(settings, topic.name)
+  const configs: Record<string, string> = isWhole ? {} : { ...topic.configs }
+  for (const { name, operation, value } of edits) {
+    const type = typeOfTopicConfig(name)
+    if (type === null) return because(INVALID_CONFIG, unknownTopicConfig(name))
+    if (operation === 'set') configs[name] = value!
+    else if (operation === 'delete') delete configs[name]
+    else if (type !== 'list') {
+      const what = operation.toUpperCase()
+      return because(INVALID_CONFIG, `Can't ${what} to key ${name} because its type is not LIST.`)
+    } else configs[name] = editList(configs[name] ?? pattern.configs[name] ?? fallbackOf(name), operation, value!)
+  }
+  const wrong = checkTopicConfigs(configs, pattern, settings)
+  if (wrong !== null) return because(INVALID_CONFIG, wrong)
+  const pinned = topic.pinned[PINNED]
+  if (configs[PINNED] !== undefined && configs[PINNED] !== (topic.configs[PINNED] ?? pinned)) {
+    return because(INVALID_CONFIG, `${PINNED}: it is ${pinned}, and fixed when the topic is created`)
+  }
+  return configs
+}
+
+function fallbackOf(name: string): string {
+  const acting = topicConfigs.find(row => row.name === name)
+  return acting?.fallback ?? inertTopicConfigs.find(row => row.name === name)?.only ?? ''
+}
+
+function editList(current: string, operation: 'append' | 'subtract', value: string): string {
+  const parts = current.split(',').filter(part => part !== '')
+  const given = value.split(',')
+  if (operation === 'subtract') return parts.filter(part => !given.includes(part)).join(',')
+  return [...new Set([...parts, ...given])].join(',')
+}
+
+/** Every config of a topic with its value and who gave it, by name. */
+export function describeTopicConfigs(
+  topic: NewTopic & { readonly pinned?: Topic['pinned'] },
+  settings: Settings,
+): readonly ConfigEntry[] {
+  const pattern = matchPattern(settings, topic.name)
+  const entries = topicConfigs.map(({ name, type, fallback, doc, broker }) => {
+    const synonyms: ConfigSynonym[] = []
+    const own = topic.configs[name]
+    if (own !== undefined) synonyms.push({ name, value: own, source: 'topic' })
+    if (name === PINNED) synonyms.push(pinnedSynonym(topic, pattern.keys[name], settings))
+    else {
+      const value = pattern.configs[name]
+      if (value !== undefined) synonyms.push({ name: pattern.keys[name]!, value, source: 'settings' })
+      if (broker !== null) synonyms.push({ name: broker, value: fallback, source: 'default' })
+    }
+    const { value, source } = synonyms[0] ?? { value: fallback, source: 'default' as const }
+    return { name, value, source, isReadOnly: name === PINNED, isSensitive: false, type, synonyms, documentation: doc }
+  })
+  const inert = inertTopicConfigs.map(({ name, type, only, broker }) => {
+    const synonyms: ConfigSynonym[] = []
+    if (topic.configs[name] !== undefined) synonyms.push({ name, value: only, source: 'topic' })
+    if (broker !== null) synonyms.push({ name: broker, value: only, source: 'default' })
+    const source = synonyms[0]?.source ?? 'default'
+    const documentation = "It has no effect here and takes only Kafka's default."
+    return { name, value: only, source, isReadOnly: false, isSensitive: false, type, synonyms, documentation }
+  })
+  return [...entries, ...inert].sort(byName)
+}
+
+/** Where the codec came from that the topic was created with; by now the settings may say something else. */
+function pinnedSynonym(
+  { pinned }: { readonly pinned?: Topic['pinned'] },
+  patternKey: string | undefined,
+  settings: Settings,
+): ConfigSynonym {
+  const key = 'storage.local.compression.codec'
+  const value = pinned?.[PINNED] ?? settings.get(key)
+  const isGiven = patternKey !== undefined || settings.isSet(key)
+  return { name: patternKey ?? fullKey(key), value, source: isGiven ? 'settings' : 'default' }
+}
+
+function byName(one: { readonly name: string }, other: { readonly name: string }): number {
+  return one.name < other.name ? -1 : 1
+}
+
+// Brokers: the settings, read at the start and fixed from then on.
+
+const TYPES: Readonly<Record<string, ConfigType>> = Object.freeze({
+  boolean: 'boolean',
+  integer: 'int',
+  port: 'int',
+  secret: 'password',
+})
+
+function typeOf({ shape }: Setting<unknown>): ConfigType {
+  return shape.kind === 'one' ? (TYPES[shape.type.name] ?? 'string') : 'list'
+}
+
+function describeSettings(settings: Settings): readonly ConfigEntry[] {
+  return keys.map(key => describeSetting(settings, key)).sort(byName)
+}
+
+function describeSetting(settings: Settings, key: Key): ConfigEntry {
+  const row = settingsTable[key]
+  const name = fullKey(key)
+  const type = typeOf(row)
+  const isSensitive = type === 'password'
+  const current = settings.get(key)
+  const shown = type === 'int' ? String(current) : settings.show(key)
+  const value = isSensitive || current === null ? null : shown
+  const source = settings.isSet(key) ? 'settings' : 'default'
+  const synonyms: ConfigSynonym[] = [{ name, value, source }]
+  if (source === 'settings') {
+    synonyms.push({ name, value: isSensitive ? null : row.fallbackText, source: 'default' })
+  }
+  const documentation = row.notYet === undefined ? row.doc : `${row.doc} Not in this version: ${row.notYet}.`
+  return { name, value, source, isReadOnly: true, isSensitive, type, synonyms, documentation }
+}
+
+/** No setting can be changed while the broker runs. To delete what is set for the time it runs changes nothing. */
+function checkSettingEdits(edits: readonly ConfigEdit[]): Refusal | null {
+  const names = new Set(keys.map(fullKey))
+  const unknown = edits.find(edit => !names.has(edit.name))
+  if (unknown !== undefined) return because(INVALID_CONFIG, `Unknown config name: ${cut(unknown.name)}`)
+  const changed = edits.filter(edit => edit.operation !== 'delete').map(edit => edit.name)
+  if (changed.length === 0) return null
+  return because(INVALID_REQUEST, `Cannot update these configs dynamically: Set(${changed.slice(0, 10).join(', ')})`)
+}
+
+// Loggers.
+
+const ROOT = 'root'
+
+/** Kafka's words for levels. FATAL, above which nothing is ever written, is our OFF. */
+const LEVELS: ReadonlyMap<string, Level> = new Map([
+  ['DEBUG', 'DEBUG'],
+  ['ERROR', 'ERROR'],
+  ['FATAL', 'OFF'],
+  ['INFO', 'INFO'],
+  ['OFF', 'OFF'],
+  ['TRACE', 'TRACE'],
+  ['WARN', 'WARN'],
+])
+
+function describeLoggers(logger: Logger): readonly ConfigEntry[] {
+  return [...logger.levels()]
+    .map(([name, { level }]) => ({
+      name,
+      value: level,
+      source: 'logger' as const,
+      isReadOnly: false,
+      isSensitive: false,
+      type: 'string' as const,
+      synonyms: [],
+      documentation: 'The level below which this logger and those under it say nothing, until the process ends.',
+    }))
+    .sort(byName)
+}
+
+function alterLevels(logger: Logger, edits: readonly ConfigEdit[], validateOnly: boolean): Refusal | null {
+  const known = logger.levels()
+  for (const { name, operation, value } of edits) {
+    if (operation === 'append' || operation === 'subtract') {
+      const what = operation.toUpperCase()
+      return because(INVALID_REQUEST, `${what} operation is not allowed for the BROKER_LOGGER resource`)
+    }
+    if (!known.has(name)) return because(INVALID_CONFIG, `Logger ${cut(name)} does not exist!`)
+    if (operation === 'delete' && name === ROOT) {
+      return because(INVALID_REQUEST, 'Removing the log level of the root logger is not allowed')
+    }
+    if (operation === 'set' && !LEVELS.has(value!)) {
+      return because(
+        INVALID_CONFIG,
+        `Cannot set the log level of ${name} to ${cut(value!)} as it is not a supported log level. Valid log levels are ${[...LEVELS.keys()].join(', ')}`,
+      )
+    }
+  }
+  if (validateOnly) return null
+  for (const { name, operation, value } of edits) {
+    logger.setLevel(name, operation === 'delete' ? null : LEVELS.get(value!)!)
+  }
+  return null
+}

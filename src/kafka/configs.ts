@@ -1,0 +1,95 @@
+// The numbers by which the protocol says what has configs, of which type a config is and who gave it its value
+// (org.apache.kafka.common.config.ConfigResource.Type, DescribeConfigsResponse.ConfigSource and ConfigType), and the rows in
+// which both APIs that alter configs answer.
+
+import type {
+  ConfigChange,
+  ConfigEdit,
+  ConfigResource,
+  ConfigResourceType,
+  ConfigSource,
+  ConfigType,
+} from '../admin/contract.ts'
+import { because, INVALID_REQUEST, isRefusal, NONE, type Refusal } from '../protocol/errors.ts'
+
+export const RESOURCE_TYPES: Readonly<Record<ConfigResourceType, number>> = Object.freeze({
+  topic: 2,
+  broker: 4,
+  'broker-logger': 8,
+  'client-metrics': 16,
+  group: 32,
+})
+
+export const CONFIG_SOURCES: Readonly<Record<ConfigSource, number>> = Object.freeze({
+  topic: 1,
+  settings: 4,
+  default: 5,
+  logger: 6,
+})
+
+export const CONFIG_TYPES: Readonly<Record<ConfigType, number>> = Object.freeze({
+  boolean: 1,
+  string: 2,
+  int: 3,
+  long: 5,
+  double: 6,
+  list: 7,
+  password: 9,
+})
+
+const byCode = new Map(Object.entries(RESOURCE_TYPES).map(([type, code]) => [code, type as ConfigResourceType]))
+
+/** Null for a number that stands for nothing that has configs. */
+export function resourceTypeOf(code: number): ConfigResourceType | null {
+  return byCode.get(code) ?? null
+}
+
+/** A resource as requests and answers name it. */
+export interface NamedResource {
+  readonly resourceType: number
+  readonly resourceName: string
+}
+
+/** Null where the type is none. */
+export function resourceOf({ resourceType, resourceName }: NamedResource): ConfigResource | null {
+  const type = resourceTypeOf(resourceType)
+  return type === null ? null : { type, name: resourceName }
+}
+
+export function unknownResourceType(resourceType: number): Refusal {
+  return because(INVALID_REQUEST, `Unknown resource type ${resourceType}`)
+}
+
+/** One resource of a request that alters configs: its edits, or why they are none. */
+export interface Alteration extends NamedResource {
+  readonly edits: readonly ConfigEdit[] | Refusal
+}
+
+/**
+ * The answer of an API that alters configs, one row for each resource in order. `alter` is given the changes that can be
+ * understood and answers each with null or a refusal.
+ */
+export async function answerAlterations(
+  alterations: readonly Alteration[],
+  isWhole: boolean,
+  alter: (changes: readonly ConfigChange[]) => Promise<readonly (Refusal | null)[]>,
+) {
+  const refusals: (Refusal | null)[] = []
+  const changes: ConfigChange[] = []
+  for (const { edits, ...named } of alterations) {
+    const resource = resourceOf(named)
+    if (resource === null) refusals.push(unknownResourceType(named.resourceType))
+    else if (isRefusal(edits)) refusals.push(edits)
+    else {
+      refusals.push(null)
+      changes.push({ resource, isWhole, edits })
+    }
+  }
+  const outcomes = [...(await alter(changes))]
+  const responses = alterations.map((each, at) => alteredRow(each, refusals[at] ?? outcomes.shift() ?? null))
+  return { throttleTimeMs: 0, responses }
+}
+
+export function alteredRow({ resourceType, resourceName }: NamedResource, refusal: Refusal | null) {
+  return { errorCode: refusal?.code ?? NONE, errorMessage: refusal?.message ?? null, resourceType, resourceName }
+}

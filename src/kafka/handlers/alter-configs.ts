@@ -1,0 +1,24 @@
+// AlterConfigs 0-2: gives topics other overrides, or with validateOnly says whether it could; an override that is not named
+// goes away. The rules are in admin/configs.ts. What a broker is set to cannot be changed while it runs.
+//
+// A resource is changed whole or not at all. The answer comes when the change is durable and acts.
+
+import { alterConfigs as alter } from '../../admin/configs.ts'
+import { alterConfigs } from '../../protocol/messages/alter-configs.ts'
+import { alteredRow, answerAlterations } from '../configs.ts'
+import { handler } from './handler.ts'
+
+export const alterConfigsHandler = handler(alterConfigs, rooms => ({
+  answer({ body: { resources, validateOnly } }) {
+    const alterations = resources.map(({ resourceType, resourceName, configs }) => ({
+      resourceType,
+      resourceName,
+      edits: configs.map(({ name, value }) => ({ name, operation: 'set' as const, value })),
+    }))
+    return answerAlterations(alterations, true, changes => alter(rooms, changes, { validateOnly }))
+  },
+  refused: ({ body }, refusal) => ({
+    throttleTimeMs: 0,
+    responses: body.resources.map(resource => alteredRow(resource, refusal)),
+  }),
+}))

@@ -1,0 +1,72 @@
+// DescribeConfigs 1-4: every config of topics, brokers and loggers, or those that are named. The rules are in admin/configs.ts.
+//
+// Topics answer every config that acts and Kafka's names that have no effect here, with who gave the value: the topic itself
+// (1), the settings, topic patterns among them (4), or nobody (5). A broker answers its settings, all of them read-only, secrets
+// without their value; the nameless broker, which stands for what all brokers were given while they run, has none. Groups and
+// client metrics have no configs.
+//
+// Versions: 1 has sources and synonyms (KIP-226). 3 has types and documentation (KIP-569).
+//
+// Unlike Apache Kafka a resource that is named more than once is refused in each of its rows, because every row costs much more
+// than its name, and an unknown type of resource is refused in its own row only.
+
+import { describeConfigs as describe } from '../../admin/configs.ts'
+import type { ConfigEntry } from '../../admin/contract.ts'
+import { because, INVALID_REQUEST, isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
+import { describeConfigs } from '../../protocol/messages/describe-configs.ts'
+import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
+import { CONFIG_SOURCES, CONFIG_TYPES, type NamedResource, resourceOf, unknownResourceType } from '../configs.ts'
+import { handler } from './handler.ts'
+
+type Body = RequestOf<typeof describeConfigs>
+type Row = ResponseInput<typeof describeConfigs>['results'][number]
+
+const TWICE = because(INVALID_REQUEST, 'Each resource must appear at most once.')
+
+export const describeConfigsHandler = handler(describeConfigs, rooms => ({
+  answer({ body }) {
+    const counts = new Map<string, number>()
+    for (const resource of body.resources) counts.set(keyOf(resource), (counts.get(keyOf(resource)) ?? 0) + 1)
+    const results = body.resources.map(named => {
+      if (counts.get(keyOf(named))! > 1) return refusedRow(named, TWICE)
+      const resource = resourceOf(named)
+      if (resource === null) return refusedRow(named, unknownResourceType(named.resourceType))
+      const entries = describe(rooms, resource)
+      return isRefusal(entries) ? refusedRow(named, entries) : rowOf(named, entries, body)
+    })
+    return { throttleTimeMs: 0, results }
+  },
+  refused: ({ body }, refusal) => ({
+    throttleTimeMs: 0,
+    results: body.resources.map(named => refusedRow(named, refusal)),
+  }),
+}))
+
+function keyOf({ resourceType, resourceName }: NamedResource): string {
+  return `${resourceType}:${resourceName}`
+}
+
+function refusedRow({ resourceType, resourceName }: NamedResource, { code, message }: Refusal): Row {
+  return { errorCode: code, errorMessage: message, resourceType, resourceName, configs: [] }
+}
+
+function rowOf(
+  { resourceType, resourceName, configurationKeys }: Body['resources'][number],
+  entries: readonly ConfigEntry[],
+  { includeSynonyms, includeDocumentation }: Body,
+): Row {
+  const wanted = configurationKeys === null || configurationKeys.length === 0 ? null : new Set(configurationKeys)
+  const configs = entries
+    .filter(({ name }) => wanted === null || wanted.has(name))
+    .map(({ name, value, source, isReadOnly, isSensitive, type, synonyms, documentation }) => ({
+      name,
+      value,
+      readOnly: isReadOnly,
+      configSource: CONFIG_SOURCES[source],
+      isSensitive,
+      synonyms: includeSynonyms ? synonyms.map(each => ({ ...each, source: CONFIG_SOURCES[each.source] })) : [],
+      configType: CONFIG_TYPES[type],
+      documentation: includeDocumentation ? documentation : null,
+    }))
+  return { errorCode: NONE, errorMessage: null, resourceType, resourceName, configs }
+}

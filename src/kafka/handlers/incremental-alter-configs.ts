@@ -1,0 +1,44 @@
+// IncrementalAlterConfigs 0-1: sets and deletes single configs of topics, levels of loggers, and what stands in lists, or with
+// validateOnly says whether it could. The rules are in admin/configs.ts. What a broker is set to cannot be changed while it
+// runs.
+//
+// A resource is changed whole or not at all. The answer comes when the change is durable and acts; the level of a logger
+// lasts until the process ends, as in Kafka.
+
+import { alterConfigs as alter } from '../../admin/configs.ts'
+import type { ConfigEdit } from '../../admin/contract.ts'
+import { because, INVALID_REQUEST, type Refusal } from '../../protocol/errors.ts'
+import { incrementalAlterConfigs } from '../../protocol/messages/incremental-alter-configs.ts'
+import type { RequestOf } from '../../protocol/schema.ts'
+import { alteredRow, answerAlterations } from '../configs.ts'
+import { handler } from './handler.ts'
+
+type Config = RequestOf<typeof incrementalAlterConfigs>['resources'][number]['configs'][number]
+
+/** By Kafka's AlterConfigOp.OpType. */
+const OPERATIONS: readonly ConfigEdit['operation'][] = Object.freeze(['set', 'delete', 'append', 'subtract'])
+
+export const incrementalAlterConfigsHandler = handler(incrementalAlterConfigs, rooms => ({
+  answer({ body: { resources, validateOnly } }) {
+    const alterations = resources.map(({ resourceType, resourceName, configs }) => ({
+      resourceType,
+      resourceName,
+      edits: editsOf(configs),
+    }))
+    return answerAlterations(alterations, false, changes => alter(rooms, changes, { validateOnly }))
+  },
+  refused: ({ body }, refusal) => ({
+    throttleTimeMs: 0,
+    responses: body.resources.map(resource => alteredRow(resource, refusal)),
+  }),
+}))
+
+function editsOf(configs: readonly Config[]): readonly ConfigEdit[] | Refusal {
+  const edits: ConfigEdit[] = []
+  for (const { name, configOperation, value } of configs) {
+    const operation = OPERATIONS[configOperation]
+    if (operation === undefined) return because(INVALID_REQUEST, `Unknown operations type ${configOperation}`)
+    edits.push({ name, operation, value })
+  }
+  return edits
+}

@@ -1,0 +1,27 @@
+// AlterConfigs: gives resources other configs; those that are not named lose theirs.
+
+import { api, array, bool, int8, int16, int32, nullable, string } from '../schema.ts'
+
+export const alterConfigs = api({
+  key: 33,
+  name: 'AlterConfigs',
+  versions: '0-2',
+  flexible: '2+',
+  request: {
+    resources: array({
+      resourceType: int8(),
+      resourceName: string(),
+      configs: array({ name: string(), value: nullable(string()) }),
+    }),
+    validateOnly: bool(),
+  },
+  response: {
+    throttleTimeMs: int32(),
+    responses: array({
+      errorCode: int16(),
+      errorMessage: nullable(string()),
+      resourceType: int8(),
+      resourceName: string(),
+    }),
+  },
+})
