@@ -110,8 +110,11 @@ export async function alterConfigs(
     outcomes.push(outcome)
   }
   if (wanted.size > 0) {
-    const decide = (topic: Topic) => editTopic(topic, wanted.get(topic.id)!.change, rooms.settings)
-    const answers = await rooms.catalogue.configure([...wanted.keys()], decide)
+    const decide = (topic: Topic) => {
+      const configs = editTopic(topic, wanted.get(topic.id)!.change, rooms.settings)
+      return isRefusal(configs) ? configs : { configs }
+    }
+    const answers = await rooms.catalogue.change([...wanted.keys()], decide)
     for (const [i, { at, change }] of [...wanted.values()].entries()) {
       const answer = answers[i]!
       if (!isRefusal(answer)) continue

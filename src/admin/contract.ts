@@ -86,6 +86,14 @@ export interface CreatedTopic {
   readonly configs: readonly ConfigEntry[]
 }
 
+export interface NewPartitionsRequest {
+  readonly name: string
+  /** Partitions in all, those that are there included. */
+  readonly count: number
+  /** Null: the broker decides. Otherwise the brokers of each new partition. */
+  readonly assignments: readonly (readonly number[])[] | null
+}
+
 /** Names a topic by one of the two; the other is null. */
 export interface TopicReference {
   readonly name: string | null
@@ -96,6 +104,31 @@ export interface TopicReference {
 export interface TopicOutcome<T> {
   readonly name: string
   readonly result: T | Refusal
+}
+
+/** A partition as requests name it. */
+export interface PartitionReference {
+  readonly topic: string
+  readonly partition: number
+}
+
+export interface DeleteRecordsRequest extends PartitionReference {
+  /** Records below it go; -1 is the high watermark. */
+  readonly offset: number
+}
+
+/** One place where partitions rest. */
+export interface LogDir {
+  readonly place: string
+  /** -1: the place has no size. */
+  readonly totalBytes: number
+  readonly usableBytes: number
+  readonly topics: readonly LogDirTopic[]
+}
+
+export interface LogDirTopic {
+  readonly name: string
+  readonly partitions: readonly { readonly partition: number; readonly sizeBytes: number }[]
 }
 
 export interface DeletedTopic {

@@ -30,7 +30,6 @@ import type {
   DeletedTopic,
   DeleteOutcome,
   NewTopicRequest,
-  PartitionAssignment,
   TopicOutcome,
   TopicReference,
 } from './contract.ts'
@@ -150,8 +149,8 @@ function resolve(
   return topics.get(name) ?? because(UNKNOWN_TOPIC_OR_PARTITION, `There is no topic ${JSON.stringify(name)}.`)
 }
 
-/** Null when the time is up first; the work goes on. */
-async function withinTime<T>(clock: Clock, timeoutMs: number, work: Promise<T>): Promise<T | null> {
+/** Null when the time is up first; the work goes on. 0 or less is no limit. */
+export async function withinTime<T>(clock: Clock, timeoutMs: number, work: Promise<T>): Promise<T | null> {
   if (timeoutMs <= 0) return work
   const { promise, resolve } = Promise.withResolvers<null>()
   const timer = clock.timer(timeoutMs, () => resolve(null))
@@ -202,14 +201,17 @@ function checkNewTopic(
   const partitions =
     request.assignments.length > 0 ? assigned(rooms, request) : counted(request, pattern.partitions ?? 1)
   if (isRefusal(partitions)) return partitions
-  const limit = rooms.settings.get('max-partitions-per-topic')
-  if (partitions > limit) {
-    return because(
-      INVALID_PARTITIONS,
-      `Topic '${name}' would have ${partitions} partitions; svc.max-partitions-per-topic is ${limit}.`,
-    )
-  }
-  return { name, partitions, configs }
+  return checkCount(name, partitions, rooms.settings) ?? { name, partitions, configs }
+}
+
+/** Null when a topic may have so many partitions. */
+export function checkCount(name: string, partitions: number, settings: Settings): Refusal | null {
+  const limit = settings.get('max-partitions-per-topic')
+  if (partitions <= limit) return null
+  return because(
+    INVALID_PARTITIONS,
+    `Topic '${name}' would have ${partitions} partitions; svc.max-partitions-per-topic is ${limit}.`,
+  )
 }
 
 /** Names that differ only in '.' and '_' would be one name in metrics. */
@@ -245,10 +247,12 @@ function assigned({ nodeId }: TopicRooms, request: NewTopicRequest): number | Re
   if (replicationFactor !== -1) return because(INVALID_REQUEST, `${manual} replication factor was not set to -1.`)
   if (partitions !== -1) return because(INVALID_REQUEST, `${manual} numPartitions was not set to -1.`)
   const seen = new Set<number>()
-  for (const assignment of assignments) {
-    const why = checkAssignment(assignment, seen, nodeId)
+  for (const { partition, brokerIds } of assignments) {
+    const why = seen.has(partition)
+      ? `Found multiple manual partition assignments for partition ${partition}`
+      : checkReplicas(brokerIds, nodeId)
     if (why !== null) return because(INVALID_REPLICA_ASSIGNMENT, why)
-    seen.add(assignment.partition)
+    seen.add(partition)
   }
   for (let i = 0; i < seen.size; i++) {
     if (!seen.has(i)) {
@@ -258,13 +262,9 @@ function assigned({ nodeId }: TopicRooms, request: NewTopicRequest): number | Re
   return seen.size
 }
 
-function checkAssignment(
-  { partition, brokerIds }: PartitionAssignment,
-  seen: ReadonlySet<number>,
-  nodeId: number,
-): string | null {
+/** Why the brokers that are to hold a partition cannot be those; null when they can. */
+export function checkReplicas(brokerIds: readonly number[], nodeId: number): string | null {
   const includes = 'The manual partition assignment includes'
-  if (seen.has(partition)) return `Found multiple manual partition assignments for partition ${partition}`
   if (brokerIds.length === 0) return `${includes} an empty replica list.`
   const stranger = brokerIds.find(id => id !== nodeId)
   if (stranger !== undefined) return `${includes} broker ${stranger}, but no such broker is registered.`

@@ -3,7 +3,14 @@
 
 import type { Catalogue, Topic } from '../log/catalogue.ts'
 import type { Partition } from '../log/partition.ts'
-import { isRefusal, type Refusal, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
+import {
+  isRefusal,
+  LEADER_NOT_AVAILABLE,
+  NONE,
+  type Refusal,
+  UNKNOWN_TOPIC_ID,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../protocol/errors.ts'
 import type { Rooms } from './handlers/handler.ts'
 
 /** How a request names its topics: by `name`, or by `topicId`. */
@@ -18,6 +25,16 @@ export function findTopic(catalogue: Catalogue, naming: Naming, said: string): T
 export function findPartition(rooms: Rooms, topic: Topic | Refusal, index: number): Partition | Refusal {
   if (isRefusal(topic)) return topic
   return rooms.logs.partition(topic.id, index) ?? UNKNOWN_TOPIC_OR_PARTITION
+}
+
+/** Who leads a partition and who holds it, as Metadata and DescribeTopicPartitions answer it. */
+export function placePartition({ logs, nodeId }: Rooms, topic: Topic, partitionIndex: number) {
+  const partition = logs.partition(topic.id, partitionIndex)
+  const replicas = { replicaNodes: [nodeId], isrNodes: [nodeId], offlineReplicas: [] }
+  if (partition === null) {
+    return { errorCode: LEADER_NOT_AVAILABLE.code, partitionIndex, leaderId: -1, leaderEpoch: -1, ...replicas }
+  }
+  return { errorCode: NONE, partitionIndex, leaderId: nodeId, leaderEpoch: partition.leaderEpoch, ...replicas }
 }
 
 /** One topic of a request with the partitions that its rows name. */

@@ -166,9 +166,8 @@ test('other overrides act at once on the partitions that run, and survive a rest
   const tooLarge = await world.partition('orders').append(batchOf(), 0)
   assert.equal(isRefusal(tooLarge) && tooLarge.name, MESSAGE_TOO_LARGE.name)
   const before = world.catalogue.current()
-  const [changed] = await world.catalogue.configure([topic.id], ({ configs }) => ({
-    'retention.ms': configs['retention.ms']!,
-    'message.timestamp.type': 'LogAppendTime',
+  const [changed] = await world.catalogue.change([topic.id], ({ configs }) => ({
+    configs: { 'retention.ms': configs['retention.ms']!, 'message.timestamp.type': 'LogAppendTime' },
   }))
   assert.deepEqual((changed as Topic).configs, { 'retention.ms': '1000', 'message.timestamp.type': 'LogAppendTime' })
   assert(world.catalogue.current().version > before.version)
@@ -183,9 +182,9 @@ test('a change that is refused or changes nothing writes nothing, and an unknown
   const { catalogue, create } = await openLogWorld(t)
   const { id } = await create('orders', { 'retention.ms': '1000' })
   const { version } = catalogue.current()
-  const answers = await catalogue.configure([id, 'unknown'], () => INVALID_CONFIG)
+  const answers = await catalogue.change([id, 'unknown'], () => INVALID_CONFIG)
   assert.deepEqual(said(answers), [INVALID_CONFIG.name, UNKNOWN_TOPIC_ID.name])
-  assert.deepEqual(said(await catalogue.configure([id], topic => ({ ...topic.configs }))), ['orders'])
+  assert.deepEqual(said(await catalogue.change([id], topic => ({ configs: { ...topic.configs } }))), ['orders'])
   assert.equal(catalogue.current().version, version)
 })
 
@@ -193,13 +192,51 @@ test('overrides that another writer changed are seen by the partitions, and deci
   const world = await openLogWorld(t)
   const { id } = await world.create('orders')
   const other = await openCatalogue(world.store, world.settings, world.clock, seededRandom(1))
-  await other.configure([id], () => ({ 'retention.ms': '1' }))
+  await other.change([id], () => ({ configs: { 'retention.ms': '1' } }))
   const asked: Topic['configs'][] = []
-  await world.catalogue.configure([id], ({ configs }) => {
+  await world.catalogue.change([id], ({ configs }) => {
     asked.push(configs)
-    return { ...configs, 'retention.bytes': '2' }
+    return { configs: { ...configs, 'retention.bytes': '2' } }
   })
   assert.deepEqual(asked, [{}, { 'retention.ms': '1' }])
   const { retentionMs, retentionBytes } = world.partition('orders').state.topic.resolved
   assert.deepEqual([retentionMs, retentionBytes], [1, 2])
+})
+
+test('a topic gets more partitions, which take appends at once, and keeps those it has', async t => {
+  const world = await openLogWorld(t)
+  const { catalogue, logs } = world
+  const before = await world.create('orders', { 'retention.ms': '1000' }, 3)
+  const partition = logs.partition(before.id, 0)
+  const [[first], [second]] = (await Promise.all([
+    catalogue.change([before.id], () => ({ partitions: 5 })),
+    catalogue.change([before.id], topic => ({ partitions: topic.partitions + 1, configs: {} })),
+  ])) as [Topic[], Topic[]]
+  assert.deepEqual([first!.partitions, second!.partitions], [5, 6])
+  assert.deepEqual(second, { ...before, partitions: 6, configs: {}, resolved: second!.resolved })
+  assert.equal(catalogue.current().topics.get('orders'), second)
+  assert.equal(logs.partition(before.id, 0), partition)
+  assert.equal(isRefusal(await world.partition('orders', 5).append(batchOf(), 0)), false)
+  assert.deepEqual((await world.restart()).catalogue.current().topics.get('orders'), second)
+})
+
+for (const fault of ['unknown-lost', 'unknown-done'] as const) {
+  test(`a change whose outcome is unknown (${fault}) is settled by looking`, async t => {
+    const { catalogue, create, store, logs } = await openLogWorld(t)
+    const { id } = await create('orders')
+    store.faults.failNext('commit', fault)
+    const [topic] = (await catalogue.change([id], () => ({ partitions: 4 }))) as Topic[]
+    assert.equal(topic!.partitions, 4)
+    assert.notEqual(logs.partition(id, 3), null)
+  })
+}
+
+test('partitions that another writer added are opened', async t => {
+  const world = await openLogWorld(t)
+  const { id } = await world.create('orders')
+  const other = await openLogWorld(t, { store: world.store, clock: world.clock })
+  await other.catalogue.change([id], () => ({ partitions: 5 }))
+  await world.create('payments')
+  assert.equal(world.catalogue.current().topics.get('orders')!.partitions, 5)
+  assert.notEqual(world.logs.partition(id, 4), null)
 })

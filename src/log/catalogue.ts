@@ -39,11 +39,14 @@ export interface NewTopic {
   readonly configs: Readonly<Record<string, string>>
 }
 
-/** Told of changes between their commit and the moment when the new snapshot is seen (added) or after it (the others). */
+/** What of a topic may change. There are never fewer partitions. */
+export type TopicChange = Partial<Pick<Topic, 'partitions' | 'configs'>>
+
+/** Told of changes between their commit and the moment when the new snapshot is seen, of removals after it. */
 export interface CatalogueWatch {
   added(topics: readonly Topic[]): Promise<void>
-  /** The same topics with other configs. */
-  changed(topics: readonly Topic[]): void
+  /** The same topics with other configs or more partitions. */
+  changed(topics: readonly Topic[]): Promise<void>
   removed(topics: readonly Topic[]): void
 }
 
@@ -57,13 +60,14 @@ export interface CatalogueKeeper {
   /** By id, so that a topic made again under the name is not hit. One answer for each: the topic, or UNKNOWN_TOPIC_ID. */
   remove(topicIds: readonly string[]): Promise<readonly (Topic | Refusal)[]>
   /**
-   * Gives topics other overrides. `decide` is asked what they shall be with the newest state of each topic, and asked again
-   * when another writer was faster; it must be checkTopicConfigs that let them pass. One answer for each id, which occurs once:
-   * the topic as it is now, what `decide` refused with, or UNKNOWN_TOPIC_ID.
+   * Gives topics other overrides or more partitions. `decide` is asked what they shall be with the newest state of each topic,
+   * and asked again when another writer was faster; it must be checkTopicConfigs that let overrides pass. One answer for each
+   * id, which occurs once: the topic as it is now, what `decide` refused with, or UNKNOWN_TOPIC_ID. New partitions take
+   * appends by then.
    */
-  configure(
+  change(
     topicIds: readonly string[],
-    decide: (topic: Topic) => Topic['configs'] | Refusal,
+    decide: (topic: Topic) => TopicChange | Refusal,
   ): Promise<readonly (Topic | Refusal)[]>
   /** There is one watch: the logs. */
   watch(watch: CatalogueWatch): void
@@ -134,8 +138,8 @@ export async function openCatalogue(
 
   async function publish(next: Catalogue, { added = [], changed = [], removed = [] }: Difference): Promise<void> {
     if (added.length > 0) await watching?.added(added)
+    if (changed.length > 0) await watching?.changed(changed)
     catalogue = next
-    if (changed.length > 0) watching?.changed(changed)
     if (removed.length > 0) watching?.removed(removed)
   }
 
@@ -239,17 +243,22 @@ export async function openCatalogue(
         })
       }),
 
-    configure: (topicIds, decide) =>
+    change: (topicIds, decide) =>
       inTurn(() =>
         attempt(async () => {
           const answers = topicIds.map(id => {
             const topic = catalogue.topicsById.get(id)
             if (topic === undefined) return unknownId(id)
-            const configs = decide(topic)
-            return isRefusal(configs) ? configs : withConfigs(topic, configs, settings)
+            const change = decide(topic)
+            return isRefusal(change) ? change : withChange(topic, change, settings)
           })
           const changed = answers.filter(isTopic).filter(topic => !isSame(topic, catalogue.topicsById.get(topic.id)!))
           if (changed.length > 0) {
+            // Streams first, as for a new topic.
+            const fresh = changed.flatMap(topic =>
+              streamsOf(topic).slice(catalogue.topicsById.get(topic.id)!.partitions),
+            )
+            if (fresh.length > 0) await store.create(fresh)
             const version = await commit(changed.map(fieldOf), () =>
               changed.every(topic => {
                 const known = catalogue.topicsById.get(topic.id)
@@ -296,9 +305,11 @@ function makeTopic(id: string, topic: NewTopic, createdAtMs: number, settings: S
   return Object.freeze({ id, ...topic, configs: Object.freeze({ ...topic.configs }), pinned, resolved, createdAtMs })
 }
 
-function withConfigs(topic: Topic, configs: Topic['configs'], settings: Settings): Topic {
+function withChange(topic: Topic, { partitions = topic.partitions, configs }: TopicChange, settings: Settings): Topic {
+  assert(partitions >= topic.partitions, `topic '${topic.name}' would lose partitions`)
+  if (configs === undefined) return Object.freeze({ ...topic, partitions })
   const resolved = resolveTopicConfigs({ ...topic.pinned, ...configs }, matchPattern(settings, topic.name), settings)
-  return Object.freeze({ ...topic, configs: Object.freeze({ ...configs }), resolved })
+  return Object.freeze({ ...topic, partitions, configs: Object.freeze({ ...configs }), resolved })
 }
 
 function withTopics({ clusterId }: Catalogue, version: number, topics: readonly Topic[]): Catalogue {

@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { because, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
 import type { Settings } from '../settings/settings.ts'
-import type { Store } from '../store/store.ts'
+import type { Space, Store } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CatalogueKeeper, Topic } from './catalogue.ts'
@@ -30,6 +30,8 @@ export interface Logs {
   partition(topicId: string, index: number): Partition | null
   /** Waits for data in these partitions; resolves with those that became ready. */
   waitFor(partitions: readonly Partition[], options: WaitOptions): Promise<readonly Partition[]>
+  /** Where the logs rest, and how much room there is. Throws what the store throws. */
+  space(): Promise<Space>
   /** Ends every wait, and each later one at once: the broker drains. */
   releaseWaiters(): void
   /** One round of retention over all partitions, beside those of the timer. */
@@ -85,9 +87,15 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   }
 
   function make(topic: Topic): Partition[] {
-    const made = Array.from({ length: topic.partitions }, (_, i) => new Partition(rooms, topic, i, cache.tail(0)))
+    const made = makeFrom(topic, 0)
     topics.set(topic.id, made)
     return made
+  }
+
+  /** The topic's partitions from this index on. */
+  function makeFrom(topic: Topic, from: number): Partition[] {
+    const partition = (_: unknown, i: number) => new Partition(rooms, topic, from + i, cache.tail(0))
+    return Array.from({ length: topic.partitions - from }, partition)
   }
 
   async function open(made: readonly Partition[]): Promise<void> {
@@ -108,8 +116,15 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
 
   catalogue.watch({
     added: fresh => open(fresh.flatMap(make)),
-    changed(known) {
-      for (const topic of known) for (const partition of topics.get(topic.id) ?? []) partition.reconfigure(topic)
+    async changed(known) {
+      for (const topic of known) {
+        const made = topics.get(topic.id) ?? []
+        for (const partition of made) partition.reconfigure(topic)
+        const fresh = makeFrom(topic, made.length)
+        if (fresh.length === 0) continue
+        topics.set(topic.id, [...made, ...fresh])
+        await open(fresh)
+      }
     },
     removed(gone) {
       for (const topic of gone) {
@@ -133,6 +148,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   return {
     partition: (topicId, index) => topics.get(topicId)?.[index] ?? null,
     waitFor: (waiting, options) => waiters.waitFor(waiting, options),
+    space: () => store.space(),
     releaseWaiters: () => waiters.release(),
     retain: () => retention.run(),
     async close() {

@@ -64,11 +64,18 @@ export class PartitionState {
     this.damage = opened.damage === null ? null : damaged(this, opened.damage.message)
   }
 
-  /** The log start has moved up; what lies below is forgotten. */
+  /** The store has dropped batches of so many bytes, and the log begins here. */
+  dropped(start: number, bytes: number): void {
+    this.bytes -= bytes
+    this.timeIndex.drop(start, bytes)
+    this.raiseStart(start)
+  }
+
+  /** The log start has moved up: nothing below it is answered any more. */
   raiseStart(start: number): void {
     if (start <= this.start) return
     this.start = start
-    this.bytes = Math.max(0, this.bytes - this.timeIndex.drop(start))
+    this.epochs = this.epochs.filter((_, i) => (this.epochs[i + 1]?.startOffset ?? Number.POSITIVE_INFINITY) > start)
   }
 }
 

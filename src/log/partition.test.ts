@@ -176,6 +176,28 @@ test('trimming drops what lies below, counts what is left, and goes no further t
   assert.equal(partition.logStartOffset, 20)
 })
 
+test('sizes are exact when records are deleted in the middle of a chunk, before a restart and after it', async t => {
+  const world = await openLogWorld(t)
+  const partition = await world.createPartition()
+  await fill(partition, 10, 10, 10, 10)
+  const size = partition.sizeBytes / 4
+  assert.equal(await partition.deleteRecords(25), 25)
+  assert.equal(partition.sizeBytes, 2 * size)
+  const appending = fill(partition, 10)
+  assert.equal(await partition.deleteRecords(30), 30)
+  await appending
+  assert.equal(partition.sizeBytes, 2 * size)
+  const next = await world.restart()
+  const again = next.partition(partition.topicName)
+  assert.equal(again.sizeBytes, 2 * size)
+  assert.equal(await again.deleteRecords(-1), 50)
+  assert.equal(again.sizeBytes, 0)
+  assert.deepEqual(
+    again.state.timeIndex.chunks.map(chunk => chunk.bytes),
+    [0],
+  )
+})
+
 test('a mark that still waits for its append does not outlive the data that is trimmed meanwhile', async t => {
   const { createPartition, store } = await openLogWorld(t)
   const partition = await createPartition()

@@ -12,6 +12,7 @@ import {
   isRefusal,
   KAFKA_STORAGE_ERROR,
   MESSAGE_TOO_LARGE,
+  NOT_LEADER_OR_FOLLOWER,
   OFFSET_OUT_OF_RANGE,
   type Refusal,
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
@@ -126,7 +127,7 @@ export class Partition {
     return this.#state
   }
 
-  /** The topic has other configs; what comes from here on is decided by them. */
+  /** The topic has changed; what comes from here on is decided by its configs as they are now. */
   reconfigure(topic: Topic): void {
     this.#state.topic = topic
   }
@@ -225,6 +226,44 @@ export class Partition {
   }
 
   /**
+   * Deletes the records below an offset (-1: the high watermark) and answers the log start, which is higher where it was so
+   * before. Whoever waits for this partition looks again: what it found may be gone. KIP-107. Throws what the store throws;
+   * it is safe to try again.
+   */
+  async deleteRecords(before: number): Promise<number | Refusal> {
+    const state = this.#state
+    const { refusal, name, highWatermark } = state
+    if (refusal !== null) return refusal
+    const offset = before === -1 ? highWatermark : before
+    if (offset < 0 || offset > highWatermark) {
+      return because(OFFSET_OUT_OF_RANGE, `Records of ${name} can be deleted up to ${highWatermark}, not ${offset}.`)
+    }
+    if (offset <= state.start) return state.start
+    await this.trim(offset)
+    if (state.refusal !== null) return state.refusal
+    if (state.start < offset) {
+      return state.damage ?? because(NOT_LEADER_OR_FOLLOWER, `Others write to ${name}; nothing was deleted.`)
+    }
+    state.waits.wake()
+    return state.start
+  }
+
+  /**
+   * Where the records of an epoch end, as Kafka's LeaderEpochFileCache.endOffsetFor says it: the largest epoch up to this one
+   * that the log has records of, and where the next one begins; the newest ends at the end of the log. Null where the log
+   * has never had the epoch. KIP-101.
+   */
+  endOfEpoch(epoch: number): { readonly epoch: number; readonly endOffset: number } | null {
+    const { epochs, end, start } = this.#state
+    if (epoch < 0) return null
+    if (epoch === epochs.at(-1)?.epoch) return { epoch, endOffset: end }
+    const next = epochs.find(each => each.epoch > epoch)
+    if (next === undefined) return null
+    const own = epochs.findLast(each => each.epoch <= epoch)
+    return { epoch: own?.epoch ?? epoch, endOffset: Math.max(next.startOffset, start) }
+  }
+
+  /**
    * Drops what lies wholly below `before`, at most up to the high watermark. Throws what the store throws; it is safe to
    * try again.
    */
@@ -239,7 +278,7 @@ export class Partition {
     const late = marks.filter(mark => state.pendingRows.some(row => row.key === mark.key))
     const outcome = await this.#rooms.store.trim(state.stream, state.epoch, limit, marks)
     if (outcome.kind !== 'trimmed') return
-    state.raiseStart(outcome.start)
+    state.dropped(outcome.start, outcome.bytes)
     state.pendingRows.push(...late)
   }
 

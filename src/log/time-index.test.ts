@@ -88,7 +88,17 @@ test('marks below the log start or beyond the end are not used and are deleted',
   )
 })
 
-test('dropping goes by whole chunks, says what it freed, and never takes the open one', () => {
+test('a mark that begins below the log start counts what is gone: its chunk is learned again', () => {
+  const before = new TimeIndex()
+  before.add(10, 100, 1_000, 1_000)
+  const mark = before.seal(0)
+  const after = new TimeIndex()
+  assert.deepEqual(after.adopt(rowsOf(mark), 5, 10, 50, 0), [{ key: 'm0', value: null }])
+  const { from, next, bytes, isKnown } = after.chunks[0]!
+  assert.deepEqual([from, next, bytes, isKnown], [5, 10, 50, false])
+})
+
+test('dropping forgets whole chunks, takes the rest from the next, and never forgets the open one', () => {
   const index = new TimeIndex()
   for (const end of [10, 20, 30]) {
     index.add(end, 100, -1, 0)
@@ -98,11 +108,13 @@ test('dropping goes by whole chunks, says what it freed, and never takes the ope
     index.marksBefore(25).map(row => row.key),
     ['m0', 'm10'],
   )
-  assert.equal(index.drop(15), 100)
-  assert.equal(index.drop(30), 100)
-  assert.equal(index.chunks.length, 1)
+  const bytes = () => index.chunks.map(chunk => chunk.bytes)
+  index.drop(15, 140)
+  assert.deepEqual(bytes(), [60, 100])
+  index.drop(30, 130)
+  assert.deepEqual(bytes(), [30])
   const gone = index.chunks[0]!
   index.seal(0)
-  index.drop(30)
+  index.drop(30, 30)
   assert.equal(index.learn(gone, []), null)
 })

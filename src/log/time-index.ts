@@ -53,7 +53,8 @@ export class TimeIndex {
     for (const [key, value] of rows) {
       if (!key.startsWith('m')) continue
       const mark = decodeMark(Number(key.slice(1)), value)
-      if (mark.next > start && mark.next <= end) marks.push(mark)
+      // One that begins below the log start counts what is gone.
+      if (mark.from >= start && mark.next > start && mark.next <= end) marks.push(mark)
       else dead.push({ key, value: null })
     }
     marks.sort((a, b) => a.from - b.from)
@@ -115,9 +116,12 @@ export class TimeIndex {
     return this.#chunks.slice(0, this.#count(before)).map(chunk => ({ key: markKey(chunk.from), value: null }))
   }
 
-  /** Forgets the chunks that lie wholly below the log start and returns their bytes. */
-  drop(start: number): number {
-    return this.#chunks.splice(0, this.#count(start)).reduce((sum, chunk) => sum + chunk.bytes, 0)
+  /** Forgets the chunks that lie wholly below the log start; what else of the dropped bytes lay below it was the next one's. */
+  drop(start: number, bytes: number): void {
+    const gone = this.#chunks.splice(0, this.#count(start))
+    const rest = gone.reduce((left, chunk) => left - chunk.bytes, bytes)
+    const first = this.#chunks[0]!
+    first.bytes = Math.max(0, first.bytes - Math.max(0, rest))
   }
 
   /** How many chunks lie wholly below an offset; the open one never counts. */

@@ -243,10 +243,10 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
   check('trimming drops whole batches, keeps the one that holds the new start, and says so', async ({ store }) => {
     await led(store)
     for (let at = 0; at < 30; at += 10) await append(store, exampleAppend(A, 1, at, [exampleBatch(at, 10, 1000)]))
-    assert.deepEqual(await store.trim(A, 1, 15, []), { kind: 'trimmed', start: 15 })
+    assert.deepEqual(await store.trim(A, 1, 15, []), { kind: 'trimmed', start: 15, bytes: 1000 })
     assert.deepEqual(await store.read(A, 14, EVERYTHING), { kind: 'trimmed', start: 15 })
     assert.deepEqual(offsets(await read(store, 15)), [10, 20])
-    assert.deepEqual(await store.trim(A, 1, 3, []), { kind: 'trimmed', start: 15 })
+    assert.deepEqual(await store.trim(A, 1, 3, []), { kind: 'trimmed', start: 15, bytes: 0 })
     const opened = expectKind(await store.open(A, 1, 0), 'opened')
     assert.deepEqual([opened.start, opened.end, opened.bytes], [15, 30, 2000])
   })
@@ -254,7 +254,11 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
   check('trimming stops at the high watermark and leaves an empty stream that goes on', async ({ store }) => {
     await led(store)
     await append(store, exampleAppend(A, 1, 0, [exampleBatch(0, 10)]))
-    assert.deepEqual(await store.trim(A, 1, 999, []), { kind: 'trimmed', start: 10 })
+    assert.deepEqual(await store.trim(A, 1, 999, []), {
+      kind: 'trimmed',
+      start: 10,
+      bytes: exampleBatch(0, 10).bytes.length,
+    })
     assert.deepEqual(offsets(await read(store, 10)), [])
     await append(store, exampleAppend(A, 1, 10))
     assert.deepEqual(offsets(await read(store, 10)), [10])
@@ -264,9 +268,17 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     await led(store)
     const batches = [0, 1, 2, 3].map(at => exampleBatch(at, 1, 200))
     await append(store, exampleAppend(A, 1, 0, batches))
-    await store.trim(A, 1, 2, [])
-    assert.deepEqual(offsets(await read(store, 2)), [2, 3])
-    assert.equal(expectKind(await store.open(A, 1, 0), 'opened').bytes, 400)
+    const appended = store.append(exampleAppend(A, 1, 4, [exampleBatch(4, 1, 200)]))
+    assert.deepEqual(await store.trim(A, 1, 2, []), { kind: 'trimmed', start: 2, bytes: 400 })
+    await appended
+    assert.deepEqual(offsets(await read(store, 2)), [2, 3, 4])
+    assert.equal(expectKind(await store.open(A, 1, 0), 'opened').bytes, 600)
+  })
+
+  check('it says where it rests and how much room there is', async ({ store }) => {
+    const { place, totalBytes, usableBytes } = await store.space()
+    assert.notEqual(place, '')
+    assert.ok(totalBytes === -1 ? usableBytes === -1 : totalBytes >= usableBytes && usableBytes >= 0)
   })
 
   check('rows are set and deleted with an append, and spared by trimming', async ({ store }) => {

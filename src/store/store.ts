@@ -123,6 +123,16 @@ export interface Trimmed {
   readonly start: number
 }
 
+/** Where bytes rest, and how much room there is. */
+export interface Space {
+  /** For people: a folder, an address. */
+  readonly place: string
+  /** -1: the place has no size. */
+  readonly totalBytes: number
+  /** What may still be written; -1 as above. */
+  readonly usableBytes: number
+}
+
 export interface Document {
   readonly kind: string
   readonly name: string
@@ -165,6 +175,7 @@ export interface Store {
   remove(streams: readonly StreamId[]): Promise<void>
   /** Every stream that exists. */
   streams(): Promise<readonly StreamId[]>
+  space(): Promise<Space>
 
   /**
    * Takes the lead: raises the epoch above the stream's and fences every earlier holder. `known` is the epoch that the
@@ -177,14 +188,15 @@ export interface Store {
   read(stream: StreamId, from: number, limits: ReadLimits): Promise<Read | Trimmed | Gone | Damaged>
   /**
    * Drops what lies wholly below `before` (at most the high watermark, at most where damage begins), applies the rows,
-   * stores the new log start. One that lies at or below the log start drops nothing.
+   * stores the new log start. One that lies at or below the log start drops nothing. `bytes` are those of the batches that
+   * this call dropped.
    */
   trim(
     stream: StreamId,
     epoch: number,
     before: number,
     rows: readonly Row[],
-  ): Promise<{ readonly kind: 'trimmed'; readonly start: number } | Fenced | Gone>
+  ): Promise<{ readonly kind: 'trimmed'; readonly start: number; readonly bytes: number } | Fenced | Gone>
 
   load(kind: string, name: string): Promise<Document | null>
   list(kind: string): Promise<readonly Document[]>

@@ -69,6 +69,7 @@ const VERBS: readonly StoreVerb[] = [
   'create',
   'remove',
   'streams',
+  'space',
   'open',
   'append',
   'read',
@@ -187,6 +188,7 @@ function faceOf(clock: Clock, contents: Contents): MemoryStore {
         for (const id of streams) contents.streams.delete(id)
       }),
     streams: () => call('streams', () => [...contents.streams.keys()]),
+    space: () => call('space', () => ({ place: 'memory', totalBytes: -1, usableBytes: -1 })),
 
     open: (id, known, floor) =>
       call('open', () => {
@@ -260,10 +262,11 @@ function faceOf(clock: Clock, contents: Contents): MemoryStore {
         const limit = stream.damage === null ? stream.end : Math.min(stream.end, stream.damage.offset)
         stream.start = Math.max(stream.start, Math.min(before, limit))
         stream.batches = stream.batches.filter(batch => batch.nextOffset > stream.start)
+        const { bytes } = stream
         stream.bytes = stream.batches.reduce((sum, batch) => sum + batch.bytes.length, 0)
         dropDeadEpochs(stream)
         applyRows(stream.rows, rows)
-        return { kind: 'trimmed', start: stream.start }
+        return { kind: 'trimmed', start: stream.start, bytes: bytes - stream.bytes }
       }),
 
     load: (kind, name) => call('load', () => contents.documents.get(documentKey(kind, name)) ?? null),

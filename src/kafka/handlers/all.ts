@@ -2,9 +2,14 @@
 
 import { alterConfigsHandler } from './alter-configs.ts'
 import { apiVersionsHandler } from './api-versions.ts'
+import { createPartitionsHandler } from './create-partitions.ts'
 import { createTopicsHandler } from './create-topics.ts'
+import { deleteRecordsHandler } from './delete-records.ts'
 import { deleteTopicsHandler } from './delete-topics.ts'
+import { describeClusterHandler } from './describe-cluster.ts'
 import { describeConfigsHandler } from './describe-configs.ts'
+import { describeLogDirsHandler } from './describe-log-dirs.ts'
+import { describeTopicPartitionsHandler } from './describe-topic-partitions.ts'
 import { fetchHandler } from './fetch.ts'
 import { findCoordinatorHandler } from './find-coordinator.ts'
 import type { Handler } from './handler.ts'
@@ -18,6 +23,7 @@ import { listOffsetsHandler } from './list-offsets.ts'
 import { metadataHandler } from './metadata.ts'
 import { offsetCommitHandler } from './offset-commit.ts'
 import { offsetFetchHandler } from './offset-fetch.ts'
+import { offsetForLeaderEpochHandler } from './offset-for-leader-epoch.ts'
 import { produceHandler } from './produce.ts'
 import { syncGroupHandler } from './sync-group.ts'
 
@@ -36,9 +42,15 @@ export const handlers: readonly Handler[] = Object.freeze([
   apiVersionsHandler,
   createTopicsHandler,
   deleteTopicsHandler,
+  deleteRecordsHandler,
   initProducerIdHandler,
+  offsetForLeaderEpochHandler,
   describeConfigsHandler,
   alterConfigsHandler,
+  describeLogDirsHandler,
+  createPartitionsHandler,
   incrementalAlterConfigsHandler,
+  describeClusterHandler,
   listConfigResourcesHandler,
+  describeTopicPartitionsHandler,
 ])

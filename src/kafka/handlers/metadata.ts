@@ -28,6 +28,8 @@ import { metadata } from '../../protocol/messages/metadata.ts'
 import { checkTopicName } from '../../protocol/names.ts'
 import { type RequestOf, type ResponseInput, ZERO_UUID } from '../../protocol/schema.ts'
 import { matchPattern } from '../../settings/patterns.ts'
+import { CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS } from '../operations.ts'
+import { placePartition } from '../partitions.ts'
 import { handler, type Request, type Rooms } from './handler.ts'
 
 type Body = RequestOf<typeof metadata>
@@ -43,11 +45,6 @@ const FIRST_WITH_TOP_LEVEL_ERROR = 13
 const MOST_CREATED = 100
 /** How long a request waits for its topics. */
 const CREATION_MS = 5000
-
-/** Bits of Kafka's AclOperation codes: what anybody may do while there are no ACLs. */
-const TOPIC_OPERATIONS = bitsOf(3, 4, 5, 6, 7, 8, 10, 11)
-const CLUSTER_OPERATIONS = bitsOf(5, 7, 8, 9, 10, 11, 12)
-const NOT_ASKED = -2_147_483_648
 
 export const metadataHandler = handler(metadata, rooms => ({
   answer(request) {
@@ -130,15 +127,7 @@ function find(
 }
 
 function rowOf(rooms: Rooms, topic: Topic): TopicRow {
-  const { nodeId } = rooms
-  const partitions = Array.from({ length: topic.partitions }, (_, partitionIndex) => {
-    const partition = rooms.logs.partition(topic.id, partitionIndex)
-    const replicas = { replicaNodes: [nodeId], isrNodes: [nodeId], offlineReplicas: [] }
-    if (partition === null) {
-      return { errorCode: LEADER_NOT_AVAILABLE.code, partitionIndex, leaderId: -1, leaderEpoch: -1, ...replicas }
-    }
-    return { errorCode: NONE, partitionIndex, leaderId: nodeId, leaderEpoch: partition.leaderEpoch, ...replicas }
-  })
+  const partitions = Array.from({ length: topic.partitions }, (_, index) => placePartition(rooms, topic, index))
   return { errorCode: NONE, name: topic.name, topicId: topic.id, isInternal: false, partitions }
 }
 
@@ -159,8 +148,4 @@ function answerOf(rooms: Rooms, { body, connection }: Request<Body>, rows: reado
     clusterAuthorizedOperations: body.includeClusterAuthorizedOperations ? CLUSTER_OPERATIONS : NOT_ASKED,
     errorCode: NONE,
   }
-}
-
-function bitsOf(...codes: readonly number[]): number {
-  return codes.reduce((bits, code) => bits | (1 << code), 0)
 }

@@ -4,9 +4,14 @@
 import type { Api } from '../schema.ts'
 import { alterConfigs } from './alter-configs.ts'
 import { apiVersions } from './api-versions.ts'
+import { createPartitions } from './create-partitions.ts'
 import { createTopics } from './create-topics.ts'
+import { deleteRecords } from './delete-records.ts'
 import { deleteTopics } from './delete-topics.ts'
+import { describeCluster } from './describe-cluster.ts'
 import { describeConfigs } from './describe-configs.ts'
+import { describeLogDirs } from './describe-log-dirs.ts'
+import { describeTopicPartitions } from './describe-topic-partitions.ts'
 import { fetch } from './fetch.ts'
 import { findCoordinator } from './find-coordinator.ts'
 import { heartbeat } from './heartbeat.ts'
@@ -19,6 +24,7 @@ import { listOffsets } from './list-offsets.ts'
 import { metadata } from './metadata.ts'
 import { offsetCommit } from './offset-commit.ts'
 import { offsetFetch } from './offset-fetch.ts'
+import { offsetForLeaderEpoch } from './offset-for-leader-epoch.ts'
 import { produce } from './produce.ts'
 import { syncGroup } from './sync-group.ts'
 
@@ -37,9 +43,15 @@ export const messages: readonly Api[] = Object.freeze([
   apiVersions,
   createTopics,
   deleteTopics,
+  deleteRecords,
   initProducerId,
+  offsetForLeaderEpoch,
   describeConfigs,
   alterConfigs,
+  describeLogDirs,
+  createPartitions,
   incrementalAlterConfigs,
+  describeCluster,
   listConfigResources,
+  describeTopicPartitions,
 ])

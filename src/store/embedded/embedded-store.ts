@@ -2,6 +2,7 @@
 // lmdb is its checkpoint. This file opens the folder and decides each call; rounds.ts makes calls durable, contents.ts
 // holds what they did, upkeep.ts keeps the journal short. One folder belongs to one store at a time.
 
+import { statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { type Random, systemRandom } from '../../base/random.ts'
@@ -68,7 +69,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
     const fileBytes = options.journalFileBytes ?? JOURNAL_FILE_BYTES
     const random = options.random ?? systemRandom
     journal = new Journal({
-      disk: options.disk ?? realDisk(options.clock),
+      disk: options.disk ?? realDisk,
       folder: path,
       fileBytes,
       clock: options.clock,
@@ -142,7 +143,7 @@ async function start(
   let closing: Promise<void> | null = null
   const durability =
     options.fsync === 'always' ? 'fsync before every acknowledgement' : `fsync every ${options.fsyncIntervalMs} ms`
-  const verbs = verbsOf({ contents, rounds, journal, tables })
+  const verbs = verbsOf({ path, contents, rounds, journal, tables })
   const refuseClosed = <A extends readonly unknown[], T>(verb: (...args: A) => Promise<T>) => {
     return (...args: A): Promise<T> => {
       if (closing !== null) return Promise.reject(new StoreUnavailable(`the embedded store in ${path} is closed`))
@@ -159,6 +160,7 @@ async function start(
     create: refuseClosed(verbs.create),
     remove: refuseClosed(verbs.remove),
     streams: refuseClosed(verbs.streams),
+    space: refuseClosed(verbs.space),
     open: refuseClosed(verbs.open),
     append: refuseClosed(verbs.append),
     read: refuseClosed(verbs.read),
@@ -295,13 +297,14 @@ function findLost(
 }
 
 interface Parts {
+  readonly path: string
   readonly contents: Contents
   readonly rounds: Rounds
   readonly journal: Journal
   readonly tables: Tables
 }
 
-function verbsOf({ contents, rounds, journal, tables }: Parts): Omit<Store, 'description' | 'close'> {
+function verbsOf({ path, contents, rounds, journal, tables }: Parts): Omit<Store, 'description' | 'close'> {
   const GONE = Object.freeze({ kind: 'gone' as const })
 
   const documentOf = (head: Head): Document => ({
@@ -328,6 +331,13 @@ function verbsOf({ contents, rounds, journal, tables }: Parts): Omit<Store, 'des
       }),
 
     streams: () => rounds.call(0, null, () => [...contents.streams.keys()]),
+
+    async space() {
+      const { blocks, bavail, bsize } = await statfs(path).catch((error: Error) => {
+        throw new StoreUnavailable(`the room in ${path} cannot be told: ${error.message}`, { cause: error })
+      })
+      return { place: path, totalBytes: blocks * bsize, usableBytes: bavail * bsize }
+    },
 
     open: (name, known, floor) =>
       rounds.call(64, name, add => {
@@ -388,8 +398,9 @@ function verbsOf({ contents, rounds, journal, tables }: Parts): Omit<Store, 'des
         if (epoch !== stream.epoch) return { kind: 'fenced' as const, epoch: stream.epoch }
         const limit = stream.damage?.offset ?? stream.end
         const start = Math.max(stream.start, Math.min(before, limit))
+        const { droppedBytes } = stream
         if (start > stream.start || rows.length > 0) add({ type: 'trim', stream: stream.number, start, rows })
-        return { kind: 'trimmed' as const, start }
+        return { kind: 'trimmed' as const, start, bytes: stream.droppedBytes - droppedBytes }
       }),
 
     load: (kind, name) =>

@@ -1,0 +1,84 @@
+// Gives topics more partitions, by the rules of Apache Kafka's ControllerApis and ReplicationControlManager on one broker. New
+// partitions are empty and begin at offset 0; the records that are there stay where they are, so a key may go elsewhere from
+// then on. Partitions are never taken away.
+
+import type { Topic } from '../log/catalogue.ts'
+import {
+  because,
+  INVALID_PARTITIONS,
+  INVALID_REPLICA_ASSIGNMENT,
+  INVALID_REQUEST,
+  isRefusal,
+  REQUEST_TIMED_OUT,
+  type Refusal,
+  UNKNOWN_TOPIC_ID,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../protocol/errors.ts'
+import type { NewPartitionsRequest, TopicOutcome } from './contract.ts'
+import { type CreateOptions, checkCount, checkReplicas, type TopicRooms, withinTime } from './topics.ts'
+
+/**
+ * One outcome for each topic in the order of the request: how many partitions it has. A name that occurs twice has one outcome,
+ * a refusal.
+ */
+export async function createPartitions(
+  rooms: TopicRooms,
+  requests: readonly NewPartitionsRequest[],
+  { validateOnly, timeoutMs }: Omit<CreateOptions, 'auto'>,
+): Promise<readonly TopicOutcome<number>[]> {
+  const { catalogue, clock } = rooms
+  const outcomes = new Map<string, number | Refusal>()
+  /** By topic id. */
+  const wanted = new Map<string, NewPartitionsRequest>()
+  for (const [name, [request, ...others]] of Map.groupBy(requests, each => each.name)) {
+    const topic = catalogue.current().topics.get(name)
+    if (others.length > 0) outcomes.set(name, because(INVALID_REQUEST, 'Duplicate topic name.'))
+    else if (topic === undefined) outcomes.set(name, UNKNOWN_TOPIC_OR_PARTITION)
+    else {
+      outcomes.set(name, check(rooms, request!, topic) ?? request!.count)
+      if (!validateOnly && !isRefusal(outcomes.get(name)!)) wanted.set(topic.id, request!)
+    }
+  }
+  if (wanted.size > 0) {
+    const decide = (topic: Topic) => {
+      const request = wanted.get(topic.id)!
+      return check(rooms, request, topic) ?? { partitions: request.count }
+    }
+    const changed = await withinTime(clock, timeoutMs, catalogue.change([...wanted.keys()], decide))
+    for (const [i, { name }] of [...wanted.values()].entries()) {
+      const answer = changed === null ? LATE : changed[i]!
+      if (!isRefusal(answer)) continue
+      // By its id a topic is unknown that was deleted meanwhile.
+      outcomes.set(name, answer.code === UNKNOWN_TOPIC_ID.code ? UNKNOWN_TOPIC_OR_PARTITION : answer)
+    }
+  }
+  return Array.from(outcomes, ([name, result]) => ({ name, result }))
+}
+
+const LATE = because(REQUEST_TIMED_OUT, 'The partitions may be created all the same.')
+
+function check(
+  { settings, nodeId }: TopicRooms,
+  { name, count, assignments }: NewPartitionsRequest,
+  { partitions }: Topic,
+): Refusal | null {
+  if (count === partitions) return because(INVALID_PARTITIONS, `Topic already has ${partitions} partition(s).`)
+  if (count < partitions) {
+    return because(
+      INVALID_PARTITIONS,
+      `The topic ${name} currently has ${partitions} partition(s); ${count} would not be an increase.`,
+    )
+  }
+  const additional = count - partitions
+  if (assignments !== null && assignments.length !== additional) {
+    return because(
+      INVALID_REPLICA_ASSIGNMENT,
+      `Attempted to add ${additional} additional partition(s), but only ${assignments.length} assignment(s) were specified.`,
+    )
+  }
+  for (const brokerIds of assignments ?? []) {
+    const why = checkReplicas(brokerIds, nodeId)
+    if (why !== null) return because(INVALID_REPLICA_ASSIGNMENT, why)
+  }
+  return checkCount(name, count, settings)
+}

@@ -1,0 +1,53 @@
+// Deletes the oldest records of partitions, up to an offset that an operator names. Retention (log/retention.ts) does the same
+// by age and size.
+
+import type { Clock } from '../base/clock.ts'
+import type { CatalogueKeeper } from '../log/catalogue.ts'
+import type { Logs } from '../log/logs.ts'
+import {
+  because,
+  INVALID_REQUEST,
+  KAFKA_STORAGE_ERROR,
+  REQUEST_TIMED_OUT,
+  type Refusal,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../protocol/errors.ts'
+import { OutcomeUnknown, StoreUnavailable } from '../store/store.ts'
+import type { DeleteRecordsRequest } from './contract.ts'
+import { withinTime } from './topics.ts'
+
+export interface RecordRooms {
+  readonly catalogue: CatalogueKeeper
+  readonly logs: Logs
+  readonly clock: Clock
+}
+
+const LATE = because(REQUEST_TIMED_OUT, 'The records may be deleted all the same.')
+
+/**
+ * One answer for each request, in order: the log start, durable by then, or why not. After timeoutMs (0 or less: no limit) the
+ * answer is REQUEST_TIMED_OUT. Partitions do not wait for each other; asking again is safe.
+ */
+export async function deleteRecords(
+  { catalogue, logs, clock }: RecordRooms,
+  requests: readonly DeleteRecordsRequest[],
+  timeoutMs: number,
+): Promise<readonly (number | Refusal)[]> {
+  const { topics } = catalogue.current()
+  const named = new Map<string, number>()
+  const keyOf = ({ topic, partition }: DeleteRecordsRequest) => `${partition}:${topic}`
+  for (const request of requests) named.set(keyOf(request), (named.get(keyOf(request)) ?? 0) + 1)
+  const deleting = requests.map(async (request): Promise<number | Refusal> => {
+    if (named.get(keyOf(request))! > 1) return because(INVALID_REQUEST, 'The partition is named twice in this request.')
+    const topic = topics.get(request.topic)
+    const partition = topic === undefined ? null : logs.partition(topic.id, request.partition)
+    if (partition === null) return UNKNOWN_TOPIC_OR_PARTITION
+    try {
+      return await partition.deleteRecords(request.offset)
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+      return because(KAFKA_STORAGE_ERROR, `The store cannot be written to: ${error.message}`)
+    }
+  })
+  return Promise.all(deleting.map(async each => (await withinTime(clock, timeoutMs, each)) ?? LATE))
+}

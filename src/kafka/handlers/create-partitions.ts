@@ -1,0 +1,32 @@
+// CreatePartitions 0-3: gives topics more partitions, or with validateOnly says whether it could. The rules are in
+// admin/partitions.ts.
+//
+// One row for each topic name; a name that is given twice is refused with INVALID_REQUEST in its one row, as in Kafka. The
+// answer comes when the partitions are durable and take appends, or with REQUEST_TIMED_OUT after the client's timeout; they
+// may be created all the same. Clients see them in their next Metadata.
+
+import { createPartitions as create } from '../../admin/partitions.ts'
+import { isRefusal, NONE } from '../../protocol/errors.ts'
+import { createPartitions } from '../../protocol/messages/create-partitions.ts'
+import { handler } from './handler.ts'
+
+export const createPartitionsHandler = handler(createPartitions, rooms => ({
+  async answer({ body: { topics, validateOnly, timeoutMs } }) {
+    const requests = topics.map(({ name, count, assignments }) => ({
+      name,
+      count,
+      assignments: assignments?.map(each => each.brokerIds) ?? null,
+    }))
+    const outcomes = await create(rooms, requests, { validateOnly, timeoutMs })
+    const results = outcomes.map(({ name, result }) =>
+      isRefusal(result)
+        ? { name, errorCode: result.code, errorMessage: result.message }
+        : { name, errorCode: NONE, errorMessage: null },
+    )
+    return { throttleTimeMs: 0, results }
+  },
+  refused: ({ body }, { code, message }) => ({
+    throttleTimeMs: 0,
+    results: body.topics.map(({ name }) => ({ name, errorCode: code, errorMessage: message })),
+  }),
+}))

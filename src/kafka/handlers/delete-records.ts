@@ -1,0 +1,46 @@
+// DeleteRecords 0-2: moves the log start of partitions up to an offset, -1 for the high watermark. The rules are in
+// admin/records.ts.
+//
+// The answer's low watermark is the log start, durable by then; what lies below it is OFFSET_OUT_OF_RANGE for every reader
+// from then on, those that wait included. An offset above the high watermark is OFFSET_OUT_OF_RANGE, one below the log start
+// changes nothing. A batch that holds the new log start stays whole, and readers skip its first records.
+
+import type { DeleteRecordsRequest } from '../../admin/contract.ts'
+import { deleteRecords as remove } from '../../admin/records.ts'
+import { isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
+import { deleteRecords } from '../../protocol/messages/delete-records.ts'
+import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
+import { handler } from './handler.ts'
+
+type Body = RequestOf<typeof deleteRecords>
+type Answer = ResponseInput<typeof deleteRecords>
+
+export const deleteRecordsHandler = handler(deleteRecords, rooms => ({
+  async answer({ body }) {
+    const requests = body.topics.flatMap(({ name, partitions }) =>
+      partitions.map(
+        ({ partitionIndex, offset }): DeleteRecordsRequest => ({ topic: name, partition: partitionIndex, offset }),
+      ),
+    )
+    const results = await remove(rooms, requests, body.timeoutMs)
+    let next = 0
+    return answerOf(body, () => results[next++]!)
+  },
+  refused: ({ body }, refusal) => answerOf(body, () => refusal),
+}))
+
+/** `nextResult` is asked once for each partition, in order. */
+function answerOf({ topics }: Body, nextResult: () => number | Refusal): Answer {
+  return {
+    throttleTimeMs: 0,
+    topics: topics.map(({ name, partitions }) => ({
+      name,
+      partitions: partitions.map(({ partitionIndex }) => {
+        const result = nextResult()
+        return isRefusal(result)
+          ? { partitionIndex, lowWatermark: -1, errorCode: result.code }
+          : { partitionIndex, lowWatermark: result, errorCode: NONE }
+      }),
+    })),
+  }
+}

@@ -1,0 +1,54 @@
+// DescribeCluster 0-2: the cluster's id, its brokers and what one may do with it.
+//
+// Versions: 1 says which kind of endpoint is meant (KIP-919): 1 brokers, which this is, or 2 controllers, which is
+// MISMATCHED_ENDPOINT_TYPE. 2 may ask for fenced brokers (KIP-1073): there are none, a broker lives or is not there.
+//
+// Every broker is its own controller, as Metadata says too.
+
+import {
+  because,
+  MISMATCHED_ENDPOINT_TYPE,
+  NONE,
+  type Refusal,
+  UNSUPPORTED_ENDPOINT_TYPE,
+} from '../../protocol/errors.ts'
+import { describeCluster } from '../../protocol/messages/describe-cluster.ts'
+import type { ResponseInput } from '../../protocol/schema.ts'
+import { CLUSTER_OPERATIONS, NOT_ASKED } from '../operations.ts'
+import { handler } from './handler.ts'
+
+type Answer = ResponseInput<typeof describeCluster>
+
+const BROKERS = 1
+const CONTROLLERS = 2
+
+export const describeClusterHandler = handler(describeCluster, rooms => ({
+  answer({ body: { endpointType, includeClusterAuthorizedOperations }, connection }) {
+    const refusal = refusalOf(endpointType)
+    if (refusal !== null) return refuse(refusal)
+    return {
+      throttleTimeMs: 0,
+      errorCode: NONE,
+      errorMessage: null,
+      endpointType: BROKERS,
+      clusterId: rooms.catalogue.current().clusterId,
+      controllerId: rooms.nodeId,
+      brokers: rooms.brokers(connection.listener).map(({ id, ...node }) => ({ brokerId: id, ...node })),
+      clusterAuthorizedOperations: includeClusterAuthorizedOperations ? CLUSTER_OPERATIONS : NOT_ASKED,
+    }
+  },
+  refused: (_request, refusal) => refuse(refusal),
+}))
+
+function refusalOf(endpointType: number): Refusal | null {
+  if (endpointType === BROKERS) return null
+  if (endpointType !== CONTROLLERS) {
+    return because(UNSUPPORTED_ENDPOINT_TYPE, `Unsupported endpoint type ${endpointType}`)
+  }
+  const message = 'The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER'
+  return because(MISMATCHED_ENDPOINT_TYPE, message)
+}
+
+function refuse({ code, message }: Refusal): Answer {
+  return { throttleTimeMs: 0, errorCode: code, errorMessage: message, clusterId: '', brokers: [] }
+}

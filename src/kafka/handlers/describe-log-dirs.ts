@@ -1,0 +1,34 @@
+// DescribeLogDirs 1-4: where partitions rest and how many bytes they have there. What is said is in admin/log-dirs.ts.
+//
+// Null topics ask for all; partitions that do not exist are left out. There is one place, and no replica lags behind or moves.
+//
+// Versions: 3 has an error of the whole request. 4 says how large the volume is and what is left on it (KIP-827).
+
+import { describeLogDirs as describe } from '../../admin/log-dirs.ts'
+import { NONE } from '../../protocol/errors.ts'
+import { describeLogDirs } from '../../protocol/messages/describe-log-dirs.ts'
+import { handler } from './handler.ts'
+
+export const describeLogDirsHandler = handler(describeLogDirs, rooms => ({
+  async answer({ body }) {
+    const wanted = body.topics?.flatMap(({ topic, partitions }) => partitions.map(partition => ({ topic, partition })))
+    const dirs = await describe(rooms, wanted ?? null)
+    const results = dirs.map(({ place, totalBytes, usableBytes, topics }) => ({
+      errorCode: NONE,
+      logDir: place,
+      topics: topics.map(({ name, partitions }) => ({
+        name,
+        partitions: partitions.map(({ partition, sizeBytes }) => ({
+          partitionIndex: partition,
+          partitionSize: sizeBytes,
+          offsetLag: 0,
+          isFutureKey: false,
+        })),
+      })),
+      totalBytes,
+      usableBytes,
+    }))
+    return { throttleTimeMs: 0, errorCode: NONE, results }
+  },
+  refused: (_request, refusal) => ({ throttleTimeMs: 0, errorCode: refusal.code, results: [] }),
+}))

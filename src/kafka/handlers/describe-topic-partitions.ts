@@ -1,0 +1,95 @@
+// DescribeTopicPartitions 0 (KIP-966): topics in the order of their names with their partitions, in pages.
+//
+// An empty list asks for all topics. An answer holds as many partitions as the request allows, at least one and at most
+// MOST_PARTITIONS (Kafka's max.request.partition.size.limit); where there is more, its cursor names the topic and the partition
+// that the next request should begin at. A topic that does not exist has its row and no partitions.
+//
+// The message has no place for an error of the whole request: a cursor that cannot be is INVALID_REQUEST in the row of each
+// topic that was named, as in Kafka.
+
+import type { Topic } from '../../log/catalogue.ts'
+import {
+  because,
+  INVALID_REQUEST,
+  INVALID_TOPIC_EXCEPTION,
+  NONE,
+  type Refusal,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../../protocol/errors.ts'
+import { describeTopicPartitions } from '../../protocol/messages/describe-topic-partitions.ts'
+import { checkTopicName } from '../../protocol/names.ts'
+import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
+import { ZERO_UUID } from '../../protocol/schema.ts'
+import { TOPIC_OPERATIONS } from '../operations.ts'
+import { placePartition } from '../partitions.ts'
+import { handler, type Rooms } from './handler.ts'
+
+type Body = RequestOf<typeof describeTopicPartitions>
+type Answer = ResponseInput<typeof describeTopicPartitions>
+type Row = Answer['topics'][number]
+
+const MOST_PARTITIONS = 2000
+
+export const describeTopicPartitionsHandler = handler(describeTopicPartitions, rooms => ({
+  answer({ body }) {
+    const { topics: known } = rooms.catalogue.current()
+    const { cursor } = body
+    const asked = body.topics.length === 0 ? known.keys() : body.topics.map(topic => topic.name)
+    const names = [...new Set(asked)].filter(name => name >= (cursor?.topicName ?? '')).sort()
+    const refusal = checkCursor(body, names)
+    if (refusal !== null) return refuseAll(body, refusal)
+    const topics: Row[] = []
+    let left = Math.max(Math.min(body.responsePartitionLimit, MOST_PARTITIONS), 1)
+    for (const name of names) {
+      if (left === 0) return { throttleTimeMs: 0, topics, nextCursor: { topicName: name, partitionIndex: 0 } }
+      const topic = known.get(name)
+      if (topic === undefined) {
+        topics.push(
+          refusedRow(name, checkTopicName(name) === null ? UNKNOWN_TOPIC_OR_PARTITION : INVALID_TOPIC_EXCEPTION),
+        )
+        continue
+      }
+      const from = name === cursor?.topicName ? cursor.partitionIndex : 0
+      const until = Math.min(topic.partitions, from + left)
+      topics.push(rowOf(rooms, topic, from, until))
+      if (until < topic.partitions) {
+        return { throttleTimeMs: 0, topics, nextCursor: { topicName: name, partitionIndex: until } }
+      }
+      left -= Math.max(until - from, 0)
+    }
+    return { throttleTimeMs: 0, topics }
+  },
+  refused: ({ body }, refusal) => refuseAll(body, refusal),
+}))
+
+function checkCursor({ topics, cursor }: Body, names: readonly string[]): Refusal | null {
+  if (cursor === null) return null
+  if (topics.length > 0 && !names.includes(cursor.topicName)) {
+    return because(INVALID_REQUEST, `The topic list should contain the cursor topic: ${cursor.topicName}`)
+  }
+  if (cursor.partitionIndex >= 0) return null
+  return because(INVALID_REQUEST, `The cursor partition must be valid: ${cursor.partitionIndex}`)
+}
+
+function rowOf(rooms: Rooms, topic: Topic, from: number, until: number): Row {
+  const partitions = Array.from({ length: Math.max(until - from, 0) }, (_, i) => ({
+    ...placePartition(rooms, topic, from + i),
+    eligibleLeaderReplicas: [],
+    lastKnownElr: [],
+  }))
+  return {
+    errorCode: NONE,
+    name: topic.name,
+    topicId: topic.id,
+    partitions,
+    topicAuthorizedOperations: TOPIC_OPERATIONS,
+  }
+}
+
+function refusedRow(name: string, { code }: Refusal): Row {
+  return { errorCode: code, name, topicId: ZERO_UUID, partitions: [] }
+}
+
+function refuseAll({ topics }: Body, refusal: Refusal): Answer {
+  return { throttleTimeMs: 0, topics: topics.map(({ name }) => refusedRow(name, refusal)) }
+}

@@ -1,0 +1,45 @@
+// OffsetForLeaderEpoch 2-4: where the records of a leader epoch end (KIP-101), by which a consumer finds out after a change of
+// leaders whether its log was cut (KIP-320).
+//
+// The answer names the largest epoch up to the one asked for that the log has records of; -1 and -1 without an error when the
+// log has never had that epoch. Epochs rise whenever a broker takes the lead, so after each start too; the store keeps where
+// each begins. The client's own epoch is compared as in Fetch.
+//
+// Versions: 3 names a replica, which grants nothing here: there are no followers.
+
+import { isRefusal, NONE } from '../../protocol/errors.ts'
+import { offsetForLeaderEpoch } from '../../protocol/messages/offset-for-leader-epoch.ts'
+import type { ResponseInput } from '../../protocol/schema.ts'
+import { findPartition, findTopic } from '../partitions.ts'
+import { handler } from './handler.ts'
+
+type Row = ResponseInput<typeof offsetForLeaderEpoch>['topics'][number]['partitions'][number]
+
+export const offsetForLeaderEpochHandler = handler(offsetForLeaderEpoch, rooms => ({
+  answer({ body }) {
+    const topics = body.topics.map(({ topic, partitions }) => {
+      const found = findTopic(rooms.catalogue.current(), 'name', topic)
+      return {
+        topic,
+        partitions: partitions.map(({ partition: index, currentLeaderEpoch, leaderEpoch }): Row => {
+          const partition = findPartition(rooms, found, index)
+          if (isRefusal(partition)) return { partition: index, errorCode: partition.code }
+          const refusal = partition.refusal ?? partition.checkEpoch(currentLeaderEpoch)
+          if (refusal !== null) return { partition: index, errorCode: refusal.code }
+          const { epoch, endOffset } = partition.endOfEpoch(leaderEpoch) ?? UNKNOWN
+          return { partition: index, errorCode: NONE, leaderEpoch: epoch, endOffset }
+        }),
+      }
+    })
+    return { throttleTimeMs: 0, topics }
+  },
+  refused: ({ body }, { code }) => ({
+    throttleTimeMs: 0,
+    topics: body.topics.map(({ topic, partitions }) => ({
+      topic,
+      partitions: partitions.map(({ partition }) => ({ partition, errorCode: code })),
+    })),
+  }),
+}))
+
+const UNKNOWN = Object.freeze({ epoch: -1, endOffset: -1 })

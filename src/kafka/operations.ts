@@ -1,0 +1,11 @@
+// What a client may do, as Kafka's answers say it: bits of the AclOperation codes (KIP-430). Anybody may do everything that
+// the kind of resource knows while there are no ACLs.
+
+export const TOPIC_OPERATIONS = bitsOf(3, 4, 5, 6, 7, 8, 10, 11)
+export const CLUSTER_OPERATIONS = bitsOf(5, 7, 8, 9, 10, 11, 12)
+/** Where nobody asked. */
+export const NOT_ASKED = -2_147_483_648
+
+function bitsOf(...codes: readonly number[]): number {
+  return codes.reduce((bits, code) => bits | (1 << code), 0)
+}
