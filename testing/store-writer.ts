@@ -9,7 +9,18 @@ import { exampleAppend, exampleBatch } from '../src/store/conformance.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts'
 
 const [path = '', fsync = 'always'] = process.argv.slice(2)
-const say = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`)
+/** Whoever reads may be slower than the store: a pipe that is full is tried again. */
+function say(line: object): void {
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(1, bytes, at)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+    }
+  }
+}
+
 const store = await openEmbeddedStore({
   path,
   fsync: fsync === 'interval' ? 'interval' : 'always',
