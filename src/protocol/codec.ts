@@ -188,7 +188,7 @@ function decoderSource(message: Message, version: number): Source {
 
   emit(`function decode(b, p, end) {\nlet n = 0, budget = ${MAX_OBJECTS}`)
   const result = readFields(layout(message, version), message.name)
-  emit(`if (p !== end) fail('${message.name}', (end - p) + ' bytes are left over')`)
+  if (!message.mayBeFollowed) emit(`if (p !== end) fail('${message.name}', (end - p) + ' bytes are left over')`)
   emit(`return ${result}\n}`)
   return { text: lines.join('\n'), constants }
 

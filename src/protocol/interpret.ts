@@ -27,7 +27,7 @@ export function interpretBytes(message: Message, version: number, bytes: Uint8Ar
   let budget = MAX_OBJECTS
 
   const value = fieldsOf(layout(message, version))
-  if (at !== end) throw new Malformed(message.name, `${end - at} bytes are left over`)
+  if (at !== end && !message.mayBeFollowed) throw new Malformed(message.name, `${end - at} bytes are left over`)
   return value
 
   function take(length: number, field: string): Buffer {

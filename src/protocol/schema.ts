@@ -168,6 +168,8 @@ export interface Message<S extends Fields = Fields> {
   readonly name: string
   readonly versions: Range
   readonly flexible: Range | null
+  /** Whether bytes after the last field are left unread, as Kafka does, instead of being malformed. */
+  readonly mayBeFollowed: boolean
   readonly fields: S
 }
 
@@ -198,6 +200,8 @@ export function api<const Q extends Fields, const S extends Fields>(declared: {
   versions: string
   advertised?: string
   flexible?: string
+  /** Of the request; see Message. */
+  mayBeFollowed?: boolean
   request: Q
   response: S
 }): Api<Q, S> {
@@ -205,7 +209,8 @@ export function api<const Q extends Fields, const S extends Fields>(declared: {
     versions: declared.versions,
     ...(declared.flexible === undefined ? {} : { flexible: declared.flexible }),
   }
-  const request = message({ ...shape, name: `${declared.name}Request`, fields: declared.request })
+  const { mayBeFollowed = false } = declared
+  const request = message({ ...shape, name: `${declared.name}Request`, mayBeFollowed, fields: declared.request })
   const response = message({ ...shape, name: `${declared.name}Response`, fields: declared.response })
   return Object.freeze({
     key: declared.key,
@@ -223,13 +228,15 @@ export function message<const S extends Fields>(declared: {
   name: string
   versions: string
   flexible?: string
+  mayBeFollowed?: boolean
   fields: S
 }): Message<S> {
   const versions = parseRange(declared.versions)
   const flexible = declared.flexible === undefined ? null : parseRange(declared.flexible)
   assert(versions.max !== OPEN, `${declared.name}: the versions of a message must have an end`)
   check(declared.name, declared.fields, false)
-  return Object.freeze({ name: declared.name, versions, flexible, fields: Object.freeze(declared.fields) })
+  const { name, mayBeFollowed = false } = declared
+  return Object.freeze({ name, versions, flexible, mayBeFollowed, fields: Object.freeze(declared.fields) })
 }
 
 function check(path: string, fields: Fields, insideTagged: boolean): void {
