@@ -1,0 +1,89 @@
+// What a foreign suite said of each of its tests, kept between runs so that a suite can be run in slices, and told on
+// docs/compatibility.md. For a test that does not pass somebody answers: `reasons` of the suite says who, and why. A test
+// without a reason counts as our bug.
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Findings, keepFindings } from '../../testing/compatibility.ts'
+
+/** Where suites are unpacked and built; never committed. */
+export const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url))
+
+export interface Outcome {
+  readonly name: string
+  readonly result: 'passed' | 'failed' | 'skipped'
+  readonly seconds: number
+  /** What the suite said about it; empty for a test that passed. */
+  readonly detail: string
+}
+
+/** Who answers for a test that does not pass. */
+export type Fault = 'a later issue' | 'needs several brokers' | 'the suite' | 'the set-up' | 'chosen' | 'ours'
+
+export interface Reason {
+  readonly fault: Fault
+  readonly why: string
+}
+
+/** Outcomes by the slice (a test number, a file) that they were run in. */
+export type Slices = Record<string, readonly Outcome[]>
+
+const fileOf = (suite: string) => join(CACHE, 'suites', `${suite}.json`)
+
+/** What earlier runs found; empty where there was none. */
+export function earlierSlices(suite: string): Slices {
+  try {
+    return JSON.parse(readFileSync(fileOf(suite), 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
+    throw error
+  }
+}
+
+export function keepSlices(suite: string, slices: Slices): void {
+  mkdirSync(dirname(fileOf(suite)), { recursive: true })
+  writeFileSync(fileOf(suite), `${JSON.stringify(slices, null, 1)}\n`)
+}
+
+/** One line for the terminal. */
+export function lineOf({ name, result, seconds, detail }: Outcome): string {
+  const sign = { passed: '✔', failed: '✖', skipped: '·' }[result]
+  return `${sign} ${name} ${seconds.toFixed(1)} s ${detail.slice(0, 300)}`.trimEnd()
+}
+
+/** Writes the suite's section of docs/compatibility.md, and says in the terminal which reasons are missing or outlived. */
+export function tell(
+  suite: string,
+  outcomes: readonly Outcome[],
+  reasonFor: (outcome: Outcome) => Reason | null,
+  section: Omit<Findings, 'tables'>,
+): void {
+  const passed = outcomes.filter(({ result }) => result === 'passed')
+  const rest = outcomes
+    .filter(({ result }) => result !== 'passed')
+    .map(outcome => ({ outcome, reason: reasonFor(outcome) ?? { fault: 'ours', why: outcome.detail } }) as const)
+  for (const outcome of passed)
+    if (reasonFor(outcome) !== null) console.log(`passes, so drop its reason: ${outcome.name}`)
+  const byFault = Map.groupBy(rest, ({ reason }) => reason.fault)
+  const counts = [...byFault].map(([fault, group]) => `${fault} ${group.length}`).sort()
+  const summary = `${passed.length} of ${outcomes.length} passed. The others: ${counts.join(', ') || 'none'}.`
+  console.log(summary)
+  for (const { outcome, reason } of rest) if (reason.fault === 'ours') console.log(`OURS ${lineOf(outcome)}`)
+  keepFindings(suite, {
+    ...section,
+    text: [...section.text, summary],
+    tables: [
+      {
+        caption: 'Not passed, and who answers for it:',
+        head: ['test', 'result', 'whose', 'why'],
+        rows: rest.map(({ outcome, reason }) => [outcome.name, outcome.result, reason.fault, reason.why]),
+      },
+      {
+        caption: 'Passed:',
+        head: ['test', 'seconds'],
+        rows: passed.map(({ name, seconds }) => [name, seconds.toFixed(1)]),
+      },
+    ],
+  })
+}
