@@ -50,16 +50,21 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Starts a broker on a folder of its own (or the given one, which is then left in place) and resolves when it has
+ * Starts a broker on a folder of its own (or the given one, which is then left in place) and a free port, and resolves when it has
  * printed its Kafka address. Settings are full keys (`svc.broker.in-flight-limit`), as on the command line.
  * Rejects with everything it printed if it ends first or says nothing for a minute.
  */
 export async function startBrokerProcess(
   cleanUp: CleanUp,
-  options: { settings?: Readonly<Record<string, string>>; folder?: string; nodeFlags?: readonly string[] } = {},
+  options: {
+    settings?: Readonly<Record<string, string>>
+    folder?: string
+    port?: number
+    nodeFlags?: readonly string[]
+  } = {},
 ): Promise<BrokerProcess> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'ketch-')))
-  const port = await freePort()
+  const port = options.port ?? (await freePort())
   const args = Object.entries({
     'svc.broker.host': '127.0.0.1',
     'svc.broker.port': String(port),

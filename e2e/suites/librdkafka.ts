@@ -3,7 +3,6 @@
 // broker, one number after the other. `--tests 0011,0012` or `--tests 0011-0030` runs some and leaves what earlier runs
 // found of the others; `--group-protocol` and the broker-less tests are not run.
 
-import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { startBrokerProcess } from '../../testing/process.ts'
 import { reasons } from './librdkafka-reasons.ts'
 import { CACHE, earlierSlices, keepSlices, lineOf, type Outcome, tell } from './outcomes.ts'
+import { type Ended, runSlice, runStep, stopOnSignal } from './slice.ts'
 
 const PACKAGE = '@confluentinc/kafka-javascript@1.10.1'
 const VERSION = '2.15.1'
@@ -19,34 +19,28 @@ const tests = join(source, 'tests')
 const runner = join(tests, 'test-runner')
 /** A test has a time-out of its own, which it prolongs as it goes; this one is for a test that no longer looks at it. */
 const LONGEST_MS = 300_000
-/** What ends this run early: the test that runs is ended, and the brokers. */
-const stop = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
 
 const { values } = parseArgs({ options: { tests: { type: 'string' }, verbose: { type: 'boolean', default: false } } })
-
-function must(command: string, args: readonly string[], cwd: string): void {
-  const { status, error } = spawnSync(command, args, { cwd, stdio: 'inherit' })
-  if (status !== 0) throw new Error(`${command} ${args.join(' ')} in ${cwd} ended with ${error?.message ?? status}`)
-}
 
 function build(): void {
   if (existsSync(runner)) return
   mkdirSync(source, { recursive: true })
-  must('npm', ['pack', '--silent', '--pack-destination', '..', PACKAGE], source)
+  runStep('npm', ['pack', '--silent', '--pack-destination', '..', PACKAGE], source)
   const [tarball] = globSync(join(source, '..', '*.tgz'))
   if (tarball === undefined) throw new Error(`npm pack ${PACKAGE} left no tarball`)
-  must('tar', ['xzf', tarball, '--strip-components=3', 'package/deps/librdkafka'], source)
-  must('./configure', ['--disable-curl', '--disable-gssapi'], source)
+  runStep('tar', ['xzf', tarball, '--strip-components=3', 'package/deps/librdkafka'], source)
+  runStep('./configure', ['--disable-curl', '--disable-gssapi'], source)
   const jobs = `-j${availableParallelism()}`
-  must('make', [jobs, 'libs'], source)
-  must('make', [jobs, '-C', 'tests', 'build'], source)
+  runStep('make', [jobs, 'libs'], source)
+  runStep('make', [jobs, '-C', 'tests', 'build'], source)
 }
+
+type Scenario = 'default' | 'noautocreate'
 
 interface Entry {
   readonly name: string
   readonly number: string
-  readonly scenario: 'default' | 'noautocreate'
+  readonly scenario: Scenario
 }
 
 /** The tests of the runner's own table that want a broker. */
@@ -72,62 +66,33 @@ function isWanted(number: string): boolean {
   })
 }
 
-interface Ended {
-  readonly output: string
-  readonly report: { readonly tests: Record<string, { readonly state: string; readonly duration: number }> } | null
-  /** Null where it ended by itself. */
-  readonly how: string | null
+interface Report {
+  readonly tests: Record<string, { readonly state: string; readonly duration: number }>
 }
 
 const COLOURS = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g')
 
-function run(number: string, scenario: Entry['scenario'], address: string): Promise<Ended> {
+/** Runs what the suite has under a number, in one scenario. There is no report where the runner crashed. */
+async function run(number: string, scenario: Scenario, address: string): Promise<Ended & { report: Report | null }> {
   const config = join(CACHE, 'librdkafka', 'test.conf')
   writeFileSync(config, `bootstrap.servers=${address}\n`)
   const reportFile = join(CACHE, 'librdkafka', 'report.json')
   rmSync(reportFile, { force: true })
-  const child = spawn(runner, ['-p1', '-L', '-s', scenario], {
-    cwd: tests,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    signal: stop.signal,
-    killSignal: 'SIGKILL',
-    env: {
-      PATH: process.env.PATH,
-      LD_LIBRARY_PATH: '../src:../src-cpp',
-      RDKAFKA_TEST_CONF: config,
-      TEST_KAFKA_VERSION: '4.2.0',
-      TEST_REPORT: reportFile,
-      TESTS: number,
-    },
-  })
-  let output = ''
-  const take = (chunk: Buffer) => {
-    output += chunk
-    if (values.verbose) process.stdout.write(chunk)
+  const env = {
+    LD_LIBRARY_PATH: '../src:../src-cpp',
+    RDKAFKA_TEST_CONF: config,
+    TEST_KAFKA_VERSION: '4.2.0',
+    TEST_REPORT: reportFile,
+    TESTS: number,
   }
-  child.stdout.on('data', take)
-  child.stderr.on('data', take)
-  return new Promise((resolve, reject) => {
-    let late = false
-    const end = setTimeout(() => {
-      late = true
-      child.kill('SIGKILL')
-    }, LONGEST_MS)
-    child.on('error', error => (stop.signal.aborted ? undefined : reject(error)))
-    child.on('close', (_, signal) => {
-      clearTimeout(end)
-      const report = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, 'utf8')) : null
-      resolve({
-        output: output.replace(COLOURS, ''),
-        report,
-        how: late ? `still running after ${LONGEST_MS / 1000} s` : signal,
-      })
-    })
-  })
+  const options = { cwd: tests, env, longestMs: LONGEST_MS, stop, verbose: values.verbose }
+  const { output, how } = await runSlice(runner, ['-p1', '-L', '-s', scenario], options)
+  const report = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, 'utf8')) : null
+  return { output: output.replace(COLOURS, ''), how, report }
 }
 
 /** What the runner's report says of a test, with the failure that it printed; without a report, how the runner ended. */
-function outcomeOf(name: string, { output, how, report }: Ended, seconds: number): Outcome {
+function outcomeOf(name: string, { output, how, report }: Awaited<ReturnType<typeof run>>, seconds: number): Outcome {
   const found = report?.tests[name]
   const failure = new RegExp(`### Test "${name}\\b.*\\n(.*)`).exec(output)
   const skip = new RegExp(`\\[${name} .*SKIPPING TEST: (.*)`).exec(output)
@@ -141,6 +106,7 @@ function outcomeOf(name: string, { output, how, report }: Ended, seconds: number
 }
 
 build()
+const stop = stopOnSignal()
 const entries = listTests()
 const slices = earlierSlices('librdkafka')
 const ends: (() => Promise<void>)[] = []
@@ -158,10 +124,10 @@ try {
   const groups = Map.groupBy(entries, ({ number, scenario }) => `${number} ${scenario}`)
   for (const [slice, group] of groups) {
     const { number, scenario } = group[0]!
-    if (!isWanted(number) || stop.signal.aborted) continue
+    if (!isWanted(number) || stop.aborted) continue
     const startedAt = performance.now()
     const ended = await run(number, scenario, brokers[scenario].address)
-    if (stop.signal.aborted) break
+    if (stop.aborted) break
     const seconds = (performance.now() - startedAt) / 1000
     writeFileSync(join(CACHE, 'librdkafka', `${slice.replace(' ', '-')}.log`), ended.output)
     slices[slice] = group.map(({ name }) => outcomeOf(name, ended, seconds))
