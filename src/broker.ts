@@ -3,6 +3,7 @@
 
 import { type Clock, systemClock } from './base/clock.ts'
 import { type Random, systemRandom } from './base/random.ts'
+import { openClientQuotas } from './coordinator/client-quotas.ts'
 import { type Groups, openGroups } from './coordinator/groups.ts'
 import { openProducerIds } from './coordinator/producer-ids.ts'
 import { Budget } from './kafka/budget.ts'
@@ -10,6 +11,7 @@ import { createDispatch } from './kafka/dispatch.ts'
 import { handlers } from './kafka/handlers/all.ts'
 import type { BrokerNode, Listener, Rooms } from './kafka/handlers/handler.ts'
 import { listen } from './kafka/listener.ts'
+import { createThrottle } from './kafka/throttle.ts'
 import { type CatalogueKeeper, openCatalogue } from './log/catalogue.ts'
 import { openLogs } from './log/logs.ts'
 import { isRefusal } from './protocol/errors.ts'
@@ -93,6 +95,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     open.push(() => groups.close())
     const catalogue = withOffsets(keeper, groups)
     const producerIds = openProducerIds(store)
+    const clientQuotas = await openClientQuotas(store)
 
     const nodeId = settings.get('broker.id')
     const budget = new Budget({
@@ -100,11 +103,14 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       resumeBytes: settings.get('broker.global-resume-pending-bytes'),
     })
     metrics.sample('svc.broker.pending_bytes', {}, () => budget.pendingBytes)
+    const throttle = createThrottle(clientQuotas, clock)
     const rooms: Rooms = {
       catalogue,
       logs,
       groups,
       producerIds,
+      clientQuotas,
+      throttle,
       brokers: ({ host, port }: Listener): readonly BrokerNode[] => [{ id: nodeId, host, port, rack: null }],
       nodeId,
       settings,
@@ -115,7 +121,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     }
     const draining = new AbortController()
     const dispatch = createDispatch(handlers, rooms, draining.signal)
-    const listener = await listen({ settings, dispatch, budget, clock, metrics, logger })
+    const listener = await listen({ settings, dispatch, budget, throttle, clock, metrics, logger })
     const up = metrics.child('svc.broker.up', {})
     up.set(1)
     const address = `${listener.advertised.host}:${listener.advertised.port}`

@@ -3,6 +3,7 @@
 // level of a logger lasts as long as the process. What a broker is set to comes from the settings at its start and cannot be
 // changed while it runs. Groups and client metrics have no configs that act, so each of their names is refused.
 
+import { cut } from '../base/cut.ts'
 import type { CatalogueKeeper, NewTopic, Topic } from '../log/catalogue.ts'
 import {
   because,
@@ -155,13 +156,6 @@ function checkEdits(edits: readonly ConfigEdit[]): Refusal | null {
   const nulls = edits.filter(edit => edit.value === null && edit.operation !== 'delete').map(edit => cut(edit.name))
   if (nulls.length === 0) return null
   return because(INVALID_REQUEST, `Null value not supported for : ${nulls.slice(0, 10).join(', ')}`)
-}
-
-const LONGEST_SHOWN = 100
-
-/** A text that is longer than a string of the wire could not be answered. */
-function cut(text: string): string {
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
 }
 
 function checkBroker({ nodeId }: ConfigRooms, what: string, name: string): Refusal | null {

@@ -99,6 +99,7 @@ export class Connection implements Member, FrameSink {
   #timer: Timer | null = null
   #timerAtMs = 0
   #muteTimer: Timer | null = null
+  #mutedUntilMs = 0
 
   constructor(options: ConnectionOptions) {
     this.#options = options
@@ -262,12 +263,12 @@ export class Connection implements Member, FrameSink {
       this.#stopReading()
       return
     }
+    if (outcome.throttleMs > 0) this.#mute(outcome.throttleMs)
     if (outcome.kind === 'silence') return
     if (this.#outgoingAnswers === 0) process.nextTick(this.#flush)
     for (const part of outcome.parts) this.#outgoing.push(part)
     this.#outgoingBytes += outcome.byteLength
     this.#outgoingAnswers++
-    if (outcome.throttleMs > 0) this.#mute(outcome.throttleMs)
   }
 
   /** Writes what the turn has gathered with one call to the system. */
@@ -324,6 +325,10 @@ export class Connection implements Member, FrameSink {
   }
 
   #mute(throttleMs: number): void {
+    const untilMs = this.#clock.monotonic() + throttleMs
+    // An earlier answer may have said a longer time.
+    if ((this.#paused & MUTED) !== 0 && untilMs <= this.#mutedUntilMs) return
+    this.#mutedUntilMs = untilMs
     this.#pause(MUTED)
     this.#muteTimer?.cancel()
     this.#muteTimer = this.#clock.timer(throttleMs, () => this.#resume(MUTED))

@@ -19,6 +19,7 @@ import { createMetrics } from '../telemetry/metrics.ts'
 import { createDispatch } from './dispatch.ts'
 import { handlers } from './handlers/all.ts'
 import { handler, type Rooms } from './handlers/handler.ts'
+import { createThrottle } from './throttle.ts'
 
 test('every API that is advertised has one handler, and no other has', () => {
   const byKey = (a: { api: Api }, b: { api: Api }) => a.api.key - b.api.key
@@ -197,7 +198,8 @@ test('a mistake of the broker is an answer, and a line of the log once in a whil
     },
     refused: (_request, refusal) => ({ errorCode: refusal.code, apiKeys: [] }),
   }))
-  const rooms = { clock, logger, metrics: createMetrics(), settings: testSettings() } as unknown as Rooms
+  const throttle = createThrottle({ current: () => new Map(), alter: async () => {} }, clock)
+  const rooms = { clock, logger, metrics: createMetrics(), settings: testSettings(), throttle } as unknown as Rooms
   const dispatch = createDispatch([broken], rooms, new AbortController().signal)
   const listener = { name: 'PLAINTEXT', host: 'h', port: 1 }
   const caller = {

@@ -14,6 +14,7 @@ import {
 } from '../protocol/errors.ts'
 import { headerLookup, type RequestHeader, readRequestHeader, responseHeaderLength } from '../protocol/header.ts'
 import { Malformed } from '../protocol/malformed.ts'
+import { produce } from '../protocol/messages/produce.ts'
 import { type Api, inRange, type ResponseInput } from '../protocol/schema.ts'
 import { OutcomeUnknown, StoreUnavailable } from '../store/store.ts'
 import type { RequestScope } from '../telemetry/logger.ts'
@@ -37,7 +38,7 @@ export type Outcome =
       /** How long nothing more is read from this client (KIP-219). */
       readonly throttleMs: number
     }
-  | { readonly kind: 'silence' }
+  | { readonly kind: 'silence'; readonly throttleMs: number }
   | { readonly kind: 'close' }
 
 /** One request on its way to its outcome. */
@@ -67,7 +68,7 @@ export interface Dispatch {
   receive(frame: Buffer, caller: Caller, settled: (exchange: Exchange, outcome: Outcome) => void): Exchange
 }
 
-const SILENCE: Outcome = Object.freeze({ kind: 'silence' })
+const SILENCE: Outcome = Object.freeze({ kind: 'silence', throttleMs: 0 })
 const CLOSED: Outcome = Object.freeze({ kind: 'close' })
 
 /** How often a client's mistake of one sort is logged. */
@@ -97,7 +98,7 @@ const STORE_AWAY: ReadonlyMap<string, Refusal> = new Map([
 
 /** `handlers` must hold each API once. `drain` aborts when the broker begins to drain. */
 export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain: AbortSignal): Dispatch {
-  const { clock } = rooms
+  const { clock, throttle } = rooms
   const logger = rooms.logger.named('kafka.dispatch')
   const measures = createMeasures(rooms.metrics, rooms.catalogue)
   const timeoutMs = rooms.settings.get('broker.response-queue-timeout')
@@ -115,6 +116,8 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     readonly #route: Route
     readonly #request: Request<never>
     readonly #settled: Settled
+    /** How long the event loop worked for this request until its handler gave way; null until then. */
+    #busyMs: number | null = null
 
     constructor(frameBytes: number, route: Route, request: Request<never>, settled: Settled) {
       this.frameBytes = frameBytes
@@ -136,6 +139,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
           value => this.#settled(this, this.#wanted ? this.#answered(value) : SILENCE),
           error => this.#settled(this, this.#failed(error)),
         )
+        if (throttle.isTimed) this.#busyMs = clock.monotonic() - this.#request.receivedAtMs
       } else {
         this.outcome = this.#answered(answer)
       }
@@ -158,7 +162,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     #answered(answer: Answer<Api>): Outcome {
       if (answer === null || answer === CLOSE) {
         this.#measure(answer === null ? 'success' : 'error', null, 0)
-        return answer === null ? SILENCE : CLOSED
+        return answer === null ? this.#silent() : CLOSED
       }
       try {
         return this.#encoded(answer as ResponseInput<Api>, 'success')
@@ -197,9 +201,29 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     #encoded(answer: ResponseInput<Api>, result: Result): Outcome {
       const { api } = this.#route
       const { apiVersion, correlationId } = this.#request
-      const outcome = encode(api, apiVersion, correlationId, answer)
+      const throttleMs = this.#throttleMs((answer as Throttled).throttleTimeMs ?? 0)
+      const outcome = encode(api, apiVersion, correlationId, answer, throttleMs)
       this.#measure(result, answer, outcome.byteLength)
       return outcome
+    }
+
+    /** No answer, after which the client may have to wait all the same. */
+    #silent(): Outcome {
+      const throttleMs = this.#throttleMs(0)
+      return throttleMs === 0 ? SILENCE : { kind: 'silence', throttleMs }
+    }
+
+    /** How long the client is to wait, by its quotas or because the handler said so. */
+    #throttleMs(asked: number): number {
+      const { api } = this.#route
+      let throttleMs = asked
+      if (api === produce) throttleMs = Math.max(throttleMs, throttle.produced(this.#request, this.frameBytes))
+      if (throttle.isTimed) {
+        const busyMs = this.#busyMs ?? clock.monotonic() - this.#request.receivedAtMs
+        throttleMs = Math.max(throttleMs, throttle.worked(this.#request, busyMs))
+      }
+      if (throttleMs > 0) measures.throttled(api, throttleMs)
+      return Math.min(throttleMs, LONGEST_THROTTLE_MS)
     }
 
     #measure(result: Result, answer: ResponseInput<Api> | null, bytes: number): void {
@@ -223,7 +247,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     if (answering.unsupported === undefined) {
       return refuse(caller, 'unsupported-version', `${api.name} version ${header.apiVersion} is not served`)
     }
-    return encode(api, 0, header.correlationId, answering.unsupported())
+    return encode(api, 0, header.correlationId, answering.unsupported(), 0)
   }
 
   return {
@@ -272,9 +296,18 @@ function unread(frame: Buffer, outcome: Outcome): Exchange {
   return { outcome, frameBytes: frame.byteLength, patienceMs: () => 0, expire: () => outcome }
 }
 
+interface Throttled {
+  readonly throttleTimeMs?: number
+}
+
+/** The largest int32. */
+const LONGEST_THROTTLE_MS = 2 ** 31 - 1
+
 /**   | size int32 | correlation id int32 | tags, if flexible | body ...   in pieces; records stay the slices they are. */
-function encode(api: Api, version: number, correlationId: number, answer: ResponseInput<Api>) {
-  const body = encodeResponse(api, version, answer)
+function encode(api: Api, version: number, correlationId: number, answer: ResponseInput<Api>, throttleMs: number) {
+  // Handlers say nothing of quotas: here is the place that tells clients to wait.
+  const isSaid = ((answer as Throttled).throttleTimeMs ?? 0) === throttleMs
+  const body = encodeResponse(api, version, isSaid ? answer : { ...answer, throttleTimeMs: throttleMs })
   const headerLength = responseHeaderLength(api, version)
   let bodyLength = 0
   for (const part of body) bodyLength += part.byteLength
@@ -282,6 +315,5 @@ function encode(api: Api, version: number, correlationId: number, answer: Respon
   head.writeInt32BE(headerLength + bodyLength, 0)
   head.writeInt32BE(correlationId, 4)
   body.unshift(head)
-  const throttleMs = (answer as { readonly throttleTimeMs?: number }).throttleTimeMs ?? 0
   return { kind: 'answer' as const, parts: body, byteLength: head.length + bodyLength, throttleMs }
 }

@@ -12,6 +12,7 @@ import { type CloseReason, Connection, type ConnectionLimits } from './connectio
 import type { Dispatch } from './dispatch.ts'
 import type { Listener, Peer } from './handlers/handler.ts'
 import { READ_BUFFER_BYTES, readThrough } from './reading.ts'
+import type { Throttle } from './throttle.ts'
 
 /** The address cannot be bound. The message is ready to print and says what to change. */
 export class ListenFailed extends Error {
@@ -22,6 +23,7 @@ export interface ListenerRooms {
   readonly settings: Settings
   readonly dispatch: Dispatch
   readonly budget: Budget
+  readonly throttle: Throttle
   readonly clock: Clock
   readonly metrics: Metrics
   readonly logger: Logger
@@ -61,6 +63,7 @@ export async function listen(rooms: ListenerRooms): Promise<KafkaListener> {
   const limits = limitsOf(settings)
   const backpressured = metrics.child('svc.broker.backpressure_connections', {})
   const connections = new Set<Connection>()
+  const turnedAway = new Set<Socket>()
   let onLastClosed = (): void => {}
   let nextId = 1
 
@@ -81,6 +84,11 @@ export async function listen(rooms: ListenerRooms): Promise<KafkaListener> {
 
   function accept(accepted: Socket): void {
     const address = accepted.remoteAddress ?? 'unknown'
+    const delayMs = rooms.throttle.connected(address)
+    if (delayMs > 0) {
+      turnAway(accepted, delayMs)
+      return
+    }
     const peer: Peer = { id: nextId++, listener: advertised, principal: 'User:ANONYMOUS', address }
     const socket = readThrough(buffer, accepted, bytes => connection.read(bytes))
     const connection = new Connection({
@@ -105,11 +113,24 @@ export async function listen(rooms: ListenerRooms): Promise<KafkaListener> {
     connections.add(connection)
   }
 
+  /** Who comes too soon for the quota of their address waits, unread, and is then closed (KIP-612). */
+  function turnAway(socket: Socket, delayMs: number): void {
+    metrics.count('svc.broker.failures', { operation: 'connection', error_type: 'connection-rate' })
+    turnedAway.add(socket)
+    const timer = clock.timer(delayMs, () => socket.destroy())
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      timer.cancel()
+      turnedAway.delete(socket)
+    })
+  }
+
   return {
     advertised,
     port,
     async drain() {
       server.close()
+      for (const socket of turnedAway) socket.destroy()
       if (connections.size === 0) return
       const closed = new Promise<void>(resolve => {
         onLastClosed = resolve

@@ -15,6 +15,8 @@ export interface Measures {
   received(api: Api, frameBytes: number): void
   /** A request came to its end; `answer` is null where there was none to send. */
   answered(api: Api, result: Result, elapsedMs: number, answerBytes: number, body: unknown, answer: unknown): void
+  /** A client was told to wait. */
+  throttled(api: Api, throttleMs: number): void
   /** Something failed: an API's name, or `request` or `connection`, and what sort of failure it was. */
   failed(operation: string, errorType: string): void
 }
@@ -141,6 +143,7 @@ export function createMeasures(metrics: Metrics, catalogue: CatalogueKeeper): Me
       if (api === produce) produced(body as Producing, answer as Produced | null, elapsedMs)
       else if (api === fetch) fetched(answer as Fetched, elapsedMs)
     },
+    throttled: (api, throttleMs) => metrics.observe('svc.broker.throttle', { api_key: api.name }, throttleMs),
     failed: (operation, errorType) => metrics.count('svc.broker.failures', { operation, error_type: errorType }),
   }
 }

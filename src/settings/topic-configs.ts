@@ -3,6 +3,7 @@
 // name that does not act here, which is taken at Kafka's default value and refused at any other, so that nothing is promised
 // silently (a row of `inertTopicConfigs`); any other name, which is refused.
 
+import { cut } from '../base/cut.ts'
 import type { MergedPattern } from './patterns.ts'
 import type { Settings } from './settings.ts'
 
@@ -220,12 +221,6 @@ export interface TopicConfigRow {
 export const topicConfigs: readonly TopicConfigRow[] = Object.freeze(
   Object.entries(acting).map(([name, row]) => ({ name, ...row })),
 )
-
-const LONGEST_SHOWN = 100
-
-function cut(text: string): string {
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
-}
 
 function quote(text: string): string {
   return JSON.stringify(cut(text))

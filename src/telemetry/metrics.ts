@@ -75,6 +75,7 @@ const table = Object.freeze({
   'svc.broker.connections': gauge([], 'Open connections.', OURS),
   'svc.broker.backpressure_connections': gauge([], 'Connections that are not read because answers are pending.', OURS),
   'svc.broker.pending_bytes': gauge([], 'Bytes pending on all connections.', OURS),
+  'svc.broker.throttle': timer(['api_key'], 'Time that a client was told to wait because of its quotas.', OURS),
   'svc.broker.malformed_frames': counter([], 'Connections closed because what they sent is not the protocol.', OURS),
   'svc.broker.produce.records': counter(['topic'], 'Records that were acknowledged.', OURS),
   'svc.broker.produce.bytes': counter(['topic'], 'Bytes of record batches that were acknowledged.', OURS),

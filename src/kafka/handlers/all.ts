@@ -1,11 +1,13 @@
 // Every handler. protocol/messages/all.ts lists the APIs that are advertised; each of them has one here.
 
+import { alterClientQuotasHandler } from './alter-client-quotas.ts'
 import { alterConfigsHandler } from './alter-configs.ts'
 import { apiVersionsHandler } from './api-versions.ts'
 import { createPartitionsHandler } from './create-partitions.ts'
 import { createTopicsHandler } from './create-topics.ts'
 import { deleteRecordsHandler } from './delete-records.ts'
 import { deleteTopicsHandler } from './delete-topics.ts'
+import { describeClientQuotasHandler } from './describe-client-quotas.ts'
 import { describeClusterHandler } from './describe-cluster.ts'
 import { describeConfigsHandler } from './describe-configs.ts'
 import { describeLogDirsHandler } from './describe-log-dirs.ts'
@@ -50,6 +52,8 @@ export const handlers: readonly Handler[] = Object.freeze([
   describeLogDirsHandler,
   createPartitionsHandler,
   incrementalAlterConfigsHandler,
+  describeClientQuotasHandler,
+  alterClientQuotasHandler,
   describeClusterHandler,
   listConfigResourcesHandler,
   describeTopicPartitionsHandler,

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
 import { seededRandom } from '../../base/random.ts'
+import { openClientQuotas } from '../../coordinator/client-quotas.ts'
 import { openGroups } from '../../coordinator/groups.ts'
 import { openProducerIds } from '../../coordinator/producer-ids.ts'
 import { openCatalogue, type Topic } from '../../log/catalogue.ts'
@@ -22,6 +23,7 @@ import { type Api, type RequestInput, type RequestOf, type ResponseOf, ZERO_UUID
 import { testSettings } from '../../settings/settings.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { createMetrics } from '../../telemetry/metrics.ts'
+import { createThrottle } from '../throttle.ts'
 import { findCoordinatorHandler } from './find-coordinator.ts'
 import type { Handler, Request, Rooms } from './handler.ts'
 import { heartbeatHandler } from './heartbeat.ts'
@@ -67,10 +69,13 @@ async function open(t: TestContext) {
   const catalogue = await openCatalogue(store, settings, clock, random)
   const groups = await openGroups({ store, settings, clock, random, metrics, logger })
   t.after(() => groups.close())
+  const clientQuotas = await openClientQuotas(store)
   const rooms: Omit<Rooms, 'logs'> = {
     catalogue,
     groups,
     producerIds: openProducerIds(store),
+    clientQuotas,
+    throttle: createThrottle(clientQuotas, clock),
     brokers: listener => [{ id: 5, host: listener.host, port: listener.port, rack: null }],
     nodeId: 5,
     settings,

@@ -54,7 +54,7 @@ interface Allowance {
 }
 
 export const fetchHandler = handler(fetch, rooms => {
-  const { clock, logs, settings } = rooms
+  const { clock, logs, settings, throttle } = rooms
   const longestWaitMs = settings.get('broker.fetch-max-wait')
   const largestBytes = settings.get('broker.fetch-max-bytes')
   const usualPartitionBytes = settings.get('broker.fetch-partition-max-bytes')
@@ -66,7 +66,11 @@ export const fetchHandler = handler(fetch, rooms => {
       const { body } = request
       if (body.sessionEpoch > 0) return refuseAll(request, FETCH_SESSION_ID_NOT_FOUND)
       const targets = targetsOf(rooms, request)
-      const maxBytes = Math.min(Math.max(body.maxBytes, 0), Math.ceil(largestBytes / (1 + reading)))
+      const maxBytes = Math.min(
+        Math.max(body.maxBytes, 0),
+        Math.ceil(largestBytes / (1 + reading)),
+        throttle.fetchableBytes(request),
+      )
       const later = readAll(targets, { leftBytes: maxBytes, isFirst: true })
       return later === null ? finish(request, targets, maxBytes) : later.then(() => finish(request, targets, maxBytes))
     },
@@ -80,7 +84,7 @@ export const fetchHandler = handler(fetch, rooms => {
 
   function finish(request: Request<Body>, targets: readonly Target[], maxBytes: number): Answer | Promise<Answer> {
     const untilMs = request.receivedAtMs + waitOf(request.body)
-    if (isEnough(request, targets, maxBytes, untilMs)) return answerOf(request, targets)
+    if (isEnough(request, targets, maxBytes, untilMs)) return deliver(request, targets)
     return wait(request, targets, maxBytes, untilMs)
   }
 
@@ -117,7 +121,15 @@ export const fetchHandler = handler(fetch, rooms => {
       const kept = bytesOf(targets.filter(target => !again.includes(target)))
       await readAll(again, { leftBytes: maxBytes - kept, isFirst: kept === 0 })
     } while (!isEnough(request, targets, maxBytes, untilMs))
-    return answerOf(request, targets)
+    return deliver(request, targets)
+  }
+
+  /** The answer, empty where the client's quota does not allow what was found: it asks again after its wait (KIP-219). */
+  function deliver(request: Request<Body>, targets: readonly Target[]): Answer {
+    const verdict = throttle.fetching(request, bytesOf(targets))
+    const throttleTimeMs = verdict.throttleMs
+    if (!verdict.deliver) return { throttleTimeMs, errorCode: NONE, responses: [] }
+    return { ...answerOf(request, targets), throttleTimeMs }
   }
 
   /** Reads the targets. Null when the log had all of it in memory. */

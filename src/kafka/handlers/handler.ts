@@ -4,6 +4,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
+import type { ClientQuotas } from '../../coordinator/client-quotas.ts'
 import type { Groups } from '../../coordinator/groups.ts'
 import type { ProducerIds } from '../../coordinator/producer-ids.ts'
 import type { CatalogueKeeper } from '../../log/catalogue.ts'
@@ -13,6 +14,7 @@ import type { Api, RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
+import type { Throttle } from '../throttle.ts'
 
 /** Where a listener is reached, as clients are told. */
 export interface Listener {
@@ -61,6 +63,8 @@ export interface Rooms {
   readonly logs: Logs
   readonly groups: Groups
   readonly producerIds: ProducerIds
+  readonly clientQuotas: ClientQuotas
+  readonly throttle: Throttle
   /** The brokers that live, as clients of that listener reach them. */
   brokers(listener: Listener): readonly BrokerNode[]
   /** This broker's node id. */
@@ -82,7 +86,7 @@ export interface Answering<A extends Api> {
   /**
    * Called synchronously in the order in which the requests of a connection arrived, so what it does before its first
    * await happens in that order. Expected refusals go into their rows; it throws only what is an outside failure or our
-   * own mistake, and `refused` then makes the answer.
+   * own mistake, and `refused` then makes the answer. How long the client is to wait by its quotas is added by dispatch.ts.
    */
   answer(request: Request<RequestOf<A>>): Answer<A> | Promise<Answer<A>>
   /**

@@ -2,12 +2,14 @@
 // follow from this list.
 
 import type { Api } from '../schema.ts'
+import { alterClientQuotas } from './alter-client-quotas.ts'
 import { alterConfigs } from './alter-configs.ts'
 import { apiVersions } from './api-versions.ts'
 import { createPartitions } from './create-partitions.ts'
 import { createTopics } from './create-topics.ts'
 import { deleteRecords } from './delete-records.ts'
 import { deleteTopics } from './delete-topics.ts'
+import { describeClientQuotas } from './describe-client-quotas.ts'
 import { describeCluster } from './describe-cluster.ts'
 import { describeConfigs } from './describe-configs.ts'
 import { describeLogDirs } from './describe-log-dirs.ts'
@@ -51,6 +53,8 @@ export const messages: readonly Api[] = Object.freeze([
   describeLogDirs,
   createPartitions,
   incrementalAlterConfigs,
+  describeClientQuotas,
+  alterClientQuotas,
   describeCluster,
   listConfigResources,
   describeTopicPartitions,

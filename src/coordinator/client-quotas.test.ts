@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { createMemoryStore } from '../../testing/sim/memory-store.ts'
+import { StoreUnavailable } from '../store/store.ts'
+import { type ClientQuotas, openClientQuotas, quotaEntityKey } from './client-quotas.ts'
+
+const user = (name: string | null) => ({ user: name })
+const all = (quotas: ClientQuotas) => [...quotas.current().values()].map(({ entity, values }) => [entity, values])
+
+test('quotas are merged by key, taken away by null, and survive a restart', async () => {
+  const store = createMemoryStore(new SimulatedClock())
+  const quotas = await openClientQuotas(store)
+  const before = quotas.current()
+  await quotas.alter([
+    { entity: user('ann'), values: { producer_byte_rate: 1, consumer_byte_rate: 2 } },
+    { entity: user(null), values: { request_percentage: 0.5 } },
+  ])
+  await quotas.alter([
+    { entity: user('ann'), values: { producer_byte_rate: null, request_percentage: 3 } },
+    { entity: user(null), values: { request_percentage: null } },
+  ])
+  assert.equal(before.size, 0)
+  const expected = [[user('ann'), { consumer_byte_rate: 2, request_percentage: 3 }]]
+  assert.deepEqual(all(quotas), expected)
+  assert.deepEqual(all(await openClientQuotas(store.reopen())), expected)
+})
+
+test('an entity is one, in whatever order its types are named', () => {
+  const one = quotaEntityKey({ user: 'a', 'client-id': null })
+  assert.equal(quotaEntityKey({ 'client-id': null, user: 'a' }), one)
+  assert.notEqual(quotaEntityKey({ user: 'a' }), one)
+  assert.notEqual(quotaEntityKey({ user: null }), quotaEntityKey({ user: 'null' }))
+})
+
+test('changes of two brokers and of unknown outcome are all made', async () => {
+  const store = createMemoryStore(new SimulatedClock())
+  const [one, other] = [await openClientQuotas(store), await openClientQuotas(store)]
+  const change = (name: string) => [{ entity: user(name), values: { producer_byte_rate: 5 } }]
+  await Promise.all([one.alter(change('a')), one.alter(change('b')), other.alter(change('c'))])
+  store.faults.failNext('commit', 'unknown-lost')
+  await other.alter(change('d'))
+  store.faults.failNext('commit', 'unknown-done')
+  await one.alter(change('e'))
+  const names = all(await openClientQuotas(store)).map(([entity]) => (entity as { user: string }).user)
+  assert.deepEqual(names.sort(), ['a', 'b', 'c', 'd', 'e'])
+})
+
+test('while the store is away nothing changes', async () => {
+  const store = createMemoryStore(new SimulatedClock())
+  const quotas = await openClientQuotas(store)
+  store.faults.failNext('commit', 'unavailable')
+  const change = quotas.alter([{ entity: user('a'), values: { producer_byte_rate: 5 } }])
+  await assert.rejects(change, StoreUnavailable)
+  assert.equal(quotas.current().size, 0)
+})

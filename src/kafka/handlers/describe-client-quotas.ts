@@ -1,0 +1,42 @@
+// DescribeClientQuotas 0-1: the quotas of the users, client ids and addresses that a filter lets through (KIP-546). The rules are in
+// admin/client-quotas.ts.
+
+import { describeClientQuotas as describe, type QuotaFilter } from '../../admin/client-quotas.ts'
+import { because, INVALID_REQUEST, isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
+import { describeClientQuotas } from '../../protocol/messages/describe-client-quotas.ts'
+import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
+import { handler } from './handler.ts'
+
+type Component = RequestOf<typeof describeClientQuotas>['components'][number]
+
+/** By Kafka's DescribeClientQuotasRequest.MATCH_TYPE_*. */
+const MATCHES: readonly QuotaFilter['match'][] = Object.freeze(['exact', 'default', 'any'])
+
+export const describeClientQuotasHandler = handler(describeClientQuotas, rooms => ({
+  answer({ body: { components, strict } }) {
+    const filters = filtersOf(components)
+    if (isRefusal(filters)) return refuse(filters)
+    const quotas = describe(rooms, filters, strict)
+    if (isRefusal(quotas)) return refuse(quotas)
+    const entries = quotas.map(({ entity, values }) => ({
+      entity: Object.entries(entity).map(([entityType, entityName]) => ({ entityType, entityName })),
+      values: Object.entries(values).map(([key, value]) => ({ key, value })),
+    }))
+    return { throttleTimeMs: 0, errorCode: NONE, errorMessage: null, entries }
+  },
+  refused: (_, refusal) => refuse(refusal),
+}))
+
+function filtersOf(components: readonly Component[]): readonly QuotaFilter[] | Refusal {
+  const filters: QuotaFilter[] = []
+  for (const { entityType, matchType, match: name } of components) {
+    const match = MATCHES[matchType]
+    if (match === undefined) return because(INVALID_REQUEST, `Unknown match type ${matchType}`)
+    filters.push({ type: entityType, match, name })
+  }
+  return filters
+}
+
+function refuse({ code, message }: Refusal): ResponseInput<typeof describeClientQuotas> {
+  return { throttleTimeMs: 0, errorCode: code, errorMessage: message, entries: null }
+}

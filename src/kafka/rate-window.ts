@@ -1,0 +1,76 @@
+// A rate over the last ten seconds and the one that runs, as Apache Kafka's quotas measure it (metrics.stats.Rate over
+// SampledStat with quota.window.num=11 and quota.window.size.seconds=1), and how long to wait until it is within a bound again
+// (QuotaUtils). It knows no clock: callers say what time it is, in milliseconds that do not go back.
+
+const SAMPLE_MS = 1000
+const SAMPLES = 11
+
+/** After this long without a record nothing is left in a window. */
+export const WINDOW_MS = SAMPLES * SAMPLE_MS
+
+/** One more than counts, for the sample that began before the window and reaches into it. */
+const SLOTS = SAMPLES + 1
+
+export class RateWindow {
+  readonly #values = new Float64Array(SLOTS)
+  readonly #startedMs = new Float64Array(SLOTS)
+  readonly #recordedMs = new Float64Array(SLOTS)
+  #used = 1
+  #current = 0
+  lastRecordedMs: number
+
+  constructor(nowMs: number) {
+    this.#startedMs[0] = nowMs
+    this.#recordedMs[0] = nowMs
+    this.lastRecordedMs = nowMs
+  }
+
+  record(value: number, nowMs: number): void {
+    if (nowMs - this.#startedMs[this.#current]! >= SAMPLE_MS) {
+      this.#current = (this.#current + 1) % SLOTS
+      this.#used = Math.max(this.#used, this.#current + 1)
+      this.#reset(this.#current, nowMs)
+    }
+    this.#values[this.#current]! += value
+    this.#recordedMs[this.#current] = nowMs
+    this.lastRecordedMs = nowMs
+  }
+
+  /** All that was recorded within the window. */
+  sum(nowMs: number): number {
+    let sum = 0
+    for (let slot = 0; slot < this.#used; slot++) {
+      if (nowMs - this.#recordedMs[slot]! >= WINDOW_MS) this.#reset(slot, nowMs)
+      sum += this.#values[slot]!
+    }
+    return sum
+  }
+
+  /** Milliseconds until what was recorded is at most `perSecond`, if nothing is added; 0 when it is. */
+  excessMs(perSecond: number, nowMs: number): number {
+    const sum = this.sum(nowMs)
+    const spanMs = this.#spanMs(nowMs)
+    const rate = sum / (spanMs / 1000)
+    return rate <= perSecond ? 0 : Math.round(((rate - perSecond) / perSecond) * spanMs)
+  }
+
+  /** The time that the rate is taken over: never less than ten whole samples, so that a first burst is not a high rate. */
+  #spanMs(nowMs: number): number {
+    let oldestMs = this.#startedMs[0]!
+    for (let slot = 1; slot < this.#used; slot++) oldestMs = Math.min(oldestMs, this.#startedMs[slot]!)
+    const elapsedMs = nowMs - oldestMs
+    const missing = SAMPLES - 1 - Math.floor(elapsedMs / SAMPLE_MS)
+    return Math.max(1, elapsedMs + Math.max(0, missing) * SAMPLE_MS)
+  }
+
+  #reset(slot: number, nowMs: number): void {
+    this.#values[slot] = 0
+    this.#startedMs[slot] = nowMs
+    this.#recordedMs[slot] = nowMs
+  }
+}
+
+/** What may be recorded at once without being more than `perSecond`, when nothing else was. */
+export function burstOf(perSecond: number): number {
+  return perSecond * (SAMPLES - 1) * (SAMPLE_MS / 1000)
+}

@@ -1,0 +1,200 @@
+// How long clients wait who take more than their quotas: produce and fetch bytes, the time that their requests keep the event
+// loop busy, and new connections of an address. It answers milliseconds; whoever asks tells the client and stops reading it
+// (KIP-219). Quotas are the operators' (coordinator/client-quotas.ts), the measuring is Kafka's (rate-window.ts).
+//
+// A quota is looked for from the most particular to the least, and the first that is found counts (KIP-55):
+// user + client id, user + any client id, user, any user + client id, any user + any client id, any user, client id, any
+// client id. All who share a user's quota are measured together, and so are all who share a client id's.
+
+import type { Clock } from '../base/clock.ts'
+import type { ClientQuotas, QuotaEntity, QuotaKey } from '../coordinator/client-quotas.ts'
+import { burstOf, RateWindow, WINDOW_MS } from './rate-window.ts'
+
+/** Whose request it is. */
+export interface Caller {
+  readonly clientId: string | null
+  readonly connection: { readonly principal: string }
+}
+
+export interface Throttle {
+  /** Whether anybody has a quota of the event loop's time, so that it need be measured. */
+  readonly isTimed: boolean
+  /** Takes account of a produce request's bytes. */
+  produced(caller: Caller, bytes: number): number
+  /** The most that one fetch may be answered with. */
+  fetchableBytes(caller: Caller): number
+  /**
+   * Takes account of the bytes that a fetch is about to be answered with. When `deliver` is false they are not counted, and the
+   * answer has to be empty.
+   */
+  fetching(caller: Caller, bytes: number): { readonly throttleMs: number; readonly deliver: boolean }
+  /** Takes account of the time that a request kept the event loop busy. */
+  worked(caller: Caller, busyMs: number): number
+  /** Takes account of a new connection from this address. */
+  connected(address: string): number
+}
+
+/** Windows that are kept at most; beyond, the one that was idle for longest begins anew. */
+const MOST_WINDOWS = 10_000
+
+/** A request quota lets nobody wait longer at a time. */
+const LONGEST_REQUEST_WAIT_MS = 1000
+
+/** Kafka delays a connection that comes too soon by at most this, then closes it. */
+const LONGEST_CONNECTION_WAIT_MS = 1000
+
+const PRINCIPAL_PREFIX = 'User:'
+
+type Limits = ReadonlyMap<string, number>
+
+export function createThrottle(quotas: ClientQuotas, clock: Clock): Throttle {
+  let seen = quotas.current()
+  let limits = limitsOf(seen)
+  /** By quota and whom it measures; who was measured last stands last. */
+  const windows = new Map<string, RateWindow>()
+
+  function limitsFor(key: QuotaKey): Limits | undefined {
+    const current = quotas.current()
+    if (current !== seen) {
+      seen = current
+      limits = limitsOf(current)
+    }
+    return limits.get(key)
+  }
+
+  function windowOf(name: string, nowMs: number): RateWindow {
+    const known = windows.get(name)
+    const window = known ?? new RateWindow(nowMs)
+    if (known !== undefined) windows.delete(name)
+    windows.set(name, window)
+    for (const [oldest, { lastRecordedMs }] of windows) {
+      const isNeeded = windows.size <= MOST_WINDOWS && nowMs - lastRecordedMs < WINDOW_MS
+      if (isNeeded || oldest === name) break
+      windows.delete(oldest)
+    }
+    return window
+  }
+
+  /** The quota of the caller and the window it is held against; null where there is none. */
+  function find(key: QuotaKey, { clientId, connection }: Caller) {
+    const byEntity = limitsFor(key)
+    if (byEntity === undefined) return null
+    const match = matchCaller(byEntity, userOf(connection.principal), clientId ?? '')
+    if (match === null) return null
+    const nowMs = clock.monotonic()
+    return { limit: match.limit, nowMs, window: windowOf(`${key}\n${match.shared}`, nowMs) }
+  }
+
+  function record(key: QuotaKey, caller: Caller, value: number): number {
+    const found = find(key, caller)
+    if (found === null) return 0
+    const { window, limit, nowMs } = found
+    window.record(value, nowMs)
+    return window.excessMs(limit, nowMs)
+  }
+
+  return {
+    get isTimed() {
+      return limitsFor('request_percentage') !== undefined
+    },
+    produced: (caller, bytes) => record('producer_byte_rate', caller, bytes),
+    fetchableBytes(caller) {
+      const found = find('consumer_byte_rate', caller)
+      return found === null ? Number.POSITIVE_INFINITY : burstOf(found.limit)
+    },
+    fetching(caller, bytes) {
+      const found = find('consumer_byte_rate', caller)
+      if (found === null) return { throttleMs: 0, deliver: true }
+      const { window, limit, nowMs } = found
+      const before = window.sum(nowMs)
+      window.record(bytes, nowMs)
+      const throttleMs = window.excessMs(limit, nowMs)
+      // A batch that alone is more than the window allows would never be delivered if it had to fit.
+      const deliver = throttleMs === 0 || before <= 0
+      if (!deliver) window.record(-bytes, nowMs)
+      return { throttleMs, deliver }
+    },
+    worked(caller, busyMs) {
+      // Percent of a second: 10 ms are one.
+      return Math.min(record('request_percentage', caller, busyMs / 10), LONGEST_REQUEST_WAIT_MS)
+    },
+    connected(address) {
+      const byAddress = limitsFor('connection_creation_rate')
+      if (byAddress === undefined) return 0
+      const name = canonicalAddress(address)
+      const limit = byAddress.get(name) ?? byAddress.get(ANY)
+      if (limit === undefined) return 0
+      const nowMs = clock.monotonic()
+      const window = windowOf(`connection_creation_rate\n${name}`, nowMs)
+      window.record(1, nowMs)
+      const excessMs = Math.min(window.excessMs(limit, nowMs), LONGEST_CONNECTION_WAIT_MS)
+      if (excessMs > 0) window.record(-1, nowMs)
+      return excessMs
+    },
+  }
+}
+
+function userOf(principal: string): string {
+  return principal.startsWith(PRINCIPAL_PREFIX) ? principal.slice(PRINCIPAL_PREFIX.length) : principal
+}
+
+/** Whoever has no quota of their own, beside `=name` for one of them and the empty text for a type that is not asked about. */
+const ANY = '*'
+
+function oneOf(name: string): string {
+  return `=${name}`
+}
+
+/** One text for a user's and a client id's part, whatever characters are in them. */
+function pair(user: string, clientId: string): string {
+  return `${user.length}:${user}${clientId}`
+}
+
+/** The first quota that counts for this user and client id, and the name of those who share it. */
+function matchCaller(limits: Limits, user: string, clientId: string) {
+  const own = oneOf(user)
+  const ownId = clientId === '' ? '' : oneOf(clientId)
+  const ids = clientId === '' ? [] : [ownId, ANY]
+  for (const one of [own, ANY]) {
+    for (const id of ids) {
+      const limit = limits.get(pair(one, id))
+      if (limit !== undefined) return { limit, shared: pair(own, ownId) }
+    }
+    const limit = limits.get(pair(one, ''))
+    if (limit !== undefined) return { limit, shared: pair(own, '') }
+  }
+  for (const id of ids) {
+    const limit = limits.get(pair('', id))
+    if (limit !== undefined) return { limit, shared: pair('', ownId) }
+  }
+  return null
+}
+
+/** For each quota that anybody has: the limits by address, or by user and client id. */
+function limitsOf(quotas: ReturnType<ClientQuotas['current']>): ReadonlyMap<QuotaKey, Limits> {
+  const limits = new Map<QuotaKey, Map<string, number>>()
+  for (const { entity, values } of quotas.values()) {
+    const name = nameOf(entity)
+    for (const [key, value] of Object.entries(values) as [QuotaKey, number][]) {
+      const byEntity = limits.get(key)
+      if (byEntity === undefined) limits.set(key, new Map([[name, value]]))
+      else byEntity.set(name, value)
+    }
+  }
+  return limits
+}
+
+function nameOf({ user, 'client-id': clientId, ip }: QuotaEntity): string {
+  if (ip !== undefined) return ip === null ? ANY : canonicalAddress(ip)
+  return pair(partOf(user), partOf(clientId))
+}
+
+function partOf(name: string | null | undefined): string {
+  return name === undefined ? '' : name === null ? ANY : oneOf(name)
+}
+
+/** One text for one address: IPv4 in IPv6 as IPv4, IPv6 shortest. */
+function canonicalAddress(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
+  return plain.includes(':') && URL.canParse(`http://[${plain}]`) ? new URL(`http://[${plain}]`).hostname : plain
+}
