@@ -2,12 +2,17 @@
 // CRC of the batch, answers, and keeps nothing; and for fetches, one that writes prepared slices. Everything a broker
 // does beyond this is what it is measured for. It prints the port it listens on.
 //
-//   node bench/ceiling.ts produce
+// A frame that is to be kept has to be copied out of the socket's chunks into memory of its own, once. `own` does that,
+// as the storage design has it, with the broker's splitter; `shared` reads all frames in one piece of memory, which no broker
+// can do, and shows what the copies cost.
+//
+//   node bench/ceiling.ts produce [--framing own|shared]
 //   node bench/ceiling.ts fetch --batch-bytes 65536 --record-bytes 1024 --fetch-bytes 1048576
 
 import { createServer } from 'node:net'
 import { parseArgs } from 'node:util'
 import { crc32c } from '../src/base/crc32c.ts'
+import { FrameSplitter } from '../src/kafka/frame.ts'
 import { batchIn, correlationOf, fetchedHead, frameReader, prepareBatch, producedResponse } from './frames.ts'
 
 const { values, positionals } = parseArgs({
@@ -16,14 +21,34 @@ const { values, positionals } = parseArgs({
     'batch-bytes': { type: 'string', default: '65536' },
     'record-bytes': { type: 'string', default: '1024' },
     'fetch-bytes': { type: 'string', default: '1048576' },
+    framing: { type: 'string', default: 'own' },
     topic: { type: 'string', default: 'bench' },
   },
 })
 const [mode] = positionals
 if (mode !== 'produce' && mode !== 'fetch') throw new Error(`the mode must be produce or fetch, got ${mode}`)
 
-/** In a request the correlation id follows the size, the key and the version; in a response only the size. */
-const CORRELATION_IN_REQUEST = 8
+if (values.framing !== 'own' && values.framing !== 'shared') throw new Error('--framing must be own or shared')
+
+/** Where the correlation id is: in a request (without its size) behind key and version, in a response behind the size. */
+const CORRELATION_IN_REQUEST = 4
+const CORRELATION_IN_RESPONSE = 4
+
+/** Calls with each frame of a stream of chunks, without its size. */
+function framesOf(onFrame: (frame: Buffer) => void): (chunk: Buffer) => void {
+  if (values.framing === 'shared') return frameReader(frame => onFrame(frame.subarray(4)))
+  const splitter = new FrameSplitter(Number.MAX_SAFE_INTEGER, {
+    frame(bytes) {
+      onFrame(bytes)
+      return true
+    },
+    fault({ message }) {
+      throw new Error(message)
+    },
+    held() {},
+  })
+  return chunk => void splitter.push(chunk)
+}
 
 const produced = producedResponse(values.topic)
 const batch = prepareBatch(Number(values['batch-bytes']), Number(values['record-bytes']))
@@ -40,18 +65,18 @@ const server = createServer(socket => {
   socket.on('error', () => socket.destroy())
   socket.on(
     'data',
-    frameReader(frame => {
+    framesOf(frame => {
       const correlationId = frame.readInt32BE(CORRELATION_IN_REQUEST)
       if (mode === 'produce') {
         const sent = batchIn(frame)
         if (crc32c(sent.subarray(21)) !== sent.readUInt32BE(17)) throw new Error('a batch arrived damaged')
         const response = Buffer.from(produced)
-        response.writeInt32BE(correlationId, 4)
+        response.writeInt32BE(correlationId, CORRELATION_IN_RESPONSE)
         socket.write(response)
         return
       }
       const head = Buffer.from(fetched)
-      head.writeInt32BE(correlationId, 4)
+      head.writeInt32BE(correlationId, CORRELATION_IN_RESPONSE)
       socket.cork()
       socket.write(head)
       for (const slice of slices) socket.write(slice)

@@ -192,10 +192,10 @@ export function fetchedHead(topic: string, bytes: number): Buffer {
   return Buffer.concat([int32(head.length + bytes), head])
 }
 
-/** Where the records of a Produce 7 frame begin, and the batch in it. */
+/** The batch in a Produce 7 frame, which is given without its size. */
 export function batchIn(frame: Buffer): Buffer {
-  const clientBytes = frame.readInt16BE(12)
-  let at = 14 + clientBytes + 2 + 2 + 4 + 4
+  const clientBytes = frame.readInt16BE(8)
+  let at = 10 + clientBytes + 2 + 2 + 4 + 4
   at += 2 + frame.readInt16BE(at) + 4 + 4
   const length = frame.readInt32BE(at)
   assert(at + 4 + length === frame.length, `a Produce 7 frame of one batch was expected, ${frame.length} bytes`)

@@ -33,13 +33,14 @@ export const produce: Question = {
   asks: 'acknowledged produce, 64 KiB batches, 16 partitions, as a share of a socket that frames, checks CRC and answers',
   async answer(harness) {
     const ceiling = await harness.ceiling('produce')
+    const uncopied = await harness.ceiling('produce', ['--framing', 'shared'])
     const findings: Finding[] = []
-    for (const way of WAYS) findings.push(...(await measure(harness, ceiling, way)))
+    for (const way of WAYS) findings.push(...(await measure(harness, ceiling, uncopied, way)))
     return findings
   },
 }
 
-async function measure(harness: Harness, ceilingServer: Served, way: Way): Promise<Finding[]> {
+async function measure(harness: Harness, ceilingServer: Served, uncopiedServer: Served, way: Way): Promise<Finding[]> {
   const broker = await harness.broker({ ...way.settings, 'svc.storage.worker.tick-interval': '1s' })
   await harness.topic(broker.port, 'bench', PARTITIONS, RETENTION)
   const args = {
@@ -53,6 +54,7 @@ async function measure(harness: Harness, ceilingServer: Served, way: Way): Promi
   const fill = { partitions: PARTITIONS, connections, 'in-flight': inFlight, bytes: FILL_BYTES }
   const first = await harness.load('produce', broker, fill)
   const ceiling: number[] = []
+  const uncopied: number[] = []
   const rates: number[] = []
   const p99: number[] = []
   const cpu: number[] = []
@@ -61,6 +63,7 @@ async function measure(harness: Harness, ceilingServer: Served, way: Way): Promi
     const highest = await harness.load('produce', ceilingServer, args)
     ceiling.push(highest.megabytesPerSecond)
     ceilingCpu.push(highest.cpuMsPer100MB)
+    uncopied.push((await harness.load('produce', uncopiedServer, args)).megabytesPerSecond)
     const load = await harness.load('produce', broker, args)
     rates.push(load.megabytesPerSecond)
     p99.push(load.latencyMs.p99)
@@ -84,7 +87,8 @@ async function measure(harness: Harness, ceilingServer: Served, way: Way): Promi
       samples: rates,
       notes:
         `p99 ${median(p99).toFixed(1)} ms, CPU for 100 MB ${median(cpu).toFixed(0)} ms ` +
-        `(the ceiling ${median(ceilingCpu).toFixed(0)} ms)`,
+        `(the ceiling ${median(ceilingCpu).toFixed(0)} ms), ${(median(rates) / median(uncopied)).toFixed(2)} of a ceiling that ` +
+        `copies no frame (${median(uncopied).toFixed(0)} MB/s)`,
     },
   ]
 }

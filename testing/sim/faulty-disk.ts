@@ -4,6 +4,7 @@
 
 import fs from 'node:fs'
 import { dirname } from 'node:path'
+import { systemClock } from '../../src/base/clock.ts'
 import type { Random } from '../../src/base/random.ts'
 import { type Disk, type DiskFile, realDisk } from '../../src/store/embedded/disk.ts'
 
@@ -35,6 +36,7 @@ interface Unsynced {
 }
 
 export function createFaultyDisk(random: Random): FaultyDisk {
+  const disk = realDisk(systemClock)
   let calls = 0
   let stop: { call: number; when: 'before' | 'partly' | 'after' } | null = null
   let stopped = false
@@ -128,23 +130,23 @@ export function createFaultyDisk(random: Random): FaultyDisk {
       names = []
     },
     async open(path, create) {
-      if (!create) return fileOf(path, await realDisk.open(path, false))
+      if (!create) return fileOf(path, await disk.open(path, false))
       return perform('open', async () => {
-        const file = await realDisk.open(path, true)
+        const file = await disk.open(path, true)
         names.push({ folder: dirname(path), undo: () => fs.rmSync(path, { force: true }) })
         return fileOf(path, file)
       })
     },
     rename: (from, to) =>
       perform('rename', async () => {
-        await realDisk.rename(from, to)
+        await disk.rename(from, to)
         unsynced = unsynced.map(each => (each.path === from ? { ...each, path: to } : each))
         names.push({ folder: dirname(to), undo: () => fs.existsSync(to) && fs.renameSync(to, from) })
       }),
-    unlink: path => perform('unlink', () => realDisk.unlink(path)),
+    unlink: path => perform('unlink', () => disk.unlink(path)),
     syncFolder: path =>
       perform('syncFolder', async () => {
-        await realDisk.syncFolder(path)
+        await disk.syncFolder(path)
         names = names.filter(each => each.folder !== path)
       }),
   }

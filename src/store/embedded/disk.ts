@@ -1,8 +1,13 @@
 // The file calls that the embedded store makes, behind a face so that tests can stand a failing disk between. It knows
 // paths and bytes, nothing of journals. It deliberately has no growing, truncating or mapping: the journal needs none.
+//
+// A small write is done on the calling thread. It copies some pages into the page cache, which takes some tens of
+// microseconds; handing it to libuv's pool and hearing of it costs several times as much, twice a sleeping thread is
+// woken. When one such write has been slow, because memory is short or the disk behind, the pool does them for a while.
 
 import fs from 'node:fs'
 import { promisify } from 'node:util'
+import type { Clock } from '../../base/clock.ts'
 
 export interface DiskFile {
   /** Bytes in the file when it was opened. */
@@ -30,31 +35,55 @@ const fstat = promisify(fs.fstat)
 const close = promisify(fs.close)
 const fsync = promisify(fs.fsync)
 
-export const realDisk: Disk = Object.freeze({
-  async open(path: string, create: boolean): Promise<DiskFile> {
-    const flags = fs.constants.O_RDWR | (create ? fs.constants.O_CREAT | fs.constants.O_EXCL : 0)
-    const fd = await open(path, flags, 0o600)
-    try {
-      const { size } = await fstat(fd)
-      return fileOf(fd, size)
-    } catch (error) {
-      await close(fd)
-      throw error
-    }
-  },
-  rename: fs.promises.rename,
-  unlink: fs.promises.unlink,
-  async syncFolder(path: string): Promise<void> {
-    const fd = await open(path, fs.constants.O_RDONLY)
-    try {
-      await fsync(fd)
-    } finally {
-      await close(fd)
-    }
-  },
-})
+/** A longer write is the pool's: it would keep the event loop for more than some tens of microseconds. */
+const SHORT_BYTES = 256 << 10
+/** A short write that took this long was not only a copy, and the next ones are left to the pool for a while. */
+const SLOW_MS = 2
+const REST_MS = 5_000
 
-function fileOf(fd: number, size: number): DiskFile {
+export function realDisk(clock: Clock): Disk {
+  let shortFromMs = Number.NEGATIVE_INFINITY
+
+  /** Writes on this thread what may be written here, and answers how many bytes that was. */
+  function writeShort(fd: number, buffers: readonly Uint8Array[], position: number): number {
+    let bytes = 0
+    for (const buffer of buffers) bytes += buffer.length
+    const startedAtMs = clock.monotonic()
+    if (bytes > SHORT_BYTES || startedAtMs < shortFromMs) return 0
+    const written = fs.writevSync(fd, buffers, position)
+    const endedAtMs = clock.monotonic()
+    if (endedAtMs - startedAtMs > SLOW_MS) shortFromMs = endedAtMs + REST_MS
+    return written
+  }
+
+  return {
+    async open(path, create) {
+      const flags = fs.constants.O_RDWR | (create ? fs.constants.O_CREAT | fs.constants.O_EXCL : 0)
+      const fd = await open(path, flags, 0o600)
+      try {
+        const { size } = await fstat(fd)
+        return fileOf(fd, size, writeShort)
+      } catch (error) {
+        await close(fd)
+        throw error
+      }
+    },
+    rename: fs.promises.rename,
+    unlink: fs.promises.unlink,
+    async syncFolder(path) {
+      const fd = await open(path, fs.constants.O_RDONLY)
+      try {
+        await fsync(fd)
+      } finally {
+        await close(fd)
+      }
+    },
+  }
+}
+
+type WriteShort = (fd: number, buffers: readonly Uint8Array[], position: number) => number
+
+function fileOf(fd: number, size: number, writeShort: WriteShort): DiskFile {
   return {
     size,
     read: (buffer, position) =>
@@ -71,15 +100,18 @@ function fileOf(fd: number, size: number): DiskFile {
       }),
     write: (buffers, position) =>
       new Promise((resolve, reject) => {
-        const step = (rest: readonly Uint8Array[], at: number) =>
-          fs.writev(fd, rest, at, (error, written) => {
+        const step = (buffers: readonly Uint8Array[], position: number) =>
+          fs.writev(fd, buffers, position, (error, written) => {
             if (error !== null) return reject(error)
-            const left = after(rest, written)
+            const left = after(buffers, written)
             if (left.length === 0) return resolve()
             if (written === 0) return reject(new Error('the disk took no bytes'))
-            step(left, at + written)
+            step(left, position + written)
           })
-        step(buffers, position)
+        const written = writeShort(fd, buffers, position)
+        const left = after(buffers, written)
+        if (left.length === 0) resolve()
+        else step(left, position + written)
       }),
     sync: () =>
       new Promise((resolve, reject) => fs.fdatasync(fd, error => (error === null ? resolve() : reject(error)))),

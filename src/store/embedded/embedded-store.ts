@@ -69,7 +69,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
     const fileBytes = options.journalFileBytes ?? JOURNAL_FILE_BYTES
     const random = options.random ?? systemRandom
     journal = new Journal({
-      disk: options.disk ?? realDisk,
+      disk: options.disk ?? realDisk(options.clock),
       folder: path,
       fileBytes,
       clock: options.clock,
