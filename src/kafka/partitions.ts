@@ -45,8 +45,8 @@ export interface Named {
 
 /** The rows that are named more than once, as keyOf says them. Empty for nearly every request. */
 export function findRepeated(topics: readonly Named[]): ReadonlySet<string> {
+  if (areDistinct(topics)) return NONE_REPEATED
   const repeated = new Set<string>()
-  if (topics.length === 1 && topics[0]!.partitions.length === 1) return repeated
   const seen = new Set<string>()
   for (const { topic, partitions } of topics) {
     for (const partition of partitions) {
@@ -56,6 +56,13 @@ export function findRepeated(topics: readonly Named[]): ReadonlySet<string> {
     }
   }
   return repeated
+}
+
+const NONE_REPEATED: ReadonlySet<string> = new Set()
+
+function areDistinct(topics: readonly Named[]): boolean {
+  if (topics.length > 1 && new Set(topics.map(({ topic }) => topic)).size < topics.length) return false
+  return topics.every(({ partitions }) => partitions.length === 1 || new Set(partitions).size === partitions.length)
 }
 
 export function keyOf(topic: string, partition: number): string {

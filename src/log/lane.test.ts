@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
-import { batchOf, type LogWorld, openLogWorld, readAll } from '../../testing/sim/logs.ts'
+import { batchOf, type LogWorld, openLogWorld, readAll, waitForNews } from '../../testing/sim/logs.ts'
 import { createMemoryStore, type MemoryStore } from '../../testing/sim/memory-store.ts'
 import { seededRandom } from '../base/random.ts'
 import {
@@ -320,7 +320,7 @@ test('what is in the log but not on enough replicas is said so, to a repeat too,
   assert.equal(said(await partition.append(idempotent(0), 0)), NOT_ENOUGH_REPLICAS_AFTER_APPEND.name)
   assert.equal(said(await partition.append(idempotent(0), 0)), NOT_ENOUGH_REPLICAS_AFTER_APPEND.name)
   assert.deepEqual([partition.endOffset, partition.highWatermark, (await readAll(partition)).length], [1, 0, 0])
-  const waiting = logs.waitFor([partition], { minBytes: 1, alreadyBytes: 0, maxWaitMs: 60_000 })
+  const waiting = waitForNews(logs, [partition])
   covered = 2
   assert.equal(said(await partition.append(idempotent(1), 0)), 1)
   assert.equal(said(await partition.append(idempotent(0), 0)), 0)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { batchOf, openLogWorld, readAll } from '../../testing/sim/logs.ts'
+import { batchOf, openLogWorld, readAll, waitForNews } from '../../testing/sim/logs.ts'
 import { isRefusal, KAFKA_STORAGE_ERROR, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
 import { streamId } from '../store/store.ts'
 
@@ -67,10 +67,10 @@ test('an append wakes a fetch that waits, a removal does too', async t => {
   const { create, catalogue, logs, partition } = await openLogWorld(t)
   const { id } = await create('orders', {}, 2)
   const both = [partition('orders', 0), partition('orders', 1)]
-  const first = logs.waitFor(both, { minBytes: 1, alreadyBytes: 0, maxWaitMs: 60_000 })
+  const first = waitForNews(logs, both)
   await both[1]!.append(batchOf(), 0)
   assert.deepEqual(await first, [both[1]])
-  const second = logs.waitFor(both, { minBytes: 1, alreadyBytes: 0, maxWaitMs: 60_000 })
+  const second = waitForNews(logs, both)
   await catalogue.remove([id])
   const [woken] = await second
   assert.equal(woken?.refusal?.code, UNKNOWN_TOPIC_OR_PARTITION.code)
@@ -79,7 +79,7 @@ test('an append wakes a fetch that waits, a removal does too', async t => {
 test('draining lets every fetch go', async t => {
   const { createPartition, logs } = await openLogWorld(t)
   const partition = await createPartition()
-  const waiting = logs.waitFor([partition], { minBytes: 1, alreadyBytes: 0, maxWaitMs: 60_000 })
+  const waiting = waitForNews(logs, [partition])
   logs.releaseWaiters()
   assert.deepEqual(await waiting, [])
 })

@@ -13,7 +13,7 @@ import type { Lane } from './lane.ts'
 import { Partition, type PartitionRooms } from './partition.ts'
 import { startRetention } from './retention.ts'
 import { TailCache } from './tail-cache.ts'
-import { createWaiters, type WaitOptions } from './waiters.ts'
+import { createWaiters, type Watch, type Watchlist } from './waiters.ts'
 
 export interface LogsRooms {
   readonly store: Store
@@ -28,8 +28,8 @@ export interface LogsRooms {
 export interface Logs {
   /** Null when there is no such topic or partition. */
   partition(topicId: string, index: number): Partition | null
-  /** Waits for data in these partitions; resolves with those that became ready. */
-  waitFor(partitions: readonly Partition[], options: WaitOptions): Promise<readonly Partition[]>
+  /** A list by which a reader waits for news of many partitions. */
+  watchlist<W extends Watch>(): Watchlist<W>
   /** Where the logs rest, and how much room there is. Throws what the store throws. */
   space(): Promise<Space>
   /** Ends every wait, and each later one at once: the broker drains. */
@@ -147,7 +147,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
 
   return {
     partition: (topicId, index) => topics.get(topicId)?.[index] ?? null,
-    waitFor: (waiting, options) => waiters.waitFor(waiting, options),
+    watchlist: () => waiters.watchlist(),
     space: () => store.space(),
     releaseWaiters: () => waiters.release(),
     retain: () => retention.run(),

@@ -47,6 +47,8 @@ export class PartitionState {
   /** Takes over what opening the stream found. The tail is kept when the end is where it was left. */
   adopt(opened: Opened, nowMs: number): void {
     if (opened.end !== this.end) this.tail.reset(opened.end)
+    // Who believes in another epoch is refused, and waits for nothing.
+    if (opened.epoch !== this.epoch) this.waits.wake()
     this.epoch = opened.epoch
     this.epochs = opened.epochs
     this.start = opened.start
@@ -76,6 +78,7 @@ export class PartitionState {
     if (start <= this.start) return
     this.start = start
     this.epochs = this.epochs.filter((_, i) => (this.epochs[i + 1]?.startOffset ?? Number.POSITIVE_INFINITY) > start)
+    this.waits.changed()
   }
 }
 

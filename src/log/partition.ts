@@ -35,6 +35,7 @@ export interface ReadResult {
   readonly batches: readonly Uint8Array[]
   readonly bytes: number
   readonly highWatermark: number
+  readonly lastStableOffset: number
   readonly logStartOffset: number
 }
 
@@ -312,8 +313,12 @@ export class Partition {
   }
 
   async #readStore(offset: number, maxBytes: number, minOneBatch: boolean): Promise<ReadResult | Refusal> {
+    // What comes meanwhile is not in it, so the answer says the end that the store was asked for.
+    const { highWatermark, lastStableOffset } = this
     const batches = await this.#load(offset, maxBytes)
-    return isRefusal(batches) ? batches : this.#accept(batches, maxBytes, minOneBatch)
+    if (isRefusal(batches)) return batches
+    const accepted = this.#accept(batches, maxBytes, minOneBatch)
+    return isRefusal(accepted) ? accepted : { ...accepted, highWatermark, lastStableOffset }
   }
 
   /** What the store has from this offset on, unchecked. */
@@ -373,7 +378,8 @@ export class Partition {
 
   #result(batches: readonly Uint8Array[], bytes: number): ReadResult {
     const { highWatermark, start } = this.#state
-    return { kind: 'read', batches, bytes, highWatermark, logStartOffset: start }
+    const { lastStableOffset } = this
+    return { kind: 'read', batches, bytes, highWatermark, lastStableOffset, logStartOffset: start }
   }
 
   #outOfRange(offset: number): Refusal {

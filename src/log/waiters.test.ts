@@ -1,21 +1,31 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
-import { createWaiters, type Waitable, Waits } from './waiters.ts'
+import { createWaiters, Waits, Watch } from './waiters.ts'
 
-interface Side extends Waitable {
+class Named extends Watch {
   readonly name: string
-  highWatermark: number
-  refusal: unknown
+  readonly waits = new Waits()
+
+  constructor(name: string) {
+    super()
+    this.name = name
+  }
 }
 
 function world() {
   const clock = new SimulatedClock()
   const waiters = createWaiters(clock)
-  const side = (name: string): Side => ({ name, waits: new Waits(), highWatermark: 0, refusal: null })
-  const [a, b] = [side('a'), side('b')]
-  const names = async (waiting: Promise<readonly Side[]>) => (await waiting).map(({ name }) => name)
-  return { clock, waiters, a, b, names }
+  const [a, b, c] = [new Named('a'), new Named('b'), new Named('c')]
+  const listOf = (...watches: readonly Named[]) => {
+    const list = waiters.watchlist<Named>()
+    for (const watch of watches) {
+      list.mark(watch)
+      list.rest(watch, watch.waits)
+    }
+    return { ...list, names: () => list.ready().map(({ name }) => name) }
+  }
+  return { clock, waiters, a, b, c, listOf }
 }
 
 async function isPending(clock: SimulatedClock, promise: Promise<unknown>): Promise<boolean> {
@@ -29,70 +39,114 @@ async function isPending(clock: SimulatedClock, promise: Promise<unknown>): Prom
 
 const PATIENT = { minBytes: 1, alreadyBytes: 0, maxWaitMs: 500 }
 
-test('a partition that ended before the wait began ends it at once', async () => {
-  const { waiters, a, b, names } = world()
-  b.refusal = 'removed'
-  b.waits.wake()
-  assert.deepEqual(await names(waiters.waitFor([a, b], { ...PATIENT, seen: [0, 0] })), ['b'])
-  assert.deepEqual([a.waits.size, b.waits.size], [0, 0])
-})
-
-test('an append wakes whoever waits for its partition, and names it', async () => {
-  const { waiters, a, b, names } = world()
-  const both = waiters.waitFor([a, b], PATIENT)
-  const other = waiters.waitFor([a], PATIENT)
+test('an append ends the wait of whoever watches its partition, and names it', async () => {
+  const { clock, a, b, listOf } = world()
+  const list = listOf(a, b)
+  const waiting = list.wait(PATIENT)
+  assert(await isPending(clock, waiting))
   b.waits.appended(10)
-  assert.deepEqual(await names(both), ['b'])
-  assert.deepEqual([a.waits.size, b.waits.size], [1, 0])
-  a.waits.appended(10)
-  assert.deepEqual(await names(other), ['a'])
+  await waiting
+  assert.deepEqual(list.names(), ['b'])
 })
 
-test('a wait goes on until enough bytes have come together', async () => {
-  const { clock, waiters, a, b, names } = world()
-  const waiting = waiters.waitFor([a, b], { ...PATIENT, minBytes: 100, alreadyBytes: 30 })
+test('a partition tells all that stand at it, however many leave meanwhile', () => {
+  const { waiters } = world()
+  const waits = new Waits()
+  const watches = ['a', 'b', 'c', 'd'].map(name => new Named(name))
+  const lists = watches.map(watch => {
+    const list = waiters.watchlist<Named>()
+    list.mark(watch)
+    list.rest(watch, waits)
+    return list
+  })
+  watches[1]!.leave()
+  assert.equal(waits.size, 3)
+  waits.appended(1)
+  assert.deepEqual(
+    lists.map(list => list.ready().length),
+    [1, 0, 1, 1],
+  )
+  assert.equal(waits.size, 0)
+})
+
+test('news while nobody waits are told once, and again after the watch has rested', () => {
+  const { a, listOf } = world()
+  const list = listOf(a)
+  assert.deepEqual([a.waits.size, list.names()], [1, []])
+  a.waits.appended(1)
+  assert.deepEqual([a.waits.size, list.names()], [0, ['a']])
+  list.rest(a, a.waits)
+  assert.deepEqual([a.waits.size, list.names()], [1, []])
+  a.waits.changed()
+  assert.deepEqual(list.names(), ['a'])
+})
+
+test('a wait goes on until enough bytes have come together, also of what is marked already', async () => {
+  const { clock, a, b, listOf } = world()
+  const list = listOf(a, b)
+  list.mark(a)
+  const waiting = list.wait({ ...PATIENT, minBytes: 100, alreadyBytes: 30 })
   b.waits.appended(40)
-  b.waits.appended(20)
+  a.waits.appended(20)
+  b.waits.changed()
   assert(await isPending(clock, waiting))
   a.waits.appended(10)
-  assert.deepEqual(await names(waiting), ['b', 'a'])
+  await waiting
+  assert.deepEqual(list.names(), ['a', 'b'])
 })
 
 test('a wait ends when its time is up, with what became ready', async () => {
-  const { clock, waiters, a, b, names } = world()
-  const waiting = waiters.waitFor([a, b], { ...PATIENT, minBytes: 100 })
+  const { clock, a, b, listOf } = world()
+  const list = listOf(a, b)
+  const waiting = list.wait({ ...PATIENT, minBytes: 100 })
   a.waits.appended(1)
   await clock.advance(499)
   assert(await isPending(clock, waiting))
   await clock.advance(1)
-  assert.deepEqual(await names(waiting), ['a'])
-  assert.deepEqual([a.waits.size, b.waits.size], [0, 0])
+  await waiting
+  assert.deepEqual(list.names(), ['a'])
 })
 
-test('a wait does not begin when there is enough, when there is no time, or when the log has moved on', async () => {
-  const { waiters, a, b, names } = world()
-  assert.deepEqual(await names(waiters.waitFor([a], { ...PATIENT, minBytes: 0 })), [])
-  assert.deepEqual(await names(waiters.waitFor([a], { ...PATIENT, maxWaitMs: 0 })), [])
-  b.highWatermark = 5
-  assert.deepEqual(await names(waiters.waitFor([a, b], { ...PATIENT, minBytes: 100, seen: [0, 4] })), ['b'])
+test('a wait does not begin when there is enough or no time', async () => {
+  const { a, listOf } = world()
+  const list = listOf(a)
+  await list.wait({ ...PATIENT, alreadyBytes: 1 })
+  await list.wait({ ...PATIENT, maxWaitMs: 0 })
 })
 
 test('a removal wakes whoever waits, whatever the bytes', async () => {
-  const { waiters, a, b, names } = world()
-  const waiting = waiters.waitFor([a, b], { ...PATIENT, minBytes: 100 })
+  const { a, listOf } = world()
+  const list = listOf(a)
+  const waiting = list.wait({ ...PATIENT, minBytes: 100 })
   a.waits.wake()
-  assert.deepEqual(await names(waiting), ['a'])
+  await waiting
+  assert.deepEqual(list.names(), ['a'])
 })
 
-test('an abort and a release end waits, and after a release none begins', async () => {
-  const { waiters, a, names } = world()
+test('what is deferred goes behind all that is ready, and what is dropped is gone', () => {
+  const { a, b, c, listOf } = world()
+  const list = listOf(a, b, c)
+  for (const watch of [a, b, c]) list.mark(watch)
+  list.defer(a)
+  assert.deepEqual(list.names(), ['b', 'c', 'a'])
+  list.drop(b)
+  b.waits.appended(1)
+  assert.deepEqual([list.names(), b.waits.size], [['c', 'a'], 0])
+})
+
+test('an abort, an interruption and a release end waits, and after a release none begins', async () => {
+  const { waiters, a, listOf } = world()
+  const list = listOf(a)
   const abort = new AbortController()
-  const first = waiters.waitFor([a], { ...PATIENT, signal: abort.signal })
+  const first = list.wait({ ...PATIENT, signal: abort.signal })
   abort.abort()
-  assert.deepEqual(await names(first), [])
-  const second = waiters.waitFor([a], PATIENT)
+  await first
+  const second = list.wait(PATIENT)
+  list.interrupt()
+  await second
+  const third = list.wait(PATIENT)
   waiters.release()
-  assert.deepEqual(await names(second), [])
-  assert.deepEqual(await names(waiters.waitFor([a], PATIENT)), [])
-  assert.equal(a.waits.size, 0)
+  await third
+  await list.wait(PATIENT)
+  assert.deepEqual(list.names(), [])
 })

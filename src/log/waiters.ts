@@ -1,15 +1,82 @@
-// Fetches that wait for data. Nothing scans: a wait registers with each of its partitions, an append touches only the
-// waits of its partition and marks that partition ready, and a woken fetch is handed what is ready. It knows no offsets,
-// sessions or limits of a fetch; those are the handler's.
+// Who waits for data, and what for. Nothing scans: a watch stands at its partition, an append touches only the watches of
+// its partition and marks them ready in their lists, and a woken fetch looks at what is ready. A list lives as long as one
+// fetch, or as long as a fetch session. It knows no offsets and no limits of a fetch; those are the handler's.
+//
+//   marked (to be looked at) --rest--> standing at its partition --news--> marked
 
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 
-/** What a wait needs of a partition. */
-export interface Waitable {
-  readonly waits: Waits
-  readonly highWatermark: number
-  /** Set when nothing will ever come. */
-  readonly refusal: unknown
+/** Whoever is told of news by a watch. */
+interface Listening {
+  notice(watch: Watch, bytes: number, isUrgent: boolean): void
+}
+
+/**
+ * Stands at one partition for one list. What it stands for extends it. One that is marked stands there too while somebody
+ * waits, so that the wait counts what comes.
+ */
+export class Watch {
+  /** Set by the list that it is in. */
+  list: Listening | null = null
+  #waits: Waits | null = null
+  /** Its place among the watches of its partition. */
+  place = -1
+
+  stand(waits: Waits): void {
+    if (this.#waits === waits) return
+    this.leave()
+    this.#waits = waits
+    waits.add(this)
+  }
+
+  leave(): void {
+    this.#waits?.delete(this)
+    this.#waits = null
+  }
+}
+
+/** The watches that stand at one partition. */
+export class Waits {
+  readonly #watches: Watch[] = []
+
+  get size(): number {
+    return this.#watches.length
+  }
+
+  add(watch: Watch): void {
+    watch.place = this.#watches.push(watch) - 1
+  }
+
+  /** The last one takes its place. */
+  delete(watch: Watch): void {
+    const last = this.#watches.pop()!
+    if (last === watch) return
+    this.#watches[watch.place] = last
+    last.place = watch.place
+  }
+
+  /** So many bytes more may be read. */
+  appended(bytes: number): void {
+    this.#tell(bytes, false)
+  }
+
+  /** Something else about the partition is not as it was. Nobody is woken for that alone. */
+  changed(): void {
+    this.#tell(0, false)
+  }
+
+  /** Whoever waits must look again, whatever it waits for. */
+  wake(): void {
+    this.#tell(0, true)
+  }
+
+  #tell(bytes: number, isUrgent: boolean): void {
+    // From the last to the first, because whoever is told may leave.
+    for (let at = this.#watches.length - 1; at >= 0; at--) {
+      const watch = this.#watches[at]!
+      watch.list?.notice(watch, bytes, isUrgent)
+    }
+  }
 }
 
 export interface WaitOptions {
@@ -18,106 +85,101 @@ export interface WaitOptions {
   /** What the caller found before it began to wait. */
   readonly alreadyBytes: number
   readonly maxWaitMs: number
-  /** Aborting ends the wait with what is ready. */
+  /** Aborting ends the wait. */
   readonly signal?: AbortSignal
-  /**
-   * The high watermark that the caller saw, for each partition. One that has moved since, or whose partition has ended,
-   * ends the wait at once, so that what happened between the read and the wait is not missed. Without it the caller must not await between the two.
-   */
-  readonly seen?: readonly number[]
+}
+
+/** Watches that one reader looks at, and which of them it has to look at next. One wait at a time. */
+export interface Watchlist<W extends Watch> {
+  /** What is to be looked at, in the order in which it became so. */
+  ready(): W[]
+  /** Takes the watch in, if it is new, and marks it: it is to be looked at. */
+  mark(watch: W): void
+  /** Moves a marked watch behind all others that are. */
+  defer(watch: W): void
+  /** There is nothing to find until there are news. The caller must have looked in this turn, so that it missed none. */
+  rest(watch: W, waits: Waits): void
+  /** Takes it out of the list. */
+  drop(watch: W): void
+  /** Resolves when enough bytes have come, the time is up, on an abort, a removal, an interruption or a release. */
+  wait(options: WaitOptions): Promise<void>
+  /** Ends the wait, if there is one. */
+  interrupt(): void
 }
 
 export interface Waiters {
-  /** Resolves with the partitions that became ready, in that order: enough bytes, time up, abort, removal or release. */
-  waitFor<P extends Waitable>(partitions: readonly P[], options: WaitOptions): Promise<readonly P[]>
+  watchlist<W extends Watch>(): Watchlist<W>
   /** Ends every wait, and from then on each new one at once: the broker drains. */
   release(): void
 }
 
-interface Registration {
-  readonly wait: Wait
-  readonly position: number
-  isReady: boolean
-}
-
-interface Wait {
-  /** `urgent` ends the wait whatever the bytes. */
-  notice(registration: Registration, bytes: number, urgent: boolean): void
-}
-
-/** The waits of one partition. */
-export class Waits {
-  readonly #registrations = new Set<Registration>()
-
-  get size(): number {
-    return this.#registrations.size
-  }
-
-  add(registration: Registration): void {
-    this.#registrations.add(registration)
-  }
-
-  delete(registration: Registration): void {
-    this.#registrations.delete(registration)
-  }
-
-  /** So many bytes more may be read. */
-  appended(bytes: number): void {
-    for (const registration of this.#registrations) registration.wait.notice(registration, bytes, false)
-  }
-
-  /** Whoever waits must look again, whatever it waits for. */
-  wake(): void {
-    for (const registration of this.#registrations) registration.wait.notice(registration, 0, true)
-  }
-}
-
 export function createWaiters(clock: Clock): Waiters {
-  const finishers = new Set<() => void>()
+  const waiting = new Set<() => void>()
   let released = false
 
-  return {
-    waitFor<P extends Waitable>(partitions: readonly P[], options: WaitOptions): Promise<readonly P[]> {
-      const { minBytes, alreadyBytes, maxWaitMs, signal, seen } = options
-      const moved = partitions.filter(
-        ({ highWatermark, refusal }, i) => refusal !== null || (seen !== undefined && highWatermark !== seen[i]),
-      )
-      if (released || moved.length > 0 || alreadyBytes >= minBytes || maxWaitMs <= 0 || signal?.aborted) {
-        return Promise.resolve(moved)
-      }
-      return new Promise(resolve => {
-        let bytes = alreadyBytes
-        const ready: P[] = []
-        const wait: Wait = {
-          notice(registration, more, urgent) {
-            if (!registration.isReady) {
-              registration.isReady = true
-              ready.push(partitions[registration.position]!)
-            }
-            bytes += more
-            if (urgent || bytes >= minBytes) finish()
-          },
+  function watchlist<W extends Watch>(): Watchlist<W> {
+    const ready = new Set<W>()
+    let bytes = 0
+    let wantedBytes = 0
+    let finish: (() => void) | null = null
+
+    const listening = {
+      notice(watch: W, more: number, isUrgent: boolean) {
+        ready.add(watch)
+        if (finish === null) {
+          // It is looked at before anybody waits again, so there is nothing more to tell it.
+          watch.leave()
+          return
         }
-        const registrations = partitions.map((partition, position) => {
-          const registration: Registration = { wait, position, isReady: false }
-          partition.waits.add(registration)
-          return registration
+        bytes += more
+        if (isUrgent || bytes >= wantedBytes) finish()
+      },
+    }
+
+    return {
+      ready: () => [...ready],
+      mark(watch) {
+        watch.list = listening
+        ready.add(watch)
+      },
+      defer(watch) {
+        if (ready.delete(watch)) ready.add(watch)
+      },
+      rest(watch, waits) {
+        ready.delete(watch)
+        watch.stand(waits)
+      },
+      drop(watch) {
+        watch.leave()
+        ready.delete(watch)
+      },
+      wait({ minBytes, alreadyBytes, maxWaitMs, signal }) {
+        if (released || alreadyBytes >= minBytes || maxWaitMs <= 0 || signal?.aborted) return Promise.resolve()
+        bytes = alreadyBytes
+        wantedBytes = minBytes
+        return new Promise(resolve => {
+          const end = () => {
+            finish = null
+            waiting.delete(end)
+            timer.cancel()
+            signal?.removeEventListener('abort', end)
+            resolve()
+          }
+          finish = end
+          const timer = clock.timer(maxWaitMs, end)
+          signal?.addEventListener('abort', end)
+          waiting.add(end)
         })
-        const finish = () => {
-          finishers.delete(finish)
-          timer.cancel()
-          signal?.removeEventListener('abort', finish)
-          for (const registration of registrations) partitions[registration.position]!.waits.delete(registration)
-          resolve(ready)
-        }
-        const timer: Timer = clock.timer(maxWaitMs, finish)
-        signal?.addEventListener('abort', finish)
-        finishers.add(finish)
-      })
-    },
+      },
+      interrupt: () => finish?.(),
+    }
+  }
+
+  return {
+    watchlist,
     release() {
       released = true
-      for (const finish of finishers) finish()
+      for (const end of waiting) end()
     },
   }
 }

@@ -403,6 +403,12 @@ const broker = {
     'Largest fetch response, whatever the client asks; its first batch always goes whole.',
     OURS,
   ),
+  'broker.fetch-session-cache-slots': row(
+    integer({ max: 100_000 }),
+    '1000',
+    'Fetch sessions that are held at once; whoever finds no room says in each fetch all that it reads. 0 holds none.',
+    OURS,
+  ),
   'broker.global-max-pending-bytes': row(
     size({ min: 1 }),
     '400MB',

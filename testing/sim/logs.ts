@@ -5,6 +5,7 @@ import { type Random, seededRandom } from '../../src/base/random.ts'
 import { type CatalogueKeeper, openCatalogue, type Topic } from '../../src/log/catalogue.ts'
 import { type Logs, openLogs } from '../../src/log/logs.ts'
 import type { Partition } from '../../src/log/partition.ts'
+import { Watch } from '../../src/log/waiters.ts'
 import { isRefusal } from '../../src/protocol/errors.ts'
 import {
   type BatchOptions,
@@ -101,4 +102,16 @@ export async function readAll(partition: Partition, from = partition.logStartOff
     batches.push(...read.batches.map(viewBatch))
     offset = batches.at(-1)!.lastOffset + 1
   }
+}
+
+/** Waits for a byte in any of the partitions; resolves with those that have news. */
+export async function waitForNews(logs: Logs, partitions: readonly Partition[]): Promise<readonly Partition[]> {
+  const list = logs.watchlist()
+  const watched = new Map(partitions.map(partition => [new Watch(), partition]))
+  for (const [watch, partition] of watched) {
+    list.mark(watch)
+    list.rest(watch, partition.waits)
+  }
+  await list.wait({ minBytes: 1, alreadyBytes: 0, maxWaitMs: 60_000 })
+  return list.ready().map(watch => watched.get(watch)!)
 }

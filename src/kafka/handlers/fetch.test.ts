@@ -6,7 +6,6 @@ import { batchOf, fetchFrom, fetchOne, type Ground, produceTo, startGround, valu
 import type { Wire } from '../../../testing/wire.ts'
 import {
   FENCED_LEADER_EPOCH,
-  FETCH_SESSION_ID_NOT_FOUND,
   NONE,
   OFFSET_OUT_OF_RANGE,
   UNKNOWN_LEADER_EPOCH,
@@ -261,28 +260,6 @@ test('a partition that is named twice is answered once, as its last row says', a
   const { responses } = await wire.send(fetch, 12, { maxWaitMs: 0, minBytes: 1, topics })
   assert.equal(responses.length, 1)
   assert.deepEqual(await valuesOf(responses[0]!.partitions[0]!), [[1, 'b']])
-})
-
-test('every answer is without a session, and a request that goes on with one is told that there is none', async t => {
-  const ground = await startGround(t)
-  const wire = await ground.connect()
-  await produceTo(wire, batchOf(['a']))
-  for (const [sessionId, sessionEpoch] of [
-    [0, -1],
-    [0, 0],
-    [5, 0],
-    [5, -1],
-  ] as const) {
-    const answer = await wire.send(fetch, 12, fetchFrom(0, { sessionId, sessionEpoch }))
-    assert.deepEqual([answer.errorCode, answer.sessionId, answer.responses.length], [NONE, 0, 1])
-  }
-  for (const [sessionId, sessionEpoch] of [
-    [5, 1],
-    [0, 1],
-  ] as const) {
-    const answer = await wire.send(fetch, 12, fetchFrom(0, { sessionId, sessionEpoch }))
-    assert.deepEqual([answer.errorCode, answer.responses.length], [FETCH_SESSION_ID_NOT_FOUND.code, 0])
-  }
 })
 
 test('readers of committed records get a list of aborted transactions, others none', async t => {

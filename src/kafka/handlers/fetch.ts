@@ -6,44 +6,52 @@
 // `broker.fetch-max-bytes`, whatever the client asks, and a share of it while others read from the store: what they will
 // have read takes memory that no budget counts yet.
 //
-// Versions: 7 has sessions (KIP-227): every answer here says session id 0, which leaves the client without one, and a request
-// that goes on with a session is told FETCH_SESSION_ID_NOT_FOUND. 9 compares leader epochs (KIP-320). 13 names topics by
-// id only (KIP-516).
+// Versions: 7 has sessions (KIP-227), which fetch-sessions.ts keeps: a request of one looks only at partitions that it changes
+// or that have news, and the answer names only those with records, another high watermark or log start, or an error. 9
+// compares leader epochs (KIP-320). 13 names topics by id only (KIP-516).
 //
 // Unlike Apache Kafka there are no followers: a replica id is not looked at and grants nothing. A partition that is named
 // twice is answered once, as its last row says; so does Kafka.
 
-import type { Partition, ReadResult } from '../../log/partition.ts'
-import { FETCH_SESSION_ID_NOT_FOUND, isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
+import type { ReadResult } from '../../log/partition.ts'
+import type { Watchlist } from '../../log/waiters.ts'
+import { INVALID_FETCH_SESSION_EPOCH, isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
 import { fetch } from '../../protocol/messages/fetch.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
-import { findPartition, findRepeated, findTopic, keyOf } from '../partitions.ts'
-import { handler, type Request, type Rooms } from './handler.ts'
+import { FetchRow } from '../fetch-row.ts'
+import {
+  createFetchSessions,
+  epochAfter,
+  type FetchSession,
+  FINAL_EPOCH,
+  INITIAL_EPOCH,
+  NO_SESSION,
+} from '../fetch-sessions.ts'
+import { findRepeated, keyOf, type Naming } from '../partitions.ts'
+import { handler, type Request } from './handler.ts'
 
 type Body = RequestOf<typeof fetch>
 type Answer = ResponseInput<typeof fetch>
-type PartitionRow = Answer['responses'][number]['partitions'][number]
-type Row = Body['topics'][number]['partitions'][number]
+type TopicRow = Answer['responses'][number]
+type PartitionRow = TopicRow['partitions'][number]
 
-const FIRST_WITH_TOP_LEVEL_ERROR = 7
+const FIRST_WITH_SESSIONS = 7
 const FIRST_WITH_IDS = 13
 const READ_COMMITTED = 1
 
-/** One partition of the request, and what was found there so far. */
-interface Target {
-  readonly topicAt: number
-  readonly row: Row
-  /** Null where there is none; `found` is then a refusal for good. */
-  readonly partition: Partition | null
-  found: Found | Refusal
-}
-
-interface Found {
-  readonly batches: readonly Uint8Array[]
-  readonly bytes: number
-  readonly highWatermark: number
-  readonly lastStableOffset: number
-  readonly logStartOffset: number
+/** One request on its way to its answer. */
+interface Reading {
+  readonly request: Request<Body>
+  readonly naming: Naming
+  /** Null for a full request. */
+  readonly session: FetchSession | null
+  /** What was looked at so far: of a full request all of it, of a session's what was ready. */
+  readonly rows: FetchRow[]
+  /** Null while a full request has not had to wait. */
+  list: Watchlist<FetchRow> | null
+  readonly maxBytes: number
+  /** On Clock.monotonic(). */
+  readonly untilMs: number
 }
 
 /** What one pass over partitions may still take. */
@@ -58,21 +66,21 @@ export const fetchHandler = handler(fetch, rooms => {
   const longestWaitMs = settings.get('broker.fetch-max-wait')
   const largestBytes = settings.get('broker.fetch-max-bytes')
   const usualPartitionBytes = settings.get('broker.fetch-partition-max-bytes')
+  const sessions = createFetchSessions(rooms, settings.get('broker.fetch-session-cache-slots'))
   /** Fetches that are reading from the store. */
-  let reading = 0
+  let storeReaders = 0
 
   return {
     answer(request) {
-      const { body } = request
-      if (body.sessionEpoch > 0) return refuseAll(request, FETCH_SESSION_ID_NOT_FOUND)
-      const targets = targetsOf(rooms, request)
-      const maxBytes = Math.min(
-        Math.max(body.maxBytes, 0),
-        Math.ceil(largestBytes / (1 + reading)),
-        throttle.fetchableBytes(request),
-      )
-      const later = readAll(targets, { leftBytes: maxBytes, isFirst: true })
-      return later === null ? finish(request, targets, maxBytes) : later.then(() => finish(request, targets, maxBytes))
+      const { body, apiVersion } = request
+      const naming = apiVersion >= FIRST_WITH_IDS ? 'topicId' : 'name'
+      const { sessionId, sessionEpoch } = body
+      if (sessionEpoch === FINAL_EPOCH || sessionEpoch === INITIAL_EPOCH) {
+        sessions.close(sessionId)
+        return begin(request, naming, null)
+      }
+      const session = sessions.next(body, naming)
+      return isRefusal(session) ? refuseAll(request, session) : begin(request, naming, session)
     },
     refused: (request, refusal) => refuseAll(request, refusal),
     patienceMs: ({ body }) => waitOf(body),
@@ -82,160 +90,181 @@ export const fetchHandler = handler(fetch, rooms => {
     return Math.min(Math.max(body.maxWaitMs, 0), longestWaitMs)
   }
 
-  function finish(request: Request<Body>, targets: readonly Target[], maxBytes: number): Answer | Promise<Answer> {
-    const untilMs = request.receivedAtMs + waitOf(request.body)
-    if (isEnough(request, targets, maxBytes, untilMs)) return deliver(request, targets)
-    return wait(request, targets, maxBytes, untilMs)
+  function begin(request: Request<Body>, naming: Naming, session: FetchSession | null): Answer | Promise<Answer> {
+    const { body, receivedAtMs } = request
+    const reading: Reading = {
+      request,
+      naming,
+      session,
+      rows: [],
+      list: session?.list ?? null,
+      maxBytes: Math.min(
+        Math.max(body.maxBytes, 0),
+        Math.ceil(largestBytes / (1 + storeReaders)),
+        throttle.fetchableBytes(request),
+      ),
+      untilMs: receivedAtMs + waitOf(body),
+    }
+    return look(reading, session === null ? rowsOf(body, naming) : session.list.ready())
   }
 
-  function isEnough(
-    { body, drain, closed }: Request<Body>,
-    targets: readonly Target[],
-    maxBytes: number,
-    untilMs: number,
-  ) {
-    if (targets.length === 0 || bytesOf(targets) >= Math.min(body.minBytes, maxBytes)) return true
-    if (drain.aborted || closed.aborted || clock.monotonic() >= untilMs) return true
-    return targets.some(target => isRefusal(target.found))
+  /** Reads these rows, then answers or waits. What other rows hold besides is nothing. */
+  function look(reading: Reading, rows: readonly FetchRow[]): Answer | Promise<Answer> {
+    for (const row of rows) {
+      if (row.reader !== reading) reading.rows.push(row)
+      row.reader = reading
+      row.resolve(rooms, reading.naming)
+    }
+    const later = read(reading, rows, { leftBytes: reading.maxBytes, isFirst: true }, 0)
+    if (later === null) return conclude(reading, rows)
+    storeReaders++
+    return later.finally(() => void storeReaders--).then(() => conclude(reading, rows))
   }
 
-  async function wait(
-    request: Request<Body>,
-    targets: readonly Target[],
-    maxBytes: number,
-    untilMs: number,
-  ): Promise<Answer> {
-    const byPartition = new Map(targets.map(target => [target.partition!, target]))
-    const partitions = [...byPartition.keys()]
-    const minBytes = Math.min(request.body.minBytes, maxBytes)
-    do {
-      const woken = await logs.waitFor(partitions, {
-        minBytes,
-        alreadyBytes: bytesOf(targets),
-        maxWaitMs: untilMs - clock.monotonic(),
-        signal: request.closed,
-        seen: targets.map(target => (target.found as Found).highWatermark),
-      })
-      // What was found in the others stays: batches do not change.
-      const again = woken.map(partition => byPartition.get(partition)!)
-      const kept = bytesOf(targets.filter(target => !again.includes(target)))
-      await readAll(again, { leftBytes: maxBytes - kept, isFirst: kept === 0 })
-    } while (!isEnough(request, targets, maxBytes, untilMs))
-    return deliver(request, targets)
-  }
-
-  /** The answer, empty where the client's quota does not allow what was found: it asks again after its wait (KIP-219). */
-  function deliver(request: Request<Body>, targets: readonly Target[]): Answer {
-    const verdict = throttle.fetching(request, bytesOf(targets))
-    const throttleTimeMs = verdict.throttleMs
-    if (!verdict.deliver) return { throttleTimeMs, errorCode: NONE, responses: [] }
-    return { ...answerOf(request, targets), throttleTimeMs }
-  }
-
-  /** Reads the targets. Null when the log had all of it in memory. */
-  function readAll(targets: readonly Target[], allowance: Allowance): Promise<void> | null {
-    const later = read(targets, allowance, 0)
-    if (later === null) return null
-    reading++
-    return later.finally(() => {
-      reading--
-    })
-  }
-
-  /** Reads the targets one after the other, from `from` on. */
-  function read(targets: readonly Target[], allowance: Allowance, from: number): Promise<void> | null {
-    for (let at = from; at < targets.length; at++) {
-      const target = targets[at]!
-      const result = readOne(target, allowance)
+  /** Reads the rows one after the other, from `from` on. Null when the log had all of it in memory. */
+  function read(reading: Reading, rows: readonly FetchRow[], allowance: Allowance, from: number): Promise<void> | null {
+    for (let at = from; at < rows.length; at++) {
+      const row = rows[at]!
+      const result = readOne(row, allowance)
       if (result instanceof Promise) {
         return result.then(later => {
-          take(target, later, allowance)
-          return read(targets, allowance, at + 1) ?? undefined
+          take(reading, row, later, allowance)
+          return read(reading, rows, allowance, at + 1) ?? undefined
         })
       }
-      take(target, result, allowance)
+      take(reading, row, result, allowance)
     }
     return null
   }
 
-  function readOne({ partition, row, found }: Target, allowance: Allowance) {
-    if (partition === null) return found as Refusal
-    const refusal = partition.checkEpoch(row.currentLeaderEpoch)
+  function readOne({ partition, asked, found }: FetchRow, allowance: Allowance) {
+    if (partition === null) return found
+    const refusal = partition.checkEpoch(asked.currentLeaderEpoch)
     if (refusal !== null) return refusal
-    const partitionBytes = row.partitionMaxBytes > 0 ? row.partitionMaxBytes : usualPartitionBytes
-    return partition.read(row.fetchOffset, Math.min(partitionBytes, allowance.leftBytes), allowance.isFirst)
+    const partitionBytes = asked.partitionMaxBytes > 0 ? asked.partitionMaxBytes : usualPartitionBytes
+    return partition.read(asked.fetchOffset, Math.min(partitionBytes, allowance.leftBytes), allowance.isFirst)
   }
 
-  function take(target: Target, result: ReadResult | Refusal, allowance: Allowance): void {
-    if (isRefusal(result)) {
-      target.found = result
-      return
+  function conclude(reading: Reading, looked: readonly FetchRow[]): Answer | Promise<Answer> {
+    const { request, session, maxBytes, untilMs } = reading
+    if (isSuperseded(reading)) return refuseAll(request, INVALID_FETCH_SESSION_EPOCH, session!.id)
+    const { body, drain, closed } = request
+    const minBytes = Math.min(body.minBytes, maxBytes)
+    const bytes = looked.reduce((sum, row) => sum + row.bytes, 0)
+    const isOver = drain.aborted || closed.aborted || session?.isClosed === true || clock.monotonic() >= untilMs
+    if (isOver || bytes >= minBytes || looked.some(row => isRefusal(row.found))) return deliver(reading)
+    if (session === null && reading.rows.length === 0) return deliver(reading)
+    return wait(reading, looked, minBytes, bytes)
+  }
+
+  function wait(
+    reading: Reading,
+    looked: readonly FetchRow[],
+    minBytes: number,
+    alreadyBytes: number,
+  ): Promise<Answer> {
+    const list = reading.list ?? logs.watchlist<FetchRow>()
+    reading.list = list
+    settle(list, looked)
+    const hasMoved = looked.some(row => row.hasMoved)
+    // What came while the store was reading has told nobody.
+    const maxWaitMs = hasMoved ? 0 : reading.untilMs - clock.monotonic()
+    return list
+      .wait({ minBytes, alreadyBytes, maxWaitMs, signal: reading.request.closed })
+      .then(() => (isSuperseded(reading) ? conclude(reading, []) : look(reading, list.ready())))
+  }
+
+  /** Another request of the session has come meanwhile, and reads on where this one was. */
+  function isSuperseded({ session, request }: Reading): boolean {
+    return session !== null && !session.isClosed && session.nextEpoch !== epochAfter(request.body.sessionEpoch)
+  }
+
+  /** The answer, empty where the client's quota does not allow what was found: it asks again after its wait (KIP-219). */
+  function deliver(reading: Reading): Answer {
+    const { request, session, rows } = reading
+    const bytes = rows.reduce((sum, row) => sum + row.bytes, 0)
+    const { throttleMs: throttleTimeMs, deliver: isAllowed } = throttle.fetching(request, bytes)
+    if (isAllowed) return { ...answerOf(reading), throttleTimeMs }
+    for (const row of rows) {
+      // Nothing of it has been told.
+      if (session?.isClosed === false) session.list.mark(row)
+      else row.leave()
     }
-    const { batches, bytes, highWatermark, logStartOffset } = result
-    target.found = {
-      batches,
-      bytes,
-      highWatermark,
-      lastStableOffset: target.partition!.lastStableOffset,
-      logStartOffset,
+    return { throttleTimeMs, errorCode: NONE, sessionId: session?.id ?? NO_SESSION, responses: [] }
+  }
+
+  function answerOf(reading: Reading): Answer {
+    const { request, rows } = reading
+    const session = reading.session ?? openSession(reading)
+    const told = reading.session === null ? rows : rows.filter(row => row.isNews)
+    const responses = responsesOf(told, request.body.isolationLevel)
+    if (session === null) for (const row of rows) row.leave()
+    else {
+      const served = told.filter(row => row.bytes > 0)
+      if (!session.isClosed) settle(session.list, rows)
+      for (const row of served) session.list.defer(row)
+      for (const row of rows) row.tell()
     }
-    if (bytes === 0) return
-    allowance.leftBytes = Math.max(0, allowance.leftBytes - bytes)
-    allowance.isFirst = false
+    return { throttleTimeMs: 0, errorCode: NONE, sessionId: session?.id ?? NO_SESSION, responses }
+  }
+
+  function openSession({ request, naming, rows, list }: Reading): FetchSession | null {
+    const isWanted = request.body.sessionEpoch === INITIAL_EPOCH && !request.closed.aborted
+    return isWanted ? sessions.open(rows, naming, list ?? logs.watchlist()) : null
   }
 })
+
+/** Rows that have nothing to say stand at their partitions until they have; the others are looked at again. */
+function settle(list: Watchlist<FetchRow>, rows: readonly FetchRow[]): void {
+  for (const row of rows) {
+    list.mark(row)
+    if (row.isQuiet) list.rest(row, row.partition!.waits)
+    else if (row.partition !== null) row.stand(row.partition.waits)
+  }
+}
+
+function take(reading: Reading, row: FetchRow, result: ReadResult | Refusal, allowance: Allowance): void {
+  if (row.reader !== reading) return
+  row.found = result
+  if (isRefusal(result) || result.bytes === 0) return
+  allowance.leftBytes = Math.max(0, allowance.leftBytes - result.bytes)
+  allowance.isFirst = false
+}
 
 /** The partitions to look at. Of rows that name the same one the last is taken. */
-function targetsOf(rooms: Rooms, { body, apiVersion }: Request<Body>): readonly Target[] {
-  const catalogue = rooms.catalogue.current()
-  const naming = apiVersion >= FIRST_WITH_IDS ? 'topicId' : 'topic'
+function rowsOf({ topics }: Body, naming: Naming): readonly FetchRow[] {
+  const said = naming === 'name' ? 'topic' : 'topicId'
   const repeated = findRepeated(
-    body.topics.map(topic => ({ topic: topic[naming], partitions: topic.partitions.map(row => row.partition) })),
+    topics.map(topic => ({ topic: topic[said], partitions: topic.partitions.map(row => row.partition) })),
   )
-  const lastRows = new Map<string, Row>()
+  const last = new Map<string, unknown>()
   if (repeated.size > 0) {
-    for (const topic of body.topics) {
-      for (const row of topic.partitions) lastRows.set(keyOf(topic[naming], row.partition), row)
-    }
+    for (const topic of topics) for (const row of topic.partitions) last.set(keyOf(topic[said], row.partition), row)
   }
-  const targets: Target[] = []
-  for (const [topicAt, topic] of body.topics.entries()) {
-    const found = findTopic(catalogue, naming === 'topic' ? 'name' : 'topicId', topic[naming])
+  const rows: FetchRow[] = []
+  for (const topic of topics) {
     for (const row of topic.partitions) {
-      if (repeated.size > 0 && lastRows.get(keyOf(topic[naming], row.partition)) !== row) continue
-      const partition = findPartition(rooms, found, row.partition)
-      targets.push(
-        isRefusal(partition)
-          ? { topicAt, row, partition: null, found: partition }
-          : { topicAt, row, partition, found: NOTHING },
-      )
+      if (repeated.size > 0 && last.get(keyOf(topic[said], row.partition)) !== row) continue
+      rows.push(new FetchRow(topic, row))
     }
   }
-  return targets
+  return rows
 }
 
-const NOTHING: Found = Object.freeze({
-  batches: Object.freeze([]),
-  bytes: 0,
-  highWatermark: -1,
-  lastStableOffset: -1,
-  logStartOffset: -1,
-})
-
-function bytesOf(targets: readonly Target[]): number {
-  let bytes = 0
-  for (const { found } of targets) if (!isRefusal(found)) bytes += found.bytes
-  return bytes
-}
-
-function answerOf({ body }: Request<Body>, targets: readonly Target[]): Answer {
+/** Rows of one topic that stand side by side go under one name. */
+function responsesOf(rows: readonly FetchRow[], isolationLevel: number): TopicRow[] {
   // Readers of committed records want the list, empty or not; the others want none.
-  const abortedTransactions = body.isolationLevel === READ_COMMITTED ? [] : null
-  const rows = body.topics.map((): PartitionRow[] => [])
-  for (const { topicAt, row, found } of targets) {
+  const abortedTransactions = isolationLevel === READ_COMMITTED ? [] : null
+  const responses: (TopicRow & { partitions: PartitionRow[] })[] = []
+  for (const { topic, topicId, asked, found } of rows) {
+    let last = responses.at(-1)
+    if (last === undefined || last.topic !== topic || last.topicId !== topicId) {
+      last = { topic, topicId, partitions: [] }
+      responses.push(last)
+    }
     const { highWatermark, lastStableOffset, logStartOffset, batches } = isRefusal(found) ? NOTHING : found
-    rows[topicAt]!.push({
-      partitionIndex: row.partition,
+    last.partitions.push({
+      partitionIndex: asked.partition,
       errorCode: isRefusal(found) ? found.code : NONE,
       highWatermark,
       lastStableOffset,
@@ -244,13 +273,16 @@ function answerOf({ body }: Request<Body>, targets: readonly Target[]): Answer {
       records: batches,
     })
   }
-  const responses = body.topics.map(({ topic, topicId }, at) => ({ topic, topicId, partitions: rows[at]! }))
-  return { throttleTimeMs: 0, errorCode: NONE, responses: responses.filter(each => each.partitions.length > 0) }
+  return responses
 }
 
+const NOTHING = Object.freeze({ batches: [], highWatermark: -1, lastStableOffset: -1, logStartOffset: -1 })
+
 /** Clients take an error of the whole request as one to try again; in a row they stop at codes they do not expect there. */
-function refuseAll({ body, apiVersion }: Request<Body>, refusal: Refusal): Answer {
-  if (apiVersion >= FIRST_WITH_TOP_LEVEL_ERROR) return { throttleTimeMs: 0, errorCode: refusal.code, responses: [] }
+function refuseAll({ body, apiVersion }: Request<Body>, refusal: Refusal, sessionId = NO_SESSION): Answer {
+  if (apiVersion >= FIRST_WITH_SESSIONS) {
+    return { throttleTimeMs: 0, errorCode: refusal.code, sessionId, responses: [] }
+  }
   const responses = body.topics.map(({ topic, topicId, partitions }) => ({
     topic,
     topicId,
