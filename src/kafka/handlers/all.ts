@@ -12,6 +12,7 @@ import { describeClusterHandler } from './describe-cluster.ts'
 import { describeConfigsHandler } from './describe-configs.ts'
 import { describeLogDirsHandler } from './describe-log-dirs.ts'
 import { describeTopicPartitionsHandler } from './describe-topic-partitions.ts'
+import { describeUserScramCredentialsHandler } from './describe-user-scram-credentials.ts'
 import { fetchHandler } from './fetch.ts'
 import { findCoordinatorHandler } from './find-coordinator.ts'
 import type { Handler } from './handler.ts'
@@ -54,6 +55,7 @@ export const handlers: readonly Handler[] = Object.freeze([
   incrementalAlterConfigsHandler,
   describeClientQuotasHandler,
   alterClientQuotasHandler,
+  describeUserScramCredentialsHandler,
   describeClusterHandler,
   listConfigResourcesHandler,
   describeTopicPartitionsHandler,

@@ -14,6 +14,7 @@ import { describeCluster } from './describe-cluster.ts'
 import { describeConfigs } from './describe-configs.ts'
 import { describeLogDirs } from './describe-log-dirs.ts'
 import { describeTopicPartitions } from './describe-topic-partitions.ts'
+import { describeUserScramCredentials } from './describe-user-scram-credentials.ts'
 import { fetch } from './fetch.ts'
 import { findCoordinator } from './find-coordinator.ts'
 import { heartbeat } from './heartbeat.ts'
@@ -55,6 +56,7 @@ export const messages: readonly Api[] = Object.freeze([
   incrementalAlterConfigs,
   describeClientQuotas,
   alterClientQuotas,
+  describeUserScramCredentials,
   describeCluster,
   listConfigResources,
   describeTopicPartitions,
