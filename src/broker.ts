@@ -91,7 +91,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     const keeper = await openCatalogue(store, settings, clock, random)
     const logs = await openLogs({ store, catalogue: keeper, settings, clock, random, metrics, logger })
     open.push(() => logs.close())
-    const groups = await openGroups({ store, settings, clock, random, metrics, logger })
+    const groups = await openGroups({ store, catalogue: keeper, settings, clock, random, metrics, logger })
     open.push(() => groups.close())
     const catalogue = withOffsets(keeper, groups)
     const producerIds = openProducerIds(store)

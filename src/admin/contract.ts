@@ -140,3 +140,61 @@ export interface DeleteOutcome {
   readonly topic: TopicReference
   readonly result: DeletedTopic | Refusal
 }
+
+/** Empty lists let everything through; upper and lower case are the same. */
+export interface GroupFilter {
+  /** Empty, PreparingRebalance, CompletingRebalance, Stable. */
+  readonly states: readonly string[]
+  readonly types: readonly string[]
+}
+
+export interface ListedGroup {
+  readonly groupId: string
+  readonly type: string
+  readonly state: string
+  /** `consumer` for consumers; empty where nobody ever joined. */
+  readonly protocolType: string
+}
+
+export interface GroupOutcome<T> {
+  readonly groupId: string
+  readonly result: T | Refusal
+}
+
+/** Where a group is in one partition. */
+export interface GroupPosition {
+  readonly topic: string
+  readonly topicId: string
+  readonly partition: number
+  /** The member that owns the partition. */
+  readonly memberId: string | null
+  readonly committed: CommittedPosition | null
+  /** The offset after the last that was delivered to that member; null while unknown. */
+  readonly deliveredOffset: number | null
+  /** The high watermark; null while the log cannot be read. */
+  readonly endOffset: number | null
+  /** Records that were not delivered and not committed; null while that cannot be said. */
+  readonly lag: number | null
+}
+
+export interface CommittedPosition {
+  readonly offset: number
+  /** -1 when the client did not say. */
+  readonly leaderEpoch: number
+  readonly metadata: string
+  /** Milliseconds since 1970. */
+  readonly commitTimestampMs: number
+  /** When the client wants it forgotten, milliseconds since 1970; -1 leaves that to the settings. */
+  readonly expireAtMs: number
+}
+
+export interface PartitionsOfTopic {
+  readonly topic: string
+  readonly partitions: readonly number[]
+}
+
+export interface OffsetDeletion {
+  readonly topic: string
+  /** Null: the group has no position there, whether it had one or not. */
+  readonly partitions: readonly { readonly partition: number; readonly result: Refusal | null }[]
+}

@@ -37,11 +37,12 @@ import {
   INVALID_REQUEST,
   INVALID_SESSION_TIMEOUT,
   MEMBER_ID_REQUIRED,
+  NON_EMPTY_GROUP,
   REBALANCE_IN_PROGRESS,
   type Refusal,
   UNKNOWN_MEMBER_ID,
 } from '../protocol/errors.ts'
-import { subscribedTopics } from './subscription.ts'
+import { subscribedTopics } from './consumer-metadata.ts'
 
 const bounds = Object.freeze({
   /** A new member that was never answered is given up after this (Kafka: five minutes). */
@@ -360,7 +361,7 @@ export function join(
       return out
     }
     if (group.members.size + group.promised.size >= rules.maxSize) {
-      return refuse(because(GROUP_MAX_SIZE_REACHED, `A group has at most ${rules.maxSize} members.`))
+      return refuse(fullGroup(rules))
     }
     if (instanceId === null && request.memberIdRequired) {
       group.promised.set(newMemberId, now.ms + request.sessionTimeoutMs)
@@ -384,6 +385,12 @@ export function join(
   if (stranger !== null) return refuse(stranger)
   const member = group.members.get(memberId)
   assert(member !== undefined, 'checkMember passes only members')
+  if (group.state === 'PreparingRebalance' && member.parkedJoin === null && group.parkedJoins >= rules.maxSize) {
+    // The limit was lowered: those who join again first stay.
+    removeMember(group, memberId, out)
+    if (group.firstJoin === null) completeIfAllJoined(group, now, out)
+    return refuse(fullGroup(rules), '')
+  }
   const same = sameProtocols(member.protocols, request.protocols)
   const settled = group.state === 'CompletingRebalance' || (group.state === 'Stable' && group.leader !== memberId)
   if (settled && same) {
@@ -530,6 +537,88 @@ export function expire(group: ClassicGroup, now: Now): Decision {
   return out
 }
 
+/** A group that was loaded with more members than may be: a rebalance in which the last to join again are refused. */
+export function trim(group: ClassicGroup, rules: GroupRules, now: Now): Decision {
+  const out = draft()
+  const { size } = group.members
+  if (size > rules.maxSize && (group.state === 'Stable' || group.state === 'CompletingRebalance')) {
+    prepare(group, `loaded with ${size} members, at most ${rules.maxSize} are allowed`, 0, now, out)
+  }
+  return out
+}
+
+/**
+ * Which topics the members subscribe to, as a question to ask of a topic's name. A group whose members are consumers but
+ * do not say is taken to read every topic; a group of another sort is not known to read any.
+ */
+export function subscriptionOf(group: ClassicGroup): (topicName: string) => boolean {
+  if (group.protocolType !== 'consumer') return () => false
+  const all = new Set<string>()
+  for (const member of group.members.values()) {
+    const topics = group.protocolName === null ? null : subscribedTopics(metadataOf(group, member))
+    if (topics === null) return () => true
+    for (const topic of topics) all.add(topic)
+  }
+  return topicName => all.has(topicName)
+}
+
+/**
+ * Since when a committed offset has been out of use (KIP-211): since the group is empty, or since it was committed where
+ * nobody ever joined or the group goes on without the topic. Null while the offset cannot be said to be out of use.
+ */
+export function idleSinceMs(group: ClassicGroup, commitTimestampMs: number): number | null {
+  if (group.protocolType === null) return commitTimestampMs
+  if (group.state === 'Empty') return group.stateSinceMs
+  return group.state === 'Stable' && group.protocolType === 'consumer' ? commitTimestampMs : null
+}
+
+/** Null, or why the group cannot be deleted: NON_EMPTY_GROUP. */
+export function checkDelete(group: ClassicGroup): Refusal | null {
+  return group.state === 'Empty' ? null : NON_EMPTY_GROUP
+}
+
+/** Null, or why no offset of the group can be deleted: NON_EMPTY_GROUP, for members whose topics nobody here knows. */
+export function checkOffsetDelete(group: ClassicGroup): Refusal | null {
+  return group.state === 'Empty' || group.protocolType === 'consumer' ? null : NON_EMPTY_GROUP
+}
+
+export interface GroupDescription {
+  readonly state: GroupState
+  /** Milliseconds since 1970. */
+  readonly stateSinceMs: number
+  readonly generation: number
+  readonly protocolType: string | null
+  readonly protocolName: string | null
+  readonly leader: string | null
+  /** In the order of joining. */
+  readonly members: readonly MemberDescription[]
+}
+
+export interface MemberDescription {
+  readonly memberId: string
+  readonly instanceId: string | null
+  readonly clientId: string
+  readonly clientHost: string
+  /** What it told the leader; empty unless the group is stable. */
+  readonly metadata: Uint8Array
+  /** What it was told to read; empty unless the group is stable. */
+  readonly assignment: Uint8Array
+}
+
+export function describe(group: ClassicGroup): GroupDescription {
+  const { state, stateSinceMs, generation, protocolType, protocolName, leader } = group
+  const isStable = state === 'Stable'
+  const members = Array.from(group.members.values(), member => ({
+    memberId: member.id,
+    instanceId: member.instanceId,
+    clientId: member.clientId,
+    clientHost: member.clientHost,
+    metadata: isStable ? metadataOf(group, member) : NO_BYTES,
+    assignment: isStable ? member.assignment : NO_BYTES,
+  }))
+  return { state, stateSinceMs, generation, protocolType, protocolName, leader, members }
+}
+
 /** Whether somebody is a member or has been promised to become one. */
 export function isInUse(group: ClassicGroup): boolean {
   return group.members.size > 0 || group.promised.size > 0
@@ -570,6 +659,10 @@ function checkJoin(group: ClassicGroup, request: JoinRequest, rules: GroupRules)
     return because(GROUP_MAX_SIZE_REACHED, `Metadata of one group is at most ${bounds.bytesOfMembers} bytes.`)
   }
   return supportsProtocols(group, request) ? null : INCONSISTENT_GROUP_PROTOCOL
+}
+
+function fullGroup({ maxSize }: GroupRules): Refusal {
+  return because(GROUP_MAX_SIZE_REACHED, `A group has at most ${maxSize} members.`)
 }
 
 /** At least one of the protocols must be known to every member, as they stand now. */

@@ -38,7 +38,9 @@ test('a stored group is read back as it was', () => {
 test('a stored offset is read back as it was, below zero and up to the largest exact number', () => {
   for (const offset of [0, -1, -2, Number.MAX_SAFE_INTEGER]) {
     const committed = { offset, leaderEpoch: -1, metadata: 'ü', commitTimestampMs: 1_700_000_000_000 }
-    assert.deepEqual({ ...decodeOffset(encodeOffset(committed)) }, committed)
+    for (const expireAtMs of [-1, 1_700_000_000_001]) {
+      assert.deepEqual({ ...decodeOffset(encodeOffset({ ...committed, expireAtMs })) }, { ...committed, expireAtMs })
+    }
   }
 })
 
@@ -51,7 +53,7 @@ test('fields name the partition that an offset is of', () => {
 })
 
 test('values of a later version, of an unknown state or cut short are refused with what was expected', () => {
-  const whole = encodeOffset({ offset: 1, leaderEpoch: 0, metadata: '', commitTimestampMs: 0 })
+  const whole = encodeOffset({ offset: 1, leaderEpoch: 0, metadata: '', commitTimestampMs: 0, expireAtMs: -1 })
   assert.throws(() => decodeOffset(Buffer.from([0, 1, ...whole.subarray(2)])), /version 1, this broker knows up to 0/)
   assert.throws(() => decodeOffset(Buffer.alloc(0)), /version -1/)
   assert.throws(() => decodeOffset(whole.subarray(0, whole.length - 1)))

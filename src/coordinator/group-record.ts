@@ -14,6 +14,7 @@ import {
   message,
   nullable,
   string,
+  tagged,
 } from '../protocol/schema.ts'
 import type { GroupState, StoredGroup } from './classic-group.ts'
 
@@ -58,7 +59,13 @@ const groupOffset = message({
   name: 'GroupOffset',
   versions: '0-0',
   flexible: '0+',
-  fields: { offset: int64(), leaderEpoch: int32(), commitTimestampMs: int64(), metadata: string() },
+  fields: {
+    offset: int64(),
+    leaderEpoch: int32(),
+    commitTimestampMs: int64(),
+    metadata: string(),
+    expireAtMs: tagged(0, int64('0+', -1)),
+  },
 })
 
 export interface CommittedOffset {
@@ -70,6 +77,8 @@ export interface CommittedOffset {
   readonly metadata: string
   /** When it was committed, milliseconds since 1970. */
   readonly commitTimestampMs: number
+  /** When the client wants it forgotten, milliseconds since 1970; -1 leaves that to the settings. */
+  readonly expireAtMs: number
 }
 
 export function offsetField(topicId: string, partition: number): string {

@@ -6,6 +6,7 @@ import { createMemoryStore, type StoreFault } from '../../testing/sim/memory-sto
 import { GROUP_ID_NOT_FOUND } from '../protocol/errors.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import type { JoinRequest } from './classic-group.ts'
+import { openDeliveries } from './deliveries.ts'
 import { LiveGroup, type Surroundings } from './group-runtime.ts'
 
 const TOPIC = 'AAAAAAAAAAAAAAAAAAAAAQ'
@@ -18,6 +19,9 @@ function surround(told: { vacant: number; failed: string[] } = { vacant: 0, fail
     clock,
     logger: createLogger({ clock, write: () => {}, format: 'plain' }),
     rules: { firstJoinDelayMs: 3_000, minSessionTimeoutMs: 6_000, maxSessionTimeoutMs: 60_000, maxSize: 10 },
+    offsetsRetentionMs: 7 * 24 * 3_600_000,
+    deliveries: openDeliveries(100),
+    catalogue: () => ({ topics: new Map(), topicsById: new Map() }),
     rebalanced: () => {},
     failed: errorType => told.failed.push(errorType),
     vacant: () => {
@@ -45,7 +49,7 @@ const joining: JoinRequest = {
 const commit = (group: LiveGroup, offset: number, generation = -1) =>
   group.commitOffsets(
     { memberId: generation < 0 ? '' : 'm', instanceId: null, generation },
-    [{ topicId: TOPIC, partition: 0, offset, leaderEpoch: 0, metadata: '' }],
+    [{ topicId: TOPIC, partition: 0, offset, leaderEpoch: 0, metadata: '', retentionMs: -1 }],
     GROUP_ID_NOT_FOUND,
   )
 

@@ -15,9 +15,12 @@
 
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
+import type { Catalogue } from '../log/catalogue.ts'
 import {
   COORDINATOR_LOAD_IN_PROGRESS,
   COORDINATOR_NOT_AVAILABLE,
+  GROUP_ID_NOT_FOUND,
+  GROUP_SUBSCRIBED_TO_TOPIC,
   NOT_COORDINATOR,
   REBALANCE_IN_PROGRESS,
   type Refusal,
@@ -27,12 +30,18 @@ import type { Logger } from '../telemetry/logger.ts'
 import {
   type Claim,
   type ClassicGroup,
+  checkDelete,
   checkOffsetCommit,
+  checkOffsetDelete,
   type Decision,
+  describe,
   emptyGroup,
   expire,
+  type GroupDescription,
   type GroupRules,
+  type GroupState,
   heartbeat,
+  idleSinceMs,
   isInUse,
   type JoinReply,
   type JoinRequest,
@@ -48,9 +57,13 @@ import {
   resume,
   type SyncReply,
   type SyncRequest,
+  subscriptionOf,
   sync,
   toStore,
+  trim,
 } from './classic-group.ts'
+import { assignedPartitions } from './consumer-metadata.ts'
+import type { Deliveries, Owned } from './deliveries.ts'
 import {
   type CommittedOffset,
   decodeHead,
@@ -76,6 +89,13 @@ export interface OffsetToCommit {
   readonly offset: number
   readonly leaderEpoch: number
   readonly metadata: string
+  /** Milliseconds from the commit to its end, if the client asked for that; -1 leaves it to the settings. */
+  readonly retentionMs: number
+}
+
+export interface TopicPartitions {
+  readonly topicId: string
+  readonly partitions: readonly number[]
 }
 
 export interface Surroundings {
@@ -83,6 +103,10 @@ export interface Surroundings {
   readonly clock: Clock
   readonly logger: Logger
   readonly rules: GroupRules
+  /** `broker.offsets-retention` */
+  readonly offsetsRetentionMs: number
+  readonly deliveries: Deliveries
+  catalogue(): Pick<Catalogue, 'topics' | 'topicsById'>
   /** Called once for each rebalance whose assignments were committed. */
   rebalanced(): void
   /** Called for each commit that failed. */
@@ -92,16 +116,19 @@ export interface Surroundings {
 }
 
 type Offsets = Map<string, Map<number, CommittedOffset>>
+type ReadonlyOffsets = ReadonlyMap<string, ReadonlyMap<number, CommittedOffset>>
 
 /** What the next commit stores, and who is answered after it. */
 interface Batch {
   head: boolean
+  /** The whole document goes; nothing else is in the batch then. */
+  remove: boolean
   readonly offsets: Map<string, Uint8Array | null>
   rebalances: number
   readonly answers: (() => void)[]
 }
 
-const newBatch = (): Batch => ({ head: false, offsets: new Map(), rebalances: 0, answers: [] })
+const newBatch = (): Batch => ({ head: false, remove: false, offsets: new Map(), rebalances: 0, answers: [] })
 
 /** A request that has not been answered yet. */
 interface Waiter {
@@ -177,11 +204,11 @@ export class LiveGroup {
     return this.#whenReady<Refusal | null>(
       refusal => refusal,
       (group, parked, now) => {
-        const unknown = this.#version === 0 && !isInUse(group) && !this.#isDirty(this.#next) && this.#inFlight === null
-        const refusal = unknown && claim.generation >= 0 ? missing : checkOffsetCommit(group, claim, now)
+        const refusal = this.exists || claim.generation < 0 ? checkOffsetCommit(group, claim, now) : missing
         if (refusal === null) {
-          for (const { topicId, partition, ...rest } of offsets) {
-            const committed: CommittedOffset = { ...rest, commitTimestampMs: now.wallMs }
+          for (const { topicId, partition, retentionMs, ...rest } of offsets) {
+            const expireAtMs = retentionMs < 0 ? -1 : Math.min(now.wallMs + retentionMs, Number.MAX_SAFE_INTEGER)
+            const committed: CommittedOffset = { ...rest, commitTimestampMs: now.wallMs, expireAtMs }
             const partitions = this.#offsets.get(topicId) ?? new Map<number, CommittedOffset>()
             this.#offsets.set(topicId, partitions.set(partition, committed))
             this.#next.offsets.set(offsetField(topicId, partition), encodeOffset(committed))
@@ -195,7 +222,7 @@ export class LiveGroup {
   }
 
   /** The offsets of one topic, or of all: what is committed when the answer is given. */
-  fetchOffsets<Reply>(read: (offsets: ReadonlyMap<string, ReadonlyMap<number, CommittedOffset>>) => Reply) {
+  fetchOffsets<Reply>(read: (offsets: ReadonlyOffsets) => Reply) {
     return this.#whenReady<Reply | Refusal>(
       // The Java client takes COORDINATOR_NOT_AVAILABLE as fatal in this one answer.
       refusal => (refusal === COORDINATOR_NOT_AVAILABLE ? COORDINATOR_LOAD_IN_PROGRESS : refusal),
@@ -206,14 +233,89 @@ export class LiveGroup {
     )
   }
 
+  /** What it is for those who list groups; null while it is being loaded or deleted, or when there is no such group. */
+  get listed(): { readonly state: GroupState; readonly protocolType: string | null } | null {
+    return this.exists ? this.#group : null
+  }
+
+  /** It is being loaded after a failure, and nobody can say what it is. */
+  get isUncertain(): boolean {
+    return this.#group === null && !this.#next.remove && this.#inFlight?.remove !== true
+  }
+
+  /** Whether there is such a group: somebody is in it, or something of it is stored or about to be. */
+  get exists(): boolean {
+    if (this.#group === null) return false
+    return this.#version > 0 || isInUse(this.#group) || this.#isDirty(this.#next) || this.#inFlight !== null
+  }
+
+  /** As it is committed. GROUP_ID_NOT_FOUND when there is no such group. */
+  describe(): Promise<GroupDescription | Refusal> {
+    return this.#whenReady<GroupDescription | Refusal>(
+      refusal => refusal,
+      (group, parked) => {
+        const described = this.exists ? describe(group) : GROUP_ID_NOT_FOUND
+        this.#afterCommit(() => parked.settle(described))
+      },
+    )
+  }
+
+  /** Deletes the group with its offsets. NON_EMPTY_GROUP while anybody is in it, GROUP_ID_NOT_FOUND. */
+  remove(): Promise<Refusal | null> {
+    return this.#whenReady<Refusal | null>(
+      refusal => refusal,
+      (group, parked) => {
+        const refusal = this.exists ? checkDelete(group) : GROUP_ID_NOT_FOUND
+        if (refusal === null) this.#remove('an operator deletes the group')
+        this.#afterCommit(() => parked.settle(refusal))
+      },
+    )
+  }
+
+  /**
+   * One answer for each topic: null, or GROUP_SUBSCRIBED_TO_TOPIC. For all of them NON_EMPTY_GROUP when the members are no
+   * consumers, or GROUP_ID_NOT_FOUND. A partition without an offset is as good as one whose offset was deleted.
+   */
+  deleteOffsets(topics: readonly TopicPartitions[]): Promise<readonly (Refusal | null)[] | Refusal> {
+    return this.#whenReady<readonly (Refusal | null)[] | Refusal>(
+      refusal => refusal,
+      (group, parked) => {
+        const refusal = this.exists ? checkOffsetDelete(group) : GROUP_ID_NOT_FOUND
+        const reply = refusal ?? topics.map(topic => this.#deleteOffsetsOf(topic, subscriptionOf(group)))
+        this.#afterCommit(() => parked.settle(reply))
+      },
+    )
+  }
+
+  /**
+   * Forgets the offsets that nobody has used for long (KIP-211), and the group when it is empty and has none left.
+   * Resolves when that is stored, or refused, to the number of offsets that are forgotten.
+   */
+  expireOffsets(): Promise<number> {
+    return this.#whenReady<number>(
+      () => 0,
+      (group, parked, now) => {
+        const isSubscribed = subscriptionOf(group)
+        const expired = [...this.#offsets].flatMap(([topicId, partitions]) => {
+          if (isSubscribed(this.#around.catalogue().topicsById.get(topicId)?.name ?? '')) return []
+          const isExpired = (committed: CommittedOffset) => this.#isExpired(group, committed, now)
+          return [...partitions].flatMap(([partition, each]) => (isExpired(each) ? [{ topicId, partition }] : []))
+        })
+        for (const { topicId, partition } of expired) this.#forgetOffset(topicId, partition)
+        if (this.exists && this.#offsets.size === 0 && group.state === 'Empty' && !isInUse(group)) {
+          this.#remove('it is empty and has no offsets')
+        }
+        this.#afterCommit(() => parked.settle(expired.length))
+      },
+    )
+  }
+
   /** Forgets the offsets of topics that are gone. They are out of sight at once; nobody waits for the commit. */
   forgetTopics(isGone: (topicId: string) => boolean): void {
     // Being loaded: the catalogue hides them, and the next start removes them.
     if (this.#group === null) return
     for (const [topicId, partitions] of this.#offsets) {
-      if (!isGone(topicId)) continue
-      this.#offsets.delete(topicId)
-      for (const partition of partitions.keys()) this.#next.offsets.set(offsetField(topicId, partition), null)
+      if (isGone(topicId)) for (const partition of partitions.keys()) this.#forgetOffset(topicId, partition)
     }
     this.#flush()
   }
@@ -269,14 +371,69 @@ export class LiveGroup {
     for (const note of decision.notes) this.#around.logger.info(note, { group: this.#id })
     if (decision.commit) this.#next.head = true
     if (decision.rebalanced) this.#next.rebalances++
+    if (decision.commit) this.#own(group)
     for (const { parked, reply } of decision.answers) {
       this.#afterCommit(() => (parked as Parked<JoinReply | SyncReply>).settle(reply))
     }
     this.#arm(group)
   }
 
+  /** Tells whose fetches are the group's, whenever that may have changed. During a rebalance owners go on reading. */
+  #own(group: ClassicGroup): void {
+    const { deliveries, logger } = this.#around
+    if (group.state === 'Empty') deliveries.forget(this.#id)
+    if (group.state !== 'Stable' || group.protocolType !== 'consumer') return
+    const { topics } = this.#around.catalogue()
+    const owned = new Map<string, Owned>()
+    for (const { memberId, clientId, clientHost, assignment } of describe(group).members) {
+      for (const [name, partitions] of assignedPartitions(assignment) ?? []) {
+        const topic = topics.get(name)
+        for (const partition of topic === undefined ? [] : partitions) {
+          const field = offsetField(topic!.id, partition)
+          if (partition < 0 || partition >= topic!.partitions || owned.has(field)) continue
+          owned.set(field, { memberId, clientId, clientHost, topicId: topic!.id, partition })
+        }
+      }
+    }
+    if (deliveries.assign(this.#id, [...owned.values()])) return
+    logger.warn('too many partitions are owned: what is delivered to the group is not followed', { group: this.#id })
+  }
+
+  #deleteOffsetsOf({ topicId, partitions }: TopicPartitions, isSubscribed: (topic: string) => boolean): Refusal | null {
+    if (isSubscribed(this.#around.catalogue().topicsById.get(topicId)?.name ?? '')) return GROUP_SUBSCRIBED_TO_TOPIC
+    for (const partition of partitions) this.#forgetOffset(topicId, partition)
+    return null
+  }
+
+  #forgetOffset(topicId: string, partition: number): void {
+    const partitions = this.#offsets.get(topicId)
+    if (partitions?.delete(partition) !== true) return
+    if (partitions.size === 0) this.#offsets.delete(topicId)
+    this.#next.offsets.set(offsetField(topicId, partition), null)
+  }
+
+  #isExpired(group: ClassicGroup, { commitTimestampMs, expireAtMs }: CommittedOffset, now: Now): boolean {
+    const sinceMs = idleSinceMs(group, commitTimestampMs)
+    if (sinceMs === null) return false
+    return now.wallMs >= (expireAtMs >= 0 ? expireAtMs : sinceMs + this.#around.offsetsRetentionMs)
+  }
+
+  /** From here on the group is being deleted: nothing goes on with it, and clients are told to come back in a moment. */
+  #remove(why: string): void {
+    this.#around.logger.info(`the group is deleted: ${why}`, { group: this.#id })
+    this.#disarm()
+    this.#around.deliveries.forget(this.#id)
+    if (this.#version === 0 && this.#inFlight === null) {
+      this.#adopt(null)
+      return
+    }
+    this.#group = null
+    this.#absence = COORDINATOR_LOAD_IN_PROGRESS
+    this.#next = { ...newBatch(), remove: true, rebalances: this.#next.rebalances, answers: this.#next.answers }
+  }
+
   #isDirty(batch: Batch): boolean {
-    return batch.head || batch.offsets.size > 0
+    return batch.head || batch.remove || batch.offsets.size > 0
   }
 
   /** Gives an answer once everything that it may rest upon is stored. */
@@ -287,12 +444,12 @@ export class LiveGroup {
   }
 
   #flush(): void {
-    if (this.#inFlight !== null || this.#group === null || !this.#isDirty(this.#next)) return
+    if (this.#inFlight !== null || !this.#isDirty(this.#next)) return
     const batch = this.#next
     this.#next = newBatch()
     this.#inFlight = batch
     const changes: Row[] = Array.from(batch.offsets, ([key, value]) => ({ key, value }))
-    if (batch.head) changes.push({ key: HEAD, value: encodeHead(toStore(this.#group)) })
+    if (batch.head) changes.push({ key: HEAD, value: encodeHead(toStore(this.#group!)) })
     this.#committing = this.#commit(batch, changes)
   }
 
@@ -300,7 +457,8 @@ export class LiveGroup {
     const { store } = this.#around
     const logger = this.#around.logger.limited('group-commit', COMPLAIN_EVERY_MS)
     try {
-      const outcome = await store.commit({ kind: KIND, name: this.#id, expect: this.#version, changes })
+      const { remove } = batch
+      const outcome = await store.commit({ kind: KIND, name: this.#id, expect: this.#version, changes, remove })
       if (outcome.kind === 'conflict') {
         logger.warn('another coordinator has written this group, it is loaded again', {
           group: this.#id,
@@ -311,7 +469,8 @@ export class LiveGroup {
         this.#drop(NOT_COORDINATOR)
         return
       }
-      this.#version = outcome.version
+      if (remove) this.#adopt(null)
+      else this.#version = outcome.version
     } catch (cause) {
       logger.error('a group could not be stored, it is loaded again', { group: this.#id, error: cause })
       this.#around.failed(cause instanceof StoreUnavailable ? 'store-unavailable' : 'outcome-unknown')
@@ -332,6 +491,7 @@ export class LiveGroup {
     this.#next = newBatch()
     this.#inFlight = null
     this.#disarm()
+    this.#around.deliveries.forget(this.#id)
     for (const waiter of [...this.#waiters]) waiter.refuse(refusal)
     void this.#load()
   }
@@ -365,7 +525,8 @@ export class LiveGroup {
     this.#offsets = offsets
     this.#version = document?.version ?? 0
     this.#group = group
-    this.#arm(group)
+    this.#own(group)
+    this.#apply(group, trim(group, this.#around.rules, now))
   }
 
   #leaveIfVacant(): void {

@@ -1,155 +1,32 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
-import { createMemoryStore, type MemoryStore } from '../../testing/sim/memory-store.ts'
-import { seededRandom } from '../base/random.ts'
+import {
+  beat,
+  bytes,
+  claim,
+  commit,
+  committed,
+  DELAY_MS,
+  enter,
+  errorOf,
+  joining,
+  OTHER_TOPIC,
+  openGroupWorld,
+  REBALANCE_MS,
+  SESSION_MS,
+  settle,
+  stable,
+  TOPIC,
+  text,
+  watch,
+} from '../../testing/sim/groups.ts'
+import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { GROUP_ID_NOT_FOUND } from '../protocol/errors.ts'
-import { testSettings } from '../settings/settings.ts'
-import { createLogger } from '../telemetry/logger.ts'
-import { createMetrics } from '../telemetry/metrics.ts'
 import type { JoinReply, JoinRequest } from './classic-group.ts'
-import { type Groups, openGroups } from './groups.ts'
-
-const DELAY_MS = 3_000
-const SESSION_MS = 10_000
-const REBALANCE_MS = 60_000
-const TOPIC = 'AAAAAAAAAAAAAAAAAAAAAQ'
-const OTHER_TOPIC = 'AAAAAAAAAAAAAAAAAAAAAg'
-
-const bytes = (text: string) => Buffer.from(text)
-const text = (value: Uint8Array) => Buffer.from(value).toString()
-
-interface World {
-  readonly clock: SimulatedClock
-  readonly store: MemoryStore
-  readonly groups: Groups
-  readonly rebalances: () => number
-  /** The same store behind a new coordinator, as after kill -9. */
-  restart(): Promise<World>
-}
-
-async function open(
-  t: TestContext,
-  clock = new SimulatedClock(),
-  store = createMemoryStore(clock),
-  overrides: Parameters<typeof testSettings>[0] = {},
-): Promise<World> {
-  const metrics = createMetrics()
-  const logger = createLogger({ clock, write: () => {}, format: 'plain' })
-  const settings = testSettings({ 'broker.rebalance-delay': DELAY_MS, ...overrides })
-  const groups = await openGroups({ store, settings, clock, random: seededRandom(7), metrics, logger })
-  t.after(() => groups.close())
-  return {
-    clock,
-    store,
-    groups,
-    rebalances: () => metrics.total('svc.broker.rebalances'),
-    restart: () => open(t, clock, store.reopen(), overrides),
-  }
-}
-
-function joining(asked: Partial<JoinRequest> = {}): JoinRequest {
-  return {
-    groupId: 'g',
-    memberId: '',
-    instanceId: null,
-    clientId: 'app',
-    clientHost: '10.0.0.1',
-    sessionTimeoutMs: SESSION_MS,
-    rebalanceTimeoutMs: REBALANCE_MS,
-    protocolType: 'consumer',
-    protocols: [{ name: 'range', metadata: bytes('topics') }],
-    reason: null,
-    memberIdRequired: true,
-    canSkipAssignment: true,
-    ...asked,
-  }
-}
-
-/** A promise whose outcome can be looked at: `got()` is undefined until there is one. */
-function watch<T>(promise: Promise<T>) {
-  let outcome: T | undefined
-  void promise.then(value => {
-    outcome = value
-  })
-  return { promise, got: () => outcome }
-}
-
-const errorOf = (reply: { readonly error: { readonly name: string } | null } | undefined) => reply?.error?.name ?? null
-
-/** Takes the id that MEMBER_ID_REQUIRED brings and joins with it. */
-async function enter(world: World, asked: Partial<JoinRequest> = {}) {
-  const promised = await world.groups.join(joining(asked))
-  assert.equal(errorOf(promised), 'MEMBER_ID_REQUIRED')
-  const joined = watch(world.groups.join(joining({ ...asked, memberId: promised.memberId })))
-  await world.clock.settle()
-  return { memberId: promised.memberId, joined }
-}
-
-/** Members with these names of metadata, all joined, synced and stable; each is assigned `to <member id>`. */
-async function stable(world: World, count: number, asked: Partial<JoinRequest> = {}): Promise<readonly JoinReply[]> {
-  const entered = []
-  for (let index = 0; index < count; index++) {
-    entered.push(
-      asked.instanceId === undefined || asked.instanceId === null
-        ? (await enter(world, asked)).joined
-        : watch(world.groups.join(joining({ ...asked, instanceId: `${asked.instanceId}${index}` }))),
-    )
-  }
-  await world.clock.advance(DELAY_MS * (count > 1 ? 2 : 1))
-  const replies = await Promise.all(entered.map(each => each.promise))
-  await settle(world, replies)
-  return replies
-}
-
-/** Everybody syncs, the leader with assignments for all. */
-async function settle(world: World, replies: readonly JoinReply[], groupId = 'g') {
-  const synced = replies.map(reply =>
-    world.groups.sync({
-      groupId,
-      generation: reply.generation,
-      memberId: reply.memberId,
-      instanceId: null,
-      protocolType: null,
-      protocolName: null,
-      assignments: reply.members.map(({ memberId }) => ({ memberId, assignment: bytes(`to ${memberId}`) })),
-    }),
-  )
-  const answers = await Promise.all(synced)
-  for (const [index, answer] of answers.entries()) {
-    assert.equal(errorOf(answer), null)
-    assert.equal(text(answer.assignment), `to ${replies[index]!.memberId}`)
-  }
-}
-
-const claim = (reply: JoinReply) => ({ memberId: reply.memberId, instanceId: null, generation: reply.generation })
-const beat = (world: World, reply: JoinReply) => world.groups.heartbeat('g', claim(reply))?.name ?? null
-
-function commit(
-  world: World,
-  offset: number,
-  who: Partial<{ memberId: string; generation: number }> = {},
-  groupId = 'g',
-) {
-  return world.groups.commitOffsets({
-    groupId,
-    memberId: '',
-    instanceId: null,
-    generation: -1,
-    missing: GROUP_ID_NOT_FOUND,
-    offsets: [{ topicId: TOPIC, partition: 0, offset, leaderEpoch: 3, metadata: 'note' }],
-    ...who,
-  })
-}
-
-async function committed(world: World, groupId = 'g', topicId = TOPIC) {
-  const reply = await world.groups.fetchOffsets({ groupId, topics: [{ topicId, partitions: [0] }] })
-  assert.equal(reply.error, null)
-  return reply.topics[0]?.offsets[0]?.offset ?? null
-}
 
 test('one consumer joins an empty group, leads it, syncs and is assigned what it assigned itself', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const { joined, memberId } = await enter(world)
   await world.clock.advance(DELAY_MS - 1)
   assert.equal(joined.got(), undefined)
@@ -174,7 +51,7 @@ test('one consumer joins an empty group, leads it, syncs and is assigned what it
 })
 
 test('a stable group goes on with its member ids, generation and assignments after a restart', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const replies = await stable(world, 3)
   assert.equal(await commit(world, 42, claim(replies[1]!)), null)
   const again = await world.restart()
@@ -192,7 +69,7 @@ test('a stable group goes on with its member ids, generation and assignments aft
 // ---- joining
 
 test('a dynamic member is told its id before it joins, and nothing is stored for that', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const reply = await world.groups.join(joining({ clientId: 'app' }))
   assert.equal(errorOf(reply), 'MEMBER_ID_REQUIRED')
   assert.match(reply.memberId, /^app-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
@@ -201,7 +78,7 @@ test('a dynamic member is told its id before it joins, and nothing is stored for
 })
 
 test('a client that is too old for member ids of its own joins at once', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const joined = watch(world.groups.join(joining({ memberIdRequired: false })))
   await world.clock.advance(DELAY_MS)
   assert.equal(errorOf(joined.got()), null)
@@ -209,7 +86,7 @@ test('a client that is too old for member ids of its own joins at once', async t
 })
 
 test('the first rebalance waits again while members arrive, but not beyond the rebalance timeout', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const first = (await enter(world, { rebalanceTimeoutMs: 8_000 })).joined
   await world.clock.advance(2_900)
   await enter(world)
@@ -223,7 +100,7 @@ test('the first rebalance waits again while members arrive, but not beyond the r
 })
 
 test('a group with members rebalances as soon as all of them have joined again, without the delay', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one, two] = await stable(world, 2)
   const { joined: third } = await enter(world)
   assert.equal(beat(world, one!), 'REBALANCE_IN_PROGRESS')
@@ -243,7 +120,7 @@ test('a group with members rebalances as soon as all of them have joined again, 
 })
 
 test('a member that does not join again is out when the rebalance timeout has passed', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one, two] = await stable(world, 2, { sessionTimeoutMs: 300_000 })
   const again = watch(world.groups.join(joining({ memberId: one!.memberId, sessionTimeoutMs: 300_000 })))
   await world.clock.advance(REBALANCE_MS - 1)
@@ -257,7 +134,7 @@ test('a member that does not join again is out when the rebalance timeout has pa
 })
 
 test('when the leader does not join again somebody who did leads', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [leader, follower] = await stable(world, 2, { sessionTimeoutMs: 300_000 })
   assert.equal(follower!.leader, leader!.memberId)
   const { joined } = await enter(world)
@@ -268,7 +145,7 @@ test('when the leader does not join again somebody who did leads', async t => {
 })
 
 test('a promised id that is not used holds a rebalance up only until its session timeout', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one] = await stable(world, 1)
   assert.equal(errorOf(await world.groups.join(joining({ sessionTimeoutMs: 20_000 }))), 'MEMBER_ID_REQUIRED')
   const again = watch(world.groups.join(joining({ memberId: one!.memberId })))
@@ -279,7 +156,7 @@ test('a promised id that is not used holds a rebalance up only until its session
 })
 
 test('a promised id is forgotten after its session timeout, and unknown to others', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const { memberId } = await world.groups.join(joining())
   await world.clock.advance(SESSION_MS)
   assert.equal(errorOf(await world.groups.join(joining({ memberId }))), 'UNKNOWN_MEMBER_ID')
@@ -290,7 +167,7 @@ test('a promised id is forgotten after its session timeout, and unknown to other
 })
 
 test('group ids that are empty or beyond Kafka’s strings are refused', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   for (const groupId of ['', 'g'.repeat(65_536), 'ü'.repeat(17_000)]) {
     assert.equal(errorOf(await world.groups.join(joining({ groupId }))), 'INVALID_GROUP_ID')
     assert.equal(
@@ -303,14 +180,14 @@ test('group ids that are empty or beyond Kafka’s strings are refused', async t
 })
 
 test('session timeouts out of bounds are refused', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   for (const sessionTimeoutMs of [0, -1, 5_999, 1_800_001, 2 ** 31 - 1]) {
     assert.equal(errorOf(await world.groups.join(joining({ sessionTimeoutMs }))), 'INVALID_SESSION_TIMEOUT')
   }
 })
 
 test('protocols that do not fit those of the others are refused, and change nothing', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const range = { name: 'range', metadata: bytes('') }
   const sticky = { name: 'sticky', metadata: bytes('') }
   for (const misfit of [{ protocolType: '' }, { protocols: [] }]) {
@@ -326,7 +203,7 @@ test('protocols that do not fit those of the others are refused, and change noth
 })
 
 test('the protocol that most members prefer among those that all know is chosen', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const lists = [
     ['a', 'b', 'c'],
     ['b', 'c'],
@@ -347,7 +224,7 @@ test('the protocol that most members prefer among those that all know is chosen'
 })
 
 test('an empty group takes another protocol type', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one] = await stable(world, 1)
   await world.groups.leave('g', [{ memberId: one!.memberId, instanceId: null, reason: null }])
   const [other] = await stable(world, 1, { protocolType: 'connect', protocols: [{ name: 'v2', metadata: bytes('') }] })
@@ -356,7 +233,7 @@ test('an empty group takes another protocol type', async t => {
 })
 
 test('a full group refuses further members and keeps those it has', async t => {
-  const world = await open(t, undefined, undefined, { 'broker.group-max-size': 3 })
+  const world = await openGroupWorld(t, undefined, undefined, { 'broker.group-max-size': 3 })
   const [one, two] = await stable(world, 2)
   assert.equal(errorOf(await world.groups.join(joining())), 'MEMBER_ID_REQUIRED')
   assert.equal(errorOf(await world.groups.join(joining())), 'GROUP_MAX_SIZE_REACHED')
@@ -366,7 +243,7 @@ test('a full group refuses further members and keeps those it has', async t => {
 })
 
 test('a member with ten thousand protocols, ten megabytes of metadata or an endless name is refused', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const protocols = Array.from({ length: 10_000 }, (_, index) => ({ name: `p${index}`, metadata: bytes('') }))
   const misfits: Partial<JoinRequest>[] = [
     { protocols },
@@ -378,7 +255,7 @@ test('a member with ten thousand protocols, ten megabytes of metadata or an endl
 })
 
 test('the metadata of a whole group is bounded', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const large = { protocols: [{ name: 'range', metadata: Buffer.alloc(1_000_000) }] }
   for (let index = 0; index < 33; index++) await enter(world, large)
   assert.equal(errorOf(await world.groups.join(joining(large))), 'GROUP_MAX_SIZE_REACHED')
@@ -386,7 +263,7 @@ test('the metadata of a whole group is bounded', async t => {
 })
 
 test('a follower that joins again unchanged is told the generation, with other metadata it causes a rebalance', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [leader, follower] = await stable(world, 2)
   const same = await world.groups.join(joining({ memberId: follower!.memberId }))
   assert.equal(same.generation, 1)
@@ -404,7 +281,7 @@ test('a follower that joins again unchanged is told the generation, with other m
 })
 
 test('a leader that joins again causes a rebalance, changed or not', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [leader, follower] = await stable(world, 2)
   const again = watch(world.groups.join(joining({ memberId: leader!.memberId })))
   await world.clock.settle()
@@ -413,7 +290,7 @@ test('a leader that joins again causes a rebalance, changed or not', async t => 
 })
 
 test('a member that missed the answer to its join is told again while assignments are awaited', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const { joined } = await enter(world)
   await world.clock.advance(DELAY_MS)
   const told = joined.got()!
@@ -425,7 +302,7 @@ test('a member that missed the answer to its join is told again while assignment
 })
 
 test('a join that a newer one of the same member replaces is answered too', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [, follower] = await stable(world, 2)
   const protocols = [{ name: 'range', metadata: bytes('other topics') }]
   const older = watch(world.groups.join(joining({ memberId: follower!.memberId, protocols })))
@@ -437,7 +314,7 @@ test('a join that a newer one of the same member replaces is answered too', asyn
 })
 
 test('a new member whose join is never answered is given up after five minutes', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one] = await stable(world, 1, { rebalanceTimeoutMs: 2 ** 31 - 1, sessionTimeoutMs: 1_800_000 })
   const { joined } = await enter(world)
   await world.clock.advance(299_999)
@@ -462,7 +339,7 @@ const subscribed = (topics: readonly string[], userData = '') => ({
 })
 
 test('a static member that comes back takes its place and assignment under a new id, without a rebalance', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [leader, follower] = await stable(world, 2, { instanceId: 'i', ...subscribed(['a']) })
   const back = await world.groups.join(joining({ instanceId: 'i1', ...subscribed(['a'], 'second life') }))
   assert.equal(errorOf(back), null)
@@ -501,7 +378,7 @@ test('a static member that comes back takes its place and assignment under a new
 })
 
 test('a static leader that comes back leads without assigning, or is told that another leads where it cannot know that', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [leader] = await stable(world, 2, { instanceId: 'i', ...subscribed(['a']) })
   const modern = await world.groups.join(joining({ instanceId: 'i0', ...subscribed(['a']) }))
   assert.equal(modern.skipAssignment, true)
@@ -515,7 +392,7 @@ test('a static leader that comes back leads without assigning, or is told that a
 })
 
 test('a static member that comes back with other topics, or shifts the choice of protocol, causes a rebalance', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [leader] = await stable(world, 2, { instanceId: 'i', ...subscribed(['a']) })
   const back = watch(world.groups.join(joining({ instanceId: 'i1', ...subscribed(['a', 'b']) })))
   await world.clock.settle()
@@ -523,7 +400,7 @@ test('a static member that comes back with other topics, or shifts the choice of
   assert.equal(beat(world, leader!), 'REBALANCE_IN_PROGRESS')
 
   const of = (...names: string[]) => ({ protocols: names.map(name => ({ name, metadata: subscription(['a']) })) })
-  const other = await open(t)
+  const other = await openGroupWorld(t)
   const [first] = await stable(other, 2, { instanceId: 'i', ...of('one', 'two') })
   assert.equal(first!.protocolName, 'one')
   void other.groups.join(joining({ instanceId: 'i1', ...of('two') }))
@@ -531,7 +408,7 @@ test('a static member that comes back with other topics, or shifts the choice of
 })
 
 test('a static member that comes back while assignments are awaited causes a rebalance, since the old id is being assigned', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const leader = watch(world.groups.join(joining({ instanceId: 'i0' })))
   const follower = watch(world.groups.join(joining({ instanceId: 'i1' })))
   await world.clock.advance(2 * DELAY_MS)
@@ -553,7 +430,7 @@ test('a static member that comes back while assignments are awaited causes a reb
 })
 
 test('a static member that comes back before it has synced has to sync in time all the same', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const leader = watch(world.groups.join(joining({ instanceId: 'i0', sessionTimeoutMs: 300_000 })))
   const silent = watch(world.groups.join(joining({ instanceId: 'i1', sessionTimeoutMs: 300_000 })))
   await world.clock.advance(2 * DELAY_MS)
@@ -573,7 +450,7 @@ test('a static member that comes back before it has synced has to sync in time a
 })
 
 test('a static member that misses a rebalance stays a member until its session expires', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [here, away] = await stable(world, 2, {
     instanceId: 'i',
     sessionTimeoutMs: 300_000,
@@ -592,7 +469,7 @@ test('a static member that misses a rebalance stays a member until its session e
 })
 
 test('when only static members are left and none joins again the rebalance waits for one of them', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one, two] = await stable(world, 2, { instanceId: 'i', sessionTimeoutMs: 100_000, rebalanceTimeoutMs: 20_000 })
   const { memberId, joined } = await enter(world, { rebalanceTimeoutMs: 20_000 })
   await world.groups.leave('g', [{ memberId, instanceId: null, reason: null }])
@@ -614,7 +491,7 @@ test('when only static members are left and none joins again the rebalance waits
 // ---- syncing
 
 test('followers wait for the leader, and those it forgot get empty assignments', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const joined = [(await enter(world)).joined, (await enter(world)).joined, (await enter(world)).joined]
   await world.clock.advance(2 * DELAY_MS)
   const [leader, one, two] = joined.map(each => each.got()!)
@@ -647,7 +524,7 @@ test('followers wait for the leader, and those it forgot get empty assignments',
 })
 
 test('SyncGroup is refused to strangers, in other generations, in a rebalance, and under another protocol', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [leader, follower] = await stable(world, 2)
   const ask = async (asked: object) =>
     errorOf(
@@ -672,7 +549,7 @@ test('SyncGroup is refused to strangers, in other generations, in a rebalance, a
 })
 
 test('assignments for strangers, or of more bytes than a group may have, are refused and change nothing', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const { joined } = await enter(world)
   await world.clock.advance(DELAY_MS)
   const leader = joined.got()!
@@ -690,7 +567,7 @@ test('assignments for strangers, or of more bytes than a group may have, are ref
 })
 
 test('members that never sync are out after the rebalance timeout, and the others start again', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const joined = [
     (await enter(world, { sessionTimeoutMs: 300_000 })).joined,
     (await enter(world, { sessionTimeoutMs: 300_000 })).joined,
@@ -712,7 +589,7 @@ test('members that never sync are out after the rebalance timeout, and the other
 // ---- living
 
 test('heartbeats say what a member has to do', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [leader] = await stable(world, 2)
   const ask = (asked: object) => world.groups.heartbeat('g', { ...claim(leader!), ...asked })?.name ?? null
   assert.equal(ask({}), null)
@@ -730,7 +607,7 @@ test('heartbeats store nothing and set no timers, however many there are', async
     timers++
     return timer(delayMs, fn)
   }
-  const world = await open(t, clock)
+  const world = await openGroupWorld(t, clock)
   const replies = await stable(world, 20)
   const { commit: commits } = world.store.calls
   timers = 0
@@ -743,7 +620,7 @@ test('heartbeats store nothing and set no timers, however many there are', async
 })
 
 test('a member that is silent for its session timeout is out, and the others rebalance', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one, two] = await stable(world, 2)
   await world.clock.advance(SESSION_MS - 1)
   assert.equal(beat(world, one!), null)
@@ -755,7 +632,7 @@ test('a member that is silent for its session timeout is out, and the others reb
 })
 
 test('when everybody is silent the group is empty, and says so after a restart', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   await stable(world, 2)
   await world.clock.advance(SESSION_MS)
   assert.equal(await commit(world, 5), null)
@@ -764,7 +641,7 @@ test('when everybody is silent the group is empty, and says so after a restart',
 })
 
 test('waiting in a rebalance is a sign of life', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one, two] = await stable(world, 2, { sessionTimeoutMs: 6_000 })
   const again = watch(world.groups.join(joining({ memberId: one!.memberId, sessionTimeoutMs: 6_000 })))
   for (let second = 0; second < 30; second++) {
@@ -781,7 +658,7 @@ test('a process that stood still hears the waiting heartbeats before it gives an
   let stoodStillMs = 0
   const monotonic = clock.monotonic.bind(clock)
   clock.monotonic = () => monotonic() + stoodStillMs
-  const world = await open(t, clock)
+  const world = await openGroupWorld(t, clock)
   const [one, two] = await stable(world, 2)
   stoodStillMs = 60_000
   await clock.advance(SESSION_MS)
@@ -797,7 +674,7 @@ test('a process that stood still hears the waiting heartbeats before it gives an
 // ---- leaving
 
 test('members leave with a row for each, and those that stay rebalance once', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const replies = await stable(world, 3)
   const promised = await world.groups.join(joining())
   const leaving = [replies[1]!.memberId, 'nobody', promised.memberId, replies[2]!.memberId, ''].map(memberId => ({
@@ -819,7 +696,7 @@ test('members leave with a row for each, and those that stay rebalance once', as
 })
 
 test('a static member is removed by its instance id alone', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one] = await stable(world, 2, { instanceId: 'i' })
   const { rows } = await world.groups.leave('g', [
     { memberId: '', instanceId: 'i1', reason: null },
@@ -831,7 +708,7 @@ test('a static member is removed by its instance id alone', async t => {
 })
 
 test('whoever has left is not a member after a restart', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one, two] = await stable(world, 2)
   await world.groups.leave('g', [{ memberId: two!.memberId, instanceId: null, reason: null }])
   const again = await world.restart()
@@ -842,7 +719,7 @@ test('whoever has left is not a member after a restart', async t => {
 })
 
 test('the last member that a rebalance waits for may end it by leaving', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one, two] = await stable(world, 2)
   const again = watch(world.groups.join(joining({ memberId: one!.memberId })))
   await world.clock.settle()
@@ -851,7 +728,7 @@ test('the last member that a rebalance waits for may end it by leaving', async t
 })
 
 test('a restart in the middle of a rebalance lets the members end it', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const joined = [(await enter(world)).joined, (await enter(world)).joined]
   await world.clock.advance(2 * DELAY_MS)
   const replies = joined.map(each => each.got()!)
@@ -862,7 +739,7 @@ test('a restart in the middle of a rebalance lets the members end it', async t =
 })
 
 test('after a restart in the middle of a rebalance members have to sync in time', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const { joined } = await enter(world, { sessionTimeoutMs: 300_000 })
   await world.clock.advance(DELAY_MS)
   const again = await world.restart()
@@ -875,13 +752,15 @@ test('after a restart in the middle of a rebalance members have to sync in time'
 // ---- offsets
 
 test('a consumer without a group protocol commits and fetches, with metadata and leader epoch', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   assert.equal(await commit(world, 7), null)
   const wanted = [
     { topicId: TOPIC, partitions: [0, 1] },
     { topicId: OTHER_TOPIC, partitions: [0] },
   ]
-  const expected = [{ partition: 0, offset: 7, leaderEpoch: 3, metadata: 'note', commitTimestampMs: world.clock.now() }]
+  const expected = [
+    { partition: 0, offset: 7, leaderEpoch: 3, metadata: 'note', commitTimestampMs: world.clock.now(), expireAtMs: -1 },
+  ]
   const some = await world.groups.fetchOffsets({ groupId: 'g', topics: wanted })
   assert.deepEqual(some.topics, [
     { topicId: TOPIC, offsets: expected },
@@ -892,7 +771,7 @@ test('a consumer without a group protocol commits and fetches, with metadata and
 })
 
 test('the empty group id is taken for offsets, as in Kafka, and offsets below zero too', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   for (const offset of [0, -1, -2, Number.MAX_SAFE_INTEGER]) {
     assert.equal(await commit(world, offset, {}, ''), null)
     assert.equal(await committed(world, ''), offset)
@@ -902,7 +781,7 @@ test('the empty group id is taken for offsets, as in Kafka, and offsets below ze
 })
 
 test('offsets are taken from members of this generation only', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   assert.equal((await commit(world, 1, { memberId: 'm', generation: 1 }))?.name, 'GROUP_ID_NOT_FOUND')
   const [leader, follower] = await stable(world, 2)
   assert.equal(await commit(world, 1, claim(leader!)), null)
@@ -924,7 +803,7 @@ test('offsets are taken from members of this generation only', async t => {
 })
 
 test('committing is a sign of life', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one] = await stable(world, 1)
   for (let second = 0; second < 30; second++) {
     await world.clock.advance(1_000)
@@ -934,7 +813,7 @@ test('committing is a sign of life', async t => {
 })
 
 test('offsets of a deleted topic vanish at once, from the store too', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   await commit(world, 7)
   world.groups.topicRemoved(OTHER_TOPIC)
   assert.equal(await committed(world), 7)
@@ -944,7 +823,7 @@ test('offsets of a deleted topic vanish at once, from the store too', async t =>
 })
 
 test('a start forgets the offsets of topics that were deleted just before the crash', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   await commit(world, 7)
   const again = await world.restart()
   again.groups.keepTopics(new Set([OTHER_TOPIC]))
@@ -959,7 +838,7 @@ test('a start forgets the offsets of topics that were deleted just before the cr
 // ---- commits
 
 test('whatever is committed while a commit is in flight goes together in the next', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const release = world.store.faults.hold('commit')
   const answers = Array.from({ length: 50 }, (_, offset) => watch(commit(world, offset)))
   const read = watch(committed(world))
@@ -974,7 +853,7 @@ test('whatever is committed while a commit is in flight goes together in the nex
 })
 
 test('nobody reads an offset whose commit is in flight', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   await commit(world, 1)
   const release = world.store.faults.hold('commit')
   void commit(world, 2)
@@ -986,10 +865,10 @@ test('nobody reads an offset whose commit is in flight', async t => {
 })
 
 test('what waited behind a failed commit is refused with it, and is not stored later', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   await commit(world, 1)
   world.store.faults.failNext('commit', 'unavailable')
-  const offsets = [{ topicId: OTHER_TOPIC, partition: 0, offset: 5, leaderEpoch: 0, metadata: '' }]
+  const offsets = [{ topicId: OTHER_TOPIC, partition: 0, offset: 5, leaderEpoch: 0, metadata: '', retentionMs: -1 }]
   const simple = { groupId: 'g', memberId: '', instanceId: null, generation: -1, missing: GROUP_ID_NOT_FOUND }
   const answers = await Promise.all([commit(world, 2), world.groups.commitOffsets({ ...simple, offsets })])
   assert.deepEqual(
@@ -1002,7 +881,7 @@ test('what waited behind a failed commit is refused with it, and is not stored l
 })
 
 test('a join, an assignment and a leave are answered after their commit, and not before', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const { joined } = await enter(world)
   let release = world.store.faults.hold('commit')
   await world.clock.advance(DELAY_MS)
@@ -1029,7 +908,7 @@ test('a join, an assignment and a leave are answered after their commit, and not
 })
 
 test('a commit that the store refuses is answered so, the group is loaded again and goes on', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one, two] = await stable(world, 2)
   await commit(world, 1, claim(one!))
   world.store.faults.failNext('commit', 'unavailable')
@@ -1049,7 +928,7 @@ test('a commit of unknown outcome tells clients to look again, and what is store
     ['unknown-lost', 1],
     ['unknown-done', 2],
   ] as const) {
-    const world = await open(t)
+    const world = await openGroupWorld(t)
     await commit(world, 1)
     world.store.faults.failNext('commit', fault)
     assert.equal((await commit(world, 2))?.name, 'NOT_COORDINATOR')
@@ -1060,7 +939,7 @@ test('a commit of unknown outcome tells clients to look again, and what is store
 })
 
 test('an assignment whose commit fails is told to nobody', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const { joined } = await enter(world)
   await world.clock.advance(DELAY_MS)
   const reply = joined.got()!
@@ -1078,10 +957,10 @@ test('an assignment whose commit fails is told to nobody', async t => {
 test('of two coordinators of one group the one that did not write last loses, and no acknowledged offset with it', async t => {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
-  const old = await open(t, clock, store)
+  const old = await openGroupWorld(t, clock, store)
   const [one] = await stable(old, 1)
   assert.equal(await commit(old, 1, claim(one!)), null)
-  const young = await open(t, clock, store)
+  const young = await openGroupWorld(t, clock, store)
   assert.equal(await commit(young, 2, claim(one!)), null)
   assert.equal((await commit(old, 1, claim(one!)))?.name, 'NOT_COORDINATOR')
   await clock.settle()
@@ -1093,7 +972,7 @@ test('of two coordinators of one group the one that did not write last loses, an
 })
 
 test('while a group is being loaded clients are told so, and members are not disturbed', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one] = await stable(world, 1)
   const release = world.store.faults.hold('load')
   world.store.faults.failNext('commit', 'unavailable')
@@ -1110,7 +989,7 @@ test('while a group is being loaded clients are told so, and members are not dis
 })
 
 test('a group that cannot be loaded is tried again until it can', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one] = await stable(world, 1)
   world.store.faults.failNext('commit', 'unavailable')
   world.store.faults.failNext('load', 'unavailable', 3)
@@ -1123,7 +1002,7 @@ test('a group that cannot be loaded is tried again until it can', async t => {
 })
 
 test('a stored group that cannot be read ends the start and is named', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   await commit(world, 1, {}, 'my group')
   const [document] = await world.store.list('group')
   const changes = [{ key: 'head', value: Buffer.from([9, 9, 9]) }]
@@ -1134,7 +1013,7 @@ test('a stored group that cannot be read ends the start and is named', async t =
 // ---- ending
 
 test('draining releases whoever waits in a rebalance, and still takes offsets', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const [one] = await stable(world, 2)
   const parked = watch(world.groups.join(joining({ memberId: one!.memberId })))
   await world.clock.settle()
@@ -1150,7 +1029,7 @@ test('draining releases whoever waits in a rebalance, and still takes offsets', 
 })
 
 test('closing waits for the commit in flight and answers it', async t => {
-  const world = await open(t)
+  const world = await openGroupWorld(t)
   const release = world.store.faults.hold('commit')
   const answer = watch(commit(world, 5))
   const closed = watch(world.groups.close())

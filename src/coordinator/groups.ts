@@ -6,13 +6,24 @@
 import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import { because, INVALID_GROUP_ID, NOT_COORDINATOR, type Refusal, UNKNOWN_MEMBER_ID } from '../protocol/errors.ts'
+import type { Catalogue } from '../log/catalogue.ts'
+import {
+  because,
+  COORDINATOR_LOAD_IN_PROGRESS,
+  GROUP_ID_NOT_FOUND,
+  INVALID_GROUP_ID,
+  NOT_COORDINATOR,
+  type Refusal,
+  UNKNOWN_MEMBER_ID,
+} from '../protocol/errors.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import {
   type Claim,
+  type GroupDescription,
+  type GroupState,
   type JoinReply,
   type JoinRequest,
   type Leaving,
@@ -22,14 +33,21 @@ import {
   type SyncReply,
   type SyncRequest,
 } from './classic-group.ts'
+import { type Deliveries, openDeliveries } from './deliveries.ts'
 import { type CommittedOffset, KIND } from './group-record.ts'
-import { LiveGroup, type OffsetToCommit, type Surroundings } from './group-runtime.ts'
+import { LiveGroup, type OffsetToCommit, type Surroundings, type TopicPartitions } from './group-runtime.ts'
 
 /** Bytes of a group id, Kafka's limit for a string. */
 const MAX_GROUP_ID_BYTES = 32_767
 
 /** Characters of the client's name that begin its member id. */
 const NAME_IN_MEMBER_ID = 255
+
+/** Partitions, of all groups together, whose delivered position is followed: some 60 MB. */
+const MAX_FOLLOWED_PARTITIONS = 200_000
+
+/** Groups that are looked through at a time for offsets that have expired. */
+const GROUPS_PER_TURN = 100
 
 interface LeaveReply {
   readonly error: Refusal | null
@@ -47,7 +65,7 @@ interface OffsetCommitRequest extends Claim {
 interface OffsetFetchRequest {
   readonly groupId: string
   /** Null for every partition that has an offset. */
-  readonly topics: readonly { readonly topicId: string; readonly partitions: readonly number[] }[] | null
+  readonly topics: readonly TopicPartitions[] | null
 }
 
 export interface FetchedOffset extends CommittedOffset {
@@ -58,6 +76,18 @@ interface OffsetFetchReply {
   readonly error: Refusal | null
   /** Only what has an offset, in the order of the request. */
   readonly topics: readonly { readonly topicId: string; readonly offsets: readonly FetchedOffset[] }[]
+}
+
+interface ListedGroup {
+  readonly groupId: string
+  readonly state: GroupState
+  readonly protocolType: string | null
+}
+
+interface OffsetDeleteReply {
+  readonly error: Refusal | null
+  /** One for each topic, in their order: null, or GROUP_SUBSCRIBED_TO_TOPIC. Empty with an error. */
+  readonly topics: readonly (Refusal | null)[]
 }
 
 export interface Groups {
@@ -71,6 +101,16 @@ export interface Groups {
   commitOffsets(request: OffsetCommitRequest): Promise<Refusal | null>
   /** What is stored. A group that does not exist has no offsets. */
   fetchOffsets(request: OffsetFetchRequest): Promise<OffsetFetchReply>
+  /** All of them, or COORDINATOR_LOAD_IN_PROGRESS while one cannot be said to exist or not. */
+  list(): readonly ListedGroup[] | Refusal
+  /** GROUP_ID_NOT_FOUND where there is none. */
+  describe(groupId: string): Promise<GroupDescription | Refusal>
+  /** Null when the group is deleted with its offsets; NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND. */
+  remove(groupId: string): Promise<Refusal | null>
+  /** The error: NON_EMPTY_GROUP when members are no consumers, GROUP_ID_NOT_FOUND, INVALID_GROUP_ID. */
+  deleteOffsets(groupId: string, topics: readonly TopicPartitions[]): Promise<OffsetDeleteReply>
+  /** What members own, and how far it was delivered to them. */
+  readonly deliveries: Pick<Deliveries, 'reader' | 'ofGroup'>
   /** How long JoinGroup and SyncGroup of this group may wait beyond an ordinary request. */
   patienceMs(groupId: string): number
   /** Offsets of a deleted topic vanish, from sight at once. */
@@ -83,9 +123,13 @@ export interface Groups {
   close(): Promise<void>
 }
 
-/** Loads all groups. Throws when the store cannot list them, or naming the group that cannot be read. */
+/**
+ * Loads all groups, and from then on forgets offsets that nobody has used for `broker.offsets-retention`. Throws when the
+ * store cannot list them, or naming the group that cannot be read.
+ */
 export async function openGroups(rooms: {
   readonly store: Store
+  readonly catalogue: { current(): Pick<Catalogue, 'topics' | 'topicsById'> }
   readonly settings: Settings
   readonly clock: Clock
   readonly random: Random
@@ -95,10 +139,15 @@ export async function openGroups(rooms: {
   const { store, settings, clock, random, metrics } = rooms
   const groups = new Map<string, LiveGroup>()
   const rebalances = metrics.child('svc.broker.rebalances', {})
+  const logger = rooms.logger.named('coordinator.groups')
+  const deliveries = openDeliveries(MAX_FOLLOWED_PARTITIONS)
   const around: Surroundings = {
     store,
     clock,
-    logger: rooms.logger.named('coordinator.groups'),
+    logger,
+    offsetsRetentionMs: settings.get('broker.offsets-retention'),
+    deliveries,
+    catalogue: () => rooms.catalogue.current(),
     rules: {
       firstJoinDelayMs: settings.get('broker.rebalance-delay'),
       minSessionTimeoutMs: settings.get('broker.group-min-session-timeout'),
@@ -127,6 +176,21 @@ export async function openGroups(rooms: {
     if (draining) made.drain()
     groups.set(groupId, made)
     return made
+  }
+
+  const checkIntervalMs = settings.get('broker.offsets-retention-check-interval')
+  let check = clock.timer(checkIntervalMs, () => void expireOffsets())
+
+  async function expireOffsets(): Promise<void> {
+    const all = [...groups.values()]
+    let expired = 0
+    for (let from = 0; from < all.length && !closed; from += GROUPS_PER_TURN) {
+      const some = all.slice(from, from + GROUPS_PER_TURN)
+      for (const count of await Promise.all(some.map(group => group.expireOffsets()))) expired += count
+      await new Promise<void>(resolve => clock.soon(resolve))
+    }
+    if (expired > 0) logger.info('offsets have expired', { count: expired })
+    if (!closed) check = clock.timer(checkIntervalMs, () => void expireOffsets())
   }
 
   return {
@@ -173,6 +237,33 @@ export async function openGroups(rooms: {
       return 'kind' in reply ? { error: reply, topics: [] } : reply
     },
 
+    list() {
+      const all = [...groups]
+      if (closed) return NOT_COORDINATOR
+      if (all.some(([, group]) => group.isUncertain)) return COORDINATOR_LOAD_IN_PROGRESS
+      return all.flatMap(([groupId, { listed }]) =>
+        listed === null ? [] : [{ groupId, state: listed.state, protocolType: listed.protocolType }],
+      )
+    },
+
+    async describe(groupId) {
+      return closed ? NOT_COORDINATOR : ((await groups.get(groupId)?.describe()) ?? GROUP_ID_NOT_FOUND)
+    },
+
+    async remove(groupId) {
+      if (closed) return NOT_COORDINATOR
+      const known = groups.get(groupId)
+      return known === undefined ? GROUP_ID_NOT_FOUND : known.remove()
+    },
+
+    async deleteOffsets(groupId, topics) {
+      const unfit = closed ? NOT_COORDINATOR : checkGroupId(groupId, false)
+      const reply = unfit ?? (await groups.get(groupId)?.deleteOffsets(topics)) ?? GROUP_ID_NOT_FOUND
+      return isRows(reply) ? { error: null, topics: reply } : { error: reply, topics: [] }
+    },
+
+    deliveries,
+
     patienceMs: groupId => groups.get(groupId)?.patienceMs() ?? 0,
 
     topicRemoved(topicId) {
@@ -191,6 +282,7 @@ export async function openGroups(rooms: {
     async close() {
       draining = true
       closed = true
+      check.cancel()
       await Promise.all(Array.from(groups.values(), group => group.close()))
     },
   }
@@ -209,7 +301,7 @@ function uuidText(random: Random): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-function isRows(reply: readonly Left[] | Refusal): reply is readonly Left[] {
+function isRows<Row>(reply: readonly Row[] | Refusal): reply is readonly Row[] {
   return Array.isArray(reply)
 }
 

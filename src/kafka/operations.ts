@@ -3,6 +3,7 @@
 
 export const TOPIC_OPERATIONS = bitsOf(3, 4, 5, 6, 7, 8, 10, 11)
 export const CLUSTER_OPERATIONS = bitsOf(5, 7, 8, 9, 10, 11, 12)
+export const GROUP_OPERATIONS = bitsOf(3, 6, 8, 10, 11)
 /** Where nobody asked. */
 export const NOT_ASKED = -2_147_483_648
 

@@ -496,6 +496,18 @@ const broker = {
     'Most members of one group; a further one gets GROUP_MAX_SIZE_REACHED.',
     OURS,
   ),
+  'broker.offsets-retention': row(
+    duration({ min: 1 }),
+    '7d',
+    'How long committed offsets are kept after their group is empty, or after the commit where nobody joined or the topic is no longer subscribed to.',
+    OURS,
+  ),
+  'broker.offsets-retention-check-interval': row(
+    duration({ min: 1 }),
+    '10m',
+    'How often offsets that have expired, and empty groups without offsets, are removed.',
+    OURS,
+  ),
   'broker.acl.enabled': row(boolean(), 'false', 'Allow only what ACL rules grant; needs broker.sasl.enabled.', ACL),
   'broker.metrics.group-lag-cardinality-cap': row(
     integer(),

@@ -5,11 +5,13 @@ import { alterConfigsHandler } from './alter-configs.ts'
 import { apiVersionsHandler } from './api-versions.ts'
 import { createPartitionsHandler } from './create-partitions.ts'
 import { createTopicsHandler } from './create-topics.ts'
+import { deleteGroupsHandler } from './delete-groups.ts'
 import { deleteRecordsHandler } from './delete-records.ts'
 import { deleteTopicsHandler } from './delete-topics.ts'
 import { describeClientQuotasHandler } from './describe-client-quotas.ts'
 import { describeClusterHandler } from './describe-cluster.ts'
 import { describeConfigsHandler } from './describe-configs.ts'
+import { describeGroupsHandler } from './describe-groups.ts'
 import { describeLogDirsHandler } from './describe-log-dirs.ts'
 import { describeTopicPartitionsHandler } from './describe-topic-partitions.ts'
 import { describeUserScramCredentialsHandler } from './describe-user-scram-credentials.ts'
@@ -22,9 +24,11 @@ import { initProducerIdHandler } from './init-producer-id.ts'
 import { joinGroupHandler } from './join-group.ts'
 import { leaveGroupHandler } from './leave-group.ts'
 import { listConfigResourcesHandler } from './list-config-resources.ts'
+import { listGroupsHandler } from './list-groups.ts'
 import { listOffsetsHandler } from './list-offsets.ts'
 import { metadataHandler } from './metadata.ts'
 import { offsetCommitHandler } from './offset-commit.ts'
+import { offsetDeleteHandler } from './offset-delete.ts'
 import { offsetFetchHandler } from './offset-fetch.ts'
 import { offsetForLeaderEpochHandler } from './offset-for-leader-epoch.ts'
 import { produceHandler } from './produce.ts'
@@ -42,6 +46,8 @@ export const handlers: readonly Handler[] = Object.freeze([
   heartbeatHandler,
   leaveGroupHandler,
   syncGroupHandler,
+  describeGroupsHandler,
+  listGroupsHandler,
   apiVersionsHandler,
   createTopicsHandler,
   deleteTopicsHandler,
@@ -52,7 +58,9 @@ export const handlers: readonly Handler[] = Object.freeze([
   alterConfigsHandler,
   describeLogDirsHandler,
   createPartitionsHandler,
+  deleteGroupsHandler,
   incrementalAlterConfigsHandler,
+  offsetDeleteHandler,
   describeClientQuotasHandler,
   alterClientQuotasHandler,
   describeUserScramCredentialsHandler,

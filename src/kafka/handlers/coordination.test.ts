@@ -67,7 +67,7 @@ async function open(t: TestContext) {
   const logger = createLogger({ clock, write: () => {}, format: 'plain' })
   const settings = testSettings({ 'broker.rebalance-delay': DELAY_MS })
   const catalogue = await openCatalogue(store, settings, clock, random)
-  const groups = await openGroups({ store, settings, clock, random, metrics, logger })
+  const groups = await openGroups({ store, catalogue, settings, clock, random, metrics, logger })
   t.after(() => groups.close())
   const clientQuotas = await openClientQuotas(store)
   const rooms: Omit<Rooms, 'logs'> = {
@@ -472,12 +472,13 @@ test('an unknown topic is refused when committed; when fetched only an unknown i
 
 test('each row of a commit is judged for itself', async t => {
   const room = await open(t)
-  const topic = await room.topic('t', 6)
+  const topic = await room.topic('t', 7)
   const rows: [Partial<Position>, number][] = [
     [{ committedOffset: -1 }, 0],
     [{ committedMetadata: 'm'.repeat(4_096) }, 0],
     [{ committedMetadata: 'm'.repeat(5_000) }, OFFSET_METADATA_TOO_LARGE],
-    [{ committedMetadata: 'ü'.repeat(2_049) }, OFFSET_METADATA_TOO_LARGE],
+    [{ committedMetadata: 'ü'.repeat(4_096) }, 0],
+    [{ committedMetadata: 'ü'.repeat(4_097) }, OFFSET_METADATA_TOO_LARGE],
     [{ committedOffset: Number.MAX_SAFE_INTEGER }, 0],
     [{ committedMetadata: null }, 0],
   ]

@@ -13,10 +13,12 @@
 // Unlike Apache Kafka there are no followers: a replica id is not looked at and grants nothing. A partition that is named
 // twice is answered once, as its last row says; so does Kafka.
 
+import { credit } from '../../coordinator/deliveries.ts'
 import type { ReadResult } from '../../log/partition.ts'
 import type { Watchlist } from '../../log/waiters.ts'
 import { INVALID_FETCH_SESSION_EPOCH, isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
 import { fetch } from '../../protocol/messages/fetch.ts'
+import { viewBatch } from '../../protocol/records.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import { FetchRow } from '../fetch-row.ts'
 import {
@@ -62,7 +64,7 @@ interface Allowance {
 }
 
 export const fetchHandler = handler(fetch, rooms => {
-  const { clock, logs, settings, throttle } = rooms
+  const { clock, groups, logs, settings, throttle } = rooms
   const longestWaitMs = settings.get('broker.fetch-max-wait')
   const largestBytes = settings.get('broker.fetch-max-bytes')
   const usualPartitionBytes = settings.get('broker.fetch-partition-max-bytes')
@@ -184,13 +186,28 @@ export const fetchHandler = handler(fetch, rooms => {
     const { request, session, rows } = reading
     const bytes = rows.reduce((sum, row) => sum + row.bytes, 0)
     const { throttleMs: throttleTimeMs, deliver: isAllowed } = throttle.fetching(request, bytes)
-    if (isAllowed) return { ...answerOf(reading), throttleTimeMs }
+    if (isAllowed) {
+      creditOwner(request, rows)
+      return { ...answerOf(reading), throttleTimeMs }
+    }
     for (const row of rows) {
       // Nothing of it has been told.
       if (session?.isClosed === false) session.list.mark(row)
       else row.leave()
     }
     return { throttleTimeMs, errorCode: NONE, sessionId: session?.id ?? NO_SESSION, responses: [] }
+  }
+
+  /** What this client is told is delivered to the groups whose member it is, in the partitions that it owns. */
+  function creditOwner({ clientId, connection }: Request<Body>, rows: readonly FetchRow[]): void {
+    const reader = groups.deliveries.reader(clientId ?? '', connection.address)
+    if (reader === null) return
+    for (const { partition, asked, found } of rows) {
+      if (partition === null || isRefusal(found)) continue
+      const last = found.batches.at(-1)
+      const nextOffset = last === undefined ? asked.fetchOffset : viewBatch(last).lastOffset + 1
+      credit(reader, partition.topicId, partition.index, nextOffset)
+    }
   }
 
   function answerOf(reading: Reading): Answer {

@@ -9,8 +9,9 @@
 // A consumer that assigns partitions itself commits with generation -1 and no member id, while nobody is in the group.
 // The empty group id is taken, as in Kafka. Any offset is taken, below zero too.
 //
-// Differences from Apache Kafka: metadata is measured in bytes of UTF-8, not in characters (4096 at most); an offset
-// beyond 2^53 - 1 is refused with INVALID_REQUEST, since every number here is exact; retentionTimeMs has no effect.
+// Versions 2 to 4 can say for how long the position is to be kept. Metadata has at most 4096 UTF-16 units, as Kafka counts.
+//
+// Differences from Apache Kafka: an offset beyond 2^53 - 1 is refused with INVALID_REQUEST, since every number here is exact.
 
 import type { OffsetToCommit } from '../../coordinator/group-runtime.ts'
 import {
@@ -29,7 +30,7 @@ import type { RequestOf } from '../../protocol/schema.ts'
 import { findTopic } from '../partitions.ts'
 import { handler } from './handler.ts'
 
-const MAX_METADATA_BYTES = 4_096
+const MAX_METADATA_LENGTH = 4_096
 
 const INEXACT_OFFSET = because(INVALID_REQUEST, 'The offset is beyond 2^53 - 1, which no offset here reaches.')
 
@@ -55,7 +56,7 @@ export const offsetCommitHandler = handler(offsetCommit, rooms => ({
         rows++
         const unfit = checkPosition(partition)
         if (unfit !== null) refusals.set(partition, { refusal: unfit, isFinal: false })
-        else if (!isRefusal(topic)) offsets.push(toCommit(topic.id, partition))
+        else if (!isRefusal(topic)) offsets.push(toCommit(topic.id, partition, body.retentionTimeMs))
       }
     }
 
@@ -84,19 +85,17 @@ function checkIndex(index: number, partitions: number): Refusal | null {
 
 function checkPosition({ committedOffset, committedMetadata }: Partition): Refusal | null {
   if (!Number.isSafeInteger(committedOffset)) return INEXACT_OFFSET
-  // A string has at most three bytes of UTF-8 for each of its units: the common case needs no count.
-  const metadata = committedMetadata ?? ''
-  if (metadata.length * 3 <= MAX_METADATA_BYTES || Buffer.byteLength(metadata) <= MAX_METADATA_BYTES) return null
-  return OFFSET_METADATA_TOO_LARGE
+  return (committedMetadata ?? '').length > MAX_METADATA_LENGTH ? OFFSET_METADATA_TOO_LARGE : null
 }
 
-function toCommit(topicId: string, partition: Partition): OffsetToCommit {
+function toCommit(topicId: string, partition: Partition, retentionMs: number): OffsetToCommit {
   return {
     topicId,
     partition: partition.partitionIndex,
     offset: partition.committedOffset,
     leaderEpoch: partition.committedLeaderEpoch,
     metadata: partition.committedMetadata ?? '',
+    retentionMs,
   }
 }
 

@@ -7,11 +7,13 @@ import { alterConfigs } from './alter-configs.ts'
 import { apiVersions } from './api-versions.ts'
 import { createPartitions } from './create-partitions.ts'
 import { createTopics } from './create-topics.ts'
+import { deleteGroups } from './delete-groups.ts'
 import { deleteRecords } from './delete-records.ts'
 import { deleteTopics } from './delete-topics.ts'
 import { describeClientQuotas } from './describe-client-quotas.ts'
 import { describeCluster } from './describe-cluster.ts'
 import { describeConfigs } from './describe-configs.ts'
+import { describeGroups } from './describe-groups.ts'
 import { describeLogDirs } from './describe-log-dirs.ts'
 import { describeTopicPartitions } from './describe-topic-partitions.ts'
 import { describeUserScramCredentials } from './describe-user-scram-credentials.ts'
@@ -23,9 +25,11 @@ import { initProducerId } from './init-producer-id.ts'
 import { joinGroup } from './join-group.ts'
 import { leaveGroup } from './leave-group.ts'
 import { listConfigResources } from './list-config-resources.ts'
+import { listGroups } from './list-groups.ts'
 import { listOffsets } from './list-offsets.ts'
 import { metadata } from './metadata.ts'
 import { offsetCommit } from './offset-commit.ts'
+import { offsetDelete } from './offset-delete.ts'
 import { offsetFetch } from './offset-fetch.ts'
 import { offsetForLeaderEpoch } from './offset-for-leader-epoch.ts'
 import { produce } from './produce.ts'
@@ -43,6 +47,8 @@ export const messages: readonly Api[] = Object.freeze([
   heartbeat,
   leaveGroup,
   syncGroup,
+  describeGroups,
+  listGroups,
   apiVersions,
   createTopics,
   deleteTopics,
@@ -53,7 +59,9 @@ export const messages: readonly Api[] = Object.freeze([
   alterConfigs,
   describeLogDirs,
   createPartitions,
+  deleteGroups,
   incrementalAlterConfigs,
+  offsetDelete,
   describeClientQuotas,
   alterClientQuotas,
   describeUserScramCredentials,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { encodeMessage } from '../protocol/codec.ts'
-import { consumerProtocolSubscription } from '../protocol/messages/consumer-protocol.ts'
-import { subscribedTopics } from './subscription.ts'
+import { consumerProtocolAssignment, consumerProtocolSubscription } from '../protocol/messages/consumer-protocol.ts'
+import { assignedPartitions, subscribedTopics } from './consumer-metadata.ts'
 
 function encode(version: number, topics: readonly string[]): Buffer {
   const value = { topics, userData: null, ownedPartitions: [{ topic: 'owned', partitions: [1] }] }
@@ -26,6 +26,27 @@ test('metadata that is no subscription has no topics and does no harm', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), bytes => {
       subscribedTopics(bytes)
+      assignedPartitions(bytes)
     }),
   )
+})
+
+test('the partitions of an assignment are read whatever its version, and only from one', () => {
+  const assigned = [
+    { topic: 'a', partitions: [0, 5] },
+    { topic: 'ü', partitions: [] },
+    { topic: 'a', partitions: [7] },
+  ]
+  for (let version = 0; version <= 3; version++) {
+    const message = encodeMessage(consumerProtocolAssignment, version, { assignedPartitions: assigned, userData: null })
+    const bytes = Buffer.concat([Buffer.from([0, version]), ...message])
+    const expected = new Map([
+      ['a', [0, 5, 7]],
+      ['ü', []],
+    ])
+    assert.deepEqual(assignedPartitions(bytes), expected)
+    for (let end = 0; end < bytes.length - 4; end++) assert.equal(assignedPartitions(bytes.subarray(0, end)), null)
+  }
+  assert.equal(assignedPartitions(Buffer.alloc(0)), null)
+  assert.equal(assignedPartitions(Buffer.from([0, 0, 0, 0, 0, 1, 0, 0, 0x7f, 0xff, 0xff, 0xff])), null)
 })

@@ -1,0 +1,23 @@
+// DeleteGroups 0-2: removes consumer groups that nobody is in, with their offsets (KIP-229). NON_EMPTY_GROUP,
+// GROUP_ID_NOT_FOUND. A group that is named twice is deleted and answered once, as in Kafka.
+//
+// Differences from Apache Kafka: none known.
+
+import { deleteGroups as remove } from '../../admin/groups.ts'
+import { NONE } from '../../protocol/errors.ts'
+import { deleteGroups } from '../../protocol/messages/delete-groups.ts'
+import { handler } from './handler.ts'
+
+export const deleteGroupsHandler = handler(deleteGroups, rooms => ({
+  async answer({ body }) {
+    const outcomes = await remove(rooms, [...new Set(body.groupsNames)])
+    return {
+      throttleTimeMs: 0,
+      results: outcomes.map(({ groupId, result }) => ({ groupId, errorCode: result?.code ?? NONE })),
+    }
+  },
+  refused: ({ body }, refusal) => ({
+    throttleTimeMs: 0,
+    results: [...new Set(body.groupsNames)].map(groupId => ({ groupId, errorCode: refusal.code })),
+  }),
+}))

@@ -1,0 +1,71 @@
+// DescribeGroups 0-6: state, protocol and members of consumer groups. What members told each other is there in a stable
+// group only. An unknown group has the state Dead.
+//
+//   3    authorized operations can be asked for (KIP-430)
+//   4    instance ids (KIP-345)
+//   6    an unknown group is GROUP_ID_NOT_FOUND (KIP-1043)
+//
+// Differences from Apache Kafka: a group that is named twice is answered once.
+
+import { describeGroups as describe } from '../../admin/groups.ts'
+import type { GroupDescription } from '../../coordinator/classic-group.ts'
+import { GROUP_ID_NOT_FOUND, isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
+import { describeGroups } from '../../protocol/messages/describe-groups.ts'
+import type { ResponseInput } from '../../protocol/schema.ts'
+import { GROUP_OPERATIONS } from '../operations.ts'
+import { handler } from './handler.ts'
+
+type Row = ResponseInput<typeof describeGroups>['groups'][number]
+
+const FIRST_WITH_NOT_FOUND = 6
+
+export const describeGroupsHandler = handler(describeGroups, rooms => ({
+  async answer({ apiVersion, body }) {
+    const withOperations = (row: Row): Row =>
+      body.includeAuthorizedOperations && row.errorCode === NONE
+        ? { ...row, authorizedOperations: GROUP_OPERATIONS }
+        : row
+    const outcomes = await describe(rooms, [...new Set(body.groups)])
+    return {
+      throttleTimeMs: 0,
+      groups: outcomes.map(({ groupId, result }) => withOperations(rowOf(groupId, result, apiVersion))),
+    }
+  },
+  refused: ({ apiVersion, body }, refusal) => ({
+    throttleTimeMs: 0,
+    groups: body.groups.map(groupId => rowOf(groupId, refusal, apiVersion)),
+  }),
+}))
+
+function rowOf(groupId: string, result: GroupDescription | Refusal, apiVersion: number): Row {
+  if (isRefusal(result)) {
+    const isUnknown = result.code === GROUP_ID_NOT_FOUND.code
+    const isError = !isUnknown || apiVersion >= FIRST_WITH_NOT_FOUND
+    return {
+      errorCode: isError ? result.code : NONE,
+      errorMessage: isUnknown ? `Group ${groupId} not found.` : result.message,
+      groupId,
+      groupState: isUnknown ? 'Dead' : '',
+      protocolType: '',
+      protocolData: '',
+      members: [],
+    }
+  }
+  const { state, protocolType, protocolName, members } = result
+  return {
+    errorCode: NONE,
+    groupId,
+    groupState: state,
+    protocolType: protocolType ?? '',
+    protocolData: state === 'Stable' ? (protocolName ?? '') : '',
+    members: members.map(({ memberId, instanceId, clientId, clientHost, metadata, assignment }) => ({
+      memberId,
+      groupInstanceId: instanceId,
+      clientId,
+      // Tools print it as it comes, and Kafka writes addresses like this.
+      clientHost: `/${clientHost}`,
+      memberMetadata: metadata,
+      memberAssignment: assignment,
+    })),
+  }
+}

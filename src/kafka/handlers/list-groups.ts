@@ -1,0 +1,29 @@
+// ListGroups 0-5: the consumer groups of this broker.
+//
+//   4    states, as an answer and as a filter (KIP-518)
+//   5    types likewise; all groups here are `classic` (KIP-848)
+//
+// Filters do not tell upper from lower case, and one that names nothing that exists lets nothing through, as in Kafka. A
+// group that waits for its first rebalance is listed.
+//
+// Differences from Apache Kafka: none known.
+
+import { listGroups as list } from '../../admin/groups.ts'
+import { isRefusal, NONE } from '../../protocol/errors.ts'
+import { listGroups } from '../../protocol/messages/list-groups.ts'
+import { handler } from './handler.ts'
+
+export const listGroupsHandler = handler(listGroups, rooms => ({
+  answer({ body }) {
+    const listed = list(rooms, { states: body.statesFilter, types: body.typesFilter })
+    if (isRefusal(listed)) return { throttleTimeMs: 0, errorCode: listed.code, groups: [] }
+    const groups = listed.map(({ groupId, protocolType, state, type }) => ({
+      groupId,
+      protocolType,
+      groupState: state,
+      groupType: type,
+    }))
+    return { throttleTimeMs: 0, errorCode: NONE, groups }
+  },
+  refused: (_request, refusal) => ({ throttleTimeMs: 0, errorCode: refusal.code, groups: [] }),
+}))
