@@ -171,7 +171,7 @@ function checkBroker({ nodeId }: ConfigRooms, what: string, name: string): Refus
 function findTopic({ catalogue }: ConfigRooms, name: string): Topic | Refusal {
   if (name === '') return because(INVALID_REQUEST, 'Default topic resources are not allowed.')
   const why = checkTopicName(name)
-  if (why !== null) return because(INVALID_TOPIC_EXCEPTION, `Topic name is invalid: ${cut(why)}.`)
+  if (why !== null) return because(INVALID_TOPIC_EXCEPTION, `Topic name is invalid: ${cut(why)}`)
   return catalogue.current().topics.get(name) ?? unknownTopic(name)
 }
 

@@ -169,7 +169,7 @@ function checkNewTopic(
 ): NewTopic | Refusal {
   const { name } = request
   const why = checkTopicName(name)
-  if (why !== null) return because(INVALID_TOPIC_EXCEPTION, `Topic name is invalid: ${why}.`)
+  if (why !== null) return because(INVALID_TOPIC_EXCEPTION, `Topic name is invalid: ${why}`)
   if (INTERNAL_NAMES.has(name)) {
     return because(INVALID_TOPIC_EXCEPTION, `Creation of internal topic ${name} is prohibited.`)
   }

@@ -6,14 +6,14 @@ const MAX_TOPIC_NAME_LENGTH = 249
 /** Ours: a group id becomes part of keys in the store. */
 const MAX_GROUP_ID_BYTES = 255
 
-/** Why the topic name is not allowed; null if it is. */
+/** Why the topic name is not allowed, in Kafka's words; null if it is. */
 export function checkTopicName(name: string): string | null {
-  if (name === '') return 'a topic name must not be empty'
-  if (name === '.' || name === '..') return `a topic name must not be ${name}`
+  if (name === '') return 'the empty string is not allowed'
+  if (name === '.' || name === '..') return `'${name}' is not allowed`
   if (name.length > MAX_TOPIC_NAME_LENGTH)
-    return `a topic name has at most ${MAX_TOPIC_NAME_LENGTH} characters, this one has ${name.length}`
+    return `the length of '${name}' is longer than the max allowed length ${MAX_TOPIC_NAME_LENGTH}`
   if (!/^[a-zA-Z0-9._-]+$/.test(name))
-    return `a topic name has only ASCII letters, digits, '.', '_' and '-', got ${JSON.stringify(name)}`
+    return `'${name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'`
   return null
 }
 
