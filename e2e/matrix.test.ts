@@ -9,8 +9,10 @@ import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
 import { createTopic } from '../testing/topic.ts'
 import { type Client, CODECS, type Codec, compareRecords, makeRecords, type Sent } from './client.ts'
 import { javaConsole } from './java/client.ts'
+import { javaClients } from './java/records.ts'
 import { kafkaJs } from './kafkajs/client.ts'
 import { kcat } from './kcat/client.ts'
+import { platformatic } from './platformatic/client.ts'
 import { confluentPython, kafkaPython } from './python/client.ts'
 
 const RECORDS = process.env.KETCH_LONG === '1' ? 100_000 : 10_000
@@ -19,7 +21,15 @@ const PARTITIONS = 4
 /** A clock of another process on the same machine may differ by its rounding. */
 const CLOCK_SLACK_MS = 2
 
-const clients: readonly Client[] = [kcat, kafkaJs, kafkaPython, confluentPython, javaConsole]
+const clients: readonly Client[] = [
+  kcat,
+  kafkaJs,
+  platformatic,
+  kafkaPython,
+  confluentPython,
+  javaConsole,
+  ...javaClients,
+]
 
 interface Produced {
   readonly topic: string

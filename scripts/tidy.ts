@@ -38,6 +38,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['src/telemetry/'],
   yaml: ['src/settings/'],
   kafkajs: ['e2e/'],
+  '@platformatic/kafka': ['e2e/'],
   'fast-check': ['.test.ts', 'testing/'],
 }
 

@@ -4,7 +4,7 @@ import { kafkaAbsence, kafkaJars } from '../../testing/apache-kafka.ts'
 import { classPathOf } from '../../testing/jars.ts'
 
 /** Settings that suit short lives on small machines; of its log, only what went wrong. */
-const JAVA_FLAGS: readonly string[] = [
+export const JAVA_FLAGS: readonly string[] = [
   ...['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Dfile.encoding=UTF-8'],
   '-Dorg.slf4j.simpleLogger.defaultLogLevel=error',
 ]

@@ -1,0 +1,91 @@
+// Kafka's Java client for the tests of client.ts, whatever version of it is on the class path. A record is a line of
+// partition, timestamp, codec (produced) or offset (consumed), key, value and headers (a name, a space, a value), with tabs
+// between them, names and bytes in base64 and - for null.
+//
+//   Records produce ADDRESS TOPIC               records on standard input
+//   Records consume ADDRESS TOPIC GROUP COUNT   records on standard output
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Future;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+public class Records {
+    public static void main(String[] args) throws Exception {
+        if (args[0].equals("produce")) produce(args[1], args[2]);
+        else consume(args[1], args[2], args[3], Integer.parseInt(args[4]));
+    }
+
+    private static void produce(String address, String topic) throws Exception {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        KafkaProducer<byte[], byte[]> producer = null;
+        List<Future<RecordMetadata>> sent = new ArrayList<>();
+        String codec = null;
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            String[] parts = line.split("\t", -1);
+            if (!parts[2].equals(codec)) {
+                if (producer != null) producer.close();
+                codec = parts[2];
+                producer = new KafkaProducer<>(
+                    Map.of("bootstrap.servers", address, "acks", "all", "linger.ms", "5", "compression.type", codec),
+                    new ByteArraySerializer(), new ByteArraySerializer());
+            }
+            ProducerRecord<byte[], byte[]> record = new ProducerRecord<>(
+                topic, Integer.valueOf(parts[0]), Long.valueOf(parts[1]), bytes(parts[3]), bytes(parts[4]));
+            for (int i = 5; i < parts.length; i++) {
+                String[] header = parts[i].split(" ");
+                record.headers().add(new String(bytes(header[0]), "UTF-8"), bytes(header[1]));
+            }
+            sent.add(producer.send(record));
+        }
+        if (producer != null) producer.close();
+        for (Future<RecordMetadata> each : sent) each.get();
+    }
+
+    private static void consume(String address, String topic, String group, int count) throws Exception {
+        Map<String, Object> configs = Map.of(
+            "bootstrap.servers", address, "group.id", group, "auto.offset.reset", "earliest",
+            "enable.auto.commit", "false", "heartbeat.interval.ms", "500");
+        PrintStream out = new PrintStream(System.out, false, "UTF-8");
+        try (KafkaConsumer<byte[], byte[]> consumer =
+                 new KafkaConsumer<>(configs, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            consumer.subscribe(List.of(topic));
+            for (int seen = 0; seen < count; ) {
+                for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(200))) {
+                    seen++;
+                    StringBuilder line = new StringBuilder();
+                    line.append(record.partition()).append('\t').append(record.timestamp()).append('\t')
+                        .append(record.offset()).append('\t').append(text(record.key())).append('\t')
+                        .append(text(record.value()));
+                    for (Header header : record.headers())
+                        line.append('\t').append(text(header.key().getBytes("UTF-8"))).append(' ')
+                            .append(text(header.value()));
+                    out.println(line);
+                }
+            }
+            consumer.commitSync();
+        }
+        out.flush();
+    }
+
+    private static byte[] bytes(String text) {
+        return text.equals("-") ? null : Base64.getDecoder().decode(text);
+    }
+
+    private static String text(byte[] bytes) {
+        return bytes == null ? "-" : Base64.getEncoder().encodeToString(bytes);
+    }
+}

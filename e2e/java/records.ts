@@ -1,0 +1,65 @@
+// Kafka's Java client itself (Records.java), in the versions that are in use, as clients of the matrix.
+
+import { fileURLToPath } from 'node:url'
+import { classPathOf, fetchJars, type Jars } from '../../testing/jars.ts'
+import { hasProgram } from '../../testing/programs.ts'
+import { type Client, CODECS, type Received, type Sent } from '../client.ts'
+import { runCommand } from '../command.ts'
+import { JAVA_FLAGS } from './jars.ts'
+
+const source = fileURLToPath(new URL('Records.java', import.meta.url))
+
+function javaClient(version: string): Client {
+  const jars: Jars = {
+    name: `kafka-clients-${version}`,
+    artifacts: [`org.apache.kafka:kafka-clients:${version}`, 'org.slf4j:slf4j-simple:1.7.36'],
+  }
+  const run = (args: readonly string[], input = '') =>
+    runCommand('java', [...JAVA_FLAGS, '-cp', classPathOf(jars), source, ...args], { input })
+  return {
+    name: `java-${version}`,
+    from: 'Maven Central',
+    version: () => version,
+    absence: () => {
+      if (!hasProgram('javac')) return 'SKIPPED e2e/java: apt-get install default-jdk-headless maven'
+      const absence = fetchJars(jars)
+      return absence === null ? null : `SKIPPED e2e/java: ${absence}`
+    },
+    codecs: CODECS,
+    cannotSend: null,
+    async produce(address, topic, records) {
+      await run(['produce', address, topic], records.map(toLine).join(''))
+      return records
+    },
+    async consume(address, topic, group, count) {
+      const output = await run(['consume', address, topic, group, String(count)])
+      return output.toString().trimEnd().split('\n').map(fromLine)
+    },
+  }
+}
+
+const toText = (bytes: Buffer | null) => bytes?.toString('base64') ?? '-'
+const toBytes = (text: string) => (text === '-' ? null : Buffer.from(text, 'base64'))
+
+function toLine({ partition, timestamp, codec, key, value, headers }: Sent): string {
+  const named = headers.map(header => `${toText(Buffer.from(header.name))} ${toText(header.value)}`)
+  return `${[partition, timestamp, codec, toText(key), toText(value), ...named].join('\t')}\n`
+}
+
+function fromLine(line: string): Received {
+  const [partition, timestamp, offset, key = '', value = '', ...headers] = line.split('\t')
+  return {
+    partition: Number(partition),
+    offset: Number(offset),
+    timestamp: Number(timestamp),
+    key: toBytes(key),
+    value: toBytes(value),
+    headers: headers.map(header => {
+      const [name = '', bytes = ''] = header.split(' ')
+      return { name: String(toBytes(name)), value: toBytes(bytes) }
+    }),
+  }
+}
+
+/** The last release for brokers before 4.0, and the newest. */
+export const javaClients: readonly Client[] = [javaClient('3.9.2'), javaClient('4.4.0')]
