@@ -1,0 +1,78 @@
+// Why a verb of Kafka's tools prints something else against Ketch than against Apache Kafka: each known difference, with
+// the verbs that may show it and what of their text is not compared because of it. What is left must be the same.
+
+export interface Difference {
+  /** For docs/compatibility.md. */
+  readonly why: string
+  /** The verbs as compare.ts writes them. */
+  readonly commands: RegExp
+  readonly hides: readonly (readonly [RegExp, string])[]
+}
+
+export const differences: readonly Difference[] = [
+  {
+    why: 'The feature of eligible leader replicas, with which Kafka formats its storage, sets `min.insync.replicas=1` as a dynamic default of the cluster. Ketch has one replica of everything and no such feature; the value is the same and comes from the default.',
+    commands:
+      /^kafka-(topics --describe|configs --describe (--topic|--entity-type topics|--broker-defaults|--broker 1))/,
+    hides: [
+      [/(Configs: ?)min\.insync\.replicas=1,?/g, '$1'],
+      [/^.*min\.insync\.replicas=1 sensitive.*\n/gm, ''],
+    ],
+  },
+  {
+    why: 'Because of that dynamic default Kafka takes every topic for one with overrides. Ketch lists those that have some.',
+    commands: /^kafka-topics --describe --topics-with-overrides/,
+    hides: [[/^Topic: .*Configs: ?\n/gm, '']],
+  },
+  {
+    why: 'Ketch has configs of its own for a topic.',
+    commands: /^kafka-configs --describe --topic \w+ --all/,
+    hides: [[/^ (offset\.sequence\.bits|storage\.compression\.type)=.*\n/gm, '']],
+  },
+  {
+    why: 'The configs of a broker are the settings of the program: Ketch lists its own, Kafka its own.',
+    commands: /^kafka-configs --describe --broker 1 --all/,
+    hides: [[/^ [\w.-]+=.* sensitive=.*\n/gm, '']],
+  },
+  {
+    why: 'A setting that is not known is refused by name. Kafka takes any name for a broker, since a plug-in may want it.',
+    commands: /^kafka-configs --alter --broker 1 --add-config no\.such\.config=7/,
+    hides: [
+      [/^Error while executing config command.*\n/gm, ''],
+      [/^.*Unknown config name: no\.such\.config\n/gm, ''],
+      [/^Completed updating config for broker 1\.\n/gm, ''],
+      [/^exit status \d/gm, ''],
+    ],
+  },
+  {
+    why: '`node.id` is no setting of Ketch; in Kafka it is one that is read at the start.',
+    commands: /^kafka-configs --alter --broker 1 --add-config node\.id=7/,
+    hides: [
+      [/\w+Exception: Unknown config name: node\.id/g, 'refused'],
+      [/\w+Exception: Cannot update these configs dynamically: Set\(node\.id\)/g, 'refused'],
+    ],
+  },
+  {
+    why: 'For a bad value Ketch says which values the config takes; Kafka says of which type it is.',
+    commands: /^kafka-configs --alter --topic events --add-config retention\.ms=soon/,
+    hides: [
+      [/retention\.ms: got "soon", takes an integer from -1 to 9223372036854775807/g, 'refused'],
+      [/Invalid value soon for configuration retention\.ms: Not a number of type LONG/g, 'refused'],
+    ],
+  },
+  {
+    why: 'Ketch says which topic there is not; Kafka sends no sentence with the error.',
+    commands: /^kafka-configs --alter --topic nothing/,
+    hides: [[/(UnknownTopicOrPartitionException:).*$/gm, '$1']],
+  },
+  {
+    why: 'Not in this version of Ketch: transactions, security, replication, the groups of KIP-848, KIP-932 and KIP-1071, and what only a KRaft quorum has. ApiVersions says so.',
+    commands: /^kafka-broker-api-versions/,
+    hides: [
+      [
+        /^\s(SaslHandshake|AddPartitionsToTxn|AddOffsetsToTxn|EndTxn|WriteTxnMarkers|TxnOffsetCommit|DescribeAcls|CreateAcls|DeleteAcls|AlterReplicaLogDirs|SaslAuthenticate|CreateDelegationToken|RenewDelegationToken|ExpireDelegationToken|DescribeDelegationToken|ElectLeaders|AlterPartitionReassignments|ListPartitionReassignments|DescribeUserScramCredentials|AlterUserScramCredentials|DescribeQuorum|UpdateFeatures|DescribeProducers|UnregisterBroker|DescribeTransactions|ListTransactions|ConsumerGroupHeartbeat|ConsumerGroupDescribe|ShareGroupHeartbeat|ShareGroupDescribe|ShareFetch|ShareAcknowledge|AddRaftVoter|RemoveRaftVoter|InitializeShareGroupState|ReadShareGroupState|WriteShareGroupState|DeleteShareGroupState|ReadShareGroupStateSummary|StreamsGroupHeartbeat|StreamsGroupDescribe|DescribeShareGroupOffsets|AlterShareGroupOffsets|DeleteShareGroupOffsets)\(\d+\): .*\n/gm,
+        '',
+      ],
+    ],
+  },
+]

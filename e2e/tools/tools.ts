@@ -1,0 +1,82 @@
+// Kafka's command-line tools, nearly all in one JVM (Tools.java, run from its source by a JDK).
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { CleanUp } from '../../testing/broker.ts'
+import { hasProgram } from '../../testing/programs.ts'
+import { fetchJars, JAVA_ARGUMENTS } from '../java/jars.ts'
+
+const source = fileURLToPath(new URL('Tools.java', import.meta.url))
+
+/** By the names of Kafka's own scripts. */
+const MAIN_CLASSES = {
+  'kafka-broker-api-versions': 'org.apache.kafka.tools.BrokerApiVersionsCommand',
+  'kafka-cluster': 'org.apache.kafka.tools.ClusterTool',
+  'kafka-configs': 'kafka.admin.ConfigCommand',
+  'kafka-console-consumer': 'org.apache.kafka.tools.consumer.ConsoleConsumer',
+  'kafka-console-producer': 'org.apache.kafka.tools.ConsoleProducer',
+  'kafka-consumer-groups': 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand',
+  'kafka-consumer-perf-test': 'org.apache.kafka.tools.ConsumerPerformance',
+  'kafka-delete-records': 'org.apache.kafka.tools.DeleteRecordsCommand',
+  'kafka-e2e-latency': 'org.apache.kafka.tools.EndToEndLatency',
+  'kafka-get-offsets': 'org.apache.kafka.tools.GetOffsetShell',
+  'kafka-groups': 'org.apache.kafka.tools.GroupsCommand',
+  'kafka-log-dirs': 'org.apache.kafka.tools.LogDirsCommand',
+  'kafka-producer-perf-test': 'org.apache.kafka.tools.ProducerPerformance',
+  'kafka-topics': 'org.apache.kafka.tools.TopicCommand',
+  'kafka-verifiable-consumer': 'org.apache.kafka.tools.VerifiableConsumer',
+  'kafka-verifiable-producer': 'org.apache.kafka.tools.VerifiableProducer',
+} as const
+
+export type Tool = keyof typeof MAIN_CLASSES
+
+/** Does what matters when its process ends. */
+const IN_A_PROCESS_OF_ITS_OWN: Tool = 'kafka-verifiable-producer'
+
+export interface Printed {
+  /** null: it had not ended when its time was over. */
+  readonly status: number | null
+  readonly out: string
+  readonly err: string
+}
+
+export interface Tools {
+  /** Runs a tool to its end; one at a time. */
+  run(tool: Tool, args: readonly string[], input?: string): Promise<Printed>
+}
+
+const WITHIN_MS = 30_000
+
+/** Why the tools can't run on this machine; null when they can. */
+export function toolsAbsence(): string | null {
+  if (!hasProgram('javac')) return 'SKIPPED e2e/tools: apt-get install default-jdk-headless maven'
+  return fetchJars()
+}
+
+/** Starts the JVM. */
+export function startTools(cleanUp: CleanUp): Tools {
+  const child: ChildProcess = spawn('java', [...JAVA_ARGUMENTS, '-Dorg.slf4j.simpleLogger.defaultLogLevel=off', source])
+  cleanUp.after(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'close')
+  })
+  let complaints = ''
+  child.stderr!.on('data', chunk => (complaints += chunk))
+  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+  return {
+    async run(tool, args, input = '') {
+      if (tool === IN_A_PROCESS_OF_ITS_OWN) {
+        const java = [...JAVA_ARGUMENTS, MAIN_CLASSES[tool], ...args]
+        const { status, stdout, stderr } = spawnSync('java', java, { input, encoding: 'utf8', timeout: WITHIN_MS })
+        return { status, out: stdout, err: stderr }
+      }
+      child.stdin!.write(`${JSON.stringify({ main: MAIN_CLASSES[tool], args, input, withinMs: WITHIN_MS })}\n`)
+      const { done, value } = await lines.next()
+      if (done) throw new Error(`the JVM of the tools ended at ${tool} ${args.join(' ')}\n${complaints}`)
+      return JSON.parse(value)
+    },
+  }
+}

@@ -1,0 +1,265 @@
+// The everyday verbs of Kafka's command-line tools, in the order in which they are run against Ketch and against Apache
+// Kafka. A verb finds what the verbs before it have made.
+
+import type { Tool } from './tools.ts'
+
+export interface Verb {
+  readonly tool: Tool
+  /** `{folder}` is a folder with the files below; the address of the broker is added. */
+  readonly args: readonly string[]
+  readonly input?: string
+  /** The lines come in no order. */
+  readonly isUnordered?: boolean
+  /** Runs while a consumer of the group `live` has both partitions of `events`. */
+  readonly isLive?: boolean
+  /** What differs from run to run, beyond ids, times and addresses. */
+  readonly hidden?: readonly (readonly [RegExp, string])[]
+}
+
+/** Files that verbs name. */
+export const FILES: Readonly<Record<string, string>> = {
+  'reset.csv': 'events,0,2\nevents,1,1\n',
+  'delete.json': '{"partitions": [{"topic": "events", "partition": 0, "offset": 3}], "version": 1}',
+  'delete-too-much.json': '{"partitions": [{"topic": "events", "partition": 0, "offset": 300}], "version": 1}',
+}
+
+const topics = (args: string, more: Partial<Verb> = {}): Verb => ({
+  tool: 'kafka-topics',
+  args: args.split(' '),
+  ...more,
+})
+const configs = (args: string, more: Partial<Verb> = {}): Verb => ({
+  tool: 'kafka-configs',
+  args: args.split(' '),
+  ...more,
+})
+const groups = (args: string, more: Partial<Verb> = {}): Verb => ({
+  tool: 'kafka-consumer-groups',
+  args: args.split(' '),
+  ...more,
+})
+const offsets = (args: string, more: Partial<Verb> = {}): Verb => ({
+  tool: 'kafka-get-offsets',
+  args: args.split(' '),
+  ...more,
+})
+const consume = (args: string, more: Partial<Verb> = {}): Verb => ({
+  tool: 'kafka-console-consumer',
+  args: args.split(' '),
+  ...more,
+})
+
+const PRINT_ALL = [
+  ...['print.partition=true', 'print.offset=true', 'print.headers=true', 'print.key=true', 'null.literal=null'],
+]
+  .map(property => `--formatter-property ${property}`)
+  .join(' ')
+
+const RESET = '--reset-offsets --group readers --topic events'
+
+/** How fast it went. */
+const SPEED: Verb['hidden'] = [[/[\d.]+ (records\/sec|MB\/sec|ms)\b/g, 'N $1']]
+
+export const verbs: readonly Verb[] = [
+  topics('--create --topic events --partitions 2'),
+  topics('--create --topic events'),
+  topics('--create --topic events --if-not-exists'),
+  topics('--create --topic short --config retention.ms=3600000 --config max.message.bytes=2000000'),
+  topics('--create --topic wide --replication-factor 3'),
+  topics('--create --topic wide --config retention.ms=soon'),
+  topics('--create --topic wide --config no.such.config=1'),
+  topics('--create --topic what?'),
+  topics('--create --topic assigned --replica-assignment 1,1,1'),
+  topics('--create --topic default'),
+  topics('--list'),
+  topics('--describe --topic events'),
+  topics('--describe --topic short'),
+  topics('--describe --topic nothing'),
+  topics('--describe --topic nothing --if-exists'),
+  topics('--describe', { isUnordered: true }),
+  topics('--describe --topics-with-overrides'),
+  topics('--describe --under-replicated-partitions'),
+  topics('--describe --unavailable-partitions'),
+  topics('--describe --under-min-isr-partitions'),
+  topics('--describe --at-min-isr-partitions', { isUnordered: true }),
+  topics('--alter --topic default --partitions 4'),
+  topics('--alter --topic default --partitions 2'),
+  topics('--alter --topic default --partitions 4'),
+  topics('--alter --topic nothing --partitions 4'),
+  topics('--alter --topic nothing --partitions 4 --if-exists'),
+  topics('--describe --topic default'),
+  topics('--delete --topic assigned'),
+  topics('--delete --topic nothing'),
+  topics('--delete --topic nothing --if-exists'),
+  topics('--list'),
+
+  configs('--describe --topic short'),
+  configs('--describe --topic events'),
+  configs('--describe --topic short --all'),
+  configs('--describe --topic nothing'),
+  configs('--describe --entity-type topics'),
+  configs('--alter --topic events --add-config retention.ms=7200000,max.message.bytes=1000000'),
+  configs('--describe --topic events'),
+  configs('--alter --topic events --add-config retention.ms=soon'),
+  configs('--alter --topic events --add-config no.such.config=1'),
+  configs('--alter --topic nothing --add-config retention.ms=1'),
+  configs('--alter --topic events --delete-config max.message.bytes'),
+  configs('--alter --topic events --delete-config retention.bytes'),
+  configs('--describe --topic events'),
+  configs('--describe --broker 1'),
+  configs('--describe --broker 1 --all'),
+  configs('--describe --broker 7'),
+  configs('--describe --broker-defaults'),
+  configs('--alter --broker 1 --add-config node.id=7'),
+  configs('--alter --broker 1 --add-config no.such.config=7'),
+  configs('--alter --client app --add-config producer_byte_rate=1000000,consumer_byte_rate=2000000'),
+  configs('--alter --client-defaults --add-config request_percentage=50'),
+  configs('--alter --client app --add-config no_such_quota=1'),
+  configs('--alter --user someone --add-config producer_byte_rate=5'),
+  configs('--describe --client app'),
+  configs('--describe --client-defaults'),
+  configs('--describe --entity-type clients', { isUnordered: true }),
+  configs('--describe --user someone --entity-type users --user-defaults'),
+  configs('--describe --entity-type users'),
+  configs('--alter --client app --delete-config producer_byte_rate,consumer_byte_rate'),
+  configs('--alter --client-defaults --delete-config request_percentage'),
+  configs('--alter --user someone --delete-config producer_byte_rate'),
+  configs('--describe --entity-type clients'),
+  configs('--describe --entity-type groups'),
+  configs('--describe --entity-type client-metrics'),
+  configs('--describe --entity-type ips'),
+
+  {
+    tool: 'kafka-console-producer',
+    args: [
+      ...['--topic', 'events', '--reader-property', 'parse.key=true', '--reader-property', 'key.separator=:'],
+      ...['--reader-property', 'parse.headers=true', '--reader-property', 'null.marker=null'],
+    ],
+    input: 'a:1\ta:one\nb:2\tb:two\nnull\tc:three\nd:4\td:null\nnull\te:five\nf:6\tf:six\n',
+  },
+  { tool: 'kafka-console-producer', args: ['--topic', 'made-by-producing'], input: 'first\nsecond\n' },
+  { tool: 'kafka-console-producer', args: ['--topic', 'single'], input: 'only\n' },
+  consume(`--topic events --from-beginning --max-messages 6 ${PRINT_ALL}`, { isUnordered: true }),
+  consume(`--topic events --partition 0 --offset 1 --max-messages 1 ${PRINT_ALL}`),
+  consume('--topic events --partition 1 --offset latest --timeout-ms 500'),
+  consume('--topic events --from-beginning --group readers --max-messages 6', { isUnordered: true }),
+  consume('--topic made-by-producing --from-beginning --group other-readers --max-messages 1'),
+  consume('--include made-.* --from-beginning --max-messages 2'),
+
+  offsets('--topic events'),
+  offsets('--topic events --time earliest'),
+  offsets('--topic events --time latest'),
+  // Of one record: several may have the same time.
+  offsets('--topic single --time max-timestamp'),
+  offsets('--topic events --time earliest-local'),
+  offsets('--topic events --time latest-tiered'),
+  offsets('--topic events --time earliest-pending-upload'),
+  offsets('--topic events --time 1000000000000'),
+  offsets('--topic events --time 4000000000000'),
+  offsets('--topic-partitions events:1,short:0-1'),
+  offsets('--topic events --partitions 1'),
+  offsets('--exclude-internal-topics'),
+  offsets('--topic nothing'),
+
+  groups('--list', { isUnordered: true }),
+  groups('--list --state', { isUnordered: true }),
+  groups('--list --state Empty', { isUnordered: true }),
+  groups('--list --state Stable'),
+  groups('--list --type', { isUnordered: true }),
+  groups('--list --type classic', { isUnordered: true }),
+  groups('--list --type consumer'),
+  { tool: 'kafka-groups', args: ['--list'], isUnordered: true },
+  { tool: 'kafka-groups', args: ['--list', '--group-type', 'share'] },
+  groups('--describe --group readers'),
+  groups('--describe --group readers --verbose'),
+  groups('--describe --group readers --members'),
+  groups('--describe --group readers --state'),
+  groups('--describe --group readers --state --verbose'),
+  groups('--describe --all-groups', { isUnordered: true }),
+  groups('--describe --group nothing'),
+  groups('--describe --group nothing --members'),
+  groups('--describe --group nothing --state'),
+
+  groups('--describe --group live', { isLive: true }),
+  groups('--describe --group live --members', { isLive: true }),
+  groups('--describe --group live --members --verbose', { isLive: true }),
+  groups('--describe --group live --state', { isLive: true }),
+  groups('--list --state Stable', { isLive: true }),
+  groups('--reset-offsets --group live --topic events --to-earliest --execute', { isLive: true }),
+  groups('--delete --group live', { isLive: true }),
+  groups('--delete-offsets --group live --topic events', { isLive: true }),
+
+  groups(`${RESET} --to-earliest --dry-run`),
+  groups(`${RESET} --to-earliest`),
+  groups(`${RESET} --to-earliest --execute`),
+  groups('--describe --group readers'),
+  groups(`${RESET} --to-latest --execute`),
+  groups(`${RESET}:0 --to-offset 1 --execute`),
+  groups(`${RESET} --to-offset 1000 --execute`),
+  groups(`${RESET} --shift-by -1 --execute`),
+  groups(`${RESET} --shift-by 100 --execute`),
+  groups(`${RESET} --to-current --execute`),
+  groups(`${RESET} --to-datetime 2001-01-01T00:00:00.000 --execute`),
+  groups(`${RESET} --to-datetime 2091-01-01T00:00:00.000 --execute`),
+  groups(`${RESET} --by-duration PT1H --execute`),
+  groups(`${RESET} --to-earliest --export`),
+  groups('--reset-offsets --group readers --from-file {folder}/reset.csv --execute'),
+  groups('--reset-offsets --group readers --all-topics --to-latest --execute'),
+  groups('--reset-offsets --all-groups --all-topics --to-earliest --dry-run', { isUnordered: true }),
+  groups('--reset-offsets --group new-readers --topic events --to-latest --execute'),
+  groups('--reset-offsets --group readers --topic nothing --to-latest --execute'),
+  groups('--describe --group readers'),
+  groups('--delete-offsets --group readers --topic events:0'),
+  groups('--delete-offsets --group readers --topic nothing'),
+  groups('--delete-offsets --group nothing --topic events'),
+  groups('--describe --group readers'),
+  groups('--delete --group other-readers'),
+  groups('--delete --group nothing'),
+  groups('--delete --group new-readers --group nothing'),
+  groups('--list', { isUnordered: true }),
+
+  { tool: 'kafka-delete-records', args: ['--offset-json-file', '{folder}/delete.json'] },
+  { tool: 'kafka-delete-records', args: ['--offset-json-file', '{folder}/delete-too-much.json'] },
+  offsets('--topic events --time earliest'),
+  consume(`--topic events --partition 0 --offset earliest --timeout-ms 500 ${PRINT_ALL}`),
+
+  {
+    tool: 'kafka-log-dirs',
+    args: ['--describe', '--topic-list', 'events,short'],
+    hidden: [[/"size":\d+/g, '"size":N']],
+  },
+  { tool: 'kafka-log-dirs', args: ['--describe', '--topic-list', 'nothing'] },
+  { tool: 'kafka-log-dirs', args: ['--describe', '--broker-list', '7', '--topic-list', 'events'] },
+  { tool: 'kafka-broker-api-versions', args: [] },
+  { tool: 'kafka-cluster', args: ['cluster-id'] },
+  { tool: 'kafka-cluster', args: ['list-endpoints'] },
+
+  {
+    tool: 'kafka-producer-perf-test',
+    args: '--topic perf --num-records 2000 --record-size 1000 --throughput -1 --command-property acks=all'.split(' '),
+    hidden: SPEED,
+  },
+  {
+    tool: 'kafka-consumer-perf-test',
+    args: '--topic perf --num-records 2000'.split(' '),
+    hidden: [[/^(<time>, <time>, [\d.]+), [\d.]+, (\d+), .*$/m, '$1, N, $2, …']],
+  },
+  {
+    tool: 'kafka-e2e-latency',
+    args: '--topic latency --num-records 20 --producer-acks all --record-size 100'.split(' '),
+    hidden: [
+      [/\d+\.\d+/g, 'N'],
+      [/= \d+/g, '= N'],
+    ],
+  },
+  {
+    tool: 'kafka-verifiable-producer',
+    args: '--topic verified --max-messages 5'.split(' '),
+    isUnordered: true,
+    hidden: [[/"avg_throughput":[\d.]+/, '"avg_throughput":N']],
+  },
+  {
+    tool: 'kafka-verifiable-consumer',
+    args: '--topic verified --group-id verifiers --max-messages 5'.split(' '),
+  },
+]
