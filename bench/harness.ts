@@ -26,6 +26,8 @@ export interface Finding {
   readonly ceiling?: number
   /** Everything the median was taken of. */
   readonly samples?: readonly number[]
+  /** What the base of the ratio was taken of, where that is a median too. */
+  readonly baseSamples?: readonly number[]
   readonly notes?: string
 }
 
@@ -60,6 +62,8 @@ export interface Measured extends Load {
 export interface Question {
   readonly name: string
   readonly asks: string
+  /** Why this machine cannot answer it, with what would enable it; null when it can. */
+  absence?(): string | null
   answer(harness: Harness): Promise<readonly Finding[]>
 }
 
@@ -71,6 +75,11 @@ export function median(samples: readonly number[]): number {
 
 /** Answers one question, prints the findings and writes them to results/. Returns whether every floor was met. */
 export async function ask(question: Question, options: { rounds: number; seconds: number }): Promise<boolean> {
+  const absence = question.absence?.() ?? null
+  if (absence !== null) {
+    console.log(`${question.name}: SKIPPED, ${absence}`)
+    return true
+  }
   const ends: (() => Promise<void>)[] = []
   const harness: Harness = {
     ...options,

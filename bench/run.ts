@@ -5,11 +5,22 @@
 import { parseArgs } from 'node:util'
 import { fetch } from './fetch.ts'
 import { ask, type Question } from './harness.ts'
+import { kafkaConsume, kafkaGenerator, kafkaLatency, kafkaProduce, kafkaStartup } from './kafka.ts'
 import { produce } from './produce.ts'
 import { retention } from './retention.ts'
 import { startup } from './startup.ts'
 
-const QUESTIONS: readonly Question[] = [produce, fetch, retention, startup]
+const QUESTIONS: readonly Question[] = [
+  produce,
+  fetch,
+  retention,
+  startup,
+  kafkaProduce,
+  kafkaLatency,
+  kafkaConsume,
+  kafkaGenerator,
+  kafkaStartup,
+]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -67,13 +67,14 @@ async function produceOne(broker: BrokerProcess): Promise<void> {
 }
 
 /** A sleep that keeps this process alive. */
-async function sleepAwake(ms: number): Promise<void> {
+export async function sleepAwake(ms: number): Promise<void> {
   const alive = setInterval(() => undefined, ms)
   await sleep(systemClock, ms)
   clearInterval(alive)
 }
 
-async function anonymousMegabytes(pid: number): Promise<number> {
+/** What is resident and no file's. */
+export async function anonymousMegabytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return (Number(/RssAnon:\s+(\d+) kB/.exec(status)![1]) * 1024) / 1e6
 }

@@ -1,0 +1,290 @@
+// Ketch beside Apache Kafka on the same machine: both run, the same clients are sent to one and then to the other, and
+// whoever is not measured has nothing to do. Before anything counts, each has taken the same load, and before each
+// measurement the kernel has written what the one before left.
+
+import { spawnSync } from 'node:child_process'
+import { listOffsets } from '../src/protocol/messages/list-offsets.ts'
+import { type ApacheKafka, kafkaAbsence, startApacheKafka } from '../testing/apache-kafka.ts'
+import { eventually } from '../testing/eventually.ts'
+import type { BrokerProcess } from '../testing/process.ts'
+import { connect } from '../testing/wire.ts'
+import { type Finding, type Harness, median, type Question } from './harness.ts'
+import { measureConsumer, measureEndToEnd, measureProducer } from './kafka-tools.ts'
+import { anonymousMegabytes, sleepAwake } from './startup.ts'
+
+/** Either of the two. */
+type Peer = ApacheKafka | BrokerProcess
+
+const TOPIC = 'bench'
+
+const NAMES = ['kafka', 'ketch'] as const
+type Both<T> = Readonly<Record<(typeof NAMES)[number], T>>
+
+/** What both promise of a record that they have acknowledged. */
+interface Durability {
+  readonly name: string
+  readonly ketch: Readonly<Record<string, string>>
+  readonly kafka: Readonly<Record<string, string>>
+  /** What both take before anything counts, for each second that is measured; Kafka syncs some 20 MB of batches in one. */
+  readonly warmUpBytesPerSecond: number
+}
+
+const SYNCED: Durability = {
+  name: 'synced before the answer',
+  ketch: {},
+  kafka: { 'log.flush.interval.messages': '1' },
+  warmUpBytesPerSecond: 1e8,
+}
+
+const BUFFERED: Durability = {
+  name: 'synced later',
+  ketch: { 'svc.storage.local.embedded.fsync': 'interval' },
+  kafka: {},
+  warmUpBytesPerSecond: 6e8,
+}
+
+/** The disk stays small, and both drop what is old at the same pace. */
+const RETENTION = { 'retention.bytes': String(64 * 2 ** 20) }
+const KETCH_UPKEEP = { 'svc.storage.worker.tick-interval': '1s' }
+const KAFKA_UPKEEP = {
+  'log.segment.bytes': String(64 * 2 ** 20),
+  'log.retention.check.interval.ms': '1000',
+  'log.segment.delete.delay.ms': '1000',
+}
+
+async function startBoth(harness: Harness, durability: Durability): Promise<Both<Peer>> {
+  const kafka = await startApacheKafka(harness, { properties: { ...KAFKA_UPKEEP, ...durability.kafka } })
+  const ketch = await harness.broker({ ...KETCH_UPKEEP, ...durability.ketch })
+  return { kafka, ketch }
+}
+
+/** Makes a topic on both and waits until both serve it: Kafka answers before its partitions are led. */
+async function makeTopic(
+  harness: Harness,
+  both: Both<Peer>,
+  name: string,
+  partitions: number,
+  configs: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const asked = Array.from({ length: partitions }, (_, partitionIndex) => ({ partitionIndex, timestamp: -1 }))
+  for (const peer of NAMES.map(each => both[each])) {
+    await harness.topic(peer.port, name, partitions, configs)
+    const wire = await connect(peer)
+    await eventually(`every partition of ${name} is led`, async () => {
+      const { topics } = await wire.send(listOffsets, 7, {
+        replicaId: -1,
+        isolationLevel: 0,
+        topics: [{ name, partitions: asked }],
+      })
+      return topics[0]!.partitions.every(partition => partition.errorCode === 0)
+    })
+    await wire.close()
+  }
+}
+
+/** Loads both in the same way: batches of 16 KiB, as the Java producer has them. */
+async function warmUp(harness: Harness, both: Both<Peer>, partitions: number, bytesPerSecond: number): Promise<void> {
+  for (const name of NAMES) {
+    const load = {
+      partitions,
+      connections: 2,
+      'in-flight': 5,
+      'batch-bytes': 16_384,
+      bytes: bytesPerSecond * harness.seconds,
+    }
+    await harness.load('produce', both[name], load)
+  }
+}
+
+/** Measures the one and then the other, as often as there are rounds. */
+async function inTurns<T>(
+  harness: Harness,
+  both: Both<Peer>,
+  measure: (peer: Peer) => Promise<T>,
+): Promise<Both<readonly T[]>> {
+  const measured = { kafka: [] as T[], ketch: [] as T[] }
+  for (let round = 0; round < harness.rounds; round++) {
+    for (const name of NAMES) {
+      spawnSync('sync')
+      measured[name].push(await measure(both[name]))
+    }
+  }
+  return measured
+}
+
+/** What Ketch has, as a share of what Kafka has. */
+function compare(
+  what: string,
+  unit: string,
+  samples: Both<readonly number[]>,
+  wanted: Pick<Finding, 'floor' | 'ceiling' | 'notes'> = {},
+): Finding {
+  const theirs = median(samples.kafka)
+  return {
+    what,
+    value: median(samples.ketch),
+    unit,
+    ratio: median(samples.ketch) / theirs,
+    ratioOf: `Kafka (${theirs >= 100 ? theirs.toFixed(0) : theirs.toPrecision(3)} ${unit})`,
+    samples: samples.ketch,
+    baseSamples: samples.kafka,
+    ...wanted,
+  }
+}
+
+function pick<T>(both: Both<readonly T[]>, one: (measured: T) => number): Both<readonly number[]> {
+  return { kafka: both.kafka.map(one), ketch: both.ketch.map(one) }
+}
+
+/** Both with this durability, warmed up on the topic `bench`; ended when the measuring is over. */
+async function withBoth<T>(
+  harness: Harness,
+  durability: Durability,
+  partitions: number,
+  measure: (both: Both<Peer>) => Promise<T>,
+): Promise<T> {
+  const both = await startBoth(harness, durability)
+  await makeTopic(harness, both, TOPIC, partitions, RETENTION)
+  await warmUp(harness, both, partitions, durability.warmUpBytesPerSecond)
+  const result = await measure(both)
+  for (const name of NAMES) await both[name].kill('SIGKILL')
+  return result
+}
+
+const PRODUCER_WAYS = [
+  { durability: SYNCED, recordsPerSecond: 40_000, partitions: 6, floor: 1 },
+  { durability: SYNCED, recordsPerSecond: 40_000, partitions: 1, floor: 0.8 },
+  { durability: BUFFERED, recordsPerSecond: 80_000, partitions: 6, floor: 1 },
+  { durability: BUFFERED, recordsPerSecond: 80_000, partitions: 1, floor: 0.8 },
+]
+
+export const kafkaProduce: Question = {
+  name: 'kafka-produce',
+  asks: 'kafka-producer-perf-test, records of 1 KiB, acks=all, beside Apache Kafka of equal durability',
+  absence: kafkaAbsence,
+  async answer(harness) {
+    const findings: Finding[] = []
+    for (const { durability, recordsPerSecond, partitions, floor } of PRODUCER_WAYS) {
+      const records = recordsPerSecond * harness.seconds
+      const measured = await withBoth(harness, durability, partitions, both =>
+        inTurns(harness, both, ({ address }) =>
+          measureProducer(address, { topic: TOPIC, records, warmUp: records / 2 }),
+        ),
+      )
+      const rates = pick(measured, each => each.megabytesPerSecond)
+      findings.push(compare(`${durability.name}, ${partitions} partitions`, 'MB/s', rates, { floor }))
+    }
+    return findings
+  },
+}
+
+export const kafkaLatency: Question = {
+  name: 'kafka-latency',
+  asks: 'kafka-producer-perf-test at 1,000 records a second with acks=all, and EndToEndLatency, beside Apache Kafka',
+  absence: kafkaAbsence,
+  async answer(harness) {
+    const findings: Finding[] = []
+    const records = 3000 * harness.seconds
+    for (const durability of [SYNCED, BUFFERED]) {
+      await withBoth(harness, durability, 1, async both => {
+        // Without linger.ms=0 the producer's own five milliseconds are most of what is measured.
+        for (const properties of [[], ['linger.ms=0']]) {
+          const paced = { topic: TOPIC, records, warmUp: records / 2, recordsPerSecond: 1000, properties }
+          const measured = await inTurns(harness, both, ({ address }) => measureProducer(address, paced))
+          const what = `${durability.name}, p99 of a send${properties.map(each => `, ${each}`).join('')}`
+          findings.push(
+            compare(
+              what,
+              'ms',
+              pick(measured, each => each.p99Ms),
+              { ceiling: 1 },
+            ),
+          )
+        }
+        const measured = await inTurns(harness, both, ({ address }) =>
+          measureEndToEnd(address, { topic: TOPIC, records }),
+        )
+        const [p99, average] = [pick(measured, each => each.p99Ms), pick(measured, each => each.averageMs)]
+        findings.push(compare(`${durability.name}, p99 end to end`, 'ms', p99, { ceiling: 1 }))
+        findings.push(compare(`${durability.name}, average end to end`, 'ms', average))
+      })
+    }
+    return findings
+  },
+}
+
+export const kafkaConsume: Question = {
+  name: 'kafka-consume',
+  asks: 'six partitions read from the beginning, records of 1 KiB in batches of 16 KiB, beside Apache Kafka',
+  absence: kafkaAbsence,
+  async answer(harness) {
+    const records = 250_000 * harness.seconds
+    const partitions = 6
+    return await withBoth(harness, BUFFERED, partitions, async both => {
+      await makeTopic(harness, both, 'kept', partitions)
+      for (const name of NAMES) {
+        // A little more, because the values of a batch are a little less than its bytes.
+        const load = { topic: 'kept', partitions, 'batch-bytes': 16_384, bytes: records * 1024 * 1.1 }
+        await harness.load('produce', both[name], load)
+      }
+      const consumed = await inTurns(harness, both, ({ address }) =>
+        measureConsumer(address, { topic: 'kept', records }),
+      )
+      const fetch = { topic: 'kept', partitions, seconds: harness.seconds, 'in-flight': 1, connections: 1 }
+      const fetched = await inTurns(harness, both, peer => harness.load('fetch', peer, fetch))
+      const rates = [consumed, fetched].map(each =>
+        pick<{ megabytesPerSecond: number }>(each, one => one.megabytesPerSecond),
+      )
+      return [
+        compare('kafka-consumer-perf-test', 'MB/s', rates[0]!, { floor: 1 }),
+        compare('the raw generator, one connection, 1 MiB an answer', 'MB/s', rates[1]!),
+      ]
+    })
+  },
+}
+
+export const kafkaGenerator: Question = {
+  name: 'kafka-generator',
+  asks: 'the raw generator, batches of 64 KiB on 16 partitions, acks=all, beside Apache Kafka of equal durability',
+  absence: kafkaAbsence,
+  async answer(harness) {
+    const findings: Finding[] = []
+    const partitions = 16
+    for (const durability of [SYNCED, BUFFERED]) {
+      await withBoth(harness, durability, partitions, async both => {
+        for (const connections of [1, 8]) {
+          const load = { partitions, connections, 'in-flight': 5, seconds: harness.seconds }
+          const measured = await inTurns(harness, both, peer => harness.load('produce', peer, load))
+          const rates = pick(measured, each => each.megabytesPerSecond)
+          const what = `${durability.name}, produce, ${connections * 5} in flight`
+          findings.push(compare(what, 'MB/s', rates, { floor: 1.5 }))
+        }
+      })
+    }
+    return findings
+  },
+}
+
+/** For timers of the start to have run before the memory is read. */
+const SETTLE_MS = 5000
+
+export const kafkaStartup: Question = {
+  name: 'kafka-startup',
+  asks: 'from the start of the process to a broker that serves, and idle memory, beside Apache Kafka',
+  absence: kafkaAbsence,
+  async answer(harness) {
+    const started = { kafka: [] as number[], ketch: [] as number[] }
+    const memory = { kafka: [] as number[], ketch: [] as number[] }
+    for (let round = 0; round < harness.rounds; round++) {
+      for (const name of NAMES) {
+        const peer = name === 'kafka' ? await startApacheKafka(harness) : await harness.broker()
+        started[name].push(peer.startedInMs)
+        await harness.topic(peer.port, 'first', 1)
+        await sleepAwake(SETTLE_MS)
+        memory[name].push(await anonymousMegabytes(peer.pid))
+        await peer.kill('SIGTERM')
+      }
+    }
+    return [compare('start', 'ms', started), compare('idle anonymous memory', 'MB', memory)]
+  },
+}
