@@ -9,9 +9,10 @@ import { type Client, CODECS, type Codec, type Received, type Sent, withoutNullH
 import { type Running, runCommand, startCommand } from '../command.ts'
 
 /** Debian's own interpreter: its packages are not visible to any other. */
-const PYTHON = '/usr/bin/python3'
+export const PYTHON = '/usr/bin/python3'
 
-const scriptPath = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+/** Where one of the scripts is. */
+export const scriptPath = (name: 'kafka_python.py' | 'confluent.py') => fileURLToPath(new URL(name, import.meta.url))
 
 function absence(module: string, debianPackage: string): string | null {
   const found = existsSync(PYTHON) && spawnSync(PYTHON, ['-c', `import ${module}`]).status === 0

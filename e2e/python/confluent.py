@@ -7,7 +7,7 @@
 #   confluent.py load    ADDRESS TOPIC PARTITIONS FIRST [NAME=VALUE ...]
 #                                                       sends FIRST, FIRST + 1, ... until input ends; one line for each
 #
-# NAME=VALUE are settings of librdkafka. `member` prints {"assigned": [...]}, {"revoked": [...]}, {"record": ...}.
+# NAME=VALUE are settings of librdkafka; `load` takes records.per.second and value.bytes besides. `member` prints {"assigned": [...]}, {"revoked": [...]}, {"record": ...}.
 # `load` prints {"value", "partition", "begun", "ended", "offset" or "error"}, times in ns of CLOCK_MONOTONIC.
 
 import base64
@@ -140,6 +140,9 @@ def member(address, topic, group, *pairs):
 
 
 def load(address, topic, partitions, first, *pairs):
+    chosen = settings(pairs)
+    per_second = float(chosen.pop('records.per.second', 'inf'))
+    value_bytes = int(chosen.pop('value.bytes', '0'))
     producer = Producer({
         'bootstrap.servers': address,
         'acks': 'all',
@@ -147,7 +150,7 @@ def load(address, topic, partitions, first, *pairs):
         # It never gives up: what it was given, it delivers.
         'message.timeout.ms': 0,
         'reconnect.backoff.max.ms': 200,
-        **settings(pairs),
+        **chosen,
     })
     ended = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
@@ -159,11 +162,15 @@ def load(address, topic, partitions, first, *pairs):
         return delivered
 
     value = int(first)
+    started = time.monotonic()
     while not ended.is_set():
+        if value - int(first) > per_second * (time.monotonic() - started):
+            producer.poll(0.005)
+            continue
         try:
             producer.produce(
                 topic,
-                value=str(value),
+                value=str(value).ljust(value_bytes),
                 partition=value % int(partitions),
                 on_delivery=report(value, time.monotonic_ns()),
             )

@@ -1,0 +1,206 @@
+// The six clients of a soak: three producers (kafkajs, librdkafka in Python with idempotence, Kafka's own in Java) and three
+// groups (kcat, kafkajs, Java), each telling the ledger what it was told; and visitors, who only come and go. A client that
+// complains or ends by itself ends the soak: nothing here is ever retried by hand.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { sleep, systemClock } from '../../src/base/clock.ts'
+import { deleteTopics } from '../../src/protocol/messages/delete-topics.ts'
+import type { BrokerProcess } from '../../testing/process.ts'
+import { createTopic } from '../../testing/topic.ts'
+import { connect } from '../../testing/wire.ts'
+import { JAVA_ARGUMENTS } from '../java/jars.ts'
+import { openKafka } from '../kafkajs/client.ts'
+import { PYTHON, scriptPath } from '../python/client.ts'
+import type { Ledger } from './ledger.ts'
+
+export const PARTITIONS = 4
+/** Retention drops what is too much of the one and what is too old of the other. */
+export const BY_SIZE = 'by-size'
+export const BY_TIME = 'by-time'
+const BOTH = [BY_SIZE, BY_TIME]
+
+const keysOf = (...topics: readonly string[]) =>
+  topics.flatMap(topic => Array.from({ length: PARTITIONS }, (_, partition) => `${topic}:${partition}`))
+
+/** Who reads what. */
+export const GROUPS = new Map([
+  ['kcat', keysOf(...BOTH)],
+  ['kafkajs', keysOf(...BOTH)],
+  ['java', keysOf(BY_TIME)],
+])
+
+const VALUE_BYTES = 1024
+const RECORDS_PER_SECOND = 500
+
+/** Values are unique over all producers; Kafka's own counts from 0. */
+const PYTHON_FIRST = 1_000_000_000
+const KAFKAJS_FIRST = 2_000_000_000
+
+export interface Scene {
+  readonly broker: BrokerProcess
+  readonly ledger: Ledger
+  readonly stopping: AbortSignal
+}
+
+/** One client: `ended` rejects when it fails, and resolves when it has left after the scene's signal. */
+export interface Running {
+  readonly name: string
+  readonly ended: Promise<void>
+}
+
+const nowNs = () => Number(process.hrtime.bigint())
+
+/** The producers and their visitors, who stop when the signal comes. Groups are started before, and stopped after. */
+export function startProducers(scene: Scene): readonly Running[] {
+  return [
+    { name: 'kafkajs producer', ended: produceByKafkaJs(scene) },
+    { name: 'Python producer', ended: produceByPython(scene) },
+    { name: 'Java producer', ended: produceByJava(scene) },
+    { name: 'visitors', ended: visit(scene) },
+  ]
+}
+
+export function startGroups(scene: Scene): readonly Running[] {
+  return [
+    { name: 'kcat group', ended: readByKcat(scene) },
+    { name: 'kafkajs group', ended: readByKafkaJs(scene) },
+    { name: 'Java group', ended: readByJava(scene) },
+  ]
+}
+
+/** Runs a program line by line until the signal, then `stop`s it; rejects with what it complained of. */
+async function runLines(
+  scene: Scene,
+  [command, ...args]: readonly [string, ...string[]],
+  stop: (child: ChildProcess) => void,
+  line: (text: string) => void,
+): Promise<void> {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+  let complaints = ''
+  child.stderr.on('data', chunk => (complaints = `${complaints}${chunk}`.slice(-4000)))
+  child.stdin.on('error', () => undefined)
+  const end = () => stop(child)
+  scene.stopping.addEventListener('abort', end, { once: true })
+  if (scene.stopping.aborted) end()
+  const closed = new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', resolve)
+  })
+  try {
+    for await (const text of createInterface({ input: child.stdout })) if (text !== '') line(text)
+    const status = await closed
+    if (!scene.stopping.aborted) throw new Error(`${command} ended by itself with status ${status}: ${complaints}`)
+  } finally {
+    child.kill('SIGKILL')
+  }
+}
+
+const terminate = (child: ChildProcess) => void child.kill('SIGTERM')
+
+async function produceByPython(scene: Scene): Promise<void> {
+  const settings = ['enable.idempotence=true', `records.per.second=${RECORDS_PER_SECOND}`, `value.bytes=${VALUE_BYTES}`]
+  const args = ['load', scene.broker.address, BY_SIZE, String(PARTITIONS), String(PYTHON_FIRST), ...settings]
+  const endInput = (child: ChildProcess) => void child.stdin!.end()
+  await runLines(scene, [PYTHON, scriptPath('confluent.py'), ...args], endInput, text => {
+    const { value, partition, begun, ended, offset, error } = JSON.parse(text)
+    if (offset === undefined) throw new Error(`a record of Python was not delivered: ${error}`)
+    scene.ledger.sent(`${BY_SIZE}:${partition}`, { offset, value, begunNs: begun, endedNs: ended, idempotent: true })
+  })
+}
+
+async function produceByJava(scene: Scene): Promise<void> {
+  const begunNs = nowNs()
+  const args = ['--bootstrap-server', scene.broker.address, '--topic', BY_TIME, '--throughput', RECORDS_PER_SECOND]
+  const java = [...JAVA_ARGUMENTS, 'org.apache.kafka.tools.VerifiableProducer', ...args.map(String)]
+  await runLines(scene, ['java', ...java], terminate, text => {
+    const { name, partition, offset, value, exception, message } = JSON.parse(text)
+    if (name === 'producer_send_error') throw new Error(`a record of Java was not sent: ${exception} ${message}`)
+    if (name !== 'producer_send_success') return
+    const times = { begunNs, endedNs: nowNs() }
+    scene.ledger.sent(`${BY_TIME}:${partition}`, { offset, value: Number(value), ...times, idempotent: false })
+  })
+}
+
+/** Sends a tenth of its rate every tenth of a second, to the partitions and topics in turn. */
+async function produceByKafkaJs({ broker, ledger, stopping }: Scene): Promise<void> {
+  const producer = openKafka(broker.address).producer({ allowAutoTopicCreation: false })
+  await producer.connect()
+  let next = KAFKAJS_FIRST
+  for (let turn = 0; !stopping.aborted; turn++) {
+    const topic = BOTH[turn % 2]!
+    const partition = (turn >> 1) % PARTITIONS
+    const values = Array.from({ length: RECORDS_PER_SECOND / 10 }, () => next++)
+    const messages = values.map(value => ({ partition, value: String(value).padEnd(VALUE_BYTES) }))
+    const begunNs = nowNs()
+    const [answer] = await producer.send({ topic, acks: -1, messages })
+    const baseOffset = Number(answer!.baseOffset)
+    const endedNs = nowNs()
+    values.forEach((value, at) => {
+      ledger.sent(`${topic}:${partition}`, { offset: baseOffset + at, value, begunNs, endedNs, idempotent: false })
+    })
+    await sleep(systemClock, 100)
+  }
+  await producer.disconnect()
+}
+
+async function readByKcat(scene: Scene): Promise<void> {
+  const format = ['-q', '-u', '-f', '%t %p %o %s\n']
+  const args = ['-G', 'kcat', '-b', scene.broker.address, '-X', 'auto.offset.reset=earliest', ...format, ...BOTH]
+  await runLines(scene, ['kcat', ...args], terminate, text => {
+    const [topic, partition, offset, value] = text.split(' ', 4)
+    scene.ledger.seen('kcat', `${topic}:${partition}`, [[Number(offset), Number(value)]])
+  })
+}
+
+async function readByJava(scene: Scene): Promise<void> {
+  const args = ['--bootstrap-server', scene.broker.address, '--topic', BY_TIME, '--group-id', 'java', '--verbose']
+  const java = [...JAVA_ARGUMENTS, 'org.apache.kafka.tools.VerifiableConsumer', ...args]
+  await runLines(scene, ['java', ...java, '--reset-policy', 'earliest'], terminate, text => {
+    const { name, topic, partition, offset, value, success, error } = JSON.parse(text)
+    if (name === 'offsets_committed' && success !== true) throw new Error(`Java could not commit: ${error}`)
+    if (name === 'record_data') scene.ledger.seen('java', `${topic}:${partition}`, [[offset, Number(value)]])
+  })
+}
+
+async function readByKafkaJs({ broker, ledger, stopping }: Scene): Promise<void> {
+  const consumer = openKafka(broker.address).consumer({ groupId: 'kafkajs', maxWaitTimeInMs: 500 })
+  const crashed = Promise.withResolvers<never>()
+  consumer.on('consumer.crash', ({ payload }) => crashed.reject(payload.error))
+  await consumer.connect()
+  await consumer.subscribe({ topics: BOTH, fromBeginning: true })
+  await consumer.run({
+    eachBatch: async ({ batch: { topic, partition, messages }, resolveOffset }) => {
+      if (messages.length === 0) return
+      ledger.seen(
+        'kafkajs',
+        `${topic}:${partition}`,
+        messages.map(message => [Number(message.offset), Number(message.value)] as const),
+      )
+      resolveOffset(messages.at(-1)!.offset)
+    },
+  })
+  const stopped = new Promise<void>(resolve => stopping.addEventListener('abort', () => resolve(), { once: true }))
+  await Promise.race([stopped, crashed.promise])
+  await consumer.disconnect()
+}
+
+/** Every few seconds: a topic that is made and removed, and a member that joins, reads and leaves. */
+async function visit({ broker, stopping }: Scene): Promise<void> {
+  while (!stopping.aborted) {
+    await createTopic(broker, 'visited', 3)
+    const consumer = openKafka(broker.address).consumer({ groupId: 'visitors', maxWaitTimeInMs: 200 })
+    await consumer.connect()
+    await consumer.subscribe({ topics: [BY_TIME] })
+    const arrived = Promise.withResolvers<void>()
+    consumer.on('consumer.crash', ({ payload }) => arrived.reject(payload.error))
+    await consumer.run({ eachMessage: async () => arrived.resolve() })
+    await arrived.promise
+    await consumer.disconnect()
+    const wire = await connect(broker)
+    const { responses } = await wire.send(deleteTopics, 5, { topicNames: ['visited'], timeoutMs: 10_000 })
+    await wire.close()
+    if (responses[0]!.errorCode !== 0) throw new Error(`a topic could not be removed: error ${responses[0]!.errorCode}`)
+    await sleep(systemClock, 2000)
+  }
+}

@@ -1,0 +1,147 @@
+// What the clients of a soak were told and saw, judged a stretch of offsets at a time (testing/checker.ts) and then
+// forgotten, so that an hour needs no more memory than a minute. Every group is held to every acknowledged record of the
+// topics that it reads, unless retention took the record before the group came to it.
+
+import { checkHistory, describeAnomalies } from '../../testing/checker.ts'
+import type { Key, Op, Seen } from '../../testing/history.ts'
+
+export interface Sent {
+  readonly offset: number
+  readonly value: number
+  /** CLOCK_MONOTONIC; `begunNs` may be too early and `endedNs` too late, where a client does not say. */
+  readonly begunNs: number
+  readonly endedNs: number
+  readonly idempotent: boolean
+}
+
+export interface Ledger {
+  sent(key: Key, send: Sent): void
+  /** A group has read these, in this order. */
+  seen(group: string, key: Key, records: readonly Seen[]): void
+  readonly acknowledged: number
+  readonly read: number
+  /** Records that retention took from a group that had not read them. */
+  readonly retainedAway: number
+  /**
+   * Judges everything below what was acknowledged when it was last called, and forgets it: each group has had the time
+   * between. `startOf` is the log start offset, read before the call. Returns what was wrong, in words.
+   */
+  judge(startOf: ReadonlyMap<Key, number>): readonly string[]
+}
+
+interface Read {
+  readonly timeNs: number
+  readonly records: readonly Seen[]
+}
+
+interface KeyLedger {
+  sends: Sent[]
+  readonly reads: Map<string, { position: number; polls: Read[] }>
+  /** The end of what was acknowledged, and what it was when last judged. */
+  end: number
+  due: number
+}
+
+/** `groups`: which keys each group reads. */
+export function openLedger(groups: ReadonlyMap<string, readonly Key[]>): Ledger {
+  const keys = new Map<Key, KeyLedger>()
+  for (const [group, those] of groups) {
+    for (const key of those) {
+      const ledger = keys.get(key) ?? { sends: [], reads: new Map(), end: 0, due: 0 }
+      keys.set(key, ledger)
+      ledger.reads.set(group, { position: 0, polls: [] })
+    }
+  }
+  const ledgerOf = (key: Key): KeyLedger => {
+    const ledger = keys.get(key)
+    if (ledger === undefined) throw new Error(`nobody reads ${key}`)
+    return ledger
+  }
+  let acknowledged = 0
+  let read = 0
+  let retainedAway = 0
+
+  /** What one group is to have read of one partition, as operations; what retention took from it is left out. */
+  function* operationsOf(group: string, key: Key, start: number): Generator<Omit<Op, 'index'>> {
+    const { sends, reads, due } = ledgerOf(key)
+    const polls = reads.get(group)!.polls
+    const seen = new Set(polls.flatMap(poll => poll.records.map(([offset]) => offset)))
+    for (const { offset, value, begunNs, endedNs, idempotent } of sends) {
+      if (offset >= due) continue
+      if (offset < start && !seen.has(offset)) {
+        retainedAway++
+        continue
+      }
+      const op = { process: 0, node: 'n1', f: 'send', idempotent } as const
+      yield { ...op, time: begunNs, type: 'invoke', value: [['send', key, value]] }
+      yield { ...op, time: endedNs, type: 'ok', value: [['send', key, [offset, value]]] }
+    }
+    for (const { timeNs, records } of polls) {
+      const those = records.filter(([offset]) => offset < due)
+      if (those.length === 0) continue
+      const op = { process: -1, node: 'n1', f: 'poll', time: timeNs } as const
+      yield { ...op, type: 'invoke', value: [['poll']] }
+      yield { ...op, type: 'ok', value: [['poll', { [key]: those }]] }
+    }
+  }
+
+  return {
+    sent(key, send) {
+      const ledger = ledgerOf(key)
+      ledger.sends.push(send)
+      ledger.end = Math.max(ledger.end, send.offset + 1)
+      acknowledged++
+    },
+    seen(group, key, records) {
+      const reads = ledgerOf(key).reads.get(group)
+      if (reads === undefined) throw new Error(`${group} is not to read ${key}`)
+      if (records.length === 0) return
+      reads.polls.push({ timeNs: Number(process.hrtime.bigint()), records })
+      reads.position = records.at(-1)![0] + 1
+      read += records.length
+    },
+    get acknowledged() {
+      return acknowledged
+    },
+    get read() {
+      return read
+    },
+    get retainedAway() {
+      return retainedAway
+    },
+    judge(startOf) {
+      const wrong: string[] = []
+      for (const [group, those] of groups) {
+        for (const key of those) {
+          const { due, reads } = ledgerOf(key)
+          const { position } = reads.get(group)!
+          const start = startOf.get(key) ?? 0
+          if (position < due && start < due) wrong.push(`${group} has read ${key} up to ${position} only, of ${due}`)
+          const takenBefore = retainedAway
+          const ops = number([...operationsOf(group, key, start)])
+          // What is left out leaves holes.
+          const anomalies = checkHistory(ops, { dense: retainedAway === takenBefore })
+          if (anomalies.length > 0) wrong.push(`${group}, ${key}: ${describeAnomalies(anomalies)}`)
+        }
+      }
+      for (const ledger of keys.values()) forget(ledger)
+      return wrong
+    },
+  }
+}
+
+/** A send is an operation of a process of its own, because many are under way at once; a group is one process. */
+function number(ops: readonly Omit<Op, 'index'>[]): Op[] {
+  return ops.map((op, index) => ({ ...op, index, process: op.f === 'send' ? 1 + Math.floor(index / 2) : op.process }))
+}
+
+function forget(ledger: KeyLedger): void {
+  const { due } = ledger
+  ledger.sends = ledger.sends.filter(send => send.offset >= due)
+  for (const reads of ledger.reads.values()) {
+    reads.polls = reads.polls
+      .map(poll => ({ ...poll, records: poll.records.filter(([offset]) => offset >= due) }))
+      .filter(poll => poll.records.length > 0)
+  }
+  ledger.due = ledger.end
+}
