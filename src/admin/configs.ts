@@ -286,8 +286,8 @@ function describeSetting(settings: Settings, key: Key): ConfigEntry {
   const shown = type === 'int' ? String(current) : settings.show(key)
   const value = isSensitive || current === null ? null : shown
   const source = settings.isSet(key) ? 'settings' : 'default'
-  const synonyms: ConfigSynonym[] = [{ name, value, source }]
-  if (source === 'settings') {
+  const synonyms: ConfigSynonym[] = current === null ? [] : [{ name, value, source }]
+  if (source === 'settings' && row.fallbackText !== null) {
     synonyms.push({ name, value: isSensitive ? null : row.fallbackText, source: 'default' })
   }
   const documentation = row.notYet === undefined ? row.doc : `${row.doc} Not in this version: ${row.notYet}.`

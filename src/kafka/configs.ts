@@ -87,7 +87,7 @@ export async function answerAlterations(
   }
   const outcomes = [...(await alter(changes))]
   const responses = alterations.map((each, at) => alteredRow(each, refusals[at] ?? outcomes.shift() ?? null))
-  return { throttleTimeMs: 0, responses }
+  return { responses }
 }
 
 export function alteredRow({ resourceType, resourceName }: NamedResource, refusal: Refusal | null) {

@@ -76,6 +76,11 @@ export class FetchRow extends Watch {
     const { found } = this
     this.toldHighWatermark = isRefusal(found) ? -1 : found.highWatermark
     this.toldLogStartOffset = isRefusal(found) ? -1 : found.logStartOffset
+    this.drop()
+  }
+
+  /** Lets go of what was found, of which the client was told nothing. */
+  drop(): void {
     this.found = UNKNOWN_TOPIC_OR_PARTITION
     this.reader = null
   }

@@ -19,10 +19,9 @@ export const alterClientQuotasHandler = handler(alterClientQuotas, rooms => ({
       edits: ops.map(({ key, value, remove }) => ({ key, value: remove ? null : value })),
     }))
     const outcomes = await alter(rooms, alterations, { validateOnly })
-    return { throttleTimeMs: 0, entries: entries.map((entry, at) => rowOf(entry, outcomes[at] ?? null)) }
+    return { entries: entries.map((entry, at) => rowOf(entry, outcomes[at] ?? null)) }
   },
   refused: ({ body }, refusal) => ({
-    throttleTimeMs: 0,
     entries: body.entries.map(entry => rowOf(entry, refusal)),
   }),
 }))

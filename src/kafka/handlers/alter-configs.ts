@@ -18,7 +18,6 @@ export const alterConfigsHandler = handler(alterConfigs, rooms => ({
     return answerAlterations(alterations, true, changes => alter(rooms, changes, { validateOnly }))
   },
   refused: ({ body }, refusal) => ({
-    throttleTimeMs: 0,
     responses: body.resources.map(resource => alteredRow(resource, refusal)),
   }),
 }))

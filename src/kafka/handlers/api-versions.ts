@@ -36,7 +36,6 @@ export const apiVersionsHandler = handler(apiVersions, () => ({
     return {
       errorCode: NONE,
       apiKeys,
-      throttleTimeMs: 0,
       supportedFeatures: shown.map(({ name, min, max }: Feature) => ({ name, minVersion: min, maxVersion: max })),
       finalizedFeaturesEpoch: 0,
       finalizedFeatures: served.map(({ name, level }: Feature) => ({

@@ -23,10 +23,9 @@ export const createPartitionsHandler = handler(createPartitions, rooms => ({
         ? { name, errorCode: result.code, errorMessage: result.message }
         : { name, errorCode: NONE, errorMessage: null },
     )
-    return { throttleTimeMs: 0, results }
+    return { results }
   },
   refused: ({ body }, { code, message }) => ({
-    throttleTimeMs: 0,
     results: body.topics.map(({ name }) => ({ name, errorCode: code, errorMessage: message })),
   }),
 }))

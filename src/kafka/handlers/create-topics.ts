@@ -28,10 +28,9 @@ export const createTopicsHandler = handler(createTopics, rooms => ({
     }))
     const { validateOnly, timeoutMs } = body
     const outcomes = await create(rooms, requests, { validateOnly, timeoutMs, auto: false })
-    return { throttleTimeMs: 0, topics: outcomes.map(({ name, result }) => rowOf(name, result)) }
+    return { topics: outcomes.map(({ name, result }) => rowOf(name, result)) }
   },
   refused: ({ body }, refusal) => ({
-    throttleTimeMs: 0,
     topics: [...new Set(body.topics.map(topic => topic.name))].map(name => rowOf(name, refusal)),
   }),
 }))

@@ -32,7 +32,6 @@ export const deleteRecordsHandler = handler(deleteRecords, rooms => ({
 /** `nextResult` is asked once for each partition, in order. */
 function answerOf({ topics }: Body, nextResult: () => number | Refusal): Answer {
   return {
-    throttleTimeMs: 0,
     topics: topics.map(({ name, partitions }) => ({
       name,
       partitions: partitions.map(({ partitionIndex }) => {

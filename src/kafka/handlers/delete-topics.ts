@@ -20,10 +20,9 @@ const FIRST_WITH_IDS = 6
 export const deleteTopicsHandler = handler(deleteTopics, rooms => ({
   async answer(request) {
     const outcomes = await remove(rooms, referencesOf(request), { timeoutMs: request.body.timeoutMs })
-    return { throttleTimeMs: 0, responses: outcomes.map(({ topic, result }) => rowOf(topic, result)) }
+    return { responses: outcomes.map(({ topic, result }) => rowOf(topic, result)) }
   },
   refused: (request, refusal) => ({
-    throttleTimeMs: 0,
     responses: referencesOf(request).map(topic => rowOf(topic, refusal)),
   }),
 }))

@@ -22,7 +22,7 @@ export const describeClientQuotasHandler = handler(describeClientQuotas, rooms =
       entity: Object.entries(entity).map(([entityType, entityName]) => ({ entityType, entityName })),
       values: Object.entries(values).map(([key, value]) => ({ key, value })),
     }))
-    return { throttleTimeMs: 0, errorCode: NONE, errorMessage: null, entries }
+    return { errorCode: NONE, errorMessage: null, entries }
   },
   refused: (_, refusal) => refuse(refusal),
 }))
@@ -38,5 +38,5 @@ function filtersOf(components: readonly Component[]): readonly QuotaFilter[] | R
 }
 
 function refuse({ code, message }: Refusal): ResponseInput<typeof describeClientQuotas> {
-  return { throttleTimeMs: 0, errorCode: code, errorMessage: message, entries: null }
+  return { errorCode: code, errorMessage: message, entries: null }
 }

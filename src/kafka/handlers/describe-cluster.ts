@@ -27,7 +27,6 @@ export const describeClusterHandler = handler(describeCluster, rooms => ({
     const refusal = refusalOf(endpointType)
     if (refusal !== null) return refuse(refusal)
     return {
-      throttleTimeMs: 0,
       errorCode: NONE,
       errorMessage: null,
       endpointType: BROKERS,
@@ -50,5 +49,5 @@ function refusalOf(endpointType: number): Refusal | null {
 }
 
 function refuse({ code, message }: Refusal): Answer {
-  return { throttleTimeMs: 0, errorCode: code, errorMessage: message, clusterId: '', brokers: [] }
+  return { errorCode: code, errorMessage: message, clusterId: '', brokers: [] }
 }

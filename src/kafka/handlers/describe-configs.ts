@@ -34,10 +34,9 @@ export const describeConfigsHandler = handler(describeConfigs, rooms => ({
       const entries = describe(rooms, resource)
       return isRefusal(entries) ? refusedRow(named, entries) : rowOf(named, entries, body)
     })
-    return { throttleTimeMs: 0, results }
+    return { results }
   },
   refused: ({ body }, refusal) => ({
-    throttleTimeMs: 0,
     results: body.resources.map(named => refusedRow(named, refusal)),
   }),
 }))

@@ -28,7 +28,7 @@ export const describeLogDirsHandler = handler(describeLogDirs, rooms => ({
       totalBytes,
       usableBytes,
     }))
-    return { throttleTimeMs: 0, errorCode: NONE, results }
+    return { errorCode: NONE, results }
   },
-  refused: (_request, refusal) => ({ throttleTimeMs: 0, errorCode: refusal.code, results: [] }),
+  refused: (_request, refusal) => ({ errorCode: refusal.code, results: [] }),
 }))

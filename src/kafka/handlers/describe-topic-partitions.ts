@@ -41,7 +41,7 @@ export const describeTopicPartitionsHandler = handler(describeTopicPartitions, r
     const topics: Row[] = []
     let left = Math.max(Math.min(body.responsePartitionLimit, MOST_PARTITIONS), 1)
     for (const name of names) {
-      if (left === 0) return { throttleTimeMs: 0, topics, nextCursor: { topicName: name, partitionIndex: 0 } }
+      if (left === 0) return { topics, nextCursor: { topicName: name, partitionIndex: 0 } }
       const topic = known.get(name)
       if (topic === undefined) {
         topics.push(
@@ -53,11 +53,11 @@ export const describeTopicPartitionsHandler = handler(describeTopicPartitions, r
       const until = Math.min(topic.partitions, from + left)
       topics.push(rowOf(rooms, topic, from, until))
       if (until < topic.partitions) {
-        return { throttleTimeMs: 0, topics, nextCursor: { topicName: name, partitionIndex: until } }
+        return { topics, nextCursor: { topicName: name, partitionIndex: until } }
       }
       left -= Math.max(until - from, 0)
     }
-    return { throttleTimeMs: 0, topics }
+    return { topics }
   },
   refused: ({ body }, refusal) => refuseAll(body, refusal),
 }))
@@ -91,5 +91,5 @@ function refusedRow(name: string, { code }: Refusal): Row {
 }
 
 function refuseAll({ topics }: Body, refusal: Refusal): Answer {
-  return { throttleTimeMs: 0, topics: topics.map(({ name }) => refusedRow(name, refusal)) }
+  return { topics: topics.map(({ name }) => refusedRow(name, refusal)) }
 }

@@ -22,10 +22,9 @@ export const describeUserScramCredentialsHandler = handler(describeUserScramCred
           : because(RESOURCE_NOT_FOUND, `Attempt to describe a user credential that does not exist: ${cut(user)}`)
       return { user, errorCode: code, errorMessage: message, credentialInfos: [] }
     })
-    return { throttleTimeMs: 0, errorCode: NONE, errorMessage: null, results }
+    return { errorCode: NONE, errorMessage: null, results }
   },
   refused: (_, refusal) => ({
-    throttleTimeMs: 0,
     errorCode: refusal.code,
     errorMessage: refusal.message,
     results: [],

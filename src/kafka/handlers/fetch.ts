@@ -191,9 +191,9 @@ export const fetchHandler = handler(fetch, rooms => {
       return { ...answerOf(reading), throttleTimeMs }
     }
     for (const row of rows) {
-      // Nothing of it has been told.
       if (session?.isClosed === false) session.list.mark(row)
       else row.leave()
+      row.drop()
     }
     return { throttleTimeMs, errorCode: NONE, sessionId: session?.id ?? NO_SESSION, responses: [] }
   }
@@ -222,7 +222,7 @@ export const fetchHandler = handler(fetch, rooms => {
       for (const row of served) session.list.defer(row)
       for (const row of rows) row.tell()
     }
-    return { throttleTimeMs: 0, errorCode: NONE, sessionId: session?.id ?? NO_SESSION, responses }
+    return { errorCode: NONE, sessionId: session?.id ?? NO_SESSION, responses }
   }
 
   function openSession({ request, naming, rows, list }: Reading): FetchSession | null {
@@ -298,7 +298,7 @@ const NOTHING = Object.freeze({ batches: [], highWatermark: -1, lastStableOffset
 /** Clients take an error of the whole request as one to try again; in a row they stop at codes they do not expect there. */
 function refuseAll({ body, apiVersion }: Request<Body>, refusal: Refusal, sessionId = NO_SESSION): Answer {
   if (apiVersion >= FIRST_WITH_SESSIONS) {
-    return { throttleTimeMs: 0, errorCode: refusal.code, sessionId, responses: [] }
+    return { errorCode: refusal.code, sessionId, responses: [] }
   }
   const responses = body.topics.map(({ topic, topicId, partitions }) => ({
     topic,
@@ -311,5 +311,5 @@ function refuseAll({ body, apiVersion }: Request<Body>, refusal: Refusal, sessio
       records: [],
     })),
   }))
-  return { throttleTimeMs: 0, errorCode: NONE, responses }
+  return { errorCode: NONE, responses }
 }

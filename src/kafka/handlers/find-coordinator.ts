@@ -45,5 +45,5 @@ function refuse(request: Request<RequestOf<typeof findCoordinator>>, refusal: Re
 
 function answer({ apiVersion, body }: Request<RequestOf<typeof findCoordinator>>, found: Found) {
   const coordinators = apiVersion < 4 ? [] : body.coordinatorKeys.map(key => ({ key, ...found }))
-  return { throttleTimeMs: 0, ...found, coordinators }
+  return { ...found, coordinators }
 }

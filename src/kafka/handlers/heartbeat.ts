@@ -17,7 +17,7 @@ export const heartbeatHandler = handler(heartbeat, rooms => ({
       instanceId: body.groupInstanceId,
       generation: body.generationId,
     })
-    return { throttleTimeMs: 0, errorCode: refusal?.code ?? NONE }
+    return { errorCode: refusal?.code ?? NONE }
   },
-  refused: (_request, refusal) => ({ throttleTimeMs: 0, errorCode: refusal.code }),
+  refused: (_request, refusal) => ({ errorCode: refusal.code }),
 }))

@@ -28,7 +28,6 @@ export const incrementalAlterConfigsHandler = handler(incrementalAlterConfigs, r
     return answerAlterations(alterations, false, changes => alter(rooms, changes, { validateOnly }))
   },
   refused: ({ body }, refusal) => ({
-    throttleTimeMs: 0,
     responses: body.resources.map(resource => alteredRow(resource, refusal)),
   }),
 }))

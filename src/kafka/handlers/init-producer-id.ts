@@ -43,7 +43,7 @@ export const initProducerIdHandler = handler(initProducerId, rooms => {
       }
       const producerId = await rooms.producerIds.allocate()
       if (isRefusal(producerId)) return refuse(producerId)
-      return { throttleTimeMs: 0, errorCode: NONE, producerId, producerEpoch: 0 }
+      return { errorCode: NONE, producerId, producerEpoch: 0 }
     },
     refused: (_request, refusal) => refuse(refusal),
   }
@@ -69,5 +69,5 @@ function check(body: RequestOf<typeof initProducerId>): Refusal | null {
 }
 
 function refuse(refusal: Refusal) {
-  return { throttleTimeMs: 0, errorCode: refusal.code, producerId: NO_ID, producerEpoch: NO_EPOCH }
+  return { errorCode: refusal.code, producerId: NO_ID, producerEpoch: NO_EPOCH }
 }

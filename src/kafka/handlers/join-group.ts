@@ -47,7 +47,6 @@ function rebalanceTimeoutOf(body: RequestOf<typeof joinGroup>): number {
 
 function toAnswer(reply: JoinReply, apiVersion: number) {
   return {
-    throttleTimeMs: 0,
     errorCode: reply.error?.code ?? NONE,
     generationId: reply.generation,
     protocolType: reply.protocolType,

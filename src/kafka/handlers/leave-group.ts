@@ -24,7 +24,6 @@ export const leaveGroupHandler = handler(leaveGroup, rooms => ({
     const { error, rows } = await rooms.groups.leave(body.groupId, leaving)
     const only = apiVersion < 3 ? (rows[0]?.error ?? null) : null
     return {
-      throttleTimeMs: 0,
       errorCode: (error ?? only)?.code ?? NONE,
       members: rows.map(row => ({
         memberId: row.memberId,
@@ -33,5 +32,5 @@ export const leaveGroupHandler = handler(leaveGroup, rooms => ({
       })),
     }
   },
-  refused: (_request, refusal) => ({ throttleTimeMs: 0, errorCode: refusal.code, members: [] }),
+  refused: (_request, refusal) => ({ errorCode: refusal.code, members: [] }),
 }))

@@ -15,14 +15,14 @@ const ALL = Object.keys(RESOURCE_TYPES) as ConfigResourceType[]
 export const listConfigResourcesHandler = handler(listConfigResources, rooms => ({
   answer({ body, apiVersion }) {
     const asked = body.resourceTypes.map(resourceTypeOf)
-    if (asked.includes(null)) return { throttleTimeMs: 0, errorCode: UNSUPPORTED_VERSION.code, configResources: [] }
+    if (asked.includes(null)) return { errorCode: UNSUPPORTED_VERSION.code, configResources: [] }
     const all = apiVersion === 0 ? (['client-metrics'] as const) : ALL
     const types = new Set(asked.length === 0 ? all : (asked as ConfigResourceType[]))
     const configResources = list(rooms, types).map(({ type, name }) => ({
       resourceName: name,
       resourceType: RESOURCE_TYPES[type],
     }))
-    return { throttleTimeMs: 0, errorCode: NONE, configResources }
+    return { errorCode: NONE, configResources }
   },
-  refused: (_, refusal) => ({ throttleTimeMs: 0, errorCode: refusal.code, configResources: [] }),
+  refused: (_, refusal) => ({ errorCode: refusal.code, configResources: [] }),
 }))

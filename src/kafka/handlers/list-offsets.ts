@@ -68,10 +68,9 @@ export const listOffsetsHandler = handler(listOffsets, rooms => ({
       })
       return { name: topic.name, partitions: await Promise.all(partitions) }
     })
-    return { throttleTimeMs: 0, topics: await Promise.all(topics) }
+    return { topics: await Promise.all(topics) }
   },
   refused: ({ body }, refusal) => ({
-    throttleTimeMs: 0,
     topics: body.topics.map(({ name, partitions }) => ({
       name,
       partitions: partitions.map(({ partitionIndex }) => rowOf(partitionIndex, refusal)),

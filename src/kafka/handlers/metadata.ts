@@ -140,7 +140,6 @@ function refusedRow(name: string | null, topicId: string, refusal: Refusal, apiV
 function answerOf(rooms: Rooms, { body, connection }: Request<Body>, rows: readonly TopicRow[]): Answer {
   const topicAuthorizedOperations = body.includeTopicAuthorizedOperations ? TOPIC_OPERATIONS : NOT_ASKED
   return {
-    throttleTimeMs: 0,
     brokers: rooms.brokers(connection.listener).map(({ id, ...node }) => ({ nodeId: id, ...node })),
     clusterId: rooms.catalogue.current().clusterId,
     controllerId: rooms.nodeId,

@@ -101,7 +101,6 @@ function toCommit(topicId: string, partition: Partition, retentionMs: number): O
 
 function toAnswer(body: Body, refusalOf: (partition: Partition) => Refusal | null) {
   return {
-    throttleTimeMs: 0,
     topics: body.topics.map(({ name, topicId, partitions }) => ({
       name,
       topicId,

@@ -137,7 +137,7 @@ function nothing(partitionIndex: number, errorCode: number): Row {
 }
 
 function toAnswer({ apiVersion }: Request<unknown>, groups: readonly Found[]) {
-  if (apiVersion >= 8) return { throttleTimeMs: 0, topics: [], errorCode: NONE, groups }
+  if (apiVersion >= 8) return { topics: [], errorCode: NONE, groups }
   const only = groups[0]!
-  return { throttleTimeMs: 0, topics: only.topics, errorCode: only.errorCode, groups: [] }
+  return { topics: only.topics, errorCode: only.errorCode, groups: [] }
 }

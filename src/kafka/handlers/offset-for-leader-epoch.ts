@@ -31,10 +31,9 @@ export const offsetForLeaderEpochHandler = handler(offsetForLeaderEpoch, rooms =
         }),
       }
     })
-    return { throttleTimeMs: 0, topics }
+    return { topics }
   },
   refused: ({ body }, { code }) => ({
-    throttleTimeMs: 0,
     topics: body.topics.map(({ topic, partitions }) => ({
       topic,
       partitions: partitions.map(({ partition }) => ({ partition, errorCode: code })),

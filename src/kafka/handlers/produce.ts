@@ -74,9 +74,9 @@ export const produceHandler = handler(produce, rooms => ({
         partitionResponses: partitionData.map(({ index }) => rowOf(index, appended[next++]!)),
       }))
       const isLedElsewhere = appended.some(each => isRefusal(each) && each.code === NOT_LEADER_OR_FOLLOWER.code)
-      if (!isLedElsewhere) return { responses, throttleTimeMs: 0 }
+      if (!isLedElsewhere) return { responses }
       const nodeEndpoints = rooms.brokers(connection.listener).map(({ id, ...node }) => ({ nodeId: id, ...node }))
-      return { responses, throttleTimeMs: 0, nodeEndpoints }
+      return { responses, nodeEndpoints }
     }
   },
   refused: ({ body }, refusal) => (body.acks === 0 ? CLOSE : refuseAll(body, refusal)),
@@ -110,6 +110,5 @@ function refuseAll(body: Body, refusal: Refusal): Answer {
       topicId,
       partitionResponses: partitionData.map(({ index }) => rowOf(index, refusal)),
     })),
-    throttleTimeMs: 0,
   }
 }

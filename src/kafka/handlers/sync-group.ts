@@ -33,5 +33,5 @@ export const syncGroupHandler = handler(syncGroup, rooms => ({
 }))
 
 function toAnswer({ error, protocolType, protocolName, assignment }: SyncReply) {
-  return { throttleTimeMs: 0, errorCode: error?.code ?? NONE, protocolType, protocolName, assignment }
+  return { errorCode: error?.code ?? NONE, protocolType, protocolName, assignment }
 }

@@ -15,7 +15,7 @@ export const alterClientQuotas = api({
     validateOnly: bool(),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     entries: array({
       errorCode: int16(),
       errorMessage: nullable(string()),

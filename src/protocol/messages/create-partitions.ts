@@ -17,7 +17,7 @@ export const createPartitions = api({
     validateOnly: bool(),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     results: array({
       name: string(),
       errorCode: int16(),

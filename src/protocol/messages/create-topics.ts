@@ -25,7 +25,7 @@ export const createTopics = api({
     validateOnly: bool('2+', false),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     topics: array({
       name: string(),
       topicId: uuid('7+'),

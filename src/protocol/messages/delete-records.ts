@@ -18,7 +18,7 @@ export const deleteRecords = api({
     timeoutMs: int32(),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     topics: array({
       name: string(),
       partitions: array({

@@ -19,7 +19,7 @@ export const deleteTopics = api({
     timeoutMs: int32(),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     responses: array({
       name: nullable(string(), '6+'),
       topicId: uuid('6+'),

@@ -16,7 +16,7 @@ export const describeClientQuotas = api({
     strict: bool(),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     errorCode: int16(),
     errorMessage: nullable(string()),
     entries: nullable(

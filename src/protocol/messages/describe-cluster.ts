@@ -13,7 +13,7 @@ export const describeCluster = api({
     includeFencedBrokers: bool('2+'),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     errorCode: int16(),
     errorMessage: nullable(string('0+', null)),
     endpointType: int8('1+', 1),

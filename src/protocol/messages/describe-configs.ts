@@ -17,7 +17,7 @@ export const describeConfigs = api({
     includeDocumentation: bool('3+', false),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     results: array({
       errorCode: int16(),
       errorMessage: nullable(string()),

@@ -17,7 +17,7 @@ export const describeLogDirs = api({
     ),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     errorCode: int16('3+'),
     results: array({
       errorCode: int16(),

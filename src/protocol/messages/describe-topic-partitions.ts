@@ -13,7 +13,7 @@ export const describeTopicPartitions = api({
     cursor: nullable(struct({ topicName: string(), partitionIndex: int32() }, '0+', null)),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     topics: array({
       errorCode: int16(),
       name: nullable(string()),

@@ -11,7 +11,7 @@ export const describeUserScramCredentials = api({
     users: nullable(array({ name: string() })),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     errorCode: int16(),
     errorMessage: nullable(string()),
     results: array({

@@ -67,7 +67,7 @@ export const fetch = api({
     rackId: string('11+', ''),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     errorCode: int16('7+'),
     sessionId: int32('7+', 0),
     responses: array({

@@ -16,7 +16,7 @@ export const incrementalAlterConfigs = api({
     validateOnly: bool(),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     responses: array({
       errorCode: int16(),
       errorMessage: nullable(string()),

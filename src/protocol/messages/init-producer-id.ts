@@ -15,7 +15,7 @@ export const initProducerId = api({
     producerEpoch: int16('3+', -1),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     errorCode: int16(),
     producerId: int64('0+', -1),
     producerEpoch: int16(),

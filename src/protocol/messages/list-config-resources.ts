@@ -11,7 +11,7 @@ export const listConfigResources = api({
     resourceTypes: array(int8(), '1+'),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     errorCode: int16(),
     configResources: array({
       resourceName: string(),

@@ -19,7 +19,7 @@ export const offsetForLeaderEpoch = api({
     }),
   },
   response: {
-    throttleTimeMs: int32(),
+    throttleTimeMs: int32('0+'),
     topics: array({
       topic: string(),
       partitions: array({

@@ -53,7 +53,7 @@ export const produce = api({
         ),
       }),
     }),
-    throttleTimeMs: int32('3+', 0),
+    throttleTimeMs: int32('3+'),
     nodeEndpoints: tagged(
       0,
       array(
