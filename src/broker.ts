@@ -33,9 +33,9 @@ export interface BrokerOptions {
 }
 
 export interface Broker {
-  /** Where Kafka clients connect from this machine. */
-  readonly kafkaPort: number
-  /** What Kafka clients are told, `host:port`. */
+  /** The ports that the Kafka listeners are bound to, in the order of the settings. */
+  readonly kafkaPorts: readonly number[]
+  /** What Kafka clients of the first listener are told, `host:port`. */
   readonly address: string
   readonly metrics: Metrics
   readonly logger: Logger
@@ -121,17 +121,20 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     }
     const draining = new AbortController()
     const dispatch = createDispatch(handlers, rooms, draining.signal)
-    const listener = await listen({ settings, dispatch, budget, throttle, clock, metrics, logger })
+    const listeners = await listen({ settings, dispatch, budget, throttle, clock, metrics, logger })
     const up = metrics.child('svc.broker.up', {})
     up.set(1)
-    const address = `${listener.advertised.host}:${listener.advertised.port}`
-    log.info(`Kafka clients connect to ${address}`, { bound: `${settings.get('broker.host')}:${listener.port}` })
+    const [address] = listeners.bound.map(({ advertised, host, port }) => {
+      const told = `${advertised.host}:${advertised.port}`
+      log.info(`Kafka clients connect to ${told}`, { listener: advertised.name, bound: `${host}:${port}` })
+      return told
+    })
 
     const drain = async () => {
       up.set(0)
       const timeoutMs = settings.get('broker.drain-timeout')
       log.info('draining: requests in flight are answered, new ones are not read', { timeoutMs })
-      const drained = listener.drain()
+      const drained = listeners.drain()
       // Only now, when nobody's next request is read: who is answered would ask again at once.
       draining.abort()
       logs.releaseWaiters()
@@ -146,14 +149,14 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       })
       await Promise.race([drained, late])
       if (isLate) log.warn('the drain timeout is over; connections with unanswered requests are closed')
-      listener.destroy()
+      listeners.destroy()
       await closeAll()
       log.info('closed')
     }
     let closing: Promise<void> | null = null
     return {
-      kafkaPort: listener.port,
-      address,
+      kafkaPorts: listeners.bound.map(({ port }) => port),
+      address: address!,
       metrics,
       logger,
       failed: failure.promise,

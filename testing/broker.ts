@@ -58,12 +58,12 @@ export async function startBroker(
   })
   return {
     broker,
-    port: broker.kafkaPort,
+    port: broker.kafkaPorts[0]!,
     dir: folder,
     settings,
     log: () => lines.join(''),
     async connect() {
-      const wire = await connect({ port: broker.kafkaPort })
+      const wire = await connect({ port: broker.kafkaPorts[0]! })
       cleanUp.after(() => wire.close())
       return wire
     },

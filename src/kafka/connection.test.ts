@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net'
 import { test } from 'node:test'
+import { pattern } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { batchOf, fetchFrom, fetchOne, produceTo, startGround } from '../../testing/kafka.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
@@ -107,6 +108,37 @@ test('requests that arrive together are worked on a limit at a time, however man
     held.map((_, at) => at),
   )
   await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
+})
+
+test('netty reads on when one answer is out, reactor_netty when three quarters of the limit are', async t => {
+  for (const [stack, needed] of [
+    ['netty', 1],
+    ['reactor_netty', 6],
+  ] as const) {
+    const ground = await startGround(t, {
+      'broker.stack': stack,
+      'broker.in-flight-limit': 8,
+      'broker.fetch-max-wait': 60_000,
+      topics: [pattern('*', { partitions: 8 })],
+    })
+    const [wire, other] = [await ground.connect(), await ground.connect()]
+    const waits = Array.from({ length: 8 }, (_, partition) => {
+      const topics = [{ topic: 't', partitions: [{ partition, fetchOffset: 0, partitionMaxBytes: 1000 }] }]
+      return wire.send(fetch, 12, { maxWaitMs: 60_000, minBytes: 1, topics })
+    })
+    await eventually('the limit is reached', async () => (await ground.received('Fetch')) === 8)
+    const before = await ground.received('Metadata')
+    const ninth = wire.send(metadata, 4, { topics: [] })
+    for (let index = 0; index < needed; index++) {
+      await other.send(apiVersions, 0, {})
+      assert.equal(await ground.received('Metadata'), before, `${stack} reads on after ${index} answers`)
+      await produceTo(other, batchOf(['v']), { index })
+      await waits[index]
+    }
+    await eventually('the ninth is read', async () => (await ground.received('Metadata')) === before + 1)
+    for (let index = needed; index < 8; index++) await produceTo(other, batchOf(['v']), { index })
+    await ninth
+  }
 })
 
 test('what was read beyond the limit is let go of with its connection', async t => {
@@ -418,6 +450,7 @@ test('a throttled client is answered at once and not read for that long', async 
     const limits = {
       maxRequestBytes: 1000,
       inFlightLimit: 10,
+      inFlightResume: 9,
       maxPendingBytes: 1000,
       resumePendingBytes: 500,
       responseQueueTimeoutMs: 10_000,

@@ -22,6 +22,8 @@ export interface ConnectionLimits {
   readonly maxRequestBytes: number
   /** Reads pause at this many requests in flight. */
   readonly inFlightLimit: number
+  /** At so many or fewer they go on; below inFlightLimit. */
+  readonly inFlightResume: number
   readonly maxPendingBytes: number
   readonly resumePendingBytes: number
   readonly responseQueueTimeoutMs: number
@@ -250,7 +252,7 @@ export class Connection implements Member, FrameSink {
       this.#queue = this.#queue.slice(this.#first)
       this.#first = 0
     }
-    if (this.#inFlight < this.#limits.inFlightLimit) this.#resume(IN_FLIGHT)
+    if (this.#inFlight <= this.#limits.inFlightResume) this.#resume(IN_FLIGHT)
     this.#closeWhenDone()
     this.#watch(now)
   }
@@ -291,7 +293,7 @@ export class Connection implements Member, FrameSink {
       this.#pendingBytes -= bytes
       this.#options.budget.add(-bytes)
       if (this.#pendingBytes < this.#limits.resumePendingBytes) this.#resume(OUTBOUND)
-      if (this.#inFlight < this.#limits.inFlightLimit) this.#resume(IN_FLIGHT)
+      if (this.#inFlight <= this.#limits.inFlightResume) this.#resume(IN_FLIGHT)
       this.#closeWhenDone()
     })
     if (last > 0) this.#socket.uncork()

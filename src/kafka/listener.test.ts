@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startBroker } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
-import { batchOf, fetchFrom, produceTo, startGround } from '../../testing/kafka.ts'
+import { batchOf, fetchFrom, fetchOne, produceTo, startGround } from '../../testing/kafka.ts'
+import { freePort } from '../../testing/process.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { connect } from '../../testing/wire.ts'
@@ -15,8 +16,20 @@ import { systemClock } from '../base/clock.ts'
 import { NONE } from '../protocol/errors.ts'
 import { apiVersions } from '../protocol/messages/api-versions.ts'
 import { fetch } from '../protocol/messages/fetch.ts'
+import { findCoordinator } from '../protocol/messages/find-coordinator.ts'
 import { joinGroup } from '../protocol/messages/join-group.ts'
+import { metadata } from '../protocol/messages/metadata.ts'
+import type { ListenerSettings } from '../settings/settings.ts'
 import { ListenFailed } from './listener.ts'
+
+const further = (name: string, fields: Partial<ListenerSettings> = {}): ListenerSettings => ({
+  name,
+  host: null,
+  port: 0,
+  advertisedHost: null,
+  advertisedPort: null,
+  ...fields,
+})
 
 const openStore = async () => createMemoryStore(systemClock)
 
@@ -132,3 +145,73 @@ test('closing twice is closing once, and the connections are counted while they 
   assert.equal(await ground.sample('svc_broker_connections'), 0)
   assert.equal(await ground.sample('svc_broker_up'), 0)
 })
+
+test('clients are told the endpoint of the listener that they came by, and the log names each', async t => {
+  const far = further('FAR', { advertisedHost: 'kafka.example.com', advertisedPort: 19_092 })
+  const ground = await startGround(t, { 'broker.listeners': [further('NEAR'), far] })
+  const [first, near, other] = ground.broker.kafkaPorts
+  const endpoints: (readonly [string, number])[] = []
+  for (const port of [first!, near!, other!]) {
+    const wire = await connect({ port })
+    t.after(() => wire.close())
+    const { brokers } = await wire.send(metadata, 12, { topics: [] })
+    const { host, port: told } = brokers[0]!
+    endpoints.push([host, told])
+    const coordinator = await wire.send(findCoordinator, 3, { key: 'g', keyType: 0 })
+    assert.deepEqual([coordinator.host, coordinator.port], [host, told])
+    assert.equal((await fetchOne(wire, 0, { maxWaitMs: 0 })).errorCode, NONE)
+  }
+  assert.deepEqual(endpoints, [
+    ['127.0.0.1', first],
+    ['127.0.0.1', near],
+    ['kafka.example.com', 19_092],
+  ])
+  assert.match(ground.log(), /Kafka clients connect to kafka\.example\.com:19092.*FAR/)
+  assert.equal(await ground.sample('svc_broker_connections'), 3)
+})
+
+test('when one listener cannot be bound none of them listens, and the message names that one', async t => {
+  const server = createServer().listen(0, '127.0.0.1')
+  t.after(() => void server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  const free = await freePort()
+  const overrides = { 'broker.port': free, 'broker.listeners': [further('SECOND', { port })] }
+  await assert.rejects(startBroker(t, overrides, { openStore }), error => {
+    assert.ok(error instanceof ListenFailed)
+    assert.match(error.message, new RegExp(`127\\.0\\.0\\.1:${port}.*svc\\.broker\\.listeners\\[0\\]\\.port`))
+    assert.match(error.message, /SVC_BROKER_LISTENERS_0_PORT/)
+    return true
+  })
+  await assert.rejects(connect({ port: free }))
+})
+
+test('draining closes every listener', async t => {
+  const ground = await startGround(t, { 'broker.listeners': [further('SECOND')] })
+  const [first, second] = ground.broker.kafkaPorts
+  const wire = await connect({ port: second! })
+  await ground.broker.close()
+  await wire.closed
+  for (const port of [first!, second!]) await assert.rejects(connect({ port }))
+})
+
+for (const [setting, reason] of [
+  ['broker.max-connections', 'max-connections'],
+  ['broker.max-connections-per-address', 'max-connections-per-address'],
+] as const) {
+  test(`who comes beyond svc.${setting} is closed at once, is counted, and disturbs nobody`, async t => {
+    const ground = await startGround(t, { [setting]: 2, 'broker.listeners': [further('SECOND')] })
+    await eventually('the connection of the start is gone', async () => {
+      return (await ground.sample('svc_broker_connections')) === 0
+    })
+    const held = [await ground.connect(), await connect({ port: ground.broker.kafkaPorts[1]! })]
+    for (const wire of held) await wire.send(apiVersions, 0, {})
+    for (let i = 0; i < 3; i++) await (await ground.connect()).closed
+    assert.equal(await ground.failures('connection', reason), 3)
+    assert.equal(ground.log().split(`as svc.${setting} allows`).length - 1, 1, 'one line for all of them')
+    for (const wire of held) await wire.send(apiVersions, 0, {})
+    await held[1]!.close()
+    await eventually('there is room', async () => (await ground.sample('svc_broker_connections')) === 1)
+    await (await ground.connect()).send(apiVersions, 0, {})
+  })
+}

@@ -1,173 +1,86 @@
-// One listening socket of the Kafka protocol and the connections that came by it. It binds, counts and drains; what a
-// connection does is in connection.ts.
+// The listening sockets of the Kafka protocol, one for each listener of the settings. It binds and unbinds; who connected
+// is connections.ts's business, and what a connection does is in connection.ts.
 
-import { type AddressInfo, createServer, type Socket } from 'node:net'
-import type { Clock } from '../base/clock.ts'
-import { advertisedEndpoint } from '../settings/advertised.ts'
-import type { Settings } from '../settings/settings.ts'
-import type { Logger } from '../telemetry/logger.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
-import type { Budget } from './budget.ts'
-import { type CloseReason, Connection, type ConnectionLimits } from './connection.ts'
-import type { Dispatch } from './dispatch.ts'
-import type { Listener, Peer } from './handlers/handler.ts'
-import { READ_BUFFER_BYTES, readThrough } from './reading.ts'
-import type { Throttle } from './throttle.ts'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { type KafkaEndpoint, kafkaEndpoints } from '../settings/endpoints.ts'
+import { environmentName } from '../settings/sources.ts'
+import { type ConnectionRooms, openConnections } from './connections.ts'
+import type { Listener } from './handlers/handler.ts'
 
 /** The address cannot be bound. The message is ready to print and says what to change. */
 export class ListenFailed extends Error {
   override readonly name = 'ListenFailed'
 }
 
-export interface ListenerRooms {
-  readonly settings: Settings
-  readonly dispatch: Dispatch
-  readonly budget: Budget
-  readonly throttle: Throttle
-  readonly clock: Clock
-  readonly metrics: Metrics
-  readonly logger: Logger
-}
-
-export interface KafkaListener {
+export interface Bound {
   /** As clients are told; `port` there need not be the one that is bound. */
   readonly advertised: Listener
+  readonly host: string
   readonly port: number
+}
+
+export interface KafkaListeners {
+  /** In the order of the settings, the first one first. */
+  readonly bound: readonly Bound[]
   /** Accepts no more, lets each connection finish what is in flight. Resolves when all are closed. */
   drain(): Promise<void>
   /** Closes what is still open. */
   destroy(): void
 }
 
-/** How often a reason for closing connections is logged. */
-const LOG_EVERY_MS = 10_000
-
-/** Reasons that are a client's way to be quiet, and no news. */
-const ORDINARY: ReadonlySet<CloseReason> = new Set(['idle'])
-
-/** Reasons that mean that the client does not speak the protocol. */
-const FOREIGN: ReadonlySet<CloseReason> = new Set([
-  'negative-size',
-  'short-frame',
-  'too-large',
-  'http',
-  'tls',
-  'ssh',
-  'proxy-protocol',
-])
-
-/** Binds the address of the settings and serves whoever connects. Throws ListenFailed. */
-export async function listen(rooms: ListenerRooms): Promise<KafkaListener> {
-  const { settings, metrics, clock } = rooms
+/** Binds every address of the settings and serves whoever connects. Throws ListenFailed, and listens nowhere then. */
+export async function listen(rooms: ConnectionRooms): Promise<KafkaListeners> {
   const logger = rooms.logger.named('kafka.connection')
-  const limits = limitsOf(settings)
-  const backpressured = metrics.child('svc.broker.backpressure_connections', {})
-  const connections = new Set<Connection>()
-  const turnedAway = new Set<Socket>()
-  let onLastClosed = (): void => {}
-  let nextId = 1
-
-  const buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES)
-
-  const server = createServer({ pauseOnConnect: true }, accept)
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', error => reject(listenFailed(error, settings)))
-    server.listen({ host: settings.get('broker.host'), port: settings.get('broker.port') }, () => {
-      server.removeAllListeners('error')
-      server.on('error', error => logger.error('connections cannot be accepted', { error }))
-      resolve()
-    })
-  })
-  const { port } = server.address() as AddressInfo
-  const advertised: Listener = Object.freeze({ name: 'PLAINTEXT', ...advertisedEndpoint(settings, port) })
-  metrics.sample('svc.broker.connections', {}, () => connections.size)
-
-  function accept(accepted: Socket): void {
-    const address = accepted.remoteAddress ?? 'unknown'
-    const delayMs = rooms.throttle.connected(address)
-    if (delayMs > 0) {
-      turnAway(accepted, delayMs)
-      return
-    }
-    const peer: Peer = { id: nextId++, listener: advertised, principal: 'User:ANONYMOUS', address }
-    const socket = readThrough(buffer, accepted, bytes => connection.read(bytes))
-    const connection = new Connection({
-      socket,
-      peer,
-      limits,
-      clock,
-      dispatch: rooms.dispatch,
-      budget: rooms.budget,
-      onClosed(closed) {
-        connections.delete(closed)
-        if (connections.size === 0) onLastClosed()
-      },
-      onRefused(reason, message) {
-        metrics.count('svc.broker.failures', { operation: 'connection', error_type: reason })
-        if (FOREIGN.has(reason)) metrics.count('svc.broker.malformed_frames', {})
-        if (ORDINARY.has(reason)) logger.debug(message, { address, reason })
-        else logger.limited(`closed ${reason}`, LOG_EVERY_MS).warn(message, { address, reason })
-      },
-      onBackpressure: isPaused => (isPaused ? backpressured.inc() : backpressured.dec()),
-    })
-    connections.add(connection)
+  const connections = openConnections(rooms)
+  const servers: Server[] = []
+  const bound: Bound[] = []
+  const close = () => {
+    for (const server of servers) server.close()
   }
 
-  /** Who comes too soon for the quota of their address waits, unread, and is then closed (KIP-612). */
-  function turnAway(socket: Socket, delayMs: number): void {
-    metrics.count('svc.broker.failures', { operation: 'connection', error_type: 'connection-rate' })
-    turnedAway.add(socket)
-    const timer = clock.timer(delayMs, () => socket.destroy())
-    socket.on('error', () => {})
-    socket.on('close', () => {
-      timer.cancel()
-      turnedAway.delete(socket)
-    })
-  }
-
-  return {
-    advertised,
-    port,
-    async drain() {
-      server.close()
-      for (const socket of turnedAway) socket.destroy()
-      if (connections.size === 0) return
-      const closed = new Promise<void>(resolve => {
-        onLastClosed = resolve
+  async function open(endpoint: KafkaEndpoint): Promise<void> {
+    const { name, host, advertisedHost, advertisedPort } = endpoint
+    const server = createServer({ pauseOnConnect: true }, socket => connections.accept(socket, advertised))
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', error => reject(listenFailed(error, endpoint)))
+      server.listen({ host, port: endpoint.port }, () => {
+        server.removeAllListeners('error')
+        server.on('error', error => logger.error('connections cannot be accepted', { listener: name, error }))
+        resolve()
       })
-      for (const connection of [...connections]) connection.drain()
-      await closed
-    },
-    destroy() {
-      for (const connection of [...connections]) connection.destroy()
-    },
+    })
+    servers.push(server)
+    const { port } = server.address() as AddressInfo
+    const advertised: Listener = Object.freeze({ name, host: advertisedHost, port: advertisedPort ?? port })
+    bound.push({ advertised, host, port })
   }
-}
 
-function limitsOf(settings: Settings): ConnectionLimits {
+  try {
+    for (const endpoint of kafkaEndpoints(rooms.settings)) await open(endpoint)
+  } catch (error) {
+    close()
+    connections.destroy()
+    throw error
+  }
+
   return {
-    maxRequestBytes: settings.get('broker.max-request-bytes'),
-    inFlightLimit: settings.get('broker.in-flight-limit'),
-    maxPendingBytes: settings.get('broker.max-pending-bytes'),
-    resumePendingBytes: settings.get('broker.resume-pending-bytes'),
-    responseQueueTimeoutMs: settings.get('broker.response-queue-timeout'),
-    frameTimeoutMs: settings.get('broker.frame-timeout'),
-    idleTimeoutMs: settings.get('broker.idle-timeout'),
+    bound,
+    drain() {
+      close()
+      return connections.drain()
+    },
+    destroy: () => connections.destroy(),
   }
 }
 
-function listenFailed(error: NodeJS.ErrnoException, settings: Settings): ListenFailed {
-  const host = settings.get('broker.host')
-  const port = settings.get('broker.port')
+function listenFailed(error: NodeJS.ErrnoException, { host, port, key, origin }: KafkaEndpoint): ListenFailed {
   const at = `${host.includes(':') ? `[${host}]` : host}:${port}`
-  const isPort = error.code === 'EADDRINUSE' || error.code === 'EACCES'
-  const key = isPort ? 'broker.port' : 'broker.host'
-  const variable = isPort ? 'SVC_BROKER_PORT' : 'SVC_BROKER_HOST'
-  const example = isPort ? (port < 1024 ? 9092 : port + 1) : '127.0.0.1'
+  const field = error.code === 'EADDRINUSE' || error.code === 'EACCES' ? 'port' : 'host'
+  const example = field === 'host' ? '127.0.0.1' : port < 1024 ? 9092 : port + 1
   return new ListenFailed(
     `cannot listen for Kafka clients on ${at}: ${whyNot(error)}. ` +
-      `The address comes from svc.${key} (${settings.origin(key)}); take another one with --svc.${key}=${example} ` +
-      `or ${variable}=${example}`,
+      `The address comes from ${key(field)} (${origin(field)}); take another one with --${key(field)}=${example} ` +
+      `or ${environmentName(key(field))}=${example}`,
     { cause: error },
   )
 }

@@ -45,12 +45,6 @@ const missing: readonly Missing[] = [
     takes: 'false',
   },
   {
-    key: 'broker.listeners',
-    isAsked: settings => settings.get('broker.listeners').length > 0,
-    because: 'further listeners are not in this version of Ketch',
-    takes: 'an empty list',
-  },
-  {
     key: 'admin.oauth.enabled',
     isAsked: isOn('admin.oauth.enabled'),
     because: 'console single sign-on is not in this version of Ketch',

@@ -2,7 +2,7 @@
 // It names every key involved, with values and origins; secrets are masked. Nothing here asks whether this version can do
 // what is asked: that is capabilities.ts, which runs after.
 
-import { isEveryInterface, isLoopback } from './advertised.ts'
+import { FIRST_LISTENER, isEveryInterface, isLoopback, kafkaEndpoints } from './endpoints.ts'
 import { showDuration, showSize } from './grammar.ts'
 import type { Key, Settings, Values } from './settings.ts'
 import { fullKey } from './settings.ts'
@@ -112,20 +112,11 @@ interface Bound {
 }
 
 function boundPorts(settings: Settings): readonly Bound[] {
-  const listeners = settings.get('broker.listeners').map(({ host, port }, at) => ({
-    said: `svc.broker.listeners[${at}].port`,
-    origin: settings.origin('broker.listeners', `[${at}].port`),
-    host: host ?? settings.get('broker.host'),
-    port,
-  }))
+  const endpoints = kafkaEndpoints(settings).map(({ host, port, key, origin }) => {
+    return { said: key('port'), origin: origin('port'), host, port }
+  })
   return [
-    {
-      said: 'svc.broker.port',
-      origin: settings.origin('broker.port'),
-      host: settings.get('broker.host'),
-      port: settings.get('broker.port'),
-    },
-    ...listeners,
+    ...endpoints,
     {
       said: 'server.port',
       origin: settings.origin('server.port'),
@@ -137,8 +128,11 @@ function boundPorts(settings: Settings): readonly Bound[] {
 
 /** Port 0 is for a machine talking to itself, as tests do: nobody else could learn the port. */
 function checkPortZero(settings: Settings): string | null {
-  if (settings.get('broker.advertised-port') === 0)
-    return `${got(settings, 'broker.advertised-port')}, takes a TCP port from 1 to 65535`
+  const nowhere = kafkaEndpoints(settings).find(({ advertisedPort }) => advertisedPort === 0)
+  if (nowhere) {
+    const { key, origin } = nowhere
+    return `${key('advertised-port')}: got 0 (${origin('advertised-port')}), takes a TCP port from 1 to 65535`
+  }
   const zero = boundPorts(settings).find(({ host, port }) => port === 0 && !isLoopback(host))
   return zero === undefined
     ? null
@@ -160,11 +154,14 @@ function checkPortsDiffer(settings: Settings): string | null {
 }
 
 function checkListenerNames(settings: Settings): string | null {
-  const names = settings.get('broker.listeners').map(({ name }) => name)
-  const twice = names.findIndex((name, at) => names.indexOf(name) !== at)
-  return twice < 0
-    ? null
-    : `svc.broker.listeners[${twice}].name: got '${names[twice]}' (${settings.origin('broker.listeners', `[${twice}].name`)}), which an earlier listener has too; each takes a name of its own`
+  // Kafka's names of listeners do not differ by case.
+  const names = kafkaEndpoints(settings).map(({ name }) => name.toUpperCase())
+  const twice = names.findIndex((name, at) => names.indexOf(name) !== at) - 1
+  if (twice < 0) return null
+  const { name } = settings.get('broker.listeners')[twice]!
+  const said = `svc.broker.listeners[${twice}].name: got '${name}' (${settings.origin('broker.listeners', `[${twice}].name`)})`
+  const other = name.toUpperCase() === FIRST_LISTENER ? 'the first listener' : 'an earlier listener'
+  return `${said}, which ${other} has too; each takes a name of its own`
 }
 
 /** Patterns merge, so the one that says auto-create need not be the one that says how many. */

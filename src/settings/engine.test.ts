@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { advertisedEndpoint } from './advertised.ts'
 import { chooseEngine } from './engine.ts'
 import type { Key, Values } from './settings.ts'
 import { testSettings } from './settings.ts'
@@ -18,15 +17,4 @@ test('auto is embedded until somebody says where a Redis is, and names the key t
     [{ 'storage.local.engine': 'redis' }, 'redis', 'storage.local.engine'],
   ]
   for (const [values, engine, key] of cases) assert.deepEqual(chooseEngine(testSettings(values)), { engine, key })
-})
-
-test('clients are told the advertised endpoint, else what is bound, and localhost for all interfaces', () => {
-  const cases: readonly [Partial<Values>, string, number][] = [
-    [{}, 'localhost', 9092],
-    [{ 'broker.host': '::' }, 'localhost', 9092],
-    [{ 'broker.host': '127.0.0.1' }, '127.0.0.1', 9092],
-    [{ 'broker.advertised-host': 'kafka.example.com', 'broker.advertised-port': 443 }, 'kafka.example.com', 443],
-  ]
-  for (const [values, host, port] of cases)
-    assert.deepEqual(advertisedEndpoint(testSettings(values), 9092), { host, port })
 })

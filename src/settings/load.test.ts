@@ -406,6 +406,21 @@ test('C4 and C5: what does not go together fails and names both keys', () => {
       ],
       ['svc.broker.listeners[1].name'],
     ],
+    [
+      ['svc.broker.listeners[0].name=Plaintext', 'svc.broker.listeners[0].port=1'],
+      ["svc.broker.listeners[0].name: got 'Plaintext' (command line)", 'the first listener has too'],
+    ],
+    [
+      ['svc.broker.listeners[0].name=a', 'svc.broker.listeners[0].port=1', 'svc.broker.listeners[0].advertised-port=0'],
+      ['svc.broker.listeners[0].advertised-port: got 0 (command line)', 'from 1 to 65535'],
+    ],
+    [
+      ['a', 'b'].flatMap((name, at) => [
+        `svc.broker.listeners[${at}].name=${name}`,
+        `svc.broker.listeners[${at}].port=9093`,
+      ]),
+      ['svc.broker.listeners[1].port: got 9093 (command line)', 'svc.broker.listeners[0].port'],
+    ],
   ]
   for (const [options, parts] of cases) {
     const message = refusal({ argv: options.map(option => `--${option}`) })
@@ -435,7 +450,6 @@ test('a switch whose capability is not there ends startup and says so', () => {
     [tls, 'svc.broker.tls'],
     [['svc.broker.enabled=false'], 'svc.broker.enabled'],
     [['svc.broker.sasl.enabled=true'], 'svc.broker.sasl.enabled'],
-    [['svc.broker.listeners[0].name=a', 'svc.broker.listeners[0].port=9093'], 'svc.broker.listeners'],
     [['svc.admin.oauth.enabled=true', ...sso], 'svc.admin.oauth.enabled'],
     [['svc.mcp.enabled=true', 'svc.mcp.token=t'], 'svc.mcp.enabled'],
     [['svc.storage.remote.path=s3://bucket/x'], 'svc.storage.remote.path'],
@@ -498,6 +512,8 @@ test('a Kafka listener that anybody can reach is warned about', () => {
     load({ argv }).warnings.some(warning => warning.includes('asks nobody for credentials'))
   assert.equal(about([]), true)
   assert.equal(about(['--svc.broker.host=127.0.0.1']), false)
+  const second = ['name=a', 'port=9093', 'host=0.0.0.0'].map(field => `--svc.broker.listeners[0].${field}`)
+  assert.equal(about(['--svc.broker.host=127.0.0.1', ...second]), true)
 })
 
 test('C8: a namespace holds nothing that a key pattern or hash slot would read', () => {

@@ -3,9 +3,9 @@
 // written and, for a key nobody knows, the nearest one. Nothing that could be a secret stands in a message.
 
 import { resolve } from 'node:path'
-import { isLoopback } from './advertised.ts'
 import { checkCapabilities } from './capabilities.ts'
 import { checkConsistency } from './consistency.ts'
+import { isLoopback, kafkaEndpoints } from './endpoints.ts'
 import { chooseEngine, redisKey } from './engine.ts'
 import type { Scalar } from './grammar.ts'
 import { nearest } from './nearest.ts'
@@ -270,10 +270,11 @@ function findWarnings(settings: Settings): readonly string[] {
         : `INSECURE: svc.admin.password is the shipped default, which anybody can read, and the admin API is set to ${reach}. This version serves no admin API yet; set svc.admin.password before one that does`,
     )
   }
-  const host = settings.get('broker.host')
-  if (settings.get('broker.enabled') && !settings.get('broker.sasl.enabled') && !isLoopback(host)) {
+  const reached = kafkaEndpoints(settings).filter(({ host }) => !isLoopback(host))
+  if (settings.get('broker.enabled') && !settings.get('broker.sasl.enabled') && reached.length > 0) {
+    const at = reached.map(({ name, host }) => `${name} on ${host}`).join(', ')
     warnings.push(
-      `the Kafka listener on ${host} asks nobody for credentials (svc.broker.sasl.enabled=false): whoever reaches the port may read and write`,
+      `the Kafka listener ${at} asks nobody for credentials (svc.broker.sasl.enabled=false): whoever reaches the port may read and write`,
     )
   }
   const key = redisKey(settings)

@@ -328,11 +328,22 @@ const sso = {
 }
 
 const listenerFields = {
-  name: field(string(), 'Name of the listener. Required.', { ...OURS, required: true }),
-  host: field(bindHost(), 'Address to bind.', OURS),
+  name: field(string(), 'Name of the listener; the first one is called PLAINTEXT. Required.', {
+    ...OURS,
+    required: true,
+  }),
+  host: field(bindHost(), 'Address to bind; broker.host when it is not given.', OURS),
   port: field(port(), 'TCP port. Required.', { ...OURS, required: true }),
-  'advertised-host': field(advertisedHost(), 'Host that clients are told.', OURS),
-  'advertised-port': field(port(), 'Port that clients are told.', OURS),
+  'advertised-host': field(
+    advertisedHost(),
+    'Host that clients of this listener are told; what is bound when it is not given, or localhost for every interface.',
+    OURS,
+  ),
+  'advertised-port': field(
+    port(),
+    'Port that clients of this listener are told; the bound one when it is not given.',
+    OURS,
+  ),
 }
 
 /** One entry of svc.broker.listeners. */
@@ -355,15 +366,12 @@ const broker = {
   'broker.id': row(integer(), '0', 'Broker id; unique for each broker on one store.'),
   'broker.listeners': entries<ListenerSettings>(
     listenerFields,
-    'Further listeners, each with its own port and advertised endpoint.',
-    {
-      notYet: 'more than one listener',
-    },
+    'Further listeners, each with its own port and advertised endpoint. Clients are told the endpoint of the listener that they came by.',
   ),
   'broker.stack': row(
     oneOf('netty', 'reactor_netty'),
     'netty',
-    'Taken for compatibility. There is one network stack, and it behaves as netty is described.',
+    'How reading pauses at broker.in-flight-limit. netty: it goes on as soon as one answer is out. reactor_netty: by demand, when three quarters of them are.',
   ),
   'broker.boss-threads': row(
     integer({ min: 1, max: 1024 }),
@@ -438,6 +446,18 @@ const broker = {
     integer({ min: 1, max: 1_000_000 }),
     '500',
     'Requests in work for one connection: at the limit it is read no further until answers are out.',
+  ),
+  'broker.max-connections': row(
+    integer({ min: 1 }),
+    '2147483647',
+    'Connections at once on all listeners; one more is closed at once.',
+    OURS,
+  ),
+  'broker.max-connections-per-address': row(
+    integer({ min: 1 }),
+    '2147483647',
+    'Connections at once from one address; one more is closed at once.',
+    OURS,
   ),
   'broker.frame-timeout': row(
     duration({ min: 1 }),

@@ -84,9 +84,9 @@ interface EnvironmentName {
   readonly toKey: (match: RegExpExecArray) => string
 }
 
-/** The variable that sets a key: SVC_BROKER_PORT, SERVER_PORT, LOGGING_LEVEL_<LOGGER> … */
+/** The variable that sets a key: SVC_BROKER_PORT, SERVER_PORT, SVC_TOPICS_0_NAME, LOGGING_LEVEL_<LOGGER> … */
 export function environmentName(key: string): string {
-  return key.replaceAll(/[.-]/g, '_').toUpperCase()
+  return key.replaceAll(']', '').replaceAll(/[.[-]/g, '_').toUpperCase()
 }
 
 /** Table keys by the variable that sets them. Dots and dashes both become underscores, so only the table can lead back. */

@@ -1,0 +1,174 @@
+// The connections of all listeners: lets in who may come, hands each its bytes, counts them, and drains them.
+//
+// Limits: so many connections in all, and from one address. One more is closed at once, before anything is read of it; who is
+// connected keeps its place, however quiet. Apache Kafka leaves those over the whole number waiting unaccepted. An address
+// that connects more often than its quota allows waits, and is then closed (KIP-612).
+
+import type { Socket } from 'node:net'
+import type { Clock } from '../base/clock.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Budget } from './budget.ts'
+import { type CloseReason, Connection, type ConnectionLimits } from './connection.ts'
+import type { Dispatch } from './dispatch.ts'
+import type { Listener, Peer } from './handlers/handler.ts'
+import { READ_BUFFER_BYTES, readThrough } from './reading.ts'
+import type { Throttle } from './throttle.ts'
+
+export interface ConnectionRooms {
+  readonly settings: Settings
+  readonly dispatch: Dispatch
+  readonly budget: Budget
+  readonly throttle: Throttle
+  readonly clock: Clock
+  readonly metrics: Metrics
+  readonly logger: Logger
+}
+
+export interface Connections {
+  /** Takes a socket that was accepted with pauseOnConnect. */
+  accept(socket: Socket, listener: Listener): void
+  /** Lets each connection finish what is in flight. Resolves when all are closed. */
+  drain(): Promise<void>
+  /** Closes what is still open. */
+  destroy(): void
+}
+
+/** How often a reason for closing connections is logged. */
+const LOG_EVERY_MS = 10_000
+
+/** Reasons that are a client's way to be quiet, and no news. */
+const ORDINARY: ReadonlySet<CloseReason> = new Set(['idle'])
+
+/** Reasons that mean that the client does not speak the protocol. */
+const FOREIGN: ReadonlySet<CloseReason> = new Set([
+  'negative-size',
+  'short-frame',
+  'too-large',
+  'http',
+  'tls',
+  'ssh',
+  'proxy-protocol',
+])
+
+export function openConnections(rooms: ConnectionRooms): Connections {
+  const { settings, metrics, clock } = rooms
+  const logger = rooms.logger.named('kafka.connection')
+  const limits = limitsOf(settings)
+  const most = settings.get('broker.max-connections')
+  const mostOfAddress = settings.get('broker.max-connections-per-address')
+  const backpressured = metrics.child('svc.broker.backpressure_connections', {})
+  const connections = new Set<Connection>()
+  /** How many connections each address has, none of them 0. */
+  const addresses = new Map<string, number>()
+  const turnedAway = new Set<Socket>()
+  let onLastClosed = (): void => {}
+  let nextId = 1
+  const buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES)
+  metrics.sample('svc.broker.connections', {}, () => connections.size)
+
+  function accept(accepted: Socket, listener: Listener): void {
+    const address = plainAddress(accepted.remoteAddress)
+    const ofAddress = addresses.get(address) ?? 0
+    if (connections.size >= most) {
+      const message = `a connection was closed: there are ${most}, as svc.broker.max-connections allows`
+      refuse(accepted, 'max-connections', message, address)
+      return
+    }
+    if (ofAddress >= mostOfAddress) {
+      const message = `a connection was closed: its address has ${mostOfAddress}, as svc.broker.max-connections-per-address allows`
+      refuse(accepted, 'max-connections-per-address', message, address)
+      return
+    }
+    const delayMs = rooms.throttle.connected(address)
+    if (delayMs > 0) {
+      turnAway(accepted, delayMs)
+      return
+    }
+    const peer: Peer = { id: nextId++, listener, principal: 'User:ANONYMOUS', address }
+    const socket = readThrough(buffer, accepted, bytes => connection.read(bytes))
+    const connection = new Connection({
+      socket,
+      peer,
+      limits,
+      clock,
+      dispatch: rooms.dispatch,
+      budget: rooms.budget,
+      onClosed: leave,
+      onRefused(reason, message) {
+        metrics.count('svc.broker.failures', { operation: 'connection', error_type: reason })
+        if (FOREIGN.has(reason)) metrics.count('svc.broker.malformed_frames', {})
+        if (ORDINARY.has(reason)) logger.debug(message, { address, reason })
+        else logger.limited(`closed ${reason}`, LOG_EVERY_MS).warn(message, { address, reason })
+      },
+      onBackpressure: isPaused => (isPaused ? backpressured.inc() : backpressured.dec()),
+    })
+    connections.add(connection)
+    addresses.set(address, ofAddress + 1)
+  }
+
+  function leave(connection: Connection): void {
+    connections.delete(connection)
+    const { address } = connection.peer
+    const others = addresses.get(address)! - 1
+    if (others === 0) addresses.delete(address)
+    else addresses.set(address, others)
+    if (connections.size === 0) onLastClosed()
+  }
+
+  function refuse(socket: Socket, reason: string, message: string, address: string): void {
+    metrics.count('svc.broker.failures', { operation: 'connection', error_type: reason })
+    logger.limited(`refused ${reason}`, LOG_EVERY_MS).warn(message, { address, reason })
+    socket.on('error', () => {})
+    socket.destroy()
+  }
+
+  function turnAway(socket: Socket, delayMs: number): void {
+    metrics.count('svc.broker.failures', { operation: 'connection', error_type: 'connection-rate' })
+    turnedAway.add(socket)
+    const timer = clock.timer(delayMs, () => socket.destroy())
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      timer.cancel()
+      turnedAway.delete(socket)
+    })
+  }
+
+  return {
+    accept,
+    async drain() {
+      for (const socket of turnedAway) socket.destroy()
+      if (connections.size === 0) return
+      const closed = new Promise<void>(resolve => {
+        onLastClosed = resolve
+      })
+      for (const connection of [...connections]) connection.drain()
+      await closed
+    },
+    destroy() {
+      for (const socket of turnedAway) socket.destroy()
+      for (const connection of [...connections]) connection.destroy()
+    },
+  }
+}
+
+/** An IPv4 client of a listener on `::` has the address that it has elsewhere. */
+function plainAddress(address = 'unknown'): string {
+  return address.startsWith('::ffff:') ? address.slice(7) : address
+}
+
+function limitsOf(settings: Settings): ConnectionLimits {
+  const inFlightLimit = settings.get('broker.in-flight-limit')
+  return {
+    maxRequestBytes: settings.get('broker.max-request-bytes'),
+    inFlightLimit,
+    // Reactor asks for more when three quarters of what it asked for are done.
+    inFlightResume: settings.get('broker.stack') === 'netty' ? inFlightLimit - 1 : Math.floor(inFlightLimit / 4),
+    maxPendingBytes: settings.get('broker.max-pending-bytes'),
+    resumePendingBytes: settings.get('broker.resume-pending-bytes'),
+    responseQueueTimeoutMs: settings.get('broker.response-queue-timeout'),
+    frameTimeoutMs: settings.get('broker.frame-timeout'),
+    idleTimeoutMs: settings.get('broker.idle-timeout'),
+  }
+}

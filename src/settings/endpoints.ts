@@ -1,0 +1,68 @@
+// Where Kafka clients connect: the addresses that are bound, and what clients are told, which need not be the same.
+
+import { fullKey, type Settings } from './settings.ts'
+
+/** One listener of the settings: the first from `broker.host` and its neighbours, the others from `broker.listeners`. */
+export interface KafkaEndpoint {
+  readonly name: string
+  /** To bind. */
+  readonly host: string
+  /** To bind; 0 is any free port. */
+  readonly port: number
+  readonly advertisedHost: string
+  /** Null is the port that is bound. */
+  readonly advertisedPort: number | null
+  /** Full key of the field, and where its value comes from. */
+  readonly key: (field: EndpointField) => string
+  readonly origin: (field: EndpointField) => string
+}
+
+type EndpointField = 'host' | 'port' | 'advertised-port'
+
+/** The name of the listener that is not in the list, as Kafka calls one without TLS and SASL. */
+export const FIRST_LISTENER = 'PLAINTEXT'
+
+/** Addresses that mean "every interface"; no client can connect to them. */
+const EVERY_INTERFACE: ReadonlySet<string> = new Set(['0.0.0.0', '::', '0:0:0:0:0:0:0:0'])
+
+/** Every listener, the first one first. */
+export function kafkaEndpoints(settings: Settings): readonly KafkaEndpoint[] {
+  const host = settings.get('broker.host')
+  const first: KafkaEndpoint = {
+    name: FIRST_LISTENER,
+    host,
+    port: settings.get('broker.port'),
+    advertisedHost: settings.get('broker.advertised-host') ?? reachable(host),
+    advertisedPort: settings.get('broker.advertised-port'),
+    key: field => fullKey(`broker.${field}`),
+    origin: field => settings.origin(`broker.${field}`),
+  }
+  const others = settings.get('broker.listeners').map((listener, at): KafkaEndpoint => {
+    const bound = listener.host ?? host
+    return {
+      name: listener.name,
+      host: bound,
+      port: listener.port,
+      advertisedHost: listener.advertisedHost ?? reachable(bound),
+      advertisedPort: listener.advertisedPort,
+      key: field => `${fullKey('broker.listeners')}[${at}].${field}`,
+      origin: field => settings.origin('broker.listeners', `[${at}].${field}`),
+    }
+  })
+  return [first, ...others]
+}
+
+function reachable(host: string): string {
+  return EVERY_INTERFACE.has(host) ? 'localhost' : host
+}
+
+/** Whether only this machine can reach the address. Null is every interface. */
+export function isLoopback(host: string | null): boolean {
+  if (host === null) return false
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}
+
+/** Whether the address binds all interfaces. Null does. */
+export function isEveryInterface(host: string | null): boolean {
+  return host === null || EVERY_INTERFACE.has(host)
+}
