@@ -182,7 +182,12 @@ test('a broker shows its settings, hides its secrets, and says that they cannot 
   assert.deepEqual(port.synonyms.at(-1), { name: 'svc.broker.port', value: '9092', source: 'default' })
   const password = entry('broker', '4', 'svc.admin.password')
   assert.deepEqual([password.value, password.isSensitive, password.type], [null, true, 'password'])
-  assert.deepEqual([entry('broker', '4', 'svc.broker.advertised-host').value], [null])
+  assert.deepEqual(password.synonyms, [
+    { name: 'svc.admin.password', value: null, source: 'settings' },
+    { name: 'svc.admin.password', value: null, source: 'default' },
+  ])
+  const unset = entry('broker', '4', 'svc.broker.advertised-host')
+  assert.deepEqual([unset.value, unset.source, unset.synonyms], [null, 'default', []])
   assert.deepEqual(describe('broker', ''), [])
   assert.match((describe('broker', '5') as Refusal).message, /Unexpected broker id, expected 4, but received 5/)
   assert.match((describe('broker', 'x') as Refusal).message, /Broker id must be an integer, but it is: x/)

@@ -287,8 +287,10 @@ function describeSetting(settings: Settings, key: Key): ConfigEntry {
   const value = isSensitive || current === null ? null : shown
   const source = settings.isSet(key) ? 'settings' : 'default'
   const synonyms: ConfigSynonym[] = current === null ? [] : [{ name, value, source }]
-  if (source === 'settings' && row.fallbackText !== null) {
-    synonyms.push({ name, value: isSensitive ? null : row.fallbackText, source: 'default' })
+  const fallback = row.fallback()
+  if (source === 'settings' && fallback !== null) {
+    const text = type === 'int' ? String(fallback) : row.fallbackText
+    synonyms.push({ name, value: isSensitive ? null : text, source: 'default' })
   }
   const documentation = row.notYet === undefined ? row.doc : `${row.doc} Not in this version: ${row.notYet}.`
   return { name, value, source, isReadOnly: true, isSensitive, type, synonyms, documentation }
