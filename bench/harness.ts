@@ -181,9 +181,14 @@ async function startCeiling(
 }
 
 /** User and system time of a process and its threads so far (proc(5), in ticks of 10 ms). */
-function cpuSeconds(pid: number): number {
+export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+/** Bytes that a process has had written to disks so far (proc(5)). */
+export function writtenBytes(pid: number): number {
+  return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))![1])
 }
 
 /** A load that takes longer does not go on: some request was never answered. */

@@ -4,6 +4,7 @@
 
 import { parseArgs } from 'node:util'
 import { fetch } from './fetch.ts'
+import { groups } from './groups.ts'
 import { ask, type Question } from './harness.ts'
 import { kafkaConsume, kafkaGenerator, kafkaLatency, kafkaProduce, kafkaStartup } from './kafka.ts'
 import { produce } from './produce.ts'
@@ -15,6 +16,7 @@ const QUESTIONS: readonly Question[] = [
   fetch,
   retention,
   startup,
+  groups,
   kafkaProduce,
   kafkaLatency,
   kafkaConsume,

@@ -66,6 +66,11 @@ export const differences: readonly Difference[] = [
     hides: [[/(UnknownTopicOrPartitionException:).*$/gm, '$1']],
   },
   {
+    why: 'The leader epochs of a partition begin with 1, in Kafka with 0; the tool shows the one that was committed.',
+    commands: /^kafka-consumer-groups --describe --group readers --verbose/,
+    hides: [[/^(readers \w+ \d+) [01] /gm, '$1 0 ']],
+  },
+  {
     why: 'Not in this version of Ketch: transactions, security, replication, the groups of KIP-848, KIP-932 and KIP-1071, and what only a KRaft quorum has. ApiVersions says so.',
     commands: /^kafka-broker-api-versions/,
     hides: [

@@ -17,11 +17,12 @@
 // Dead, Kafka's fifth state, is the absence of a value here: a group that was dropped has no state to decide upon.
 //
 // The generation rises by one each time PreparingRebalance ends. `svc.broker.rebalance-delay` maps to Kafka's
-// `group.initial.rebalance.delay.ms`: the first rebalance of a group that was empty waits that long, and again as long
-// as members keep arriving, up to the first member's rebalance timeout. A group that has members rebalances as soon as
-// all of them have rejoined, or when the longest of their rebalance timeouts has passed.
+// `group.initial.rebalance.delay.ms`: the first rebalance of a group that was empty waits that long after the last member
+// that arrives, up to the first member's rebalance timeout. A group that has members rebalances as soon as all of them
+// have rejoined, or when the longest of their rebalance timeouts has passed.
 //
 // Differences from Apache Kafka, all of them bounds or courtesies:
+// - the first rebalance ends one delay after the last arrival (Kafka waits in whole delays, so up to two);
 // - a static member that comes back with other subscribed topics causes a rebalance (Kafka looks at the protocol only);
 // - a request that a newer one of the same member replaces is answered REBALANCE_IN_PROGRESS, Kafka never answers it;
 // - an assignment for somebody who is not a member is refused with UNKNOWN_MEMBER_ID, Kafka drops it silently;
@@ -132,7 +133,7 @@ export interface ClassicGroup {
   /** When PreparingRebalance ends at the latest; Infinity outside of it. */
   joinDeadlineMs: number
   /** Set during the first rebalance of a group that was empty. */
-  firstJoin: { delayMs: number; remainingMs: number; grown: boolean } | null
+  firstJoin: { readonly delayMs: number; readonly untilMs: number } | null
   /** When members that have not synced are given up; Infinity when all have. */
   syncDeadlineMs: number
   /** No deadline lies before this. It may be too early, never too late. */
@@ -531,7 +532,7 @@ export function expire(group: ClassicGroup, now: Now): Decision {
     completeIfAllJoined(group, now, out)
   }
 
-  if (group.joinDeadlineMs <= now.ms) joinIsDue(group, now, out)
+  if (group.joinDeadlineMs <= now.ms) complete(group, now, out)
   if (group.syncDeadlineMs <= now.ms) syncIsDue(group, now, out)
   group.wakeAtMs = earliest(group)
   return out
@@ -756,7 +757,7 @@ function addMember(
   now: Now,
 ): void {
   if (group.members.size === 0) group.protocolType = request.protocolType
-  if (group.firstJoin !== null) group.firstJoin.grown = true
+  if (group.firstJoin !== null) joinUntil(group, Math.min(now.ms + group.firstJoin.delayMs, group.firstJoin.untilMs))
   const member: Member = {
     id: memberId,
     instanceId: request.instanceId,
@@ -958,8 +959,8 @@ function prepare(group: ClassicGroup, reason: string, firstJoinDelayMs: number, 
   become(group, 'PreparingRebalance', now)
   out.notes.push(`rebalance after generation ${group.generation}: ${reason}`)
   if (wasEmpty) {
-    const remainingMs = Math.max(0, rebalanceTimeout(group) - firstJoinDelayMs)
-    group.firstJoin = { delayMs: firstJoinDelayMs, remainingMs, grown: false }
+    const longestMs = Math.max(firstJoinDelayMs, rebalanceTimeout(group))
+    group.firstJoin = { delayMs: firstJoinDelayMs, untilMs: now.ms + longestMs }
     joinUntil(group, now.ms + firstJoinDelayMs)
   } else if (hasAllJoined(group)) {
     complete(group, now, out)
@@ -970,18 +971,6 @@ function prepare(group: ClassicGroup, reason: string, firstJoinDelayMs: number, 
 
 function completeIfAllJoined(group: ClassicGroup, now: Now, out: Draft): void {
   if (hasAllJoined(group)) complete(group, now, out)
-}
-
-/** The join phase has had its time. The first one of a group goes on while members arrive. */
-function joinIsDue(group: ClassicGroup, now: Now, out: Draft): void {
-  const first = group.firstJoin
-  if (first?.grown === true && first.remainingMs > 0) {
-    const delayMs = Math.min(first.delayMs, first.remainingMs)
-    group.firstJoin = { delayMs: first.delayMs, remainingMs: first.remainingMs - delayMs, grown: false }
-    joinUntil(group, now.ms + delayMs)
-    return
-  }
-  complete(group, now, out)
 }
 
 /** Ends the join phase: whoever has not rejoined is out, static members excepted, and a new generation begins. */

@@ -281,24 +281,25 @@ export class LiveGroup {
       refusal => refusal,
       (group, parked) => {
         const refusal = this.exists ? checkOffsetDelete(group) : GROUP_ID_NOT_FOUND
-        const reply = refusal ?? topics.map(topic => this.#deleteOffsetsOf(topic, subscriptionOf(group)))
+        const isSubscribed = subscriptionOf(group)
+        const reply = refusal ?? topics.map(topic => this.#deleteOffsetsOf(topic, isSubscribed))
         this.#afterCommit(() => parked.settle(reply))
       },
     )
   }
 
   /**
-   * Forgets the offsets that nobody has used for long (KIP-211), and the group when it is empty and has none left.
-   * Resolves when that is stored, or refused, to the number of offsets that are forgotten.
+   * Forgets the offsets that nobody has used for long at this time of the wall clock (KIP-211), and the group when it is
+   * empty and has none left. Resolves when that is stored, or refused, to the number of offsets that are forgotten.
    */
-  expireOffsets(): Promise<number> {
+  expireOffsets(nowMs: number): Promise<number> {
     return this.#whenReady<number>(
       () => 0,
-      (group, parked, now) => {
+      (group, parked) => {
         const isSubscribed = subscriptionOf(group)
         const expired = [...this.#offsets].flatMap(([topicId, partitions]) => {
           if (isSubscribed(this.#around.catalogue().topicsById.get(topicId)?.name ?? '')) return []
-          const isExpired = (committed: CommittedOffset) => this.#isExpired(group, committed, now)
+          const isExpired = (committed: CommittedOffset) => this.#isExpired(group, committed, nowMs)
           return [...partitions].flatMap(([partition, each]) => (isExpired(each) ? [{ topicId, partition }] : []))
         })
         for (const { topicId, partition } of expired) this.#forgetOffset(topicId, partition)
@@ -412,10 +413,10 @@ export class LiveGroup {
     this.#next.offsets.set(offsetField(topicId, partition), null)
   }
 
-  #isExpired(group: ClassicGroup, { commitTimestampMs, expireAtMs }: CommittedOffset, now: Now): boolean {
+  #isExpired(group: ClassicGroup, { commitTimestampMs, expireAtMs }: CommittedOffset, nowMs: number): boolean {
     const sinceMs = idleSinceMs(group, commitTimestampMs)
     if (sinceMs === null) return false
-    return now.wallMs >= (expireAtMs >= 0 ? expireAtMs : sinceMs + this.#around.offsetsRetentionMs)
+    return nowMs >= (expireAtMs >= 0 ? expireAtMs : sinceMs + this.#around.offsetsRetentionMs)
   }
 
   /** From here on the group is being deleted: nothing goes on with it, and clients are told to come back in a moment. */

@@ -85,6 +85,17 @@ test('a client that is too old for member ids of its own joins at once', async t
   assert.equal(joined.got()?.generation, 1)
 })
 
+test('the first rebalance ends one delay after the last member that arrives', async t => {
+  const world = await openGroupWorld(t)
+  const first = (await enter(world)).joined
+  await world.clock.advance(1_000)
+  await enter(world)
+  await world.clock.advance(DELAY_MS - 1)
+  assert.equal(first.got(), undefined)
+  await world.clock.advance(1)
+  assert.equal(first.got()?.members.length, 2)
+})
+
 test('the first rebalance waits again while members arrive, but not beyond the rebalance timeout', async t => {
   const world = await openGroupWorld(t)
   const first = (await enter(world, { rebalanceTimeoutMs: 8_000 })).joined
@@ -572,7 +583,7 @@ test('members that never sync are out after the rebalance timeout, and the other
     (await enter(world, { sessionTimeoutMs: 300_000 })).joined,
     (await enter(world, { sessionTimeoutMs: 300_000 })).joined,
   ]
-  await world.clock.advance(2 * DELAY_MS)
+  await world.clock.advance(DELAY_MS)
   const [leader, follower] = joined.map(each => each.got()!)
   const waiting = watch(
     world.groups.sync({ groupId: 'g', ...claim(follower!), protocolType: null, protocolName: null, assignments: [] }),

@@ -5,6 +5,7 @@
 
 import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
+import { watchClockJumps } from '../base/clock-jumps.ts'
 import type { Random } from '../base/random.ts'
 import type { Catalogue } from '../log/catalogue.ts'
 import {
@@ -181,12 +182,18 @@ export async function openGroups(rooms: {
   const checkIntervalMs = settings.get('broker.offsets-retention-check-interval')
   let check = clock.timer(checkIntervalMs, () => void expireOffsets())
 
+  const lookForJumps = watchClockJumps(clock, jumpMs => {
+    logger.warn('the system clock has jumped forward; until tomorrow no offset expires because of that', { jumpMs })
+  })
+
   async function expireOffsets(): Promise<void> {
+    const mistrustedMs = lookForJumps()
     const all = [...groups.values()]
     let expired = 0
     for (let from = 0; from < all.length && !closed; from += GROUPS_PER_TURN) {
       const some = all.slice(from, from + GROUPS_PER_TURN)
-      for (const count of await Promise.all(some.map(group => group.expireOffsets()))) expired += count
+      for (const count of await Promise.all(some.map(group => group.expireOffsets(clock.now() - mistrustedMs))))
+        expired += count
       await new Promise<void>(resolve => clock.soon(resolve))
     }
     if (expired > 0) logger.info('offsets have expired', { count: expired })

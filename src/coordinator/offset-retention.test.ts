@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
 import {
   beat,
   claim,
@@ -19,8 +20,8 @@ import type { JoinReply } from './classic-group.ts'
 const DAY_MS = 24 * 3_600_000
 const HOUR_MS = 3_600_000
 
-const open = (t: Parameters<typeof openGroupWorld>[0]) =>
-  openGroupWorld(t, undefined, undefined, {
+const open = (t: TestContext, clock?: SimulatedClock) =>
+  openGroupWorld(t, clock, undefined, {
     'broker.offsets-retention': 2 * DAY_MS,
     'broker.offsets-retention-check-interval': HOUR_MS,
   })
@@ -124,4 +125,20 @@ test('time that passes while the broker is down counts', async t => {
   const again = await world.restart()
   await again.clock.advance(HOUR_MS)
   assert.deepEqual(again.groups.list(), [])
+})
+
+test('a clock that jumps forward does not take the offsets with it', async t => {
+  let jumpMs = 0
+  class JumpingClock extends SimulatedClock {
+    override now(): number {
+      return super.now() + jumpMs
+    }
+  }
+  const world = await open(t, new JumpingClock())
+  await commit(world, 1)
+  jumpMs = 365 * DAY_MS
+  await world.clock.advance(DAY_MS / 2)
+  assert.equal(await committed(world), 1)
+  await world.clock.advance(DAY_MS)
+  assert.equal(await committed(world), null, 'what is old by any clock goes in the end')
 })

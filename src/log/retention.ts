@@ -5,6 +5,7 @@
 // partition trims.
 
 import type { Clock, Timer } from '../base/clock.ts'
+import { watchClockJumps } from '../base/clock-jumps.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -31,20 +32,14 @@ const PARTS = 8
 /** How much unmarked data one round looks into: after a restart each partition has up to a chunk of it. */
 const LEARN_BYTES = 64 * 1024 * 1024
 
-/** How far the system clock may run ahead of the monotonic one between two rounds before it is mistrusted. */
-const JUMP_MS = 10 * 60_000
-/** For how long after a jump nothing grows old by it. */
-const CAREFUL_MS = 24 * 60 * 60_000
-
 export function startRetention({ partitions, settings, clock, logger, metrics }: RetentionRooms): Retention {
   const isEnabled = settings.get('storage.worker.enabled')
   const intervalMs = settings.get('storage.worker.tick-interval')
   const concurrency = settings.get('storage.worker.tick-concurrency')
   const expirationMs = settings.get('broker.producer-id-expiration')
-  let lead = clock.now() - clock.monotonic()
-  /** What the clock has jumped forward by, until it is believed. */
-  let mistrustedMs = 0
-  let carefulUntilMs = Number.NEGATIVE_INFINITY
+  const lookForJumps = watchClockJumps(clock, jumpMs => {
+    logger.warn('the system clock has jumped forward; until tomorrow nothing is dropped because of that', { jumpMs })
+  })
   let running: Promise<void> | null = null
   let timer: Timer | null = null
   let isStopped = false
@@ -61,15 +56,7 @@ export function startRetention({ partitions, settings, clock, logger, metrics }:
   }
 
   async function round(): Promise<void> {
-    const leadNow = clock.now() - clock.monotonic()
-    const jumpMs = Math.round(leadNow - lead)
-    lead = leadNow
-    if (clock.monotonic() >= carefulUntilMs) mistrustedMs = 0
-    if (jumpMs > JUMP_MS) {
-      mistrustedMs += jumpMs
-      carefulUntilMs = clock.monotonic() + CAREFUL_MS
-      logger.warn('the system clock has jumped forward; until tomorrow nothing is dropped because of that', { jumpMs })
-    } else if (jumpMs < 0) mistrustedMs = Math.max(0, mistrustedMs + jumpMs)
+    const mistrustedMs = lookForJumps()
     let learnBytes = LEARN_BYTES
     const waiting = partitions()[Symbol.iterator]()
     const worker = async () => {

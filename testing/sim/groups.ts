@@ -122,7 +122,7 @@ export async function stable(
         : watch(world.groups.join(joining({ ...asked, instanceId: `${asked.instanceId}${index}` }))),
     )
   }
-  await world.clock.advance(DELAY_MS * (count > 1 ? 2 : 1))
+  await world.clock.advance(DELAY_MS)
   const replies = await Promise.all(entered.map(each => each.promise))
   await settle(world, replies)
   return replies
