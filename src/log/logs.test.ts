@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { batchOf, openLogWorld, readAll, waitForNews } from '../../testing/sim/logs.ts'
-import { isRefusal, KAFKA_STORAGE_ERROR, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
+import { isRefusal, KAFKA_STORAGE_ERROR, type Refusal, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
 import { streamId } from '../store/store.ts'
 
 test('a partition is found by topic id and index, and nothing else is', async t => {
@@ -41,15 +41,18 @@ test('a topic is seen only when its partitions take records', async t => {
   assert.equal(logs.partition(id, 0)?.leaderEpoch, 1)
 })
 
-test('a partition that cannot be opened is tried again while others work', async t => {
+test('a partition that cannot be opened is tried again while others work; until then nothing is said of its offsets', async t => {
   const { create, partition, store, clock } = await openLogWorld(t)
   store.faults.failNext('open', 'unavailable', 2)
   await create('orders')
-  const append = partition('orders').append(batchOf(), 0)
+  const orders = partition('orders')
+  const appended = await orders.append(batchOf(), 0)
+  const answers = [appended, orders.checkEpoch(-1), await orders.deleteRecords(-1), await orders.read(7, 1e6, true)]
+  for (const answer of answers) assert.equal((answer as Refusal).name, KAFKA_STORAGE_ERROR.name)
   await create('payments')
   assert(!isRefusal(await partition('payments').append(batchOf(), 0)))
   await clock.advance(1_000)
-  assert(!isRefusal(await append))
+  assert(!isRefusal(await orders.append(batchOf(), 0)))
 })
 
 test('a partition whose stream is gone from the store says so and leaves the others alone', async t => {

@@ -133,7 +133,7 @@ export class Partition {
     this.#state.topic = topic
   }
 
-  /** Takes the lead of the stream; appends wait until it is done. */
+  /** Takes the lead of the stream; until it has that, everything is refused. */
   open(): Promise<void> {
     return this.#lane.open()
   }
@@ -154,7 +154,7 @@ export class Partition {
    * log, but may be lost).
    */
   append(batch: BatchView, timeoutMs: number): Promise<Appended | Refusal> {
-    const refusal = this.#state.refusal ?? this.#state.damage ?? this.#check(batch)
+    const refusal = this.#checkOpen() ?? this.#state.damage ?? this.#check(batch)
     return refusal === null ? this.#lane.append(batch, timeoutMs) : Promise.resolve(refusal)
   }
 
@@ -163,7 +163,8 @@ export class Partition {
    * It stops before the batch that would pass maxBytes; the first batch is exempt when minOneBatch is set.
    */
   read(offset: number, maxBytes: number, minOneBatch: boolean): ReadResult | Refusal | Promise<ReadResult | Refusal> {
-    const { refusal, start, end, highWatermark, tail } = this.#state
+    const { start, end, highWatermark, tail } = this.#state
+    const refusal = this.#checkOpen()
     if (refusal !== null) return refusal
     if (!(offset >= start && offset <= end)) return this.#outOfRange(offset)
     if (offset >= highWatermark || (maxBytes <= 0 && !minOneBatch)) return this.#result([], 0)
@@ -181,8 +182,12 @@ export class Partition {
     return this.#result(batches, bytes)
   }
 
-  /** Null when the epoch that a client believes in is this leader's, or -1 (not given). KIP-320. */
+  /**
+   * Null when the epoch that a client believes in is this leader's, or -1 (not given), and the log may be asked at all. KIP-320.
+   */
   checkEpoch(currentLeaderEpoch: number): Refusal | null {
+    const refusal = this.#checkOpen()
+    if (refusal !== null) return refusal
     const { epoch, name } = this.#state
     if (currentLeaderEpoch === -1 || currentLeaderEpoch === epoch) return null
     const message = `The client believes in leader epoch ${currentLeaderEpoch} of ${name}; it is ${epoch}.`
@@ -233,7 +238,8 @@ export class Partition {
    */
   async deleteRecords(before: number): Promise<number | Refusal> {
     const state = this.#state
-    const { refusal, name, highWatermark } = state
+    const { name, highWatermark } = state
+    const refusal = this.#checkOpen()
     if (refusal !== null) return refusal
     const offset = before === -1 ? highWatermark : before
     if (offset < 0 || offset > highWatermark) {
@@ -286,6 +292,13 @@ export class Partition {
   /** Writes rows that wait for an append, while the lane rests. */
   flushRows(): Promise<void> {
     return this.#lane.flushRows()
+  }
+
+  /** Until the stream could be opened nothing is known of the log. */
+  #checkOpen(): Refusal | null {
+    const { refusal, epoch } = this.#state
+    if (refusal !== null || epoch > 0) return refusal
+    return because(KAFKA_STORAGE_ERROR, `${this.#state.name} could not be opened yet; the broker goes on trying.`)
   }
 
   #check(batch: BatchView): Refusal | null {

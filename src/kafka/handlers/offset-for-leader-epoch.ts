@@ -24,7 +24,7 @@ export const offsetForLeaderEpochHandler = handler(offsetForLeaderEpoch, rooms =
         partitions: partitions.map(({ partition: index, currentLeaderEpoch, leaderEpoch }): Row => {
           const partition = findPartition(rooms, found, index)
           if (isRefusal(partition)) return { partition: index, errorCode: partition.code }
-          const refusal = partition.refusal ?? partition.checkEpoch(currentLeaderEpoch)
+          const refusal = partition.checkEpoch(currentLeaderEpoch)
           if (refusal !== null) return { partition: index, errorCode: refusal.code }
           const { epoch, endOffset } = partition.endOfEpoch(leaderEpoch) ?? UNKNOWN
           return { partition: index, errorCode: NONE, leaderEpoch: epoch, endOffset }

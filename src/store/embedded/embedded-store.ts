@@ -137,8 +137,21 @@ async function start(
   upkeep.attach(rounds)
   holder.current = rounds
   journal.ready()
-  // The new era is on the disk before its first round.
-  await upkeep.checkpoint(false)
+  // The new era is on the disk before its first round. On a full disk what is there can be read meanwhile.
+  let marking: Promise<void> | null = null
+  let isMarked = false
+  const mark = () => {
+    marking ??= upkeep
+      .checkpoint(false)
+      .then(() => {
+        isMarked = true
+      })
+      .finally(() => {
+        marking = null
+      })
+    return marking
+  }
+  await mark().catch((error: Error) => report(`nothing can be written until this start is noted: ${error.message}`))
 
   let closing: Promise<void> | null = null
   const durability =
@@ -155,19 +168,30 @@ async function start(
       return verb(...args)
     }
   }
+  const refuseUnmarked = <A extends readonly unknown[], T>(verb: (...args: A) => Promise<T>) => {
+    return refuseClosed((...args: A): Promise<T> => {
+      if (isMarked) return verb(...args)
+      return mark().then(
+        () => verb(...args),
+        (error: Error) => {
+          throw new StoreUnavailable(`the embedded store cannot write: ${error.message}`, { cause: error })
+        },
+      )
+    })
+  }
   return {
     description: `embedded store in ${path}, ${durability}`,
-    create: refuseClosed(verbs.create),
-    remove: refuseClosed(verbs.remove),
+    create: refuseUnmarked(verbs.create),
+    remove: refuseUnmarked(verbs.remove),
     streams: refuseClosed(verbs.streams),
     space: refuseClosed(verbs.space),
-    open: refuseClosed(verbs.open),
-    append: refuseClosed(verbs.append),
+    open: refuseUnmarked(verbs.open),
+    append: refuseUnmarked(verbs.append),
     read: refuseClosed(verbs.read),
-    trim: refuseClosed(verbs.trim),
+    trim: refuseUnmarked(verbs.trim),
     load: refuseClosed(verbs.load),
     list: refuseClosed(verbs.list),
-    commit: refuseClosed(verbs.commit),
+    commit: refuseUnmarked(verbs.commit),
     close: () => (closing ??= close()),
   }
 

@@ -132,7 +132,7 @@ export class Upkeep {
   }
 
   async #write(taken: Taken): Promise<void> {
-    const { tables, journal } = this.#options
+    const { tables, journal, contents } = this.#options
     const changes = [...taken.changes]
     const stored = new Map<number, number>()
     const add = (file: number, bytes: number) => stored.set(file, (stored.get(file) ?? 0) + bytes)
@@ -162,8 +162,10 @@ export class Upkeep {
     this.#checkpointed = taken.at
     for (const stream of taken.removed) {
       this.#gone.push(stream.number)
-      // Copies that lmdb never named go with their stream.
-      for (const run of stream.moved.values()) journal.count(run.file, -run.length)
+      // Runs and copies that lmdb never named go with their stream.
+      for (const run of [...stream.recent, ...stream.moved.values()]) journal.count(run.file, -run.length)
+      contents.recentRuns -= stream.recent.length
+      stream.recent = []
       stream.moved.clear()
     }
     for (const [stream, start] of taken.starts) {
