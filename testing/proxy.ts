@@ -57,10 +57,13 @@ export async function startProxy(options: {
   target: { host?: string; port: number }
   clock?: Clock
   random?: Random
+  /** Shown what each client sends, by a number of its connection. */
+  observe?: (connection: number, bytes: Buffer) => void
 }): Promise<TcpProxy> {
-  const { target, clock = systemClock, random = systemRandom } = options
+  const { target, clock = systemClock, random = systemRandom, observe } = options
   const host = target.host ?? '127.0.0.1'
   const links = new Set<Link>()
+  let accepted = 0
   const faults: Faults = {
     delayMs: 0,
     jitterMs: 0,
@@ -136,6 +139,8 @@ export async function startProxy(options: {
     const server = connect({ host, port: target.port, allowHalfOpen: true, noDelay: true })
     const link: Link = { client, server }
     links.add(link)
+    const number = accepted++
+    if (observe !== undefined) client.on('data', (bytes: Buffer) => observe(number, bytes))
     client.setNoDelay(true)
     pump(link, client, server, 'to-server')
     pump(link, server, client, 'to-client')

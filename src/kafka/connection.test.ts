@@ -433,6 +433,20 @@ test('a client that closes its side while it waits for an answer is let go of', 
   await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
 })
 
+test('a client that sends nonsense after a request that waits, and leaves, is let go of at once', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  const release = ground.store.faults.hold('append')
+  const lost = assert.rejects(firstOffset(wire))
+  wire.socket.write(Buffer.alloc(12))
+  await eventually('the nonsense was met', async () => (await ground.sample('svc_broker_malformed_frames_total')) === 1)
+  wire.socket.end()
+  await lost
+  await eventually('its connection is gone', async () => (await ground.sample('svc_broker_connections')) === 0)
+  release()
+  await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
+})
+
 test('a throttled client is answered at once and not read for that long', async t => {
   const clock = new SimulatedClock()
   const parts = [Buffer.from('answer')]

@@ -344,9 +344,10 @@ export class Connection implements Member, FrameSink {
   #stopReading(): void {
     if (this.#closing) return
     this.#closing = true
-    this.#socket.pause()
     this.#splitter.stop()
     this.#keep(null)
+    // What still comes is dropped unread, so that a client that leaves before its last answer is ready is noticed.
+    this.#socket.resume()
   }
 
   #closeWhenDone(): void {

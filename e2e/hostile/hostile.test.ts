@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runHostile } from './run.ts'
+
+const MOST_GROWTH_BYTES = 50e6
+/** A round trip that takes as long as this is one that the client notices. */
+const NOTICED_MS = 1000
+
+test('10,000 damaged requests leave the process up, small, and good to its other clients', async t => {
+  const { growthBytes, slowestMs } = await runHostile(t, { count: 10_000, seed: 7 })
+  t.diagnostic(
+    `memory grew by ${(growthBytes / 1e6).toFixed(1)} MB, the slowest answer took ${slowestMs.toFixed(0)} ms`,
+  )
+  assert.ok(growthBytes < MOST_GROWTH_BYTES, `memory grew by ${growthBytes} bytes`)
+  assert.ok(slowestMs < NOTICED_MS, `an answer took ${slowestMs} ms`)
+})
