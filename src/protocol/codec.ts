@@ -83,14 +83,24 @@ const encoders = new WeakMap<Message, Encoder[]>()
 function decoderOf(message: Message, version: number): Decoder {
   return (
     decoders.get(message)?.[version] ??
-    keep(decoders, message, version, compile(decoderSource(message, version), READING) as Decoder)
+    keep(
+      decoders,
+      message,
+      version,
+      compile(`decode-${message.name}-${version}`, decoderSource(message, version), READING) as Decoder,
+    )
   )
 }
 
 function encoderOf(message: Message, version: number): Encoder {
   return (
     encoders.get(message)?.[version] ??
-    keep(encoders, message, version, compile(encoderSource(message, version), WRITING) as Encoder)
+    keep(
+      encoders,
+      message,
+      version,
+      compile(`encode-${message.name}-${version}`, encoderSource(message, version), WRITING) as Encoder,
+    )
   )
 }
 
@@ -107,9 +117,11 @@ interface Source {
   readonly constants: readonly unknown[]
 }
 
-function compile(source: Source, words: object): unknown {
+/** `name` is what profiles, coverage and stacks call the code. */
+function compile(name: string, source: Source, words: object): unknown {
   const names = [...Object.keys(words), 'K']
-  return new Function(...names, `'use strict'\nreturn ${source.text}`)(...Object.values(words), source.constants)
+  const body = `'use strict'\nreturn ${source.text}\n//# sourceURL=ketch:${name}`
+  return new Function(...names, body)(...Object.values(words), source.constants)
 }
 
 // ---------------------------------------------------------------------------------------------------------- reading

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import {
+  advertisedHost,
+  bindHost,
+  boolean,
+  duration,
+  durationOrUnlimited,
+  filePath,
+  folderPath,
+  glob,
+  integer,
+  level,
+  MASK,
+  namespace,
+  parseDuration,
+  parseSize,
+  port,
+  redisUri,
+  type Scalar,
+  secret,
+  showDuration,
+  showSize,
+  size,
+  sizeOrUnlimited,
+  string,
+  wholeSeconds,
+} from './grammar.ts'
+
+const shown: readonly Scalar<unknown>[] = [
+  ...[advertisedHost(), bindHost(), boolean(), duration(), durationOrUnlimited(), filePath(), folderPath(), glob()],
+  ...[integer(), level(), namespace(), port(), redisUri(), size(), sizeOrUnlimited(), string(), wholeSeconds()],
+]
+
+test('a duration and a size come back from what shows them', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: Number.MAX_SAFE_INTEGER }), value => {
+      assert.equal(parseDuration(showDuration(value)), value)
+      assert.equal(parseSize(showSize(value)), value)
+    }),
+  )
+})
+
+test('any text is a value or is not, and what is shown of it fits one line', () => {
+  const numbers = fc.tuple(
+    fc.bigInt({ min: -(10n ** 18n) }),
+    fc.constantFrom('', 'ms', 's', 'd', 'KB', 'TB', ' s', 'kb'),
+  )
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    numbers.map(([digits, unit]) => `${digits}${unit}`),
+    fc.webUrl().map(url => url.replace(/^https?/, 'redis')),
+  )
+  fc.assert(
+    fc.property(text, given => {
+      for (const scalar of shown) {
+        const value = scalar.parse(given)
+        assert.ok(typeof value !== 'number' || Number.isSafeInteger(value), `${scalar.name} ${given}`)
+        assert.doesNotMatch(scalar.show(given), /[\p{Cc}\u2028\u2029]/u)
+      }
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('of a secret, and of the password in a URI, nothing is ever shown', () => {
+  const word = fc.stringMatching(/^[a-z0-9]{8,20}$/)
+  fc.assert(
+    fc.property(word, password => {
+      assert.equal(secret().show(password), MASK)
+      assert.ok(!redisUri().show(`redis://user:${password}@host:6379/0`).includes(password))
+      assert.ok(!redisUri().show(`redis//${password}@host`).includes(password))
+    }),
+  )
+})

@@ -1,0 +1,108 @@
+// The loop of the fuzzer: inputs are changed at random, those that reach code that none before them reached are kept and
+// changed further. What a target must withstand is in targets.ts; files and the terminal are run.ts's.
+
+import { systemClock } from '../../src/base/clock.ts'
+import type { Random } from '../../src/base/random.ts'
+import { mutate } from '../mutation.ts'
+import type { Coverage } from './coverage.ts'
+import type { Target } from './targets.ts'
+
+/** Large, because asking for coverage takes as long as hundreds of runs. */
+const BATCH = 256
+const LARGEST_INPUT_BYTES = 16 * 1024
+const LARGEST_CORPUS = 4000
+/** What one input may take, at its fastest of three runs. */
+const SLOW_MS = 20
+
+export interface Crash {
+  readonly input: Buffer
+  readonly error: Error
+}
+
+/** A target with what was learnt of it so far. */
+export interface Campaign {
+  readonly target: Target
+  readonly runs: number
+  readonly inputs: number
+  readonly blocks: number
+  /** Goes on for so long, or until an input fails. */
+  go(forMs: number): Promise<Crash | null>
+}
+
+export function openCampaign(target: Target, coverage: Coverage, random: Random): Campaign {
+  const corpus: Buffer[] = []
+  const seen = new Set<string>()
+  let runs = 0
+
+  const any = () => corpus[random.below(corpus.length)]!
+
+  async function attempt(input: Buffer): Promise<Crash | null> {
+    runs++
+    const startedAt = systemClock.monotonic()
+    try {
+      await target.run(input)
+    } catch (error) {
+      return { input, error: error as Error }
+    }
+    return systemClock.monotonic() - startedAt > SLOW_MS ? slow(input) : null
+  }
+
+  async function slow(input: Buffer): Promise<Crash | null> {
+    let fastestMs = Number.POSITIVE_INFINITY
+    for (let i = 0; i < 3; i++) {
+      const startedAt = systemClock.monotonic()
+      await target.run(input)
+      fastestMs = Math.min(fastestMs, systemClock.monotonic() - startedAt)
+    }
+    return fastestMs > SLOW_MS ? { input, error: new Error(`took ${fastestMs} ms`) } : null
+  }
+
+  /** Tries the inputs, and keeps those that reached new code, which it finds by halves. */
+  async function explore(inputs: readonly Buffer[]): Promise<Crash | null> {
+    for (const input of inputs) {
+      const crash = await attempt(input)
+      if (crash !== null) return crash
+    }
+    const fresh = [...coverage.take()].filter(block => !seen.has(block))
+    if (fresh.length === 0) return null
+    if (inputs.length > 1) {
+      const middle = inputs.length >> 1
+      return (await explore(inputs.slice(0, middle))) ?? (await explore(inputs.slice(middle)))
+    }
+    for (const block of fresh) seen.add(block)
+    if (corpus.length < LARGEST_CORPUS) corpus.push(inputs[0]!)
+    return null
+  }
+
+  return {
+    target,
+    get runs() {
+      return runs
+    },
+    get inputs() {
+      return corpus.length
+    },
+    get blocks() {
+      return seen.size
+    },
+    async go(forMs) {
+      const untilMs = systemClock.monotonic() + forMs
+      coverage.take()
+      if (corpus.length === 0) {
+        const crash = await explore(target.seeds())
+        if (crash !== null) return crash
+        corpus.push(...target.seeds())
+      }
+      while (systemClock.monotonic() < untilMs) {
+        const inputs = Array.from({ length: BATCH }, () =>
+          mutate(any(), random, any()).subarray(0, LARGEST_INPUT_BYTES),
+        )
+        const crash = await explore(inputs)
+        if (crash !== null) return crash
+        // Timers and signals get their turn.
+        await new Promise<void>(resolve => systemClock.soon(resolve))
+      }
+      return null
+    },
+  }
+}

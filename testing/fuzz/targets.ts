@@ -1,0 +1,304 @@
+// What is fuzzed: each place where bytes that somebody else wrote are first read, with what must hold there. A run returns
+// or rejects; it fails where anything but a declared refusal is thrown, or where two ways to read the same bytes differ.
+
+import assert from 'node:assert/strict'
+import { crc32c } from '../../src/base/crc32c.ts'
+import { assignedPartitions, subscribedTopics } from '../../src/coordinator/consumer-metadata.ts'
+import { decodeHead, decodeOffset, encodeHead, encodeOffset } from '../../src/coordinator/group-record.ts'
+import { FrameSplitter } from '../../src/kafka/frame.ts'
+import { decodeMessage, decodeRequest, encodeMessage, encodeRequest } from '../../src/protocol/codec.ts'
+import { headerLookup, readRequestHeader } from '../../src/protocol/header.ts'
+import { interpretBytes } from '../../src/protocol/interpret.ts'
+import { Malformed } from '../../src/protocol/malformed.ts'
+import { messages } from '../../src/protocol/messages/all.ts'
+import { consumerProtocolSubscription } from '../../src/protocol/messages/consumer-protocol.ts'
+import {
+  BatchView,
+  checkBatches,
+  encodeBatch,
+  InvalidRecords,
+  readRecords,
+  splitBatches,
+} from '../../src/protocol/records.ts'
+import { inRange } from '../../src/protocol/schema.ts'
+import { loadSettings } from '../../src/settings/load.ts'
+import { SettingsError } from '../../src/settings/settings.ts'
+import {
+  encodeFileHeader,
+  FIRST_ROUND,
+  markOf,
+  ROUND_HEADER_BYTES,
+  RoundWriter,
+} from '../../src/store/embedded/entry.ts'
+import { recover } from '../../src/store/embedded/recovery.ts'
+import { capturedFrames, goldenFrames, joinFrames } from '../corpus.ts'
+
+export interface Target {
+  readonly name: string
+  seeds(): Buffer[]
+  /** Throws or rejects where something that must hold does not. */
+  run(input: Buffer): void | Promise<void>
+}
+
+/** What `work` returns, or undefined where it refuses; anything else that it throws goes on. */
+function refusable<T>(isRefusal: (error: unknown) => boolean, work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (isRefusal(error)) return undefined
+    throw error
+  }
+}
+
+const isMalformed = (error: unknown) => error instanceof Malformed
+
+// ----------------------------------------------------------------------------------------------------------- the wire
+
+const LARGEST_FRAME = 64 * 1024
+
+function split(chunks: readonly Buffer[]) {
+  const frames: string[] = []
+  let fault: string | null = null
+  let held = 0
+  const splitter = new FrameSplitter(LARGEST_FRAME, {
+    frame(bytes) {
+      held -= bytes.byteLength
+      return frames.push(bytes.toString('hex')) > 0
+    },
+    fault(found) {
+      fault = found.reason
+    },
+    held(deltaBytes) {
+      held += deltaBytes
+      assert.ok(held >= 0 && held <= LARGEST_FRAME, `${held} bytes are held`)
+    },
+  })
+  for (const chunk of chunks) splitter.push(chunk)
+  const { heldBytes } = splitter
+  assert.equal(held, heldBytes)
+  splitter.stop()
+  assert.equal(held, 0)
+  return { frames, fault, heldBytes }
+}
+
+const frames: Target = {
+  name: 'frames',
+  seeds: () => [joinFrames(capturedFrames().slice(0, 6)), Buffer.from('GET / HTTP/1.1\r\n\r\n'), Buffer.alloc(9)],
+  run(input) {
+    const pieces: Buffer[] = []
+    for (let at = 0; at < input.length; ) {
+      const length = 1 + (input[at]! % 7)
+      pieces.push(input.subarray(at, at + length))
+      at += length
+    }
+    assert.deepEqual(split(pieces), split([input]))
+  },
+}
+
+const isFlexibleHeader = headerLookup(messages)
+const apis = new Map(messages.map(api => [api.key, api]))
+
+/** Elements and fields of a decoded value, which must not be more than the bytes that they came from can name. */
+function countElements(value: unknown): number {
+  if (Array.isArray(value)) return value.reduce((sum: number, element) => sum + countElements(element), value.length)
+  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return 0
+  return Object.values(value).reduce((sum: number, inner) => sum + countElements(inner), 0)
+}
+
+function hasLongNumbers(value: unknown): boolean {
+  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER
+  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return false
+  return Object.values(value).some(hasLongNumbers)
+}
+
+const requests: Target = {
+  name: 'requests',
+  seeds: () => [...capturedFrames(), ...goldenFrames()],
+  run(input) {
+    const header = refusable(isMalformed, () => readRequestHeader(input, isFlexibleHeader))
+    if (header === undefined) return
+    const api = apis.get(header.apiKey)
+    const version = header.apiVersion
+    if (api === undefined || !inRange(api.versions, version)) return
+    const body = input.subarray(header.bodyOffset)
+    const value = refusable(isMalformed, () => decodeRequest(api, version, input, header.bodyOffset))
+    assert.deepEqual(
+      value,
+      refusable(isMalformed, () => interpretBytes(api.request, version, body)),
+    )
+    if (value === undefined) return
+    assert.ok(countElements(value) <= input.length, 'more elements than bytes')
+    if (hasLongNumbers(value)) return
+    const again = Buffer.concat(encodeRequest(api, version, value as never))
+    assert.deepEqual(decodeRequest(api, version, again, 0), value)
+  },
+}
+
+const isInvalid = (error: unknown) => error instanceof InvalidRecords
+
+const batches: Target = {
+  name: 'batches',
+  seeds: () => {
+    const record = (i: number) => ({
+      key: `k${i}`,
+      value: 'v'.repeat(i),
+      timestamp: i,
+      headers: [{ key: 'h', value: null }],
+    })
+    const records = [1, 2, 30].map(record)
+    const plain = (['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const).map(compression =>
+      encodeBatch(records, { compression }),
+    )
+    return [...plain, encodeBatch(records, { producerId: 5, producerEpoch: 0, baseSequence: 3, isTransactional: true })]
+  },
+  async run(input) {
+    // Half of the inputs get a right checksum, behind which the deeper checks are.
+    const bytes = Buffer.from(input)
+    if (bytes.length > 21 && bytes[0]! % 2 === 0) bytes.writeUInt32BE(crc32c(bytes.subarray(21)), 17)
+    const split = refusable(isInvalid, () => splitBatches(bytes)) ?? []
+    assert.ok(split.reduce((sum, batch) => sum + batch.batchLength, 0) <= bytes.length)
+    const checked = checkBatches(bytes)
+    const records = await readRecords(bytes, 2 ** 20).catch((error: unknown) => {
+      if (isInvalid(error)) return null
+      throw error
+    })
+    if (!(checked instanceof BatchView) || records === null) return
+    assert.equal(records.length, checked.recordCount)
+    assert.equal(records.at(-1)!.offset, checked.lastOffset)
+  },
+}
+
+// -------------------------------------------------------------------------------------------------- groups, settings
+
+const isRefusedRecord = (error: unknown) => isMalformed(error) || (error as Error).message.startsWith('a stored ')
+
+const groups: Target = {
+  name: 'groups',
+  seeds: () => {
+    const member = {
+      ...{ id: 'member-1', instanceId: null, clientId: 'c', clientHost: '127.0.0.1' },
+      ...{ rebalanceTimeoutMs: 1, sessionTimeoutMs: 2, assignment: Buffer.from('a') },
+      protocols: [{ name: 'range', metadata: Buffer.from('m') }],
+    }
+    const names = { protocolType: 'consumer', protocolName: 'range', leader: 'member-1' }
+    const group = { state: 'Stable', stateSinceMs: 1, generation: 3, ...names, members: [member] } as const
+    const offset = { offset: 5, leaderEpoch: -1, commitTimestampMs: 7, metadata: 'words', expireAtMs: 9 }
+    const subscription = (version: number) => {
+      const body = Buffer.concat(encodeMessage(consumerProtocolSubscription, version, { topics: ['a', 'b'] }))
+      return Buffer.concat([Buffer.of(0, version), body])
+    }
+    return [...[encodeHead(group), encodeOffset(offset)].map(Buffer.from), ...[0, 1, 2, 3].map(subscription)]
+  },
+  run(input) {
+    const head = refusable(isRefusedRecord, () => decodeHead(input))
+    if (head !== undefined && !hasLongNumbers(head)) assert.deepEqual(decodeHead(encodeHead(head)), head)
+    const offset = refusable(isRefusedRecord, () => decodeOffset(input))
+    if (offset !== undefined && !hasLongNumbers(offset)) assert.deepEqual(decodeOffset(encodeOffset(offset)), offset)
+    assignedPartitions(input)
+    const topics = subscribedTopics(input)
+    const version = input.length < 2 ? -1 : input.readInt16BE(0)
+    if (!inRange(consumerProtocolSubscription.versions, version)) return
+    const whole = refusable(isMalformed, () => decodeMessage(consumerProtocolSubscription, version, input, 2))
+    if (whole !== undefined) assert.deepEqual(topics, new Set(whole.topics))
+  },
+}
+
+const settings: Target = {
+  name: 'settings',
+  seeds: () =>
+    [
+      'svc:\n  broker: { port: 9092, host: 0.0.0.0 }\n  topics:\n    - name: "a*"\n      partitions: 3\n',
+      'svc.storage.local.embedded.fsync: interval\nsvc.broker.max-request-bytes: 10MB\n',
+      '--svc.broker.port=9093\n--svc.topics[0].name=orders-*\n--svc.topics.0.retention=7d\n--logging.level.svc.kafka=DEBUG\n',
+      'SVC_BROKER_IDLE_TIMEOUT=5m\nSVC_TOPICS_0_NAME=x\nSVC_TOPICS_0_AUTO_CREATE=true\nLOGGING_LEVEL_SVC=WARN\n',
+    ].map(text => Buffer.from(text)),
+  run(input) {
+    // Lines that look like options or variables are given as such; the rest is the file.
+    const lines = input.toString().split('\n')
+    const isVariable = (line: string) => /^[A-Z_0-9]+=/.test(line)
+    const argv = lines.filter(line => line.startsWith('--') && !/^--config/.test(line))
+    const env = Object.fromEntries(
+      lines.filter(line => isVariable(line) && !line.startsWith('SVC_CONFIG')).map(line => line.split(/=(.*)/s, 2)),
+    )
+    const isFileLine = (line: string) => !line.startsWith('--') && !isVariable(line)
+    const file = argv.length > 0 ? Buffer.from(lines.filter(isFileLine).join('\n')) : input
+    refusable(
+      error => error instanceof SettingsError,
+      () => loadSettings({ argv, env, cwd: '/', readFile: () => file }),
+    )
+  },
+}
+
+// --------------------------------------------------------------------------------------------------------- the journal
+
+const INCARNATION = Buffer.from('incarnat')
+
+function journal(): Buffer {
+  const header = Buffer.alloc(FIRST_ROUND)
+  encodeFileHeader({ number: 1, incarnation: INCARNATION }).copy(header)
+  const parts: Buffer[] = [header]
+  let position = FIRST_ROUND
+  for (let sequence = 1; sequence <= 4; sequence++) {
+    const bytes = encodeBatch([{ value: `value ${sequence}` }], { baseOffset: sequence, leaderEpoch: 1 })
+    const writer = new RoundWriter(INCARNATION, sequence)
+    const rows = [
+      { key: 'k', value: Buffer.from('v') },
+      { key: 'gone', value: null },
+    ]
+    writer.add({ type: 'create', stream: 7, name: 'stream' })
+    writer.add({ type: 'open', stream: 7, epoch: 1, end: sequence })
+    const mark = markOf({ baseOffset: sequence, nextOffset: sequence + 1, bytes })
+    writer.add({ type: 'append', stream: 7, epoch: 1, at: sequence, attempt: 'attempt', batches: [mark], rows })
+    writer.add({ type: 'trim', stream: 7, start: 1, rows })
+    const names = { kind: 'group', name: 'g' }
+    writer.add({ type: 'commit', document: 1, version: sequence, removed: false, ...names, changes: rows })
+    const used = writer.headBytes + bytes.length
+    const length = Math.ceil(used / 8) * 8
+    parts.push(writer.finish(1, length, 1, position), bytes, Buffer.alloc(length - used))
+    position += length
+  }
+  return Buffer.concat(parts)
+}
+
+/** Makes the checksums of rounds and entries right again, as far as their lengths lead. */
+function seal(bytes: Buffer): void {
+  for (let at = bytes.indexOf('KRND'); at >= 0; at = bytes.indexOf('KRND', at + 1)) {
+    if (at + ROUND_HEADER_BYTES > bytes.length) return
+    bytes.writeUInt32BE(crc32c(bytes.subarray(at + 8, at + ROUND_HEADER_BYTES)), at + 4)
+    const seed = crc32c(bytes.subarray(at + 8, at + 24))
+    for (let entry = at + ROUND_HEADER_BYTES; entry + 9 <= bytes.length; ) {
+      const length = bytes.readUInt32BE(entry)
+      if (length < 9 || entry + length > bytes.length) break
+      bytes.writeUInt32BE(crc32c(bytes.subarray(entry + 8, entry + length), seed), entry + 4)
+      entry += length
+    }
+  }
+}
+
+const recovery: Target = {
+  name: 'recovery',
+  // Without the unused room behind the header of the file, which would be most of what is changed.
+  seeds: () => [journal().subarray(FIRST_ROUND)],
+  async run(input) {
+    const bytes = Buffer.concat([journal().subarray(0, FIRST_ROUND), input, Buffer.alloc(64)])
+    // Half of the inputs are what a faulty program could have written, half what a faulty disk could have made of it.
+    const isSealed = input.length % 2 === 0
+    if (isSealed) seal(bytes)
+    const read = async (position: number, length: number) => bytes.subarray(position, position + length)
+    const file = { number: 1, incarnation: INCARNATION, size: bytes.length, read }
+    let last = 0
+    const visit = (round: { readonly sequence: number }) => {
+      assert.ok(round.sequence > last, `round ${round.sequence} came after ${last}`)
+      last = round.sequence
+    }
+    try {
+      const { end } = await recover([file], { file: 1, position: FIRST_ROUND, sequence: 0 }, visit, () => {})
+      assert.ok(end.position >= FIRST_ROUND && end.sequence === last)
+    } catch (error) {
+      // An entry whose checksum is right and whose body is not is our own mistake, and called so.
+      if (!isSealed || (error as Error).message !== 'a journal entry is shorter than its body says') throw error
+    }
+  },
+}
+
+export const targets: readonly Target[] = [frames, requests, batches, groups, settings, recovery]
