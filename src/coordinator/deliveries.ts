@@ -77,8 +77,9 @@ export function openDeliveries(maxShares: number): Deliveries {
   }
 
   function forget(groupId: string): void {
-    for (const share of sharesOf(groupId)) leave(share)
-    count -= sharesOf(groupId).length
+    const shares = sharesOf(groupId)
+    for (const share of shares) leave(share)
+    count -= shares.length
     groups.delete(groupId)
   }
 
