@@ -93,13 +93,17 @@ async function startConsumer(address: string): Promise<() => Promise<void>> {
   await consumer.connect()
   await consumer.subscribe({ topic: 'events', fromBeginning: true })
   await consumer.run({
+    autoCommit: false,
     eachMessage: async () => {
       if (++count === 6) resolve()
     },
   })
   await joined
   await all
-  await consumer.commitOffsets([{ topic: 'events', partition: 0, offset: '1' }])
+  await consumer.commitOffsets([
+    { topic: 'events', partition: 0, offset: '1' },
+    { topic: 'events', partition: 1, offset: '2' },
+  ])
   return () => consumer.disconnect()
 }
 

@@ -15,7 +15,8 @@ export const differences: readonly Difference[] = [
     commands:
       /^kafka-(topics --describe|configs --describe (--topic|--entity-type topics|--broker-defaults|--broker 1))/,
     hides: [
-      [/(Configs: ?)min\.insync\.replicas=1,?/g, '$1'],
+      [/(Configs:) min\.insync\.replicas=1$/gm, '$1'],
+      [/(Configs: )min\.insync\.replicas=1,/g, '$1'],
       [/^.*min\.insync\.replicas=1 sensitive.*\n/gm, ''],
     ],
   },
@@ -75,7 +76,7 @@ export const differences: readonly Difference[] = [
     commands: /^kafka-broker-api-versions/,
     hides: [
       [
-        /^\s(SaslHandshake|AddPartitionsToTxn|AddOffsetsToTxn|EndTxn|WriteTxnMarkers|TxnOffsetCommit|DescribeAcls|CreateAcls|DeleteAcls|AlterReplicaLogDirs|SaslAuthenticate|CreateDelegationToken|RenewDelegationToken|ExpireDelegationToken|DescribeDelegationToken|ElectLeaders|AlterPartitionReassignments|ListPartitionReassignments|DescribeUserScramCredentials|AlterUserScramCredentials|DescribeQuorum|UpdateFeatures|DescribeProducers|UnregisterBroker|DescribeTransactions|ListTransactions|ConsumerGroupHeartbeat|ConsumerGroupDescribe|ShareGroupHeartbeat|ShareGroupDescribe|ShareFetch|ShareAcknowledge|AddRaftVoter|RemoveRaftVoter|InitializeShareGroupState|ReadShareGroupState|WriteShareGroupState|DeleteShareGroupState|ReadShareGroupStateSummary|StreamsGroupHeartbeat|StreamsGroupDescribe|DescribeShareGroupOffsets|AlterShareGroupOffsets|DeleteShareGroupOffsets)\(\d+\): .*\n/gm,
+        /^\s(SaslHandshake|AddPartitionsToTxn|AddOffsetsToTxn|EndTxn|WriteTxnMarkers|TxnOffsetCommit|DescribeAcls|CreateAcls|DeleteAcls|AlterReplicaLogDirs|SaslAuthenticate|CreateDelegationToken|RenewDelegationToken|ExpireDelegationToken|DescribeDelegationToken|ElectLeaders|AlterPartitionReassignments|ListPartitionReassignments|AlterUserScramCredentials|DescribeQuorum|UpdateFeatures|DescribeProducers|UnregisterBroker|DescribeTransactions|ListTransactions|ConsumerGroupHeartbeat|ConsumerGroupDescribe|ShareGroupHeartbeat|ShareGroupDescribe|ShareFetch|ShareAcknowledge|AddRaftVoter|RemoveRaftVoter|InitializeShareGroupState|ReadShareGroupState|WriteShareGroupState|DeleteShareGroupState|ReadShareGroupStateSummary|StreamsGroupHeartbeat|StreamsGroupDescribe|DescribeShareGroupOffsets|AlterShareGroupOffsets|DeleteShareGroupOffsets)\(\d+\): .*\n/gm,
         '',
       ],
     ],
