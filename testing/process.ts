@@ -50,7 +50,7 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Starts a broker on a folder of its own (or the given one, which is then left in place) and a free port, and resolves when it has
+ * Starts a broker on a free port and a folder of its own (a given one is left in place) and resolves when it has
  * printed its Kafka address. Settings are full keys (`svc.broker.in-flight-limit`), as on the command line.
  * Rejects with everything it printed if it ends first or says nothing for a minute.
  */

@@ -1,13 +1,14 @@
-// librdkafka's own test suite, as its npm package carries it, against a broker of ours: `npm run suite:librdkafka`.
-// It is built once under .cache/, needs gcc, g++, make, libssl-dev and zlib1g-dev, and runs every test that wants a
-// broker, one number after the other. `--tests 0011,0012` or `--tests 0011-0030` runs some and leaves what earlier runs
-// found of the others; `--group-protocol` and the broker-less tests are not run.
+// librdkafka's own test suite, as its npm package carries it, against brokers of ours: `npm run suite:librdkafka`.
+// It is built once under .cache/ (needs gcc, g++, make, libssl-dev, zlib1g-dev and rapidjson-dev) and runs every test that
+// wants a broker, one number after the other; with Java and Maven also those that call kafka-topics.sh.
+// `--tests 0011,0020-0030` runs some and leaves what earlier runs found of the others. Broker-less tests are not run.
 
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startBrokerProcess } from '../../testing/process.ts'
+import { fetchJars, JAVA_ARGUMENTS } from '../java/jars.ts'
 import { reasons } from './librdkafka-reasons.ts'
 import { CACHE, earlierSlices, keepSlices, lineOf, type Outcome, tell } from './outcomes.ts'
 import { type Ended, runSlice, runStep, stopOnSignal } from './slice.ts'
@@ -33,6 +34,20 @@ function build(): void {
   const jobs = `-j${availableParallelism()}`
   runStep('make', [jobs, 'libs'], source)
   runStep('make', [jobs, '-C', 'tests', 'build'], source)
+}
+
+/** A folder like that of Kafka's distribution, with the tool that some tests call; null without Java and its jars. */
+function makeKafkaPath(): string | null {
+  const absence = fetchJars()
+  if (absence !== null) {
+    console.log(`without kafka-topics.sh: ${absence}`)
+    return null
+  }
+  const folder = join(CACHE, 'librdkafka', 'kafka')
+  mkdirSync(join(folder, 'bin'), { recursive: true })
+  const command = ['java', ...JAVA_ARGUMENTS, 'org.apache.kafka.tools.TopicCommand'].map(word => `'${word}'`).join(' ')
+  writeFileSync(join(folder, 'bin', 'kafka-topics.sh'), `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 })
+  return folder
 }
 
 type Scenario = 'default' | 'noautocreate'
@@ -84,6 +99,7 @@ async function run(number: string, scenario: Scenario, address: string): Promise
     TEST_KAFKA_VERSION: '4.2.0',
     TEST_REPORT: reportFile,
     TESTS: number,
+    ...(kafkaPath === null ? {} : { KAFKA_PATH: kafkaPath, BROKERS: address }),
   }
   const options = { cwd: tests, env, longestMs: LONGEST_MS, stop, verbose: values.verbose }
   const { output, how } = await runSlice(runner, ['-p1', '-L', '-s', scenario], options)
@@ -106,6 +122,7 @@ function outcomeOf(name: string, { output, how, report }: Awaited<ReturnType<typ
 }
 
 build()
+const kafkaPath = makeKafkaPath()
 const stop = stopOnSignal()
 const entries = listTests()
 const slices = earlierSlices('librdkafka')
