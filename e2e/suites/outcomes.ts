@@ -19,7 +19,15 @@ export interface Outcome {
 }
 
 /** Who answers for a test that does not pass. */
-export type Fault = 'a later issue' | 'needs several brokers' | 'the suite' | 'the set-up' | 'chosen' | 'ours'
+export type Fault =
+  | 'needs TLS, SASL or ACLs'
+  | 'needs transactions'
+  | 'needs share groups'
+  | 'needs compaction'
+  | 'needs several brokers'
+  | 'the suite'
+  | 'chosen'
+  | 'ours'
 
 export interface Reason {
   readonly fault: Fault
@@ -67,7 +75,9 @@ export function tell(
     if (reasonFor(outcome) !== null) console.log(`passes, so drop its reason: ${outcome.name}`)
   const byFault = Map.groupBy(rest, ({ reason }) => reason.fault)
   const counts = [...byFault].map(([fault, group]) => `${fault} ${group.length}`).sort()
-  const summary = `${passed.length} of ${outcomes.length} passed. The others: ${counts.join(', ') || 'none'}.`
+  const unsecured = outcomes.length - (byFault.get('needs TLS, SASL or ACLs')?.length ?? 0)
+  const percent = ((100 * passed.length) / unsecured).toFixed(0)
+  const summary = `${passed.length} of ${outcomes.length} passed; of the ${unsecured} that need no TLS, SASL or ACLs, ${percent} %. The others: ${counts.join(', ') || 'none'}.`
   console.log(summary)
   for (const { outcome, reason } of rest) if (reason.fault === 'ours') console.log(`OURS ${lineOf(outcome)}`)
   keepFindings(suite, {
