@@ -27,9 +27,9 @@ const rows: readonly Row[] = [
     why: 'It moves partitions between brokers. With one there is nothing to move, and the API is not served.',
   },
   {
-    test: /manual replica assignment|idempotentProduceMessages|brokerPool|findGroupCoordinator|alter broker configs|broker is not the partition leader/,
+    test: /manual replica assignment|deleteTopicRecords|metadata for all brokers|idempotentProduceMessages|brokerPool|findGroupCoordinator|alter broker configs|broker is not the partition leader/,
     fault: 'needs several brokers',
-    why: 'It names the brokers 0, 1 and 2, or wants one that is not the leader or coordinator.',
+    why: 'It names the brokers 0, 1 and 2, counts on partitions of different leaders, or wants a broker that is neither leader nor coordinator.',
   },
   {
     test: /alterConfigs/,

@@ -4,6 +4,10 @@ import type { Reason } from './outcomes.ts'
 
 const transactions: Reason = { fault: 'needs transactions', why: 'A part of it begins a transaction.' }
 const compaction: Reason = { fault: 'needs compaction', why: '`cleanup.policy=compact` is refused.' }
+const sasl: Reason = { fault: 'needs TLS, SASL or ACLs', why: 'It skips itself where the brokers have no TLS or SASL.' }
+const acls: Reason = { fault: 'needs TLS, SASL or ACLs', why: 'It sets ACLs with `kafka-acls.sh`.' }
+const replicas: Reason = { fault: 'needs several brokers', why: 'It creates topics with three replicas.' }
+const share: Reason = { fault: 'needs share groups', why: 'It consumes as a member of a share group (KIP-932).' }
 const knownIssue: Reason = { fault: 'the suite', why: 'The suite leaves it out: a known issue of librdkafka.' }
 
 export const reasons: Readonly<Record<string, Reason>> = {
@@ -13,8 +17,32 @@ export const reasons: Readonly<Record<string, Reason>> = {
   '0055_producer_latency': transactions,
   '0061_consumer_lag': transactions,
   '0077_compaction': compaction,
+  '0081_admin': {
+    fault: 'chosen',
+    why: '`compression.type` other than `producer` is refused, because batches are kept as they were sent. Later parts need ACLs and SCRAM; the other parts pass when they are run alone (`SUBTESTS`).',
+  },
   '0092_mixed_msgver': {
     fault: 'the suite',
     why: 'It skips itself from Kafka 4.0 on, without message formats 0 and 1.',
   },
+  '0097_ssl_verify': sasl,
+  '0098_consumer_txn': transactions,
+  '0103_transactions': transactions,
+  '0107_topic_recreate': replicas,
+  '0109_auto_create_topics': acls,
+  '0111_delay_create_topics': replicas,
+  '0170_share_consumer_subscription': share,
+  '0171_share_consumer_consume': share,
+  '0172_share_consumer_acknowledge': share,
+  '0173_share_consumer_commit_async': share,
+  '0174_share_consumer_concurrency': share,
+  '0175_share_consumer_groups': share,
+  '0176_share_consumer_commit_sync': share,
+  '0177_share_consumer_transactions': share,
+  '0178_share_consumer_close': share,
+  '0179_share_consumer_destroy': share,
+  '0180_share_consumer_config': share,
+  '0181_share_consumer_topic_delete': share,
+  '0184_share_consumer_topic_recreate': share,
+  '0185_share_consumer_max_poll_interval': share,
 }
