@@ -19,7 +19,7 @@ export const reasons: Readonly<Record<string, Reason>> = {
   '0077_compaction': compaction,
   '0081_admin': {
     fault: 'chosen',
-    why: '`compression.type` other than `producer` is refused, because batches are kept as they were sent. Later parts need ACLs and SCRAM; the other parts pass when they are run alone (`SUBTESTS`).',
+    why: '`compression.type` other than `producer` is refused, because batches are kept as they were sent. Other parts need ACLs and SCRAM. The parts about partitions, records, groups, offsets, topics and the cluster pass when they are run alone (`SUBTESTS`).',
   },
   '0092_mixed_msgver': {
     fault: 'the suite',
