@@ -26,7 +26,7 @@ export const GAUGES = Object.freeze({
   handles: { unit: '', amount: 2, share: 0, doc: 'handles' },
   files: { unit: '', amount: 2, share: 0, doc: 'open files' },
   journals: { unit: '', amount: 2, share: 0, doc: 'journal files' },
-  // One file of the journal, which is made whole or not at all, and some.
+  // One file of the journal (256 MB), and some.
   disk: { unit: 'MB', amount: 300, share: 0.1, doc: 'disk' },
 } as const)
 
