@@ -265,10 +265,10 @@ test('requests of one session that read from the store at a time do not mix', as
   const release = ground.store.faults.hold('read')
   const topics = [{ topic: 't', partitions: at([0, 0], [1, 0]) }]
   const first = ask({ sessionId, sessionEpoch: 1, topics })
-  await eventually('the first reads', async () => ground.store.calls.read === 1)
+  await eventually('the first reads', async () => ground.store.calls.read === 2)
   const other = await ground.connect()
   const second = other.send(fetch, 12, { maxWaitMs: 0, minBytes: 1, sessionId, sessionEpoch: 2, topics: [] })
-  await eventually('both read', async () => ground.store.calls.read >= 2)
+  await eventually('both read', async () => ground.store.calls.read === 4)
   release()
   assert.equal((await first).errorCode, INVALID_FETCH_SESSION_EPOCH.code)
   assert.deepEqual(said(await second), [

@@ -374,6 +374,27 @@ test('a store that cannot be read is said in the row, as a code that clients try
   assert.equal((await valuesOf(await fetchOne(wire, 0))).length, 1)
 })
 
+test('when the first partition cannot be read, the next one gives a batch however small the limits are', async t => {
+  const ground = await startGround(t, { 'storage.local.tail-cache-bytes': 0 })
+  const wire = await ground.connect()
+  for (const name of ['one', 'two', 'three']) await produceInto(wire, name, ['v'])
+  ground.store.faults.failNext('read', 'unavailable')
+  const topics = topicsOf([
+    ['one', 0, 10],
+    ['two', 0, 10],
+    ['three', 0, 10],
+  ])
+  const { responses } = await wire.send(fetch, 12, { maxWaitMs: 0, minBytes: 1, topics })
+  assert.deepEqual(
+    responses.map(({ partitions: [row] }) => [row!.errorCode, row!.records!.length > 0]),
+    [
+      [56, false],
+      [NONE, true],
+      [NONE, false],
+    ],
+  )
+})
+
 test('draining answers a fetch that waits, with what it has', async t => {
   const ground: Ground = await startGround(t, { 'broker.fetch-max-wait': 60_000 })
   const wire = await ground.connect()

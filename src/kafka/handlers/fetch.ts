@@ -123,28 +123,45 @@ export const fetchHandler = handler(fetch, rooms => {
     return later.finally(() => void storeReaders--).then(() => conclude(reading, rows))
   }
 
-  /** Reads the rows one after the other, from `from` on. Null when the log had all of it in memory. */
+  /**
+   * Reads the rows from `from` on. Null when the log had all of it in memory. Rows that the store has to be asked for are
+   * read side by side, as many as fit when each takes what it may: their batches lie close together on the disk.
+   */
   function read(reading: Reading, rows: readonly FetchRow[], allowance: Allowance, from: number): Promise<void> | null {
-    for (let at = from; at < rows.length; at++) {
+    const asked: FetchRow[] = []
+    const results: Promise<ReadResult | Refusal>[] = []
+    let asideBytes = 0
+    let at = from
+    for (; at < rows.length && (asked.length === 0 || asideBytes < allowance.leftBytes); at++) {
       const row = rows[at]!
-      const result = readOne(row, allowance)
+      const mostBytes = Math.min(partitionBytesOf(row), allowance.leftBytes - asideBytes)
+      const result = readOne(row, mostBytes, allowance.isFirst && asked.length === 0)
       if (result instanceof Promise) {
-        return result.then(later => {
-          take(reading, row, later, allowance)
-          return read(reading, rows, allowance, at + 1) ?? undefined
-        })
+        asked.push(row)
+        results.push(result)
+        asideBytes += mostBytes
+      } else {
+        take(reading, row, result, allowance)
       }
-      take(reading, row, result, allowance)
     }
-    return null
+    if (asked.length === 0) return null
+    return Promise.all(results).then(found => {
+      for (const [i, row] of asked.entries()) take(reading, row, found[i]!, allowance)
+      // The first had nothing after all, so a batch of another has to go whole.
+      const again = allowance.isFirst ? read(reading, asked.slice(1), allowance, 0) : null
+      return (again ?? Promise.resolve()).then(() => read(reading, rows, allowance, at) ?? undefined)
+    })
   }
 
-  function readOne({ partition, asked, found }: FetchRow, allowance: Allowance) {
+  function partitionBytesOf({ asked }: FetchRow): number {
+    return asked.partitionMaxBytes > 0 ? asked.partitionMaxBytes : usualPartitionBytes
+  }
+
+  function readOne({ partition, asked, found }: FetchRow, maxBytes: number, isFirst: boolean) {
     if (partition === null) return found
     const refusal = partition.checkEpoch(asked.currentLeaderEpoch)
     if (refusal !== null) return refusal
-    const partitionBytes = asked.partitionMaxBytes > 0 ? asked.partitionMaxBytes : usualPartitionBytes
-    return partition.read(asked.fetchOffset, Math.min(partitionBytes, allowance.leftBytes), allowance.isFirst)
+    return partition.read(asked.fetchOffset, maxBytes, isFirst)
   }
 
   function conclude(reading: Reading, looked: readonly FetchRow[]): Answer | Promise<Answer> {

@@ -22,6 +22,7 @@ import { type Checkpoint, loadCheckpoint, type Position, readOverlaid } from './
 import { Contents, type Head } from './contents.ts'
 import { type Disk, realDisk } from './disk.ts'
 import { decodeRoundHeader, FIRST_ROUND, markOf, ROUND_HEADER_BYTES } from './entry.ts'
+import { type GatheredReads, gatherReads } from './gathered-reads.ts'
 import { fileName, Journal, type JournalFile } from './journal.ts'
 import { StoreOpenError } from './open-error.ts'
 import { type Folder, INDEX, openFolder, refusal } from './open-folder.ts'
@@ -55,8 +56,6 @@ export interface EmbeddedStoreOptions {
 
 const JOURNAL_FILE_BYTES = 256 << 20
 const CHECKPOINT_BYTES = 64 << 20
-/** Runs that lie this close in a file are read together. */
-const READ_THROUGH = 8 << 10
 
 /** Opens the store, or throws StoreOpenError with one sentence. */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
@@ -156,7 +155,7 @@ async function start(
   let closing: Promise<void> | null = null
   const durability =
     options.fsync === 'always' ? 'fsync before every acknowledgement' : `fsync every ${options.fsyncIntervalMs} ms`
-  const verbs = verbsOf({ path, contents, rounds, journal, tables })
+  const verbs = verbsOf({ path, contents, rounds, reads: gatherReads(journal, clock), tables })
   const refuseClosed = <A extends readonly unknown[], T>(verb: (...args: A) => Promise<T>) => {
     return (...args: A): Promise<T> => {
       if (closing !== null) return Promise.reject(new StoreUnavailable(`the embedded store in ${path} is closed`))
@@ -324,11 +323,11 @@ interface Parts {
   readonly path: string
   readonly contents: Contents
   readonly rounds: Rounds
-  readonly journal: Journal
+  readonly reads: GatheredReads
   readonly tables: Tables
 }
 
-function verbsOf({ path, contents, rounds, journal, tables }: Parts): Omit<Store, 'description' | 'close'> {
+function verbsOf({ path, contents, rounds, reads, tables }: Parts): Omit<Store, 'description' | 'close'> {
   const GONE = Object.freeze({ kind: 'gone' as const })
 
   const documentOf = (head: Head): Document => ({
@@ -412,7 +411,7 @@ function verbsOf({ path, contents, rounds, journal, tables }: Parts): Omit<Store
       if (pieces.length === 0 && stream.damage !== null && limits.until > readable) {
         return { kind: 'damaged', message: stream.damage.message }
       }
-      return readPieces(journal, pieces)
+      return readPieces(reads, pieces)
     },
 
     trim: (name, epoch, before, rows) =>
@@ -499,37 +498,18 @@ function choose(runs: Iterable<Run>, from: number, limits: ReadLimits): Piece[] 
   return pieces
 }
 
-/** Reads pieces that lie close together in one go. */
-async function readPieces(journal: Journal, pieces: readonly Piece[]): Promise<Read> {
-  const reads: Promise<Batch[]>[] = []
-  for (let i = 0; i < pieces.length; ) {
-    const first = pieces[i]!
-    const group = [first]
-    let end = first.position + first.length
-    for (i++; i < pieces.length; i++) {
-      const next = pieces[i]!
-      if (next.run.file !== first.run.file || next.position < end || next.position - end > READ_THROUGH) break
-      group.push(next)
-      end = next.position + next.length
-    }
-    reads.push(readGroup(journal, group, first.position, end - first.position))
-  }
-  return { kind: 'read', batches: (await Promise.all(reads)).flat() }
+async function readPieces(reads: GatheredReads, pieces: readonly Piece[]): Promise<Read> {
+  const batches = await Promise.all(pieces.map(piece => readPiece(reads, piece)))
+  return { kind: 'read', batches: batches.flat() }
 }
 
-async function readGroup(journal: Journal, pieces: readonly Piece[], position: number, length: number) {
-  const file = pieces[0]!.run.file
-  const bytes = await journal.read(file, position, length).catch((error: Error) => {
-    throw new StoreUnavailable(`${fileName(file)} cannot be read: ${error.message}`, { cause: error })
+async function readPiece(reads: GatheredReads, { run, batches, position, length }: Piece): Promise<Batch[]> {
+  const bytes = await reads.read(run.file, position, length).catch((error: Error) => {
+    throw new StoreUnavailable(`${fileName(run.file)} cannot be read: ${error.message}`, { cause: error })
   })
-  const batches: Batch[] = []
-  for (const piece of pieces) {
-    for (const { baseOffset, nextOffset, from, to } of piece.batches) {
-      const start = piece.position - position + from
-      batches.push(batchOf(baseOffset, nextOffset, bytes.subarray(start, start + to - from)))
-    }
-  }
-  return batches
+  return batches.map(({ baseOffset, nextOffset, from, to }) =>
+    batchOf(baseOffset, nextOffset, bytes.subarray(from, to)),
+  )
 }
 
 /** What the index knows of a batch, and what its own header says. Whether that is undamaged, its CRC tells its reader. */

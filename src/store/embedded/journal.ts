@@ -209,16 +209,24 @@ export class Journal {
 
   /** The bytes of a part of a file; fewer when the file ends before. The file is not used again meanwhile. */
   async read(number: number, position: number, length: number): Promise<Buffer> {
-    const file = this.files.get(number)
-    if (file === undefined) throw new Error(`journal file ${fileName(number)} is missing`)
-    file.readers++
+    const release = this.hold(number)
     try {
-      const handle = await this.#open(file)
+      const handle = await this.#open(this.files.get(number)!)
       // An ArrayBuffer of its own: a kept batch must not pin a shared pool.
       const bytes = Buffer.allocUnsafeSlow(length)
       const count = await handle.read(bytes, position)
       return count === length ? bytes : bytes.subarray(0, count)
     } finally {
+      release()
+    }
+  }
+
+  /** Keeps a file from being used again until what is returned is called, once. Throws when there is no such file. */
+  hold(number: number): () => void {
+    const file = this.files.get(number)
+    if (file === undefined) throw new Error(`journal file ${fileName(number)} is missing`)
+    file.readers++
+    return () => {
       file.readers--
       if (file.retired && file.readers === 0) this.#later(this.#reuse(file))
     }

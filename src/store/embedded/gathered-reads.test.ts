@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { systemClock } from '../../base/clock.ts'
+import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
+import { type Disk, realDisk } from './disk.ts'
+import { openEmbeddedStore } from './embedded-store.ts'
+
+const STREAMS = ['AAAAAAAAAAAAAAAAAAAAAQ:0', 'AAAAAAAAAAAAAAAAAAAAAQ:1', 'AAAAAAAAAAAAAAAAAAAAAQ:2']
+const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
+
+test('streams that lie between each other and are read in one turn cost one read of the disk, and get what is theirs', async t => {
+  const path = mkdtempSync(join(tmpdir(), 'ketch-reads-'))
+  const lengths: number[] = []
+  const real = realDisk(systemClock)
+  const disk: Disk = {
+    ...real,
+    async open(name, create) {
+      const file = await real.open(name, create)
+      const read = (buffer: Uint8Array, position: number) => {
+        lengths.push(buffer.length)
+        return file.read(buffer, position)
+      }
+      return { ...file, read }
+    },
+  }
+  const store = await openEmbeddedStore({
+    path,
+    fsync: 'always',
+    fsyncIntervalMs: 0,
+    clock: systemClock,
+    disk,
+    report: message => t.diagnostic(message),
+  })
+  t.after(async () => {
+    await store.close()
+    rmSync(path, { recursive: true })
+  })
+  await store.create(STREAMS)
+  for (const stream of STREAMS) expectKind(await store.open(stream, 0, 0), 'opened')
+  const batchOf = (stream: number, offset: number) => exampleBatch(offset, 1, 900 + 10 * stream, 1)
+  for (let at = 0; at < 20; at++) {
+    for (const [i, stream] of STREAMS.entries()) {
+      expectKind(await store.append(exampleAppend(stream, 1, at, [batchOf(i, at)])), 'appended')
+    }
+  }
+  lengths.length = 0
+  const reads = await Promise.all(STREAMS.map(stream => store.read(stream, 0, EVERYTHING)))
+  assert.equal(lengths.length, 1)
+  for (const [i, read] of reads.entries()) {
+    const { batches } = expectKind(read, 'read')
+    assert.deepEqual(
+      batches.map(batch => Buffer.from(batch.bytes)),
+      Array.from({ length: 20 }, (_, offset) => batchOf(i, offset).bytes),
+    )
+  }
+})
