@@ -112,6 +112,40 @@ export function fetchRequest(topic: string, partition: number, maxBytes: number)
   return Buffer.concat([int32(body.length), body])
 }
 
+/** Where the session id is in a request of `parkingRequest`, behind size, head, four int32 and the isolation level. */
+const PARKING_SESSION = 4 + requestHead(1, 11).length + 16 + 1
+/** Where it is in the answer: behind size, correlation id, throttle time and error code. */
+const FETCHED_SESSION = 4 + 4 + 4 + 2
+
+/** A Fetch 11 that waits for the first byte of any of these partitions, from their beginning on. */
+export function parkingRequest(topic: string, partitions: number, sessionEpoch: number): Buffer {
+  const rows = Array.from({ length: partitions }, (_, partition) =>
+    Buffer.concat([int32(partition, -1), Buffer.alloc(8), Buffer.alloc(8, 255), int32(1_048_576)]),
+  )
+  const topics = partitions === 0 ? int32(0) : Buffer.concat([int32(1), text(topic), int32(partitions), ...rows])
+  const body = Buffer.concat([
+    requestHead(1, 11),
+    int32(-1, 500, 1, 1_048_576),
+    Buffer.from([0]),
+    int32(0, sessionEpoch),
+    topics,
+    int32(0),
+    text(''),
+  ])
+  return Buffer.concat([int32(body.length), body])
+}
+
+/** Names the session and its epoch in a `parkingRequest`. */
+export function setSession(request: Buffer, sessionId: number, sessionEpoch: number): void {
+  request.writeInt32BE(sessionId, PARKING_SESSION)
+  request.writeInt32BE(sessionEpoch, PARKING_SESSION + 4)
+}
+
+/** The error code and session id of a Fetch answer. */
+export function readSession(response: Buffer): { error: number; sessionId: number } {
+  return { error: response.readInt16BE(FETCHED_SESSION - 2), sessionId: response.readInt32BE(FETCHED_SESSION) }
+}
+
 /** Where `fetchRequest` put the offset, for this topic. */
 export function setFetchOffset(request: Buffer, offset: number): void {
   // Behind the offset: log start (8), max bytes (4), forgotten topics (4), rack (2).
@@ -203,8 +237,8 @@ export function batchIn(frame: Buffer): Buffer {
 }
 
 /** Cuts a stream into frames (with their size). A frame is only valid until the next call: its memory is used again. */
-export function frameReader(onFrame: (frame: Buffer) => void): (chunk: Buffer) => void {
-  let held = Buffer.allocUnsafe(1024 * 1024)
+export function frameReader(onFrame: (frame: Buffer) => void, heldBytes = 1024 * 1024): (chunk: Buffer) => void {
+  let held = Buffer.allocUnsafe(heldBytes)
   let length = 0
   return chunk => {
     let at = 0

@@ -36,6 +36,8 @@ const { values, positionals } = parseArgs({
   options: {
     port: { type: 'string' },
     topic: { type: 'string', default: 'bench' },
+    // Instead of one topic so many, called <topic>-0, <topic>-1 …, each with these partitions.
+    topics: { type: 'string' },
     partitions: { type: 'string', default: '16' },
     connections: { type: 'string', default: '1' },
     'in-flight': { type: 'string', default: '5' },
@@ -51,7 +53,14 @@ const [mode] = positionals
 if (mode !== 'produce' && mode !== 'fetch') throw new Error(`the mode must be produce or fetch, got ${mode}`)
 if (values.port === undefined) throw new Error('--port is missing')
 const port = Number(values.port)
-const partitions = Number(values.partitions)
+const topics =
+  values.topics === undefined
+    ? [values.topic]
+    : Array.from({ length: Number(values.topics) }, (_, at) => `${values.topic}-${at}`)
+/** Every partition that the load goes to. */
+const targets = Array.from({ length: Number(values.partitions) }, (_, partition) => partition).flatMap(partition =>
+  topics.map(topic => ({ topic, partition })),
+)
 const connections = Number(values.connections)
 const inFlight = Number(values['in-flight'])
 const wantedBytes = values.bytes === undefined ? null : Number(values.bytes)
@@ -110,26 +119,25 @@ function refuse(what: string): never {
 /** One slot of a connection: it has at most one request under way. */
 interface Slot {
   sentAt: number
-  partition: number
+  target: number
   offset: number
 }
 
+const heads = targets.map(({ topic, partition }) => produceHead(topic, partition, batch.length))
+const fetches = targets.map(({ topic, partition }) => fetchRequest(topic, partition, Number(values['fetch-bytes'])))
+
 function drive(index: number): void {
   const socket: Socket = connect({ port, host: '127.0.0.1', noDelay: true })
-  const heads = Array.from({ length: partitions }, (_, partition) => produceHead(values.topic, partition, batch.length))
-  const fetches = Array.from({ length: partitions }, (_, partition) =>
-    fetchRequest(values.topic, partition, Number(values['fetch-bytes'])),
-  )
   const slots: Slot[] = Array.from({ length: inFlight }, (_, slot) => ({
     sentAt: 0,
-    partition: (index * inFlight + slot) % partitions,
+    target: (index * inFlight + slot) % targets.length,
     offset: 0,
   }))
   const send = (number: number) => {
     const slot = slots[number]!
     slot.sentAt = performance.now()
     if (mode === 'fetch') {
-      const request = fetches[slot.partition]!
+      const request = fetches[slot.target]!
       setCorrelation(request, number)
       setFetchOffset(request, slot.offset)
       socket.write(Buffer.from(request))
@@ -137,9 +145,9 @@ function drive(index: number): void {
     }
     if (wantedBytes !== null && sentBytes >= wantedBytes) return
     sentBytes += batch.length
-    // Connections × slots walk all partitions, each slot with its own stride.
-    slot.partition = (slot.partition + connections * inFlight) % partitions
-    const head = Buffer.from(heads[slot.partition]!)
+    // Connections × slots walk all targets, each slot with its own stride.
+    slot.target = (slot.target + connections * inFlight) % targets.length
+    const head = Buffer.from(heads[slot.target]!)
     setCorrelation(head, number)
     socket.cork()
     socket.write(head)

@@ -9,6 +9,7 @@ import { ask, type Question } from './harness.ts'
 import { kafkaConsume, kafkaGenerator, kafkaLatency, kafkaProduce, kafkaStartup } from './kafka.ts'
 import { produce } from './produce.ts'
 import { retention } from './retention.ts'
+import { scale } from './scale.ts'
 import { startup } from './startup.ts'
 
 const QUESTIONS: readonly Question[] = [
@@ -17,6 +18,7 @@ const QUESTIONS: readonly Question[] = [
   retention,
   startup,
   groups,
+  scale,
   kafkaProduce,
   kafkaLatency,
   kafkaConsume,

@@ -1,0 +1,58 @@
+// Consumers that wait: a process of its own with many connections, each with one Fetch parked on many partitions where nothing
+// comes. With --sessions they ask for fetch sessions, as the Java client does, and go on with them; without, each request names
+// all partitions again, as librdkafka's and kafkajs's do. It prints `parked` when each has been answered once, and goes on
+// until it is killed.
+//
+//   node bench/parked.ts --port 9092 --topic parked --partitions 100 --connections 2000 [--sessions]
+
+import { connect } from 'node:net'
+import { parseArgs } from 'node:util'
+import { frameReader, parkingRequest, readSession, setSession } from './frames.ts'
+
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string' },
+    topic: { type: 'string', default: 'parked' },
+    partitions: { type: 'string', default: '100' },
+    connections: { type: 'string', default: '2000' },
+    sessions: { type: 'boolean', default: false },
+  },
+})
+if (values.port === undefined) throw new Error('--port is missing')
+const port = Number(values.port)
+const connections = Number(values.connections)
+
+const full = parkingRequest(values.topic, Number(values.partitions), values.sessions ? 0 : -1)
+const further = parkingRequest(values.topic, 0, 0)
+let answered = 0
+
+function refuse(what: string): never {
+  console.error(`the broker answered ${what}`)
+  process.exit(1)
+}
+
+function park(): void {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  let epoch = 0
+  socket.on('connect', () => void socket.write(full))
+  socket.on('error', error => refuse(`with a broken connection: ${error.message}`))
+  socket.on('close', () => refuse('by closing a connection'))
+  socket.on(
+    'data',
+    frameReader(response => {
+      const { error, sessionId } = readSession(response)
+      if (error !== 0) refuse(`error ${error} to a Fetch`)
+      if (epoch === 0 && ++answered === connections) console.log('parked')
+      epoch++
+      if (sessionId === 0) {
+        socket.write(full)
+        return
+      }
+      const request = Buffer.from(further)
+      setSession(request, sessionId, epoch)
+      socket.write(request)
+    }, 4096),
+  )
+}
+
+for (let i = 0; i < connections; i++) park()

@@ -1,0 +1,164 @@
+// What do many topics, many partitions and many consumers that wait cost: Metadata for everything and the start with 5,000
+// topics, a produce request beside the same with one topic, and produce while 2,000 connections each park a fetch on 100
+// partitions.
+
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { systemClock } from '../src/base/clock.ts'
+import { createTopics } from '../src/protocol/messages/create-topics.ts'
+import { metadata } from '../src/protocol/messages/metadata.ts'
+import type { BrokerProcess } from '../testing/process.ts'
+import { connect } from '../testing/wire.ts'
+import { type Finding, type Harness, type Measured, median, type Question, type Served } from './harness.ts'
+
+const TOPICS = 5000
+const LARGEST = 128
+const CREATED_AT_ONCE = 500
+
+const PARKED = { topic: 'parked', partitions: 100, connections: 2000 }
+
+/** Small batches, so that what a request costs is not hidden behind what its bytes cost. */
+const SMALL = { 'batch-bytes': 1024, 'record-bytes': 900, connections: 8, 'in-flight': 5 }
+
+const here = fileURLToPath(new URL('.', import.meta.url))
+
+export const scale: Question = {
+  name: 'scale',
+  asks: '5,000 topics and one of 128 partitions: Metadata, start, produce; 2,000 connections that wait on 100 partitions each',
+  async answer(harness) {
+    return [...(await measureTopics(harness)), ...(await measureParked(harness))]
+  },
+}
+
+async function measureTopics(harness: Harness): Promise<Finding[]> {
+  const [one, many] = [await harness.broker(), await harness.broker()]
+  await harness.topic(one.port, 'bench', 1)
+  await createMany(many.port)
+  await harness.topic(many.port, 'large', LARGEST)
+  const ways = [
+    { name: 'one topic', broker: one, args: { topic: 'bench', partitions: 1 } },
+    { name: `one of ${TOPICS} topics`, broker: many, args: { topic: 'many-0', partitions: 1 } },
+    { name: `all of ${TOPICS} topics in turn`, broker: many, args: { topic: 'many', topics: TOPICS, partitions: 1 } },
+    { name: `a topic of ${LARGEST} partitions`, broker: many, args: { topic: 'large', partitions: LARGEST } },
+  ]
+  const costs = ways.map((): number[] => [])
+  for (let round = 0; round < harness.rounds; round++) {
+    for (const [at, { name, broker, args }] of ways.entries()) {
+      const load = await harness.load('produce', broker, { ...SMALL, ...args, seconds: harness.seconds })
+      costs[at]!.push(cpuMicrosPerRequest(load))
+      harness.say(`${name}: ${costs[at]!.at(-1)!.toFixed(0)} µs of CPU, ${(load.requests / load.seconds).toFixed(0)}/s`)
+    }
+  }
+  const [base] = costs.map(median)
+  const findings = ways.map(({ name }, at): Finding => {
+    const value = median(costs[at]!)
+    const finding = { what: `CPU of a produce request, ${name}`, value, unit: 'µs', samples: costs[at]! }
+    return at === 0 ? finding : { ...finding, ratio: value / base!, ratioOf: 'one topic', ceiling: 1.3 }
+  })
+  return [...(await measureMetadata(many, harness)), ...(await measureStart(many, harness)), ...findings]
+}
+
+function cpuMicrosPerRequest({ cpuMsPer100MB, bytes, requests }: Measured): number {
+  return (cpuMsPer100MB * 1000 * (bytes / 1e8)) / requests
+}
+
+async function createMany(port: number): Promise<void> {
+  const wire = await connect({ port })
+  for (let from = 0; from < TOPICS; from += CREATED_AT_ONCE) {
+    const { topics } = await wire.send(createTopics, 7, {
+      topics: Array.from({ length: CREATED_AT_ONCE }, (_, at) => ({
+        name: `many-${from + at}`,
+        numPartitions: 1,
+        replicationFactor: 1,
+        assignments: [],
+        configs: [],
+      })),
+      timeoutMs: 60_000,
+      validateOnly: false,
+    })
+    const refused = topics.find(topic => topic.errorCode !== 0)
+    if (refused) throw new Error(`${refused.name} was refused with ${refused.errorCode}`)
+  }
+  await wire.close()
+}
+
+async function measureMetadata({ port }: BrokerProcess, harness: Harness): Promise<Finding[]> {
+  const wire = await connect({ port })
+  const samples: number[] = []
+  // The first is what a client of a broker that has just started sees; all are counted.
+  for (let round = 0; round < 4 * harness.rounds; round++) {
+    const begunAt = systemClock.monotonic()
+    const { topics } = await wire.send(metadata, 12, { topics: null })
+    samples.push(systemClock.monotonic() - begunAt)
+    if (topics.length !== TOPICS + 1) throw new Error(`there are ${topics.length} topics`)
+  }
+  await wire.close()
+  return [
+    { what: 'Metadata for all topics, decoded', value: median(samples), unit: 'ms', ceiling: 100, samples },
+    { what: 'the slowest of them', value: Math.max(...samples), unit: 'ms', ceiling: 100 },
+  ]
+}
+
+async function measureStart(broker: BrokerProcess, harness: Harness): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    const samples: number[] = []
+    for (let round = 0; round < harness.rounds; round++) {
+      await broker.kill(signal)
+      await broker.start()
+      samples.push(broker.startedInMs)
+    }
+    const what = `start with ${TOPICS} topics after ${signal}`
+    findings.push({ what, value: median(samples), unit: 'ms', ceiling: 3000, samples })
+  }
+  return findings
+}
+
+async function measureParked(harness: Harness): Promise<Finding[]> {
+  const broker = await harness.broker()
+  await harness.topic(broker.port, 'bench', 16, { 'retention.bytes': String(64 * 2 ** 20) })
+  await harness.topic(broker.port, PARKED.topic, PARKED.partitions)
+  const args = { partitions: 16, connections: 8, 'in-flight': 5, seconds: harness.seconds }
+  await harness.load('produce', broker, { ...args, bytes: 1e9 })
+  const ways = [
+    { name: 'nobody', flags: null, rates: [] as number[] },
+    { name: '2,000 with sessions, as many as there are slots', flags: ['--sessions'], rates: [] as number[] },
+    { name: '2,000 without sessions', flags: [], rates: [] as number[] },
+  ]
+  for (let round = 0; round < harness.rounds; round++) {
+    for (const { name, flags, rates } of ways) {
+      const end = flags === null ? async () => {} : await park(broker, flags)
+      rates.push((await harness.load('produce', broker, args)).megabytesPerSecond)
+      harness.say(`produce while ${name} waits: ${rates.at(-1)!.toFixed(0)} MB/s`)
+      await end()
+    }
+  }
+  const [alone] = ways.map(({ rates }) => median(rates))
+  return ways.slice(1).map(({ name, rates }) => ({
+    what: `produce while ${name} wait on 100 partitions each`,
+    value: median(rates),
+    unit: 'MB/s',
+    ratio: median(rates) / alone!,
+    ratioOf: `nobody waits (${alone!.toFixed(0)} MB/s)`,
+    floor: 0.8,
+    samples: rates,
+  }))
+}
+
+/** Starts bench/parked.ts and resolves, when all its fetches wait, with what ends it. */
+async function park({ port }: Served, flags: readonly string[]): Promise<() => Promise<void>> {
+  const where = Object.entries({ port, ...PARKED }).flatMap(([name, value]) => [`--${name}`, String(value)])
+  const child = spawn(process.execPath, [join(here, 'parked.ts'), ...where, ...flags], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const gone = new Promise<void>(resolve => child.once('close', () => resolve()))
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.once('data', () => resolve())
+    child.once('close', status => reject(new Error(`the waiting consumers ended with status ${status}`)))
+  })
+  return async () => {
+    child.kill('SIGKILL')
+    await gone
+  }
+}
