@@ -16,7 +16,11 @@ export class FetchRow extends Watch {
   /** The name, where the request says names; else blank. */
   readonly topic: string
   readonly topicId: string
-  asked: Asked
+  readonly index: number
+  /** What is asked, number by number: many thousands wait at a time. */
+  fetchOffset = 0
+  currentLeaderEpoch = -1
+  partitionMaxBytes = 0
   /** Null where there is none; `found` then says why. */
   partition: Partition | null = null
   found: ReadResult | Refusal = UNKNOWN_TOPIC_OR_PARTITION
@@ -30,14 +34,22 @@ export class FetchRow extends Watch {
     super()
     this.topic = topic
     this.topicId = topicId
-    this.asked = asked
+    this.index = asked.partition
+    this.ask(asked)
+  }
+
+  /** A request of the session asks something else of it. */
+  ask({ fetchOffset, currentLeaderEpoch, partitionMaxBytes }: Asked): void {
+    this.fetchOffset = fetchOffset
+    this.currentLeaderEpoch = currentLeaderEpoch
+    this.partitionMaxBytes = partitionMaxBytes
   }
 
   /** Looks the partition up, once for as long as it lives. */
   resolve(rooms: Rooms, naming: Naming): void {
     if (this.partition !== null && this.partition.refusal === null) return
     const topic = findTopic(rooms.catalogue.current(), naming, naming === 'name' ? this.topic : this.topicId)
-    const found = findPartition(rooms, topic, this.asked.partition)
+    const found = findPartition(rooms, topic, this.index)
     if (isRefusal(found)) {
       this.leave()
       this.partition = null
@@ -53,7 +65,7 @@ export class FetchRow extends Watch {
   get isQuiet(): boolean {
     const { partition, found } = this
     if (partition === null || isRefusal(found) || found.bytes > 0) return false
-    return this.asked.fetchOffset >= found.highWatermark && !this.hasMoved
+    return this.fetchOffset >= found.highWatermark && !this.hasMoved
   }
 
   /** Whether the partition is not any more as it was found. */

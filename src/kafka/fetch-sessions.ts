@@ -136,7 +136,7 @@ export function createFetchSessions({ clock, random, metrics }: FetchSessionRoom
       rows = new Map()
       session.topics.set(topic, rows)
     }
-    rows.set(row.asked.partition, row)
+    rows.set(row.index, row)
     session.size++
     partitions++
   }
@@ -159,7 +159,7 @@ export function createFetchSessions({ clock, random, metrics }: FetchSessionRoom
         const known = session.topics.get(name)?.get(asked.partition)
         const row = known ?? new FetchRow(topic, asked)
         if (known === undefined) put(session, row)
-        else row.asked = asked
+        else row.ask(asked)
         session.list.mark(row)
       }
     }

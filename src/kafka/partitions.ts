@@ -62,7 +62,13 @@ const NONE_REPEATED: ReadonlySet<string> = new Set()
 
 function areDistinct(topics: readonly Named[]): boolean {
   if (topics.length > 1 && new Set(topics.map(({ topic }) => topic)).size < topics.length) return false
-  return topics.every(({ partitions }) => partitions.length === 1 || new Set(partitions).size === partitions.length)
+  return topics.every(({ partitions }) => isAscending(partitions) || new Set(partitions).size === partitions.length)
+}
+
+/** Most clients ask in order. */
+function isAscending(numbers: readonly number[]): boolean {
+  for (let at = 1; at < numbers.length; at++) if (numbers[at]! <= numbers[at - 1]!) return false
+  return true
 }
 
 export function keyOf(topic: string, partition: number): string {

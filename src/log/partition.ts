@@ -67,11 +67,14 @@ export class Partition {
   readonly #rooms: PartitionRooms
   readonly #state: PartitionState
   readonly #lane: Lane
+  /** What a read at the end answers. */
+  #empty: ReadResult
 
   constructor(rooms: PartitionRooms, topic: Topic, index: number, tail: Tail) {
     this.#rooms = rooms
     this.#state = new PartitionState(topic, index, tail)
     this.#lane = new Lane(rooms, this.#state)
+    this.#empty = this.#result([], 0)
   }
 
   get topicId(): string {
@@ -167,7 +170,7 @@ export class Partition {
     const refusal = this.#checkOpen()
     if (refusal !== null) return refusal
     if (!(offset >= start && offset <= end)) return this.#outOfRange(offset)
-    if (offset >= highWatermark || (maxBytes <= 0 && !minOneBatch)) return this.#result([], 0)
+    if (offset >= highWatermark || (maxBytes <= 0 && !minOneBatch)) return this.#nothing()
     if (offset < tail.coversFrom) return this.#readStore(offset, maxBytes, minOneBatch)
     const batches: Uint8Array[] = []
     let bytes = 0
@@ -393,6 +396,21 @@ export class Partition {
     const { highWatermark, start } = this.#state
     const { lastStableOffset } = this
     return { kind: 'read', batches, bytes, highWatermark, lastStableOffset, logStartOffset: start }
+  }
+
+  /** The same as long as nothing moves: thousands may wait here, and each holds what it found. */
+  #nothing(): ReadResult {
+    const { highWatermark, start } = this.#state
+    const { lastStableOffset } = this
+    const known = this.#empty
+    if (
+      known.highWatermark !== highWatermark ||
+      known.logStartOffset !== start ||
+      known.lastStableOffset !== lastStableOffset
+    ) {
+      this.#empty = this.#result([], 0)
+    }
+    return this.#empty
   }
 
   #outOfRange(offset: number): Refusal {

@@ -21,6 +21,8 @@ export class Watch {
   #waits: Waits | null = null
   /** Its place among the watches of its partition. */
   place = -1
+  /** Whether its list has it among what is to be looked at. */
+  isMarked = false
 
   stand(waits: Waits): void {
     if (this.#waits === waits) return
@@ -97,7 +99,7 @@ export interface Watchlist<W extends Watch> {
   mark(watch: W): void
   /** Moves a marked watch behind all others that are. */
   defer(watch: W): void
-  /** There is nothing to find until there are news. The caller must have looked in this turn, so that it missed none. */
+  /** Takes the watch in, if it is new: there is nothing to find until there are news. The caller must have looked in this turn, so that it missed none. */
   rest(watch: W, waits: Waits): void
   /** Takes it out of the list. */
   drop(watch: W): void
@@ -123,9 +125,21 @@ export function createWaiters(clock: Clock): Waiters {
     let wantedBytes = 0
     let finish: (() => void) | null = null
 
+    const add = (watch: W) => {
+      if (watch.isMarked) return
+      watch.isMarked = true
+      ready.add(watch)
+    }
+
+    const remove = (watch: W) => {
+      if (!watch.isMarked) return
+      watch.isMarked = false
+      ready.delete(watch)
+    }
+
     const listening = {
       notice(watch: W, more: number, isUrgent: boolean) {
-        ready.add(watch)
+        add(watch)
         if (finish === null) {
           // It is looked at before anybody waits again, so there is nothing more to tell it.
           watch.leave()
@@ -140,18 +154,19 @@ export function createWaiters(clock: Clock): Waiters {
       ready: () => [...ready],
       mark(watch) {
         watch.list = listening
-        ready.add(watch)
+        add(watch)
       },
       defer(watch) {
         if (ready.delete(watch)) ready.add(watch)
       },
       rest(watch, waits) {
-        ready.delete(watch)
+        watch.list = listening
+        remove(watch)
         watch.stand(waits)
       },
       drop(watch) {
         watch.leave()
-        ready.delete(watch)
+        remove(watch)
       },
       wait({ minBytes, alreadyBytes, maxWaitMs, signal }) {
         if (released || alreadyBytes >= minBytes || maxWaitMs <= 0 || signal?.aborted) return Promise.resolve()

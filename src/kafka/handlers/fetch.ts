@@ -153,15 +153,17 @@ export const fetchHandler = handler(fetch, rooms => {
     })
   }
 
-  function partitionBytesOf({ asked }: FetchRow): number {
-    return asked.partitionMaxBytes > 0 ? asked.partitionMaxBytes : usualPartitionBytes
+  function partitionBytesOf({ partitionMaxBytes }: FetchRow): number {
+    return partitionMaxBytes > 0 ? partitionMaxBytes : usualPartitionBytes
   }
 
-  function readOne({ partition, asked, found }: FetchRow, maxBytes: number, isFirst: boolean) {
+  function readOne(
+    { partition, found, fetchOffset, currentLeaderEpoch }: FetchRow,
+    maxBytes: number,
+    isFirst: boolean,
+  ) {
     if (partition === null) return found
-    const refusal = partition.checkEpoch(asked.currentLeaderEpoch)
-    if (refusal !== null) return refusal
-    return partition.read(asked.fetchOffset, maxBytes, isFirst)
+    return partition.checkEpoch(currentLeaderEpoch) ?? partition.read(fetchOffset, maxBytes, isFirst)
   }
 
   function conclude(reading: Reading, looked: readonly FetchRow[]): Answer | Promise<Answer> {
@@ -219,10 +221,10 @@ export const fetchHandler = handler(fetch, rooms => {
   function creditOwner({ clientId, connection }: Request<Body>, rows: readonly FetchRow[]): void {
     const reader = groups.deliveries.reader(clientId ?? '', connection.address)
     if (reader === null) return
-    for (const { partition, asked, found } of rows) {
+    for (const { partition, fetchOffset, found } of rows) {
       if (partition === null || isRefusal(found)) continue
       const last = found.batches.at(-1)
-      const nextOffset = last === undefined ? asked.fetchOffset : viewBatch(last).lastOffset + 1
+      const nextOffset = last === undefined ? fetchOffset : viewBatch(last).lastOffset + 1
       credit(reader, partition.topicId, partition.index, nextOffset)
     }
   }
@@ -251,9 +253,11 @@ export const fetchHandler = handler(fetch, rooms => {
 /** Rows that have nothing to say stand at their partitions until they have; the others are looked at again. */
 function settle(list: Watchlist<FetchRow>, rows: readonly FetchRow[]): void {
   for (const row of rows) {
-    list.mark(row)
     if (row.isQuiet) list.rest(row, row.partition!.waits)
-    else if (row.partition !== null) row.stand(row.partition.waits)
+    else {
+      list.mark(row)
+      if (row.partition !== null) row.stand(row.partition.waits)
+    }
   }
 }
 
@@ -290,7 +294,7 @@ function responsesOf(rows: readonly FetchRow[], isolationLevel: number): TopicRo
   // Readers of committed records want the list, empty or not; the others want none.
   const abortedTransactions = isolationLevel === READ_COMMITTED ? [] : null
   const responses: (TopicRow & { partitions: PartitionRow[] })[] = []
-  for (const { topic, topicId, asked, found } of rows) {
+  for (const { topic, topicId, index, found } of rows) {
     let last = responses.at(-1)
     if (last === undefined || last.topic !== topic || last.topicId !== topicId) {
       last = { topic, topicId, partitions: [] }
@@ -298,7 +302,7 @@ function responsesOf(rows: readonly FetchRow[], isolationLevel: number): TopicRo
     }
     const { highWatermark, lastStableOffset, logStartOffset, batches } = isRefusal(found) ? NOTHING : found
     last.partitions.push({
-      partitionIndex: asked.partition,
+      partitionIndex: index,
       errorCode: isRefusal(found) ? found.code : NONE,
       highWatermark,
       lastStableOffset,
