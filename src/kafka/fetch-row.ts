@@ -38,7 +38,12 @@ export class FetchRow extends Watch {
     this.ask(asked)
   }
 
-  /** A request of the session asks something else of it. */
+  /** Whether it stands for this partition, as a request of the same naming says it. */
+  is({ topic, topicId }: Topic, index: number): boolean {
+    return this.index === index && this.topic === topic && this.topicId === topicId
+  }
+
+  /** Another request asks this of it. */
   ask({ fetchOffset, currentLeaderEpoch, partitionMaxBytes }: Asked): void {
     this.fetchOffset = fetchOffset
     this.currentLeaderEpoch = currentLeaderEpoch

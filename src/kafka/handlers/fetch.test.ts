@@ -404,3 +404,79 @@ test('draining answers a fetch that waits, with what it has', async t => {
   await ground.broker.close()
   assert.equal((await valuesOf(await waiting)).length, 1)
 })
+
+test('full fetches of one connection that ask for the same, for other things or at the same time do not mix', async t => {
+  const ground = await startGround(t, { 'broker.fetch-max-wait': 60_000, topics: [pattern('*', { partitions: 3 })] })
+  const [wire, producer] = [await ground.connect(), await ground.connect()]
+  const batch = batchOf(['a'])
+  const ask = (rows: readonly (readonly [number, number])[], maxWaitMs = 0) => {
+    const partitions = rows.map(([partition, fetchOffset]) => ({ partition, fetchOffset, partitionMaxBytes: 1000 }))
+    return wire.send(fetch, 12, { maxWaitMs, minBytes: 1, topics: [{ topic: 't', partitions }] })
+  }
+  const bytesOf = async (answer: ReturnType<typeof ask>) =>
+    (await answer).responses[0]!.partitions.map(row => [row.partitionIndex, row.records!.length])
+  const before = await ground.received('Fetch')
+  // Both wait, with rows of their own for the same partition.
+  const first = ask(
+    [
+      [0, 0],
+      [1, 0],
+    ],
+    60_000,
+  )
+  const second = ask(
+    [
+      [2, 0],
+      [1, 0],
+    ],
+    60_000,
+  )
+  await eventually('both are in flight', async () => (await ground.received('Fetch')) === before + 2)
+  await produceTo(producer, batch, { index: 0 })
+  assert.deepEqual(await bytesOf(first), [
+    [0, batch.length],
+    [1, 0],
+  ])
+  await produceTo(producer, batch, { index: 1 })
+  assert.deepEqual(await bytesOf(second), [
+    [2, 0],
+    [1, batch.length],
+  ])
+  assert.deepEqual(
+    await bytesOf(
+      ask([
+        [0, 1],
+        [1, 0],
+      ]),
+    ),
+    [
+      [0, 0],
+      [1, batch.length],
+    ],
+  )
+  assert.deepEqual(
+    await bytesOf(
+      ask([
+        [1, 0],
+        [2, 0],
+      ]),
+    ),
+    [
+      [1, batch.length],
+      [2, 0],
+    ],
+  )
+  const again = ask(
+    [
+      [1, 1],
+      [2, 0],
+    ],
+    60_000,
+  )
+  await eventually('it waits', async () => (await ground.received('Fetch')) === before + 5)
+  await produceTo(producer, batch, { index: 2 })
+  assert.deepEqual(await bytesOf(again), [
+    [1, 0],
+    [2, batch.length],
+  ])
+})

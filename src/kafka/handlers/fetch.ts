@@ -30,7 +30,7 @@ import {
   NO_SESSION,
 } from '../fetch-sessions.ts'
 import { findRepeated, keyOf, type Naming } from '../partitions.ts'
-import { handler, type Request } from './handler.ts'
+import { handler, type Peer, type Request } from './handler.ts'
 
 type Body = RequestOf<typeof fetch>
 type Answer = ResponseInput<typeof fetch>
@@ -40,6 +40,10 @@ type PartitionRow = TopicRow['partitions'][number]
 const FIRST_WITH_SESSIONS = 7
 const FIRST_WITH_IDS = 13
 const READ_COMMITTED = 1
+
+/** Rows that a connection keeps between its full requests. */
+const MOST_KEPT_ROWS = 500
+const NO_ROWS: readonly FetchRow[] = Object.freeze([])
 
 /** One request on its way to its answer. */
 interface Reading {
@@ -71,6 +75,8 @@ export const fetchHandler = handler(fetch, rooms => {
   const sessions = createFetchSessions(rooms, settings.get('broker.fetch-session-cache-slots'))
   /** Fetches that are reading from the store. */
   let storeReaders = 0
+  /** Of each connection the rows of its last full request: consumers without sessions ask for the same again and again. */
+  const lastRows = new WeakMap<Peer, readonly FetchRow[]>()
 
   return {
     answer(request) {
@@ -107,7 +113,23 @@ export const fetchHandler = handler(fetch, rooms => {
       ),
       untilMs: receivedAtMs + waitOf(body),
     }
-    return look(reading, session === null ? rowsOf(body, naming) : session.list.ready())
+    return look(reading, session === null ? fullRows(request, naming) : session.list.ready())
+  }
+
+  function fullRows({ body, connection }: Request<Body>, naming: Naming): readonly FetchRow[] {
+    const last = lastRows.get(connection) ?? NO_ROWS
+    // Another request of the connection may come before this one is answered.
+    lastRows.delete(connection)
+    return rowsOf(body, naming, last)
+  }
+
+  /** The rows of a full request that made no session are free for the next one. */
+  function release({ request, rows, list }: Reading): void {
+    for (const row of rows) {
+      list?.drop(row)
+      row.drop()
+    }
+    if (rows.length <= MOST_KEPT_ROWS) lastRows.set(request.connection, rows)
   }
 
   /** Reads these rows, then answers or waits. What other rows hold besides is nothing. */
@@ -209,10 +231,12 @@ export const fetchHandler = handler(fetch, rooms => {
       creditOwner(request, rows)
       return { ...answerOf(reading), throttleTimeMs }
     }
-    for (const row of rows) {
-      if (session?.isClosed === false) session.list.mark(row)
-      else row.leave()
-      row.drop()
+    if (session === null) release(reading)
+    else {
+      for (const row of rows) {
+        if (!session.isClosed) session.list.mark(row)
+        row.drop()
+      }
     }
     return { throttleTimeMs, errorCode: NONE, sessionId: session?.id ?? NO_SESSION, responses: [] }
   }
@@ -234,7 +258,7 @@ export const fetchHandler = handler(fetch, rooms => {
     const session = reading.session ?? openSession(reading)
     const told = reading.session === null ? rows : rows.filter(row => row.isNews)
     const responses = responsesOf(told, request.body.isolationLevel)
-    if (session === null) for (const row of rows) row.leave()
+    if (session === null) release(reading)
     else {
       const served = told.filter(row => row.bytes > 0)
       if (!session.isClosed) settle(session.list, rows)
@@ -269,8 +293,11 @@ function take(reading: Reading, row: FetchRow, result: ReadResult | Refusal, all
   allowance.isFirst = false
 }
 
-/** The partitions to look at. Of rows that name the same one the last is taken. */
-function rowsOf({ topics }: Body, naming: Naming): readonly FetchRow[] {
+/**
+ * The partitions to look at, as rows that are known where those are the same. Of rows that name the same one the last is
+ * taken.
+ */
+function rowsOf({ topics }: Body, naming: Naming, known: readonly FetchRow[]): readonly FetchRow[] {
   const said = naming === 'name' ? 'topic' : 'topicId'
   const repeated = findRepeated(
     topics.map(topic => ({ topic: topic[said], partitions: topic.partitions.map(row => row.partition) })),
@@ -283,7 +310,12 @@ function rowsOf({ topics }: Body, naming: Naming): readonly FetchRow[] {
   for (const topic of topics) {
     for (const row of topic.partitions) {
       if (repeated.size > 0 && last.get(keyOf(topic[said], row.partition)) !== row) continue
-      rows.push(new FetchRow(topic, row))
+      const before = known[rows.length]
+      if (before?.is(topic, row.partition) !== true) rows.push(new FetchRow(topic, row))
+      else {
+        before.ask(row)
+        rows.push(before)
+      }
     }
   }
   return rows
