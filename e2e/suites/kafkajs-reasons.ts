@@ -27,7 +27,7 @@ const rows: readonly Row[] = [
     why: 'It moves partitions between brokers. With one there is nothing to move, and the API is not served.',
   },
   {
-    test: /manual replica assignment|deleteTopicRecords|metadata for all brokers|idempotentProduceMessages|brokerPool|findGroupCoordinator|alter broker configs|broker is not the partition leader/,
+    test: /manual replica assignment|deleteTopicRecords|metadata for all brokers|describe broker configs|idempotentProduceMessages|brokerPool|findGroupCoordinator|alter broker configs|broker is not the partition leader/,
     fault: 'needs several brokers',
     why: 'It names the brokers 0, 1 and 2, counts on partitions of different leaders, or wants a broker that is neither leader nor coordinator.',
   },
@@ -50,7 +50,7 @@ const rows: readonly Row[] = [
     why: 'It joins with a rebalance timeout of 0, and from Kafka 3.0 on that is also the time in which a member has to sync. As on Apache Kafka 4.2.0.',
   },
   {
-    test: /describeConfigs\.spec/,
+    test: /broker.*describeConfigs\.spec/,
     fault: 'the suite',
     why: 'It expects the list of topic configs of Kafka 2.4. As on Apache Kafka 4.2.0.',
   },

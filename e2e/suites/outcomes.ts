@@ -91,8 +91,12 @@ export function tell(
       },
       {
         caption: 'Passed:',
-        head: ['test', 'seconds'],
-        rows: passed.map(({ name, seconds }) => [name, seconds.toFixed(1)]),
+        head: ['test or file', 'passed', 'seconds'],
+        rows: [...Map.groupBy(passed, ({ name }) => name.split(': ')[0]!)].map(([name, group]) => [
+          name,
+          String(group.length),
+          group.reduce((sum, { seconds }) => sum + seconds, 0).toFixed(1),
+        ]),
       },
     ],
   })
