@@ -82,7 +82,7 @@ export function tell(
   for (const { outcome, reason } of rest) if (reason.fault === 'ours') console.log(`OURS ${lineOf(outcome)}`)
   keepFindings(suite, {
     ...section,
-    text: [...section.text, summary],
+    text: [...section.text, 'Of a run in slices, the date and the commit are those of the last one.', summary],
     tables: [
       {
         caption: 'Not passed, and who answers for it:',
