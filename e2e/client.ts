@@ -51,6 +51,8 @@ export interface Client {
    * a client that cannot express something (a timestamp, an empty value) sends what it can and says so there.
    */
   produce(address: string, topic: string, records: readonly Sent[]): Promise<readonly Sent[]>
+  /** What it can tell of a record that it reads; absent where it tells everything. */
+  asRead?(record: Sent): Sent
   /** Joins the group, reads from the beginning until it has `count` records, commits, leaves. */
   consume(address: string, topic: string, group: string, count: number): Promise<readonly Received[]>
 }

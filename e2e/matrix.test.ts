@@ -8,6 +8,7 @@ import { keepFindings } from '../testing/compatibility.ts'
 import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
 import { createTopic } from '../testing/topic.ts'
 import { type Client, CODECS, type Codec, compareRecords, makeRecords, type Sent } from './client.ts'
+import { confluentJs } from './confluent-js/client.ts'
 import { javaConsole } from './java/client.ts'
 import { javaClients } from './java/records.ts'
 import { kafkaJs } from './kafkajs/client.ts'
@@ -25,6 +26,7 @@ const clients: readonly Client[] = [
   kcat,
   kafkaJs,
   platformatic,
+  confluentJs,
   kafkaPython,
   confluentPython,
   javaConsole,
@@ -73,7 +75,8 @@ test('every client reads what every client wrote', async t => {
         if (!topics.has(set)) topics.set(set, produce(broker, producer, codecs, number + 1))
         const { topic, sent, sentBetween } = await topics.get(set)!
         const group = `${topic}-read-by-${consumer.name}`
-        compareRecords(sent, await consumer.consume(broker.address, topic, group, sent.length), sentBetween)
+        const received = await consumer.consume(broker.address, topic, group, sent.length)
+        compareRecords(consumer.asRead ? sent.map(consumer.asRead) : sent, received, sentBetween)
         outcomes.set(`${producer.name} ${consumer.name}`, 'passed')
       })
     }

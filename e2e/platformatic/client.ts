@@ -1,8 +1,7 @@
 // @platformatic/kafka as a client of the matrix, in the test's own process. It speaks the flexible versions only, and
 // brings its codecs.
 
-import { createRequire } from 'node:module'
-import { Consumer, MessagesStreamModes, Producer } from '@platformatic/kafka'
+import { Consumer, clientSoftwareVersion, MessagesStreamModes, Producer } from '@platformatic/kafka'
 import { type Client, CODECS, type Received, runsByCodec } from '../client.ts'
 
 /** Records in one call, which are one request. */
@@ -11,7 +10,7 @@ const AT_ONCE = 500
 export const platformatic: Client = {
   name: 'platformatic-kafka',
   from: 'npm: @platformatic/kafka',
-  version: () => createRequire(import.meta.url)('@platformatic/kafka/package.json').version,
+  version: () => clientSoftwareVersion,
   absence: () => null,
   codecs: CODECS,
   cannotSend: null,

@@ -1,0 +1,30 @@
+// Builds @confluentinc/kafka-javascript from its npm package, once, under .cache/: its prebuilt binary is not on npm, so the
+// binding and the librdkafka that the package carries are compiled. Needs gcc, g++, make, python3 and Debian's libssl-dev,
+// zlib1g-dev, libsasl2-dev, libzstd-dev, liblz4-dev and libcurl4-openssl-dev; takes about a minute and a half on two cores.
+
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { confluentJs, FOLDER, PACKAGE, VERSION } from './client.ts'
+
+const packages = fileURLToPath(new URL('../../node_modules', import.meta.url))
+
+if (confluentJs.absence() !== null) {
+  mkdirSync(FOLDER, { recursive: true })
+  writeFileSync(join(FOLDER, 'package.json'), '{ "private": true }\n')
+  const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', `${PACKAGE}@${VERSION}`]
+  const { status } = spawnSync('npm', args, {
+    cwd: FOLDER,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      ...process.env,
+      // With Debian's libraries instead of ones that it would fetch.
+      CKJS_LINKING: 'dynamic',
+      // The headers of the Node that loads it, which may not be the one that npm runs on.
+      npm_config_nodedir: join(packages, `node-${process.platform}-${process.arch}`),
+      PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+    },
+  })
+  if (status !== 0) throw new Error(`npm install of ${PACKAGE} ended with status ${status}`)
+}

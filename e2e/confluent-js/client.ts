@@ -1,0 +1,126 @@
+// @confluentinc/kafka-javascript, the newest librdkafka in Node, as a client of the matrix, in the test's own process. It is
+// built by build.ts and so is for CI and for whoever builds it.
+
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Client, CODECS, type Header, type Received, runsByCodec, withoutNullHeaders } from '../client.ts'
+
+export const PACKAGE = '@confluentinc/kafka-javascript'
+export const VERSION = '1.10.1'
+export const FOLDER = fileURLToPath(new URL('../../.cache/confluent-kafka-javascript', import.meta.url))
+
+/** What of its KafkaJS-like face is used here. */
+interface Binding {
+  readonly librdkafkaVersion: string
+  readonly KafkaJS: {
+    readonly Kafka: new (
+      config: object,
+    ) => {
+      producer(config: object): {
+        connect(): Promise<void>
+        send(batch: { topic: string; messages: readonly object[] }): Promise<unknown>
+        disconnect(): Promise<void>
+      }
+      consumer(config: object): {
+        connect(): Promise<void>
+        subscribe(to: { topic: string }): Promise<void>
+        run(config: { eachMessage(payload: Payload): Promise<void> }): Promise<void>
+        disconnect(): Promise<void>
+      }
+    }
+  }
+}
+
+interface Payload {
+  readonly partition: number
+  readonly message: {
+    readonly offset: string
+    readonly timestamp: string
+    readonly key: Buffer | null
+    readonly value: Buffer | null
+    readonly headers?: Readonly<Record<string, Buffer | string | readonly (Buffer | string)[]>>
+  }
+}
+
+/** Lines for people that the binding would print. */
+const logger = { info() {}, error() {}, warn() {}, debug() {}, namespace: () => logger, setLogLevel() {} }
+
+const load = (): Binding => createRequire(join(FOLDER, 'package.json'))(PACKAGE)
+const open = (address: string) =>
+  new (load().KafkaJS.Kafka)({ kafkaJS: { brokers: [address], clientId: 'e2e', logger } })
+
+export const confluentJs: Client = {
+  name: 'confluent-kafka-javascript',
+  from: `built from npm: ${PACKAGE}`,
+  version: () => `${VERSION} (librdkafka ${load().librdkafkaVersion})`,
+  absence: () =>
+    existsSync(join(FOLDER, 'node_modules', PACKAGE, 'build', 'Release', 'confluent-kafka-javascript.node'))
+      ? null
+      : 'SKIPPED e2e/confluent-js: node scripts/run.mjs e2e/confluent-js/build.ts',
+  codecs: CODECS,
+  cannotSend: 'null header values',
+  async produce(address, topic, records) {
+    const sent = records.map(withoutNullHeaders)
+    for (const run of runsByCodec(sent)) {
+      const producer = open(address).producer({ 'compression.codec': run[0]!.codec, acks: -1, 'linger.ms': 5 })
+      await producer.connect()
+      try {
+        await producer.send({
+          topic,
+          messages: run.map(({ key, value, partition, timestamp, headers }) => ({
+            key,
+            value,
+            partition,
+            timestamp: String(timestamp),
+            headers: Object.fromEntries(headers.map(header => [header.name, header.value])),
+          })),
+        })
+      } finally {
+        await producer.disconnect()
+      }
+    }
+    return sent
+  },
+  /** It hands over a header without a value as one with an empty value. */
+  asRead: record => ({
+    ...record,
+    headers: record.headers.map(({ name, value }) => ({ name, value: value ?? Buffer.alloc(0) })),
+  }),
+  async consume(address, topic, group, count) {
+    const consumer = open(address).consumer({
+      kafkaJS: { groupId: group, fromBeginning: true },
+      'heartbeat.interval.ms': 500,
+    })
+    const received: Received[] = []
+    const enough = Promise.withResolvers<void>()
+    await consumer.connect()
+    try {
+      await consumer.subscribe({ topic })
+      await consumer.run({
+        eachMessage: async ({ partition, message: { offset, timestamp, key, value, headers } }) => {
+          received.push({
+            partition,
+            offset: Number(offset),
+            timestamp: Number(timestamp),
+            key,
+            value,
+            headers: headersOf(headers),
+          })
+          if (received.length >= count) enough.resolve()
+        },
+      })
+      await enough.promise
+    } finally {
+      await consumer.disconnect()
+    }
+    return received
+  },
+}
+
+function headersOf(headers: Payload['message']['headers']): Header[] {
+  return Object.entries(headers ?? {}).flatMap(([name, values]) =>
+    [values].flat().map(value => ({ name, value: Buffer.from(value as Buffer) })),
+  )
+}
