@@ -21,6 +21,8 @@ if (confluentJs.absence() !== null) {
       ...process.env,
       // With Debian's libraries instead of ones that it would fetch.
       CKJS_LINKING: 'dynamic',
+      // Debian's npm trusts the certificates of the machine; one that runs on a Node of its own has to be told.
+      NODE_OPTIONS: '--use-system-ca',
       // The headers of the Node that loads it, which may not be the one that npm runs on.
       npm_config_nodedir: join(packages, `node-${process.platform}-${process.arch}`),
       PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
