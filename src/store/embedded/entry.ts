@@ -519,6 +519,7 @@ export function markOf(batch: {
 export function isIntact(mark: BatchMark, bytes: Buffer): boolean {
   return (
     bytes.length === mark.length &&
+    bytes.length >= SMALLEST_BATCH &&
     readUInt64(bytes, 0) === mark.baseOffset &&
     bytes.readUInt32BE(8) === mark.length - 12 &&
     bytes.readUInt32BE(12) === mark.leaderEpoch &&
