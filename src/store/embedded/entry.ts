@@ -322,15 +322,18 @@ export function decodeRoundHeader(bytes: Buffer, incarnation: Buffer): RoundHead
   if (bytes.length < ROUND_HEADER_BYTES || !bytes.subarray(0, 4).equals(ROUND_MAGIC)) return null
   if (!bytes.subarray(8, 16).equals(incarnation)) return null
   if (bytes.readUInt32BE(4) !== crc32c(bytes.subarray(8, ROUND_HEADER_BYTES))) return null
+  const sequence = readUInt64(bytes, 16)
+  const syncedPosition = readUInt64(bytes, 48)
+  if (!Number.isSafeInteger(sequence) || !Number.isSafeInteger(syncedPosition)) return null
   return {
-    sequence: readUInt64(bytes, 16),
+    sequence,
     era: bytes.readUInt32BE(24),
     entries: bytes.readUInt32BE(28),
     entryBytes: bytes.readUInt32BE(32),
     payloadBytes: bytes.readUInt32BE(36),
     roundBytes: bytes.readUInt32BE(40),
     syncedFile: bytes.readUInt32BE(44),
-    syncedPosition: readUInt64(bytes, 48),
+    syncedPosition,
   }
 }
 
