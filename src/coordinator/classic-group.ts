@@ -263,14 +263,13 @@ export function emptyGroup(now: Now): ClassicGroup {
   }
 }
 
+/** What holds for a group as a whole, apart from how far a rebalance has come. */
+type GroupHead = Readonly<
+  Pick<ClassicGroup, 'state' | 'stateSinceMs' | 'generation' | 'protocolType' | 'protocolName' | 'leader'>
+>
+
 /** What is stored of a group: all that its members need to go on after a restart. */
-export interface StoredGroup {
-  readonly state: GroupState
-  readonly stateSinceMs: number
-  readonly generation: number
-  readonly protocolType: string | null
-  readonly protocolName: string | null
-  readonly leader: string | null
+export interface StoredGroup extends GroupHead {
   readonly members: readonly StoredMember[]
 }
 
@@ -583,14 +582,7 @@ export function checkOffsetDelete(group: ClassicGroup): Refusal | null {
   return group.state === 'Empty' || group.protocolType === 'consumer' ? null : NON_EMPTY_GROUP
 }
 
-export interface GroupDescription {
-  readonly state: GroupState
-  /** Milliseconds since 1970. */
-  readonly stateSinceMs: number
-  readonly generation: number
-  readonly protocolType: string | null
-  readonly protocolName: string | null
-  readonly leader: string | null
+export interface GroupDescription extends GroupHead {
   /** In the order of joining. */
   readonly members: readonly MemberDescription[]
 }
