@@ -9,6 +9,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import { canonicalAddress } from './address.ts'
 import type { Budget } from './budget.ts'
 import { type CloseReason, Connection, type ConnectionLimits } from './connection.ts'
 import type { Dispatch } from './dispatch.ts'
@@ -69,7 +70,8 @@ export function openConnections(rooms: ConnectionRooms): Connections {
   metrics.sample('svc.broker.connections', {}, () => connections.size)
 
   function accept(accepted: Socket, listener: Listener): void {
-    const address = plainAddress(accepted.remoteAddress)
+    // An IPv4 client of a listener on `::` has the address that it has elsewhere.
+    const address = canonicalAddress(accepted.remoteAddress ?? 'unknown')
     const ofAddress = addresses.get(address) ?? 0
     if (connections.size >= most) {
       const message = `a connection was closed: there are ${most}, as svc.broker.max-connections allows`
@@ -151,11 +153,6 @@ export function openConnections(rooms: ConnectionRooms): Connections {
       for (const connection of [...connections]) connection.destroy()
     },
   }
-}
-
-/** An IPv4 client of a listener on `::` has the address that it has elsewhere. */
-function plainAddress(address = 'unknown'): string {
-  return address.startsWith('::ffff:') ? address.slice(7) : address
 }
 
 function limitsOf(settings: Settings): ConnectionLimits {

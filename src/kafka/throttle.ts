@@ -8,6 +8,7 @@
 
 import type { Clock } from '../base/clock.ts'
 import type { ClientQuotas, QuotaEntity, QuotaKey } from '../coordinator/client-quotas.ts'
+import { canonicalAddress } from './address.ts'
 import { burstOf, RateWindow, WINDOW_MS } from './rate-window.ts'
 
 /** Whose request it is. */
@@ -191,10 +192,4 @@ function nameOf({ user, 'client-id': clientId, ip }: QuotaEntity): string {
 
 function partOf(name: string | null | undefined): string {
   return name === undefined ? '' : name === null ? ANY : oneOf(name)
-}
-
-/** One text for one address: IPv4 in IPv6 as IPv4, IPv6 shortest. */
-function canonicalAddress(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-  return plain.includes(':') && URL.canParse(`http://[${plain}]`) ? new URL(`http://[${plain}]`).hostname : plain
 }
