@@ -234,6 +234,8 @@ export const verbs: readonly Verb[] = [
   { tool: 'kafka-cluster', args: ['cluster-id'] },
   { tool: 'kafka-cluster', args: ['list-endpoints'] },
 
+  // Ahead of its use: Kafka answers before its own metadata shows a new topic, and kafka-e2e-latency does not wait.
+  { tool: 'kafka-topics', args: ['--create', '--topic', 'latency'] },
   {
     tool: 'kafka-producer-perf-test',
     args: '--topic perf --num-records 2000 --record-size 1000 --throughput -1 --command-property acks=all'.split(' '),
