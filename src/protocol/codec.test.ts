@@ -243,6 +243,8 @@ test('an encoder hands record slices on as parts of their own', () => {
     const decoded = decodeResponse(fetch, version, Buffer.concat(parts), 0).responses[0]!.partitions
     assert.equal(String(decoded[0]!.records), 'onethree')
     assert.equal(decoded[1]!.records, null)
+    const [head, ...others] = encodeResponse(fetch, version, { throttleTimeMs: 0, responses }, 9)
+    assert.deepEqual([head!.subarray(9), ...others], parts)
   }
 })
 

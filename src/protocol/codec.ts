@@ -31,7 +31,7 @@ import {
 } from './schema.ts'
 
 type Decoder = (bytes: Buffer, offset: number, end: number) => unknown
-type Encoder = (value: unknown) => Buffer[]
+type Encoder = (value: unknown, lead?: number) => Buffer[]
 
 /** The request that fills bytes from offset to its end. Throws Malformed. */
 export function decodeRequest<A extends Api>(api: A, version: number, bytes: Uint8Array, offset: number): RequestOf<A> {
@@ -53,9 +53,12 @@ export function encodeRequest<A extends Api>(api: A, version: number, value: Req
   return encoderOf(api.request, version)(value)
 }
 
-/** The response body in parts, to be written in this order. Slices given as `records` are parts of their own. */
-export function encodeResponse<A extends Api>(api: A, version: number, value: ResponseInput<A>): Uint8Array[] {
-  return encoderOf(api.response, version)(value)
+/**
+ * The response body in parts, to be written in this order. Slices given as `records` are parts of their own. The first part
+ * begins with `lead` bytes, up to 16, that the caller fills.
+ */
+export function encodeResponse<A extends Api>(api: A, version: number, value: ResponseInput<A>, lead = 0): Buffer[] {
+  return encoderOf(api.response, version)(value, lead)
 }
 
 /** A message outside of the request and response pairs, which fills bytes from offset to its end. Throws Malformed. */
@@ -473,7 +476,7 @@ function finish(s: Buffer, end: number, cuts: readonly unknown[] | null): Buffer
 
 const WRITING = { scratch, grow, bad, putVarint, putCompactText, putText, putUuid, lengthOf, widen, finish, differs }
 
-/** The source of a function (v): s is the buffer, p the place in it, n a length or count. */
+/** The source of a function (v, lead): s is the buffer, p the place in it, n a length or count. */
 function encoderSource(message: Message, version: number): Source {
   const flexible = isFlexible(message, version)
   const constants: unknown[] = []
@@ -484,7 +487,7 @@ function encoderSource(message: Message, version: number): Source {
   const constant = (value: unknown) => `K[${constants.push(value) - 1}]`
   const room = (bytes: number | string) => emit(`if (s.length - p < ${bytes}) s = grow(s, p, ${bytes})`)
 
-  emit('function encode(v) {\nlet s = scratch, p = 0, n = 0, cuts = null')
+  emit('function encode(v, lead = 0) {\nlet s = scratch, p = lead, n = 0, cuts = null')
   writeFields(layout(message, version), 'v', message.name)
   emit('return finish(s, p, cuts)\n}')
   return { text: lines.join('\n'), constants }

@@ -1,5 +1,6 @@
 // The four codecs of Kafka's record batches. Decompression never makes more than the caller allows, whatever the input
-// claims about itself; it runs in the thread pool. The produce path uses none of this: batches stay as they arrive.
+// claims about itself; it runs in the thread pool. Clients get batches as they arrived; what is compressed here is for the
+// store (log/stored-batch.ts), and what is unpacked for whoever asks for a record.
 //
 // Framings: gzip (RFC 1952, several members allowed), zstd frames (RFC 8878), one lz4 frame with independent or linked
 // blocks, and snappy in the two forms that clients send: bare (librdkafka), and xerial (Java, Sarama):
@@ -7,7 +8,16 @@
 //   82 'SNAPPY' 00 | version int32 | compatible int32 | (length int32 | snappy block)*
 
 import { promisify } from 'node:util'
-import { constants, gunzip, gzip, gzipSync, zstdCompress, zstdCompressSync, zstdDecompress } from 'node:zlib'
+import {
+  constants,
+  gunzip,
+  gzip,
+  gzipSync,
+  type ZlibOptions,
+  zstdCompress,
+  zstdCompressSync,
+  zstdDecompress,
+} from 'node:zlib'
 import { compressFrame, compressFrameSync, decompressFrame } from 'lz4-napi'
 import { compress as snappyCompress, compressSync as snappyCompressSync, uncompress as snappyUncompress } from 'snappy'
 
@@ -33,10 +43,15 @@ const tooLarge = (codec: Codec, maxBytes: number, options?: ErrorOptions) =>
 const invalid = (codec: Codec, why: string, options?: ErrorOptions) =>
   new NotDecompressed(`${codec}: ${why}`, false, options)
 
-/** The bytes before compression, at most maxBytes of them. Throws NotDecompressed. */
-export async function decompress(codec: Codec, bytes: Uint8Array, maxBytes: number): Promise<Buffer> {
+/** The bytes before compression, at most maxBytes of them. Only zstd has dictionaries. Throws NotDecompressed. */
+export async function decompress(
+  codec: Codec,
+  bytes: Uint8Array,
+  maxBytes: number,
+  dictionary?: Uint8Array,
+): Promise<Buffer> {
   const input = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (codec === 'gzip' || codec === 'zstd') return inflate(codec, input, maxBytes)
+  if (codec === 'gzip' || codec === 'zstd') return inflate(codec, input, maxBytes, dictionary)
   if (codec === 'snappy') return isXerial(input) ? unpackXerial(input, maxBytes) : unpackSnappy(input, maxBytes)
   if (codec === 'lz4') return unpackLz4(input, maxBytes)
   if (input.length > maxBytes) throw tooLarge(codec, maxBytes)
@@ -45,10 +60,15 @@ export async function decompress(codec: Codec, bytes: Uint8Array, maxBytes: numb
 
 /** Compressed as Kafka's own clients do it, snappy in xerial framing. */
 export async function compress(codec: Codec, bytes: Uint8Array): Promise<Buffer> {
-  if (codec === 'gzip') return promisify(gzip)(bytes)
+  if (codec === 'gzip') return promisify(gzip)(bytes, gzipOptions(bytes.length))
   if (codec === 'zstd') return promisify(zstdCompress)(bytes, { chunkSize: chunkSize(bytes.length) })
   if (codec === 'lz4') return compressFrame(bytes)
-  if (codec === 'snappy') return packXerial(await Promise.all(xerialChunks(bytes).map(chunk => snappyCompress(chunk))))
+  if (codec === 'snappy') {
+    const blocks: Buffer[] = []
+    // One after the other: a large batch must not take the whole pool.
+    for (const chunk of xerialChunks(bytes)) blocks.push(await snappyCompress(chunk))
+    return packXerial(blocks)
+  }
   return Buffer.from(bytes)
 }
 
@@ -66,12 +86,23 @@ export function compressSync(codec: Codec, bytes: Uint8Array): Buffer {
 /** The largest window that a zstd level uses (2^27 bytes). Its memory is touched only as far as output is written. */
 const ZSTD_MAX_WINDOW_LOG = 27
 
+/** A window that the input fills: the default takes 256 KiB for whatever input, and what thousands of those leave stops the world. */
+function gzipOptions(length: number): ZlibOptions {
+  const windowBits = Math.min(15, Math.max(9, Math.ceil(Math.log2(length + 1))))
+  return { windowBits, memLevel: Math.min(8, windowBits - 6) }
+}
+
 /** zlib's default of 16 KiB makes zstd a third as fast. */
 function chunkSize(expected: number): number {
   return Math.min(1 << 20, Math.max(1 << 14, expected))
 }
 
-function inflate(codec: 'gzip' | 'zstd', input: Buffer, maxBytes: number): Promise<Buffer> {
+function inflate(
+  codec: 'gzip' | 'zstd',
+  input: Buffer,
+  maxBytes: number,
+  dictionary: Uint8Array | undefined,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // With `info` zlib also tells how much of the input it used; its type declarations do not know that.
     const options = {
@@ -88,7 +119,10 @@ function inflate(codec: 'gzip' | 'zstd', input: Buffer, maxBytes: number): Promi
       resolve(buffer)
     }
     if (codec === 'gzip') gunzip(input, options, settle)
-    else zstdDecompress(input, { ...options, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_MAX_WINDOW_LOG } }, settle)
+    else {
+      const params = { [constants.ZSTD_d_windowLogMax]: ZSTD_MAX_WINDOW_LOG }
+      zstdDecompress(input, { ...options, dictionary, params }, settle)
+    }
   })
 }
 

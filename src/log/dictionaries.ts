@@ -1,0 +1,374 @@
+// The zstd dictionaries of topics: collects samples of what arrives, has a dictionary trained in a thread beside the event
+// loop, keeps each version in the store, and finds the one that a batch was compressed with. A version that was ever in use stays as
+// long as its topic. It compresses nothing itself.
+//
+//   unknown --loaded--> sampling --enough--> training --worth it--> a version more, in the store first, then in use
+//                          ^                    |                        |
+//                          '----- after AGAIN times as many records -----'
+//
+// In the store (docs/decisions/0021):
+//   document dictionaries, <topic id>         a field for each version: JSON of { bytes, plainBytes, beforeBytes, afterBytes }
+//   document dictionary, <topic id>:<version> the field `content`
+
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '../base/clock.ts'
+import type { Settings } from '../settings/settings.ts'
+import { type Document, type Row, type Store, streamId } from '../store/store.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Topic } from './catalogue.ts'
+import type { TrainingInput, TrainingResult } from './dictionary-training.ts'
+
+export interface Dictionary {
+  /** From 1 on. */
+  readonly version: number
+  readonly content: Uint8Array
+}
+
+export interface DictionaryRooms {
+  readonly store: Store
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+const LISTS = 'dictionaries'
+const CONTENTS = 'dictionary'
+const CONTENT = 'content'
+
+/** After so many times sample-count records a topic is sampled again, and its dictionary replaced if that pays. */
+const AGAIN = 100
+/** A topic has no more versions than this; each stays as long as the topic. */
+const MOST_VERSIONS = 16
+/** What all topics together may hold of samples: beyond it whoever holds most goes first. */
+const ALL_SAMPLES_BYTES = 64 << 20
+/** Fewer records do not make a dictionary. */
+const FEWEST_SAMPLES = 100
+/** How long the store is left alone after it failed. */
+const RETRY_MS = 1_000
+
+const NO_BYTES = new Uint8Array(0)
+
+interface Known {
+  readonly topicId: string
+  /** What the store has is known. */
+  isKnown: boolean
+  isBusy: boolean
+  isRemoved: boolean
+  retryAtMs: number
+  /** Of the document that lists the versions; 0: there is none. */
+  listVersion: number
+  lastVersion: number
+  newest: Dictionary | null
+  readonly contents: Map<number, Promise<Uint8Array | null>>
+  /** Records until samples are taken. */
+  toWait: number
+  /** One behind the other; what follows sampledBytes is free. */
+  samples: Uint8Array
+  /** Where each ends. */
+  ends: number[]
+  sampledRecords: number
+  sampledBytes: number
+}
+
+export class Dictionaries {
+  readonly #rooms: DictionaryRooms
+  readonly #topics = new Map<string, Known>()
+  #sampledBytes = 0
+  /** Trainings go one after the other. */
+  #last: Promise<void> = Promise.resolve()
+  #worker: Worker | null = null
+  #isClosed = false
+
+  constructor(rooms: DictionaryRooms) {
+    this.#rooms = rooms
+  }
+
+  /** What records of this topic are compressed with from here on; null: nothing yet. They may be taken as a sample. */
+  use(topic: Topic, records: Uint8Array, count: number): Dictionary | null {
+    const known = this.#known(topic.id)
+    if (!known.isKnown) {
+      if (!known.isBusy && this.#rooms.clock.monotonic() >= known.retryAtMs) void this.#learn(known)
+      return null
+    }
+    if (known.toWait > 0) known.toWait -= count
+    else if (!known.isBusy && known.lastVersion < MOST_VERSIONS) this.#sample(known, topic.name, records, count)
+    return known.newest
+  }
+
+  /** A version's content; null: the store does not have it. Throws what the store throws. */
+  async find(topicId: string, version: number): Promise<Uint8Array | null> {
+    const { newest, contents } = this.#known(topicId)
+    if (newest?.version === version) return newest.content
+    const loaded = contents.get(version) ?? this.#load(topicId, version)
+    contents.set(version, loaded)
+    const content = await loaded.catch((error: unknown) => {
+      contents.delete(version)
+      throw error
+    })
+    if (content === null) contents.delete(version)
+    return content
+  }
+
+  /** The store may have gone back: what it has is looked up again before a dictionary is used. */
+  renewed(): void {
+    for (const known of this.#topics.values()) known.isKnown = false
+  }
+
+  /** The topic is gone: so are its dictionaries. */
+  removed({ id: topicId, resolved }: Topic): void {
+    if (resolved.storageCompressionType !== 'zstd') return
+    const known = this.#topics.get(topicId)
+    this.#topics.delete(topicId)
+    if (known !== undefined) {
+      known.isRemoved = true
+      this.#drop(known)
+    }
+    void this.#remove(topicId).catch((error: unknown) => this.#left(error))
+  }
+
+  /** Removes what topics left that were removed while their broker stopped. */
+  async sweep(): Promise<void> {
+    try {
+      // A topic has its streams before its dictionaries, so one that is listed here and has none below is gone.
+      const lists = await this.#rooms.store.list(LISTS)
+      if (lists.length === 0) return
+      const streams = new Set(await this.#rooms.store.streams())
+      for (const { name } of lists) if (!streams.has(streamId(name, 0))) await this.#remove(name)
+    } catch (error) {
+      this.#left(error)
+    }
+  }
+
+  /** Trains nothing more. Resolves when nothing is under way. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#worker?.terminate()
+    await this.#last
+  }
+
+  #known(topicId: string): Known {
+    const known = this.#topics.get(topicId)
+    if (known !== undefined) return known
+    const made: Known = {
+      topicId,
+      isKnown: false,
+      isBusy: false,
+      isRemoved: false,
+      retryAtMs: 0,
+      listVersion: 0,
+      lastVersion: 0,
+      newest: null,
+      contents: new Map(),
+      toWait: 0,
+      samples: NO_BYTES,
+      ends: [],
+      sampledRecords: 0,
+      sampledBytes: 0,
+    }
+    this.#topics.set(topicId, made)
+    return made
+  }
+
+  /** Looks up which versions the store has, and takes the newest. */
+  async #learn(known: Known): Promise<void> {
+    known.isBusy = true
+    try {
+      const list = await this.#rooms.store.load(LISTS, known.topicId)
+      const lastVersion = lastOf(list)
+      // Batches may name what the store has lost.
+      if (known.newest !== null && known.newest.version > lastVersion) return await this.#restore(known, list)
+      if (lastVersion > 0) {
+        const content = await this.find(known.topicId, lastVersion)
+        if (content !== null) known.newest = { version: lastVersion, content }
+        known.toWait = this.#again()
+      }
+      known.listVersion = list?.version ?? 0
+      known.lastVersion = lastVersion
+      known.isKnown = true
+    } catch (error) {
+      known.retryAtMs = this.#rooms.clock.monotonic() + RETRY_MS
+      this.#rooms.logger
+        .limited('dictionary-unknown', 10_000)
+        .warn('the dictionary of a topic cannot be read; it is compressed without', { topicId: known.topicId, error })
+    } finally {
+      known.isBusy = false
+    }
+  }
+
+  /** Stores the newest version again; what the store has is then looked up once more. */
+  async #restore({ topicId, newest }: Known, list: Document | null): Promise<void> {
+    const { store, logger } = this.#rooms
+    const { version, content } = newest!
+    const name = `${topicId}:${version}`
+    await this.#removeDocument(CONTENTS, name)
+    await store.commit({ kind: CONTENTS, name, expect: 0, changes: [{ key: CONTENT, value: content }] })
+    const value = Buffer.from(JSON.stringify({ bytes: content.length }))
+    await store.commit({
+      kind: LISTS,
+      name: topicId,
+      expect: list?.version ?? 0,
+      changes: [{ key: String(version), value }],
+    })
+    logger.warn('the store has lost a dictionary, which is stored again', { topicId, version })
+  }
+
+  async #load(topicId: string, version: number): Promise<Uint8Array | null> {
+    const document = await this.#rooms.store.load(CONTENTS, `${topicId}:${version}`)
+    return document?.fields.get(CONTENT) ?? null
+  }
+
+  #again(): number {
+    return AGAIN * this.#rooms.settings.get('storage.local.compression.dictionary.sample-count')
+  }
+
+  #sample(known: Known, name: string, records: Uint8Array, count: number): void {
+    const { settings } = this.#rooms
+    const maxBytes = settings.get('storage.local.compression.dictionary.max-sample-bytes')
+    const sample = records.subarray(0, maxBytes - known.sampledBytes)
+    const end = known.sampledBytes + sample.length
+    if (end > known.samples.length) {
+      const larger = new Uint8Array(Math.min(maxBytes, Math.max(end, 2 * known.samples.length)))
+      larger.set(known.samples)
+      known.samples = larger
+    }
+    known.samples.set(sample, known.sampledBytes)
+    known.ends.push(end)
+    known.sampledRecords += count
+    known.sampledBytes += sample.length
+    this.#sampledBytes += sample.length
+    const isEnough =
+      known.sampledRecords >= settings.get('storage.local.compression.dictionary.sample-count') ||
+      known.sampledBytes >= maxBytes
+    if (isEnough) this.#train(known, name)
+    else if (this.#sampledBytes > ALL_SAMPLES_BYTES) this.#makeRoom(name)
+  }
+
+  /** So many topics take samples that they must not all wait for as many as they may have. */
+  #makeRoom(name: string): void {
+    let most: Known | null = null
+    for (const known of this.#topics.values()) {
+      if (!known.isBusy && known.sampledBytes > (most?.sampledBytes ?? 0)) most = known
+    }
+    if (most === null) return
+    if (most.sampledRecords >= FEWEST_SAMPLES) this.#train(most, name)
+    else this.#drop(most)
+  }
+
+  #drop(known: Known): void {
+    this.#sampledBytes -= known.sampledBytes
+    known.samples = NO_BYTES
+    known.ends = []
+    known.sampledRecords = 0
+    known.sampledBytes = 0
+  }
+
+  #train(known: Known, name: string): void {
+    known.isBusy = true
+    this.#last = this.#last.then(async () => {
+      try {
+        if (!this.#isClosed && !known.isRemoved) await this.#trainNow(known, name)
+      } catch (error) {
+        // What the store has is looked up again: the outcome of a commit may be unknown.
+        known.isKnown = false
+        if (!this.#isClosed) {
+          this.#rooms.logger.warn('no dictionary could be trained; it is tried again', { topic: name, error })
+        }
+      } finally {
+        this.#drop(known)
+        known.isBusy = false
+      }
+    })
+  }
+
+  async #trainNow(known: Known, topic: string): Promise<void> {
+    const { settings, logger } = this.#rooms
+    const { samples: text, sampledRecords, newest } = known
+    const ends = Uint32Array.from(known.ends)
+    const sizeBytes = settings.get('storage.local.compression.dictionary.size-bytes')
+    const { content, ...found } = await this.#inThread({ text, ends, sizeBytes, current: newest?.content ?? null })
+    known.toWait = this.#again()
+    if (content === null) {
+      logger.info('another dictionary would not compress a topic better', { topic, records: sampledRecords, ...found })
+      return
+    }
+    const version = await this.#keep(known, content, found)
+    if (version === null) return
+    logger.info('a dictionary was trained', {
+      topic,
+      version,
+      bytes: content.length,
+      records: sampledRecords,
+      ...found,
+    })
+    if (known.isRemoved) await this.#remove(known.topicId)
+  }
+
+  #inThread(input: TrainingInput): Promise<TrainingResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<TrainingResult>()
+    const worker = new Worker(new URL('./dictionary-worker.ts', import.meta.url), {
+      workerData: input,
+      transferList: [input.text.buffer as ArrayBuffer],
+    })
+    worker.unref()
+    worker.once('message', resolve)
+    worker.once('error', reject)
+    worker.once('exit', code => reject(new Error(`the thread that trains a dictionary ended with status ${code}`)))
+    this.#worker = worker
+    return promise
+  }
+
+  /** Stores a version and takes it into use. Null: another broker was faster, and its version is in use. */
+  async #keep(known: Known, content: Uint8Array, found: Omit<TrainingResult, 'content'>): Promise<number | null> {
+    const { store } = this.#rooms
+    const { topicId } = known
+    let version = known.lastVersion
+    const add: Row = { key: CONTENT, value: content }
+    // The content first, so that a version that is listed is there. A place that is taken was left half done.
+    for (let kind = ''; kind !== 'committed'; ) {
+      version++
+      const commit = { kind: CONTENTS, name: `${topicId}:${version}`, expect: 0, changes: [add] }
+      kind = (await store.commit(commit)).kind
+    }
+    const value = Buffer.from(JSON.stringify({ bytes: content.length, ...found }))
+    const changes = [{ key: String(version), value }]
+    const outcome = await store.commit({ kind: LISTS, name: topicId, expect: known.listVersion, changes })
+    if (outcome.kind === 'conflict') {
+      await this.#removeDocument(CONTENTS, `${topicId}:${version}`)
+      await this.#learn(known)
+      return null
+    }
+    known.listVersion = outcome.version
+    known.lastVersion = version
+    if (known.newest !== null) known.contents.set(known.newest.version, Promise.resolve(known.newest.content))
+    known.newest = { version, content }
+    return version
+  }
+
+  async #remove(topicId: string): Promise<void> {
+    const list = await this.#rooms.store.load(LISTS, topicId)
+    if (list === null) return
+    const lastVersion = lastOf(list)
+    // The list last: as long as it is there a later start finds what is left.
+    for (let version = 1; version <= lastVersion; version++) {
+      await this.#removeDocument(CONTENTS, `${topicId}:${version}`)
+    }
+    await this.#removeDocument(LISTS, topicId)
+  }
+
+  /** Another broker may be faster. */
+  async #removeDocument(kind: string, name: string): Promise<void> {
+    const { store } = this.#rooms
+    const document = await store.load(kind, name)
+    if (document !== null) await store.commit({ kind, name, expect: document.version, changes: [], remove: true })
+  }
+
+  #left(error: unknown): void {
+    if (this.#isClosed) return
+    this.#rooms.logger.warn('dictionaries of removed topics could not be removed; the next start tries it', { error })
+  }
+}
+
+/** The newest version that is listed; 0: none. */
+function lastOf(list: Document | null): number {
+  return Math.max(0, ...[...(list?.fields.keys() ?? [])].map(Number))
+}

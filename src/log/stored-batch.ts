@@ -1,0 +1,95 @@
+// How a batch rests in the store: as clients see it, or with its records compressed by this broker. Both are shaped like a
+// record batch of magic 2, so that a store checks and dates either without knowing which it holds. Pure bytes: what
+// compresses is in compression.ts.
+//
+// An encoded batch names codec 7, which Kafka does not have and Produce refuses, so no client's batch is mistaken for one:
+//
+//    0  the batch's own header     61 bytes  but: batchLength and crc are of these bytes, the codec bits are 7
+//   61  version of this layout = 1 u8
+//   62  codec of the records       u8        as Kafka numbers them
+//   63  version of the dictionary  u32       0: none
+//   67  crc of the plain batch     u32       as its producer, or the stamp of log append time, wrote it
+//   71  length of its records      u32
+//   75  its records, compressed
+//
+// The header that opens a stored entry in the design (format version, encoding, record count, largest timestamp) is thus
+// the batch's own: docs/decisions/0020.
+
+import { crc32c } from '../base/crc32c.ts'
+import { type Codec, codecs } from '../protocol/compression.ts'
+import { BATCH_HEADER_BYTES, viewBatch } from '../protocol/records.ts'
+
+/** Records as they rest, apart from the header that is stamped later. */
+export interface EncodedRecords {
+  readonly codec: Codec
+  /** 0: none. */
+  readonly dictionary: number
+  readonly bytes: Buffer
+}
+
+/** What an encoded batch says of itself. */
+export interface Encoding extends EncodedRecords {
+  /** Of the batch as clients see it. */
+  readonly crc: number
+  /** Of the whole batch as clients see it. */
+  readonly plainBytes: number
+}
+
+/** What encoding costs beside the records. */
+export const ENCODING_BYTES = 14
+
+const LAYOUT = 1
+const ENCODED = 7
+const CODEC_MASK = 0x07
+const LENGTH_OVERHEAD = 12
+const CRC_AT = 17
+const CRC_FROM = 21
+const ATTRIBUTES_AT = 21
+
+/** The batch, stamped and uncompressed as it is, with its records in the encoded form. */
+export function sealBatch(plain: Buffer, records: EncodedRecords): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(BATCH_HEADER_BYTES + ENCODING_BYTES + records.bytes.length)
+  plain.copy(bytes, 0, 0, BATCH_HEADER_BYTES)
+  bytes[BATCH_HEADER_BYTES] = LAYOUT
+  bytes[BATCH_HEADER_BYTES + 1] = codecs.indexOf(records.codec)
+  bytes.writeUInt32BE(records.dictionary, BATCH_HEADER_BYTES + 2)
+  bytes.writeUInt32BE(viewBatch(plain).crc, BATCH_HEADER_BYTES + 6)
+  bytes.writeUInt32BE(plain.length - BATCH_HEADER_BYTES, BATCH_HEADER_BYTES + 10)
+  records.bytes.copy(bytes, BATCH_HEADER_BYTES + ENCODING_BYTES)
+  writeHeader(bytes, viewBatch(plain).attributes | ENCODED)
+  bytes.writeUInt32BE(crc32c(bytes.subarray(CRC_FROM)), CRC_AT)
+  return bytes
+}
+
+/** The encoding of a stored batch that passed its checksum; null: it rests as clients see it. A string says what is unknown. */
+export function encodingOf(stored: Buffer): Encoding | string | null {
+  if ((viewBatch(stored).attributes & CODEC_MASK) !== ENCODED) return null
+  if (stored.length < BATCH_HEADER_BYTES + ENCODING_BYTES) return 'its encoding is cut'
+  const layout = stored[BATCH_HEADER_BYTES]!
+  if (layout !== LAYOUT) return `the layout ${layout} of its encoding is unknown; this version reads ${LAYOUT}`
+  const number = stored[BATCH_HEADER_BYTES + 1]!
+  const codec = codecs[number]
+  if (codec === undefined) return `the codec ${number} of its encoding is unknown`
+  return {
+    codec,
+    dictionary: stored.readUInt32BE(BATCH_HEADER_BYTES + 2),
+    crc: stored.readUInt32BE(BATCH_HEADER_BYTES + 6),
+    plainBytes: BATCH_HEADER_BYTES + stored.readUInt32BE(BATCH_HEADER_BYTES + 10),
+    bytes: stored.subarray(BATCH_HEADER_BYTES + ENCODING_BYTES),
+  }
+}
+
+/** The batch as clients see it; null when it is not the one that was encoded. */
+export function unsealBatch(stored: Buffer, { crc }: Encoding, records: Buffer): Buffer | null {
+  const bytes = Buffer.allocUnsafeSlow(BATCH_HEADER_BYTES + records.length)
+  stored.copy(bytes, 0, 0, BATCH_HEADER_BYTES)
+  records.copy(bytes, BATCH_HEADER_BYTES)
+  writeHeader(bytes, viewBatch(stored).attributes & ~CODEC_MASK)
+  bytes.writeUInt32BE(crc, CRC_AT)
+  return crc32c(bytes.subarray(CRC_FROM)) === crc ? bytes : null
+}
+
+function writeHeader(bytes: Buffer, attributes: number): void {
+  bytes.writeInt32BE(bytes.length - LENGTH_OVERHEAD, 8)
+  bytes.writeInt16BE(attributes, ATTRIBUTES_AT)
+}
