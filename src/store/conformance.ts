@@ -108,6 +108,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
   check('every verb on a stream that does not exist answers gone', async ({ store }) => {
     assert.equal((await store.open(A, 0, 0)).kind, 'gone')
     assert.equal((await store.append(exampleAppend(A, 1, 0))).kind, 'gone')
+    assert.equal((await store.confirm(A, 1)).kind, 'gone')
     assert.equal((await store.read(A, 0, EVERYTHING)).kind, 'gone')
     assert.equal((await store.trim(A, 1, 0, [])).kind, 'gone')
   })
@@ -178,6 +179,21 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(await store.open(A, 2, 0), { kind: 'fenced', epoch: 3 })
     await append(store, exampleAppend(A, 3, 0))
     assert.equal(expectKind(await store.open(A, 0, 0), 'opened').epoch, 4)
+  })
+
+  check('what a leader has appended can be confirmed, by nobody else', async ({ store }) => {
+    await led(store)
+    await append(store, exampleAppend(A, 1, 0))
+    assert.deepEqual(await store.confirm(A, 1), { kind: 'confirmed', highWatermark: 1 })
+    await store.open(A, 1, 0)
+    assert.deepEqual(await store.confirm(A, 1), { kind: 'fenced', epoch: 2 })
+  })
+
+  check('a store that is closed has no more news', async ({ store }) => {
+    const news = store.renewed()
+    await store.close()
+    assert.equal(await news, null)
+    assert.equal(await store.renewed(), null)
   })
 
   check('a floor raises the end and never lowers it', async ({ store }) => {
@@ -384,6 +400,16 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.ok(document !== null)
     assert.deepEqual([document.kind, document.name, document.version], ['group', 'g', second.version])
     assert.deepEqual(plain(document.fields), { a: '9', c: '3' })
+  })
+
+  check('a look at the version of a document sees every commit, and 0 where there is none', async ({ store }) => {
+    assert.equal(await store.version('group', 'g'), 0)
+    const first = await commit(store, 'group', 'g', 0, [row('a', '1')])
+    assert.equal(await store.version('group', 'g'), first.version)
+    const second = await commit(store, 'group', 'g', first.version, [])
+    assert.equal(await store.version('group', 'g'), second.version)
+    await store.commit({ kind: 'group', name: 'g', expect: second.version, changes: [], remove: true })
+    assert.equal(await store.version('group', 'g'), 0)
   })
 
   check('a commit that expects another version conflicts and changes nothing', async ({ store }) => {

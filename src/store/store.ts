@@ -92,6 +92,12 @@ export interface Appended {
   readonly highWatermark: number
 }
 
+/** Readers stop at `highWatermark`. */
+export interface Confirmed {
+  readonly kind: 'confirmed'
+  readonly highWatermark: number
+}
+
 /** `at` was not the stream's end. */
 export interface Misplaced {
   readonly kind: 'misplaced'
@@ -184,6 +190,11 @@ export interface Store {
    */
   open(stream: StreamId, known: number, floor: number): Promise<Opened | Fenced | Gone>
   append(append: Append): Promise<Appended | Misplaced | Fenced | Gone | Damaged>
+  /**
+   * Asks again for what an append or an opening did not reach, where they answered with a high watermark below the end:
+   * that all of it be as durable as the adapter's rules want. Nothing changes where that fails.
+   */
+  confirm(stream: StreamId, epoch: number): Promise<Confirmed | Fenced | Gone>
   /** Damaged when `from` lies where nothing can be read; a read that begins below ends before it. */
   read(stream: StreamId, from: number, limits: ReadLimits): Promise<Read | Trimmed | Gone | Damaged>
   /**
@@ -199,9 +210,18 @@ export interface Store {
   ): Promise<{ readonly kind: 'trimmed'; readonly start: number; readonly bytes: number } | Fenced | Gone>
 
   load(kind: string, name: string): Promise<Document | null>
+  /** The document's version, 0 when there is none: a look that costs little, for whoever follows what others write. */
+  version(kind: string, name: string): Promise<number>
   list(kind: string): Promise<readonly Document[]>
   /** Compare-and-set of one document. */
   commit(commit: Commit): Promise<Committed | Conflict>
+
+  /**
+   * Resolves when the store may have gone back behind what it once answered (a fail-over, a restart with less), with the
+   * streams that were opened here and must be opened again before anything else; what is remembered of them may be of
+   * another history. Ask again for the next time. Null once the store is closed.
+   */
+  renewed(): Promise<readonly StreamId[] | null>
 
   /** Finishes what was accepted, makes it durable, lets go of the folder or connections. */
   close(): Promise<void>

@@ -6,6 +6,7 @@ import { statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { type Random, systemRandom } from '../../base/random.ts'
+import { StoreOpenError } from '../open-error.ts'
 import {
   type Append,
   type Batch,
@@ -24,7 +25,6 @@ import { type Disk, realDisk } from './disk.ts'
 import { decodeRoundHeader, FIRST_ROUND, markOf, ROUND_HEADER_BYTES } from './entry.ts'
 import { type GatheredReads, gatherReads } from './gathered-reads.ts'
 import { fileName, Journal, type JournalFile } from './journal.ts'
-import { StoreOpenError } from './open-error.ts'
 import { type Folder, INDEX, openFolder, refusal } from './open-folder.ts'
 import { recover } from './recovery.ts'
 import { replayInto } from './replay.ts'
@@ -129,6 +129,7 @@ async function start(
         report(error.message)
         options.onFatal?.(error)
       },
+      report,
       between: () => upkeep.between(),
     },
     end,
@@ -153,6 +154,7 @@ async function start(
   await mark().catch((error: Error) => report(`nothing can be written until this start is noted: ${error.message}`))
 
   let closing: Promise<void> | null = null
+  const closed = Promise.withResolvers<null>()
   const durability =
     options.fsync === 'always' ? 'fsync before every acknowledgement' : `fsync every ${options.fsyncIntervalMs} ms`
   const verbs = verbsOf({ path, contents, rounds, reads: gatherReads(journal, clock), tables })
@@ -186,11 +188,14 @@ async function start(
     space: refuseClosed(verbs.space),
     open: refuseUnmarked(verbs.open),
     append: refuseUnmarked(verbs.append),
+    confirm: refuseClosed(verbs.confirm),
     read: refuseClosed(verbs.read),
     trim: refuseUnmarked(verbs.trim),
     load: refuseClosed(verbs.load),
+    version: refuseClosed(verbs.version),
     list: refuseClosed(verbs.list),
     commit: refuseUnmarked(verbs.commit),
+    renewed: () => closed.promise,
     close: () => (closing ??= close()),
   }
 
@@ -207,6 +212,7 @@ async function start(
       await journal.close()
       await tables.close()
       folder.lock.release()
+      closed.resolve(null)
     }
   }
 }
@@ -327,7 +333,7 @@ interface Parts {
   readonly tables: Tables
 }
 
-function verbsOf({ path, contents, rounds, reads, tables }: Parts): Omit<Store, 'description' | 'close'> {
+function verbsOf({ path, contents, rounds, reads, tables }: Parts): Omit<Store, 'description' | 'renewed' | 'close'> {
   const GONE = Object.freeze({ kind: 'gone' as const })
 
   const documentOf = (head: Head): Document => ({
@@ -401,6 +407,14 @@ function verbsOf({ path, contents, rounds, reads, tables }: Parts): Omit<Store, 
       })
     },
 
+    confirm: (name, epoch) =>
+      rounds.call(0, name, () => {
+        const stream = contents.stream(name)
+        if (stream === null) return GONE
+        if (epoch !== stream.epoch) return { kind: 'fenced' as const, epoch: stream.epoch }
+        return { kind: 'confirmed' as const, highWatermark: stream.end }
+      }),
+
     async read(name, from, limits) {
       const stream = contents.stream(name)
       if (stream === null || !stream.visible) return GONE
@@ -431,6 +445,8 @@ function verbsOf({ path, contents, rounds, reads, tables }: Parts): Omit<Store, 
         const head = contents.head(kind, name)
         return head === null ? null : documentOf(head)
       }),
+
+    version: (kind, name) => rounds.call(0, null, () => contents.head(kind, name)?.version ?? 0),
 
     list: kind => rounds.call(0, null, () => [...(contents.documents.get(kind)?.values() ?? [])].map(documentOf)),
 

@@ -8,6 +8,7 @@ import { systemClock } from '../../base/clock.ts'
 import { seededRandom } from '../../base/random.ts'
 import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../store.ts'
+import type { Disk } from './disk.ts'
 import { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded-store.ts'
 
 const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
@@ -293,4 +294,26 @@ test('a document is not shown before the commit that wrote it is on the disk', a
   sync.resolve()
   await Promise.all([committed, loaded])
   assert.deepEqual(order, ['committed', 'shown'])
+})
+
+test('a sync that takes long is told of, with how long', async t => {
+  let nowMs = 0
+  const disk = createFaultyDisk(seededRandom(7))
+  const slow: Disk = {
+    ...disk,
+    async open(path, create) {
+      const file = await disk.open(path, create)
+      return {
+        ...file,
+        async sync() {
+          await file.sync()
+          nowMs += 1500
+        },
+      }
+    },
+  }
+  const { store, reports } = await open(t, { disk: slow, clock: { ...systemClock, monotonic: () => nowMs } })
+  await lead(store, A)
+  // At least its own: another file may be synced meanwhile.
+  assert.match(reports.join('\n'), /the disk took \d\.\d s to sync the journal: produce waited/)
 })

@@ -8,9 +8,9 @@
 
 import fs from 'node:fs'
 import { dirname, join } from 'node:path'
+import { StoreOpenError } from '../open-error.ts'
 import { fileNumber, isSpare } from './journal.ts'
 import { type Lock, lockFolder } from './lock.ts'
-import { StoreOpenError } from './open-error.ts'
 
 export const INDEX = 'index'
 const FORMAT = 'format'

@@ -50,10 +50,14 @@ export interface RoundsOptions {
   /** Null: every round is synced before it is acknowledged. */
   readonly fsyncIntervalMs: number | null
   readonly onFatal: (error: Error) => void
+  /** Takes a sentence for people. */
+  readonly report: (message: string) => void
   /** Called between two rounds; rounds go on when it returns. */
   readonly between: () => void
 }
 
+/** A disk that takes this long is why clients time out, and nothing else would say so. */
+const SLOW_SYNC_MS = 1000
 const MOST_ROUND_BYTES = 16 << 20
 const MOST_STREAM_BYTES = 4 << 20
 /** Written rounds that may wait for their sync while the next is written. */
@@ -286,9 +290,14 @@ export class Rounds {
     this.#unsynced = []
     this.#beingSynced = rounds
     const goal = this.#written
+    const { clock, report } = this.#options
+    const startedAtMs = clock.monotonic()
     const done = this.#journal.sync().then(
       () => {
         this.#syncing = null
+        const tookMs = clock.monotonic() - startedAtMs
+        if (tookMs >= SLOW_SYNC_MS)
+          report(`the disk took ${(tookMs / 1000).toFixed(1)} s to sync the journal: produce waited`)
         this.#beingSynced = []
         this.#synced = goal
         if (this.#options.fsyncIntervalMs !== null) return

@@ -5,7 +5,7 @@
 
 import fs from 'node:fs'
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { StoreOpenError } from './open-error.ts'
+import { StoreOpenError } from '../open-error.ts'
 
 export type Key = Buffer
 

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { coalesce } from './coalesce.ts'
+
+function gated() {
+  const gates: PromiseWithResolvers<void>[] = []
+  const run = coalesce(() => {
+    const gate = Promise.withResolvers<void>()
+    gates.push(gate)
+    return gate.promise
+  })
+  const settle = () => new Promise(resolve => setImmediate(resolve))
+  return { run, gates, settle }
+}
+
+test('who asks while a run is under way shares the next one, which begins after it', async () => {
+  const { run, gates, settle } = gated()
+  const order: string[] = []
+  const first = run().then(() => order.push('first'))
+  await settle()
+  const others = ['second', 'third'].map(name => run().then(() => order.push(name)))
+  await settle()
+  assert.equal(gates.length, 1)
+  gates[0]!.resolve()
+  await first
+  await settle()
+  assert.equal(gates.length, 2)
+  gates[1]!.resolve()
+  await Promise.all(others)
+  assert.deepEqual(order, ['first', 'second', 'third'])
+})
+
+test('a run that fails fails for those who asked for it and for nobody else', async () => {
+  const { run, gates, settle } = gated()
+  const first = run()
+  await settle()
+  const second = run()
+  gates[0]!.reject(new Error('no'))
+  await assert.rejects(first, /no/)
+  await settle()
+  gates[1]!.resolve()
+  await second
+})
