@@ -26,6 +26,8 @@ export interface TcpProxy {
   reset(): void
   /** Refuses new connections; those that stand go on. */
   refuse(): Promise<void>
+  /** Where connections go from now on; those that stand stay. */
+  retarget(port: number): void
   /** Takes all faults back: what was held flows on, new connections are accepted on the same port. */
   heal(): Promise<void>
   /** One fault of the seeded chance, described for a history. */
@@ -62,6 +64,7 @@ export async function startProxy(options: {
 }): Promise<TcpProxy> {
   const { target, clock = systemClock, random = systemRandom, observe } = options
   const host = target.host ?? '127.0.0.1'
+  let targetPort = target.port
   const links = new Set<Link>()
   let accepted = 0
   const faults: Faults = {
@@ -136,7 +139,7 @@ export async function startProxy(options: {
   }
 
   const accept = (client: Socket) => {
-    const server = connect({ host, port: target.port, allowHalfOpen: true, noDelay: true })
+    const server = connect({ host, port: targetPort, allowHalfOpen: true, noDelay: true })
     const link: Link = { client, server }
     links.add(link)
     const number = accepted++
@@ -178,6 +181,9 @@ export async function startProxy(options: {
       // close() stops listening at once; its callback would wait for the connections that stand.
       server.close()
       await new Promise<void>(resolve => clock.soon(resolve))
+    },
+    retarget(to) {
+      targetPort = to
     },
     async heal() {
       Object.assign(faults, { delayMs: 0, jitterMs: 0, bytesPerSecond: 0, swallow: false })

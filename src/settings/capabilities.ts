@@ -62,23 +62,7 @@ const missing: readonly Missing[] = [
     because: 'the remote tier is not in this version of Ketch',
     takes: 'no value',
   },
-  {
-    key: 'storage.local.compression.codec',
-    isAsked: settings => settings.get('storage.local.compression.codec') !== 'none',
-    because: 'storage compression is not in this version of Ketch',
-    takes: 'none',
-  },
 ]
-
-function checkEngine(settings: Settings): string | null {
-  const { engine, key } = chooseEngine(settings)
-  if (engine === 'embedded') return null
-  const got = `${fullKey(key)}: got ${settings.show(key)} (${settings.origin(key)})`
-  const rest = 'the Redis store is not in this version of Ketch'
-  return key === 'storage.local.engine'
-    ? `${got}, but ${rest}; takes auto or embedded`
-    : `${got}, which chooses the Redis store, but ${rest}; unset it, or set svc.storage.local.engine=embedded`
-}
 
 function checkReplicas(settings: Settings): string | null {
   const key: Key = 'storage.local.write.wait-replicas'
@@ -90,9 +74,6 @@ function checkPatterns(settings: Settings): string | null {
   for (const [at, pattern] of settings.get('topics').entries()) {
     const refuse = (field: string, got: unknown, what: string, takes: string) =>
       `svc.topics[${at}].${field}: got ${got} (${settings.origin('topics', `[${at}].${field}`)}), but ${what} is not in this version of Ketch; takes ${takes}`
-    if (pattern.compression !== null && pattern.compression !== 'none') {
-      return refuse('compression', pattern.compression, 'storage compression', 'none')
-    }
     if (pattern.cleanupPolicy === 'compact') return refuse('cleanup-policy', 'compact', 'compaction', 'delete')
     if (pattern.remoteStorageEnabled === true)
       return refuse('remote-storage-enabled', 'true', 'the remote tier', 'false')
@@ -107,5 +88,5 @@ export function checkCapabilities(settings: Settings): string | null {
     const { key, because, takes } = asked
     return `${fullKey(key)}: got ${settings.show(key)} (${settings.origin(key)}), but ${because}; takes ${takes}`
   }
-  return checkEngine(settings) ?? checkReplicas(settings) ?? checkPatterns(settings)
+  return checkReplicas(settings) ?? checkPatterns(settings)
 }

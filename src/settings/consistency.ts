@@ -4,6 +4,7 @@
 
 import { FIRST_LISTENER, isEveryInterface, isLoopback, kafkaEndpoints } from './endpoints.ts'
 import { showDuration, showSize } from './grammar.ts'
+import { redisTargets, uriObjection } from './redis-target.ts'
 import type { Key, Settings, Values } from './settings.ts'
 import { fullKey } from './settings.ts'
 
@@ -188,6 +189,57 @@ function checkPatternRetention(settings: Settings): string | null {
   return null
 }
 
+/** What the grammar of a URI lets through and no Redis can be asked for. */
+function checkRedisUris(settings: Settings): string | null {
+  for (const key of ['redis.uri', 'storage.local.redis.uri'] as const) {
+    const uri = settings.get(key)
+    const objection = uri === null ? null : uriObjection(uri)
+    if (objection !== null) return `${got(settings, key)}, but it ${objection}`
+  }
+  return null
+}
+
+/** Streams would go to the primary Redis although somebody named another one for them. */
+function checkStorageRedis(settings: Settings): string | null {
+  if (settings.get('redis.uri') === null || settings.get('storage.local.redis.uri') !== null) return null
+  const key = STORAGE_REDIS_PARTS.find(part => settings.get(part) !== null)
+  return key === undefined
+    ? null
+    : `${got(settings, key)}, but ${tell(settings, 'redis.uri')} holds for storage too and supersedes it; set svc.storage.local.redis.uri instead`
+}
+
+const STORAGE_REDIS_PARTS = [
+  'storage.local.redis.host',
+  'storage.local.redis.port',
+  'storage.local.redis.username',
+  'storage.local.redis.password',
+] as const
+
+/** A cluster has one database only (Redis Cluster specification). */
+function checkClusterDatabase(settings: Settings): string | null {
+  const { broker, storage } = redisTargets(settings)
+  const wrong = [broker, storage].find(({ isCluster, database }) => isCluster && database !== 0)
+  return wrong === undefined
+    ? null
+    : `${wrong.keys}.uri: got database ${wrong.database}, but ${wrong.keys}.cluster is true and a cluster has database 0 only`
+}
+
+/** A WAIT blocks its connection, so it must be over before the connection is given up. */
+function checkWaitTimeout(settings: Settings): string | null {
+  const { storage } = redisTargets(settings)
+  if (settings.get('storage.local.write.wait-replicas') === 0) return null
+  return settings.get('storage.local.write.wait-timeout') < storage.timeoutMs
+    ? null
+    : `${got(settings, 'storage.local.write.wait-timeout')}, takes less than ${storage.keys}.timeout (${showDuration(storage.timeoutMs)})`
+}
+
+function checkStorageLatencies(settings: Settings): string | null {
+  const { metrics, keys } = redisTargets(settings).storage
+  return metrics.minLatencyMs < metrics.maxLatencyMs
+    ? null
+    : `${keys}.metrics.min-latency: got ${showDuration(metrics.minLatencyMs)}, takes less than ${keys}.metrics.max-latency (${showDuration(metrics.maxLatencyMs)})`
+}
+
 const checks: readonly Check[] = [
   checkPortZero,
   checkPortsDiffer,
@@ -199,6 +251,11 @@ const checks: readonly Check[] = [
   checkHistory,
   atMost('admin.login-throttle.initial-lockout', 'admin.login-throttle.max-lockout'),
   below('redis.metrics.min-latency', 'redis.metrics.max-latency'),
+  checkRedisUris,
+  checkStorageRedis,
+  checkClusterDatabase,
+  checkWaitTimeout,
+  checkStorageLatencies,
   checkPatternPartitions,
   checkPatternRetention,
   checkMechanisms,

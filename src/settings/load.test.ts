@@ -339,6 +339,24 @@ test('C4 and C5: what does not go together fails and names both keys', () => {
     ],
     [['svc.redis.metrics.min-latency=5m'], ['svc.redis.metrics.min-latency', 'svc.redis.metrics.max-latency']],
     [
+      ['svc.storage.local.redis.metrics.min-latency=5m'],
+      ['svc.storage.local.redis.metrics.min-latency', 'svc.storage.local.redis.metrics.max-latency'],
+    ],
+    [['svc.redis.uri=redis://h?db=1'], ['svc.redis.uri', 'takes no ?']],
+    [['svc.storage.local.redis.uri=redis://h/x'], ['svc.storage.local.redis.uri', 'number of a database']],
+    [
+      ['svc.redis.uri=redis://h', 'svc.storage.local.redis.host=s'],
+      ['svc.storage.local.redis.host', 'svc.redis.uri', 'set svc.storage.local.redis.uri instead'],
+    ],
+    [
+      ['svc.redis.uri=redis://h/1', 'svc.redis.cluster=true'],
+      ['svc.redis.uri: got database 1', 'database 0 only'],
+    ],
+    [
+      ['svc.redis.timeout=1s', 'svc.storage.local.write.wait-replicas=1', 'svc.redis.host=h'],
+      ['svc.storage.local.write.wait-timeout', 'svc.redis.timeout'],
+    ],
+    [
       ['svc.broker.group-min-session-timeout=1h'],
       ['svc.broker.group-min-session-timeout', 'svc.broker.group-max-session-timeout'],
     ],
@@ -453,17 +471,6 @@ test('a switch whose capability is not there ends startup and says so', () => {
     [['svc.admin.oauth.enabled=true', ...sso], 'svc.admin.oauth.enabled'],
     [['svc.mcp.enabled=true', 'svc.mcp.token=t'], 'svc.mcp.enabled'],
     [['svc.storage.remote.path=s3://bucket/x'], 'svc.storage.remote.path'],
-    [['svc.storage.local.compression.codec=zstd'], 'svc.storage.local.compression.codec'],
-    [['svc.storage.local.engine=redis'], 'svc.storage.local.engine'],
-    [['svc.redis.uri=redis://h'], 'svc.redis.uri'],
-    [['svc.redis.host=h'], 'svc.redis.host'],
-    [['svc.redis.port=6379'], 'svc.redis.port'],
-    [['svc.redis.cluster=true'], 'svc.redis.cluster'],
-    [['svc.storage.local.redis.uri=rediss://h'], 'svc.storage.local.redis.uri'],
-    [['svc.storage.local.redis.host=h'], 'svc.storage.local.redis.host'],
-    [['svc.storage.local.redis.port=1'], 'svc.storage.local.redis.port'],
-    [['svc.storage.local.redis.cluster=true'], 'svc.storage.local.redis.cluster'],
-    [['svc.topics[0].name=a', 'svc.topics[0].compression=lz4'], 'svc.topics[0].compression'],
     [['svc.topics[0].name=a', 'svc.topics[0].cleanup-policy=compact'], 'svc.topics[0].cleanup-policy'],
     [['svc.topics[0].name=a', 'svc.topics[0].remote-storage-enabled=true'], 'svc.topics[0].remote-storage-enabled'],
   ]
@@ -491,6 +498,17 @@ test('a blank value takes an optional setting back to unset, and a blank Redis U
 test('a Redis that the embedded engine leaves unused is warned about', () => {
   const settings = load({ argv: ['--svc.redis.host=h', '--svc.storage.local.engine=embedded'] })
   assert(settings.warnings.some(warning => warning.includes('svc.redis.host is set but has no effect')))
+})
+
+test('what a Redis URI supersedes is warned about', () => {
+  const warnings = (argv: readonly string[]) =>
+    load({ argv: [...argv, '--svc.storage.local.engine=embedded'] }).warnings.filter(warning =>
+      /stands in/.test(warning),
+    )
+  assert.deepEqual(warnings(['--svc.redis.uri=redis://h', '--svc.redis.password=x']), [
+    'svc.redis.password is set but has no effect: svc.redis.uri stands in its place',
+  ])
+  assert.deepEqual(warnings(['--svc.redis.host=h', '--svc.redis.password=x']), [])
 })
 
 test('C6: a short JWT secret fails; the shipped admin password is warned about, louder beyond loopback', () => {
@@ -561,8 +579,6 @@ test('C9: secrets are masked wherever settings are shown', () => {
     { argv: ['--svc.redis.uri=redis://:hunter2'] },
     { argv: ['--svc.redis.uri=redis://h?password=hunter2'] },
     { argv: ['--svc.redis.uri=redis://user:p@hunter2@h'], env: { SVC_BROKER_PORT: 'x' } },
-    { argv: ['--svc.redis.uri=redis://user:hunter2@h'] },
-    { argv: ['--svc.storage.local.redis.uri=redis://user:hunter2@h'] },
     { argv: ['--svc.redis.password', 'hunter2'] },
     { argv: ['hunter2'] },
     { argv: ['-p=hunter2'] },

@@ -281,5 +281,12 @@ function findWarnings(settings: Settings): readonly string[] {
   if (key !== null && chooseEngine(settings).engine === 'embedded') {
     warnings.push(`${fullKey(key)} is set but has no effect: svc.storage.local.engine chooses the embedded store`)
   }
+  for (const prefix of ['redis', 'storage.local.redis'] as const) {
+    if (settings.get(`${prefix}.uri`) === null) continue
+    for (const part of ['host', 'port', 'username', 'password'] as const) {
+      if (settings.isSet(`${prefix}.${part}`) && settings.get(`${prefix}.${part}`) !== null)
+        warnings.push(`svc.${prefix}.${part} is set but has no effect: svc.${prefix}.uri stands in its place`)
+    }
+  }
   return warnings
 }

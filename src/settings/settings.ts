@@ -119,9 +119,7 @@ const SSO = { notYet: 'console single sign-on' } as const
 const TLS = { notYet: 'TLS' } as const
 const SASL = { notYet: 'SASL' } as const
 const ACL = { notYet: 'ACL enforcement' } as const
-const REDIS = { notYet: 'the Redis store' } as const
 const REGISTRY = { notYet: 'the schema registry' } as const
-const CODECS = { notYet: 'storage compression' } as const
 const REMOTE = { notYet: 'the remote tier' } as const
 const GAUGES = { notYet: 'the lag and offset gauges' } as const
 const MCP = { notYet: 'the MCP endpoint' } as const
@@ -136,7 +134,6 @@ const general = {
     grammar.namespace(),
     'svc',
     'Prefix of all state in a Redis store; an embedded store has its folder to itself.',
-    REDIS,
   ),
 }
 
@@ -152,11 +149,7 @@ const patternFields = {
     integer({ min: 0, max: 11 }),
     'When above 0, offsets follow the clock: milliseconds since 1970 shifted left by this many bits. 0 numbers densely.',
   ),
-  compression: field(
-    oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'),
-    'Codec in which batches rest in the store.',
-    CODECS,
-  ),
+  compression: field(oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'), 'Codec in which batches rest in the store.'),
   'remote-storage-enabled': field(boolean(), 'Whether sealed segments go to the remote tier.', REMOTE),
   'cleanup-policy': field(oneOf('delete', 'compact'), 'delete drops old segments; compact is not in this version yet.'),
   retention: field(grammar.durationOrUnlimited(), 'Topic config retention.ms.', OURS),
@@ -364,6 +357,13 @@ const broker = {
   }),
   'broker.advertised-port': optional(port(), 'Port that clients are told to connect to.', { otherwise: 'broker.port' }),
   'broker.id': row(integer(), '0', 'Broker id; unique for each broker on one store.'),
+  'broker.rack': optional(string(), 'Rack or zone of this broker, as clients are told.', OURS),
+  'broker.expiry': row(
+    duration({ min: 500, max: 60_000 }),
+    '5s',
+    'How long a broker may give no sign of life before the others on its store take over what it leads; it gives ten in that time.',
+    OURS,
+  ),
   'broker.listeners': entries<ListenerSettings>(
     listenerFields,
     'Further listeners, each with its own port and advertised endpoint. Clients are told the endpoint of the listener that they came by.',
@@ -613,45 +613,32 @@ const redis = {
   'redis.uri': optional(
     grammar.redisUri(),
     'redis:// or rediss:// URI; stands in place of host, port, username and password.',
-    REDIS,
   ),
-  'redis.host': row(bindHost(), 'localhost', 'Host of the store.', REDIS),
-  'redis.port': row(integer({ min: 1, max: 65535 }), '6379', 'Port of the store.', REDIS),
-  'redis.username': optional(string(), 'User of the store; unset where it has only a password.', REDIS),
-  'redis.password': optional(secret(), 'Password of the store.', REDIS),
-  'redis.cluster': row(boolean(), 'false', 'Treat the store as a cluster.', REDIS),
+  'redis.host': row(bindHost(), 'localhost', 'Host of the store.'),
+  'redis.port': row(integer({ min: 1, max: 65535 }), '6379', 'Port of the store.'),
+  'redis.username': optional(string(), 'User of the store; unset where it has only a password.'),
+  'redis.password': optional(secret(), 'Password of the store.'),
+  'redis.cluster': row(boolean(), 'false', 'Treat the store as a cluster.'),
   'redis.io-threads': computed(
     integer({ min: 1, max: 1024 }),
     () => availableParallelism(),
     'CPU cores',
     'Taken for compatibility.',
-    REDIS,
   ),
-  'redis.timeout': row(duration({ min: 1 }), '1m', 'Longest that one command may take.', REDIS),
-  'redis.circuit-breaker.enabled': row(boolean(), 'true', 'Stop asking a store that keeps failing.', REDIS),
-  'redis.circuit-breaker.log-interval': row(
-    duration(),
-    '30s',
-    'Shortest time between log lines about the breaker.',
-    REDIS,
-  ),
-  'redis.circuit-breaker.open-duration': row(
-    duration(),
-    '30s',
-    'How long the breaker stays open before a probe.',
-    REDIS,
-  ),
-  'redis.metrics.enabled': row(boolean(), 'false', 'Measure the latency of commands.', REDIS),
-  'redis.metrics.histogram': row(boolean(), 'false', 'Histograms by command.', REDIS),
-  'redis.metrics.local-distinction': row(boolean(), 'false', 'Tell commands apart by local socket address.', REDIS),
-  'redis.metrics.max-latency': row(duration({ min: 1 }), '5m', 'Upper bound of the buckets.', REDIS),
-  'redis.metrics.min-latency': row(duration(), '1ms', 'Lower bound of the buckets.', REDIS),
-  'redis.pool.max-wait': row(duration(), '3s', 'Longest wait for a free connection.', REDIS),
+  'redis.timeout': row(duration({ min: 1 }), '1m', 'Longest that one command may take.'),
+  'redis.circuit-breaker.enabled': row(boolean(), 'true', 'Stop asking a store that keeps failing.'),
+  'redis.circuit-breaker.log-interval': row(duration(), '30s', 'Shortest time between log lines about the breaker.'),
+  'redis.circuit-breaker.open-duration': row(duration(), '30s', 'How long the breaker stays open before a probe.'),
+  'redis.metrics.enabled': row(boolean(), 'false', 'Measure the latency of commands.'),
+  'redis.metrics.histogram': row(boolean(), 'false', 'Histograms by command.'),
+  'redis.metrics.local-distinction': row(boolean(), 'false', 'Tell commands apart by local socket address.'),
+  'redis.metrics.max-latency': row(duration({ min: 1 }), '5m', 'Upper bound of the buckets.'),
+  'redis.metrics.min-latency': row(duration(), '1ms', 'Lower bound of the buckets.'),
+  'redis.pool.max-wait': row(duration(), '3s', 'Longest wait for a free connection.'),
   'redis.pool.size': row(
     integer({ min: 1, max: 10_000 }),
     '32',
     'Partition appends in flight at one time, each on its connection.',
-    REDIS,
   ),
 }
 
@@ -665,10 +652,7 @@ type StorageRedisSettings = {
 function sparse(): StorageRedisSettings {
   const rows = Object.entries(redis).map(([key, { shape }]) => {
     const doc = `Overrides svc.${key} for storage traffic.`
-    return [
-      `storage.local.${key}`,
-      Object.freeze({ shape, fallback: () => null, fallbackText: `svc.${key}`, doc, ...REDIS }),
-    ]
+    return [`storage.local.${key}`, Object.freeze({ shape, fallback: () => null, fallbackText: `svc.${key}`, doc })]
   })
   return Object.fromEntries(rows) as StorageRedisSettings
 }
@@ -732,44 +716,33 @@ const localStorage = {
     oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'),
     'none',
     'Codec of topics that do not pin storage.compression.type; a change touches only topics created later.',
-    CODECS,
   ),
   'storage.local.compression.dictionary.max-sample-bytes': row(
     integer({ min: 1 }),
     '16777216',
     'Most sampled bytes of a topic that wait for training; reaching it also starts training.',
-    CODECS,
   ),
   'storage.local.compression.dictionary.sample-count': row(
     integer({ min: 100 }),
     '10000',
     'Samples that start training.',
-    CODECS,
   ),
   'storage.local.compression.dictionary.size-bytes': row(
     integer({ min: 256 }),
     '65536',
     'Size of a trained zstd dictionary.',
-    CODECS,
   ),
-  'storage.local.read.connections': row(integer({ min: 1, max: 1024 }), '8', 'Connections that read streams.', REDIS),
-  'storage.local.write.connections': row(
-    integer({ min: 1, max: 1024 }),
-    '8',
-    'Connections that append to streams.',
-    REDIS,
-  ),
+  'storage.local.read.connections': row(integer({ min: 1, max: 1024 }), '8', 'Connections that read streams.'),
+  'storage.local.write.connections': row(integer({ min: 1, max: 1024 }), '8', 'Connections that append to streams.'),
   'storage.local.write.wait-replicas': row(
     integer({ max: 1024 }),
     '0',
     'Replicas that must have a write before it is acknowledged.',
-    REDIS,
   ),
   'storage.local.write.wait-timeout': row(
     duration({ min: 1 }),
     '1s',
     'Longest wait for those replicas; then the produce fails and the producer may retry.',
-    REDIS,
   ),
 }
 
@@ -828,7 +801,6 @@ const remoteStorage = {
     duration({ min: 1 }),
     '2m',
     "How long the worker's lead lasts without renewal; longer than tick-interval.",
-    REDIS,
   ),
   'storage.worker.offload-jobs.max-attempts': row(
     integer({ min: 1 }),

@@ -154,11 +154,8 @@ const acting = {
     'zstd',
   )(
     'none',
-    'Codec in which batches rest in the store; fixed when the topic is created. Its default is svc.storage.local.compression.codec. Every value but none is refused: not in this version.',
-    {
-      ours: true,
-      refuse: value => (value === 'none' ? null : 'storage compression is not in this version; it takes none'),
-    },
+    'Codec in which batches that arrive uncompressed rest in the store; fixed when the topic is created. Its default is svc.storage.local.compression.codec.',
+    { ours: true },
   ),
 }
 

@@ -1,0 +1,51 @@
+// The Redis store as the settings ask for it: connections for streams and for documents, which are the same unless
+// svc.storage.local.redis says otherwise, and the store on them.
+
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import { redisTargets } from '../../settings/redis-target.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import type { Store } from '../store.ts'
+import { openRedisLinks } from './open-links.ts'
+import { openRedisStore } from './redis-store.ts'
+
+export interface ConnectOptions {
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly random: Random
+  readonly metrics: Metrics
+  readonly logger: Logger
+}
+
+/** Throws StoreOpenError or StoreUnavailable, with nothing left open, when a Redis cannot be used. */
+export async function connectRedisStore({ settings, logger, ...rooms }: ConnectOptions): Promise<Store> {
+  const targets = redisTargets(settings)
+  const waitReplicas = settings.get('storage.local.write.wait-replicas')
+  const common = {
+    ...rooms,
+    logger,
+    waitReplicas,
+    writeConnections: settings.get('storage.local.write.connections'),
+    readConnections: settings.get('storage.local.read.connections'),
+  }
+  const storage = await openRedisLinks({ ...common, target: targets.storage, carriesStreams: true })
+  let broker = storage
+  if (targets.broker !== targets.storage) {
+    try {
+      broker = await openRedisLinks({ ...common, target: targets.broker, carriesStreams: false })
+    } catch (error) {
+      await storage.close()
+      throw error
+    }
+  }
+  return await openRedisStore({
+    links: { storage, broker },
+    namespace: settings.get('namespace'),
+    waitReplicas,
+    waitTimeoutMs: settings.get('storage.local.write.wait-timeout'),
+    clock: rooms.clock,
+    report: message => logger.warn(message),
+  })
+}

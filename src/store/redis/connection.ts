@@ -1,0 +1,120 @@
+// One TCP or TLS connection to a Redis server, through @redis/client. It connects once and never again: what is in flight when
+// it breaks is rejected, and nothing of it lives on in a later connection. Reconnecting is link.ts's business.
+
+import { isIP } from 'node:net'
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
+import { createClient, ErrorReply, RESP_TYPES } from '@redis/client'
+import type { Clock } from '../../base/clock.ts'
+import type { RedisTarget } from '../../settings/redis-target.ts'
+import type { Argument, Reply } from './links.ts'
+import { RedisError } from './redis-error.ts'
+
+/** What every connection to one Redis needs beside the address. */
+export interface Credentials {
+  readonly username: string | null
+  readonly password: string | null
+  readonly database: number
+  /** Null: no TLS. Made once: it reads hundreds of certificates. */
+  readonly secureContext: SecureContext | null
+}
+
+/** The server must show a certificate that Node, NODE_EXTRA_CA_CERTS or the operating system trusts. */
+export function credentialsOf({ username, password, database, tls }: RedisTarget): Credentials {
+  const trusted = () => [...getCACertificates('default'), ...getCACertificates('system')]
+  return { username, password, database, secureContext: tls ? createSecureContext({ ca: trusted() }) : null }
+}
+
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+}
+
+export interface Connection {
+  /** Rejects with RedisError for an error reply, with whatever broke the connection otherwise. Call order is the order on the wire. */
+  send(args: readonly Argument[]): Promise<Reply>
+  /** Breaks it: whatever is in flight is rejected, and onLost is not called. */
+  destroy(): void
+}
+
+/** Bulk strings come as Buffers of their own. */
+const AS_BUFFERS = Object.freeze({ [RESP_TYPES.BLOB_STRING]: Buffer })
+
+/**
+ * Connects, authenticates and chooses the database, within withinMs; rejects with what stood in the way. onLost is called once
+ * if the connection breaks by itself after that, before anything in flight is rejected.
+ */
+export async function connect(
+  endpoint: Endpoint,
+  credentials: Credentials,
+  { withinMs, clock, onLost }: { withinMs: number; clock: Clock; onLost: (error: Error) => void },
+): Promise<Connection> {
+  const { username, password, database } = credentials
+  const client = createClient({
+    ...(username === null ? {} : { username }),
+    ...(password === null ? {} : { password }),
+    database,
+    socket: {
+      host: endpoint.host,
+      port: endpoint.port,
+      connectTimeout: withinMs,
+      reconnectStrategy: false,
+      ...tlsOptions(endpoint, credentials),
+    },
+    // RESP 2 has one form for each reply, and a server that pushes nothing unasked.
+    RESP: 2,
+    // Its own timeout gives up on commands before they are written, and costs an AbortSignal for each.
+    commandOptions: { timeout: 0, typeMapping: AS_BUFFERS },
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+  })
+  let isStanding = false
+  let brokenBy: Error | null = null
+  client.on('error', (error: Error) => {
+    brokenBy ??= error
+    if (!isStanding) return
+    isStanding = false
+    onLost(error)
+    // A reply that cannot be parsed breaks nothing by itself.
+    client.destroy()
+  })
+  const late = Promise.withResolvers<never>()
+  const timer = clock.timer(withinMs, () => late.reject(new Error(`no answer within ${withinMs} ms`)))
+  try {
+    await Promise.race([client.connect(), late.promise])
+  } catch (error) {
+    client.destroy()
+    throw asRedisError(error)
+  } finally {
+    timer.cancel()
+  }
+  isStanding = true
+  return {
+    async send(args) {
+      try {
+        return await client.sendCommand<Reply>(args.map(asBuffer))
+      } catch (error) {
+        throw error instanceof ErrorReply ? asRedisError(error) : (brokenBy ?? error)
+      }
+    },
+    destroy() {
+      isStanding = false
+      client.destroy()
+    },
+  }
+}
+
+function tlsOptions({ host }: Endpoint, { secureContext }: Credentials) {
+  if (secureContext === null) return {}
+  // TLS names hosts, never addresses (RFC 6066, 3).
+  return { tls: true as const, secureContext, ...(isIP(host) === 0 ? { servername: host } : {}) }
+}
+
+function asBuffer(argument: Argument): string | Buffer {
+  if (typeof argument === 'string' || Buffer.isBuffer(argument)) return argument
+  return Buffer.from(argument.buffer, argument.byteOffset, argument.byteLength)
+}
+
+/** Error replies as ours, at any depth; everything else as it is. */
+export function asRedisError<T>(value: T): T | RedisError {
+  return value instanceof ErrorReply ? new RedisError(value.message) : value
+}

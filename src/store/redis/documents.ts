@@ -1,0 +1,126 @@
+// Documents on Redis: a hash each, changed by the Function `commit`, listed through the index of their bucket. Every commit
+// and every load goes over the connection that carries writes, in call order. Fields of the document stand in the hash with an
+// `f` before them, beside `name` and `version`.
+
+import {
+  type Commit,
+  type Committed,
+  type Conflict,
+  type Document,
+  OutcomeUnknown,
+  StoreUnavailable,
+} from '../store.ts'
+import { encodeFields } from './fields.ts'
+import { fcall, withFunctions, wordsOf } from './functions.ts'
+import type { Keys } from './keys.ts'
+import type { RedisLinks, Reply } from './links.ts'
+import { RedisError } from './redis-error.ts'
+import { refuse } from './refusals.ts'
+import type { Rounds } from './rounds.ts'
+
+export interface DocumentsRooms {
+  readonly links: RedisLinks
+  readonly keys: Keys
+  readonly rounds: Rounds
+  /** `write.wait-replicas`. */
+  readonly replicas: number
+}
+
+export interface Documents {
+  load(kind: string, name: string): Promise<Document | null>
+  version(kind: string, name: string): Promise<number>
+  list(kind: string): Promise<readonly Document[]>
+  commit(commit: Commit): Promise<Committed | Conflict>
+}
+
+const FIELD_PREFIX = 'f'
+
+/** How many documents are asked for at once. */
+const LIST_AT_ONCE = 256
+
+export function createDocuments({ links, keys, rounds, replicas }: DocumentsRooms): Documents {
+  /**
+   * Reads what the replicas have too: with a write behind what was written before, which a WAIT can count. So nobody acts on a
+   * commit that a fail-over may still take back.
+   */
+  async function readAt(key: string, counter: string, command: readonly string[]): Promise<Reply> {
+    const link = links.write(key)
+    if (replicas === 0) return await link.send(command)
+    const { replies, isConfirmed } = await withFunctions(links, async () => {
+      const written = await rounds.writeEach(link, [command, fcall('touch', [counter], [])])
+      for (const reply of written.replies) if (reply instanceof RedisError) throw reply
+      return written
+    })
+    if (!isConfirmed) {
+      throw new StoreUnavailable(`reading ${key}: ${replicas} replicas have not confirmed in time what it holds`)
+    }
+    return replies[0] as Reply
+  }
+
+  async function load(kind: string, name: string): Promise<Document | null> {
+    const { document: key, counter } = keys.document(kind, name)
+    const reply = await readAt(key, counter, ['HGETALL', key]).catch(error => refuse(error, `reading ${key}`))
+    return decodeDocument(kind, reply as readonly Buffer[])
+  }
+
+  return {
+    load,
+
+    // Nobody acts on a version: whoever sees another one loads the document.
+    async version(kind, name) {
+      const { document } = keys.document(kind, name)
+      const reply = await links
+        .write(document)
+        .send(['HGET', document, 'version'])
+        .catch(error => refuse(error, `reading ${document}`))
+      return Number(reply ?? 0)
+    },
+
+    async list(kind) {
+      const indexes = await Promise.all(
+        keys
+          .buckets(kind)
+          .map(({ index, counter }) =>
+            readAt(index, counter, ['SMEMBERS', index]).catch(error => refuse(error, `reading ${index}`)),
+          ),
+      )
+      const names = indexes.flatMap(wordsOf)
+      const found: Document[] = []
+      for (let at = 0; at < names.length; at += LIST_AT_ONCE) {
+        const some = await Promise.all(names.slice(at, at + LIST_AT_ONCE).map(name => load(kind, name)))
+        // One that was removed meanwhile is not there any more.
+        found.push(...some.filter(document => document !== null))
+      }
+      return found
+    },
+
+    async commit({ kind, name, expect, changes, remove = false }) {
+      const { document, index, counter } = keys.document(kind, name)
+      const fields = encodeFields(changes.map(({ key, value }) => ({ key: FIELD_PREFIX + key, value })))
+      const call = fcall('commit', [document, index, counter], [name, expect, remove ? 1 : 0, ...fields])
+      const { reply, isConfirmed } = await withFunctions(links, () =>
+        rounds.writeOne(links.write(document), call),
+      ).catch(error => refuse(error, `changing ${document}`))
+      const [kindOfAnswer, version] = wordsOf(reply)
+      if (kindOfAnswer === 'conflict') return { kind: 'conflict', version: Number(version) }
+      if (!isConfirmed) {
+        throw new OutcomeUnknown(`changing ${document}: done, but ${replicas} replicas have not confirmed it in time`)
+      }
+      return { kind: 'committed', version: Number(version) }
+    },
+  }
+}
+
+function decodeDocument(kind: string, stored: readonly Buffer[]): Document | null {
+  let name = ''
+  let version = 0
+  const fields = new Map<string, Uint8Array>()
+  for (let at = 0; at < stored.length; at += 2) {
+    const key = stored[at]!.toString()
+    const value = stored[at + 1]!
+    if (key.startsWith(FIELD_PREFIX)) fields.set(key.slice(FIELD_PREFIX.length), value)
+    else if (key === 'name') name = value.toString()
+    else if (key === 'version') version = Number(value)
+  }
+  return version === 0 ? null : { kind, name, version, fields }
+}

@@ -1,0 +1,525 @@
+// What becomes of streams and documents when Redis, its operator, or the network does what it should not. Against real
+// servers; the holes H1 to H33 that docs/decisions/0025 lists are named where a test closes one.
+
+import assert from 'node:assert/strict'
+import { cp, mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { CleanUp } from '../../../testing/broker.ts'
+import { eventually } from '../../../testing/eventually.ts'
+import { startProxy } from '../../../testing/proxy.ts'
+import { type RedisServer, noRedis as skip, startRedis, startReplicated } from '../../../testing/redis.ts'
+import { openTestStore, type TestStore } from '../../../testing/redis-store.ts'
+import type { Values } from '../../settings/settings.ts'
+import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
+import { StoreOpenError } from '../open-error.ts'
+import { type Append, type Opened, OutcomeUnknown, type Read, type Store, StoreUnavailable } from '../store.ts'
+import { fcall } from './functions.ts'
+import { keysOf } from './keys.ts'
+
+const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
+const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
+const KEYS = keysOf('svc').stream(A)
+
+function at(server: RedisServer, more: Partial<Values> = {}): Partial<Values> {
+  return { 'redis.uri': server.uri, ...more }
+}
+
+async function led(store: Store, stream = A): Promise<Opened> {
+  await store.create([stream])
+  return expectKind(await store.open(stream, 0, 0), 'opened')
+}
+
+async function reopened(store: Store, known: number, floor = 0): Promise<Opened> {
+  return expectKind(await store.open(A, known, floor), 'opened')
+}
+
+async function offsetsOf(store: Store, from = 0): Promise<number[]> {
+  const read: Read = expectKind(await store.read(A, from, EVERYTHING), 'read')
+  return read.batches.map(({ baseOffset }) => baseOffset)
+}
+
+async function appended(store: Store, append: Append): Promise<number> {
+  return expectKind(await store.append(append), 'appended').end
+}
+
+interface Standing extends TestStore {
+  readonly redis: RedisServer
+}
+
+async function standing(t: TestContext, more: Partial<Values> = {}): Promise<Standing> {
+  const redis = await startRedis(t as CleanUp)
+  return { redis, ...(await openTestStore(t as CleanUp, at(redis, more))) }
+}
+
+test('H2: an append ahead of the end is refused, leaves no entry, and the next one goes on', { skip }, async t => {
+  const { redis, store } = await standing(t)
+  await led(store)
+  await appended(store, exampleAppend(A, 1, 0, [exampleBatch(0, 10)]))
+  assert.deepEqual(await store.append(exampleAppend(A, 1, 500)), { kind: 'misplaced', end: 10 })
+  assert.deepEqual(await store.append(exampleAppend(A, 1, 5)), { kind: 'misplaced', end: 10 })
+  assert.equal(await redis.ask('XLEN', KEYS.batches), 1)
+  assert.equal(await appended(store, exampleAppend(A, 1, 10)), 11)
+  assert.deepEqual(await offsetsOf(store), [0, 10])
+})
+
+test('H2: eight writers that jump, fall behind and take the lead from each other leave one log', { skip }, async t => {
+  const { redis, store: first } = await standing(t)
+  await first.create([A])
+  const stores = [first]
+  for (let i = 1; i < 4; i++) stores.push((await openTestStore(t as CleanUp, at(redis))).store)
+  const acknowledged = new Map<number, string>()
+  const write = async (store: Store, seed: number) => {
+    let { epoch, end } = await reopened(store, 0)
+    for (let i = 0; i < 60; i++) {
+      const chance = (i * 7 + seed * 13) % 10
+      const place = chance === 0 ? end + 40 : chance === 1 ? Math.max(0, end - 3) : end
+      const append = exampleAppend(A, epoch, place, [exampleBatch(place, 3, 80, epoch), exampleBatch(place + 3, 2, 80)])
+      const outcome = await store.append(append).catch(error => {
+        assert(error instanceof OutcomeUnknown)
+        return null
+      })
+      if (outcome?.kind === 'appended') {
+        for (const batch of append.batches) {
+          assert(!acknowledged.has(batch.baseOffset), `${batch.baseOffset} was given twice`)
+          acknowledged.set(batch.baseOffset, Buffer.from(batch.bytes).toString('hex'))
+        }
+        end = outcome.end
+      } else if (outcome?.kind === 'misplaced') end = outcome.end
+      else ({ epoch, end } = await reopened(store, 0))
+    }
+  }
+  await Promise.all([...stores, ...stores].map((store, seed) => write(store, seed)))
+  await reopened(first, 0)
+  const { batches } = expectKind(await first.read(A, 0, EVERYTHING), 'read')
+  assert.deepEqual(
+    batches.map(({ baseOffset, bytes }) => [baseOffset, Buffer.from(bytes).toString('hex')]),
+    [...acknowledged].sort(([one], [other]) => one - other),
+  )
+  let end = 0
+  for (const batch of batches) {
+    assert.equal(batch.baseOffset, end)
+    end = batch.nextOffset
+  }
+})
+
+test('H2, H8: an append under way at an end that the store lost finds no place when that is raised', {
+  skip,
+}, async t => {
+  const { redis, store } = await standing(t)
+  await led(store)
+  await appended(store, exampleAppend(A, 1, 0))
+  await redis.ask(...fcall('raise', [KEYS.meta], [5]).map(String))
+  assert.deepEqual(await store.append(exampleAppend(A, 1, 5)), { kind: 'misplaced', end: 1 })
+  assert.deepEqual(await store.append(exampleAppend(A, 1, 1)), { kind: 'misplaced', end: 1 })
+  const opened = await reopened(store, 1)
+  assert.deepEqual([opened.end, opened.epochs.at(-1)], [5, { epoch: 2, startOffset: 5 }])
+  await appended(store, exampleAppend(A, 2, 5))
+  assert.deepEqual(await offsetsOf(store), [0, 5])
+})
+
+test('H3: an append whose answer is lost is unknown, and opening tells that it happened, once', { skip }, async t => {
+  const redis = await startRedis(t as CleanUp)
+  const proxy = await startProxy({ target: redis })
+  t.after(() => proxy.close())
+  const { store } = await openTestStore(t as CleanUp, { 'redis.host': '127.0.0.1', 'redis.port': proxy.port })
+  await led(store)
+  const append = exampleAppend(A, 1, 0)
+  proxy.swallowNextReply()
+  await assert.rejects(store.append(append), OutcomeUnknown)
+  let opened: Opened | null = null
+  await eventually('the store can be asked again', async () => {
+    opened = await reopened(store, 1).catch(() => null)
+    return opened !== null
+  })
+  assert.deepEqual([opened!.lastAttempt, opened!.end], [append.attempt, 1])
+  assert.deepEqual(await offsetsOf(store), [0])
+})
+
+test('H4, H5: the appends of one turn share one WAIT, which blocks until the replicas have them', { skip }, async t => {
+  const { primary } = await startReplicated(t as CleanUp, { replicas: 1 })
+  const values = at(primary, { 'storage.local.write.wait-replicas': 1, 'storage.local.write.connections': 1 })
+  const { store } = await openTestStore(t as CleanUp, values)
+  const streams = Array.from({ length: 20 }, (_, i) => `AAAAAAAAAAAAAAAAAAAAAQ:${i}`)
+  await store.create(streams)
+  for (const stream of streams) await store.open(stream, 0, 0)
+  await primary.ask('CONFIG', 'RESETSTAT')
+  const outcomes = await Promise.all(streams.map(stream => store.append(exampleAppend(stream, 1, 0))))
+  for (const outcome of outcomes) assert.equal(expectKind(outcome, 'appended').highWatermark, 1)
+  const stats = String(await primary.ask('INFO', 'commandstats'))
+  assert.match(stats, /cmdstat_exec:calls=20,/)
+  assert.match(stats, /cmdstat_wait:calls=1,/)
+})
+
+test('H6, H22: what no replica has is neither told nor shown, by nobody, until one has it', { skip }, async t => {
+  const { primary, replicas } = await startReplicated(t as CleanUp, { replicas: 1 })
+  const [replica] = replicas as [RedisServer]
+  const values = at(primary, { 'storage.local.write.wait-replicas': 1 })
+  const { store: patient } = await openTestStore(t as CleanUp, values)
+  await patient.create([A])
+  const { version } = expectKind(await patient.commit({ kind: 'k', name: 'n', expect: 0, changes: [] }), 'committed')
+  // What is waited for in vain takes this long: a replica on a busy machine may not make it.
+  const brisk = { ...values, 'storage.local.write.wait-timeout': 500 }
+  const { store } = await openTestStore(t as CleanUp, brisk)
+  const { store: other } = await openTestStore(t as CleanUp, brisk)
+  expectKind(await store.open(A, 0, 0), 'opened')
+  expectKind(await store.append(exampleAppend(A, 1, 0)), 'appended')
+  await eventually('the first one is confirmed', async () => {
+    return expectKind(await store.confirm(A, 1), 'confirmed').highWatermark === 1
+  })
+  replica.pause()
+  assert.deepEqual(await store.append(exampleAppend(A, 1, 1)), { kind: 'appended', end: 2, highWatermark: 1 })
+  assert.deepEqual(await store.confirm(A, 1), { kind: 'confirmed', highWatermark: 1 })
+  assert.deepEqual([await offsetsOf(store), await offsetsOf(other)], [[0], [0]])
+  await assert.rejects(store.commit({ kind: 'k', name: 'n', expect: version, changes: [] }), OutcomeUnknown)
+  await assert.rejects(other.load('k', 'n'), StoreUnavailable)
+  const unconfirmed = await reopened(other, 1)
+  assert.deepEqual([unconfirmed.end, unconfirmed.highWatermark], [2, 1])
+  replica.resume()
+  await eventually('it is confirmed', async () => {
+    return expectKind(await other.confirm(A, 2), 'confirmed').highWatermark === 2
+  })
+  assert.deepEqual(await offsetsOf(other), [0, 1])
+  assert.equal((await other.load('k', 'n'))?.version, version + 1)
+})
+
+test('H11: an append to a stream that was removed is gone, and makes no key again', { skip }, async t => {
+  const { redis, store } = await standing(t)
+  const { store: remover } = await openTestStore(t as CleanUp, at(redis))
+  await led(store)
+  await remover.remove([A])
+  assert.deepEqual(await store.append(exampleAppend(A, 1, 0, undefined, [{ key: 'p', value: Buffer.of(1) }])), {
+    kind: 'gone',
+  })
+  assert.deepEqual(await redis.ask('KEYS', '*stream:*'), [])
+})
+
+test('H18: a read that retention overtakes answers where the log begins, and never skips', { skip }, async t => {
+  const { redis, store } = await standing(t)
+  const { store: reader } = await openTestStore(t as CleanUp, at(redis))
+  await led(store)
+  for (let i = 0; i < 200; i += 10) {
+    await appended(
+      store,
+      exampleAppend(
+        A,
+        1,
+        i,
+        Array.from({ length: 10 }, (_, k) => exampleBatch(i + k)),
+      ),
+    )
+  }
+  const trimming = (async () => {
+    for (let start = 0; start <= 200; start += 5) await store.trim(A, 1, start, [])
+  })()
+  for (let next = 0; next < 200; ) {
+    const outcome = await reader.read(A, next, { maxBytes: 700, until: 200 })
+    if (outcome.kind === 'trimmed') {
+      assert.ok(outcome.start > next)
+      next = outcome.start
+      continue
+    }
+    for (const batch of expectKind(outcome, 'read').batches) {
+      assert.equal(batch.baseOffset, next)
+      next = batch.nextOffset
+    }
+  }
+  await trimming
+})
+
+test('H28: a server that has lost the functions gets them again, and nothing is stored twice', { skip }, async t => {
+  const { redis, store, reports } = await standing(t)
+  await led(store)
+  await appended(store, exampleAppend(A, 1, 0))
+  await redis.ask('FUNCTION', 'FLUSH')
+  const append = exampleAppend(A, 1, 1)
+  await assert.rejects(store.append(append), OutcomeUnknown)
+  assert.deepEqual(await offsetsOf(store), [0], 'what was not sealed is not seen')
+  const opened = await reopened(store, 1)
+  assert.deepEqual([opened.epoch, opened.end], [2, 1])
+  assert.notEqual(opened.lastAttempt, append.attempt)
+  assert.match(reports.join('\n'), /1 entries .* never acknowledged are swept/)
+  await appended(store, exampleAppend(A, 2, 1))
+  assert.deepEqual(await offsetsOf(store), [0, 1])
+  for (const verb of [
+    () => store.trim(A, 2, 1, []),
+    () => store.open(A, 2, 0),
+    () => store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] }),
+    () => store.create(['x:1']),
+    () => store.confirm(A, 3),
+  ]) {
+    await redis.ask('FUNCTION', 'FLUSH')
+    await verb()
+  }
+})
+
+test("a stranger's entry never passes for one of an append that was refused beside it", { skip }, async t => {
+  const { redis, store } = await standing(t)
+  await led(store)
+  await appended(store, exampleAppend(A, 1, 0))
+  // Its id is above every one of ours: one entry too many before, none added by the append.
+  await redis.ask('XADD', KEYS.batches, '9999999-1', 'who', 'me')
+  const append = exampleAppend(A, 1, 1)
+  await assert.rejects(store.append(append), OutcomeUnknown)
+  const opened = await reopened(store, 1)
+  assert.equal(opened.end, 1)
+  assert.notEqual(opened.lastAttempt, append.attempt)
+})
+
+test('somebody who writes to a stream is repaired once, and the second time the partition stops', { skip }, async t => {
+  const { redis, store, reports } = await standing(t)
+  await led(store)
+  await appended(store, exampleAppend(A, 1, 0))
+  await redis.ask('XADD', KEYS.batches, '*', 'who', 'me')
+  assert.deepEqual(await offsetsOf(store), [0])
+  await assert.rejects(store.append(exampleAppend(A, 1, 1)), /somebody else wrote to .*:batches/)
+  assert.equal((await reopened(store, 1)).end, 1)
+  assert.equal(await redis.ask('XLEN', KEYS.batches), 1)
+  await redis.ask('XADD', KEYS.batches, '*', 'who', 'me')
+  assert.equal((await store.append(exampleAppend(A, 2, 1))).kind, 'damaged')
+  assert.equal(reports.filter(line => /somebody else wrote/.test(line)).length, 1)
+  await reopened(store, 2)
+  await appended(store, exampleAppend(A, 3, 1))
+  assert.deepEqual(await offsetsOf(store), [0, 1])
+})
+
+test('an entry that somebody deleted is told of, and the log goes on; all of them are damage', { skip }, async t => {
+  const { redis, store, reports } = await standing(t)
+  await led(store)
+  for (const i of [0, 1, 2]) await appended(store, exampleAppend(A, 1, i))
+  await redis.ask('XDEL', KEYS.batches, '1-2')
+  await assert.rejects(store.append(exampleAppend(A, 1, 3)), OutcomeUnknown)
+  await reopened(store, 1)
+  assert.match(reports.join('\n'), /1 entries of .* are missing/)
+  await appended(store, exampleAppend(A, 2, 3))
+  assert.deepEqual(await offsetsOf(store), [0, 2, 3])
+  await redis.ask('DEL', KEYS.batches)
+  await assert.rejects(store.append(exampleAppend(A, 2, 4)), OutcomeUnknown)
+  for (const known of [2, 3]) {
+    const { damage } = await reopened(store, known)
+    assert.equal(damage?.offset, 0)
+    assert.match(damage.message, /somebody deleted the 3 entries of/)
+  }
+  assert.equal((await store.append(exampleAppend(A, 4, 4))).kind, 'damaged')
+  assert.equal((await store.read(A, 0, EVERYTHING)).kind, 'damaged')
+})
+
+test('a stored header that is not ours is damage at its batch, and what lies before it is read', {
+  skip,
+}, async t => {
+  const { redis, store } = await standing(t)
+  await led(store)
+  await appended(store, exampleAppend(A, 1, 0))
+  await redis.ask('XADD', KEYS.batches, '1-2', 'h', 'not a header', 'b', 'x')
+  await redis.ask('HSET', KEYS.meta, 'end', 2, 'visible', 2, 'length', 2, 'last', '1-2')
+  const { store: other } = await openTestStore(t as CleanUp, at(redis))
+  assert.deepEqual(await offsetsOf(other), [0])
+  assert.match(JSON.stringify(await other.read(A, 1, EVERYTHING)), /damaged.*entry 1-2 is not in a form/)
+})
+
+/** Stops the server and starts it with what its append-only file held when `remember` was called. */
+async function forgetful(t: TestContext) {
+  const redis = await startRedis(t as CleanUp, { appendfsync: 'always' })
+  const [file, copy] = [join(redis.folder, 'appendonlydir'), join(redis.folder, 'copy')]
+  return {
+    redis,
+    remember: () => cp(file, copy, { recursive: true }),
+    async forget() {
+      await redis.stop('SIGKILL')
+      await rm(file, { recursive: true })
+      await cp(copy, file, { recursive: true })
+      await redis.start()
+    },
+  }
+}
+
+test('H7, H8, H21, H33: a store that comes back with less is noticed, and no offset or epoch is used again', {
+  skip,
+}, async t => {
+  const { redis, remember, forget } = await forgetful(t)
+  const { store, reports } = await openTestStore(t as CleanUp, at(redis))
+  await led(store)
+  await appended(store, exampleAppend(A, 1, 0, [exampleBatch(0, 10)]))
+  await remember()
+  await reopened(store, 1)
+  await appended(store, exampleAppend(A, 2, 10, [exampleBatch(10, 5, 100, 2)]))
+  const news = store.renewed()
+  await forget()
+  assert.deepEqual(await news, [A])
+  // A cached place in a log that is not there any more: refused before it is sent.
+  await assert.rejects(store.append(exampleAppend(A, 2, 15)), OutcomeUnknown)
+  const opened = await reopened(store, 2, 15)
+  assert.ok(opened.epoch > 1000)
+  assert.deepEqual([opened.end, opened.highWatermark], [15, 15])
+  await appended(store, exampleAppend(A, opened.epoch, 15, [exampleBatch(15, 1, 100, opened.epoch)]))
+  assert.deepEqual(await offsetsOf(store), [0, 15])
+  assert.deepEqual(opened.epochs.at(-1), { epoch: opened.epoch, startOffset: 15 })
+  assert.match(reports.join('\n'), /the store lost the end of .*: it came back at 10, offsets up to 15 had been used/)
+})
+
+test('H8: a broker that has led before keeps its offsets out of use, whoever leads next', { skip }, async t => {
+  const { redis, remember, forget } = await forgetful(t)
+  const { store } = await openTestStore(t as CleanUp, at(redis))
+  await led(store)
+  await remember()
+  await appended(store, exampleAppend(A, 1, 0, [exampleBatch(0, 10)]))
+  const news = store.renewed()
+  await forget()
+  await news
+  const { store: stranger } = await openTestStore(t as CleanUp, at(redis))
+  const opened = await reopened(stranger, 0)
+  assert.deepEqual([opened.end, await offsetsOf(stranger)], [10, []])
+})
+
+test('H9: versions of documents leap over those that the store may have lost', { skip }, async t => {
+  const { redis, remember, forget } = await forgetful(t)
+  const { store } = await openTestStore(t as CleanUp, at(redis))
+  const commit = async (expect: number) =>
+    expectKind(await store.commit({ kind: 'k', name: 'n', expect, changes: [] }), 'committed').version
+  const kept = await commit(0)
+  await remember()
+  const lost = await commit(await commit(kept))
+  await forget()
+  await eventually('it is back', async () => (await store.version('k', 'n').catch(() => -1)) === kept)
+  assert.ok((await commit(kept)) > lost + 100_000)
+})
+
+test('H29: a full Redis refuses appends and commits by name; reads, leads and retention go on', {
+  skip,
+}, async t => {
+  const { redis, store } = await standing(t)
+  await led(store)
+  for (const i of [0, 1]) await appended(store, exampleAppend(A, 1, i))
+  await redis.ask('CONFIG', 'SET', 'maxmemory', '1mb')
+  await redis.ask('CONFIG', 'SET', 'maxmemory', '1')
+  const full = { name: 'StoreUnavailable', message: /maxmemory.*OOM/s }
+  await assert.rejects(store.append(exampleAppend(A, 1, 2)), full)
+  await assert.rejects(store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] }), full)
+  assert.deepEqual(await offsetsOf(store), [0, 1])
+  assert.equal((await reopened(store, 1)).end, 2)
+  assert.equal(expectKind(await store.trim(A, 2, 1, []), 'trimmed').start, 1)
+  assert.deepEqual([(await store.space()).totalBytes, (await store.space()).usableBytes], [1, 0])
+  await redis.ask('CONFIG', 'SET', 'maxmemory', '0')
+  await appended(store, exampleAppend(A, 2, 2))
+})
+
+test('H29: what an operator may meet is refused by name, and nothing is written', { skip }, async t => {
+  const { redis, store } = await standing(t)
+  await led(store)
+  const refusals: readonly [string, () => Promise<unknown>, () => Promise<unknown>, RegExp][] = [
+    [
+      'too few replicas',
+      () => redis.ask('CONFIG', 'SET', 'min-replicas-to-write', 1),
+      () => redis.ask('CONFIG', 'SET', 'min-replicas-to-write', 0),
+      /fewer replicas than its min-replicas-to-write/,
+    ],
+    [
+      'a disk that cannot be written',
+      async () => {
+        // A snapshot cannot take the place of a folder.
+        await mkdir(join(redis.folder, 'dump.rdb', 'x'), { recursive: true })
+        await redis.ask('CONFIG', 'SET', 'save', '3600 1')
+        await redis.ask('BGSAVE')
+        await eventually('the snapshot has failed', async () => (await redis.info('rdb_last_bgsave_status')) === 'err')
+      },
+      () => redis.ask('CONFIG', 'SET', 'save', ''),
+      /cannot save to its disk: MISCONF/,
+    ],
+    [
+      'a command that the user may not use',
+      () => redis.ask('ACL', 'SETUSER', 'default', '-xadd'),
+      () => redis.ask('ACL', 'SETUSER', 'default', '+xadd'),
+      /the user of this broker may not do that in Redis/,
+    ],
+  ]
+  for (const [what, break_, mend, message] of refusals) {
+    await break_()
+    await assert.rejects(store.append(exampleAppend(A, 1, 0)), { name: 'StoreUnavailable', message }, what)
+    await mend()
+    assert.deepEqual([await redis.ask('XLEN', KEYS.batches), await redis.ask('HGET', KEYS.meta, 'end')], [0, '0'], what)
+  }
+  await appended(store, exampleAppend(A, 1, 0))
+})
+
+test('a key of the wrong type is named, and harms nothing else', { skip }, async t => {
+  const { redis, store } = await standing(t)
+  const B = 'AAAAAAAAAAAAAAAAAAAAAQ:1'
+  await led(store)
+  await led(store, B)
+  const wrong = (key: string) => ({
+    name: 'StoreUnavailable',
+    message: new RegExp(`${key}.*holds something else.*WRONGTYPE`, 's'),
+  })
+  let epoch = 1
+  for (const [name, key] of Object.entries(KEYS)) {
+    await redis.ask('RENAME', key, 'aside').catch(() => {})
+    await redis.ask('SET', key, 'x')
+    const append = exampleAppend(A, epoch, 0, undefined, [{ key: 'p', value: Buffer.of(1) }])
+    await assert.rejects(store.append(append), StoreUnavailable, name)
+    if (name === 'meta') await assert.rejects(store.open(A, epoch, 0), wrong('meta'))
+    await redis.ask('DEL', key)
+    await redis.ask('RENAME', 'aside', key).catch(() => {})
+    // Takes back what landed beside the wrong key.
+    epoch = (await reopened(store, epoch)).epoch
+  }
+  const document = keysOf('svc').document('k', 'n').document
+  await redis.ask('SET', document, 'x')
+  await assert.rejects(store.load('k', 'n'), wrong('document'))
+  await assert.rejects(store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] }), wrong('document'))
+  assert.equal(expectKind(await store.append(exampleAppend(B, 1, 0)), 'appended').end, 1)
+})
+
+test('H30: a read asks for as much as fits, and never for much more', { skip }, async t => {
+  const { redis, store } = await standing(t)
+  await led(store)
+  const size = 50_000
+  for (let i = 0; i < 40; i += 4) {
+    const batches = [0, 1, 2, 3].map(k => exampleBatch(i + k, 1, size))
+    await appended(store, exampleAppend(A, 1, i, batches))
+  }
+  const sent = async () => Number(await redis.info('total_net_output_bytes'))
+  for (const [maxBytes, count] of [
+    [10 * size, 10],
+    [10 * size + size / 2, 10],
+    [size, 1],
+    [1, 1],
+  ] as const) {
+    const before = await sent()
+    const { batches } = expectKind(await store.read(A, 3, { maxBytes, until: 40 }), 'read')
+    assert.equal(batches.length, count)
+    // The last INFO is part of it, and the entry before the first.
+    assert.ok((await sent()) - before < (count + 1) * size + 20_000, `${maxBytes}`)
+  }
+})
+
+test('a format that a later version wrote is not touched', { skip }, async t => {
+  const redis = await startRedis(t as CleanUp)
+  await redis.ask('SET', 'svc:format', '7')
+  await assert.rejects(openTestStore(t as CleanUp, at(redis)), (error: Error) => {
+    assert(error instanceof StoreOpenError)
+    assert.match(error.message, /svc:format at 127.0.0.1:\d+ is "7"; this version of Ketch reads and writes format 1/)
+    return true
+  })
+})
+
+test('two brokers of one Redis with a namespace each know nothing of each other', { skip }, async t => {
+  const { redis, store } = await standing(t)
+  const { store: other } = await openTestStore(t as CleanUp, at(redis, { namespace: 'other' }))
+  await led(store)
+  await store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] })
+  assert.deepEqual([await other.streams(), await other.list('k'), (await other.open(A, 0, 0)).kind], [[], [], 'gone'])
+})
+
+test('no key holds a string of a user', { skip }, async t => {
+  const { redis, store } = await standing(t)
+  await led(store)
+  await store.commit({
+    kind: 'group',
+    name: 'a user{of}:mine',
+    expect: 0,
+    changes: [{ key: 'x', value: Buffer.of(1) }],
+  })
+  for (const key of (await redis.ask('KEYS', '*')) as string[]) {
+    assert.match(key, /^svc:(format|streams|stream:\{[\w-]{22}:\d+\}:\w+|documents:\{group:\d+\}:[\w:-]+)$/)
+  }
+})

@@ -1,0 +1,15 @@
+// Changes of a hash's fields, as `applyFields` of functions.lua takes them.
+
+import type { Row } from '../store.ts'
+import type { Argument } from './links.ts'
+
+/** How many are set, then each with its value, then those that are deleted. Of two changes of one field the last counts. */
+export function encodeFields(rows: readonly Row[]): Argument[] {
+  const sets: Argument[] = []
+  const deletions: string[] = []
+  for (const [key, value] of new Map(rows.map(row => [row.key, row.value]))) {
+    if (value === null) deletions.push(key)
+    else sets.push(key, value)
+  }
+  return [String(sets.length / 2), ...sets, ...deletions]
+}

@@ -1,0 +1,231 @@
+#!lua name=ketch_VERSION
+-- What is decided inside Redis: a Function library (Redis 7.0), loaded by functions.ts, which puts a digest of this text in
+-- place of VERSION, so that brokers of two releases can share one Redis. docs/reference/redis-keys.md describes the keys.
+--
+-- No payload passes through here on the way in: an append is
+--
+--   MULTI
+--   FCALL arm                            notes how many entries there are
+--   XADD batches NOMKSTREAM <id> ...     one for each batch, id = <epoch>-<base offset + 1>
+--   FCALL seal                           decides: everything above counts only if this says so
+--   EXEC
+--
+-- Nothing comes between those commands. So all entries of the append have landed if, and only if, there are as many more when
+-- it is sealed as when it was armed; a count alone would take a stranger's entry for one that was refused.
+--
+-- An entry above meta.last has never been sealed: no reader sees it, the next `open` sweeps it.
+--
+-- Fields of meta: epoch, epochs ("<epoch>:<start> ..." ascending), start (the log start), end (the next offset), visible (the
+-- high watermark), length (entries that must be there), last (id of the newest sealed entry), attempt (the last one
+-- that was sealed), replid (the incarnation of the store that it was opened under), sizes (the leader's book-keeping), floor
+-- (offsets below it were told to somebody before the store lost them: until `open` has raised the end nothing is sealed).
+
+-- Numbers go out as text: Lua would write large ones as 1e+15.
+local function whole(number) return string.format('%.0f', number) end
+
+local function pair(id)
+  local high, low = string.match(id, '^(%d+)%-(%d+)$')
+  return tonumber(high), tonumber(low)
+end
+
+local function above(id, other)
+  local high, low = pair(id)
+  local otherHigh, otherLow = pair(other)
+  return high > otherHigh or (high == otherHigh and low > otherLow)
+end
+
+-- The epochs that own live offsets, and the newest.
+local function living(epochs, start)
+  local list = {}
+  for epoch, from in string.gmatch(epochs, '(%d+):(%d+)') do list[#list + 1] = {epoch, tonumber(from)} end
+  local kept = {}
+  for i, each in ipairs(list) do
+    local following = list[i + 1]
+    if not following or (following[2] > start and following[2] > each[2]) then
+      kept[#kept + 1] = each[1] .. ':' .. whole(each[2])
+    end
+  end
+  return table.concat(kept, ' ')
+end
+
+-- Changes with every start of a server and with every fail-over: what was written before may be gone.
+local function incarnation()
+  return string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
+end
+
+-- The next ids may be anything above this one. Refused where something lies above it, which `seal` then meets.
+local function setLastId(batches, id)
+  redis.pcall('XSETID', batches, id, 'ENTRIESADDED', redis.call('XLEN', batches), 'MAXDELETEDID', '0-0')
+end
+
+local function makeEmpty(batches)
+  redis.call('XADD', batches, '0-1', 'x', '')
+  redis.call('XDEL', batches, '0-1')
+end
+
+-- args from `at`: how many fields are set, then each with its value, then the fields that are deleted.
+local function applyFields(key, args, at)
+  local sets = tonumber(args[at])
+  for i = at + 1, at + 2 * sets, 2 do redis.call('HSET', key, args[i], args[i + 1]) end
+  for i = at + 1 + 2 * sets, #args do redis.call('HDEL', key, args[i]) end
+end
+
+local function register(name, flags, callback)
+  redis.register_function{function_name = 'ketch_VERSION_' .. name, flags = flags, callback = callback}
+end
+
+-- keys: batches meta rows
+register('create', {}, function(keys)
+  if redis.call('HEXISTS', keys[2], 'epoch') == 1 then return {'exists'} end
+  redis.call('DEL', keys[1], keys[2], keys[3])
+  makeEmpty(keys[1])
+  redis.call('HSET', keys[2], 'epoch', '0', 'epochs', '', 'start', '0', 'end', '0', 'visible', '0', 'length', '0',
+    'last', '0-1', 'sizes', '')
+  return {'created'}
+end)
+
+-- Takes the lead, or settles an unknown outcome: the only place where the epoch rises and where damage is repaired.
+-- keys: batches meta   args: the epoch that the caller knows (0: none), floor, whether all that is there is visible at once
+-- Repairing and taking over must work on a full Redis: it frees memory, and the lead must not hang on it.
+register('open', {'allow-oom'}, function(keys, args)
+  local m = redis.call('HMGET', keys[2], 'epoch', 'epochs', 'start', 'end', 'visible', 'length', 'last', 'attempt',
+    'replid', 'sizes', 'floor')
+  if not m[1] then return {'gone'} end
+  local epoch, known = tonumber(m[1]), tonumber(args[1])
+  if known > 0 and epoch > known then return {'fenced', m[1]} end
+
+  local swept = 0
+  repeat -- a few at a time: this copies their payloads
+    local stray = redis.call('XRANGE', keys[1], '(' .. m[7], '+', 'COUNT', 8)
+    for i = 1, #stray do redis.call('XDEL', keys[1], stray[i][1]) end
+    swept = swept + #stray
+  until #stray == 0
+  local length = redis.call('XLEN', keys[1])
+  local missing = tonumber(m[6]) - length
+  if redis.call('EXISTS', keys[1]) == 0 then makeEmpty(keys[1]) end
+
+  local replid = incarnation()
+  local renewed = m[9] and m[9] ~= replid
+  epoch = epoch + 1
+  if renewed then epoch = epoch + 1000 end -- the store may have lost epochs that were in use
+  local start, ending = tonumber(m[3]), math.max(tonumber(m[4]), tonumber(args[2]), tonumber(m[11] or 0))
+  local epochs = living(m[2] .. ' ' .. whole(epoch) .. ':' .. whole(ending), start)
+  local visible = args[3] == '1' and ending or tonumber(m[5])
+  redis.call('HSET', keys[2], 'epoch', whole(epoch), 'epochs', epochs, 'end', whole(ending), 'visible', whole(visible),
+    'replid', replid)
+  redis.call('HDEL', keys[2], 'floor')
+  -- With everything gone the length stays, so that whoever opens it next learns of it too.
+  if length > 0 then redis.call('HSET', keys[2], 'length', length) end
+  setLastId(keys[1], whole(epoch) .. '-0')
+  return {'opened', whole(epoch), m[3], whole(ending), whole(visible), epochs, m[8] or '', m[10], replid, m[9] or '',
+    m[4], whole(swept), whole(missing), whole(length)}
+end)
+
+-- How many entries a stream had when its append began. Held here from `arm` to `seal`, between which nothing else runs.
+local armed = {}
+
+-- The first command of an append. keys: batches
+register('arm', {'no-writes'}, function(keys)
+  armed = {key = keys[1], length = redis.call('XLEN', keys[1])}
+  return {'armed'}
+end)
+
+-- The last command of an append. Writes nothing but in its last lines, and takes back what the XADDs before it did
+-- otherwise: those of its own ids that lie above the last sealed one can only be this append's.
+-- keys: batches meta rows
+-- args: epoch, at, attempt, the new end, the high watermark that the leader knows, sizes, number of ids, the ids, rows
+register('seal', {}, function(keys, args)
+  local m = redis.call('HMGET', keys[2], 'epoch', 'end', 'length', 'last', 'visible', 'floor')
+  local count = tonumber(args[7])
+  local before = armed.key == keys[1] and armed.length or -1
+  armed = {}
+  local length = tonumber(m[3]) or 0
+  local no
+  if not m[1] then no = {'gone'}
+  elseif m[1] ~= args[1] then no = {'fenced', m[1]}
+  elseif m[2] ~= args[2] or (m[6] and tonumber(m[6]) > tonumber(m[2])) then no = {'misplaced', m[2]}
+  elseif before ~= length then
+    no = {'torn', 'it had ' .. whole(before) .. ' entries where ' .. m[3] .. ' were expected'}
+  elseif redis.call('XLEN', keys[1]) ~= length + count then
+    no = {'torn', 'it took ' .. whole(redis.call('XLEN', keys[1]) - length) .. ' of ' .. args[7] .. ' entries'}
+  end
+  if no then
+    if m[1] then
+      for i = 8, 7 + count do
+        if above(args[i], m[4]) then redis.call('XDEL', keys[1], args[i]) end
+      end
+      local opened = m[1] .. '-0'
+      setLastId(keys[1], above(opened, m[4]) and opened or m[4])
+    end
+    return no
+  end
+  -- Rows first: where they cannot be written this ends here, and nothing has been sealed.
+  applyFields(keys[3], args, 8 + count)
+  local visible = math.max(tonumber(m[5]), tonumber(args[5]))
+  redis.call('HSET', keys[2], 'end', args[4], 'visible', whole(visible), 'length', whole(length + count),
+    'last', args[7 + count], 'attempt', args[3], 'sizes', args[6])
+  return {'sealed'}
+end)
+
+-- Retention must work on a full Redis.
+-- keys: batches meta rows
+-- args: epoch, new log start, the high watermark that the leader knows, id of the first entry to keep, sizes, rows
+register('trim', {'allow-oom'}, function(keys, args)
+  local m = redis.call('HMGET', keys[2], 'epoch', 'start', 'visible', 'length', 'epochs')
+  if not m[1] then return {'gone'} elseif m[1] ~= args[1] then return {'fenced', m[1]} end
+  local visible = math.max(tonumber(m[3]), tonumber(args[3]))
+  local start = math.max(tonumber(m[2]), math.min(tonumber(args[2]), visible))
+  local dropped = 0
+  if start == tonumber(args[2]) then dropped = redis.call('XTRIM', keys[1], 'MINID', '=', args[4]) end
+  redis.call('HSET', keys[2], 'start', whole(start), 'visible', whole(visible), 'length', whole(tonumber(m[4]) - dropped),
+    'epochs', living(m[5], start), 'sizes', args[5])
+  applyFields(keys[3], args, 6)
+  return {'trimmed', whole(start), living(m[5], start), whole(tonumber(m[4]) - dropped)}
+end)
+
+-- A write that a WAIT after it can count: what was written before it is then on the replicas too.
+-- keys: meta   args: epoch
+register('confirm', {'allow-oom'}, function(keys, args)
+  local m = redis.call('HMGET', keys[1], 'epoch', 'end')
+  if not m[1] then return {'gone'} elseif m[1] ~= args[1] then return {'fenced', m[1]} end
+  redis.call('HSET', keys[1], 'epoch', m[1])
+  return {'confirmed', m[2]}
+end)
+
+-- After the store has lost the end of a log: offsets that somebody was told of are not used again, whoever leads next. The end
+-- itself stays, or an append that a former leader has under way, at the end that it knew, would find its place again.
+-- keys: meta   args: floor
+register('raise', {'allow-oom'}, function(keys, args)
+  local m = redis.call('HMGET', keys[1], 'end', 'floor')
+  if not m[1] then return {'gone'} end
+  if math.max(tonumber(m[1]), tonumber(m[2] or 0)) < tonumber(args[1]) then redis.call('HSET', keys[1], 'floor', args[1]) end
+  return {'raised', m[1]}
+end)
+
+-- As `confirm`, for whoever reads documents. keys: counter
+register('touch', {'allow-oom'}, function(keys)
+  return redis.call('HINCRBY', keys[1], 'touched', 1)
+end)
+
+-- Compare-and-set of one document. Versions come from a counter beside the documents of its bucket that is never deleted;
+-- where the store may have lost some of them, it leaps over those.
+-- keys: document index counter
+-- args: name, the version that is expected (0: it must not exist), '1' to remove it, changes
+register('commit', {}, function(keys, args)
+  local version = redis.call('HGET', keys[1], 'version') or '0'
+  if version ~= args[2] then return {'conflict', version} end
+  local replid = incarnation()
+  local former = redis.call('HGET', keys[3], 'replid')
+  local raise = (former and former ~= replid) and 1000001 or 1
+  local fresh = whole(redis.call('HINCRBY', keys[3], 'version', raise))
+  if former ~= replid then redis.call('HSET', keys[3], 'replid', replid) end
+  if args[3] == '1' then
+    redis.call('SREM', keys[2], args[1])
+    redis.call('DEL', keys[1])
+  else
+    if version == '0' then redis.call('SADD', keys[2], args[1]) end
+    redis.call('HSET', keys[1], 'version', fresh, 'name', args[1])
+    applyFields(keys[1], args, 4)
+  end
+  return {'committed', fresh}
+end)

@@ -1,0 +1,54 @@
+// The Function library of functions.lua: its name, calls of it, and loading it where it is missing. A server can lose it at
+// any time (FUNCTION FLUSH, a restart without a file, a new node of the cluster), so whoever calls it loads it and calls again.
+
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Argument, RedisLinks, Reply } from './links.ts'
+import { RedisError } from './redis-error.ts'
+
+export type FunctionName = 'create' | 'open' | 'arm' | 'seal' | 'trim' | 'confirm' | 'raise' | 'touch' | 'commit'
+
+const source = readFileSync(new URL('./functions.lua', import.meta.url), 'utf8')
+/** Two brokers whose texts differ have two libraries: neither runs the other's code. */
+const version = createHash('sha256').update(source).digest('hex').slice(0, 8)
+const library = source.replaceAll('VERSION', version)
+
+/** The arguments of one call. Numbers go as text. */
+export function fcall(name: FunctionName, keys: readonly string[], args: readonly (Argument | number)[]): Argument[] {
+  const texts = args.map(arg => (typeof arg === 'number' ? String(arg) : arg))
+  return ['FCALL', `ketch_${version}_${name}`, String(keys.length), ...keys, ...texts]
+}
+
+/** What a Function answered, as text. */
+export function wordsOf(reply: Reply): string[] {
+  return (reply as readonly Reply[]).map(String)
+}
+
+/** Loads the library on every primary; one that has it keeps it. */
+export async function loadFunctions(links: RedisLinks): Promise<void> {
+  await Promise.all(
+    links.primaries().map(async link => {
+      try {
+        await link.send(['FUNCTION', 'LOAD', library])
+      } catch (error) {
+        if (!(error instanceof RedisError && error.message.includes('already exists'))) throw error
+      }
+    }),
+  )
+}
+
+/** True for the reply of a server that does not have the library: nothing of the call was done. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof RedisError && /Function not found/i.test(error.message)
+}
+
+/** Runs the work, and once more after loading the library where that was missing. For work that is safe to begin again. */
+export async function withFunctions<T>(links: RedisLinks, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    await loadFunctions(links)
+    return await work()
+  }
+}

@@ -1,0 +1,75 @@
+// The connections to one Redis, alone or a cluster: what the store adapter is given to talk through. Which connection a key's
+// commands take, what may be borrowed at once, what came of a command. It knows no stream and no document.
+//
+// Nothing is ever sent twice, and nothing waits in a queue for a connection to come back and is then sent unasked. Whatever
+// fails says which of three it was:
+// - StoreUnavailable: certainly not done. Not sent (no connection, breaker open), or refused before it ran.
+// - OutcomeUnknown: sent, and the connection was lost or timed out before the reply.
+// - RedisError: the server's own error reply.
+
+import type { RedisError } from './redis-error.ts'
+
+/** Text goes as UTF-8. Bytes must not change until the reply is there. */
+export type Argument = string | Uint8Array
+
+/** Bulk strings are Buffers that nobody else holds, simple strings are text. */
+export type Reply = null | number | string | Buffer | readonly Reply[]
+
+export interface Link {
+  /** `host:port`, for people. */
+  readonly address: string
+  /**
+   * The master_replid of the server behind this connection, as last seen: at each connect and every few seconds. When it
+   * differs from the one that a stream was opened under, what is known of that stream may be of another history (H7, H17).
+   */
+  readonly incarnation: string
+  /**
+   * Rises with each connect; 0 before the first. A WAIT speaks of the writes of its own connection only (H4): name the
+   * number that was read before those writes were sent.
+   */
+  readonly connection: number
+  /**
+   * One command. With `connection`, it is sent only if the link still has the connection of that number, else it throws
+   * StoreUnavailable. Commands of one link are sent in call order, at once, without waiting for earlier replies.
+   */
+  send(args: readonly Argument[], options?: SendOptions): Promise<Reply>
+  /**
+   * MULTI, the commands, EXEC, pipelined as one unit. Resolves to one reply or RedisError for each command. An error while
+   * queuing (MOVED, OOM, MISCONF ...) discards the whole and is thrown as that RedisError: nothing was done.
+   */
+  transaction(commands: readonly (readonly Argument[])[]): Promise<readonly (Reply | RedisError)[]>
+}
+
+export interface SendOptions {
+  readonly connection?: number
+}
+
+export interface IncarnationChange {
+  readonly address: string
+  readonly before: string
+  readonly after: string
+}
+
+export interface RedisLinks {
+  /** For people: version, address, what it promises. */
+  readonly description: string
+  /**
+   * The connection that carries all writes of this key's slot, in call order. All keys of one hash tag have the same one until
+   * the cluster moves their slot. It is not followed by MOVED or ASK: that is a RedisError, the slot's owner is looked up
+   * again, and the next call of write() has the new one.
+   */
+  write(key: string): Link
+  /** For commands that read: goes to the slot's primary, follows MOVED and ASK, waits for a connection as borrow() does. */
+  read(key: string): Link
+  /**
+   * Runs the work on write(key) with one of the pool's slots held until it settles. Waits for a slot and for the connection,
+   * together at most `pool.max-wait`, then throws StoreUnavailable. Not to be nested: with one slot the inner waits for the outer.
+   */
+  borrow<T>(key: string, work: (link: Link) => Promise<T>): Promise<T>
+  /** One connection to each primary, beside those that carry reads and writes: FUNCTION LOAD, INFO, SCAN. */
+  primaries(): readonly Link[]
+  /** Called once for each primary whose master_replid is another than before, after its links show it, or a second later. */
+  onIncarnation(listener: (change: IncarnationChange) => void): void
+  /** Waits for what is in flight, then lets go of all connections. */
+  close(): Promise<void>
+}

@@ -1,0 +1,396 @@
+// One Redis server that holds streams, and all connections to it: those that write, those that read, and one beside them that
+// watches it. Here its role, its history (master_replid) and its settings are checked, at each connect and every few seconds;
+// here is its circuit breaker; here is said once what happened to all its connections.
+
+import { type Clock, sleep } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import type { RedisTarget } from '../../settings/redis-target.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import { StoreOpenError } from '../open-error.ts'
+import { type Breaker, createBreaker, noBreaker } from './breaker.ts'
+import { explainFailure, UnusableServer } from './connect-failure.ts'
+import { type Connection, type Credentials, connect, type Endpoint } from './connection.ts'
+import type { IncarnationChange } from './links.ts'
+import type { RedisError } from './redis-error.ts'
+import {
+  askDurability,
+  askInfo,
+  type Durability,
+  evictionObjection,
+  type ServerInfo,
+  versionObjection,
+} from './server-info.ts'
+import { type Connected, type LinkOwner, type Lost, ServerLink } from './server-link.ts'
+
+export interface PrimaryOptions {
+  readonly target: RedisTarget
+  readonly credentials: Credentials
+  /** False for a Redis of documents alone. */
+  readonly carriesStreams: boolean
+  readonly writeConnections: number
+  readonly readConnections: number
+  /** What `write.wait-replicas` says, for the checks of durability. */
+  readonly waitReplicas: number
+  readonly clock: Clock
+  readonly random: Random
+  readonly metrics: Metrics
+  readonly logger: Logger
+}
+
+/** What all servers of one Redis share. */
+export interface PrimaryEvents {
+  /** A connection came up, or the answer to "which connection" is another. */
+  changed(): void
+  incarnationChanged(change: IncarnationChange): void
+  redirected(error: RedisError, host: string): void
+  /** It cannot be reached or is no primary: a cluster may have another by then. */
+  inTrouble(): void
+}
+
+/** A connect, with the first INFO, takes no longer, be the timeout of commands as long as it may. */
+const CONNECT_MS = 5000
+const WATCH_MS = 2000
+/** For INFO and PING on a connection that carries nothing else. */
+const PROBE_MS = 2000
+/** A connection that does not come back keeps the news of another history for no longer than this. */
+const ANNOUNCE_MS = 1000
+const LOADING_POLL_MS = 500
+const PROGRESS_LOG_MS = 5000
+const CLOSE_MS = 5000
+
+export class Primary implements LinkOwner {
+  readonly address: string
+  readonly host: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly timeoutMs: number
+  readonly writes: readonly ServerLink[]
+  readonly reads: readonly ServerLink[]
+  readonly control: ServerLink
+  readonly breaker: Breaker
+  readonly #endpoint: Endpoint
+  readonly #options: PrimaryOptions
+  readonly #events: PrimaryEvents
+  readonly #log: Logger
+  #replid: string | null = null
+  /** Another history that nobody was told of yet: the connections must show it first. */
+  #change: IncarnationChange | null = null
+  #durability: Durability | null = null
+  readonly #warned = new Set<string>()
+  readonly #down = new Set<ServerLink>()
+  #downSinceMs = 0
+  #isClosed = false
+
+  constructor(endpoint: Endpoint, options: PrimaryOptions, events: PrimaryEvents) {
+    const { target, clock, random, logger, writeConnections, readConnections } = options
+    this.address = endpoint.host.includes(':')
+      ? `[${endpoint.host}]:${endpoint.port}`
+      : `${endpoint.host}:${endpoint.port}`
+    this.host = endpoint.host
+    this.clock = clock
+    this.random = random
+    this.timeoutMs = target.timeoutMs
+    this.#endpoint = endpoint
+    this.#options = options
+    this.#events = events
+    this.#log = logger.named('store.redis').within({ redis: this.address, client: target.client })
+    const many = (count: number) => Array.from({ length: count }, () => new ServerLink(this, { isGuarded: true }))
+    this.writes = many(writeConnections)
+    this.reads = many(readConnections)
+    this.control = new ServerLink(this, { isGuarded: false })
+    this.breaker = target.breaker.isEnabled ? this.#createBreaker() : noBreaker
+  }
+
+  /** What its settings promise; null until it was asked. */
+  get durability(): Durability | null {
+    return this.#durability
+  }
+
+  get connections(): number {
+    return this.#links().filter(({ isConnected }) => isConnected).length
+  }
+
+  /** Makes every connection once. Throws StoreOpenError when one cannot be, or when the server must not be used. */
+  async open(): Promise<void> {
+    try {
+      await this.control.open()
+      const durability = await this.#askDurability()
+      const eviction = evictionObjection(durability.maxmemoryPolicy)
+      if (eviction !== null) throw new UnusableServer(eviction)
+      this.#tell(durability)
+      await Promise.all([...this.writes, ...this.reads].map(link => link.open()))
+    } catch (error) {
+      throw new StoreOpenError(explainFailure(error, this.address, this.#options.target), { cause: error })
+    }
+    this.#watchOn()
+  }
+
+  /** Makes the connections in its own time, for a server that joined later. */
+  start(): void {
+    for (const link of this.#links()) void link.keepTrying()
+    this.#watchOn()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.breaker.close()
+    await Promise.all(this.#links().map(link => link.close(CLOSE_MS)))
+  }
+
+  async connect(onLost: (error: Error) => void): Promise<Connected> {
+    const { target, credentials } = this.#options
+    const connection = await connect(this.#endpoint, credentials, {
+      withinMs: Math.min(CONNECT_MS, this.timeoutMs),
+      clock: this.clock,
+      onLost,
+    })
+    try {
+      const info = await this.#askUntilLoaded(connection)
+      const objection = versionObjection(info) ?? this.#roleObjection(info)
+      if (objection !== null) throw new UnusableServer(objection)
+      const localAddress = target.metrics.tellsLocalAddresses ? await this.#askLocalAddress(connection) : null
+      this.#saw(info.replid)
+      return { connection, incarnation: info.replid, localAddress }
+    } catch (error) {
+      connection.destroy()
+      throw error
+    }
+  }
+
+  check(): void {
+    this.breaker.check()
+  }
+
+  isUp(link: ServerLink): void {
+    const isAgain = link.connection > 1
+    if (isAgain) this.#options.metrics.count('svc.redis.reconnects', { client: this.#options.target.client })
+    if (this.#down.delete(link) && this.#down.size === 0) {
+      const tookMs = Math.round(this.clock.monotonic() - this.#downSinceMs)
+      this.#log.info(`all connections to Redis at ${this.address} stand again`, { tookMs })
+    }
+    if (link === this.control && isAgain) void this.#checkAgain()
+    this.#announceWhenShown()
+    this.#events.changed()
+  }
+
+  isDown(link: ServerLink, { why, unresolved, localAddress }: Lost): void {
+    if (this.#down.size === 0) {
+      this.#downSinceMs = this.clock.monotonic()
+      this.#log.warn(`a connection to Redis at ${this.address} is lost: ${why}`, { unresolved })
+    }
+    this.#down.add(link)
+    // The next connection has another port: labels of those that are gone would pile up.
+    if (localAddress !== null) this.#options.metrics.forget('local', localAddress)
+  }
+
+  couldNotConnect(error: unknown): void {
+    const why = explainFailure(error, this.address, this.#options.target)
+    this.#log.limited('redis.connect', PROGRESS_LOG_MS).warn(`no connection to Redis yet: ${why}`)
+    this.#events.inTrouble()
+  }
+
+  answered(command: string, tookMs: number, localAddress: string | null): void {
+    this.breaker.succeeded()
+    const { target, metrics } = this.#options
+    if (!target.metrics.isEnabled) return
+    const name = target.client === 'broker' ? 'svc.redis.command' : 'svc.storage.local.redis.command'
+    metrics.observe(name, { command: command.toUpperCase(), local: localAddress ?? '' }, tookMs)
+  }
+
+  gaveUp(why: string): void {
+    this.breaker.failed(why)
+  }
+
+  redirected(error: RedisError): void {
+    this.#events.redirected(error, this.host)
+  }
+
+  #links(): readonly ServerLink[] {
+    return [this.control, ...this.writes, ...this.reads]
+  }
+
+  async #askUntilLoaded(connection: Connection): Promise<ServerInfo> {
+    for (;;) {
+      const info = await this.#bounded(
+        askInfo(args => connection.send(args)),
+        CONNECT_MS,
+      )
+      if (!info.isLoading || this.#isClosed) return info
+      this.#log
+        .limited('redis.loading', PROGRESS_LOG_MS)
+        .info(`Redis at ${this.address} is loading its data: ${info.loadingProgress}`)
+      await sleep(this.clock, LOADING_POLL_MS)
+    }
+  }
+
+  #roleObjection({ role, isCluster, fields }: ServerInfo): string | null {
+    const { target } = this.#options
+    if (isCluster !== target.isCluster)
+      return isCluster
+        ? `is a node of a cluster, and ${target.keys}.cluster is false; takes true`
+        : `is no cluster, and ${target.keys}.cluster is true; takes false`
+    if (role === 'master') return null
+    return `is a replica of ${fields.get('master_host')}:${fields.get('master_port')}; ${target.keys} takes the primary`
+  }
+
+  /** This connection's own address as the server sees it. */
+  async #askLocalAddress(connection: Connection): Promise<string> {
+    const reply = String(await this.#bounded(connection.send(['CLIENT', 'INFO']), CONNECT_MS))
+    return /\baddr=(\S+)/.exec(reply)?.[1] ?? ''
+  }
+
+  /** Rejects when nothing comes in time; what it waited for may still come, and is dropped. */
+  async #bounded<T>(reply: Promise<T>, withinMs: number): Promise<T> {
+    const late = Promise.withResolvers<never>()
+    const timer = this.clock.timer(withinMs, () => late.reject(new Error(`no answer within ${withinMs} ms`)))
+    reply.catch(() => {})
+    try {
+      return await Promise.race([reply, late.promise])
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  /** Every connection that stands is asked again when one of them sees another history. */
+  #saw(replid: string): void {
+    const before = this.#replid
+    if (before === replid) return
+    this.#replid = replid
+    if (before === null) return
+    this.#log.warn(`Redis at ${this.address} has another history: its master_replid changed`, { before, after: replid })
+    this.#options.metrics.count('svc.redis.incarnations', { client: this.#options.target.client })
+    for (const link of this.#links()) if (link.isConnected) void this.#verify(link)
+    this.#change = { address: this.address, before: this.#change?.before ?? before, after: replid }
+    this.clock.timer(ANNOUNCE_MS, () => this.#announce())
+  }
+
+  #announce(): void {
+    const change = this.#change
+    if (change === null || this.#isClosed) return
+    this.#change = null
+    this.#events.incarnationChanged(change)
+  }
+
+  #announceWhenShown(): void {
+    if (this.#links().every(({ isConnected, incarnation }) => isConnected && incarnation === this.#replid))
+      this.#announce()
+  }
+
+  /** A connection may still lead to the server that was there before (a proxy, an address that moved). */
+  async #verify(link: ServerLink): Promise<void> {
+    const { connection } = link
+    try {
+      const { replid, role } = await askInfo(args => link.send(args, { connection }), 'replication')
+      if (link.connection !== connection) return
+      if (replid === this.#replid && role === 'master') {
+        link.incarnation = replid
+        this.#announceWhenShown()
+      } else link.reset('it leads to another server than the newest connection')
+    } catch {
+      // It is down, or held back by the breaker: either way it is asked before it is used again.
+      link.reset('it could not be asked which server it leads to')
+    }
+  }
+
+  #watchOn(): void {
+    this.clock.timer(WATCH_MS, async () => {
+      if (this.#isClosed) return
+      await this.#watch()
+      this.#watchOn()
+    })
+  }
+
+  async #watch(): Promise<void> {
+    if (this.breaker.state !== 'closed') return
+    const { control } = this
+    if (!control.isConnected) return this.breaker.failed(`no connection to Redis at ${this.address}`)
+    const { connection } = control
+    try {
+      const { replid, role } = await this.#bounded(
+        askInfo(args => control.send(args), 'replication'),
+        PROBE_MS,
+      )
+      if (control.connection !== connection) return
+      if (role !== 'master') {
+        this.#events.inTrouble()
+        for (const link of this.#links()) link.reset(`Redis at ${this.address} is a replica by now`)
+        return
+      }
+      control.incarnation = replid
+      this.#saw(replid)
+    } catch (error) {
+      const why = `Redis at ${this.address} did not answer INFO: ${error instanceof Error ? error.message : error}`
+      this.breaker.failed(why)
+      if (control.connection === connection) control.reset(why)
+    }
+  }
+
+  async #checkAgain(): Promise<void> {
+    try {
+      this.#tell(await this.#askDurability())
+    } catch (error) {
+      this.#log.warn(`Redis at ${this.address} could not be asked what it promises`, { error })
+    }
+  }
+
+  async #askDurability(): Promise<Durability> {
+    const { credentials, waitReplicas } = this.#options
+    return await askDurability(this.address, args => this.#bounded(this.control.send(args), CONNECT_MS), {
+      waitReplicas,
+      askReplica: async (host, port) => {
+        const connection = await connect(
+          { host, port },
+          { ...credentials, database: 0 },
+          { withinMs: PROBE_MS, clock: this.clock, onLost: () => {} },
+        )
+        try {
+          return await this.#bounded(
+            askInfo(args => connection.send(args), 'replication'),
+            PROBE_MS,
+          )
+        } finally {
+          connection.destroy()
+        }
+      },
+    })
+  }
+
+  /** One line for each warning, until it has gone away and come back. */
+  #tell(durability: Durability): void {
+    this.#durability = durability
+    for (const warning of durability.warnings) {
+      if (!this.#warned.has(warning)) this.#log.warn(`durability of Redis at ${this.address}: ${warning}`)
+    }
+    this.#warned.clear()
+    for (const warning of durability.warnings) this.#warned.add(warning)
+  }
+
+  #createBreaker(): Breaker {
+    const { target, metrics } = this.#options
+    const { openMs, logIntervalMs } = target.breaker
+    return createBreaker({
+      clock: this.clock,
+      openMs,
+      probe: async () => {
+        if (!this.control.isConnected) throw new Error(`no connection to Redis at ${this.address}`)
+        const { connection } = this.control
+        try {
+          await this.#bounded(this.control.send(['PING']), PROBE_MS)
+        } catch (error) {
+          if (this.control.connection === connection) this.control.reset('it did not answer PING')
+          throw error
+        }
+      },
+      onMove: (state, why) => {
+        metrics.count('svc.redis.breaker_moves', { client: target.client, to: state })
+        this.#log
+          .limited('redis.breaker', logIntervalMs)
+          .warn(`the circuit breaker of Redis at ${this.address} is ${state}: ${why}`)
+        // What was sent would wait for its whole timeout on connections that may be dead.
+        if (state === 'open') for (const link of this.#links()) if (link !== this.control) link.reset(why)
+        this.#events.changed()
+      },
+    })
+  }
+}

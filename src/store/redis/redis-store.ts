@@ -1,0 +1,164 @@
+// The store port on Redis 7 and later, alone or a cluster. Streams are in streams.ts, documents in documents.ts, what is
+// decided inside Redis in functions.lua, the connections in links.ts. docs/reference/redis-keys.md shows what it writes.
+
+import type { Clock, Timer } from '../../base/clock.ts'
+import { StoreOpenError } from '../open-error.ts'
+import { type Space, type Store, StoreUnavailable, type StreamId } from '../store.ts'
+import { createDocuments } from './documents.ts'
+import { loadFunctions } from './functions.ts'
+import { keysOf } from './keys.ts'
+import type { Link, RedisLinks } from './links.ts'
+import { refuse } from './refusals.ts'
+import { createRounds } from './rounds.ts'
+import { Streams } from './streams.ts'
+
+export interface RedisStoreOptions {
+  /** Where streams rest, and where documents do: mostly the same object. */
+  readonly links: { readonly storage: RedisLinks; readonly broker: RedisLinks }
+  /** Begins every key. */
+  readonly namespace: string
+  /** How many replicas must have a write before it is acknowledged; 0: the primary alone. */
+  readonly waitReplicas: number
+  readonly waitTimeoutMs: number
+  readonly clock: Clock
+  /** Takes sentences for people. */
+  readonly report: (message: string) => void
+}
+
+/** What the keys hold, as docs/reference/redis-keys.md describes it. */
+const FORMAT = '1'
+
+/** How often it is looked whether streams have moved to another primary. */
+const LOOK_MS = 2_000
+
+/** Takes over the links: they are closed with the store, and when this throws. */
+export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
+  const { links, namespace, waitReplicas: replicas, waitTimeoutMs: timeoutMs, clock, report } = options
+  const { storage, broker } = links
+  const distinct = [...new Set([storage, broker])]
+  const keys = keysOf(namespace)
+  const rounds = createRounds({ replicas, timeoutMs, clock })
+  const streams = new Streams({ links: storage, keys, rounds, replicas, report })
+  const documents = createDocuments({ links: broker, keys, rounds, replicas })
+  const closeLinks = () => Promise.all(distinct.map(each => each.close()))
+  try {
+    for (const each of distinct) {
+      await loadFunctions(each).catch(error => refuse(error, 'loading the functions'))
+      await checkFormat(each, keys.format)
+    }
+  } catch (error) {
+    await closeLinks()
+    throw error
+  }
+  const news = new News()
+  const look = async () => news.tell(await streams.renew())
+  storage.onIncarnation(() => void look())
+  // A slot that another primary has taken over is no new incarnation of any server.
+  let looking: Timer
+  const lookLater = () => {
+    looking = clock.timer(LOOK_MS, () => void look().then(lookLater))
+  }
+  lookLater()
+
+  /** Set by close(): what comes then is refused. */
+  let isClosed = false
+  const running = new Set<Promise<unknown>>()
+  function call<T>(verb: () => Promise<T>): Promise<T> {
+    if (isClosed) return Promise.reject(new StoreUnavailable('the store is closed'))
+    const outcome = verb()
+    const settled = outcome.then(
+      () => {},
+      () => {},
+    )
+    running.add(settled)
+    void settled.then(() => running.delete(settled))
+    return outcome
+  }
+
+  let closing: Promise<void> | null = null
+  async function close(): Promise<void> {
+    isClosed = true
+    looking.cancel()
+    await Promise.all(running)
+    await closeLinks()
+    news.end()
+  }
+
+  return {
+    description: `${distinct.map(({ description }) => description).join('; documents on ')}, under ${namespace}:`,
+    create: ids => call(() => streams.create(ids)),
+    remove: ids => call(() => streams.remove(ids)),
+    streams: () => call(() => streams.list()),
+    space: () => call(() => spaceOf(storage)),
+    open: (id, known, floor) => call(() => streams.open(id, known, floor)),
+    append: append => call(() => streams.append(append)),
+    read: (id, from, limits) => call(() => streams.read(id, from, limits)),
+    trim: (id, epoch, before, rows) => call(() => streams.trim(id, epoch, before, rows)),
+    load: (kind, name) => call(() => documents.load(kind, name)),
+    version: (kind, name) => call(() => documents.version(kind, name)),
+    list: kind => call(() => documents.list(kind)),
+    commit: commit => call(() => documents.commit(commit)),
+    confirm: (id, epoch) => call(() => streams.confirm(id, epoch)),
+    renewed: () => news.next(),
+    close: () => (closing ??= close()),
+  }
+}
+
+/** Streams that must be opened again, until somebody asks. */
+class News {
+  #told = new Set<StreamId>()
+  #isOver = false
+  #arrived = Promise.withResolvers<void>()
+
+  tell(streams: readonly StreamId[]): void {
+    if (streams.length === 0) return
+    for (const stream of streams) this.#told.add(stream)
+    this.#arrived.resolve()
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#arrived.resolve()
+  }
+
+  async next(): Promise<readonly StreamId[] | null> {
+    await this.#arrived.promise
+    if (this.#isOver) return null
+    const streams = [...this.#told]
+    this.#told.clear()
+    this.#arrived = Promise.withResolvers()
+    return streams
+  }
+}
+
+async function checkFormat(links: RedisLinks, key: string): Promise<void> {
+  const link = links.write(key)
+  const what = `reading ${key}`
+  await link.send(['SET', key, FORMAT, 'NX']).catch(error => refuse(error, what))
+  const found = String(await link.send(['GET', key]).catch(error => refuse(error, what)))
+  if (found !== FORMAT) {
+    throw new StoreOpenError(
+      `${key} at ${link.address} is ${JSON.stringify(found)}; this version of Ketch reads and writes format ${FORMAT}`,
+    )
+  }
+}
+
+/** Of all primaries together; without a maxmemory anywhere there is no size to speak of. */
+async function spaceOf(links: RedisLinks): Promise<Space> {
+  const memories = await Promise.all(links.primaries().map(memoryOf))
+  const place = memories.map(({ address }) => address).join(', ')
+  if (memories.some(({ max }) => max === 0)) return { place, totalBytes: -1, usableBytes: -1 }
+  const sum = (pick: (memory: (typeof memories)[number]) => number) =>
+    memories.reduce((total, memory) => total + pick(memory), 0)
+  return {
+    place,
+    totalBytes: sum(({ max }) => max),
+    usableBytes: sum(({ max, used }) => Math.max(0, max - used)),
+  }
+}
+
+async function memoryOf(link: Link): Promise<{ address: string; used: number; max: number }> {
+  const info = String(await link.send(['INFO', 'memory']).catch(error => refuse(error, 'asking for its memory')))
+  const field = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1])
+  return { address: link.address, used: field('used_memory'), max: field('maxmemory') }
+}

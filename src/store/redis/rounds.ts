@@ -1,0 +1,104 @@
+// Writes and what must be known of them: that the primary has done them, and that as many replicas as the operator asks for
+// have them. What is called in one turn goes down a connection together with one WAIT behind it; while that is out, the next
+// round gathers. Without replicas to wait for, everything is sent at once.
+
+import type { Clock } from '../../base/clock.ts'
+import { OutcomeUnknown, StoreUnavailable } from '../store.ts'
+import type { Argument, Link, Reply } from './links.ts'
+import { RedisError } from './redis-error.ts'
+
+export interface Written {
+  /** One for each command. */
+  readonly replies: readonly (Reply | RedisError)[]
+  /** Whether the replicas have it. False: they may get it later, or never. */
+  readonly isConfirmed: boolean
+}
+
+export interface RoundsOptions {
+  /** `write.wait-replicas`. */
+  readonly replicas: number
+  /** `write.wait-timeout`. */
+  readonly timeoutMs: number
+  readonly clock: Clock
+}
+
+type Commands = readonly (readonly Argument[])[]
+
+interface Job {
+  readonly transmit: (link: Link) => Promise<Written['replies']>
+  readonly done: PromiseWithResolvers<Written>
+}
+
+export interface Rounds {
+  /** One unit: all or nothing. Throws what Link.transaction throws. A full Redis takes none, be it to read. */
+  write(link: Link, commands: Commands): Promise<Written>
+  /** One after the other on one connection; each error reply stands in its place. */
+  writeEach(link: Link, commands: Commands): Promise<Written>
+  /** One command that checks for itself; an error reply is thrown. */
+  writeOne(link: Link, command: readonly Argument[]): Promise<{ readonly reply: Reply; readonly isConfirmed: boolean }>
+}
+
+export function createRounds({ replicas, timeoutMs, clock }: RoundsOptions): Rounds {
+  const gathering = new Map<Link, Job[]>()
+
+  /** WAIT counts the writes of its own connection only (H4), and blocks it: one at a time. */
+  async function run(link: Link, jobs: Job[]): Promise<void> {
+    while (jobs.length > 0) {
+      const round = jobs.splice(0)
+      const { connection } = link
+      const sent = round.map(job => job.transmit(link))
+      const waited = link.send(['WAIT', String(replicas), String(timeoutMs)], { connection })
+      const counted = waited.then(
+        reply => Number(reply) >= replicas,
+        (error: unknown) => {
+          if (error instanceof StoreUnavailable || error instanceof OutcomeUnknown || error instanceof RedisError) {
+            return false
+          }
+          throw error
+        },
+      )
+      const settled = await Promise.allSettled([counted, ...sent])
+      const [isConfirmed] = settled as [PromiseSettledResult<boolean>]
+      for (const [at, job] of round.entries()) {
+        const outcome = settled[at + 1] as PromiseSettledResult<Written['replies']>
+        if (outcome.status === 'rejected') job.done.reject(outcome.reason)
+        else if (isConfirmed.status === 'rejected') job.done.reject(isConfirmed.reason)
+        else job.done.resolve({ replies: outcome.value, isConfirmed: isConfirmed.value })
+      }
+    }
+    gathering.delete(link)
+  }
+
+  async function write(link: Link, transmit: Job['transmit']): Promise<Written> {
+    if (replicas === 0) return { replies: await transmit(link), isConfirmed: true }
+    const job: Job = { transmit, done: Promise.withResolvers() }
+    const jobs = gathering.get(link)
+    if (jobs !== undefined) jobs.push(job)
+    else {
+      const first = [job]
+      gathering.set(link, first)
+      clock.soon(() => void run(link, first))
+    }
+    return await job.done.promise
+  }
+
+  return {
+    write: (link, commands) => write(link, on => on.transaction(commands)),
+    writeEach: (link, commands) => write(link, on => sendEach(on, commands)),
+    async writeOne(link, command) {
+      const { replies, isConfirmed } = await write(link, async on => [await on.send(command)])
+      return { reply: replies[0] as Reply, isConfirmed }
+    },
+  }
+}
+
+async function sendEach(link: Link, commands: Commands): Promise<Written['replies']> {
+  const { connection } = link
+  const sent = commands.map(command =>
+    link.send(command, { connection }).catch((error: unknown) => {
+      if (error instanceof RedisError) return error
+      throw error
+    }),
+  )
+  return await Promise.all(sent)
+}

@@ -1,0 +1,245 @@
+// One connection of the many to one server, which comes back when it is lost. It keeps what is in flight, notices when a reply
+// does not come, and says what became of a command. Which server it is and whether that may be used is primary.ts's business.
+
+import { assert } from '../../base/assert.ts'
+import { type Clock, sleep, type Timer } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import { OutcomeUnknown, StoreUnavailable } from '../store.ts'
+import { asRedisError, type Connection } from './connection.ts'
+import type { Argument, Link, Reply, SendOptions } from './links.ts'
+import { RedisError } from './redis-error.ts'
+
+/** What a link asks of the server that it belongs to, and tells it. */
+export interface LinkOwner {
+  readonly address: string
+  readonly host: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly timeoutMs: number
+  /** A connection to a server that may be used, and what it says of itself; rejects with the reason, for people. */
+  connect(onLost: (error: Error) => void): Promise<Connected>
+  /** Throws StoreUnavailable when nothing may be sent (the circuit breaker). */
+  check(): void
+  isUp(link: ServerLink): void
+  isDown(link: ServerLink, lost: Lost): void
+  couldNotConnect(error: unknown): void
+  /** A reply came, be it an error reply; localAddress is null unless it is to be told. */
+  answered(command: string, tookMs: number, localAddress: string | null): void
+  /** A command had no reply within timeoutMs. */
+  gaveUp(why: string): void
+  /** MOVED or ASK. */
+  redirected(error: RedisError): void
+}
+
+export interface Connected {
+  readonly connection: Connection
+  readonly incarnation: string
+  readonly localAddress: string | null
+}
+
+export interface Lost {
+  readonly why: string
+  /** Commands in flight, whose outcome is unknown by now. */
+  readonly unresolved: number
+  readonly localAddress: string | null
+}
+
+const FIRST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 1000
+
+export class ServerLink implements Link {
+  incarnation = ''
+  connection = 0
+  readonly #owner: LinkOwner
+  /** Whether the circuit breaker may hold commands back; not on the connection that probes. */
+  readonly #isGuarded: boolean
+  #standing: Connected | null = null
+  #isClosed = false
+  #why = 'it was not connected yet'
+  /** When each command in flight was sent, oldest first; replies come in that order. */
+  readonly #sentAtMs: number[] = []
+  #deadline: Timer | null = null
+  #onIdle: (() => void) | null = null
+
+  constructor(owner: LinkOwner, { isGuarded }: { isGuarded: boolean }) {
+    this.#owner = owner
+    this.#isGuarded = isGuarded
+  }
+
+  get address(): string {
+    return this.#owner.address
+  }
+
+  get host(): string {
+    return this.#owner.host
+  }
+
+  get isConnected(): boolean {
+    return this.#standing !== null
+  }
+
+  /** Tries once. */
+  async open(): Promise<void> {
+    const standing = await this.#owner.connect(error => this.#lose(error.message))
+    if (this.#isClosed) return standing.connection.destroy()
+    this.#standing = standing
+    this.incarnation = standing.incarnation
+    this.connection++
+    this.#owner.isUp(this)
+  }
+
+  /** Tries until it succeeds or the link is closed. */
+  async keepTrying(): Promise<void> {
+    for (let failures = 0; !this.#isClosed && this.#standing === null; failures++) {
+      try {
+        await this.open()
+      } catch (error) {
+        this.#why = error instanceof Error ? error.message : String(error)
+        if (!this.#isClosed) this.#owner.couldNotConnect(error)
+        const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures)
+        // Links that were lost together do not come back in one moment.
+        await sleep(this.#owner.clock, pauseMs / 2 + this.#owner.random.below(pauseMs))
+      }
+    }
+  }
+
+  async send(args: readonly Argument[], { connection }: SendOptions = {}): Promise<Reply> {
+    const standing = this.#take()
+    if (connection !== undefined && connection !== this.connection)
+      throw new StoreUnavailable(`the connection to Redis at ${this.address} is another than the one asked for`)
+    return await this.#track(String(args[0]), standing, standing.connection.send(args))
+  }
+
+  async transaction(commands: readonly (readonly Argument[])[]): Promise<readonly (Reply | RedisError)[]> {
+    return await this.#transact([], commands)
+  }
+
+  /** The same, on a node that a slot is moving to (ASK): each is let through for this once. */
+  async sendAsking(args: readonly Argument[]): Promise<Reply> {
+    const standing = this.#take()
+    standing.connection.send(['ASKING']).catch(ignored)
+    return await this.#track(String(args[0]), standing, standing.connection.send(args))
+  }
+
+  async transactionAsking(commands: readonly (readonly Argument[])[]): Promise<readonly (Reply | RedisError)[]> {
+    // ASKING lasts until EXEC when it stands before MULTI (resetClient of redis/src/networking.c).
+    return await this.#transact([['ASKING']], commands)
+  }
+
+  /** Breaks the connection: what is in flight is unknown, and a new one is made. */
+  reset(why: string): void {
+    this.#standing?.connection.destroy()
+    this.#lose(why)
+  }
+
+  /** Waits for what is in flight, withinMs at most, and lets go of the connection. */
+  async close(withinMs: number): Promise<void> {
+    this.#isClosed = true
+    if (this.#sentAtMs.length > 0) {
+      const idle = Promise.withResolvers<void>()
+      this.#onIdle = idle.resolve
+      const timer = this.#owner.clock.timer(withinMs, idle.resolve)
+      await idle.promise
+      timer.cancel()
+    }
+    this.#deadline?.cancel()
+    this.#standing?.connection.destroy()
+    this.#standing = null
+  }
+
+  #take(): Connected {
+    if (this.#isGuarded) this.#owner.check()
+    if (this.#standing === null) throw new StoreUnavailable(`no connection to Redis at ${this.address}: ${this.#why}`)
+    return this.#standing
+  }
+
+  async #transact(
+    before: readonly (readonly Argument[])[],
+    commands: readonly (readonly Argument[])[],
+  ): Promise<readonly (Reply | RedisError)[]> {
+    const standing = this.#take()
+    const { connection } = standing
+    const queued = [...before, ['MULTI'], ...commands].map(command => connection.send(command))
+    for (const one of queued) one.catch(ignored)
+    let replies: Reply
+    try {
+      replies = await this.#track('EXEC', standing, connection.send(['EXEC']))
+    } catch (error) {
+      if (!(error instanceof RedisError)) throw error
+      throw await this.#reasonOf(error, queued, before.length)
+    }
+    assert(Array.isArray(replies) && replies.length === commands.length, 'EXEC answers every command')
+    return replies.map(asRedisError)
+  }
+
+  /** EXEC says only that it was aborted; the reason is the first error that came while queuing. */
+  async #reasonOf(error: RedisError, queued: readonly Promise<Reply>[], atMulti: number): Promise<Error> {
+    const settled = await Promise.allSettled(queued)
+    const refused = settled.findIndex(({ status }) => status === 'rejected')
+    if (refused < 0) return error
+    const { reason } = settled[refused] as PromiseRejectedResult
+    if (!(reason instanceof RedisError)) return reason
+    if (refused === atMulti && !reason.isRefusal)
+      // Without MULTI the commands ran one by one.
+      return new OutcomeUnknown(`Redis at ${this.address} refused MULTI: ${reason.message}`, { cause: reason })
+    this.#noteRedirection(reason)
+    return reason
+  }
+
+  async #track(command: string, standing: Connected, reply: Promise<Reply>): Promise<Reply> {
+    const { clock, timeoutMs } = this.#owner
+    const sentAtMs = clock.monotonic()
+    this.#sentAtMs.push(sentAtMs)
+    this.#deadline ??= clock.timer(timeoutMs, () => this.#checkDeadline())
+    try {
+      const value = await reply
+      this.#owner.answered(command, clock.monotonic() - sentAtMs, standing.localAddress)
+      return value
+    } catch (error) {
+      if (error instanceof RedisError) {
+        this.#owner.answered(command, clock.monotonic() - sentAtMs, standing.localAddress)
+        this.#noteRedirection(error)
+        throw error
+      }
+      throw new OutcomeUnknown(`${command} was sent to Redis at ${this.address}, and no reply came: ${this.#why}`, {
+        cause: error,
+      })
+    } finally {
+      this.#sentAtMs.shift()
+      if (this.#sentAtMs.length === 0) this.#onIdle?.()
+    }
+  }
+
+  #noteRedirection(error: RedisError): void {
+    if (error.code === 'MOVED' || error.code === 'ASK') this.#owner.redirected(error)
+  }
+
+  /** One timer for all that is in flight: it looks at the oldest and comes again when that would be due. */
+  #checkDeadline(): void {
+    this.#deadline = null
+    const [oldestMs] = this.#sentAtMs
+    if (oldestMs === undefined) return
+    const { clock, timeoutMs } = this.#owner
+    const leftMs = oldestMs + timeoutMs - clock.monotonic()
+    if (leftMs > 0) {
+      this.#deadline = clock.timer(leftMs, () => this.#checkDeadline())
+      return
+    }
+    const why = `no reply within ${timeoutMs} ms`
+    this.#owner.gaveUp(why)
+    this.reset(why)
+  }
+
+  #lose(why: string): void {
+    if (this.#standing === null) return
+    const { localAddress } = this.#standing
+    this.#standing = null
+    this.#why = why
+    if (this.#isClosed) return
+    this.#owner.isDown(this, { why, unresolved: this.#sentAtMs.length, localAddress })
+    void this.keepTrying()
+  }
+}
+
+/** For promises whose failure the EXEC or command behind them has too. */
+function ignored(): void {}

@@ -1,0 +1,47 @@
+// What may be borrowed of a pool at one time, in the order in which it was asked for.
+
+import type { Clock } from '../../base/clock.ts'
+
+export class Slots {
+  /** Those who wait for a slot, oldest first. */
+  readonly #waiting = new Set<() => void>()
+  readonly #clock: Clock
+  #free: number
+
+  constructor(size: number, clock: Clock) {
+    this.#free = size
+    this.#clock = clock
+  }
+
+  get pending(): number {
+    return this.#waiting.size
+  }
+
+  /** True with a slot, which must be given back; false when none came free in time. */
+  take(withinMs: number): Promise<boolean> {
+    if (this.#free > 0) {
+      this.#free--
+      return Promise.resolve(true)
+    }
+    return new Promise(resolve => {
+      const got = () => {
+        timer.cancel()
+        resolve(true)
+      }
+      const timer = this.#clock.timer(withinMs, () => {
+        this.#waiting.delete(got)
+        resolve(false)
+      })
+      this.#waiting.add(got)
+    })
+  }
+
+  giveBack(): void {
+    const [next] = this.#waiting
+    if (next === undefined) this.#free++
+    else {
+      this.#waiting.delete(next)
+      next()
+    }
+  }
+}

@@ -1,0 +1,646 @@
+// Streams on Redis: the verbs of the port over the Functions of functions.lua, which decides every race. Here is what goes
+// into a call and what its answer means. Of a stream that this process leads it remembers what the next call needs (epoch,
+// sizes, high watermark); that belongs to one incarnation of the store and is dropped with it.
+
+import { assert } from '../../base/assert.ts'
+import type {
+  Append,
+  Appended,
+  Batch,
+  Confirmed,
+  Damaged,
+  EpochStart,
+  Fenced,
+  Gone,
+  Misplaced,
+  Opened,
+  Read,
+  ReadLimits,
+  Row,
+  StreamId,
+  Trimmed,
+} from '../store.ts'
+import { checkAppend, OutcomeUnknown, StoreUnavailable } from '../store.ts'
+import { decodeEntry, type Entry, encodeHeader, entryId, idAt, UnreadableEntry } from './entry.ts'
+import { encodeFields } from './fields.ts'
+import { fcall, isMissing, loadFunctions, withFunctions, wordsOf } from './functions.ts'
+import type { Keys, StreamKeys } from './keys.ts'
+import type { Argument, Link, RedisLinks, Reply } from './links.ts'
+import { RedisError } from './redis-error.ts'
+import { refuse } from './refusals.ts'
+import type { Rounds } from './rounds.ts'
+import { countThatFits, cut, decodeSizes, encodeSizes, grown, type Sizes } from './sizes.ts'
+import { Turns } from './turns.ts'
+
+export interface StreamsRooms {
+  readonly links: RedisLinks
+  readonly keys: Keys
+  readonly rounds: Rounds
+  /** `write.wait-replicas`. */
+  readonly replicas: number
+  /** Takes sentences for people. */
+  readonly report: (message: string) => void
+}
+
+/** What is known of a stream, as of its last answer. */
+interface Known {
+  readonly epoch: number
+  readonly epochs: readonly EpochStart[]
+  readonly start: number
+  readonly end: number
+  readonly highWatermark: number
+  readonly sizes: Sizes
+  readonly length: number
+  readonly damage: Opened['damage']
+}
+
+interface Stream {
+  readonly id: StreamId
+  readonly keys: StreamKeys
+  readonly turns: Turns
+  /** Null when it must be asked for; `isLed` when it is of this process's own lead. */
+  known: Known | null
+  isLed: boolean
+  /** The incarnation that it was opened under, and the one that its link believed in then: a link learns of it later. */
+  openedUnder: { readonly replid: string; readonly believed: string } | null
+  /** Set while the store may have gone back behind what is known. */
+  isStale: boolean
+  /** Somebody touched the stream, and no append has succeeded since. */
+  isTorn: boolean
+  /** Where the last read ended: an entry begins there, or none covers it. */
+  readTo: number
+  /** The highest high watermark that was ever answered here: others may have been told of what lies below. */
+  told: number
+}
+
+const META = ['epoch', 'epochs', 'start', 'end', 'visible', 'sizes', 'length'] as const
+
+export class Streams {
+  readonly #rooms: StreamsRooms
+  readonly #streams = new Map<StreamId, Stream>()
+
+  constructor(rooms: StreamsRooms) {
+    this.#rooms = rooms
+  }
+
+  async create(ids: readonly StreamId[]): Promise<void> {
+    if (ids.length === 0) return
+    const { links, keys } = this.#rooms
+    // The index first: what is listed and not there is swept, what is there and not listed would stay for ever.
+    await this.#changeIndex('SADD', ids)
+    await Promise.all(
+      ids.map(id =>
+        this.#of(id).turns.last(async () => {
+          const { batches, meta, rows } = keys.stream(id)
+          await withFunctions(links, () =>
+            this.#write(meta, fcall('create', [batches, meta, rows], []), `making ${meta}`),
+          )
+        }),
+      ),
+    )
+  }
+
+  async remove(ids: readonly StreamId[]): Promise<void> {
+    if (ids.length === 0) return
+    await Promise.all(
+      ids.map(id =>
+        this.#of(id).turns.last(async () => {
+          const { batches, meta, rows } = this.#rooms.keys.stream(id)
+          this.#forget(this.#of(id))
+          await this.#write(meta, ['UNLINK', batches, meta, rows], `removing ${meta}`)
+        }),
+      ),
+    )
+    await this.#changeIndex('SREM', ids)
+  }
+
+  async list(): Promise<readonly StreamId[]> {
+    const { links, keys } = this.#rooms
+    const reply = await links
+      .read(keys.streams)
+      .send(['SMEMBERS', keys.streams])
+      .catch(error => refuse(error, `reading ${keys.streams}`))
+    return wordsOf(reply)
+  }
+
+  open(id: StreamId, known: number, floor: number): Promise<Opened | Fenced | Gone> {
+    const stream = this.#of(id)
+    return stream.turns.last(() => this.#open(stream, known, floor))
+  }
+
+  append(append: Append): Promise<Appended | Misplaced | Fenced | Gone | Damaged> {
+    checkAppend(append)
+    const stream = this.#of(append.stream)
+    return stream.turns.append(() => this.#append(stream, append))
+  }
+
+  read(id: StreamId, from: number, limits: ReadLimits): Promise<Read | Trimmed | Gone | Damaged> {
+    const stream = this.#of(id)
+    const isBelow = stream.isLed && limits.until <= (stream.known?.highWatermark ?? -1)
+    return stream.turns.read(isBelow, () => this.#read(stream, from, limits))
+  }
+
+  trim(
+    id: StreamId,
+    epoch: number,
+    before: number,
+    rows: readonly Row[],
+  ): Promise<{ readonly kind: 'trimmed'; readonly start: number; readonly bytes: number } | Fenced | Gone> {
+    const stream = this.#of(id)
+    return stream.turns.last(() => this.#trim(stream, epoch, before, rows))
+  }
+
+  confirm(id: StreamId, epoch: number): Promise<Confirmed | Fenced | Gone> {
+    const stream = this.#of(id)
+    return stream.turns.append(() => this.#confirm(stream, epoch))
+  }
+
+  /**
+   * Looks for streams whose primary is another than the one that they were opened on, or has started anew: it may have gone
+   * back. Answers those that must be opened again; they are refused until then. Whatever offsets were told of are out of use
+   * for good, be it another broker that leads there next.
+   */
+  async renew(): Promise<readonly StreamId[]> {
+    const told: Stream[] = []
+    const stale: StreamId[] = []
+    for (const stream of this.#streams.values()) {
+      const incarnation = this.#elsewhere(stream)
+      if (incarnation === null) continue
+      stream.openedUnder = { replid: incarnation, believed: incarnation }
+      told.push(stream)
+      if (!stream.isLed) continue
+      stream.isStale = true
+      stale.push(stream.id)
+    }
+    await Promise.all(told.map(stream => this.#raise(stream)))
+    return stale
+  }
+
+  /** Resolves when nothing is under way. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#streams.values()].map(({ turns }) => turns.idle()))
+  }
+
+  #of(id: StreamId): Stream {
+    let stream = this.#streams.get(id)
+    if (stream === undefined) {
+      stream = {
+        id,
+        keys: this.#rooms.keys.stream(id),
+        turns: new Turns(),
+        known: null,
+        isLed: false,
+        openedUnder: null,
+        isStale: false,
+        isTorn: false,
+        readTo: -1,
+        told: 0,
+      }
+      this.#streams.set(id, stream)
+    }
+    return stream
+  }
+
+  #forget(stream: Stream): void {
+    stream.known = null
+    stream.isLed = false
+    stream.openedUnder = null
+    stream.isStale = false
+    stream.isTorn = false
+    stream.readTo = -1
+    stream.told = 0
+  }
+
+  /** One command whose effect may be repeated. */
+  async #write(key: string, command: readonly Argument[], what: string): Promise<Reply> {
+    const { rounds, links, replicas } = this.#rooms
+    let isConfirmed: boolean
+    let reply: Reply
+    try {
+      ;({ reply, isConfirmed } = await rounds.writeOne(links.write(key), command))
+    } catch (error) {
+      if (isMissing(error)) throw error
+      refuse(error, what)
+    }
+    if (!isConfirmed) throw new OutcomeUnknown(`${what}: done, but ${replicas} replicas have not confirmed it in time`)
+    return reply
+  }
+
+  async #changeIndex(command: 'SADD' | 'SREM', ids: readonly StreamId[]): Promise<void> {
+    const { streams } = this.#rooms.keys
+    await this.#write(streams, [command, streams, ...ids], `changing ${streams}`)
+  }
+
+  async #open(stream: Stream, knownEpoch: number, floor: number): Promise<Opened | Fenced | Gone> {
+    const { links, rounds, replicas, report } = this.#rooms
+    const { batches, meta, rows } = stream.keys
+    const call = fcall(
+      'open',
+      [batches, meta, rows],
+      [knownEpoch, Math.max(floor, stream.told), replicas === 0 ? 1 : 0],
+    )
+    const what = `opening ${meta}`
+    let link = links.write(meta)
+    const { words, fields, isConfirmed } = await withFunctions(links, async () => {
+      link = links.write(meta)
+      const written = await rounds.writeEach(link, [call, ['HGETALL', rows]])
+      const [verdict, stored] = written.replies as readonly [Reply | RedisError, Reply | RedisError]
+      if (verdict instanceof RedisError) throw verdict
+      if (stored instanceof RedisError) throw stored
+      return { words: wordsOf(verdict), fields: stored as readonly Buffer[], isConfirmed: written.isConfirmed }
+    }).catch(error => refuse(error, what))
+    if (words[0] === 'gone') {
+      this.#forget(stream)
+      return { kind: 'gone' }
+    }
+    if (words[0] === 'fenced') return { kind: 'fenced', epoch: Number(words[1]) }
+
+    const [, epoch, start, end, visible, epochs, attempt, sizes, replid, formerly, formerEnd, swept, missing, length] =
+      words as [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+      ]
+    const isEmptied = Number(missing) > 0 && Number(length) === 0
+    const message = `somebody deleted the ${missing} entries of ${batches}; delete the topic, or bring the key back`
+    const known: Known = {
+      epoch: Number(epoch),
+      epochs: decodeEpochs(epochs),
+      start: Number(start),
+      end: Number(end),
+      // The opening itself is a write behind all others: whoever has it has those too.
+      highWatermark: isConfirmed ? Number(end) : Number(visible),
+      sizes: decodeSizes(sizes),
+      length: Number(length),
+      damage: isEmptied ? { offset: Number(start), message } : null,
+    }
+    if (isEmptied) report(message)
+    else if (missing !== '0') report(`${missing} entries of ${batches} are missing: somebody deleted them`)
+    if (swept !== '0') report(`${swept} entries of ${batches} that were never acknowledged are swept`)
+    if (formerly !== '' && formerly !== replid && Number(formerEnd) < floor) {
+      report(lostEnd(stream.id, formerEnd, floor))
+    }
+    stream.known = known
+    stream.isLed = true
+    stream.isStale = false
+    stream.openedUnder = { replid, believed: link.incarnation }
+    stream.readTo = -1
+    stream.told = Math.max(stream.told, known.highWatermark)
+    return {
+      kind: 'opened',
+      epoch: known.epoch,
+      start: known.start,
+      end: known.end,
+      highWatermark: known.highWatermark,
+      bytes: known.sizes.end - known.sizes.start,
+      epochs: known.epochs,
+      rows: decodeRows(fields),
+      lastAttempt: attempt === '' ? null : attempt,
+      damage: known.damage,
+    }
+  }
+
+  /** The incarnation of the primary that has the stream, where that is another than when it was opened. */
+  #elsewhere({ keys, openedUnder }: Stream): string | null {
+    if (openedUnder === null) return null
+    const { incarnation } = this.#rooms.links.write(keys.meta)
+    const isKnown = incarnation === '' || incarnation === openedUnder.replid || incarnation === openedUnder.believed
+    return isKnown ? null : incarnation
+  }
+
+  async #raise(stream: Stream): Promise<void> {
+    const { links, report } = this.#rooms
+    const { meta } = stream.keys
+    const call = fcall('raise', [meta], [stream.told])
+    try {
+      const [kind, end] = wordsOf(await withFunctions(links, () => links.write(meta).send(call)))
+      if (kind === 'raised' && Number(end) < stream.told) report(lostEnd(stream.id, end!, stream.told))
+    } catch (error) {
+      // Whoever opens the stream next says the floor again, unless it is another broker that knows less.
+      report(`the end of ${stream.id} could not be raised to ${stream.told}: ${(error as Error).message}`)
+    }
+  }
+
+  async #confirm(stream: Stream, epoch: number): Promise<Confirmed | Fenced | Gone> {
+    const { links, rounds } = this.#rooms
+    const { meta } = stream.keys
+    const { reply, isConfirmed } = await withFunctions(links, () =>
+      rounds.writeOne(links.write(meta), fcall('confirm', [meta], [epoch])),
+    ).catch(error => refuse(error, `confirming ${meta}`))
+    const [kind, detail] = wordsOf(reply)
+    if (kind === 'gone') {
+      this.#forget(stream)
+      return { kind }
+    }
+    if (kind === 'fenced') return { kind, epoch: Number(detail) }
+    const { known } = stream
+    const highWatermark = isConfirmed ? Number(detail) : (known?.highWatermark ?? 0)
+    if (known?.epoch === epoch) stream.known = { ...known, highWatermark }
+    stream.told = Math.max(stream.told, highWatermark)
+    return { kind: 'confirmed', highWatermark }
+  }
+
+  async #append(stream: Stream, append: Append): Promise<Appended | Misplaced | Fenced | Gone | Damaged> {
+    const { links, rounds } = this.#rooms
+    const { batches, meta, rows } = stream.keys
+    if (stream.isStale || this.#elsewhere(stream) !== null) {
+      throw new OutcomeUnknown(`the store is another one than when ${stream.id} was opened; it must be opened again`)
+    }
+    const known = await this.#lead(stream, append.epoch)
+    if (known === null) return { kind: 'gone' }
+    if (known.epoch !== append.epoch) return { kind: 'fenced', epoch: known.epoch }
+    if (known.damage !== null) return { kind: 'damaged', message: known.damage.message }
+
+    let { sizes } = known
+    const ids: string[] = []
+    const adds = append.batches.map(batch => {
+      const id = entryId(append.epoch, batch.baseOffset)
+      ids.push(id)
+      const header = encodeHeader(batch, sizes.end)
+      sizes = grown(sizes, batch.baseOffset, batch.bytes.length)
+      return ['XADD', batches, 'NOMKSTREAM', id, 'h', header, 'b', batch.bytes]
+    })
+    const end = append.batches.at(-1)!.nextOffset
+    const { replicas } = this.#rooms
+    const commands = [
+      fcall('arm', [batches], []),
+      ...adds,
+      fcall(
+        'seal',
+        [batches, meta, rows],
+        [
+          append.epoch,
+          append.at,
+          append.attempt,
+          end,
+          replicas === 0 ? end : known.highWatermark,
+          encodeSizes(sizes),
+          ids.length,
+          ...ids,
+          ...encodeFields(append.rows),
+        ],
+      ),
+    ]
+    const { replies, isConfirmed } = await links
+      .borrow(meta, link => rounds.write(link, commands))
+      .catch(error => refuse(error, `appending to ${batches}`))
+    const verdict = replies.at(-1) as Reply | RedisError
+    if (verdict instanceof RedisError) {
+      // The entries are there and do not count. Whatever comes next finds them, so they are swept before that.
+      if (isMissing(verdict)) await loadFunctions(links)
+      else refuse(verdict, `appending to ${batches}`)
+      throw new OutcomeUnknown(`appending to ${batches}: the server had lost the functions`, { cause: verdict })
+    }
+    const [kind, detail] = wordsOf(verdict)
+    switch (kind) {
+      case 'gone':
+        this.#forget(stream)
+        return { kind }
+      case 'fenced':
+        stream.isLed = false
+        return { kind, epoch: Number(detail) }
+      case 'misplaced':
+        return { kind, end: Number(detail) }
+      case 'torn':
+        return this.#torn(stream, `somebody else wrote to ${batches}: ${detail}`)
+    }
+    const missing = ids.findIndex((id, at) => String(replies[at + 1]) !== id)
+    assert(missing === -1, `${batches} was sealed without ${ids[missing]}`)
+    const highWatermark = isConfirmed ? end : known.highWatermark
+    stream.isTorn = false
+    stream.told = Math.max(stream.told, highWatermark)
+    stream.known = { ...known, end, highWatermark, sizes, length: known.length + ids.length }
+    return { kind: 'appended', end, highWatermark }
+  }
+
+  /** The first time the stream is opened again, which repairs it; the second time nobody can say what goes on. */
+  #torn(stream: Stream, message: string): Damaged {
+    if (stream.isTorn) return { kind: 'damaged', message: `${message}, again` }
+    stream.isTorn = true
+    this.#rooms.report(message)
+    throw new OutcomeUnknown(`${message}; nothing was appended`)
+  }
+
+  async #read(stream: Stream, from: number, { maxBytes, until }: ReadLimits): Promise<Read | Trimmed | Gone | Damaged> {
+    const { links } = this.#rooms
+    const { batches: key, meta } = stream.keys
+    const found: Batch[] = []
+    let bytes = 0
+    let next = from
+    /** The entry that covers `next` may begin before it. */
+    let isCovered = stream.isLed && stream.readTo === from
+    let known = stream.isLed ? stream.known : await this.#lookToRead(stream)
+    for (;;) {
+      if (known === null) return { kind: 'gone' }
+      if (next < known.start)
+        return found.length > 0 ? { kind: 'read', batches: found } : { kind: 'trimmed', start: known.start }
+      if (known.damage !== null && until > known.damage.offset)
+        return { kind: 'damaged', message: known.damage.message }
+      const average = found.length > 0 ? bytes / found.length : averageOf(known)
+      const count = countThatFits(known.sizes, average, maxBytes - bytes)
+      const bound = Math.min(until, known.highWatermark)
+      const at = idAt(known.epochs, next)
+      const stop = `(${idAt(known.epochs, bound)}`
+      const commands: Argument[][] = []
+      if (next < bound) {
+        if (!isCovered) commands.push(['XREVRANGE', key, `(${at}`, '-', 'COUNT', '1'])
+        commands.push(['XRANGE', key, at, stop, 'COUNT', String(count)])
+      }
+      // Last, so that it tells of whatever retention did before the entries were read.
+      commands.push(['HMGET', meta, ...META])
+      const replies = await readInOrder(links.read(key), commands).catch(error => refuse(error, `reading ${key}`))
+      const ranges = replies.slice(0, -1)
+      const stored = replies.at(-1)
+      const current = decodeMeta(stored!)
+      if (current === null || current.epoch !== known.epoch) {
+        // Another broker has the lead: its epochs say where things are.
+        known = current
+        stream.isLed = false
+        continue
+      }
+      if (next < current.start) {
+        known = { ...known, start: current.start }
+        continue
+      }
+      const asked = ranges.at(-1) as readonly Reply[] | undefined
+      for (const entry of (ranges as readonly (readonly Reply[])[]).flat()) {
+        const batch = decodeBatch(entry)
+        if (typeof batch === 'string') {
+          return found.length > 0 ? { kind: 'read', batches: found } : { kind: 'damaged', message: `${key}: ${batch}` }
+        }
+        if (batch.nextOffset <= next) continue
+        bytes += batch.bytes.length
+        if (found.length > 0 && bytes > maxBytes) return { kind: 'read', batches: found }
+        found.push(batch)
+        next = batch.nextOffset
+      }
+      isCovered = true
+      if (asked === undefined || asked.length < count || maxBytes - bytes < bytes / Math.max(1, found.length)) {
+        if (stream.isLed && found.length > 0) stream.readTo = next
+        return { kind: 'read', batches: found }
+      }
+    }
+  }
+
+  async #trim(
+    stream: Stream,
+    epoch: number,
+    before: number,
+    changes: readonly Row[],
+  ): Promise<{ readonly kind: 'trimmed'; readonly start: number; readonly bytes: number } | Fenced | Gone> {
+    const { links } = this.#rooms
+    const { batches, meta, rows } = stream.keys
+    const known = await this.#lead(stream, epoch)
+    if (known === null) return { kind: 'gone' }
+    if (known.epoch !== epoch) return { kind: 'fenced', epoch: known.epoch }
+    const limit = Math.min(before, known.damage?.offset ?? before, known.highWatermark)
+    const start = Math.max(known.start, limit)
+    let keep = idAt(known.epochs, start)
+    let { sizes } = known
+    if (start > known.start) {
+      const kept = await this.#lastBelow(batches, keep)
+      if (kept !== null && kept.batch.nextOffset > start) {
+        keep = entryId(kept.epoch, kept.batch.baseOffset)
+        sizes = cut(sizes, kept.position, kept.batch.baseOffset, known.end)
+      } else if (kept !== null) {
+        sizes = cut(sizes, kept.position + kept.batch.bytes.length, start, known.end)
+      }
+    }
+    const call = fcall(
+      'trim',
+      [batches, meta, rows],
+      [epoch, start, known.highWatermark, keep, encodeSizes(sizes), ...encodeFields(changes)],
+    )
+    const [kind, detail, epochs, length] = wordsOf(
+      await withFunctions(links, () => this.#write(meta, call, `trimming ${batches}`)),
+    )
+    if (kind === 'gone') {
+      this.#forget(stream)
+      return { kind }
+    }
+    if (kind === 'fenced') {
+      stream.isLed = false
+      return { kind, epoch: Number(detail) }
+    }
+    const bytes = sizes.start - known.sizes.start
+    stream.known = { ...known, start: Number(detail), epochs: decodeEpochs(epochs!), sizes, length: Number(length) }
+    return { kind: 'trimmed', start: Number(detail), bytes }
+  }
+
+  async #lastBelow(key: string, id: string): Promise<Entry | null> {
+    const reply = await this.#rooms.links
+      .write(key)
+      .send(['XREVRANGE', key, `(${id}`, '-', 'COUNT', '1'])
+      .catch(error => refuse(error, `reading ${key}`))
+    const [entry] = reply as readonly Reply[]
+    if (entry === undefined) return null
+    try {
+      return decodeEntry(entry)
+    } catch (error) {
+      if (!(error instanceof UnreadableEntry)) throw error
+      throw new StoreUnavailable(`${key}: ${error.message}`, { cause: error })
+    }
+  }
+
+  /** What is known of the stream under this epoch; asked for where that is not of this process's own lead. */
+  async #lead(stream: Stream, epoch: number): Promise<Known | null> {
+    if (stream.isLed && stream.known?.epoch === epoch) return stream.known
+    return await this.#look(stream)
+  }
+
+  /**
+   * The leader stores how far readers may see with its next append, so that what it says lags behind. A write of one's own
+   * that the replicas confirm covers everything that was there before it.
+   */
+  async #lookToRead(stream: Stream): Promise<Known | null> {
+    const known = await this.#look(stream)
+    if (known === null || known.highWatermark >= known.end) return known
+    const outcome = await this.#confirm(stream, known.epoch)
+    if (outcome.kind === 'gone') return null
+    return outcome.kind === 'confirmed' ? { ...known, highWatermark: outcome.highWatermark } : known
+  }
+
+  async #look(stream: Stream): Promise<Known | null> {
+    const { meta } = stream.keys
+    const link: Link = this.#rooms.links.write(meta)
+    const reply = await link.send(['HMGET', meta, ...META]).catch(error => refuse(error, `reading ${meta}`))
+    const known = decodeMeta(reply)
+    stream.known = known
+    return known
+  }
+}
+
+/**
+ * As one unit, or one after the other: a full Redis refuses every unit. Each waits for the one before it then, because a
+ * cluster may send them to different servers.
+ */
+async function readInOrder(link: Link, commands: readonly Argument[][]): Promise<readonly Reply[]> {
+  try {
+    return (await link.transaction(commands)).map(reply => {
+      if (reply instanceof RedisError) throw reply
+      return reply
+    })
+  } catch (error) {
+    if (!(error instanceof RedisError && error.code === 'OOM')) throw error
+  }
+  const replies: Reply[] = []
+  for (const command of commands) replies.push(await link.send(command))
+  return replies
+}
+
+/** A sentence instead where the entry is not one of ours. */
+function decodeBatch(entry: Reply): Batch | string {
+  try {
+    return decodeEntry(entry).batch
+  } catch (error) {
+    if (error instanceof UnreadableEntry) return error.message
+    throw error
+  }
+}
+
+function lostEnd(id: StreamId, end: string, told: number): string {
+  return `the store lost the end of ${id}: it came back at ${end}, offsets up to ${told} had been used`
+}
+
+function averageOf({ sizes, length }: Known): number {
+  return length > 0 ? (sizes.end - sizes.start) / length : 0
+}
+
+function decodeMeta(reply: Reply): Known | null {
+  const [epoch, epochs, start, end, visible, sizes, length] = reply as readonly (Buffer | null)[]
+  if (epoch === null) return null
+  return {
+    epoch: Number(epoch),
+    epochs: decodeEpochs(String(epochs)),
+    start: Number(start),
+    end: Number(end),
+    highWatermark: Number(visible),
+    sizes: decodeSizes(String(sizes)),
+    length: Number(length),
+    damage: null,
+  }
+}
+
+function decodeEpochs(text: string): readonly EpochStart[] {
+  return [...text.matchAll(/(\d+):(\d+)/g)].map(([, epoch, start]) => ({
+    epoch: Number(epoch),
+    startOffset: Number(start),
+  }))
+}
+
+function decodeRows(fields: readonly Buffer[]): ReadonlyMap<string, Uint8Array> {
+  const rows = new Map<string, Uint8Array>()
+  for (let at = 0; at < fields.length; at += 2) rows.set(fields[at]!.toString(), fields[at + 1]!)
+  return rows
+}

@@ -1,0 +1,49 @@
+// Which primary of a Redis Cluster holds which slot: the key's slot, and the replies that say where a slot is
+// (Redis Cluster specification). No connection and no I/O.
+
+import type { Reply } from './links.ts'
+
+export const SLOTS = 16_384
+
+/** CRC-16/XMODEM, a nibble at a time. */
+const CRC = Uint16Array.from({ length: 16 }, (_, at) => {
+  let crc = at << 12
+  for (let bit = 0; bit < 4; bit++) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1
+  return crc
+})
+
+/** The slot of a key: of what stands between the first `{` and the next `}`, if that is anything, else of all of it. */
+export function slotOf(key: string): number {
+  const from = key.indexOf('{')
+  const to = from < 0 ? -1 : key.indexOf('}', from + 1)
+  let crc = 0
+  for (const byte of Buffer.from(to > from + 1 ? key.slice(from + 1, to) : key)) {
+    crc = ((crc << 4) ^ CRC[((crc >> 12) ^ (byte >> 4)) & 15]!) & 0xffff
+    crc = ((crc << 4) ^ CRC[((crc >> 12) ^ byte) & 15]!) & 0xffff
+  }
+  return crc % SLOTS
+}
+
+export interface SlotRange {
+  readonly first: number
+  readonly last: number
+  readonly host: string
+  readonly port: number
+}
+
+/** The primaries in a reply to CLUSTER SLOTS. A node that does not know its own host is where the question went. */
+export function parseSlots(reply: Reply, askedHost: string): readonly SlotRange[] {
+  return (reply as readonly (readonly [number, number, readonly [Buffer | null, number]])[]).map(
+    ([first, last, [host, port]]) => {
+      const name = String(host ?? '')
+      return { first, last, host: name === '' || name === '?' ? askedHost : name, port }
+    },
+  )
+}
+
+/** Where `MOVED 3999 127.0.0.1:6381` or `ASK ...` says the slot is. */
+export function parseRedirection(message: string, askedHost: string): { slot: number; host: string; port: number } {
+  const [, slot = '', address = ''] = message.split(' ')
+  const colon = address.lastIndexOf(':')
+  return { slot: Number(slot), host: address.slice(0, colon) || askedHost, port: Number(address.slice(colon + 1)) }
+}

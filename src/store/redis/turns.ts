@@ -1,0 +1,44 @@
+// The order of calls on one stream. What changes it goes one after the other, as called; reads go beside each other, and
+// beside appends whose outcome they cannot show.
+
+export class Turns {
+  /** Settles with the last call of any kind that changes the stream. */
+  #changed: Promise<unknown> | null = null
+  /** Settles with the last one that is no append. */
+  #reshaped: Promise<unknown> | null = null
+  readonly #reads = new Set<Promise<unknown>>()
+
+  append<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#changed === null ? work() : this.#changed.then(work, work)
+    const settled = done.then(forget, forget).then(() => {
+      if (this.#changed === settled) this.#changed = null
+    })
+    this.#changed = settled
+    return done
+  }
+
+  /** After everything that was called before it. */
+  last<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.append(work)
+    const settled = done.then(forget, forget).then(() => {
+      if (this.#reshaped === settled) this.#reshaped = null
+    })
+    this.#reshaped = settled
+    return done
+  }
+
+  /** `isBelow`: what appends that are under way add is not asked for. */
+  read<T>(isBelow: boolean, work: () => Promise<T>): Promise<T> {
+    const before = isBelow ? this.#reshaped : this.#changed
+    const done = before === null ? work() : before.then(work)
+    const settled = done.then(forget, forget).then(() => void this.#reads.delete(settled))
+    this.#reads.add(settled)
+    return done
+  }
+
+  async idle(): Promise<void> {
+    while (this.#changed !== null || this.#reads.size > 0) await Promise.all([this.#changed, ...this.#reads])
+  }
+}
+
+function forget(): void {}

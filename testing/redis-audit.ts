@@ -1,0 +1,205 @@
+// The audit of a store on Redis: reads the streams themselves, not through the code that wrote them, and says what is not
+// as docs/reference/redis-keys.md says it must be. For a cluster that rests; it changes nothing.
+
+import { crc32c } from '../src/base/crc32c.ts'
+import { type BatchView, viewBatch } from '../src/protocol/records.ts'
+import type { RedisServer } from './redis.ts'
+
+/** What one stream holds. */
+export interface AuditedStream {
+  readonly epoch: number
+  readonly start: number
+  readonly end: number
+  /** Half-open, ascending: neighbours are joined. */
+  readonly covered: readonly (readonly [from: number, to: number])[]
+  readonly entries: number
+}
+
+export interface RedisAudit {
+  /** One sentence each; empty: all is well. */
+  readonly problems: readonly string[]
+  readonly streams: ReadonlyMap<string, AuditedStream>
+}
+
+type Ask = RedisServer['ask']
+
+const PAGE = 500
+const HEADER_BYTES = 28
+/** Where what the checksum of a batch covers begins. */
+const CRC_FROM = 21
+
+/** Audits every stream of these servers: one, or all primaries of a cluster. */
+export async function auditRedis(servers: readonly RedisServer[], namespace = 'svc'): Promise<RedisAudit> {
+  const problems: string[] = []
+  const streams = new Map<string, AuditedStream>()
+  const listed = new Set<string>()
+  const found = new Set<string>()
+  for (const server of servers) {
+    await server.session(async ask => {
+      for (const key of await allKeys(ask)) {
+        if (key === `${namespace}:streams`) {
+          for (const id of (await ask('SMEMBERS', key)) as Buffer[]) listed.add(String(id))
+          continue
+        }
+        const stream = new RegExp(`^${namespace}:stream:\\{(.+)\\}:(batches|meta|rows)$`).exec(key)
+        if (stream !== null) found.add(stream[1]!)
+        else if (key !== `${namespace}:format` && !key.startsWith(`${namespace}:documents:{`)) {
+          problems.push(`${key} belongs to nobody`)
+        }
+      }
+      for (const id of found) {
+        if (streams.has(id)) continue
+        const prefix = `${namespace}:stream:{${id}}`
+        if ((await ask('EXISTS', `${prefix}:meta`).catch(notHere)) !== 1) continue
+        streams.set(id, await auditStream(ask, prefix, problem => problems.push(`${id}: ${problem}`)))
+      }
+    })
+  }
+  for (const id of found) if (!listed.has(id)) problems.push(`${id} has keys and is not listed`)
+  for (const id of listed) if (!streams.has(id)) problems.push(`${id} is listed and has no meta`)
+  return { problems, streams }
+}
+
+/** A slot of another server of the cluster. */
+function notHere(error: Error): number {
+  if (/^MOVED/.test(error.message)) return 0
+  throw error
+}
+
+async function allKeys(ask: Ask): Promise<string[]> {
+  const keys = new Set<string>()
+  let cursor = '0'
+  do {
+    const [next, page] = (await ask('SCAN', cursor, 'COUNT', 1000)) as [Buffer, Buffer[]]
+    for (const key of page) keys.add(String(key))
+    cursor = String(next)
+  } while (cursor !== '0')
+  return [...keys]
+}
+
+interface Place {
+  readonly epoch: number
+  readonly sequence: number
+}
+
+function placeOf(id: string): Place {
+  const [epoch, sequence] = id.split('-').map(Number) as [number, number]
+  return { epoch, sequence }
+}
+
+function isAbove(a: Place, b: Place): boolean {
+  return a.epoch > b.epoch || (a.epoch === b.epoch && a.sequence > b.sequence)
+}
+
+async function auditStream(ask: Ask, prefix: string, report: (problem: string) => void): Promise<AuditedStream> {
+  const flat = (await ask('HGETALL', `${prefix}:meta`)) as Buffer[]
+  const meta = new Map<string, string>()
+  for (let at = 0; at < flat.length; at += 2) meta.set(String(flat[at]), String(flat[at + 1]))
+  const number = (field: string) => Number(meta.get(field))
+  const epochs = [...(meta.get('epochs') ?? '').matchAll(/(\d+):(\d+)/g)].map(([, epoch, from]) => ({
+    epoch: Number(epoch),
+    from: Number(from),
+  }))
+  const [start, end, visible, epoch] = [number('start'), number('end'), number('visible'), number('epoch')]
+  if (!(start <= visible && visible <= end)) report(`start ${start}, visible ${visible} and end ${end} do not rise`)
+  for (const [at, each] of epochs.entries()) {
+    const before = epochs[at - 1]
+    if (before !== undefined && !(each.epoch > before.epoch && each.from >= before.from)) {
+      report(`epoch ${each.epoch} from ${each.from} follows ${before.epoch} from ${before.from}`)
+    }
+  }
+  if ((epochs.at(-1)?.epoch ?? 0) !== epoch) report(`its epoch is ${epoch} and the last of its epochs another`)
+  /** Where offsets may have been left out: an epoch began there. */
+  const begins = new Set(epochs.map(each => each.from))
+  const last = placeOf(meta.get('last') ?? '0-1')
+  const covered: [number, number][] = []
+  const sequences = new Map<string, number>()
+  let entries = 0
+  let before: Place = { epoch: 0, sequence: 0 }
+  let from = '-'
+  for (;;) {
+    const page = (await ask('XRANGE', `${prefix}:batches`, from, '+', 'COUNT', PAGE)) as [Buffer, Buffer[]][]
+    for (const [idBytes, fields] of page) {
+      const id = String(idBytes)
+      const place = placeOf(id)
+      const base = place.sequence - 1
+      entries++
+      if (!isAbove(place, before)) report(`entry ${id} is not above ${before.epoch}-${before.sequence}`)
+      before = place
+      if (isAbove(place, last)) report(`entry ${id} lies above the newest sealed one, ${meta.get('last')}`)
+      const owner = epochs.findLast(each => each.from <= base)
+      if (owner !== undefined && owner.epoch !== place.epoch) {
+        report(`entry ${id} lies where epoch ${owner.epoch} began at ${owner.from}`)
+      }
+      const next = auditEntry(
+        base,
+        fields,
+        problem => report(`entry ${id}: ${problem}`),
+        batch => {
+          if (batch.producerId < 0) return
+          const producer = `${batch.producerId} of epoch ${batch.producerEpoch}`
+          const expected = sequences.get(producer)
+          if (expected !== undefined && batch.baseSequence !== expected) {
+            report(`entry ${id}: producer ${producer} continues at ${batch.baseSequence} and not at ${expected}`)
+          }
+          sequences.set(producer, (batch.baseSequence + batch.lastOffsetDelta + 1) % 2 ** 31)
+        },
+      )
+      const run = covered.at(-1)
+      if (run === undefined) {
+        if (base > start && !begins.has(base)) report(`it starts at ${start} and its first entry at ${base}`)
+        covered.push([base, next])
+      } else if (base < run[1]) {
+        report(`entry ${id} begins at ${base}, where offsets up to ${run[1]} are taken`)
+        run[1] = Math.max(run[1], next)
+      } else if (base === run[1]) run[1] = next
+      else {
+        if (!begins.has(base)) report(`nothing stands from ${run[1]} to ${base}, and no epoch began there`)
+        covered.push([base, next])
+      }
+    }
+    if (page.length < PAGE) break
+    from = `(${String(page.at(-1)![0])}`
+  }
+  const length = number('length')
+  if (entries !== length) report(`it has ${entries} entries and should have ${length}`)
+  const reached = covered.at(-1)?.[1] ?? start
+  if (entries > 0 && (before.epoch !== last.epoch || before.sequence !== last.sequence)) {
+    report(`its newest entry is ${before.epoch}-${before.sequence} and should be ${meta.get('last')}`)
+  }
+  if (reached > end) report(`its entries reach ${reached}, its end is ${end}`)
+  else if (reached < end && !begins.has(end))
+    report(`its entries end at ${reached} and it at ${end}, where no epoch began`)
+  return { epoch, start, end, covered, entries }
+}
+
+/** Returns the offset behind the entry. */
+function auditEntry(
+  base: number,
+  fields: readonly Buffer[],
+  report: (problem: string) => void,
+  look: (batch: BatchView) => void,
+): number {
+  const [headerName, header, batchName, bytes] = fields
+  if (
+    fields.length !== 4 ||
+    String(headerName) !== 'h' ||
+    String(batchName) !== 'b' ||
+    header!.length !== HEADER_BYTES
+  ) {
+    report('it is not in the form of this version')
+    return base + 1
+  }
+  const next = base + header!.readUInt32BE(8)
+  // What rests compressed has no header of its own to compare.
+  if (header![1] !== 0) return next
+  const batch = viewBatch(bytes!)
+  if (batch.batchLength !== bytes!.length) report(`it has ${bytes!.length} bytes, its batch ${batch.batchLength}`)
+  else if (batch.crc !== crc32c(bytes!.subarray(CRC_FROM))) report('the checksum of its batch is wrong')
+  if (batch.baseOffset !== base) report(`its batch begins at ${batch.baseOffset}`)
+  if (batch.lastOffsetDelta !== next - base - 1)
+    report(`its batch takes ${batch.lastOffsetDelta + 1} offsets, it ${next - base}`)
+  if (batch.recordCount !== header!.readUInt32BE(4)) report(`its batch has ${batch.recordCount} records`)
+  look(batch)
+  return next
+}

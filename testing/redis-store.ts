@@ -1,0 +1,53 @@
+// The Redis store as a broker opens it, for tests: on links of its own, with what it reports at hand, closed with the test.
+
+import { systemClock } from '../src/base/clock.ts'
+import { testSettings, type Values } from '../src/settings/settings.ts'
+import type { RedisLinks } from '../src/store/redis/links.ts'
+import { openRedisStore } from '../src/store/redis/redis-store.ts'
+import type { Store } from '../src/store/store.ts'
+import type { CleanUp } from './broker.ts'
+import { openTestLinks } from './redis-links.ts'
+
+export interface TestStore {
+  readonly store: Store
+  /** What it said to people. */
+  readonly reports: readonly string[]
+}
+
+/** Few connections, so that tests start fast. */
+const FEW: Partial<Values> = { 'storage.local.write.connections': 2, 'storage.local.read.connections': 2 }
+
+/** Connections that many stores of a test file use, one after the other; closed with `cleanUp`. */
+export async function openSharedLinks(cleanUp: CleanUp, overrides: Partial<Values>): Promise<RedisLinks> {
+  const { links } = await openTestLinks(cleanUp, { ...FEW, ...overrides })
+  return {
+    description: links.description,
+    write: key => links.write(key),
+    read: key => links.read(key),
+    borrow: (key, work) => links.borrow(key, work),
+    primaries: () => links.primaries(),
+    onIncarnation: listener => links.onIncarnation(listener),
+    close: async () => {},
+  }
+}
+
+/** As the settings say, on connections of its own unless some are given. */
+export async function openTestStore(
+  cleanUp: CleanUp,
+  overrides: Partial<Values>,
+  shared?: RedisLinks,
+): Promise<TestStore> {
+  const settings = testSettings(overrides)
+  const links = shared ?? (await openTestLinks(cleanUp, { ...FEW, ...overrides })).links
+  const reports: string[] = []
+  const store = await openRedisStore({
+    links: { storage: links, broker: links },
+    namespace: settings.get('namespace'),
+    waitReplicas: settings.get('storage.local.write.wait-replicas'),
+    waitTimeoutMs: settings.get('storage.local.write.wait-timeout'),
+    clock: systemClock,
+    report: message => reports.push(message),
+  })
+  cleanUp.after(() => store.close())
+  return { store, reports }
+}

@@ -1,0 +1,350 @@
+// Real redis-server processes on free ports of 127.0.0.1, in folders that go with the test: alone, a primary with replicas, a
+// cluster. Each can be stopped, killed, paused and started again on its data. What a test asks them goes over a connection of
+// its own, never over the one under test. A machine without redis-server skips, and says so.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createClient, RESP_TYPES } from '@redis/client'
+import { assert } from '../src/base/assert.ts'
+import type { CleanUp } from './broker.ts'
+import { eventually } from './eventually.ts'
+import { freePort } from './free-port.ts'
+import { hasProgram, outputOf } from './programs.ts'
+
+/** Why no Redis can be started here, for a test's `skip`; false when it can. */
+export const noRedis: string | false = hasProgram('redis-server')
+  ? false
+  : 'SKIPPED redis: apt-get install redis-server (7.0 or newer)'
+
+export interface RedisOptions {
+  /** The append-only file and when it is synced; no file when absent. */
+  readonly appendfsync?: 'always' | 'everysec' | 'no'
+  readonly password?: string
+  /** Lines of an ACL file (`user ketch on >secret ~ketch:* +@all`); the `default` user stays as it is unless named. */
+  readonly acl?: readonly string[]
+  /** TLS with a certificate made for 127.0.0.1; no plain port then. */
+  readonly tls?: Certificate
+  readonly port?: number
+  /** Whatever else redis.conf knows: `{ maxmemory: '64mb', 'repl-diskless-sync': 'no' }`. */
+  readonly config?: Readonly<Record<string, string>>
+}
+
+export interface RedisServer {
+  readonly host: '127.0.0.1'
+  /** The same through restarts. */
+  readonly port: number
+  readonly uri: string
+  readonly folder: string
+  readonly pid: number
+  /** Everything that it printed, all lives together. */
+  output(): string
+  /** One command of a test's own; text, numbers, lists of them, or null. Rejects with the server's error. */
+  ask(...args: readonly (string | number)[]): Promise<unknown>
+  /** Many commands on one connection; bulk strings come as Buffers. */
+  session<T>(work: (ask: RedisServer['ask']) => Promise<T>): Promise<T>
+  /** The field of INFO, such as `master_replid`. */
+  info(field: string): Promise<string>
+  /** Ends it by signal and resolves when it is gone. SIGTERM saves as redis.conf says, SIGKILL does not. */
+  stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
+  /** Starts it again on the same folder and port, with other settings if there are any; resolves when it answers, be it with LOADING. */
+  start(config?: Readonly<Record<string, string>>): Promise<void>
+  /** SIGSTOP: it keeps its sockets and says nothing, until resume(). */
+  pause(): void
+  resume(): void
+}
+
+export interface Certificate {
+  readonly keyFile: string
+  readonly certificateFile: string
+}
+
+/** A certificate of its own authority, for 127.0.0.1 and localhost unless it is for others, in a folder that goes with the test. */
+export async function makeCertificate(cleanUp: CleanUp, names = 'IP:127.0.0.1,DNS:localhost'): Promise<Certificate> {
+  const folder = await mkdtemp(join(tmpdir(), 'ketch-certificate-'))
+  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+  const keyFile = join(folder, 'key.pem')
+  const certificateFile = join(folder, 'certificate.pem')
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  const out = ['-keyout', keyFile, '-out', certificateFile]
+  outputOf('openssl', [
+    'req',
+    '-x509',
+    ...kind,
+    ...out,
+    '-days',
+    '2',
+    '-subj',
+    '/CN=localhost',
+    '-addext',
+    `subjectAltName=${names}`,
+  ])
+  return { keyFile, certificateFile }
+}
+
+/** Starts one server and resolves when it answers. */
+export async function startRedis(cleanUp: CleanUp, options: RedisOptions = {}): Promise<RedisServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'ketch-redis-'))
+  const port = options.port ?? (await freePort())
+  const aclFile = join(folder, 'users.acl')
+  if (options.acl) {
+    // An ACL file takes the place of requirepass.
+    const guard = options.password === undefined ? [] : [`user default on >${options.password} ~* &* +@all`]
+    await writeFile(aclFile, [...guard, ...options.acl].map(line => `${line}\n`).join(''))
+  }
+  const base = configOf(options, { folder, port, aclFile })
+  let child: ChildProcess
+  let output = ''
+  let gone: Promise<void> = Promise.resolve()
+  let isRunning = false
+
+  const ask = async (args: readonly (string | number)[]) => {
+    const client = await connectAdmin(port, options)
+    try {
+      return await client.sendCommand(args.map(String))
+    } finally {
+      client.destroy()
+    }
+  }
+
+  const start = async (config: Readonly<Record<string, string>> = {}) => {
+    assert(!isRunning, `the Redis on port ${port} is running`)
+    const args = Object.entries({ ...base, ...config }).flatMap(([key, value]) => [`--${key}`, value])
+    const from = output.length
+    child = spawn('redis-server', args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+    isRunning = true
+    child.stdout!.on('data', chunk => (output += chunk))
+    child.stderr!.on('data', chunk => (output += chunk))
+    gone = new Promise(resolve => {
+      const end = () => {
+        isRunning = false
+        resolve()
+      }
+      child.on('close', end)
+      child.on('error', error => {
+        output += error.message
+        end()
+      })
+    })
+    await eventually(
+      `a Redis that answers on port ${port}`,
+      async () => {
+        if (!isRunning) throw new Error(`redis-server ended; it printed:\n${output.slice(from)}`)
+        const answers = await ask(['PING']).then(
+          () => true,
+          (error: Error) => !/ECONNREFUSED|closed/i.test(error.message),
+        )
+        return answers || (await pause(5, false))
+      },
+      20_000,
+    )
+  }
+
+  const stop = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') => {
+    child.kill('SIGCONT')
+    child.kill(signal)
+    await gone
+  }
+
+  cleanUp.after(async () => {
+    if (isRunning) await stop('SIGKILL')
+    await rm(folder, { recursive: true, force: true })
+  })
+  await start()
+  const credentials = options.password === undefined ? '' : `:${encodeURIComponent(options.password)}@`
+  return {
+    host: '127.0.0.1',
+    port,
+    uri: `${options.tls ? 'rediss' : 'redis'}://${credentials}127.0.0.1:${port}`,
+    folder,
+    get pid() {
+      assert(child.pid !== undefined, 'the server was started')
+      return child.pid
+    },
+    output: () => output,
+    ask: (...args) => ask(args),
+    async session(work) {
+      const client = (await connectAdmin(port, options)).withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer })
+      try {
+        return await work((...args) => client.sendCommand(args.map(String)))
+      } finally {
+        client.destroy()
+      }
+    },
+    async info(field) {
+      const found = new RegExp(`^${field}:(.*?)\\r?$`, 'm').exec(String(await ask(['INFO'])))
+      assert(found !== null, `INFO has ${field}`)
+      return found[1]!
+    },
+    stop,
+    start,
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+  }
+}
+
+function configOf(
+  { appendfsync, password, acl, tls, config }: RedisOptions,
+  { folder, port, aclFile }: { folder: string; port: number; aclFile: string },
+): Record<string, string> {
+  return {
+    bind: '127.0.0.1',
+    dir: folder,
+    save: '',
+    'enable-debug-command': 'local',
+    ...(tls
+      ? {
+          port: '0',
+          'tls-port': String(port),
+          'tls-cert-file': tls.certificateFile,
+          'tls-key-file': tls.keyFile,
+          'tls-ca-cert-file': tls.certificateFile,
+          'tls-auth-clients': 'no',
+          'tls-replication': 'yes',
+          'tls-cluster': 'yes',
+        }
+      : { port: String(port) }),
+    appendonly: appendfsync === undefined ? 'no' : 'yes',
+    ...(appendfsync === undefined ? {} : { appendfsync }),
+    ...(password === undefined ? {} : { requirepass: password, masterauth: password }),
+    ...(acl === undefined ? {} : { aclfile: aclFile }),
+    ...config,
+  }
+}
+
+async function connectAdmin(port: number, { password, tls }: RedisOptions) {
+  // Whom the test's own connection talks to is not what a test is about.
+  const secure = tls ? { tls: true as const, rejectUnauthorized: false } : {}
+  const client = createClient({
+    ...(password === undefined ? {} : { password }),
+    socket: { host: '127.0.0.1', port, reconnectStrategy: false, ...secure },
+    RESP: 2,
+    disableClientInfo: true,
+  })
+  const failed = Promise.withResolvers<never>()
+  failed.promise.catch(() => {})
+  client.on('error', failed.reject)
+  await Promise.race([client.connect(), failed.promise])
+  return client
+}
+
+/** Looks now and then: each look is a connection of its own. */
+async function patiently(what: string, condition: () => Promise<boolean>): Promise<void> {
+  const look = async () => (await condition()) || (await pause(20, false))
+  await eventually(what, look, 30_000)
+}
+
+export interface Replicated {
+  readonly primary: RedisServer
+  readonly replicas: readonly RedisServer[]
+}
+
+/** A primary and replicas whose first synchronisation is over. */
+export async function startReplicated(
+  cleanUp: CleanUp,
+  options: RedisOptions & { replicas?: number; replicaConfig?: Readonly<Record<string, string>> } = {},
+): Promise<Replicated> {
+  const { replicas: count = 1, replicaConfig, ...common } = options
+  const fast = { 'repl-diskless-sync-delay': '0', 'repl-ping-replica-period': '1' }
+  const primary = await startRedis(cleanUp, { ...common, config: { ...fast, ...common.config } })
+  const config = { ...fast, ...common.config, ...replicaConfig, replicaof: `127.0.0.1 ${primary.port}` }
+  const replicas: RedisServer[] = []
+  for (let at = 0; at < count; at++) replicas.push(await startRedis(cleanUp, { ...common, config }))
+  // A replica is called online before it has loaded what it was sent, and confirms nothing until then.
+  await patiently(`${count} replicas that are in step`, async () => {
+    await primary.ask('PUBLISH', 'in', 'step')
+    return Number(await primary.ask('WAIT', String(count), '100')) === count
+  })
+  return { primary, replicas }
+}
+
+export interface RedisCluster {
+  readonly primaries: readonly RedisServer[]
+  readonly replicas: readonly RedisServer[]
+  /** Primaries that have no slot yet. */
+  readonly spares: readonly RedisServer[]
+  /** Of any node: clients find the rest. */
+  readonly uri: string
+  readonly slotsOf: (primary: RedisServer) => readonly [first: number, last: number]
+  /**
+   * Moves a slot with its keys, one by one, as redis-cli's reshard does. The step that is called in between sees some keys here
+   * and some there: ASK and TRYAGAIN.
+   */
+  move(slot: number, from: RedisServer, to: RedisServer, midway?: () => Promise<void>): Promise<void>
+}
+
+const SLOTS = 16_384
+
+/** A cluster whose primaries share the slots evenly, in order; resolves when every node calls it well. */
+export async function startRedisCluster(
+  cleanUp: CleanUp,
+  options: RedisOptions & { primaries?: number; replicasEach?: number; spares?: number } = {},
+): Promise<RedisCluster> {
+  const { primaries: count = 3, replicasEach = 0, spares = 0, ...common } = options
+  const startNode = async () => {
+    const busPort = await freePort()
+    const config = {
+      'cluster-enabled': 'yes',
+      'cluster-port': String(busPort),
+      'cluster-node-timeout': '2000',
+      // A primary that gave its last slot away stays one.
+      'cluster-allow-replica-migration': 'no',
+      'repl-diskless-sync-delay': '0',
+      ...common.config,
+    }
+    return { server: await startRedis(cleanUp, { ...common, config }), busPort }
+  }
+  const nodes: { server: RedisServer; busPort: number }[] = []
+  for (let at = 0; at < count * (1 + replicasEach) + spares; at++) nodes.push(await startNode())
+  const [first, ...others] = nodes
+  assert(first !== undefined, 'a cluster has a node')
+  const primaries = nodes.slice(0, count).map(({ server }) => server)
+  const replicas = nodes.slice(count, count * (1 + replicasEach)).map(({ server }) => server)
+  const spare = nodes.slice(count * (1 + replicasEach)).map(({ server }) => server)
+  const slots = new Map<RedisServer, readonly [number, number]>()
+  for (const [at, server] of primaries.entries()) {
+    const range = [Math.floor((SLOTS * at) / count), Math.floor((SLOTS * (at + 1)) / count) - 1] as const
+    slots.set(server, range)
+    await server.ask('CLUSTER', 'SET-CONFIG-EPOCH', at + 1)
+    await server.ask('CLUSTER', 'ADDSLOTSRANGE', ...range)
+  }
+  for (const { server, busPort } of others) await first.server.ask('CLUSTER', 'MEET', server.host, server.port, busPort)
+  const everyNode = async (what: string, holds: (server: RedisServer) => Promise<boolean>) => {
+    for (const { server } of nodes) await patiently(`${what} on port ${server.port}`, () => holds(server))
+  }
+  await everyNode('a node that knows the others', async server => {
+    return String(await server.ask('CLUSTER', 'INFO')).includes(`cluster_known_nodes:${nodes.length}\r`)
+  })
+  for (const [at, replica] of replicas.entries()) {
+    const of = primaries[at % count]!
+    await replica.ask('CLUSTER', 'REPLICATE', String(await of.ask('CLUSTER', 'MYID')))
+  }
+  await everyNode('a cluster that is well', async server => {
+    return /cluster_state:ok/.test(String(await server.ask('CLUSTER', 'INFO')))
+  })
+  for (const replica of replicas)
+    await patiently('a replica in step', async () => (await replica.info('master_link_status')) === 'up')
+  return {
+    primaries,
+    replicas,
+    spares: spare,
+    uri: primaries[0]!.uri,
+    slotsOf: primary => slots.get(primary)!,
+    async move(slot, from, to, midway = async () => {}) {
+      const id = async (server: RedisServer) => String(await server.ask('CLUSTER', 'MYID'))
+      await to.ask('CLUSTER', 'SETSLOT', slot, 'IMPORTING', await id(from))
+      await from.ask('CLUSTER', 'SETSLOT', slot, 'MIGRATING', await id(to))
+      const migrateSome = async (count: number) => {
+        const keys = (await from.ask('CLUSTER', 'GETKEYSINSLOT', slot, count)) as string[]
+        if (keys.length > 0) await from.ask('MIGRATE', to.host, to.port, '', 0, 5000, 'KEYS', ...keys)
+      }
+      await migrateSome(1)
+      await midway()
+      await migrateSome(1_000_000)
+      for (const server of [to, from, ...primaries, ...spare])
+        await server.ask('CLUSTER', 'SETSLOT', slot, 'NODE', await id(to))
+    },
+  }
+}
