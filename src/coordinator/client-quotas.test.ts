@@ -54,3 +54,15 @@ test('while the store is away nothing changes', async () => {
   await assert.rejects(change, StoreUnavailable)
   assert.equal(quotas.current().size, 0)
 })
+
+test('quotas that another broker has changed are taken over when they are looked for', async () => {
+  const store = createMemoryStore(new SimulatedClock())
+  const [one, other] = [await openClientQuotas(store), await openClientQuotas(store)]
+  await other.alter([{ entity: user('ann'), values: { producer_byte_rate: 1 } }])
+  assert.equal(one.current().size, 0)
+  await one.catchUp()
+  assert.deepEqual(all(one), [[user('ann'), { producer_byte_rate: 1 }]])
+  const loaded = store.calls.load
+  await one.catchUp()
+  assert.equal(store.calls.load, loaded)
+})

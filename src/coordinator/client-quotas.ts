@@ -3,6 +3,7 @@
 // (admin/client-quotas.ts does) and measures nobody (kafka/throttle.ts does).
 
 import { assert } from '../base/assert.ts'
+import { coalesce } from '../base/coalesce.ts'
 import { OutcomeUnknown, type Row, type Store, StoreUnavailable } from '../store/store.ts'
 
 export type QuotaEntityType = 'user' | 'client-id' | 'ip'
@@ -31,6 +32,11 @@ export interface ClientQuotas {
   current(): ReadonlyMap<string, ClientQuota>
   /** Resolves when the changes are durable and seen. Throws what the store throws; after OutcomeUnknown they may be made. */
   alter(changes: readonly QuotaChange[]): Promise<void>
+  /**
+   * Takes over what others have written, as of now and not earlier. Costs one look at a version where nothing has changed.
+   * Throws what the store throws.
+   */
+  catchUp(): Promise<void>
 }
 
 const KIND = 'quotas'
@@ -50,6 +56,13 @@ export async function openClientQuotas(store: Store): Promise<ClientQuotas> {
   let version = 0
   let quotas: ReadonlyMap<string, ClientQuota> = new Map()
   let last: Promise<unknown> = Promise.resolve()
+
+  /** Changes go one after the other: each is decided on what the one before left. */
+  function inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = last.then(work, work)
+    last = turn.catch(() => {})
+    return turn
+  }
 
   async function refresh(): Promise<void> {
     const document = await store.load(KIND, NAME)
@@ -85,14 +98,12 @@ export async function openClientQuotas(store: Store): Promise<ClientQuotas> {
   await refresh()
   return {
     current: () => quotas,
-    alter(changes) {
-      const turn = last.then(
-        () => change(changes),
-        () => change(changes),
-      )
-      last = turn.catch(() => {})
-      return turn
-    },
+    alter: changes => inTurn(() => change(changes)),
+    catchUp: coalesce(() =>
+      inTurn(async () => {
+        if ((await store.version(KIND, NAME)) !== version) await refresh()
+      }),
+    ),
   }
 }
 

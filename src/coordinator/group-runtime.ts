@@ -112,7 +112,7 @@ export interface Surroundings {
   /** Called for each commit that failed. */
   failed(errorType: string): void
   /** Called when nothing of the group is left that needs memory. */
-  vacant(groupId: string): void
+  vacant(groupId: string, group: LiveGroup): void
 }
 
 type Offsets = Map<string, Map<number, CommittedOffset>>
@@ -534,7 +534,7 @@ export class LiveGroup {
     if (this.#group === null || this.#version > 0 || isInUse(this.#group) || this.#waiters.size > 0) return
     if (this.#inFlight !== null || this.#isDirty(this.#next)) return
     this.#disarm()
-    this.#around.vacant(this.#id)
+    this.#around.vacant(this.#id, this)
   }
 
   /** One timer for all deadlines of the group. Heartbeats only move deadlines away, so they never touch it. */

@@ -1,11 +1,13 @@
 // All consumer groups that this broker coordinates, by group id: the face of the group coordinator for handlers. It
 // checks group ids, makes member ids, finds the live group (group-runtime.ts) and passes the request on. All stored
-// groups are loaded when it opens; nothing is stored of a group before its first join is complete or its first offset
-// is committed. It does not know topics by name, versions of APIs, or connections.
+// groups that this broker coordinates are loaded when it opens and when it comes to coordinate more; nothing is stored of a
+// group before its first join is complete or its first offset is committed. It does not know topics by name, versions of APIs,
+// or connections.
 
 import { assert } from '../base/assert.ts'
-import type { Clock } from '../base/clock.ts'
+import { type Clock, sleep } from '../base/clock.ts'
 import { watchClockJumps } from '../base/clock-jumps.ts'
+import { coalesce } from '../base/coalesce.ts'
 import type { Random } from '../base/random.ts'
 import type { Catalogue } from '../log/catalogue.ts'
 import {
@@ -14,11 +16,12 @@ import {
   GROUP_ID_NOT_FOUND,
   INVALID_GROUP_ID,
   NOT_COORDINATOR,
+  REBALANCE_IN_PROGRESS,
   type Refusal,
   UNKNOWN_MEMBER_ID,
 } from '../protocol/errors.ts'
 import type { Settings } from '../settings/settings.ts'
-import type { Store } from '../store/store.ts'
+import { type Document, OutcomeUnknown, type Store, StoreUnavailable } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import {
@@ -46,6 +49,11 @@ const NAME_IN_MEMBER_ID = 255
 
 /** Partitions, of all groups together, whose delivered position is followed: some 60 MB. */
 const MAX_FOLLOWED_PARTITIONS = 200_000
+
+/** Groups that move here are loaded so many at a time. */
+const LOADED_AT_ONCE = 200
+/** How long it takes to try again to load groups. */
+const RELOAD_AFTER_MS = 1_000
 
 /** Groups that are looked through at a time for offsets that have expired. */
 const GROUPS_PER_TURN = 100
@@ -91,6 +99,23 @@ interface OffsetDeleteReply {
   readonly topics: readonly (Refusal | null)[]
 }
 
+/** What the groups must know of who coordinates. They decide nothing about it. */
+export interface Coordination {
+  /** Whether this broker coordinates the group, as far as it sees. */
+  coordinates(groupId: string): boolean
+  /** False while another may have taken over what this broker coordinates: it must answer nothing then. */
+  readonly isConfirmed: boolean
+  /** Whether there can be other coordinators at all. */
+  readonly isShared: boolean
+}
+
+/** Where nobody else is. */
+export const SOLE_COORDINATION: Coordination = Object.freeze({
+  coordinates: () => true,
+  isConfirmed: true,
+  isShared: false,
+})
+
 export interface Groups {
   /** Answers when the rebalance ends; see classic-group.ts for the refusals of each verb. */
   join(request: JoinRequest): Promise<JoinReply>
@@ -102,6 +127,11 @@ export interface Groups {
   commitOffsets(request: OffsetCommitRequest): Promise<Refusal | null>
   /** What is stored. A group that does not exist has no offsets. */
   fetchOffsets(request: OffsetFetchRequest): Promise<OffsetFetchReply>
+  /**
+   * Who coordinates what has changed: lets go of groups that are not coordinated here any more, and loads those that are now.
+   * Resolves when both is done, or when the broker closes.
+   */
+  reassign(): Promise<void>
   /** All of them, or COORDINATOR_LOAD_IN_PROGRESS while one cannot be said to exist or not. */
   list(): readonly ListedGroup[] | Refusal
   /** GROUP_ID_NOT_FOUND where there is none. */
@@ -125,19 +155,20 @@ export interface Groups {
 }
 
 /**
- * Loads all groups, and from then on forgets offsets that nobody has used for `broker.offsets-retention`. Throws when the
+ * Loads all groups that this broker coordinates, and from then on forgets offsets that nobody has used for `broker.offsets-retention`. Throws when the
  * store cannot list them, or naming the group that cannot be read.
  */
 export async function openGroups(rooms: {
   readonly store: Store
-  readonly catalogue: { current(): Pick<Catalogue, 'topics' | 'topicsById'> }
+  readonly catalogue: { current(): Pick<Catalogue, 'topics' | 'topicsById'>; catchUp(): Promise<void> }
+  readonly coordination: Coordination
   readonly settings: Settings
   readonly clock: Clock
   readonly random: Random
   readonly metrics: Metrics
   readonly logger: Logger
 }): Promise<Groups> {
-  const { store, settings, clock, random, metrics } = rooms
+  const { store, settings, clock, random, metrics, coordination } = rooms
   const groups = new Map<string, LiveGroup>()
   const rebalances = metrics.child('svc.broker.rebalances', {})
   const logger = rooms.logger.named('coordinator.groups')
@@ -157,9 +188,13 @@ export async function openGroups(rooms: {
     },
     rebalanced: () => rebalances.inc(),
     failed: errorType => metrics.count('svc.broker.failures', { operation: 'group', error_type: errorType }),
-    vacant: groupId => groups.delete(groupId),
+    vacant(groupId, group) {
+      if (groups.get(groupId) === group) groups.delete(groupId)
+    },
   }
-  for (const document of await store.list(KIND)) {
+  for (const document of await store.list(KIND)) if (coordination.coordinates(document.name)) adopt(document)
+
+  function adopt(document: Document): void {
     try {
       groups.set(document.name, new LiveGroup(document.name, document, around))
     } catch (cause) {
@@ -178,6 +213,73 @@ export async function openGroups(rooms: {
     groups.set(groupId, made)
     return made
   }
+
+  /** Groups that are let go of and still have something with the store. */
+  const leaving = new Set<Promise<void>>()
+  /** Set while stored groups that are coordinated here may not be loaded. */
+  let isLoading = false
+
+  const reassign = coalesce(async () => {
+    for (const [groupId, group] of groups) if (!coordination.coordinates(groupId)) release(groupId, group)
+    isLoading = true
+    while (!closed) {
+      try {
+        await load()
+        isLoading = false
+        return
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+        logger.limited('load', 5_000).warn('groups that moved here cannot be loaded yet', { error })
+        await sleep(clock, RELOAD_AFTER_MS)
+      }
+    }
+  })
+
+  /** Loads what is coordinated here and not in memory. */
+  async function load(): Promise<void> {
+    const isMissing = ({ name }: Document) => coordination.coordinates(name) && !groups.has(name)
+    const documents = (await store.list(KIND)).filter(isMissing)
+    if (documents.length === 0) return
+    // Only now: a topic that an offset names was made before it was committed.
+    await rooms.catalogue.catchUp()
+    for (let i = 0; i < documents.length; i += LOADED_AT_ONCE) {
+      await Promise.all(documents.slice(i, i + LOADED_AT_ONCE).map(takeOver))
+    }
+    keepTopics(rooms.catalogue.current().topicsById)
+    logger.info('groups have moved here', { count: documents.length })
+  }
+
+  /** Raises the version of the group, which fences whoever coordinated it, and takes it as it is then. */
+  async function takeOver(document: Document | null): Promise<void> {
+    if (document === null) return
+    const { name } = document
+    for (let found: Document | null = document; found !== null && !closed; found = await store.load(KIND, name)) {
+      const outcome = await store.commit({ kind: KIND, name, expect: found.version, changes: [] })
+      if (outcome.kind === 'conflict') continue
+      if (!groups.has(name)) adopt({ ...found, version: outcome.version })
+      return
+    }
+  }
+
+  function release(groupId: string, group: LiveGroup): void {
+    groups.delete(groupId)
+    const closing = group.close().finally(() => leaving.delete(closing))
+    leaving.add(closing)
+    deliveries.forget(groupId)
+  }
+
+  function keepTopics(topicIds: { has(topicId: string): boolean }): void {
+    for (const group of groups.values()) group.forgetTopics(each => !topicIds.has(each))
+  }
+
+  /** Why nothing can be said of the group here; null when it can. */
+  function misplaced(groupId: string): Refusal | null {
+    if (closed || !coordination.coordinates(groupId) || !coordination.isConfirmed) return NOT_COORDINATOR
+    return isLoading && !groups.has(groupId) ? COORDINATOR_LOAD_IN_PROGRESS : null
+  }
+
+  const unfitFor = (groupId: string, mayBeEmpty: boolean): Refusal | null =>
+    misplaced(groupId) ?? checkGroupId(groupId, mayBeEmpty)
 
   const checkIntervalMs = settings.get('broker.offsets-retention-check-interval')
   let check = clock.timer(checkIntervalMs, () => void expireOffsets())
@@ -202,42 +304,43 @@ export async function openGroups(rooms: {
 
   return {
     join(request) {
-      const unfit = checkGroupId(request.groupId, false)
+      const unfit = checkGroupId(request.groupId, false) ?? misplaced(request.groupId)
       if (unfit !== null) return Promise.resolve(refuseJoin(unfit, request.memberId))
-      if (closed) return Promise.resolve(refuseJoin(NOT_COORDINATOR, request.memberId))
       const name = (request.instanceId ?? request.clientId).slice(0, NAME_IN_MEMBER_ID)
       const newMemberId = request.memberId === '' ? `${name}-${uuidText(random)}` : ''
       return groupOf(request.groupId).join(request, newMemberId)
     },
 
     sync(request) {
-      const unfit = closed ? NOT_COORDINATOR : checkGroupId(request.groupId, false)
-      return unfit === null ? groupOf(request.groupId).sync(request) : Promise.resolve(refuseSync(unfit))
+      const unfit = unfitFor(request.groupId, false)
+      if (unfit === null) return groupOf(request.groupId).sync(request)
+      return Promise.resolve(refuseSync(unfit === COORDINATOR_LOAD_IN_PROGRESS ? REBALANCE_IN_PROGRESS : unfit))
     },
 
     heartbeat(groupId, claim) {
-      const unfit = closed ? NOT_COORDINATOR : checkGroupId(groupId, false)
-      if (unfit !== null) return unfit
+      const unfit = unfitFor(groupId, false)
+      if (unfit !== null) return unfit === COORDINATOR_LOAD_IN_PROGRESS ? null : unfit
       const known = groups.get(groupId)
       return known === undefined ? UNKNOWN_MEMBER_ID : known.heartbeat(claim)
     },
 
     async leave(groupId, leaving) {
-      const unfit = closed ? NOT_COORDINATOR : checkGroupId(groupId, false)
+      const unfit = unfitFor(groupId, false)
       if (unfit !== null) return { error: unfit, rows: [] }
       const reply = await groupOf(groupId).leave(leaving)
       return isRows(reply) ? { error: null, rows: reply } : { error: reply, rows: [] }
     },
 
     commitOffsets(request) {
-      const unfit = closed ? NOT_COORDINATOR : checkGroupId(request.groupId, true)
+      const unfit = unfitFor(request.groupId, true)
       if (unfit !== null) return Promise.resolve(unfit)
       return groupOf(request.groupId).commitOffsets(request, request.offsets, request.missing)
     },
 
     async fetchOffsets(request) {
-      const unfit = closed ? NOT_COORDINATOR : checkGroupId(request.groupId, true)
+      const unfit = unfitFor(request.groupId, true)
       if (unfit !== null) return { error: unfit, topics: [] }
+      if (coordination.isShared && !groups.has(request.groupId)) await takeOver(await store.load(KIND, request.groupId))
       const known = groups.get(request.groupId)
       if (known === undefined) return { error: null, topics: [] }
       const reply = await known.fetchOffsets(offsets => select(offsets, request.topics))
@@ -247,24 +350,25 @@ export async function openGroups(rooms: {
     list() {
       const all = [...groups]
       if (closed) return NOT_COORDINATOR
-      if (all.some(([, group]) => group.isUncertain)) return COORDINATOR_LOAD_IN_PROGRESS
+      if (isLoading || all.some(([, group]) => group.isUncertain)) return COORDINATOR_LOAD_IN_PROGRESS
       return all.flatMap(([groupId, { listed }]) =>
         listed === null ? [] : [{ groupId, state: listed.state, protocolType: listed.protocolType }],
       )
     },
 
     async describe(groupId) {
-      return closed ? NOT_COORDINATOR : ((await groups.get(groupId)?.describe()) ?? GROUP_ID_NOT_FOUND)
+      return misplaced(groupId) ?? (await groups.get(groupId)?.describe()) ?? GROUP_ID_NOT_FOUND
     },
 
     async remove(groupId) {
-      if (closed) return NOT_COORDINATOR
+      const refusal = misplaced(groupId)
+      if (refusal !== null) return refusal
       const known = groups.get(groupId)
       return known === undefined ? GROUP_ID_NOT_FOUND : known.remove()
     },
 
     async deleteOffsets(groupId, topics) {
-      const unfit = closed ? NOT_COORDINATOR : checkGroupId(groupId, false)
+      const unfit = unfitFor(groupId, false)
       const reply = unfit ?? (await groups.get(groupId)?.deleteOffsets(topics)) ?? GROUP_ID_NOT_FOUND
       return isRows(reply) ? { error: null, topics: reply } : { error: reply, topics: [] }
     },
@@ -277,9 +381,9 @@ export async function openGroups(rooms: {
       for (const group of groups.values()) group.forgetTopics(each => each === topicId)
     },
 
-    keepTopics(topicIds) {
-      for (const group of groups.values()) group.forgetTopics(each => !topicIds.has(each))
-    },
+    keepTopics,
+
+    reassign,
 
     drain() {
       draining = true
@@ -290,7 +394,7 @@ export async function openGroups(rooms: {
       draining = true
       closed = true
       check.cancel()
-      await Promise.all(Array.from(groups.values(), group => group.close()))
+      await Promise.all([...leaving, ...Array.from(groups.values(), group => group.close())])
     },
   }
 }

@@ -1,0 +1,169 @@
+// Who lives and who leads, as one broker of a cluster sees it. Leadership is no election: the rendezvous hash over the living
+// says it, and whoever has a view knows it. It is a hint where to work; what keeps two that believe in different views
+// from doing harm is the store, where taking the lead fences everybody before (`open`, and the versions of documents).
+
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import { OutcomeUnknown, type Store, StoreUnavailable } from '../store/store.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { BrokerInfo, Endpoint } from './broker-record.ts'
+import { openEpochs } from './epochs.ts'
+import { joinCluster as join, type Membership } from './membership.ts'
+import { drawOf, hashOf, hashWithin } from './rendezvous.ts'
+
+export interface Cluster {
+  readonly brokerId: number
+  /** Who lives, ascending by id; immutable. */
+  brokers(): readonly BrokerInfo[]
+  /** The id of the broker that leads the partition; -1 when nobody lives. */
+  leaderOf(topicId: string, index: number): number
+  /** The leader epoch of a partition, as far as it is known; -1 when it is not. It may be that of the leader before. */
+  epochOf(topicId: string, index: number): number
+  /** This broker leads the partition, with this epoch. */
+  led(topicId: string, index: number, epoch: number): void
+  /** The topic is gone. */
+  forgetTopic(topicId: string): void
+  /** The id of the broker that coordinates the group or transactional id; -1 when nobody lives. */
+  coordinatorOf(key: string): number
+  /**
+   * False while the others may already take this broker for dead: it must not answer for what it leads, since somebody
+   * else may know better.
+   */
+  readonly isConfirmed: boolean
+  /** Looks at the store. Resolves when the view is as new as this call, or when that fails. */
+  look(): Promise<void>
+  /** `changed` is called after each change of who lives, `looked` after each look at the store; they begin with the next. */
+  watch(watch: ClusterWatch): void
+  /** This broker serves from here on, and leads. Resolves when the others can see it. Throws what the store throws. */
+  announce(endpoints: readonly Endpoint[]): Promise<void>
+  /** This broker leads nothing any more, as far as it sees. The others do not know yet. */
+  withdraw(): void
+  /** Tells the others, and resolves when they have had the time to see it. */
+  leave(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface ClusterWatch {
+  changed(): void
+  looked(): void
+}
+
+export interface ClusterRooms {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly metrics: Metrics
+  readonly brokerId: number
+  readonly rack: string | null
+  readonly expiryMs: number
+  /** This broker cannot go on: another has its id. */
+  lost(error: Error): void
+}
+
+/** Joins the brokers on this store. Throws BrokerIdHeld when another that lives has the id, else what the store throws. */
+export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
+  const { brokerId, clock, metrics, expiryMs } = rooms
+  const logger = rooms.logger.named('cluster')
+  const watches: ClusterWatch[] = []
+  const views = viewsOf(brokerId)
+  const epochs = await openEpochs(rooms.store, clock, brokerId)
+  const follow = async () => {
+    try {
+      await epochs.follow(views.brokers().map(({ id }) => id))
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+      logger.limited('epochs', 10_000).warn('the leader epochs of other brokers cannot be read', { error })
+    }
+  }
+  const membership: Membership = await join({
+    ...rooms,
+    logger,
+    changed(brokers) {
+      const before = views.brokers()
+      views.set(brokers)
+      const ids = brokers.map(each => each.id)
+      logger.info(`the brokers that live are ${ids.length === 0 ? 'none' : ids.join(', ')}`, {
+        came: ids.filter(id => !before.some(each => each.id === id)),
+        went: before.filter(each => !ids.includes(each.id)).map(each => each.id),
+      })
+      for (const watch of watches) watch.changed()
+    },
+    looked() {
+      void follow().catch(rooms.lost)
+      for (const watch of watches) watch.looked()
+    },
+  })
+  metrics.sample('svc.cluster.brokers', {}, () => views.brokers().length)
+  metrics.sample('svc.cluster.confirmed', {}, () => (membership.isConfirmed ? 1 : 0))
+  return {
+    ...views,
+    get isConfirmed() {
+      return membership.isConfirmed
+    },
+    epochOf: epochs.of,
+    led: epochs.led,
+    forgetTopic: epochs.forget,
+    look: membership.look,
+    watch: watch => void watches.push(watch),
+    announce: membership.announce,
+    withdraw: membership.withdraw,
+    async leave() {
+      await membership.leave()
+      const others = views.brokers().filter(each => each.id !== brokerId)
+      // Everybody looks ten times in an expiry; then it has to open what it takes over.
+      if (others.length > 0) await new Promise<void>(resolve => clock.timer(expiryMs / 4, resolve))
+    },
+    async close() {
+      await membership.close()
+      await epochs.close()
+    },
+  }
+}
+
+/** The cluster of a store that only one broker can use: it leads everything, and nothing is asked of the store. */
+export function aloneInCluster(brokerId: number, rack: string | null): Cluster {
+  const views = viewsOf(brokerId)
+  const named = (endpoints: readonly Endpoint[]) =>
+    views.set([Object.freeze({ id: brokerId, incarnation: '', rack, endpoints, expiryMs: Number.POSITIVE_INFINITY })])
+  named([])
+  return {
+    ...views,
+    isConfirmed: true,
+    epochOf: () => -1,
+    led() {},
+    forgetTopic() {},
+    look: async () => {},
+    watch() {},
+    announce: async endpoints => named(endpoints),
+    withdraw() {},
+    leave: async () => {},
+    close: async () => {},
+  }
+}
+
+function viewsOf(brokerId: number) {
+  let living: readonly BrokerInfo[] = []
+  let ids: readonly number[] = []
+  /** The hash of the topic that was asked about last: partitions come one after the other. */
+  let lastTopicId = ''
+  let lastHash = 0
+  return {
+    brokerId,
+    brokers: () => living,
+    leaderOf(topicId: string, index: number): number {
+      if (ids.length === 1) return ids[0]!
+      if (topicId !== lastTopicId) {
+        lastHash = hashOf(topicId)
+        lastTopicId = topicId
+      }
+      return drawOf(ids, hashWithin(lastHash, index))
+    },
+    coordinatorOf: (key: string) => drawOf(ids, hashOf(key)),
+    set(brokers: readonly BrokerInfo[]): void {
+      living = brokers
+      ids = brokers.map(each => each.id)
+    },
+  }
+}

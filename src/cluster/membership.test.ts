@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { createMemoryStore, type MemoryStore } from '../../testing/sim/memory-store.ts'
+import { seededRandom } from '../base/random.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import type { BrokerInfo } from './broker-record.ts'
+import { BrokerIdHeld, joinCluster, type Membership } from './membership.ts'
+
+const EXPIRY_MS = 5_000
+const TICK_MS = EXPIRY_MS / 10
+
+interface Member extends Membership {
+  readonly store: MemoryStore
+  living(): readonly number[]
+  lostTo(): Error | null
+  readonly lines: readonly string[]
+}
+
+/** Several brokers on one store; each has a face of its own, so that one can be paused or cut off. */
+function open(t: TestContext) {
+  const clock = new SimulatedClock()
+  const contents = createMemoryStore(clock)
+  let seed = 0
+  const start = async (brokerId: number, port = 9092 + brokerId, store = contents.beside()): Promise<Member> => {
+    const lines: string[] = []
+    let brokers: readonly BrokerInfo[] = []
+    let lost: Error | null = null
+    const membership = await joinCluster({
+      store,
+      clock,
+      random: seededRandom(++seed),
+      logger: createLogger({ clock, write: line => lines.push(line), format: 'plain' }),
+      brokerId,
+      rack: null,
+      expiryMs: EXPIRY_MS,
+      changed: now => (brokers = now),
+      looked: () => {},
+      lost: error => (lost = error),
+    })
+    t.after(() => membership.close())
+    const announced = membership.announce([{ name: 'PLAINTEXT', host: '127.0.0.1', port }])
+    await clock.settle()
+    await announced
+    const member = Object.create(membership, Object.getOwnPropertyDescriptors(membership))
+    return Object.assign(member, { store, lines, living: () => brokers.map(each => each.id), lostTo: () => lost })
+  }
+  return { clock, contents, start }
+}
+
+test('brokers see each other within two signs of life, and one that leaves is gone as fast', async t => {
+  const { clock, start } = open(t)
+  const [one, two] = [await start(1), await start(2)]
+  await clock.advance(2 * TICK_MS)
+  assert.deepEqual(
+    [one.living(), two.living()],
+    [
+      [1, 2],
+      [1, 2],
+    ],
+  )
+  two.withdraw()
+  assert.deepEqual(two.living(), [1])
+  assert.equal(two.isConfirmed, false)
+  await two.leave()
+  await clock.advance(TICK_MS)
+  assert.deepEqual([one.living(), two.living()], [[1], [1]])
+  await clock.advance(4 * EXPIRY_MS)
+  assert.deepEqual(one.living(), [1])
+})
+
+test('a broker that announces itself while a sign of life is under way is seen by the others', async t => {
+  const { clock, contents, start } = open(t)
+  const one = await start(1)
+  const store = contents.beside()
+  const membership = await joinCluster({
+    store,
+    clock,
+    random: seededRandom(99),
+    logger: createLogger({ clock, write: () => {}, format: 'plain' }),
+    brokerId: 2,
+    rack: null,
+    expiryMs: EXPIRY_MS,
+    changed: () => {},
+    looked: () => {},
+    lost: assert.fail,
+  })
+  t.after(() => membership.close())
+  const release = store.faults.hold('commit')
+  await clock.advance(TICK_MS)
+  const announced = membership.announce([{ name: 'PLAINTEXT', host: '127.0.0.1', port: 9094 }])
+  release()
+  await clock.settle()
+  await clock.advance(2 * TICK_MS)
+  await announced
+  assert.deepEqual(one.living(), [1, 2])
+})
+
+test('a broker that is known to the others and has not seen them yet does not take itself for the only one', async t => {
+  const { clock, contents, start } = open(t)
+  await start(1)
+  const store = contents.beside()
+  store.faults.failNext('list', 'unavailable')
+  const two = await start(2, 9094, store)
+  assert.deepEqual(two.living(), [])
+  await clock.advance(TICK_MS)
+  assert.deepEqual(two.living(), [1, 2])
+})
+
+test('a broker without a sign of life is taken for dead after its expiry, having stopped half an expiry before', async t => {
+  const { clock, start } = open(t)
+  const [one, two] = [await start(1), await start(2)]
+  await clock.advance(2 * TICK_MS)
+  const resume = two.store.faults.hold('all')
+  await clock.advance(EXPIRY_MS / 2 + TICK_MS)
+  assert.deepEqual([one.living(), two.isConfirmed], [[1, 2], false])
+  await clock.advance(EXPIRY_MS / 2 + TICK_MS)
+  assert.deepEqual(one.living(), [1])
+  assert.match(one.lines.join(''), /broker 2 at 127\.0\.0\.1:9094 .* taken for dead/)
+  resume()
+  await clock.advance(2 * TICK_MS)
+  assert.deepEqual([one.living(), two.living(), two.isConfirmed], [[1, 2], [1, 2], true])
+  assert.match(two.lines.join(''), /taken this one for dead/)
+})
+
+test('whoever is removed sees itself gone before it is announced again', async t => {
+  const { clock, contents, start } = open(t)
+  const one = await start(1)
+  await clock.advance(2 * TICK_MS)
+  const { version: expect } = (await contents.load('broker', '1'))!
+  await contents.commit({ kind: 'broker', name: '1', expect, changes: [], remove: true })
+  await clock.advance(TICK_MS)
+  assert.deepEqual([one.living(), one.isConfirmed], [[], false])
+  await clock.advance(TICK_MS)
+  assert.deepEqual([one.living(), one.isConfirmed], [[1], true])
+})
+
+test('a store that nobody can reach for long makes nobody dead', async t => {
+  const { clock, start } = open(t)
+  const [one, two] = [await start(1), await start(2)]
+  await clock.advance(2 * TICK_MS)
+  const back = [one, two].map(each => each.store.faults.hold('all'))
+  await clock.advance(10 * EXPIRY_MS)
+  assert.deepEqual([one.isConfirmed, two.isConfirmed], [false, false])
+  back[0]!()
+  await clock.advance(EXPIRY_MS / 2)
+  assert.deepEqual(one.living(), [1, 2])
+  back[1]!()
+  await clock.advance(2 * TICK_MS)
+  assert.deepEqual(
+    [one.living(), two.living()],
+    [
+      [1, 2],
+      [1, 2],
+    ],
+  )
+  assert.doesNotMatch(one.lines.join('') + two.lines.join(''), /dead/)
+})
+
+test('a broker whose id is held by one that lives is refused by the name of the holder', async t => {
+  const { clock, start } = open(t)
+  await start(1, 7001)
+  const second = start(1, 7002)
+  const refused = assert.rejects(second, (error: Error) => {
+    assert.ok(error instanceof BrokerIdHeld)
+    assert.match(error.message, /svc\.broker\.id: got 1, which broker 1 at 127\.0\.0\.1:7001 .* holds, and that lives/)
+    return true
+  })
+  await clock.advance(TICK_MS * 2)
+  await refused
+})
+
+test('a broker that was killed is back under its id after one expiry, without waiting for anybody', async t => {
+  const { clock, start } = open(t)
+  const killed = await start(1, 7001)
+  const kill = killed.store.faults.hold('all')
+  t.after(kill)
+  let back: Member | null = null
+  void start(1, 7002).then(member => (back = member))
+  await clock.advance(EXPIRY_MS - TICK_MS)
+  assert.equal(back, null)
+  await clock.advance(2 * TICK_MS)
+  assert.deepEqual(back!.living(), [1])
+  // What was killed was only paused: it finds its place taken and ends.
+  kill()
+  await clock.advance(2 * TICK_MS)
+  assert.ok(killed.lostTo() instanceof BrokerIdHeld)
+  assert.match(killed.lostTo()!.message, /taken over by broker 1 at 127\.0\.0\.1:7002/)
+  assert.equal(killed.isConfirmed, false)
+  assert.deepEqual(back!.living(), [1])
+})
+
+test('of two that start under one id at once, one is refused', async t => {
+  const { clock, start } = open(t)
+  const outcomes = Promise.allSettled([start(1, 7001), start(1, 7002)])
+  await clock.advance(2 * EXPIRY_MS)
+  assert.deepEqual((await outcomes).map(each => each.status).sort(), ['fulfilled', 'rejected'])
+})
+
+for (const fault of ['unavailable', 'unknown-lost', 'unknown-done'] as const) {
+  test(`signs of life that the store answers with a fault (${fault}) cost nothing`, async t => {
+    const { clock, start } = open(t)
+    const [one, two] = [await start(1), await start(2)]
+    await clock.advance(2 * TICK_MS)
+    two.store.faults.failNext('commit', fault, 3)
+    await clock.advance(3 * EXPIRY_MS)
+    assert.deepEqual([one.living(), two.living(), two.isConfirmed], [[1, 2], [1, 2], true])
+    assert.doesNotMatch(one.lines.join(''), /dead/)
+  })
+}

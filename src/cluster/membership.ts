@@ -1,0 +1,282 @@
+// Which brokers on this store live. Each has a document whose version it raises with an empty commit; the others time with their
+// own monotonic clocks for how long it stands still, never by the store's clock or a time to live (H13). Who stands still
+// for its expiry is removed by compare-and-set: the store decides once and for all that it is dead, so that everybody has
+// the same view one look later, and the dead, if it was only paused, learns it with its next sign of life. What to make
+// of who lives is cluster.ts's business.
+//
+//   claimed --announce--> member --beat--> member
+//                           |  removed by others: announced again with the next beat
+//                           |  written by another incarnation: over for good
+//                           '--leave--> gone, still looking
+//
+// What a broker may still do while nobody has heard of it: nothing, half an expiry after the last beat that the store has
+// confirmed. The clock runs from before that beat was sent, so the others can take nothing over before it has stopped.
+
+import { type Clock, sleep, type Timer } from '../base/clock.ts'
+import { coalesce } from '../base/coalesce.ts'
+import { type Random, randomUuid } from '../base/random.ts'
+import { type Document, OutcomeUnknown, type Store, StoreUnavailable } from '../store/store.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { type BrokerInfo, brokerOf, describe, type Endpoint, KIND, rowOf } from './broker-record.ts'
+
+export interface MembershipRooms {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly brokerId: number
+  readonly rack: string | null
+  readonly expiryMs: number
+  /** Called with each new set of brokers that live, ascending by id. */
+  changed(brokers: readonly BrokerInfo[]): void
+  /** Called after each look at the store that succeeded. */
+  looked(): void
+  /** This broker cannot go on: another process has its id, or what is in the store cannot be read. */
+  lost(error: Error): void
+}
+
+export interface Membership {
+  /** The store has heard of this broker lately enough to be sure that nobody takes it for dead. */
+  readonly isConfirmed: boolean
+  /** From here on this broker is one of those that live. Resolves when the store has it. Throws what the store throws. */
+  announce(endpoints: readonly Endpoint[]): Promise<void>
+  /** From here on this broker does not count as living, as far as it sees; the others do not know yet. */
+  withdraw(): void
+  /** Tells the others. Goes on looking at them. Follows `withdraw`. */
+  leave(): Promise<void>
+  /** Looks at the store, from now on and not earlier. Resolves too when that fails. */
+  look(): Promise<void>
+  /** Leaves if that has not been done, and does nothing any more. */
+  close(): Promise<void>
+}
+
+/** The id belongs to a broker that lives. The message is ready to print. */
+export class BrokerIdHeld extends Error {
+  override readonly name = 'BrokerIdHeld'
+}
+
+/** Signs of life and looks at the others in the time of one expiry. */
+const BEATS_PER_EXPIRY = 10
+
+/** How often a claim is tried again after another writer was faster. */
+const CLAIMS = 5
+
+const COMPLAIN_EVERY_MS = 10_000
+
+interface Observed {
+  version: number
+  /** For how long it has certainly stood still. */
+  silentMs: number
+  info: BrokerInfo
+}
+
+/**
+ * Claims the id. A holder of it is watched for one expiry: BrokerIdHeld when it moves, else this broker takes its place.
+ * Throws what the store throws.
+ */
+export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
+  const { store, clock, logger, expiryMs } = rooms
+  const name = String(rooms.brokerId)
+  const incarnation = randomUuid(rooms.random)
+  const intervalMs = expiryMs / BEATS_PER_EXPIRY
+  let self: BrokerInfo = Object.freeze({
+    id: rooms.brokerId,
+    incarnation,
+    rack: rooms.rack,
+    endpoints: [],
+    expiryMs,
+  })
+  let confirmedAtMs = clock.monotonic()
+  let version = await claim()
+
+  /** Whether the store has the document, as far as this broker knows. */
+  let isMember = true
+  let isWithdrawn = false
+  /** It has closed, or another has its id. */
+  let isClosed = false
+  let timer: Timer | null = null
+  const others = new Map<string, Observed>()
+  let lookedAtMs = Number.NEGATIVE_INFINITY
+  let published = ''
+
+  async function claim(): Promise<number> {
+    for (let attempt = 0; attempt < CLAIMS; attempt++) {
+      const held = await store.load(KIND, name)
+      const isOurs = held !== null && brokerOf(held).incarnation === incarnation
+      const expect = held === null || isOurs ? (held?.version ?? 0) : await outwait(held)
+      try {
+        confirmedAtMs = clock.monotonic()
+        const outcome = await store.commit({ kind: KIND, name, expect, changes: [rowOf(self)] })
+        if (outcome.kind === 'committed') return outcome.version
+      } catch (error) {
+        if (!(error instanceof OutcomeUnknown)) throw error
+      }
+    }
+    throw new StoreUnavailable(`the document of broker ${name} was changed by others ${CLAIMS} times in a row`)
+  }
+
+  /** Watches the holder of the id for its expiry. Resolves to the version that may be replaced. */
+  async function outwait(held: Document): Promise<number> {
+    const holder = brokerOf(held)
+    const waitMs = Math.max(holder.expiryMs, expiryMs)
+    logger.info(`the id is held by ${describe(holder)}; it is free if that gives no sign of life for ${waitMs} ms`)
+    const fromMs = clock.monotonic()
+    while (clock.monotonic() - fromMs < waitMs) {
+      await sleep(clock, intervalMs)
+      const seen = await store.load(KIND, name)
+      if (seen === null) return 0
+      if (seen.version === held.version) continue
+      throw new BrokerIdHeld(
+        `svc.broker.id: got ${name}, which ${describe(brokerOf(seen))} holds, and that lives; ` +
+          'each broker on a store takes an id of its own',
+      )
+    }
+    return held.version
+  }
+
+  /** Raises the counter. */
+  async function beat(): Promise<void> {
+    const sentAtMs = clock.monotonic()
+    const record = self
+    const changes = isMember ? [] : [rowOf(record)]
+    const outcome = await store.commit({ kind: KIND, name, expect: version, changes })
+    if (outcome.kind === 'committed') {
+      version = outcome.version
+      confirmedAtMs = sentAtMs
+      // What was announced meanwhile is not in it: without its endpoints nobody would ever see this broker.
+      isMember = record === self
+      return
+    }
+    const found = outcome.version === 0 ? null : await store.load(KIND, name)
+    if (found === null) {
+      if (isMember) logger.warn('the other brokers have taken this one for dead; what it led is led by others')
+      version = 0
+      isMember = false
+    } else if (brokerOf(found).incarnation === incarnation) {
+      // A beat whose outcome was unknown has landed.
+      version = found.version
+    } else {
+      isClosed = true
+      isMember = false
+      rooms.lost(new BrokerIdHeld(`svc.broker.id: ${name} has been taken over by ${describe(brokerOf(found))}`))
+    }
+  }
+
+  /** Looks who else is there, and removes who stands still. */
+  async function observe(): Promise<void> {
+    const fromMs = clock.monotonic()
+    const documents = (await store.list(KIND)).filter(each => each.name !== name)
+    // Between two looks nobody knows more than that the counter stood still; but while this broker or the store did, so may
+    // have everybody, and that is not held against them.
+    const silenceMs = Math.min(fromMs - lookedAtMs, 2 * intervalMs)
+    lookedAtMs = clock.monotonic()
+    const present = new Set(documents.map(each => each.name))
+    for (const each of others.keys()) if (!present.has(each)) others.delete(each)
+    const dead: Observed[] = []
+    for (const document of documents) {
+      const known = others.get(document.name)
+      if (known === undefined || known.version !== document.version) {
+        others.set(document.name, { version: document.version, silentMs: 0, info: brokerOf(document) })
+        continue
+      }
+      known.silentMs += silenceMs
+      if (known.silentMs >= known.info.expiryMs) dead.push(known)
+    }
+    await Promise.all(dead.map(remove))
+  }
+
+  async function remove({ info, version: last }: Observed): Promise<void> {
+    const outcome = await store.commit({ kind: KIND, name: String(info.id), expect: last, changes: [], remove: true })
+    if (outcome.kind === 'conflict') return
+    others.delete(String(info.id))
+    logger.warn(`${describe(info)} has given no sign of life for ${info.expiryMs} ms and is taken for dead`)
+  }
+
+  function publish(): void {
+    const living = Array.from(others.values(), each => each.info)
+    if (isMember && !isWithdrawn) living.push(self)
+    const brokers = living.filter(each => each.endpoints.length > 0).sort((one, other) => one.id - other.id)
+    const text = JSON.stringify(brokers)
+    if (text === published) return
+    published = text
+    rooms.changed(Object.freeze(brokers))
+  }
+
+  const look = coalesce(async () => {
+    if (isClosed) return
+    const steps = isWithdrawn ? [observe()] : [beat(), observe()]
+    let isWhole = true
+    for (const step of await Promise.allSettled(steps)) {
+      if (step.status === 'fulfilled') continue
+      isWhole = false
+      const error = step.reason
+      if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) {
+        rooms.lost(error)
+        continue
+      }
+      logger
+        .limited('store', COMPLAIN_EVERY_MS)
+        .warn('the store does not say who lives; until it does this broker leads nothing', { error })
+    }
+    // Whoever has never seen the others would believe that it is alone, and take everything from them.
+    if (lookedAtMs > Number.NEGATIVE_INFINITY) publish()
+    if (isWhole) rooms.looked()
+  })
+
+  async function leave(): Promise<void> {
+    // A beat that is under way would come back for its document.
+    await look()
+    isMember = false
+    for (let attempt = 0; attempt < CLAIMS; attempt++) {
+      try {
+        const found = await store.load(KIND, name)
+        if (found === null || brokerOf(found).incarnation !== incarnation) return
+        const { version: expect } = found
+        const outcome = await store.commit({ kind: KIND, name, expect, changes: [], remove: true })
+        if (outcome.kind === 'committed') return
+      } catch (error) {
+        if (error instanceof OutcomeUnknown) continue
+        if (!(error instanceof StoreUnavailable)) throw error
+        logger.warn('the other brokers cannot be told that this one leaves; they will notice', { error })
+        return
+      }
+    }
+  }
+
+  function schedule(): void {
+    timer = clock.timer(intervalMs, () => void look().finally(() => isClosed || schedule()))
+  }
+
+  schedule()
+  return {
+    get isConfirmed() {
+      return isMember && !isWithdrawn && clock.monotonic() - confirmedAtMs < expiryMs / 2
+    },
+
+    async announce(endpoints) {
+      self = Object.freeze({ ...self, endpoints })
+      // The whole record goes with the next beat.
+      isMember = false
+      for (await look(); !isMember; await look()) {
+        if (isClosed) throw new StoreUnavailable(`broker ${name} ended before the others knew of it`)
+        await sleep(clock, intervalMs)
+      }
+    },
+
+    withdraw() {
+      isWithdrawn = true
+      publish()
+    },
+
+    leave,
+    look,
+
+    async close() {
+      isWithdrawn = true
+      if (isMember) await leave()
+      isClosed = true
+      timer?.cancel()
+      await look()
+    },
+  }
+}

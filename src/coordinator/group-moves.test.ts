@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { claim, openGroupWorld, stable, TOPIC, watch } from '../../testing/sim/groups.ts'
+import { createMemoryStore } from '../../testing/sim/memory-store.ts'
+import { ILLEGAL_GENERATION, isRefusal, type Refusal } from '../protocol/errors.ts'
+
+/** Two coordinators on one store, and who of them believes what. */
+async function openTwo(t: TestContext) {
+  const clock = new SimulatedClock()
+  const contents = createMemoryStore(clock)
+  const open = async (coordinatesAtFirst: boolean) => {
+    const view = { coordinates: coordinatesAtFirst, isConfirmed: true }
+    const coordination = {
+      isShared: true,
+      coordinates: () => view.coordinates,
+      get isConfirmed() {
+        return view.isConfirmed
+      },
+    }
+    const world = await openGroupWorld(t, clock, contents.beside(), {}, undefined, coordination)
+    const commit = async (offset: number) => {
+      const offsets = [{ topicId: TOPIC, partition: 0, offset, leaderEpoch: -1, metadata: '', retentionMs: -1 }]
+      const missing = ILLEGAL_GENERATION
+      const request = { groupId: 'g', memberId: '', instanceId: null, generation: -1, offsets, missing }
+      return nameOf(await world.groups.commitOffsets(request))
+    }
+    const fetch = async () => {
+      const { error, topics } = await world.groups.fetchOffsets({ groupId: 'g', topics: null })
+      return nameOf(error) ?? topics[0]?.offsets[0]?.offset ?? null
+    }
+    return Object.assign(view, { world, store: world.store, commit, fetch })
+  }
+  return { clock, one: await open(true), two: await open(false) }
+}
+
+const nameOf = (refusal: Refusal | null) => refusal?.name ?? null
+
+test('a group that moves keeps its members, and they are told to look for it', async t => {
+  const { one, two } = await openTwo(t)
+  const members = await stable(one.world, 2)
+  const ours = claim(members[0]!)
+  assert.equal(one.world.groups.heartbeat('g', ours), null)
+  assert.equal(nameOf(two.world.groups.heartbeat('g', ours)), 'NOT_COORDINATOR')
+  one.coordinates = false
+  two.coordinates = true
+  await one.world.groups.reassign()
+  await two.world.groups.reassign()
+  assert.equal(nameOf(one.world.groups.heartbeat('g', ours)), 'NOT_COORDINATOR')
+  for (const member of members) assert.equal(two.world.groups.heartbeat('g', claim(member)), null)
+  const left = await one.world.groups.describe('g')
+  assert.equal(isRefusal(left) && left.name, 'NOT_COORDINATOR')
+  const found = await two.world.groups.describe('g')
+  assert.equal(!isRefusal(found) && found.members.length, 2)
+})
+
+test('a coordinator that was replaced without knowing commits nothing any more', async t => {
+  const { clock, one, two } = await openTwo(t)
+  assert.equal(await one.commit(5), null)
+  two.coordinates = true
+  await two.world.groups.reassign()
+  assert.equal(await two.fetch(), 5)
+  // The version has risen although nothing was changed.
+  assert.equal(await one.commit(6), 'NOT_COORDINATOR')
+  await clock.settle()
+  assert.equal(await two.fetch(), 5)
+  assert.equal(await two.commit(7), null)
+  assert.equal(await two.fetch(), 7)
+})
+
+test('while it is not sure of its place a coordinator answers nothing and forgets nothing', async t => {
+  const { one } = await openTwo(t)
+  assert.equal(await one.commit(5), null)
+  one.isConfirmed = false
+  await one.world.groups.reassign()
+  assert.deepEqual([await one.commit(6), await one.fetch()], ['NOT_COORDINATOR', 'NOT_COORDINATOR'])
+  one.isConfirmed = true
+  assert.equal(await one.fetch(), 5)
+})
+
+test('groups that are being loaded are told so, and loaded as soon as the store can', async t => {
+  const { clock, one, two } = await openTwo(t)
+  assert.equal(await one.commit(5), null)
+  one.coordinates = false
+  two.coordinates = true
+  two.store.faults.failNext('list', 'unavailable')
+  const loading = watch(two.world.groups.reassign().then(() => true))
+  await clock.settle()
+  assert.equal(await two.commit(6), 'COORDINATOR_LOAD_IN_PROGRESS')
+  assert.equal(await two.fetch(), 'COORDINATOR_LOAD_IN_PROGRESS')
+  await clock.advance(2_000)
+  assert.equal(loading.got(), true)
+  assert.equal(await two.fetch(), 5)
+})
+
+test('a group that the one before made a moment ago is found by who reads its offsets', async t => {
+  const { one, two } = await openTwo(t)
+  two.coordinates = true
+  await two.world.groups.reassign()
+  assert.equal(await one.commit(5), null)
+  assert.equal(await two.fetch(), 5)
+  assert.equal(await one.commit(6), 'NOT_COORDINATOR')
+})

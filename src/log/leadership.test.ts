@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { batchOf, openLogWorld } from '../../testing/sim/logs.ts'
+import { createMemoryStore } from '../../testing/sim/memory-store.ts'
+import { isRefusal, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT, type Refusal } from '../protocol/errors.ts'
+import type { Appended } from './lane.ts'
+
+const said = (answer: Appended | Refusal) => (isRefusal(answer) ? answer.name : answer.baseOffset)
+
+/** Two brokers on one store, and who of them believes what. */
+async function openTwo(t: TestContext) {
+  const clock = new SimulatedClock()
+  const contents = createMemoryStore(clock)
+  const open = async (leadsAtFirst: boolean) => {
+    /** `learns`: what a look at the store brings. */
+    const view = { leads: leadsAtFirst, learns: null as boolean | null, isConfirmed: true, looks: 0 }
+    const leadership = {
+      leads: () => view.leads,
+      get isConfirmed() {
+        return view.isConfirmed
+      },
+      led() {},
+      async stillLeads() {
+        view.looks++
+        if (view.learns !== null && view.learns !== view.leads) {
+          view.leads = view.learns
+          void world.logs.reassign()
+        }
+        return view.leads
+      },
+    }
+    const store = contents.beside()
+    const world = await openLogWorld(t, { clock, store, leadership })
+    const append = async () => said(await world.partition('orders').append(batchOf(), 5_000))
+    return Object.assign(view, { world, append, store })
+  }
+  const one = await open(true)
+  await one.world.create('orders')
+  const two = await open(false)
+  return { clock, one, two }
+}
+
+test('a partition moves when its leader changes, and each says so', async t => {
+  const { one, two } = await openTwo(t)
+  const { id } = one.world.catalogue.current().topics.get('orders')!
+  assert.equal(await one.append(), 0)
+  const before = one.world.partition('orders')
+  assert.equal(two.world.logs.partition(id, 0), null)
+  one.leads = false
+  two.leads = true
+  await one.world.logs.reassign()
+  await two.world.logs.reassign()
+  assert.equal(one.world.logs.partition(id, 0), null)
+  assert.equal(before.refusal?.code, NOT_LEADER_OR_FOLLOWER.code)
+  assert.equal(said(await before.append(batchOf(), 0)), NOT_LEADER_OR_FOLLOWER.name)
+  assert.equal(await two.append(), 1)
+  assert.equal(two.world.partition('orders').leaderEpoch, before.leaderEpoch + 1)
+  assert.match(one.world.lines.join(''), /leads no more orders-0/)
+  assert.match(two.world.lines.join(''), /leads orders-0 \(epoch 2\)/)
+  const counted = [one, two].map(({ world }) => world.metrics.total('svc.cluster.leadership_changes'))
+  assert.deepEqual(counted, [1, 1])
+})
+
+test('a leader that others have replaced appends nothing, looks who leads, and does not take it back', async t => {
+  const { clock, one, two } = await openTwo(t)
+  assert.equal(await one.append(), 0)
+  // The first one has not heard of the change when it is fenced.
+  two.leads = true
+  one.learns = false
+  await two.world.logs.reassign()
+  const late = one.append()
+  await clock.settle()
+  assert.equal(await late, NOT_LEADER_OR_FOLLOWER.name)
+  assert.equal(one.looks, 1)
+  assert.equal(await two.append(), 1)
+  assert.equal(two.looks, 0)
+})
+
+test('a leader by right takes back what one that was behind has taken', async t => {
+  const { clock, one, two } = await openTwo(t)
+  assert.equal(await one.append(), 0)
+  two.leads = true
+  two.learns = false
+  await two.world.logs.reassign()
+  assert.equal(await one.append(), 1)
+  const late = two.append()
+  await clock.settle()
+  assert.equal(await late, NOT_LEADER_OR_FOLLOWER.name)
+  assert.equal(await one.append(), 2)
+})
+
+test('a leader that may have been replaced neither writes nor reads, nor takes the lead of anything', async t => {
+  const { clock, one, two } = await openTwo(t)
+  assert.equal(await one.append(), 0)
+  const partition = one.world.partition('orders')
+  one.isConfirmed = false
+  assert.equal(await one.append(), NOT_LEADER_OR_FOLLOWER.name)
+  assert.equal((partition.read(0, 1000, true) as Refusal).name, NOT_LEADER_OR_FOLLOWER.name)
+  assert.equal(partition.checkEpoch(-1)?.name, NOT_LEADER_OR_FOLLOWER.name)
+
+  // One that was stopped while it took over goes on with that only when it is sure again.
+  two.isConfirmed = false
+  two.leads = true
+  await two.world.logs.reassign()
+  await clock.advance(10_000)
+  assert.equal(two.store.calls.open, 0)
+  one.isConfirmed = true
+  assert.equal(await one.append(), 1)
+  one.leads = false
+  await one.world.logs.reassign()
+  two.isConfirmed = true
+  await clock.advance(10_000)
+  assert.equal(await two.append(), 2)
+})
+
+test('an append of unknown outcome is not settled against a new leader, and is in the log once at most', async t => {
+  const { clock, one, two } = await openTwo(t)
+  one.store.faults.failNext('append', 'unknown-done')
+  const release = one.store.faults.hold('open')
+  const appending = one.append()
+  await clock.settle()
+  two.leads = true
+  one.learns = false
+  await two.world.logs.reassign()
+  release()
+  await clock.advance(10_000)
+  assert.equal(await appending, REQUEST_TIMED_OUT.name)
+  assert.equal(two.world.partition('orders').highWatermark, 1)
+  assert.equal(await two.append(), 1)
+  assert.equal(two.looks, 0)
+})

@@ -1,0 +1,57 @@
+// Several brokers in the test's own process on one store in memory: one cluster to its clients, on the real clock. Each has
+// a face of the store of its own, which can be held, so that a broker is cut off or as good as paused.
+
+import { systemClock } from '../src/base/clock.ts'
+import { metadata } from '../src/protocol/messages/metadata.ts'
+import type { Values } from '../src/settings/settings.ts'
+import { type CleanUp, startBroker, type TestBroker } from './broker.ts'
+import { eventually } from './eventually.ts'
+import { createMemoryStore, type MemoryStore } from './sim/memory-store.ts'
+
+export interface ClusterBroker extends TestBroker {
+  readonly id: number
+  readonly store: MemoryStore
+  /** Nothing of this broker reaches the store any more, until the returned function is called. */
+  cutOff(): () => void
+}
+
+export interface TestCluster {
+  readonly contents: MemoryStore
+  /** One more broker; resolves when it serves. */
+  start(id: number, overrides?: Partial<Values>): Promise<ClusterBroker>
+  /** Resolves when each of these brokers says that exactly these live. */
+  agreed(brokers: readonly ClusterBroker[], ids: readonly number[]): Promise<void>
+}
+
+/** Short, so that tests are; still ten looks of 100 ms. */
+export const EXPIRY_MS = 1_000
+
+export function createCluster(cleanUp: CleanUp, shared: Partial<Values> = {}): TestCluster {
+  const contents = createMemoryStore(systemClock)
+  return {
+    contents,
+    async start(id, overrides = {}) {
+      const store = contents.beside()
+      const broker = await startBroker(
+        cleanUp,
+        { 'broker.id': id, 'broker.expiry': EXPIRY_MS, 'broker.drain-timeout': 5_000, ...shared, ...overrides },
+        { openStore: async () => store, isShared: true },
+      )
+      return { ...broker, id, store, cutOff: () => store.faults.hold('all') }
+    },
+    async agreed(brokers, ids) {
+      for (const broker of brokers) {
+        const wire = await broker.connect()
+        await eventually(
+          `broker ${broker.id} sees ${ids}`,
+          async () => {
+            const { brokers: seen } = await wire.send(metadata, 9, { topics: [] })
+            return seen.map(each => each.nodeId).join() === ids.join()
+          },
+          20_000,
+        )
+        await wire.close()
+      }
+    },
+  }
+}
