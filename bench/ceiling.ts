@@ -1,6 +1,7 @@
 // The ceiling of the storage design as a program of its own: one Node thread that reads frames from TCP, checks the
 // CRC of the batch, answers, and keeps nothing; and for fetches, one that writes prepared slices. Everything a broker
-// does beyond this is what it is measured for. It prints the port it listens on.
+// does beyond this is what it is measured for. And one that lets every fetch wait for its time and answers that there was
+// nothing, which shows what many waiting consumers take of a machine without any broker. It prints the port it listens on.
 //
 // A frame that is to be kept has to be copied out of the socket's chunks into memory of its own, once. `own` does that,
 // as the storage design has it, with the broker's splitter; `shared` reads all frames in one piece of memory, which no broker
@@ -8,12 +9,22 @@
 //
 //   node bench/ceiling.ts produce [--framing own|shared]
 //   node bench/ceiling.ts fetch --batch-bytes 65536 --record-bytes 1024 --fetch-bytes 1048576
+//   node bench/ceiling.ts park --topic parked --partitions 100
 
 import { createServer } from 'node:net'
 import { parseArgs } from 'node:util'
 import { crc32c } from '../src/base/crc32c.ts'
 import { FrameSplitter } from '../src/kafka/frame.ts'
-import { batchIn, correlationOf, fetchedHead, frameReader, prepareBatch, producedResponse } from './frames.ts'
+import {
+  batchIn,
+  correlationOf,
+  fetchedHead,
+  frameReader,
+  PARKED_MS,
+  parkedResponse,
+  prepareBatch,
+  producedResponse,
+} from './frames.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -23,10 +34,13 @@ const { values, positionals } = parseArgs({
     'fetch-bytes': { type: 'string', default: '1048576' },
     framing: { type: 'string', default: 'own' },
     topic: { type: 'string', default: 'bench' },
+    partitions: { type: 'string', default: '100' },
   },
 })
 const [mode] = positionals
-if (mode !== 'produce' && mode !== 'fetch') throw new Error(`the mode must be produce or fetch, got ${mode}`)
+if (mode !== 'produce' && mode !== 'fetch' && mode !== 'park') {
+  throw new Error(`the mode must be produce, fetch or park, got ${mode}`)
+}
 
 if (values.framing !== 'own' && values.framing !== 'shared') throw new Error('--framing must be own or shared')
 
@@ -59,6 +73,7 @@ const fetched = fetchedHead(
   values.topic,
   slices.reduce((sum, slice) => sum + slice.length, 0),
 )
+const parked = parkedResponse(values.topic, Number(values.partitions))
 
 const server = createServer(socket => {
   socket.setNoDelay(true)
@@ -73,6 +88,12 @@ const server = createServer(socket => {
         const response = Buffer.from(produced)
         response.writeInt32BE(correlationId, CORRELATION_IN_RESPONSE)
         socket.write(response)
+        return
+      }
+      if (mode === 'park') {
+        const response = Buffer.from(parked)
+        response.writeInt32BE(correlationId, CORRELATION_IN_RESPONSE)
+        setTimeout(() => void socket.write(response), PARKED_MS)
         return
       }
       const head = Buffer.from(fetched)

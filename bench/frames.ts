@@ -112,6 +112,9 @@ export function fetchRequest(topic: string, partition: number, maxBytes: number)
   return Buffer.concat([int32(body.length), body])
 }
 
+/** How long a parked fetch waits: what clients ask for unless told otherwise (`fetch.max.wait.ms`). */
+export const PARKED_MS = 500
+
 /** Where the session id is in a request of `parkingRequest`, behind size, head, four int32 and the isolation level. */
 const PARKING_SESSION = 4 + requestHead(1, 11).length + 16 + 1
 /** Where it is in the answer: behind size, correlation id, throttle time and error code. */
@@ -125,13 +128,23 @@ export function parkingRequest(topic: string, partitions: number, sessionEpoch: 
   const topics = partitions === 0 ? int32(0) : Buffer.concat([int32(1), text(topic), int32(partitions), ...rows])
   const body = Buffer.concat([
     requestHead(1, 11),
-    int32(-1, 500, 1, 1_048_576),
+    int32(-1, PARKED_MS, 1, 1_048_576),
     Buffer.from([0]),
     int32(0, sessionEpoch),
     topics,
     int32(0),
     text(''),
   ])
+  return Buffer.concat([int32(body.length), body])
+}
+
+/** The answer to a `parkingRequest` of that topic whose wait was in vain, without a session. */
+export function parkedResponse(topic: string, partitions: number): Buffer {
+  // Watermark, stable offset and log start, no aborted transactions, no preferred replica, no records.
+  const rows = Array.from({ length: partitions }, (_, partition) =>
+    Buffer.concat([int32(partition), int16(0), Buffer.alloc(24), int32(-1, -1, 0)]),
+  )
+  const body = Buffer.concat([int32(0, 0), int16(0), int32(0, 1), text(topic), int32(partitions), ...rows])
   return Buffer.concat([int32(body.length), body])
 }
 
@@ -194,12 +207,14 @@ export interface Fetched {
   readonly bytes: number
   /** One above the last offset in the answer; null when it held no whole batch. */
   readonly nextOffset: number | null
+  readonly highWatermark: number
 }
 
 export function readFetched(response: Buffer): Fetched {
   const nameBytes = response.readInt16BE(22)
   const error = response.readInt16BE(24 + nameBytes + 8)
   const at = fetchRecordsAt(response)
+  const highWatermark = Number(response.readBigInt64BE(24 + nameBytes + 8 + 2))
   const bytes = Math.max(0, response.readInt32BE(at))
   let nextOffset: number | null = null
   for (let batch = at + 4; batch + BATCH_HEADER_BYTES <= response.length; ) {
@@ -208,7 +223,7 @@ export function readFetched(response: Buffer): Fetched {
     nextOffset = Number(response.readBigInt64BE(batch)) + response.readInt32BE(batch + 23) + 1
     batch += size
   }
-  return { error, bytes, nextOffset }
+  return { error, bytes, nextOffset, highWatermark }
 }
 
 /** The head of a Fetch 11 response whose records, `bytes` long, are written right after it. */

@@ -172,9 +172,9 @@ function drive(index: number): void {
       }
       const fetched = readFetched(response)
       if (fetched.error !== 0) refuse(`error ${fetched.error} to a Fetch at offset ${slot.offset}`)
-      // At the end of the log it begins again, so that what is read stays the tail that a cache holds.
-      const short = fetched.bytes < Number(values['fetch-bytes']) / 2
-      slot.offset = short || fetched.nextOffset === null ? 0 : fetched.nextOffset
+      // At the end of the log it begins again, before it would wait for more.
+      const { nextOffset, highWatermark } = fetched
+      slot.offset = nextOffset === null || nextOffset >= highWatermark ? 0 : nextOffset
       if (count(fetched.bytes, latencyMs)) send(number)
     }),
   )
