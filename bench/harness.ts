@@ -44,7 +44,7 @@ export interface Harness {
   after(fn: () => Promise<void>): void
   broker(settings?: Readonly<Record<string, string>>, folder?: string): Promise<BrokerProcess>
   /** Starts bench/ceiling.ts. */
-  ceiling(mode: 'produce' | 'fetch', args?: readonly string[]): Promise<Served>
+  ceiling(mode: 'produce' | 'fetch' | 'park', args?: readonly string[]): Promise<Served>
   /** Runs bench/generator.ts to its end. Rejects when the broker refuses anything. */
   load(mode: 'produce' | 'fetch', to: Served, args: Readonly<Record<string, string | number>>): Promise<Measured>
   topic(port: number, name: string, partitions: number, configs?: Readonly<Record<string, string>>): Promise<void>
@@ -157,7 +157,7 @@ async function writeResult(question: Question, options: object, findings: readon
 }
 
 async function startCeiling(
-  mode: 'produce' | 'fetch',
+  mode: 'produce' | 'fetch' | 'park',
   args: readonly string[],
   after: (fn: () => Promise<void>) => void,
 ): Promise<Served> {

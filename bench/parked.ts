@@ -9,6 +9,9 @@ import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
 import { frameReader, parkingRequest, readSession, setSession } from './frames.ts'
 
+/** Fewer than the system keeps for a listener that has not accepted them yet. */
+const CONNECTING_AT_ONCE = 100
+
 const { values } = parseArgs({
   options: {
     port: { type: 'string' },
@@ -24,6 +27,7 @@ const connections = Number(values.connections)
 
 const full = parkingRequest(values.topic, Number(values.partitions), values.sessions ? 0 : -1)
 const further = parkingRequest(values.topic, 0, 0)
+let begun = 0
 let answered = 0
 
 function refuse(what: string): never {
@@ -32,9 +36,13 @@ function refuse(what: string): never {
 }
 
 function park(): void {
+  begun++
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   let epoch = 0
-  socket.on('connect', () => void socket.write(full))
+  socket.on('connect', () => {
+    socket.write(full)
+    if (begun < connections) park()
+  })
   socket.on('error', error => refuse(`with a broken connection: ${error.message}`))
   socket.on('close', () => refuse('by closing a connection'))
   socket.on(
@@ -55,4 +63,4 @@ function park(): void {
   )
 }
 
-for (let i = 0; i < connections; i++) park()
+for (let i = 0; i < Math.min(CONNECTING_AT_ONCE, connections); i++) park()

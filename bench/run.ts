@@ -3,22 +3,28 @@
 //   npm run bench -- produce fetch --rounds 5 --seconds 3
 
 import { parseArgs } from 'node:util'
+import { compression } from './compression.ts'
 import { fetch } from './fetch.ts'
 import { groups } from './groups.ts'
 import { ask, type Question } from './harness.ts'
 import { kafkaConsume, kafkaGenerator, kafkaLatency, kafkaProduce, kafkaStartup } from './kafka.ts'
 import { produce } from './produce.ts'
+import { redisAppend } from './redis-append.ts'
 import { retention } from './retention.ts'
 import { scale } from './scale.ts'
 import { startup } from './startup.ts'
+import { waiting } from './waiting.ts'
 
 const QUESTIONS: readonly Question[] = [
   produce,
   fetch,
   retention,
+  redisAppend,
+  compression,
   startup,
   groups,
   scale,
+  waiting,
   kafkaProduce,
   kafkaLatency,
   kafkaConsume,

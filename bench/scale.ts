@@ -1,16 +1,12 @@
-// What do many topics, many partitions and many consumers that wait cost: Metadata for everything and the start with 5,000
-// topics, a produce request beside the same with one topic, and produce while 2,000 connections each park a fetch on 100
-// partitions.
+// What do many topics and many partitions cost: Metadata for everything and the start with 5,000 topics, and a produce request
+// beside the same with one topic.
 
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { systemClock } from '../src/base/clock.ts'
 import { createTopics } from '../src/protocol/messages/create-topics.ts'
 import { metadata } from '../src/protocol/messages/metadata.ts'
 import type { BrokerProcess } from '../testing/process.ts'
 import { connect } from '../testing/wire.ts'
-import { type Finding, type Harness, type Measured, median, type Question, type Served } from './harness.ts'
+import { type Finding, type Harness, type Measured, median, type Question } from './harness.ts'
 
 const TOPICS = 5000
 const LARGEST = 128
@@ -19,18 +15,14 @@ const LARGEST = 128
 const SPREAD = 64
 const CREATED_AT_ONCE = 500
 
-const PARKED = { topic: 'parked', partitions: 100, connections: 2000 }
-
 /** Small batches, so that what a request costs is not hidden behind what its bytes cost. */
 const SMALL = { 'batch-bytes': 1024, 'record-bytes': 900, connections: 8, 'in-flight': 5 }
 
-const here = fileURLToPath(new URL('.', import.meta.url))
-
 export const scale: Question = {
   name: 'scale',
-  asks: '5,000 topics and one of 128 partitions: Metadata, start, produce; 2,000 connections that wait on 100 partitions each',
+  asks: '5,000 topics and one of 128 partitions: Metadata, start, produce',
   async answer(harness) {
-    return [...(await measureTopics(harness)), ...(await measureParked(harness))]
+    return await measureTopics(harness)
   },
 }
 
@@ -115,52 +107,4 @@ async function measureStart(broker: BrokerProcess, harness: Harness): Promise<Fi
     findings.push({ what, value: median(samples), unit: 'ms', ceiling: 3000, samples })
   }
   return findings
-}
-
-async function measureParked(harness: Harness): Promise<Finding[]> {
-  const broker = await harness.broker()
-  await harness.topic(broker.port, 'bench', 16, { 'retention.bytes': String(64 * 2 ** 20) })
-  await harness.topic(broker.port, PARKED.topic, PARKED.partitions)
-  const args = { partitions: 16, connections: 8, 'in-flight': 5, seconds: harness.seconds }
-  await harness.load('produce', broker, { ...args, bytes: 1e9 })
-  const ways = [
-    { name: 'nobody', flags: null, rates: [] as number[] },
-    { name: '2,000 with sessions, as many as there are slots', flags: ['--sessions'], rates: [] as number[] },
-    { name: '2,000 without sessions', flags: [], rates: [] as number[] },
-  ]
-  for (let round = 0; round < harness.rounds; round++) {
-    for (const { name, flags, rates } of ways) {
-      const end = flags === null ? async () => {} : await park(broker, flags)
-      rates.push((await harness.load('produce', broker, args)).megabytesPerSecond)
-      harness.say(`produce while ${name} waits: ${rates.at(-1)!.toFixed(0)} MB/s`)
-      await end()
-    }
-  }
-  const [alone] = ways.map(({ rates }) => median(rates))
-  return ways.slice(1).map(({ name, rates }) => ({
-    what: `produce while ${name} wait on 100 partitions each`,
-    value: median(rates),
-    unit: 'MB/s',
-    ratio: median(rates) / alone!,
-    ratioOf: `nobody waits (${alone!.toFixed(0)} MB/s)`,
-    floor: 0.8,
-    samples: rates,
-  }))
-}
-
-/** Starts bench/parked.ts and resolves, when all its fetches wait, with what ends it. */
-async function park({ port }: Served, flags: readonly string[]): Promise<() => Promise<void>> {
-  const where = Object.entries({ port, ...PARKED }).flatMap(([name, value]) => [`--${name}`, String(value)])
-  const child = spawn(process.execPath, [join(here, 'parked.ts'), ...where, ...flags], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const gone = new Promise<void>(resolve => child.once('close', () => resolve()))
-  await new Promise<void>((resolve, reject) => {
-    child.stdout.once('data', () => resolve())
-    child.once('close', status => reject(new Error(`the waiting consumers ended with status ${status}`)))
-  })
-  return async () => {
-    child.kill('SIGKILL')
-    await gone
-  }
 }

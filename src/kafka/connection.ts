@@ -109,7 +109,7 @@ export class Connection implements Member, FrameSink {
     this.#clock = options.clock
     this.#socket = options.socket
     this.#splitter = new FrameSplitter(options.limits.maxRequestBytes, this)
-    this.#caller = { peer: options.peer, closed: this.#closed.signal }
+    this.#caller = { peer: options.peer, closed: this.#closed.signal, last: null }
     this.#activeAtMs = options.clock.monotonic()
     this.#nearestMs = Math.min(
       options.limits.responseQueueTimeoutMs,

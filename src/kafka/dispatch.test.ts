@@ -198,13 +198,14 @@ test('a mistake of the broker is an answer, and a line of the log once in a whil
     },
     refused: (_request, refusal) => ({ errorCode: refusal.code, apiKeys: [] }),
   }))
-  const throttle = createThrottle({ current: () => new Map(), alter: async () => {} }, clock)
+  const throttle = createThrottle({ current: () => new Map(), catchUp: async () => {}, alter: async () => {} }, clock)
   const rooms = { clock, logger, metrics: createMetrics(), settings: testSettings(), throttle } as unknown as Rooms
   const dispatch = createDispatch([broken], rooms, new AbortController().signal)
   const listener = { name: 'PLAINTEXT', host: 'h', port: 1 }
   const caller = {
     peer: { id: 1, listener, principal: 'User:x', address: 'a' },
     closed: new AbortController().signal,
+    last: null,
   }
   for (let i = 0; i < 20; i++) {
     const exchange = dispatch.receive(requestHeader(apiVersions, 0, 7, null), caller, () => {})

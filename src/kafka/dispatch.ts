@@ -28,6 +28,7 @@ import {
   type Rooms,
 } from './handlers/handler.ts'
 import { createMeasures, type Result } from './measures.ts'
+import { decodeAgain, type Saying } from './repeats.ts'
 
 /** What a request came to. `close`: no answer; the connection closes once earlier answers are out. */
 export type Outcome =
@@ -54,7 +55,7 @@ export interface Exchange {
 }
 
 /** Who sent a frame. */
-export interface Caller {
+export interface Caller extends Saying {
   readonly peer: Peer
   /** Aborts when the connection is gone. */
   readonly closed: AbortSignal
@@ -243,6 +244,11 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     return CLOSED
   }
 
+  function read({ api, answering }: Route, { apiVersion, bodyOffset }: RequestHeader, frame: Buffer, caller: Caller) {
+    const decode = () => decodeRequest(api, apiVersion, frame, bodyOffset)
+    return answering.isRepetitive ? decodeAgain(caller, api, apiVersion, frame, bodyOffset, decode) : decode()
+  }
+
   function unsupported({ api, answering }: Route, header: RequestHeader, caller: Caller): Outcome {
     if (answering.unsupported === undefined) {
       return refuse(caller, 'unsupported-version', `${api.name} version ${header.apiVersion} is not served`)
@@ -263,7 +269,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
           return unread(frame, refuse(caller, 'unknown-api', `API key ${header.apiKey} is not served`))
         }
         if (!inRange(route.api.versions, header.apiVersion)) return unread(frame, unsupported(route, header, caller))
-        body = decodeRequest(route.api, header.apiVersion, frame, header.bodyOffset)
+        body = read(route, header, frame, caller)
       } catch (error) {
         const what = route === undefined ? 'a request header' : `a ${route.api.name} request`
         if (!(error instanceof Malformed)) {
@@ -307,13 +313,13 @@ const LONGEST_THROTTLE_MS = 2 ** 31 - 1
 function encode(api: Api, version: number, correlationId: number, answer: ResponseInput<Api>, throttleMs: number) {
   // Handlers say nothing of quotas: here is the place that tells clients to wait.
   const isSaid = ((answer as Throttled).throttleTimeMs ?? 0) === throttleMs
-  const body = encodeResponse(api, version, isSaid ? answer : { ...answer, throttleTimeMs: throttleMs })
-  const headerLength = responseHeaderLength(api, version)
-  let bodyLength = 0
-  for (const part of body) bodyLength += part.byteLength
-  const head = Buffer.alloc(4 + headerLength)
-  head.writeInt32BE(headerLength + bodyLength, 0)
+  const headBytes = 4 + responseHeaderLength(api, version)
+  const parts = encodeResponse(api, version, isSaid ? answer : { ...answer, throttleTimeMs: throttleMs }, headBytes)
+  let byteLength = 0
+  for (const part of parts) byteLength += part.byteLength
+  const head = parts[0]!
+  head.fill(0, 0, headBytes)
+  head.writeInt32BE(byteLength - 4, 0)
   head.writeInt32BE(correlationId, 4)
-  body.unshift(head)
-  return { kind: 'answer' as const, parts: body, byteLength: head.length + bodyLength, throttleMs }
+  return { kind: 'answer' as const, parts, byteLength, throttleMs }
 }

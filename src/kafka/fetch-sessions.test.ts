@@ -334,3 +334,25 @@ test('a full cache gives the slot of whoever is unused for two minutes, or is ol
   const fourth = open(1)!
   assert.ok(!use(large.id, 3) && use(third.id, 3) && use(fourth.id, 1), 'the unused one went, though it is large')
 })
+
+test('a session that was too large to go makes room when it has shrunk', async () => {
+  const clock = new SimulatedClock()
+  const sessions = createFetchSessions({ clock, random: systemRandom, metrics: createMetrics() }, 1)
+  const waiters = createWaiters(clock)
+  const open = (size: number) => {
+    const asked = at(...Array.from({ length: size }, (_, index) => [index, 0] as const))
+    const rows = asked.map(row => new FetchRow({ topic: 't' } as never, row as never))
+    return sessions.open(rows, 'name', waiters.watchlist())
+  }
+  const first = open(3)!
+  for (let time = 1; time <= 2; time++) {
+    await clock.advance(100_000)
+    sessions.next({ sessionId: first.id, sessionEpoch: time, topics: [], forgottenTopicsData: [] } as never, 'name')
+  }
+  for (let time = 0; time < 2; time++) assert.equal(open(3), null)
+  const forgottenTopicsData = [{ topic: 't', topicId: '', partitions: [2] }]
+  sessions.next({ sessionId: first.id, sessionEpoch: 3, topics: [], forgottenTopicsData } as never, 'name')
+  assert.equal(open(2), null)
+  assert.ok(open(3))
+  assert.ok(first.isClosed)
+})

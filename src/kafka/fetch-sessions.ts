@@ -82,6 +82,8 @@ export function createFetchSessions({ clock, random, metrics }: FetchSessionRoom
   /** The one that was unused for the longest time is the first. */
   const sessions = new Map<number, Held>()
   let partitions = 0
+  /** A session of that size, or a smaller one, makes nobody go before that time, unless one shrinks or goes. */
+  let fullFor = { size: 0, untilMs: 0 }
   const evictions = metrics.child('svc.broker.fetch.session_evictions', {})
   metrics.sample('svc.broker.fetch.sessions', {}, () => sessions.size)
   metrics.sample('svc.broker.fetch.session_partitions', {}, () => partitions)
@@ -102,6 +104,7 @@ export function createFetchSessions({ clock, random, metrics }: FetchSessionRoom
   function remove(session: Held): void {
     if (!sessions.delete(session.id)) return
     session.isClosed = true
+    fullFor = { size: 0, untilMs: 0 }
     partitions -= session.size
     for (const rows of session.topics.values()) for (const row of rows.values()) session.list.drop(row)
     session.list.interrupt()
@@ -117,15 +120,23 @@ export function createFetchSessions({ clock, random, metrics }: FetchSessionRoom
     return true
   }
 
-  /** A session that nobody uses, else the smallest of those that had their time and are smaller than this. */
+  /**
+   * A session that nobody uses, else the smallest of those that had their time and are smaller than this. Where all slots
+   * are taken every full request asks, so what was in vain is remembered.
+   */
   function findEvictable(size: number): Held | null {
     const nowMs = clock.monotonic()
+    if (size <= fullFor.size && nowMs < fullFor.untilMs) return null
     let found: Held | null = null
+    let untilMs = Number.POSITIVE_INFINITY
     for (const session of sessions.values()) {
       if (nowMs - session.usedAtMs > EVICTABLE_AFTER_MS) return session
-      if (nowMs - session.createdAtMs <= EVICTABLE_AFTER_MS) continue
-      if (session.size < (found ?? { size }).size) found = session
+      untilMs = Math.min(untilMs, session.usedAtMs + EVICTABLE_AFTER_MS)
+      if (nowMs - session.createdAtMs <= EVICTABLE_AFTER_MS) {
+        untilMs = Math.min(untilMs, session.createdAtMs + EVICTABLE_AFTER_MS)
+      } else if (session.size < (found ?? { size }).size) found = session
     }
+    if (found === null) fullFor = { size, untilMs }
     return found
   }
 
@@ -150,6 +161,7 @@ export function createFetchSessions({ clock, random, metrics }: FetchSessionRoom
     if (rows.size === 0) session.topics.delete(topic)
     session.size--
     partitions--
+    fullFor = { size: 0, untilMs: 0 }
   }
 
   function update(session: Held, { topics, forgottenTopicsData }: Body): void {

@@ -4,14 +4,18 @@
 import type { Catalogue, Topic } from '../log/catalogue.ts'
 import type { Partition } from '../log/partition.ts'
 import {
+  because,
   isRefusal,
   LEADER_NOT_AVAILABLE,
+  LISTENER_NOT_FOUND,
   NONE,
+  NOT_LEADER_OR_FOLLOWER,
   type Refusal,
   UNKNOWN_TOPIC_ID,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
-import type { Rooms } from './handlers/handler.ts'
+import type { Listener, Rooms } from './handlers/handler.ts'
+import { nodesOf } from './nodes.ts'
 
 /** How a request names its topics: by `name`, or by `topicId`. */
 export type Naming = 'name' | 'topicId'
@@ -22,20 +26,78 @@ export function findTopic(catalogue: Catalogue, naming: Naming, said: string): T
   return catalogue.topics.get(said) ?? UNKNOWN_TOPIC_OR_PARTITION
 }
 
-export function findPartition(rooms: Rooms, topic: Topic | Refusal, index: number): Partition | Refusal {
-  if (isRefusal(topic)) return topic
-  return rooms.logs.partition(topic.id, index) ?? UNKNOWN_TOPIC_OR_PARTITION
+/**
+ * To be waited for before topics are refused as unknown: looks whether another broker has made them meanwhile. Null where all
+ * are known, or nobody else can make any.
+ */
+export function lookForTopics({ catalogue }: Rooms, naming: Naming, said: readonly string[]): Promise<void> | null {
+  if (!catalogue.isShared) return null
+  const known = catalogue.current()
+  return said.some(each => isRefusal(findTopic(known, naming, each))) ? catalogue.catchUp() : null
 }
 
-/** Who leads a partition and who holds it, as Metadata and DescribeTopicPartitions answer it. */
-export function placePartition({ logs, nodeId }: Rooms, topic: Topic, partitionIndex: number) {
-  const partition = logs.partition(topic.id, partitionIndex)
-  const replicas = { replicaNodes: [nodeId], isrNodes: [nodeId], offlineReplicas: [] }
-  if (partition === null) {
-    return { errorCode: LEADER_NOT_AVAILABLE.code, partitionIndex, leaderId: -1, leaderEpoch: -1, ...replicas }
-  }
-  return { errorCode: NONE, partitionIndex, leaderId: nodeId, leaderEpoch: partition.leaderEpoch, ...replicas }
+export function findPartition(rooms: Rooms, topic: Topic | Refusal, index: number): Partition | Refusal {
+  if (isRefusal(topic)) return topic
+  const partition = rooms.logs.partition(topic.id, index)
+  if (partition !== null) return partition
+  return index >= 0 && index < topic.partitions ? LED_ELSEWHERE : UNKNOWN_TOPIC_OR_PARTITION
 }
+
+const LED_ELSEWHERE = because(NOT_LEADER_OR_FOLLOWER, 'Another broker leads the partition.')
+
+/**
+ * Says who leads a partition and who holds it, as Metadata and DescribeTopicPartitions answer it to clients of this listener.
+ * There is one copy as far as clients can see: the leader is the only replica.
+ */
+export function placing({ cluster, logs }: Rooms, listener: Listener) {
+  const reachable = new Set(nodesOf(cluster, listener).map(node => node.id))
+  return (topic: Topic, partitionIndex: number) => {
+    const leaderId = cluster.leaderOf(topic.id, partitionIndex)
+    const nodes = leaderId < 0 ? [] : [leaderId]
+    const replicas = { partitionIndex, replicaNodes: nodes, isrNodes: nodes, offlineReplicas: [] }
+    const nobody = ({ code }: Refusal) => ({ errorCode: code, leaderId: -1, leaderEpoch: -1, ...replicas })
+    if (leaderId < 0) return nobody(LEADER_NOT_AVAILABLE)
+    if (leaderId !== cluster.brokerId) {
+      if (!reachable.has(leaderId)) return nobody(LISTENER_NOT_FOUND)
+      return { errorCode: NONE, leaderId, leaderEpoch: cluster.epochOf(topic.id, partitionIndex), ...replicas }
+    }
+    const partition = logs.partition(topic.id, partitionIndex)
+    if (partition === null || !cluster.isConfirmed) return nobody(LEADER_NOT_AVAILABLE)
+    return { errorCode: NONE, leaderId, leaderEpoch: partition.leaderEpoch, ...replicas }
+  }
+}
+
+/** What is said of a partition's leader when this broker is not it. KIP-951. */
+export interface CurrentLeader {
+  readonly leaderId: number
+  readonly leaderEpoch: number
+}
+
+/**
+ * Names the leaders of one answer's partitions that were asked for at the wrong place, and where those are for clients of this
+ * listener, so that they need no Metadata to go on (KIP-951).
+ */
+export function createLeaderNames({ cluster, catalogue }: Rooms, listener: Listener) {
+  const named = new Set<number>()
+  return {
+    /** Nobody (-1) where no other is known to lead, and where nothing is wrong with the place. */
+    nameFor(refusal: Refusal, naming: Naming, said: string, index: number): CurrentLeader {
+      const topic = findTopic(catalogue.current(), naming, said)
+      if (refusal.code !== NOT_LEADER_OR_FOLLOWER.code || isRefusal(topic)) return NOBODY
+      const leaderId = cluster.leaderOf(topic.id, index)
+      if (leaderId === cluster.brokerId || leaderId < 0) return NOBODY
+      named.add(leaderId)
+      return { leaderId, leaderEpoch: cluster.epochOf(topic.id, index) }
+    },
+    /** Where those are that have been named. */
+    endpoints() {
+      if (named.size === 0) return []
+      return nodesOf(cluster, listener).flatMap(({ id, ...node }) => (named.has(id) ? [{ nodeId: id, ...node }] : []))
+    },
+  }
+}
+
+const NOBODY: CurrentLeader = Object.freeze({ leaderId: -1, leaderEpoch: -1 })
 
 /** One topic of a request with the partitions that its rows name. */
 export interface Named {

@@ -7,7 +7,10 @@ import { createThrottle } from './throttle.ts'
 function open(...quotas: readonly (readonly [QuotaEntity, QuotaValues])[]) {
   const clock = new SimulatedClock()
   let current = asMap(quotas)
-  const throttle = createThrottle({ current: () => current, alter: () => assert.fail() }, clock)
+  const throttle = createThrottle(
+    { current: () => current, catchUp: async () => {}, alter: () => assert.fail() },
+    clock,
+  )
   const change = (...next: typeof quotas) => {
     current = asMap(next)
   }

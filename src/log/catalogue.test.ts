@@ -240,3 +240,34 @@ test('partitions that another writer added are opened', async t => {
   assert.equal(world.catalogue.current().topics.get('orders')!.partitions, 5)
   assert.notEqual(world.logs.partition(id, 4), null)
 })
+
+test('what others change is taken over when it is looked for, and a look where nothing changed reads a version', async t => {
+  const world = await openLogWorld(t)
+  const kept = await world.create('kept')
+  const other = await openCatalogue(world.store, world.settings, world.clock, seededRandom(1))
+  const [made] = (await other.add([{ name: 'made', partitions: 2, configs: {} }])) as [Topic]
+  await world.catalogue.catchUp()
+  assert.notEqual(world.logs.partition(made.id, 1), null)
+  assert.equal(world.catalogue.current().topics.get('kept'), kept)
+  const { load, version } = world.store.calls
+  await world.catalogue.catchUp()
+  assert.deepEqual([world.store.calls.load - load, world.store.calls.version - version], [0, 1])
+  await other.remove([made.id])
+  await world.catalogue.catchUp()
+  assert.equal(world.logs.partition(made.id, 1), null)
+})
+
+test('streams without a topic are removed at a start, but not while another may be making their topic', async t => {
+  const world = await openLogWorld(t)
+  const orphan = streamId('AAAAAAAAAAAAAAAAAAAAAQ', 0)
+  await world.store.create([orphan])
+  const start = (isAlone: boolean) =>
+    openCatalogue(world.store, world.settings, world.clock, seededRandom(1), async () => isAlone)
+  await start(false)
+  assert.deepEqual(await world.store.streams(), [orphan])
+  const { version } = world.catalogue.current()
+  const after = await start(true)
+  assert.deepEqual(await world.store.streams(), [])
+  // Who was about to name the topic finds that the catalogue has changed.
+  assert.ok(after.current().version > version)
+})

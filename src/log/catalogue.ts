@@ -4,6 +4,7 @@
 
 import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
+import { coalesce } from '../base/coalesce.ts'
 import { type Random, randomUuid } from '../base/random.ts'
 import { because, isRefusal, type Refusal, TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_ID } from '../protocol/errors.ts'
 import { matchPattern } from '../settings/patterns.ts'
@@ -44,9 +45,9 @@ export type TopicChange = Partial<Pick<Topic, 'partitions' | 'configs'>>
 
 /** Told of changes between their commit and the moment when the new snapshot is seen, of removals after it. */
 export interface CatalogueWatch {
-  added(topics: readonly Topic[]): Promise<void>
+  added?(topics: readonly Topic[]): Promise<void>
   /** The same topics with other configs or more partitions. */
-  changed(topics: readonly Topic[]): Promise<void>
+  changed?(topics: readonly Topic[]): Promise<void>
   removed(topics: readonly Topic[]): void
 }
 
@@ -69,8 +70,15 @@ export interface CatalogueKeeper {
     topicIds: readonly string[],
     decide: (topic: Topic) => TopicChange | Refusal,
   ): Promise<readonly (Topic | Refusal)[]>
-  /** There is one watch: the logs. */
+  /** In the order in which they began: each is told when the one before has done its part. */
   watch(watch: CatalogueWatch): void
+  /** Whether others can write too, so that what is unknown here may be theirs. */
+  readonly isShared: boolean
+  /**
+   * Takes over what others have written, as of now and not earlier. Costs one look at a version where nothing has changed.
+   * Throws what the store throws.
+   */
+  catchUp(): Promise<void>
 }
 
 /** What one snapshot has beside the one before. */
@@ -90,17 +98,22 @@ const ATTEMPTS = 8
 /** How long it takes to look again after the store did not say what became of a change. */
 const REFRESH_MS = 1_000
 
-/** Loads the catalogue, or makes the cluster id of a new store, and removes streams that no topic owns. */
+/**
+ * Loads the catalogue, or makes the cluster id of a new store. Streams that no topic owns are removed if nobody else is there
+ * who may be making their topic. On a store that others use too `isAlone` says that; it is asked after they were found.
+ */
 export async function openCatalogue(
   store: Store,
   settings: Settings,
   clock: Clock,
   random: Random,
+  isAlone: (() => Promise<boolean>) | null = null,
 ): Promise<CatalogueKeeper> {
+  const streams = await store.streams()
   let catalogue = (await load(store, settings)) ?? (await found(store, settings, random))
-  await sweep(store, catalogue)
+  await sweep()
 
-  let watching: CatalogueWatch | null = null
+  const watches: CatalogueWatch[] = []
   /** Set while the document may say something else than the snapshot. */
   let isStale = false
   let last: Promise<unknown> = Promise.resolve()
@@ -115,8 +128,10 @@ export async function openCatalogue(
   }
 
   async function refresh(): Promise<void> {
-    const loaded = await load(store, settings)
-    assert(loaded !== null, 'the catalogue is gone from the store')
+    const loaded = await load(store, settings, catalogue)
+    if (loaded === null) {
+      throw new StoreUnavailable('the catalogue is gone from the store: somebody deleted what this broker keeps there')
+    }
     const added = [...loaded.topicsById.values()].filter(topic => !catalogue.topicsById.has(topic.id))
     const changed = [...loaded.topicsById.values()].filter(topic => {
       const known = catalogue.topicsById.get(topic.id)
@@ -137,10 +152,26 @@ export async function openCatalogue(
   }
 
   async function publish(next: Catalogue, { added = [], changed = [], removed = [] }: Difference): Promise<void> {
-    if (added.length > 0) await watching?.added(added)
-    if (changed.length > 0) await watching?.changed(changed)
+    for (const watch of watches) {
+      if (added.length > 0) await watch.added?.(added)
+      if (changed.length > 0) await watch.changed?.(changed)
+    }
     catalogue = next
-    if (removed.length > 0) watching?.removed(removed)
+    if (removed.length > 0) for (const watch of watches) watch.removed(removed)
+  }
+
+  /**
+   * What a creation or a removal left half done. The version rises before anything is removed, so that whoever was stopped
+   * between making streams and naming their topic finds out and makes them again.
+   */
+  async function sweep(): Promise<void> {
+    const owned = new Set([...catalogue.topics.values()].flatMap(streamsOf))
+    const orphans = streams.filter(stream => !owned.has(stream))
+    if (orphans.length === 0 || (isAlone !== null && !(await isAlone()))) return
+    const outcome = await store.commit({ kind: KIND, name: NAME, expect: catalogue.version, changes: [] })
+    if (outcome.kind === 'conflict') return
+    catalogue = { ...catalogue, version: outcome.version }
+    await store.remove(orphans)
   }
 
   /** Commits rows onto the current version; null when the decision must be made again on a fresh snapshot. */
@@ -275,10 +306,15 @@ export async function openCatalogue(
         }),
       ),
 
-    watch(watch) {
-      assert(watching === null, 'the catalogue is watched already')
-      watching = watch
-    },
+    watch: watch => void watches.push(watch),
+
+    isShared: isAlone !== null,
+
+    catchUp: coalesce(() =>
+      inTurn(async () => {
+        if (isStale || (await store.version(KIND, NAME)) !== catalogue.version) await refresh()
+      }),
+    ),
   }
 }
 
@@ -292,7 +328,7 @@ function isTopic(answer: Topic | Refusal): answer is Topic {
 
 /** Whether the store would hold the same of both. */
 function isSame(one: Topic, other: Topic): boolean {
-  return encodeTopic(one).equals(encodeTopic(other))
+  return one === other || encodeTopic(one).equals(encodeTopic(other))
 }
 
 function unknownId(id: string): Refusal {
@@ -321,14 +357,18 @@ function withTopics({ clusterId }: Catalogue, version: number, topics: readonly 
   })
 }
 
-async function load(store: Store, settings: Settings): Promise<Catalogue | null> {
+/** What is as it was in `before` is taken over from there: most of many topics. */
+async function load(store: Store, settings: Settings, before?: Catalogue): Promise<Catalogue | null> {
   const document = await store.load(KIND, NAME)
   if (document === null) return null
   let clusterId = ''
   const topics: Topic[] = []
   for (const [key, value] of document.fields) {
     if (key === CLUSTER_ID) clusterId = Buffer.from(value).toString()
-    else if (key.startsWith(TOPIC_PREFIX)) topics.push(decodeTopic(key.slice(TOPIC_PREFIX.length), value, settings))
+    if (!key.startsWith(TOPIC_PREFIX)) continue
+    const name = key.slice(TOPIC_PREFIX.length)
+    const known = before?.topics.get(name)
+    topics.push(known !== undefined && encodeTopic(known).equals(value) ? known : decodeTopic(name, value, settings))
   }
   assert(clusterId !== '', `the catalogue in the store has no field ${CLUSTER_ID}`)
   return withTopics({ clusterId } as Catalogue, document.version, topics)
@@ -341,13 +381,6 @@ async function found(store: Store, settings: Settings, random: Random): Promise<
   const catalogue = await load(store, settings)
   assert(catalogue !== null, 'the catalogue that was just made is gone from the store')
   return catalogue
-}
-
-/** What a creation or a removal left half done. */
-async function sweep(store: Store, catalogue: Catalogue): Promise<void> {
-  const owned = new Set([...catalogue.topics.values()].flatMap(streamsOf))
-  const orphans = (await store.streams()).filter(stream => !owned.has(stream))
-  if (orphans.length > 0) await store.remove(orphans)
 }
 
 // A topic's field: JSON of { id, partitions, configs, pinned, createdAtMs }.

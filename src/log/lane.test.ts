@@ -1,7 +1,7 @@
 // The lane under faults: what is answered, what is in the log, and in what order. Sequences alone are in producers.test.ts.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { batchOf, type LogWorld, openLogWorld, readAll, waitForNews } from '../../testing/sim/logs.ts'
@@ -217,7 +217,7 @@ test('the lane stays closed while an outcome is unknown; the caller is told in t
   const { createPartition, store, clock } = await openLogWorld(t)
   const partition = await createPartition()
   store.faults.failNext('append', 'unknown-done')
-  store.faults.failNext('open', 'unavailable', 5)
+  store.faults.failNext('open', 'unknown-lost', 5)
   const first = watch(partition.append(batchOf(), 1_000))
   const second = watch(partition.append(batchOf(), 0))
   await clock.settle()
@@ -266,7 +266,7 @@ test('a later caller with less patience is told before an earlier one with more'
 })
 
 test('somebody else who took the lead is fenced in turn, and nothing is lost or doubled', async t => {
-  const { createPartition, store, clock } = await openLogWorld(t)
+  const { createPartition, store, clock, metrics } = await openLogWorld(t)
   const partition = await createPartition()
   await partition.append(batchOf(), 0)
   const stream = streamId(partition.topicId, 0)
@@ -279,6 +279,7 @@ test('somebody else who took the lead is fenced in turn, and nothing is lost or 
   const append = watch(partition.append(batchOf(), 0))
   await clock.settle()
   assert.equal(said(append.answer!), 2)
+  assert.equal(metrics.total('svc.storage.append.refusals'), 1)
   assert.deepEqual(
     (await readAll(partition)).map(batch => [batch.baseOffset, batch.leaderEpoch]),
     [
@@ -326,6 +327,115 @@ test('what is in the log but not on enough replicas is said so, to a repeat too,
   assert.equal(said(await partition.append(idempotent(0), 0)), 0)
   assert.deepEqual(await waiting, [partition])
   assert.equal((await readAll(partition)).length, 2)
+})
+
+test('what was not on enough replicas is seen as soon as it is confirmed, without another append', async t => {
+  const clock = new SimulatedClock()
+  const store = createMemoryStore(clock)
+  const lagging: MemoryStore = {
+    ...store,
+    append: async append => {
+      const outcome = await store.append(append)
+      return outcome.kind === 'appended' ? { ...outcome, highWatermark: 0 } : outcome
+    },
+  }
+  const { createPartition, logs } = await openLogWorld(t, { clock, store: lagging })
+  const partition = await createPartition()
+  store.faults.failNext('confirm', 'unknown-lost', 2)
+  assert.equal(said(await partition.append(idempotent(0), 0)), NOT_ENOUGH_REPLICAS_AFTER_APPEND.name)
+  const waiting = waitForNews(logs, [partition])
+  await clock.advance(1_000)
+  assert.deepEqual(await waiting, [partition])
+  assert.equal(said(await partition.append(idempotent(0), 0)), 0)
+  assert.equal((await readAll(partition)).length, 1)
+  assert.equal(store.calls.confirm, 3)
+})
+
+test('what is asked about a lead that ends meanwhile is asked again about the next one', async t => {
+  const clock = new SimulatedClock()
+  const store = createMemoryStore(clock)
+  const lagging: MemoryStore = {
+    ...store,
+    append: async append => {
+      const outcome = await store.append(append)
+      return outcome.kind === 'appended' ? { ...outcome, highWatermark: 0 } : outcome
+    },
+    open: async (stream, known, floor) => {
+      const outcome = await store.open(stream, known, floor)
+      return outcome.kind === 'opened' ? { ...outcome, highWatermark: 0 } : outcome
+    },
+  }
+  const { createPartition } = await openLogWorld(t, { clock, store: lagging })
+  const partition = await createPartition()
+  await partition.append(batchOf(), 0)
+  const release = store.faults.hold('confirm')
+  await clock.advance(50)
+  partition.reopen()
+  await clock.settle()
+  release()
+  await clock.advance(1_000)
+  assert.deepEqual([partition.leaderEpoch, partition.highWatermark], [2, 1])
+})
+
+/** A partition whose lead another broker has had for one append of producer 7, while this one leads it by right. */
+async function overtaken(t: TestContext) {
+  const world = await openLogWorld(t)
+  const partition = await world.createPartition()
+  assert.equal(said(await partition.append(idempotent(0), 0)), 0)
+  const other = await openLogWorld(t, { clock: world.clock, store: world.store })
+  assert.equal(said(await other.partition(partition.topicName).append(idempotent(1), 0)), 1)
+  return { ...world, partition }
+}
+
+test('a sequence that follows what another broker has written is not refused as out of order', async t => {
+  const { partition, clock } = await overtaken(t)
+  assert.equal(said(await partition.append(idempotent(2), 0)), NOT_LEADER_OR_FOLLOWER.name)
+  await clock.advance(1_000)
+  assert.equal(said(await partition.append(idempotent(2), 0)), 2)
+  assert.equal(said(await partition.append(idempotent(9), 0)), OUT_OF_ORDER_SEQUENCE_NUMBER.name)
+})
+
+test('what another broker has written meanwhile is seen once it is known that it led', async t => {
+  const { partition, clock, logs } = await overtaken(t)
+  logs.regain(() => 1)
+  await clock.advance(1_000)
+  assert.deepEqual([partition.leaderEpoch, partition.highWatermark], [1, 1])
+  logs.regain(() => 2)
+  await clock.advance(1_000)
+  assert.deepEqual([partition.leaderEpoch, partition.highWatermark, (await readAll(partition)).length], [3, 2, 2])
+})
+
+test('a store that may have lost something has its partitions opened again, from where they were seen, without their tail', async t => {
+  const { createPartition, store, clock, lines } = await openLogWorld(t)
+  const [partition, other] = [await createPartition(), await createPartition()]
+  for (let i = 0; i < 3; i++) await partition.append(batchOf(), 0)
+  const before = store.calls.open
+  store.faults.renew([streamId(partition.topicId, 0)])
+  await clock.settle()
+  assert.equal(store.calls.open, before + 1)
+  assert.deepEqual([partition.leaderEpoch, other.leaderEpoch, partition.highWatermark], [2, 1, 3])
+  assert.match(lines.join(''), /may have lost/)
+  const reads = store.calls.read
+  assert.equal((await readAll(partition)).length, 3)
+  assert.ok(store.calls.read > reads, 'the batches come from the store')
+})
+
+test('a store that is away when an outcome is settled has what waits behind it refused at once', async t => {
+  const { createPartition, store, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  store.faults.failNext('append', 'unknown-done')
+  store.faults.failNext('open', 'unavailable')
+  const unknown = watch(partition.append(batchOf(), 0))
+  await Promise.resolve()
+  const release = store.faults.hold('open')
+  await clock.settle()
+  const behind = watch(partition.append(batchOf(), 0))
+  release()
+  await clock.settle()
+  assert.equal(said(behind.answer!), KAFKA_STORAGE_ERROR.name)
+  assert.equal(unknown.answer, null)
+  await clock.advance(100)
+  assert.equal(said(unknown.answer!), 0)
 })
 
 test('rows that begin to wait while an append is with the store go with the next one', async t => {

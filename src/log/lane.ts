@@ -8,7 +8,7 @@
 //                                          '--unknown, fenced, misplaced--> settling --landed--> the same
 //                                                                               '--not landed--> formed again
 
-import type { Clock, Timer } from '../base/clock.ts'
+import { type Clock, sleep, type Timer } from '../base/clock.ts'
 import {
   because,
   isRefusal,
@@ -19,10 +19,11 @@ import {
   type Refusal,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
-import { type BatchView, stamp, stampAppendTime } from '../protocol/records.ts'
+import { type BatchView, stamp, stampAppendTime, viewBatch } from '../protocol/records.ts'
 import {
   type Batch,
   type Opened,
+  OutcomeUnknown,
   type Row,
   type Store,
   type Append as StoreAppend,
@@ -31,7 +32,9 @@ import {
 } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { ObservedChild } from '../telemetry/metrics.ts'
+import type { Compression } from './compression.ts'
 import { Fifo } from './fifo.ts'
+import type { Leadership } from './leadership.ts'
 import { damaged, type PartitionState } from './partition-state.ts'
 import {
   checkSequence,
@@ -43,6 +46,7 @@ import {
   producerKey,
   withBatch,
 } from './producers.ts'
+import { type EncodedRecords, sealBatch } from './stored-batch.ts'
 import { CHUNK_BYTES } from './time-index.ts'
 
 /** What a successful append answers. */
@@ -58,6 +62,8 @@ export interface LaneRooms {
   readonly store: Store
   readonly clock: Clock
   readonly logger: Logger
+  readonly compression: Compression
+  readonly leadership: Leadership
   /** A word that no other append has. */
   nextAttempt(): string
   /** Calls lane.form() once this turn has handled its input, so that what came together goes together. */
@@ -70,6 +76,7 @@ export interface WriteMetrics {
   readonly failed: ObservedChild
   readonly acknowledged: ObservedChild
   readonly messages: ObservedChild
+  refused(reason: 'fenced' | 'misplaced' | 'gone' | 'damaged'): void
 }
 
 /** Most bytes that one append carries, unless a single batch is larger. */
@@ -82,6 +89,8 @@ const LONGEST_BACKOFF_MS = 5_000
 /** One batch on its way. */
 interface Pending {
   readonly batch: BatchView
+  /** Its records as they shall rest; null: as they are. */
+  readonly encoding: Promise<EncodedRecords | null> | null
   readonly timeoutMs: number
   /** On Clock.monotonic(). */
   readonly deadlineMs: number
@@ -96,7 +105,10 @@ interface Pending {
 
 /** What one append to the store carries. */
 interface Group {
-  readonly append: StoreAppend
+  /** Its batches are those of the group, some of them encoded, once it is with the store. */
+  append: StoreAppend
+  /** As clients see them. */
+  readonly batches: readonly Batch[]
   readonly end: number
   readonly pending: readonly Pending[]
   /** Repeats of a batch of this group: answered as that one is. */
@@ -119,6 +131,10 @@ export class Lane {
   /** An append, a flush of rows or a settlement is under way. */
   #isBusy = false
   #isDue = false
+  /** The store may have gone back: the stream is opened again before anything else. */
+  #mustReopen = false
+  #isConfirming = false
+  #isFirstTry = true
   /** How often what waits first has met another writer. */
   #displaced = 0
   #deadlineTimer: Timer | null = null
@@ -139,6 +155,7 @@ export class Lane {
     return new Promise(resolve => {
       this.#queue.push({
         batch,
+        encoding: this.#rooms.compression.encode(this.#state.topic, batch),
         timeoutMs,
         deadlineMs,
         answer: resolve,
@@ -165,7 +182,24 @@ export class Lane {
     }
     this.#isBusy = true
     this.#group = group
+    if (group.pending.every(({ encoding }) => encoding === null)) this.#send(group)
+    else void this.#encode(group).then(() => this.#send(group))
+  }
+
+  #send(group: Group): void {
     this.#rooms.store.append(group.append).then(this.#onOutcome, this.#onFailure)
+  }
+
+  /** Waits for the batches that are being compressed; their places in the log are taken. */
+  async #encode(group: Group): Promise<void> {
+    const batches: Batch[] = []
+    for (const [i, { encoding }] of group.pending.entries()) batches.push(sealed(group.batches[i]!, await encoding))
+    group.append = { ...group.append, batches }
+  }
+
+  /** The stream has not been opened yet, and nothing has gone wrong with it. */
+  get isOpening(): boolean {
+    return this.#state.epoch === 0 && this.#isFirstTry
   }
 
   /** Opens the stream. When the store does not answer, the lane stays closed and goes on trying. */
@@ -173,9 +207,16 @@ export class Lane {
     this.#isBusy = true
     const state = this.#state
     try {
-      const opened = await this.#rooms.store.open(state.stream, 0, 0)
-      if (opened.kind === 'opened') state.adopt(opened, this.#rooms.clock.now())
-      else {
+      const { store, leadership } = this.#rooms
+      const opened = leadership.isConfirmed ? await store.open(state.stream, 0, 0) : null
+      if (opened === null) {
+        void this.#settle(0)
+        return
+      }
+      if (opened.kind === 'opened') {
+        this.#adopt(opened)
+        this.#confirm()
+      } else {
         // Not a removal: the catalogue names a stream that the store has lost.
         state.refusal ??= because(KAFKA_STORAGE_ERROR, `The store has no stream for ${state.name}.`)
         this.#rooms.logger.error('the store has lost a partition', { partition: state.name })
@@ -183,9 +224,27 @@ export class Lane {
       this.#release()
       return
     } catch (error) {
-      this.#rooms.logger.warn('a partition could not be opened and is tried again', { partition: state.name, error })
+      this.#rooms.logger
+        .limited('open', 10_000)
+        .warn('a partition could not be opened and is tried again', { partition: state.name, error })
     }
+    this.#isFirstTry = false
     void this.#settle(0)
+  }
+
+  #adopt(opened: Opened): void {
+    const { topic, index } = this.#state
+    this.#state.adopt(opened, this.#rooms.clock.now())
+    this.#rooms.leadership.led(topic.id, index, opened.epoch)
+  }
+
+  /** What is remembered may be of another history: nothing of it counts until the stream has been opened again. */
+  reopen(): void {
+    const { epoch, refusal, tail, end } = this.#state
+    if (epoch === 0 || refusal !== null) return
+    tail.reset(end)
+    this.#mustReopen = true
+    if (!this.#isBusy) this.#release()
   }
 
   /** Writes rows that wait for an append when none is likely to come. Does nothing while the lane works. */
@@ -252,7 +311,7 @@ export class Lane {
         const lastSequence = lastSequenceOf(baseSequence, lastOffsetDelta)
         const verdict = checkSequence(known, producerId, producerEpoch, baseSequence, lastSequence)
         if (isRefusal(verdict)) {
-          answer(next, verdict)
+          void this.#refuseSequence(next, verdict)
           continue
         }
         if (verdict !== null) {
@@ -295,6 +354,7 @@ export class Lane {
     const attempt = this.#rooms.nextAttempt()
     return {
       append: { stream: state.stream, epoch: state.epoch, at: state.end, attempt, batches, rows },
+      batches,
       end,
       pending,
       repeats,
@@ -307,8 +367,34 @@ export class Lane {
     }
   }
 
+  /**
+   * Producers take such a refusal as the end. What does not follow here may follow what another broker has written
+   * meanwhile, so only who leads by the word of the store says it.
+   */
+  async #refuseSequence(pending: Pending, verdict: Refusal): Promise<void> {
+    const state = this.#state
+    const { epoch, stream, name } = state
+    try {
+      const outcome = await this.#rooms.store.confirm(stream, epoch)
+      if (outcome.kind === 'confirmed' && epoch === state.epoch) {
+        answer(pending, verdict)
+        return
+      }
+      answer(
+        pending,
+        state.refusal ?? because(NOT_LEADER_OR_FOLLOWER, `Others write to ${name}; nothing was appended.`),
+      )
+      if (outcome.kind === 'fenced' && epoch === state.epoch && (await this.#stillLeads())) this.reopen()
+    } catch (error) {
+      const refusal = because(KAFKA_STORAGE_ERROR, `The store does not say whether ${name} is led here.`)
+      answer(pending, error instanceof StoreUnavailable ? away(error) : refusal)
+      if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+    }
+  }
+
   #conclude(outcome: Awaited<ReturnType<Store['append']>>): void {
     const group = this.#group!
+    if (outcome.kind !== 'appended') this.#noteRefusal(outcome.kind)
     switch (outcome.kind) {
       case 'appended':
         this.#commit(group, outcome)
@@ -327,8 +413,17 @@ export class Lane {
         // Certain: nothing of the group is in the log. Somebody else has been there.
         this.#group = null
         this.#requeue(group)
-        void this.#settle(outcome.kind === 'fenced' ? outcome.epoch : this.#state.epoch)
+        if (outcome.kind === 'fenced') void this.#settle(outcome.epoch, this.#stillLeads())
+        else void this.#settle(this.#state.epoch)
     }
+  }
+
+  #noteRefusal(reason: 'fenced' | 'misplaced' | 'gone' | 'damaged'): void {
+    const { logger, writes } = this.#rooms
+    writes.refused(reason)
+    logger
+      .limited(`append-${reason}`, 10_000)
+      .warn('the store refused an append, and nothing of it was written', { partition: this.#state.name, reason })
   }
 
   #fail(error: unknown): void {
@@ -339,10 +434,7 @@ export class Lane {
       logger
         .limited('append-unavailable', 10_000)
         .warn('the store refused an append', { partition: this.#state.name, error })
-      this.#refuse(
-        group,
-        because(KAFKA_STORAGE_ERROR, `The store is not available, nothing was written: ${error.message}`),
-      )
+      this.#refuse(group, away(error))
       this.#release()
       return
     }
@@ -362,16 +454,57 @@ export class Lane {
     state.end = end
     const covered = highWatermark > state.highWatermark
     if (covered) state.highWatermark = highWatermark
-    state.bytes += group.bytes
-    for (const batch of group.append.batches) {
+    for (const [i, batch] of group.batches.entries()) {
       // Nobody reads a partition that has ended, and nobody would give its memory back.
       if (state.refusal === null) state.tail.add(batch)
-      state.timeIndex.add(batch.nextOffset, batch.bytes.length, batch.maxTimestamp, group.nowMs)
+      const storedBytes = group.append.batches[i]!.bytes.length
+      state.bytes += storedBytes
+      state.timeIndex.add(batch.nextOffset, storedBytes, batch.maxTimestamp, group.nowMs)
     }
     state.pendingRows.splice(0, group.pendingRows)
     this.#keepRows(group)
     this.#finish(group)
     if (covered) state.waits.appended(group.bytes)
+    this.#confirm()
+  }
+
+  /** What is in the log and not to be seen yet is asked for again until it is, unless an append is faster. */
+  #confirm(): void {
+    const { highWatermark, end } = this.#state
+    if (highWatermark >= end || this.#isConfirming) return
+    this.#isConfirming = true
+    const { logger } = this.#rooms
+    void this.#confirmed()
+      .catch(error =>
+        logger.warn('the high watermark of a partition stays back', { partition: this.#state.name, error }),
+      )
+      .finally(() => {
+        this.#isConfirming = false
+      })
+  }
+
+  async #confirmed(): Promise<void> {
+    const state = this.#state
+    const { store, clock } = this.#rooms
+    for (let backoffMs = FIRST_BACKOFF_MS; ; backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS)) {
+      await sleep(clock, backoffMs)
+      const { epoch, end, highWatermark, refusal } = state
+      if (refusal !== null || highWatermark >= end) return
+      try {
+        const outcome = await store.confirm(state.stream, epoch)
+        // Opened again meanwhile: this was asked about the lead before.
+        if (epoch !== state.epoch) continue
+        // Whoever has the lead goes on from here.
+        if (outcome.kind !== 'confirmed') return
+        // What an append that is under way has added is covered by its own answer, which wakes those who wait for it.
+        const covered = Math.min(outcome.highWatermark, state.end)
+        if (covered <= state.highWatermark) continue
+        state.highWatermark = covered
+        state.waits.wake()
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+      }
+    }
   }
 
   #learn(group: Group): void {
@@ -421,7 +554,10 @@ export class Lane {
   /** The stream is gone from the store: the topic was removed. */
   #vanish(group: Group | null): void {
     const state = this.#state
-    state.refusal ??= because(UNKNOWN_TOPIC_OR_PARTITION, `${state.name} has been removed.`)
+    if (state.refusal === null) {
+      this.#rooms.logger.warn('a partition is gone from the store', { partition: state.name })
+      state.refusal = because(UNKNOWN_TOPIC_OR_PARTITION, `${state.name} has been removed.`)
+    }
     if (group !== null) this.#refuse(group, state.refusal)
     state.waits.wake()
     this.#release()
@@ -441,11 +577,21 @@ export class Lane {
     }
   }
 
-  /** Opens the stream until it is known what the group in flight came to. The lane is closed meanwhile. */
-  async #settle(knownEpoch: number): Promise<void> {
+  /** Another has the lead; whether it is this broker's by right. */
+  #stillLeads(): Promise<boolean> {
+    const { topic, index } = this.#state
+    return this.#rooms.leadership.stillLeads(topic.id, index)
+  }
+
+  /**
+   * Opens the stream until it is known what the group in flight came to. The lane is closed meanwhile. The lead is taken back
+   * from another only where it is this broker's (`mayLead`), and not while another may lead with good reason.
+   */
+  async #settle(knownEpoch: number, mayLead = Promise.resolve(true)): Promise<void> {
     const state = this.#state
-    const { store, clock, logger } = this.#rooms
+    const { store, clock, logger, leadership } = this.#rooms
     let known = knownEpoch
+    let isOurs = await mayLead
     for (let backoffMs = FIRST_BACKOFF_MS; ; backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS)) {
       if (state.refusal !== null) {
         if (this.#group !== null) this.#refuse(this.#group, because(REQUEST_TIMED_OUT, UNKNOWN_OUTCOME))
@@ -453,18 +599,21 @@ export class Lane {
         return
       }
       try {
-        const opened = await store.open(state.stream, known, state.highWatermark)
-        if (opened.kind === 'gone') {
+        const opened =
+          isOurs && leadership.isConfirmed ? await store.open(state.stream, known, state.highWatermark) : null
+        if (opened?.kind === 'gone') {
           this.#vanish(this.#group)
           return
         }
-        if (opened.kind === 'opened') {
+        if (opened?.kind === 'opened') {
           this.#resume(opened)
           this.#release()
           return
         }
-        known = opened.epoch
+        known = opened?.epoch ?? known
+        isOurs = await this.#stillLeads()
       } catch (error) {
+        if (error instanceof StoreUnavailable) this.#refuseWaiting(error)
         logger
           .limited('open-again', 10_000)
           .warn('a partition cannot be opened; it takes no records until it can', { partition: state.name, error })
@@ -480,26 +629,39 @@ export class Lane {
     }
   }
 
+  /** The store is away: what it has never been given is refused, instead of being held until it is too late. */
+  #refuseWaiting(error: StoreUnavailable): void {
+    const refusal = away(error)
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) answer(next, refusal)
+  }
+
   #resume(opened: Opened): void {
     const state = this.#state
     const group = this.#group
     const before = state.highWatermark
     if (group !== null && opened.lastAttempt === group.append.attempt) {
-      if (state.refusal === null) for (const batch of group.append.batches) state.tail.add(batch)
+      if (state.refusal === null) for (const batch of group.batches) state.tail.add(batch)
       state.end = group.end
-      state.adopt(opened, this.#rooms.clock.now())
+      this.#adopt(opened)
       this.#finish(group)
     } else {
-      state.adopt(opened, this.#rooms.clock.now())
+      this.#adopt(opened)
       this.#group = null
       if (group !== null) this.#requeue(group)
     }
     // Whose bytes these are, and how many, is not known here.
     if (state.highWatermark > before) state.waits.wake()
+    this.#confirm()
   }
 
   /** The lane is free: what waits goes next. */
   #release(): void {
+    if (this.#mustReopen && this.#state.refusal === null) {
+      this.#mustReopen = false
+      this.#isBusy = true
+      void this.#settle(this.#state.epoch)
+      return
+    }
     this.#isBusy = false
     this.form()
   }
@@ -536,6 +698,10 @@ export class Lane {
 
 const UNKNOWN_OUTCOME = 'The store has not answered in time; the batch may or may not be appended.'
 
+function away(error: StoreUnavailable): Refusal {
+  return because(KAFKA_STORAGE_ERROR, `The store is not available, nothing was written: ${error.message}`)
+}
+
 function tooLate(pending: Pending): string {
   return `The batch waited ${pending.timeoutMs} ms behind others and was not appended.`
 }
@@ -543,6 +709,10 @@ function tooLate(pending: Pending): string {
 function answer(pending: Pending, value: Appended | Refusal): void {
   pending.answer?.(value)
   pending.answer = null
+}
+
+function sealed(batch: Batch, encoding: EncodedRecords | null): Batch {
+  return encoding === null ? batch : { ...batch, bytes: sealBatch(viewBatch(batch.bytes).bytes, encoding) }
 }
 
 /** Gives a batch its place, in its own bytes, or in a copy when the store has those already. */

@@ -1,4 +1,4 @@
-// The logs of a broker: opens every partition of the catalogue, keeps up with topics that come and go, and shares one tail
+// The logs of a broker: opens every partition that it leads, gives up what it leads no more, keeps up with topics that come and go, and shares one tail
 // cache, one set of waiters and one retention among them. What a partition does is in partition.ts.
 
 import type { Clock } from '../base/clock.ts'
@@ -9,8 +9,12 @@ import type { Space, Store } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CatalogueKeeper, Topic } from './catalogue.ts'
+import { Compression } from './compression.ts'
+import { Dictionaries } from './dictionaries.ts'
 import type { Lane } from './lane.ts'
-import { Partition, type PartitionRooms } from './partition.ts'
+import type { Leadership } from './leadership.ts'
+import { Partition, type PartitionRooms, type ReadResult } from './partition.ts'
+import { ReadAhead } from './read-ahead.ts'
 import { startRetention } from './retention.ts'
 import { TailCache } from './tail-cache.ts'
 import { createWaiters, type Watch, type Watchlist } from './waiters.ts'
@@ -18,6 +22,7 @@ import { createWaiters, type Watch, type Watchlist } from './waiters.ts'
 export interface LogsRooms {
   readonly store: Store
   readonly catalogue: CatalogueKeeper
+  readonly leadership: Leadership
   readonly settings: Settings
   readonly clock: Clock
   readonly random: Random
@@ -26,8 +31,18 @@ export interface LogsRooms {
 }
 
 export interface Logs {
-  /** Null when there is no such topic or partition. */
+  /** Null when there is no such topic or partition, or this broker does not lead it. */
   partition(topicId: string, index: number): Partition | null
+  /**
+   * Who leads what has changed: gives up what this broker leads no more (what was accepted is finished, the rest refused), takes
+   * what it leads now. Resolves when both is done. Calls take effect one after the other.
+   */
+  reassign(): Promise<void>
+  /**
+   * Opens again what this broker leads and another has led since, by the highest epochs that are known (-1: none). Whoever
+   * believed in another view for a moment may have written there.
+   */
+  regain(epochOf: (topicId: string, index: number) => number): void
   /** A list by which a reader waits for news of many partitions. */
   watchlist<W extends Watch>(): Watchlist<W>
   /** Where the logs rest, and how much room there is. Throws what the store throws. */
@@ -43,23 +58,36 @@ export interface Logs {
 /** How many streams are opened at once at start. */
 const OPEN_AT_ONCE = 1000
 
-/** Resolves when every partition has been opened, or at least tried: one that fails is tried again while others work. */
+/** Partitions that a line about a change of leaders names. */
+const NAMED_AT_ONCE = 20
+
+/**
+ * Resolves when every partition that this broker leads has been opened, or at least tried: one that fails is tried again
+ * while others work.
+ */
 export async function openLogs(given: LogsRooms): Promise<Logs> {
-  const { store, catalogue, settings, clock, random, metrics } = given
+  const { store, catalogue, leadership, settings, clock, random, metrics } = given
   const logger = given.logger.named('log')
-  const topics = new Map<string, readonly Partition[]>()
+  /** Null where another broker leads. */
+  const topics = new Map<string, readonly (Partition | null)[]>()
   const cache = new TailCache(settings.get('storage.local.tail-cache-bytes'))
   const waiters = createWaiters(clock)
   /** Partitions that are closed but still have something with the store. */
   const closing = new Set<Promise<void>>()
   const due: Lane[] = []
+  let isClosed = false
 
+  const dictionaries = new Dictionaries({ store, settings, clock, logger })
+  void dictionaries.sweep()
+  const compression = new Compression({ logger, metrics, dictionaries })
   const run = random.bytes(9).toString('base64url')
   let attempts = 0
   const rooms: PartitionRooms = {
     store,
     clock,
     logger,
+    compression,
+    leadership,
     nextAttempt: () => `${run}${++attempts}`,
     due(lane) {
       if (due.push(lane) === 1) clock.soon(formDue)
@@ -69,7 +97,9 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       failed: metrics.child('svc.storage.write', { tier: 'local', result: 'error' }),
       acknowledged: metrics.child('svc.storage.ack', { tier: 'local', result: 'success' }),
       messages: metrics.child('svc.storage.write.messages', { tier: 'local' }),
+      refused: reason => metrics.count('svc.storage.append.refusals', { reason }),
     },
+    readAhead: new ReadAhead<ReadResult>(clock),
     reads: {
       done: metrics.child('svc.storage.read', { tier: 'local', result: 'success', mode: 'stream' }),
       failed: metrics.child('svc.storage.read', { tier: 'local', result: 'error', mode: 'stream' }),
@@ -83,19 +113,40 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   }
 
   function* partitions(): Generator<Partition> {
-    for (const each of topics.values()) yield* each
+    for (const each of topics.values()) for (const partition of each) if (partition !== null) yield partition
   }
 
-  function make(topic: Topic): Partition[] {
-    const made = makeFrom(topic, 0)
-    topics.set(topic.id, made)
-    return made
+  /**
+   * Gives topics the partitions that this broker leads and has not, which are returned and have to be opened, and shuts those
+   * that it has and leads no more.
+   */
+  function arrange(some: Iterable<Topic>): readonly Partition[] {
+    const taken: Partition[] = []
+    const lost: Partition[] = []
+    for (const topic of some) arrangeOne(topic, taken, lost)
+    for (const partition of lost) {
+      shut(partition, NOT_LED_HERE)
+      metrics.unsample('svc.broker.max_offset', labelsOf(partition))
+      metrics.unsample('svc.broker.log_start_offset', labelsOf(partition))
+    }
+    tell('leads no more', 'lost', lost)
+    return taken
   }
 
-  /** The topic's partitions from this index on. */
-  function makeFrom(topic: Topic, from: number): Partition[] {
-    const partition = (_: unknown, i: number) => new Partition(rooms, topic, from + i, cache.tail(0))
-    return Array.from({ length: topic.partitions - from }, partition)
+  function arrangeOne(topic: Topic, taken: Partition[], lost: Partition[]): void {
+    const before = topics.get(topic.id) ?? []
+    const after = Array.from({ length: topic.partitions }, (_, index) => {
+      const known = before[index] ?? null
+      if (leadership.leads(topic.id, index)) {
+        if (known !== null) return known
+        const partition = new Partition(rooms, topic, index, cache.tail(0))
+        taken.push(partition)
+        return partition
+      }
+      if (known !== null) lost.push(known)
+      return null
+    })
+    topics.set(topic.id, after)
   }
 
   async function open(made: readonly Partition[]): Promise<void> {
@@ -103,10 +154,29 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       await Promise.all(made.slice(i, i + OPEN_AT_ONCE).map(partition => partition.open()))
     }
     for (const partition of made) {
-      const labels = { topic: partition.topicName, partition: String(partition.index) }
+      if (partition.refusal !== null) continue
+      const labels = labelsOf(partition)
       metrics.sample('svc.broker.max_offset', labels, () => partition.highWatermark)
       metrics.sample('svc.broker.log_start_offset', labels, () => partition.logStartOffset)
     }
+  }
+
+  let lastReassignment: Promise<void> = Promise.resolve()
+
+  async function reassign(): Promise<void> {
+    if (isClosed) return
+    const taken = arrange(catalogue.current().topics.values())
+    await Promise.all(closing)
+    await open(taken)
+    tell('leads', 'taken', taken)
+  }
+
+  function tell(what: string, change: 'lost' | 'taken', changed: readonly Partition[]): void {
+    if (changed.length === 0) return
+    metrics.count('svc.cluster.leadership_changes', { change }, changed.length)
+    const names = changed.slice(0, NAMED_AT_ONCE).map(each => `${each.state.name} (epoch ${each.leaderEpoch})`)
+    const rest = changed.length > names.length ? ` and ${changed.length - names.length} more` : ''
+    logger.info(`this broker ${what} ${names.join(', ')}${rest}`, { partitions: changed.length })
   }
 
   function shut(partition: Partition, refusal: Parameters<Partition['close']>[0]): void {
@@ -115,27 +185,36 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   }
 
   catalogue.watch({
-    added: fresh => open(fresh.flatMap(make)),
+    added: fresh => open(arrange(fresh)),
     async changed(known) {
       for (const topic of known) {
-        const made = topics.get(topic.id) ?? []
-        for (const partition of made) partition.reconfigure(topic)
-        const fresh = makeFrom(topic, made.length)
-        if (fresh.length === 0) continue
-        topics.set(topic.id, [...made, ...fresh])
-        await open(fresh)
+        for (const partition of topics.get(topic.id) ?? []) partition?.reconfigure(topic)
       }
+      await open(arrange(known))
     },
     removed(gone) {
       for (const topic of gone) {
         const refusal = because(UNKNOWN_TOPIC_OR_PARTITION, `Topic '${topic.name}' has been removed.`)
-        for (const partition of topics.get(topic.id) ?? []) shut(partition, refusal)
+        for (const partition of topics.get(topic.id) ?? []) if (partition !== null) shut(partition, refusal)
         topics.delete(topic.id)
+        dictionaries.removed(topic)
         metrics.forget('topic', topic.name)
       }
     },
   })
-  await open([...catalogue.current().topics.values()].flatMap(make))
+  await open(arrange(catalogue.current().topics.values()))
+
+  /** Opens again what the store may have lost, until the store is closed. */
+  async function followStore(): Promise<void> {
+    for (let streams = await store.renewed(); streams !== null; streams = await store.renewed()) {
+      const renewed = new Set(streams)
+      const concerned = [...partitions()].filter(({ state }) => renewed.has(state.stream))
+      logger.warn('the store may have lost what it had; partitions are opened again', { partitions: concerned.length })
+      for (const partition of concerned) partition.reopen()
+      dictionaries.renewed()
+    }
+  }
+  void followStore()
 
   metrics.sample('svc.storage.cache_bytes', {}, () => cache.bytes)
   metrics.sample('svc.storage.live_bytes', {}, () => {
@@ -147,16 +226,35 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
 
   return {
     partition: (topicId, index) => topics.get(topicId)?.[index] ?? null,
+    regain(epochOf) {
+      for (const partition of partitions()) {
+        if (epochOf(partition.topicId, partition.index) > partition.leaderEpoch) partition.reopen()
+      }
+    },
+    reassign() {
+      lastReassignment = lastReassignment.then(reassign)
+      return lastReassignment
+    },
     watchlist: () => waiters.watchlist(),
     space: () => store.space(),
     releaseWaiters: () => waiters.release(),
     retain: () => retention.run(),
     async close() {
+      isClosed = true
       waiters.release()
+      await lastReassignment
       await retention.stop()
       const refusal = because(NOT_LEADER_OR_FOLLOWER, 'The broker is shutting down; nothing was appended.')
       for (const partition of partitions()) shut(partition, refusal)
       await Promise.all(closing)
+      compression.close()
+      await dictionaries.close()
     },
   }
+}
+
+const NOT_LED_HERE = because(NOT_LEADER_OR_FOLLOWER, 'Another broker leads the partition; nothing was appended.')
+
+function labelsOf({ topicName, index }: Partition) {
+  return { topic: topicName, partition: String(index) }
 }

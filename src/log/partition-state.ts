@@ -44,9 +44,12 @@ export class PartitionState {
     return `${this.topic.name}-${this.index}`
   }
 
-  /** Takes over what opening the stream found. The tail is kept when the end is where it was left. */
+  /**
+   * Takes over what opening the stream found. The tail is kept when the end is where it was left and nobody else has led
+   * meanwhile: a floor brings back the end of a log that a store has lost, not its batches.
+   */
   adopt(opened: Opened, nowMs: number): void {
-    if (opened.end !== this.end) this.tail.reset(opened.end)
+    if (opened.end !== this.end || opened.epoch !== this.epoch + 1) this.tail.reset(opened.end)
     // Who believes in another epoch is refused, and waits for nothing.
     if (opened.epoch !== this.epoch) this.waits.wake()
     this.epoch = opened.epoch

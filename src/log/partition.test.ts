@@ -12,10 +12,12 @@ import {
   isRefusal,
   KAFKA_STORAGE_ERROR,
   MESSAGE_TOO_LARGE,
+  NOT_LEADER_OR_FOLLOWER,
   OFFSET_OUT_OF_RANGE,
   type Refusal,
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
   UNKNOWN_LEADER_EPOCH,
+  UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
 import { type BatchView, encodeBatch, viewBatch } from '../protocol/records.ts'
 import { streamId } from '../store/store.ts'
@@ -142,6 +144,20 @@ test('a read overtaken after the store has read is out of range too', async t =>
   partition.state.raiseStart(10)
   assert.equal(found(await reading), OFFSET_OUT_OF_RANGE.name)
   assert.equal(store.calls.read, 1)
+})
+
+test('whoever was deposed sends nobody who has read further back to the beginning', async t => {
+  const { createPartition, store } = await openLogWorld(t)
+  const partition = await createPartition()
+  await fill(partition, 2)
+  const { stream } = partition.state
+  assert.equal(found(await partition.read(3, 1e6, true)), OFFSET_OUT_OF_RANGE.name)
+  store.faults.failNext('confirm', 'unavailable')
+  assert.equal(found(await partition.read(3, 1e6, true)), KAFKA_STORAGE_ERROR.name)
+  await store.open(stream, 0, 0)
+  assert.equal(found(await partition.read(3, 1e6, true)), NOT_LEADER_OR_FOLLOWER.name)
+  await store.remove([stream])
+  assert.equal(found(await partition.read(3, 1e6, true)), UNKNOWN_TOPIC_OR_PARTITION.name)
 })
 
 test('a store that is away is a storage error for those who need it, and for nobody else', async t => {

@@ -23,8 +23,11 @@ import { type BatchView, InvalidRecords, openRecords, viewBatch } from '../proto
 import { type Batch, OutcomeUnknown, StoreUnavailable } from '../store/store.ts'
 import type { CounterChild, ObservedChild } from '../telemetry/metrics.ts'
 import type { Topic } from './catalogue.ts'
+import { NotDecoded } from './compression.ts'
 import { type Appended, Lane, type LaneRooms } from './lane.ts'
 import { PartitionState } from './partition-state.ts'
+import type { ReadAhead } from './read-ahead.ts'
+import { type Encoding, encodingOf } from './stored-batch.ts'
 import type { Tail } from './tail-cache.ts'
 import type { Chunk } from './time-index.ts'
 import type { Waits } from './waiters.ts'
@@ -48,6 +51,7 @@ export interface FoundOffset {
 
 export interface PartitionRooms extends LaneRooms {
   readonly reads: ReadMetrics
+  readonly readAhead: ReadAhead<ReadResult>
 }
 
 export interface ReadMetrics {
@@ -56,6 +60,11 @@ export interface ReadMetrics {
   readonly messages: ObservedChild
   readonly corrupt: CounterChild
 }
+
+const UNCONFIRMED = because(
+  NOT_LEADER_OR_FOLLOWER,
+  'The other brokers may have taken this one for dead; nothing was appended or read.',
+)
 
 /** Where the bytes begin that a batch's checksum covers. */
 const CRC_FROM = 21
@@ -111,7 +120,7 @@ export class Partition {
     return this.#state.end
   }
 
-  /** Bytes of the live batches. */
+  /** Bytes of the live batches as they rest in the store. */
   get sizeBytes(): number {
     return this.#state.bytes
   }
@@ -139,6 +148,11 @@ export class Partition {
   /** Takes the lead of the stream; until it has that, everything is refused. */
   open(): Promise<void> {
     return this.#lane.open()
+  }
+
+  /** The store may have lost some of it: drops what is remembered and takes the lead again. */
+  reopen(): void {
+    this.#lane.reopen()
   }
 
   /** Ends the partition: everything is answered with the refusal from here on. Resolves when nothing is under way. */
@@ -169,9 +183,10 @@ export class Partition {
     const { start, end, highWatermark, tail } = this.#state
     const refusal = this.#checkOpen()
     if (refusal !== null) return refusal
-    if (!(offset >= start && offset <= end)) return this.#outOfRange(offset)
+    if (offset > end) return this.#beyondEnd(offset)
+    if (!(offset >= start)) return this.#outOfRange(offset)
     if (offset >= highWatermark || (maxBytes <= 0 && !minOneBatch)) return this.#nothing()
-    if (offset < tail.coversFrom) return this.#readStore(offset, maxBytes, minOneBatch)
+    if (offset < tail.coversFrom) return this.#readBehind(offset, maxBytes, minOneBatch)
     const batches: Uint8Array[] = []
     let bytes = 0
     for (let i = tail.position(offset); ; i++) {
@@ -287,6 +302,7 @@ export class Partition {
     // A mark that still waits for its append would come back after it is deleted here.
     const late = marks.filter(mark => state.pendingRows.some(row => row.key === mark.key))
     const outcome = await this.#rooms.store.trim(state.stream, state.epoch, limit, marks)
+    if (outcome.kind === 'fenced') await this.#rooms.leadership.stillLeads(this.topicId, this.index)
     if (outcome.kind !== 'trimmed') return
     state.dropped(outcome.start, outcome.bytes)
     state.pendingRows.push(...late)
@@ -297,10 +313,13 @@ export class Partition {
     return this.#lane.flushRows()
   }
 
-  /** Until the stream could be opened nothing is known of the log. */
+  /** Until the stream could be opened nothing is known of the log, nor while another may lead it. */
   #checkOpen(): Refusal | null {
     const { refusal, epoch } = this.#state
-    if (refusal !== null || epoch > 0) return refusal
+    if (refusal !== null) return refusal
+    if (!this.#rooms.leadership.isConfirmed) return UNCONFIRMED
+    if (epoch > 0) return null
+    if (this.#lane.isOpening) return because(NOT_LEADER_OR_FOLLOWER, `${this.#state.name} is about to be led here.`)
     return because(KAFKA_STORAGE_ERROR, `${this.#state.name} could not be opened yet; the broker goes on trying.`)
   }
 
@@ -328,13 +347,76 @@ export class Partition {
     )
   }
 
+  /** Reads what memory has let go of: what was read ahead for this reader, or else the store. */
+  #readBehind(
+    offset: number,
+    maxBytes: number,
+    minOneBatch: boolean,
+  ): ReadResult | Refusal | Promise<ReadResult | Refusal> {
+    const ahead = this.#rooms.readAhead.take(this.#placeOf(offset), maxBytes)
+    const isExpected = ahead !== undefined
+    if (ahead instanceof Promise) {
+      return ahead.then(found => {
+        const refusal = this.#checkOpen()
+        if (refusal !== null) return refusal
+        if (offset < this.#state.start) return this.#outOfRange(offset)
+        return this.#useAhead(found, maxBytes, minOneBatch) ?? this.#readFor(offset, maxBytes, minOneBatch, true)
+      })
+    }
+    return (
+      this.#useAhead(ahead ?? null, maxBytes, minOneBatch) ?? this.#readFor(offset, maxBytes, minOneBatch, isExpected)
+    )
+  }
+
+  /** What was read ahead, as an answer; null where it is none any more. */
+  #useAhead(found: ReadResult | null, maxBytes: number, minOneBatch: boolean): ReadResult | null {
+    if (found === null) return null
+    const nextOffset = nextOffsetOf(found)
+    // The log ended there. Whoever waits for more than that would wait although there is more.
+    if (nextOffset >= found.highWatermark && found.highWatermark < this.highWatermark) return null
+    this.#readOn(nextOffset, maxBytes)
+    if (found.bytes > maxBytes && !minOneBatch) return this.#result([], 0)
+    return this.#result(found.batches, found.bytes)
+  }
+
+  /** Reads for a reader who is there, and ahead of it where it was expected. */
+  async #readFor(
+    offset: number,
+    maxBytes: number,
+    minOneBatch: boolean,
+    isExpected: boolean,
+  ): Promise<ReadResult | Refusal> {
+    const read = await this.#readStore(offset, maxBytes, minOneBatch)
+    if (isRefusal(read) || read.bytes === 0) return read
+    const nextOffset = nextOffsetOf(read)
+    if (isExpected) this.#readOn(nextOffset, maxBytes)
+    else if (nextOffset < read.highWatermark) this.#rooms.readAhead.expect(this.#placeOf(nextOffset), maxBytes)
+    return read
+  }
+
   async #readStore(offset: number, maxBytes: number, minOneBatch: boolean): Promise<ReadResult | Refusal> {
     // What comes meanwhile is not in it, so the answer says the end that the store was asked for.
     const { highWatermark, lastStableOffset } = this
     const batches = await this.#load(offset, maxBytes)
     if (isRefusal(batches)) return batches
-    const accepted = this.#accept(batches, maxBytes, minOneBatch)
+    const accepted = await this.#accept(batches, maxBytes, minOneBatch).catch(unavailable)
+    if (this.#state.refusal !== null) return this.#state.refusal
+    if (offset < this.#state.start) return this.#outOfRange(offset)
     return isRefusal(accepted) ? accepted : { ...accepted, highWatermark, lastStableOffset }
+  }
+
+  /** A reader goes on here: reads ahead of it as long as it lags behind what is in memory. */
+  #readOn(offset: number, maxBytes: number): void {
+    if (offset >= this.#state.tail.coversFrom || offset >= this.highWatermark) return
+    this.#rooms.readAhead.read(this.#placeOf(offset), maxBytes, async () => {
+      const read = await this.#readStore(offset, maxBytes, true)
+      return isRefusal(read) || read.bytes === 0 ? null : read
+    })
+  }
+
+  /** Another lead may know another log. */
+  #placeOf(offset: number): string {
+    return `${this.#state.stream}@${this.#state.epoch}@${offset}`
   }
 
   /** What the store has from this offset on, unchecked. */
@@ -347,8 +429,7 @@ export class Partition {
       read = await store.read(state.stream, offset, { maxBytes, until: state.highWatermark })
     } catch (error) {
       reads.failed.observe(clock.monotonic() - startedAtMs)
-      if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
-      return because(KAFKA_STORAGE_ERROR, `The store cannot be read: ${error.message}`)
+      return unavailable(error)
     }
     reads.done.observe(clock.monotonic() - startedAtMs)
     if (state.refusal !== null) return state.refusal
@@ -366,30 +447,54 @@ export class Partition {
     return read.batches
   }
 
-  /** Takes over batches that come from the store as far as their bytes are what was written. */
-  #accept(found: readonly Batch[], maxBytes: number, minOneBatch: boolean): ReadResult | Refusal {
-    const batches: Uint8Array[] = []
+  /** Takes over batches that come from the store, as clients see them, as far as their bytes are what was written. */
+  async #accept(found: readonly Batch[], maxBytes: number, minOneBatch: boolean): Promise<ReadResult | Refusal> {
+    const opened: Promise<Buffer | string>[] = []
     let bytes = 0
-    let records = 0
     for (const batch of found) {
-      const size = batch.bytes.length
-      if (bytes + size > maxBytes && !(minOneBatch && batches.length === 0)) break
-      if (!isIntact(batch.bytes)) {
+      const stored = viewBatch(batch.bytes).bytes
+      const encoding = isIntact(stored) ? encodingOf(stored) : 'it fails its checksum'
+      bytes += encoding === null || typeof encoding === 'string' ? stored.length : encoding.plainBytes
+      if (bytes > maxBytes && !(minOneBatch && opened.length === 0)) break
+      opened.push(this.#open(stored, encoding))
+    }
+    const batches: Buffer[] = []
+    let records = 0
+    bytes = 0
+    for (const [i, batch] of (await Promise.all(opened)).entries()) {
+      if (typeof batch === 'string') {
         this.#rooms.reads.corrupt.inc()
         if (batches.length > 0) break
         const { name } = this.#state
-        this.#rooms.logger.error('a stored batch fails its checksum', { partition: name, offset: batch.baseOffset })
+        const { baseOffset, nextOffset } = found[i]!
+        this.#rooms.logger.error('a stored batch cannot be read', {
+          partition: name,
+          offset: baseOffset,
+          because: batch,
+        })
         return because(
           CORRUPT_MESSAGE,
-          `The batch at offsets ${batch.baseOffset} to ${batch.nextOffset - 1} of ${name} fails its checksum.`,
+          `The batch at offsets ${baseOffset} to ${nextOffset - 1} of ${name} cannot be read: ${batch}.`,
         )
       }
-      batches.push(batch.bytes)
-      bytes += size
-      records += batch.recordCount
+      batches.push(batch)
+      bytes += batch.length
+      records += found[i]!.recordCount
     }
     this.#rooms.reads.messages.observe(records)
     return this.#result(batches, bytes)
+  }
+
+  /** The batch as clients see it; a string says what is wrong with it. */
+  async #open(stored: Buffer, encoding: Encoding | string | null): Promise<Buffer | string> {
+    if (encoding === null) return stored
+    if (typeof encoding === 'string') return encoding
+    try {
+      return await this.#rooms.compression.decode(this.topicId, stored, encoding)
+    } catch (error) {
+      if (error instanceof NotDecoded) return error.message
+      throw error
+    }
   }
 
   #result(batches: readonly Uint8Array[], bytes: number): ReadResult {
@@ -411,6 +516,26 @@ export class Partition {
       this.#empty = this.#result([], 0)
     }
     return this.#empty
+  }
+
+  /**
+   * Beyond the end as far as is known here. Clients take OFFSET_OUT_OF_RANGE as a reason to begin somewhere else, so whoever
+   * has been deposed without knowing must not answer it: the store says whether this is still the lead.
+   */
+  async #beyondEnd(offset: number): Promise<Refusal> {
+    const { stream, epoch, name } = this.#state
+    const { store, leadership } = this.#rooms
+    try {
+      const outcome = await store.confirm(stream, epoch)
+      if (this.#state.refusal !== null) return this.#state.refusal
+      if (outcome.kind === 'confirmed') return this.#outOfRange(offset)
+      if (outcome.kind === 'gone') return because(UNKNOWN_TOPIC_OR_PARTITION, `${name} has been removed.`)
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+      return because(KAFKA_STORAGE_ERROR, `The store does not say where ${name} ends: ${error.message}`)
+    }
+    await leadership.stillLeads(this.topicId, this.index)
+    return because(NOT_LEADER_OR_FOLLOWER, `Others write to ${name}; where it ends is not known here.`)
   }
 
   #outOfRange(offset: number): Refusal {
@@ -498,6 +623,17 @@ async function firstAt(batch: BatchView, timestamp: number, start: number): Prom
     // Producers may send what does not unpack. Whoever starts at the whole batch skips nothing.
     return { offset: Math.max(batch.baseOffset, start), timestamp: batch.maxTimestamp, leaderEpoch }
   }
+}
+
+/** What a store that throws is answered with. */
+function unavailable(error: unknown): Refusal {
+  if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+  return because(KAFKA_STORAGE_ERROR, `The store cannot be read: ${error.message}`)
+}
+
+/** Where a read goes on that has found something. */
+function nextOffsetOf({ batches }: ReadResult): number {
+  return viewBatch(batches.at(-1)!).lastOffset + 1
 }
 
 /** Whether a batch's checksum is that of what it covers (records.ts draws the layout). */

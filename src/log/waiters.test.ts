@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { systemClock } from '../base/clock.ts'
 import { createWaiters, Waits, Watch } from './waiters.ts'
 
 class Named extends Watch {
@@ -149,4 +150,34 @@ test('an abort, an interruption and a release end waits, and after a release non
   await third
   await list.wait(PATIENT)
   assert.deepEqual(list.names(), [])
+})
+
+test('waits that end together end a few in each turn of the event loop, and an append ends those that are still due', async () => {
+  const waiters = createWaiters(systemClock)
+  const waits = new Waits()
+  let ended = 0
+  const watches = Array.from({ length: 500 }, (_, at) => new Named(String(at)))
+  const lists = watches.map(() => waiters.watchlist<Named>())
+  const wait = (maxWaitMs: number) =>
+    lists.map((list, at) => {
+      list.rest(watches[at]!, waits)
+      return list.wait({ ...PATIENT, maxWaitMs }).then(() => void ended++)
+    })
+  const waiting = wait(1)
+  const perTurn: number[] = []
+  while (ended < 250) {
+    const before = ended
+    await new Promise(resolve => setImmediate(resolve))
+    perTurn.push(ended - before)
+  }
+  // What falls due in a turn, and what was due before it.
+  assert.ok(Math.max(...perTurn) <= 2 * 16, String(perTurn))
+  waits.appended(1)
+  await Promise.all(waiting)
+  // Whoever waits again is not ended by what was due before.
+  const further = wait(60_000)
+  for (let turn = 0; turn < 50; turn++) await new Promise(resolve => setImmediate(resolve))
+  assert.equal(ended, 500)
+  waits.appended(1)
+  await Promise.all(further)
 })

@@ -5,6 +5,13 @@
 //   marked (to be looked at) --rest--> standing at its partition --news--> marked
 
 import type { Clock } from '../base/clock.ts'
+import { Fifo } from './fifo.ts'
+
+/**
+ * Waits whose time is up in one turn of the event loop. Thousands that began together would end together, and the next
+ * time too; whoever produces meanwhile would wait for all of them.
+ */
+const ENDED_AT_ONCE = 16
 
 /** Whoever is told of news by a watch. */
 interface Listening {
@@ -117,7 +124,25 @@ export interface Waiters {
 
 export function createWaiters(clock: Clock): Waiters {
   const waiting = new Set<() => void>()
+  /** Whose time was up when enough others had ended in the same turn. */
+  const overdue = new Fifo<() => void>()
+  let endable = ENDED_AT_ONCE
   let released = false
+
+  function expire(end: () => void): void {
+    if (endable === ENDED_AT_ONCE) clock.soon(endOverdue)
+    if (endable > 0) {
+      endable--
+      end()
+    } else overdue.push(end)
+  }
+
+  function endOverdue(): void {
+    endable = ENDED_AT_ONCE
+    if (overdue.length === 0) return
+    clock.soon(endOverdue)
+    for (; endable > 0 && overdue.length > 0; endable--) overdue.shift()!()
+  }
 
   function watchlist<W extends Watch>(): Watchlist<W> {
     const ready = new Set<W>()
@@ -174,14 +199,15 @@ export function createWaiters(clock: Clock): Waiters {
         wantedBytes = minBytes
         return new Promise(resolve => {
           const end = () => {
+            // An append may have ended what is overdue.
+            if (!waiting.delete(end)) return
             finish = null
-            waiting.delete(end)
             timer.cancel()
             signal?.removeEventListener('abort', end)
             resolve()
           }
           finish = end
-          const timer = clock.timer(maxWaitMs, end)
+          const timer = clock.timer(maxWaitMs, () => expire(end))
           signal?.addEventListener('abort', end)
           waiting.add(end)
         })

@@ -52,7 +52,6 @@ const gauge = metric('gauge', [])
 
 const OURS = { ours: true } as const
 const REMOTE = { notYet: 'the remote tier' } as const
-const REDIS = { notYet: 'the Redis store' } as const
 const GAUGES = { notYet: 'the lag and offset gauges' } as const
 
 /** The catalogue. Labels that could be anybody's text (client ids, user names) are not labels. */
@@ -93,13 +92,39 @@ const table = Object.freeze({
   'svc.storage.write.messages': distribution(['tier'], 'Records of one write.'),
   'svc.storage.cache_bytes': gauge([], 'Bytes in the tail cache.', OURS),
   'svc.storage.live_bytes': gauge([], 'Bytes of live batches in the local tier.', OURS),
-  'svc.storage.corrupt_batches': counter([], 'Batches whose checksum failed when read.', OURS),
+  'svc.storage.corrupt_batches': counter([], 'Batches that were not what was written when they were read.', OURS),
+  'svc.storage.compression.bytes': counter(
+    ['codec', 'form'],
+    'Bytes of batches that were compressed for the store; form is original or stored.',
+    OURS,
+  ),
   'svc.storage.local.pool.acquire': timer(
     ['result'],
     'Wait for a connection of the pool; result is success, timeout or error.',
-    REDIS,
   ),
-  'svc.storage.local.pool.pending': gauge([], 'Requests that wait for a connection of the pool.', REDIS),
+  'svc.storage.local.pool.pending': gauge([], 'Requests that wait for a connection of the pool.'),
+  'svc.redis.command': timer(
+    ['command', 'local'],
+    'Time of a Redis command, where svc.redis.metrics.enabled says so; a transaction is EXEC. Buckets only with histogram, local only with local-distinction.',
+    OURS,
+  ),
+  'svc.storage.local.redis.command': timer(
+    ['command', 'local'],
+    'The same for the storage Redis, where that is one of its own.',
+    OURS,
+  ),
+  'svc.redis.connections': gauge(['client'], 'Connections to Redis that stand; client is broker or storage.', OURS),
+  'svc.redis.reconnects': counter(['client'], 'Connections to Redis that were lost and made again.', OURS),
+  'svc.redis.breaker_moves': counter(
+    ['client', 'to'],
+    'Moves of the circuit breaker; to is closed, open or half-open.',
+    OURS,
+  ),
+  'svc.redis.incarnations': counter(
+    ['client'],
+    'Times that a Redis came to have another history (its master_replid changed): a failover, a restart.',
+    OURS,
+  ),
   'svc.storage.archive': timer(['result'], 'Time to offload a segment.', REMOTE),
   'svc.storage.archive.segments': counter([], 'Segments that were offloaded.', REMOTE),
   'svc.storage.archive.bytes': counter([], 'Bytes that were offloaded.', REMOTE),
@@ -107,6 +132,18 @@ const table = Object.freeze({
   'svc.storage.archive.lag.segments': gauge([], 'Sealed segments that wait for their offload.', REMOTE),
   'svc.storage.archive.lag.bytes': gauge([], 'Bytes that wait for their offload.', REMOTE),
   'svc.storage.archive.lag.age_seconds': gauge([], 'Age of the oldest segment that waits for its offload.', REMOTE),
+  'svc.cluster.brokers': gauge([], 'Brokers on this store that live, this one included.', OURS),
+  'svc.cluster.confirmed': gauge([], '1 while the other brokers certainly know that this one lives.', OURS),
+  'svc.cluster.leadership_changes': counter(
+    ['change'],
+    'Partitions whose lead this broker took (change=taken) or gave up (change=lost).',
+    OURS,
+  ),
+  'svc.storage.append.refusals': counter(
+    ['reason'],
+    'Appends of which the store wrote nothing, because another has the lead (fenced), the log ends elsewhere (misplaced), or the stream is removed or damaged.',
+    OURS,
+  ),
   'svc.storage.worker.up': gauge([], '1 while this broker runs the storage worker.'),
   'svc.storage.worker.failures': counter(['phase', 'error_type'], 'Steps of the storage worker that failed.'),
 })
@@ -174,8 +211,10 @@ export interface Metrics {
   set<N extends GaugeName>(name: N, labels: Labels<N>, value: number): void
   /** Reads the gauge at each scrape instead. A later call for the same metric replaces an earlier one. */
   sample<N extends GaugeName>(name: N, labels: Labels<N>, read: () => number): void
-  /** Drops all children whose label has this value, in every metric: a topic or a group is gone. */
-  forget(label: 'topic' | 'group', value: string): void
+  /** Ends what `sample` began. */
+  unsample<N extends GaugeName>(name: N, labels: Labels<N>): void
+  /** Drops all children whose label has this value, in every metric: a topic, a group or a socket is gone. */
+  forget(label: 'topic' | 'group' | 'local', value: string): void
   /** The sum of a counter over all its labels. */
   total(name: CounterName): number
   /** Text in the exposition format of Prometheus. */
@@ -196,11 +235,17 @@ interface Entry {
   readonly samples: Map<string, { readonly labels: Readonly<Record<string, string>>; readonly read: () => number }>
 }
 
+/** Other upper bounds than the table's, in seconds for a timer; an empty list leaves count and sum. */
+export type Buckets = Readonly<Partial<Record<ObservedName, readonly number[]>>>
+
 /** The metrics of one broker. Metrics without labels are present from the start; the others appear with their first child. */
-export function createMetrics(): Metrics {
+export function createMetrics(buckets: Buckets = {}): Metrics {
   const registry = new Registry()
   const entries = new Map<string, Entry>(
-    metricRows.map(row => [row.name, { row, cells: new Map(), samples: new Map() }]),
+    metricRows.map(row => {
+      const bounded = { ...row, buckets: buckets[row.name as ObservedName] ?? row.buckets }
+      return [row.name, { row: bounded, cells: new Map(), samples: new Map() }]
+    }),
   )
 
   function find(name: MetricName, labels: Readonly<Record<string, string>>): Cell {
@@ -226,6 +271,10 @@ export function createMetrics(): Metrics {
     sample(name, labels, read) {
       const { row, samples } = entries.get(name)!
       samples.set(keyOf(row, labels), { labels: { ...labels }, read })
+    },
+    unsample(name, labels) {
+      const { row, samples } = entries.get(name)!
+      samples.delete(keyOf(row, labels))
     },
     forget(label, value) {
       for (const { cells, samples } of entries.values()) {

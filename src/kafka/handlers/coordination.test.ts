@@ -5,8 +5,9 @@ import { type TestContext, test } from 'node:test'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
 import { seededRandom } from '../../base/random.ts'
+import { aloneInCluster } from '../../cluster/cluster.ts'
 import { openClientQuotas } from '../../coordinator/client-quotas.ts'
-import { openGroups } from '../../coordinator/groups.ts'
+import { openGroups, SOLE_COORDINATION } from '../../coordinator/groups.ts'
 import { openProducerIds } from '../../coordinator/producer-ids.ts'
 import { openCatalogue, type Topic } from '../../log/catalogue.ts'
 import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '../../protocol/codec.ts'
@@ -67,7 +68,8 @@ async function open(t: TestContext) {
   const logger = createLogger({ clock, write: () => {}, format: 'plain' })
   const settings = testSettings({ 'broker.rebalance-delay': DELAY_MS })
   const catalogue = await openCatalogue(store, settings, clock, random)
-  const groups = await openGroups({ store, catalogue, settings, clock, random, metrics, logger })
+  const coordination = SOLE_COORDINATION
+  const groups = await openGroups({ store, catalogue, coordination, settings, clock, random, metrics, logger })
   t.after(() => groups.close())
   const clientQuotas = await openClientQuotas(store)
   const rooms: Omit<Rooms, 'logs'> = {
@@ -76,7 +78,7 @@ async function open(t: TestContext) {
     producerIds: openProducerIds(store),
     clientQuotas,
     throttle: createThrottle(clientQuotas, clock),
-    brokers: listener => [{ id: 5, host: listener.host, port: listener.port, rack: null }],
+    cluster: aloneInCluster(5, null),
     nodeId: 5,
     settings,
     metrics,

@@ -2,8 +2,6 @@
 //
 // Versions: 1 says which kind of endpoint is meant (KIP-919): 1 brokers, which this is, or 2 controllers, which is
 // MISMATCHED_ENDPOINT_TYPE. 2 may ask for fenced brokers (KIP-1073): there are none, a broker lives or is not there.
-//
-// Every broker is its own controller, as Metadata says too.
 
 import {
   because,
@@ -14,6 +12,7 @@ import {
 } from '../../protocol/errors.ts'
 import { describeCluster } from '../../protocol/messages/describe-cluster.ts'
 import type { ResponseInput } from '../../protocol/schema.ts'
+import { controllerOf, nodesOf } from '../nodes.ts'
 import { CLUSTER_OPERATIONS, NOT_ASKED } from '../operations.ts'
 import { handler } from './handler.ts'
 
@@ -31,8 +30,8 @@ export const describeClusterHandler = handler(describeCluster, rooms => ({
       errorMessage: null,
       endpointType: BROKERS,
       clusterId: rooms.catalogue.current().clusterId,
-      controllerId: rooms.nodeId,
-      brokers: rooms.brokers(connection.listener).map(({ id, ...node }) => ({ brokerId: id, ...node })),
+      controllerId: controllerOf(rooms.cluster),
+      brokers: nodesOf(rooms.cluster, connection.listener).map(({ id, ...node }) => ({ brokerId: id, ...node })),
       clusterAuthorizedOperations: includeClusterAuthorizedOperations ? CLUSTER_OPERATIONS : NOT_ASKED,
     }
   },

@@ -21,8 +21,8 @@ import { checkTopicName } from '../../protocol/names.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import { ZERO_UUID } from '../../protocol/schema.ts'
 import { TOPIC_OPERATIONS } from '../operations.ts'
-import { placePartition } from '../partitions.ts'
-import { handler, type Rooms } from './handler.ts'
+import { placing } from '../partitions.ts'
+import { handler } from './handler.ts'
 
 type Body = RequestOf<typeof describeTopicPartitions>
 type Answer = ResponseInput<typeof describeTopicPartitions>
@@ -31,9 +31,10 @@ type Row = Answer['topics'][number]
 const MOST_PARTITIONS = 2000
 
 export const describeTopicPartitionsHandler = handler(describeTopicPartitions, rooms => ({
-  answer({ body }) {
+  answer({ body, connection }) {
     const { topics: known } = rooms.catalogue.current()
     const { cursor } = body
+    const place = placing(rooms, connection.listener)
     const asked = body.topics.length === 0 ? known.keys() : body.topics.map(topic => topic.name)
     const names = [...new Set(asked)].filter(name => name >= (cursor?.topicName ?? '')).sort()
     const refusal = checkCursor(body, names)
@@ -51,7 +52,7 @@ export const describeTopicPartitionsHandler = handler(describeTopicPartitions, r
       }
       const from = name === cursor?.topicName ? cursor.partitionIndex : 0
       const until = Math.min(topic.partitions, from + left)
-      topics.push(rowOf(rooms, topic, from, until))
+      topics.push(rowOf(place, topic, from, until))
       if (until < topic.partitions) {
         return { topics, nextCursor: { topicName: name, partitionIndex: until } }
       }
@@ -71,9 +72,9 @@ function checkCursor({ topics, cursor }: Body, names: readonly string[]): Refusa
   return because(INVALID_REQUEST, `The cursor partition must be valid: ${cursor.partitionIndex}`)
 }
 
-function rowOf(rooms: Rooms, topic: Topic, from: number, until: number): Row {
+function rowOf(place: ReturnType<typeof placing>, topic: Topic, from: number, until: number): Row {
   const partitions = Array.from({ length: Math.max(until - from, 0) }, (_, i) => ({
-    ...placePartition(rooms, topic, from + i),
+    ...place(topic, from + i),
     eligibleLeaderReplicas: [],
     lastKnownElr: [],
   }))

@@ -12,6 +12,7 @@ import {
   UNKNOWN_TOPIC_ID,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../../protocol/errors.ts'
+import { deleteRecords } from '../../protocol/messages/delete-records.ts'
 import { deleteTopics } from '../../protocol/messages/delete-topics.ts'
 import { fetch } from '../../protocol/messages/fetch.ts'
 import { listOffsets } from '../../protocol/messages/list-offsets.ts'
@@ -282,6 +283,104 @@ test('a fetch of no partitions is answered at once', async t => {
   const wire = await ground.connect()
   const { responses } = await wire.send(fetch, 12, { maxWaitMs: 60_000, minBytes: 1, topics: [] })
   assert.deepEqual(responses, [])
+})
+
+test('the same fetch again finds what came since, and then again nothing', async t => {
+  const ground = await startGround(t, { topics: [pattern('*', { partitions: 4 })] })
+  const [consumer, producer] = [await ground.connect(), await ground.connect()]
+  const batch = batchOf(['a', 'b'])
+  await produceTo(producer, batch)
+  const partitions = [0, 1, 2, 3].map(partition => ({ partition, fetchOffset: 2, partitionMaxBytes: 1000 }))
+  partitions[1]!.fetchOffset = 0
+  const body = { maxWaitMs: 0, minBytes: 1, topics: [{ topic: 't', partitions: partitions.slice(0, 2) }] }
+  const ask = async () => {
+    const { responses } = await consumer.send(fetch, 11, body)
+    return responses[0]!.partitions.map(row => [
+      row.errorCode,
+      row.records!.length,
+      row.highWatermark,
+      row.logStartOffset,
+    ])
+  }
+  const nothing = [
+    [NONE, 0, 2, 0],
+    [NONE, 0, 0, 0],
+  ]
+  for (let time = 0; time < 3; time++) assert.deepEqual(await ask(), nothing)
+  await produceTo(producer, batch, { index: 1 })
+  const something = [
+    [NONE, 0, 2, 0],
+    [NONE, batch.length, 2, 0],
+  ]
+  for (let time = 0; time < 2; time++) assert.deepEqual(await ask(), something)
+  partitions[1]!.fetchOffset = 2
+  const waiting = [await ask(), await ask()]
+  assert.deepEqual(waiting[1], [nothing[0], [NONE, 0, 2, 0]])
+  assert.deepEqual(waiting[0], waiting[1])
+  await producer.send(deleteRecords, 2, {
+    topics: [{ name: 't', partitions: [{ partitionIndex: 0, offset: 1 }] }],
+    timeoutMs: 10_000,
+  })
+  assert.deepEqual(await ask(), [
+    [NONE, 0, 2, 1],
+    [NONE, 0, 2, 0],
+  ])
+  await producer.send(deleteTopics, 5, { topicNames: ['t'], timeoutMs: 10_000 })
+  assert.deepEqual(
+    (await ask()).map(([code]) => code),
+    Array(2).fill(UNKNOWN_TOPIC_OR_PARTITION.code),
+  )
+})
+
+test('consumers that say the same again and again miss nothing, whenever it comes', async t => {
+  const ground = await startGround(t, { 'broker.fetch-max-wait': 1, topics: [pattern('*', { partitions: 3 })] })
+  const producer = await ground.connect()
+  const batch = batchOf(['a'])
+  const read = async () => {
+    const consumer = await ground.connect()
+    const partitions = [0, 1, 2].map(partition => ({ partition, fetchOffset: 0, partitionMaxBytes: 1000 }))
+    const topics = [{ topic: 't', partitions }]
+    for (let left = 30; left > 0; ) {
+      const { responses } = await consumer.send(fetch, 11, { maxWaitMs: 500, minBytes: 1, topics })
+      for (const row of responses[0]!.partitions) {
+        const read = row.records!.length / batch.length
+        partitions[row.partitionIndex]!.fetchOffset += read
+        left -= read
+      }
+    }
+    return partitions.map(({ fetchOffset }) => fetchOffset)
+  }
+  const consumers = Array.from({ length: 5 }, read)
+  for (let at = 0; at < 30; at++) {
+    await eventually('everybody has asked meanwhile', async () => (await ground.received('Fetch')) >= 10 * at)
+    await produceTo(producer, batch, { index: at % 3 })
+  }
+  for (const offsets of await Promise.all(consumers)) assert.deepEqual(offsets, [10, 10, 10])
+})
+
+test('another fetch of the same connection is answered as it asks, and so is the first one after it', async t => {
+  const ground = await startGround(t, { topics: [pattern('*', { partitions: 2 })] })
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['a']))
+  const empty = {
+    maxWaitMs: 5,
+    minBytes: 1,
+    topics: [{ topic: 't', partitions: [{ partition: 1, fetchOffset: 0, partitionMaxBytes: 1000 }] }],
+  }
+  const found = async (body: typeof empty) => {
+    const { responses } = await wire.send(fetch, 11, body)
+    return responses[0]!.partitions.map(row => [row.partitionIndex, row.errorCode, row.records!.length > 0])
+  }
+  const other = structuredClone(empty)
+  other.topics[0]!.partitions[0]!.partition = 0
+  const beyond = structuredClone(empty)
+  beyond.topics[0]!.partitions[0]!.fetchOffset = 7
+  for (let time = 0; time < 2; time++) {
+    assert.deepEqual(await found(empty), [[1, NONE, false]])
+    assert.deepEqual(await found(empty), [[1, NONE, false]])
+    assert.deepEqual(await found(other), [[0, NONE, true]])
+    assert.deepEqual(await found(beyond), [[1, OFFSET_OUT_OF_RANGE.code, false]])
+  }
 })
 
 test('deleting the topic ends the wait of those who read it', async t => {

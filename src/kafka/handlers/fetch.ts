@@ -10,6 +10,9 @@
 // or that have news, and the answer names only those with records, another high watermark or log start, or an error. 9
 // compares leader epochs (KIP-320). 13 names topics by id only (KIP-516).
 //
+// A full request that says what its connection said last, and whose answer had nothing, is served like one of a session: its
+// rows have stayed at their partitions, and only those with news are looked at (standing-fetches.ts).
+//
 // Unlike Apache Kafka there are no followers: a replica id is not looked at and grants nothing. A partition that is named
 // twice is answered once, as its last row says; so does Kafka.
 
@@ -29,8 +32,9 @@ import {
   INITIAL_EPOCH,
   NO_SESSION,
 } from '../fetch-sessions.ts'
-import { findRepeated, keyOf, type Naming } from '../partitions.ts'
-import { handler, type Peer, type Request } from './handler.ts'
+import { createLeaderNames, findRepeated, keyOf, type Naming } from '../partitions.ts'
+import { createStandingFetches, MOST_KEPT_ROWS, type Standing } from '../standing-fetches.ts'
+import { handler, type Request } from './handler.ts'
 
 type Body = RequestOf<typeof fetch>
 type Answer = ResponseInput<typeof fetch>
@@ -41,20 +45,18 @@ const FIRST_WITH_SESSIONS = 7
 const FIRST_WITH_IDS = 13
 const READ_COMMITTED = 1
 
-/** Rows that a connection keeps between its full requests. */
-const MOST_KEPT_ROWS = 500
-const NO_ROWS: readonly FetchRow[] = Object.freeze([])
-
 /** One request on its way to its answer. */
 interface Reading {
   readonly request: Request<Body>
   readonly naming: Naming
   /** Null for a full request. */
   readonly session: FetchSession | null
-  /** What was looked at so far: of a full request all of it, of a session's what was ready. */
+  /** What was looked at so far, or is known without a look: of a full request all of it, of a session's what was ready. */
   readonly rows: FetchRow[]
   /** Null while a full request has not had to wait. */
   list: Watchlist<FetchRow> | null
+  /** Of a full request that says the same again, while none of its rows has had news. */
+  still: Standing | null
   readonly maxBytes: number
   /** On Clock.monotonic(). */
   readonly untilMs: number
@@ -68,15 +70,14 @@ interface Allowance {
 }
 
 export const fetchHandler = handler(fetch, rooms => {
-  const { clock, groups, logs, settings, throttle } = rooms
+  const { clock, cluster, groups, logs, settings, throttle } = rooms
   const longestWaitMs = settings.get('broker.fetch-max-wait')
   const largestBytes = settings.get('broker.fetch-max-bytes')
   const usualPartitionBytes = settings.get('broker.fetch-partition-max-bytes')
   const sessions = createFetchSessions(rooms, settings.get('broker.fetch-session-cache-slots'))
   /** Fetches that are reading from the store. */
   let storeReaders = 0
-  /** Of each connection the rows of its last full request: consumers without sessions ask for the same again and again. */
-  const lastRows = new WeakMap<Peer, readonly FetchRow[]>()
+  const standing = createStandingFetches()
 
   return {
     answer(request) {
@@ -85,12 +86,15 @@ export const fetchHandler = handler(fetch, rooms => {
       const { sessionId, sessionEpoch } = body
       if (sessionEpoch === FINAL_EPOCH || sessionEpoch === INITIAL_EPOCH) {
         sessions.close(sessionId)
-        return begin(request, naming, null)
+        return beginFull(request, naming)
       }
       const session = sessions.next(body, naming)
-      return isRefusal(session) ? refuseAll(request, session) : begin(request, naming, session)
+      if (session === null) return beginFull(request, naming)
+      if (isRefusal(session)) return refuseAll(request, session)
+      return look(readingOf(request, naming, { session, list: session.list }), session.list.ready())
     },
     refused: (request, refusal) => refuseAll(request, refusal),
+    isRepetitive: true,
     patienceMs: ({ body }) => waitOf(body),
   }
 
@@ -98,14 +102,16 @@ export const fetchHandler = handler(fetch, rooms => {
     return Math.min(Math.max(body.maxWaitMs, 0), longestWaitMs)
   }
 
-  function begin(request: Request<Body>, naming: Naming, session: FetchSession | null): Answer | Promise<Answer> {
+  function readingOf(request: Request<Body>, naming: Naming, known: Partial<Reading>): Reading {
     const { body, receivedAtMs } = request
-    const reading: Reading = {
+    return {
       request,
       naming,
-      session,
+      session: null,
       rows: [],
-      list: session?.list ?? null,
+      list: null,
+      still: null,
+      ...known,
       maxBytes: Math.min(
         Math.max(body.maxBytes, 0),
         Math.ceil(largestBytes / (1 + storeReaders)),
@@ -113,29 +119,46 @@ export const fetchHandler = handler(fetch, rooms => {
       ),
       untilMs: receivedAtMs + waitOf(body),
     }
-    return look(reading, session === null ? fullRows(request, naming) : session.list.ready())
   }
 
-  function fullRows({ body, connection }: Request<Body>, naming: Naming): readonly FetchRow[] {
-    const last = lastRows.get(connection) ?? NO_ROWS
-    // Another request of the connection may come before this one is answered.
-    lastRows.delete(connection)
-    return rowsOf(body, naming, last)
-  }
-
-  /** The rows of a full request that made no session are free for the next one. */
-  function release({ request, rows, list }: Reading): void {
-    for (const row of rows) {
-      list?.drop(row)
-      row.drop()
+  function beginFull(request: Request<Body>, naming: Naming): Answer | Promise<Answer> {
+    // While another may lead here every partition has to say so.
+    const left = standing.take(request.connection, cluster.isConfirmed ? request.body : null)
+    const still = left?.standing ?? null
+    if (left !== null && still !== null) {
+      const reading = readingOf(request, naming, { rows: left.rows, list: still.list, still })
+      return look(reading, still.list.ready())
     }
-    if (rows.length <= MOST_KEPT_ROWS) lastRows.set(request.connection, rows)
+    const rows = rowsOf(request.body, naming, left?.rows ?? [])
+    return look(readingOf(request, naming, { rows }), rows)
+  }
+
+  /** A full request that made no session leaves its rows to the next one, standing where they all had nothing to say. */
+  function leave(reading: Reading, responses: readonly TopicRow[] | null): void {
+    const { request, rows } = reading
+    const { body, connection, closed } = request
+    let { still, list } = reading
+    const mayStand = rows.length > 0 && rows.length <= MOST_KEPT_ROWS && !closed.aborted
+    if (still === null && responses !== null && mayStand && rows.every(row => row.isQuiet)) {
+      list ??= logs.watchlist<FetchRow>()
+      settle(list, rows)
+      for (const row of rows) row.reader = null
+      still = { list, responses }
+    }
+    if (still === null) {
+      for (const row of rows) {
+        list?.drop(row)
+        row.drop()
+      }
+    }
+    standing.leave(connection, closed, { body, rows, standing: still })
   }
 
   /** Reads these rows, then answers or waits. What other rows hold besides is nothing. */
   function look(reading: Reading, rows: readonly FetchRow[]): Answer | Promise<Answer> {
+    if (rows.length > 0) reading.still = null
     for (const row of rows) {
-      if (row.reader !== reading) reading.rows.push(row)
+      if (row.reader !== reading && reading.session !== null) reading.rows.push(row)
       row.reader = reading
       row.resolve(rooms, reading.naming)
     }
@@ -224,14 +247,14 @@ export const fetchHandler = handler(fetch, rooms => {
 
   /** The answer, empty where the client's quota does not allow what was found: it asks again after its wait (KIP-219). */
   function deliver(reading: Reading): Answer {
-    const { request, session, rows } = reading
-    const bytes = rows.reduce((sum, row) => sum + row.bytes, 0)
+    const { request, session, rows, still } = reading
+    const bytes = still === null ? rows.reduce((sum, row) => sum + row.bytes, 0) : 0
     const { throttleMs: throttleTimeMs, deliver: isAllowed } = throttle.fetching(request, bytes)
     if (isAllowed) {
       creditOwner(request, rows)
       return { ...answerOf(reading), throttleTimeMs }
     }
-    if (session === null) release(reading)
+    if (session === null) leave(reading, null)
     else {
       for (const row of rows) {
         if (!session.isClosed) session.list.mark(row)
@@ -257,15 +280,22 @@ export const fetchHandler = handler(fetch, rooms => {
     const { request, rows } = reading
     const session = reading.session ?? openSession(reading)
     const told = reading.session === null ? rows : rows.filter(row => row.isNews)
-    const responses = responsesOf(told, request.body.isolationLevel)
-    if (session === null) release(reading)
+    const leaders = createLeaderNames(rooms, request.connection.listener)
+    const leaderOf = ({ found, topic, topicId, index }: FetchRow) => {
+      if (!isRefusal(found)) return {}
+      return {
+        currentLeader: leaders.nameFor(found, reading.naming, reading.naming === 'name' ? topic : topicId, index),
+      }
+    }
+    const responses = reading.still?.responses ?? responsesOf(told, request.body.isolationLevel, leaderOf)
+    if (session === null) leave(reading, responses)
     else {
       const served = told.filter(row => row.bytes > 0)
       if (!session.isClosed) settle(session.list, rows)
       for (const row of served) session.list.defer(row)
       for (const row of rows) row.tell()
     }
-    return { errorCode: NONE, sessionId: session?.id ?? NO_SESSION, responses }
+    return { errorCode: NONE, sessionId: session?.id ?? NO_SESSION, responses, nodeEndpoints: leaders.endpoints() }
   }
 
   function openSession({ request, naming, rows, list }: Reading): FetchSession | null {
@@ -297,7 +327,7 @@ function take(reading: Reading, row: FetchRow, result: ReadResult | Refusal, all
  * The partitions to look at, as rows that are known where those are the same. Of rows that name the same one the last is
  * taken.
  */
-function rowsOf({ topics }: Body, naming: Naming, known: readonly FetchRow[]): readonly FetchRow[] {
+function rowsOf({ topics }: Body, naming: Naming, known: readonly FetchRow[]): FetchRow[] {
   const said = naming === 'name' ? 'topic' : 'topicId'
   const repeated = findRepeated(
     topics.map(topic => ({ topic: topic[said], partitions: topic.partitions.map(row => row.partition) })),
@@ -322,11 +352,16 @@ function rowsOf({ topics }: Body, naming: Naming, known: readonly FetchRow[]): r
 }
 
 /** Rows of one topic that stand side by side go under one name. */
-function responsesOf(rows: readonly FetchRow[], isolationLevel: number): TopicRow[] {
+function responsesOf(
+  rows: readonly FetchRow[],
+  isolationLevel: number,
+  leaderOf: (row: FetchRow) => Pick<PartitionRow, 'currentLeader'>,
+): TopicRow[] {
   // Readers of committed records want the list, empty or not; the others want none.
   const abortedTransactions = isolationLevel === READ_COMMITTED ? [] : null
   const responses: (TopicRow & { partitions: PartitionRow[] })[] = []
-  for (const { topic, topicId, index, found } of rows) {
+  for (const row of rows) {
+    const { topic, topicId, index, found } = row
     let last = responses.at(-1)
     if (last === undefined || last.topic !== topic || last.topicId !== topicId) {
       last = { topic, topicId, partitions: [] }
@@ -341,6 +376,7 @@ function responsesOf(rows: readonly FetchRow[], isolationLevel: number): TopicRo
       logStartOffset,
       abortedTransactions,
       records: batches,
+      ...leaderOf(row),
     })
   }
   return responses

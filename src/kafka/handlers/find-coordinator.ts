@@ -1,5 +1,6 @@
 // FindCoordinator 0-6: which broker coordinates a group (key type 0) or a transactional id (1, from version 1
-// on). One broker runs here, so it is this one, named as the listener that the client came by is advertised.
+// on), named as the listener that the client came by is advertised. COORDINATOR_NOT_AVAILABLE while there is none that
+// the listener reaches.
 //
 //   0-3  one key; its error is the answer's error
 //   4    many keys with an error each; the single key is ignored (KIP-699)
@@ -8,9 +9,10 @@
 // Differences from Apache Kafka: a transactional id finds a coordinator although there are no transactions yet, so that
 // its client goes on to InitProducerId and is told so there, instead of looking for a coordinator for ever.
 
-import { because, INVALID_REQUEST, NONE, type Refusal } from '../../protocol/errors.ts'
+import { because, COORDINATOR_NOT_AVAILABLE, INVALID_REQUEST, NONE, type Refusal } from '../../protocol/errors.ts'
 import { findCoordinator } from '../../protocol/messages/find-coordinator.ts'
 import type { RequestOf } from '../../protocol/schema.ts'
+import { nodesOf } from '../nodes.ts'
 import { handler, type Request } from './handler.ts'
 
 const GROUP = 0
@@ -25,8 +27,12 @@ export const findCoordinatorHandler = handler(findCoordinator, rooms => ({
   answer(request) {
     const { keyType } = request.body
     if (keyType !== GROUP && keyType !== TRANSACTION) return refuse(request, UNKNOWN_KEY_TYPE)
-    const { host, port } = request.connection.listener
-    return answer(request, { nodeId: rooms.nodeId, host, port, errorCode: NONE, errorMessage: null })
+    const nodes = nodesOf(rooms.cluster, request.connection.listener)
+    return answer(request, key => {
+      const node = nodes.find(({ id }) => id === rooms.cluster.coordinatorOf(key))
+      if (node === undefined) return notFound(COORDINATOR_NOT_AVAILABLE)
+      return { nodeId: node.id, host: node.host, port: node.port, errorCode: NONE, errorMessage: null }
+    })
   },
   refused: refuse,
 }))
@@ -40,10 +46,14 @@ interface Found {
 }
 
 function refuse(request: Request<RequestOf<typeof findCoordinator>>, refusal: Refusal) {
-  return answer(request, { nodeId: -1, host: '', port: -1, errorCode: refusal.code, errorMessage: refusal.message })
+  return answer(request, () => notFound(refusal))
 }
 
-function answer({ apiVersion, body }: Request<RequestOf<typeof findCoordinator>>, found: Found) {
-  const coordinators = apiVersion < 4 ? [] : body.coordinatorKeys.map(key => ({ key, ...found }))
-  return { ...found, coordinators }
+function notFound({ code, message }: Refusal): Found {
+  return { nodeId: -1, host: '', port: -1, errorCode: code, errorMessage: message }
+}
+
+function answer({ apiVersion, body }: Request<RequestOf<typeof findCoordinator>>, find: (key: string) => Found) {
+  if (apiVersion < 4) return { ...find(body.key), coordinators: [] }
+  return { coordinators: body.coordinatorKeys.map(key => ({ key, ...find(key) })) }
 }

@@ -7,6 +7,7 @@ import { assigning, DELAY_MS, enter as enterWorld, openGroupWorld, subscribing }
 import { batchOf, openLogWorld } from '../../../testing/sim/logs.ts'
 import type { Wire } from '../../../testing/wire.ts'
 import { seededRandom } from '../../base/random.ts'
+import { aloneInCluster } from '../../cluster/cluster.ts'
 import { openClientQuotas } from '../../coordinator/client-quotas.ts'
 import { decodeRequest, encodeRequest } from '../../protocol/codec.ts'
 import {
@@ -171,7 +172,17 @@ test('what a fetch answers is delivered to the group whose member asked for its 
   await world.groups.sync({ ...joint, assignments: [{ memberId, assignment: assigning({ t: [0] }) }] })
 
   const throttle = createThrottle(await openClientQuotas(store), clock)
-  const rooms = { settings, metrics, catalogue, logs, groups: world.groups, throttle, clock, random: seededRandom(1) }
+  const rooms = {
+    settings,
+    metrics,
+    catalogue,
+    logs,
+    groups: world.groups,
+    throttle,
+    clock,
+    random: seededRandom(1),
+    cluster: aloneInCluster(0, null),
+  }
   const handler = fetchHandler.open(rooms as unknown as Rooms)
   const fetched = async (offset: number, clientId: string, address = '10.0.0.1') => {
     const asked = decodeRequest(

@@ -4,6 +4,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
+import type { Cluster } from '../../cluster/cluster.ts'
 import type { ClientQuotas } from '../../coordinator/client-quotas.ts'
 import type { Groups } from '../../coordinator/groups.ts'
 import type { ProducerIds } from '../../coordinator/producer-ids.ts'
@@ -49,14 +50,6 @@ export interface Request<Body> {
   readonly closed: AbortSignal
 }
 
-/** One broker as Metadata and FindCoordinator name it. */
-export interface BrokerNode {
-  readonly id: number
-  readonly host: string
-  readonly port: number
-  readonly rack: string | null
-}
-
 /** The lower rooms, as handlers reach them. */
 export interface Rooms {
   readonly catalogue: CatalogueKeeper
@@ -65,8 +58,7 @@ export interface Rooms {
   readonly producerIds: ProducerIds
   readonly clientQuotas: ClientQuotas
   readonly throttle: Throttle
-  /** The brokers that live, as clients of that listener reach them. */
-  brokers(listener: Listener): readonly BrokerNode[]
+  readonly cluster: Cluster
   /** This broker's node id. */
   readonly nodeId: number
   readonly settings: Settings
@@ -94,6 +86,8 @@ export interface Answering<A extends Api> {
    * away, we made a mistake): every row that was asked for carries the code. Synchronous, must not throw.
    */
   refused(request: Request<RequestOf<A>>, refusal: Refusal): ResponseInput<A> | typeof CLOSE
+  /** Clients say the same again and again: then `body` is the same value as in the connection's request before. */
+  readonly isRepetitive?: boolean
   /** How much longer than `broker.response-queue-timeout` this request may take by its nature (a fetch's wait). */
   patienceMs?(request: Request<RequestOf<A>>): number
   /** The answer, in version 0, to a version that is not served. Without it the connection is closed. */

@@ -8,8 +8,8 @@
 // the answer, so that the first answer has the partitions. One request creates at most MOST_CREATED topics; the rest of its
 // names answer LEADER_NOT_AVAILABLE, which clients ask again for.
 //
-// Unlike Apache Kafka, which creates in the background and answers UNKNOWN_TOPIC_OR_PARTITION first. Every broker is its own
-// controller: what an administrator asks of any is done by the store.
+// Unlike Apache Kafka, which creates in the background and answers UNKNOWN_TOPIC_OR_PARTITION first. A leader that the client's
+// listener does not reach is LISTENER_NOT_FOUND, as in Kafka, in versions before 6 too.
 
 import { createTopics } from '../../admin/topics.ts'
 import type { Catalogue, Topic } from '../../log/catalogue.ts'
@@ -28,8 +28,9 @@ import { metadata } from '../../protocol/messages/metadata.ts'
 import { checkTopicName } from '../../protocol/names.ts'
 import { type RequestOf, type ResponseInput, ZERO_UUID } from '../../protocol/schema.ts'
 import { matchPattern } from '../../settings/patterns.ts'
+import { controllerOf, nodesOf } from '../nodes.ts'
 import { CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS } from '../operations.ts'
-import { placePartition } from '../partitions.ts'
+import { lookForTopics, placing } from '../partitions.ts'
 import { handler, type Request, type Rooms } from './handler.ts'
 
 type Body = RequestOf<typeof metadata>
@@ -52,16 +53,16 @@ export const metadataHandler = handler(metadata, rooms => ({
     const isAll = body.topics === null || (apiVersion < FIRST_WITH_NULL && body.topics.length === 0)
     if (isAll) {
       const { topics } = rooms.catalogue.current()
+      const place = placing(rooms, request.connection.listener)
       return answerOf(
         rooms,
         request,
-        Array.from(topics.values(), topic => rowOf(rooms, topic)),
+        Array.from(topics.values(), topic => rowOf(place, topic)),
       )
     }
     const asked = distinct(body.topics)
-    const missing = body.allowAutoTopicCreation ? creatable(rooms, asked) : []
-    if (missing.length === 0) return answerOf(rooms, request, rowsOf(rooms, apiVersion, asked, NOTHING_CREATED))
-    return create(rooms, missing).then(refusals => answerOf(rooms, request, rowsOf(rooms, apiVersion, asked, refusals)))
+    const looked = lookFor(rooms, asked)
+    return looked === null ? answerFor(rooms, request, asked) : looked.then(() => answerFor(rooms, request, asked))
   },
   refused(request, refusal) {
     const { body, apiVersion } = request
@@ -70,6 +71,19 @@ export const metadataHandler = handler(metadata, rooms => ({
     return apiVersion >= FIRST_WITH_TOP_LEVEL_ERROR ? { ...answer, errorCode: refusal.code } : answer
   },
 }))
+
+/** Null where all topics are known that are asked for, else a look whether another broker has made them. */
+function lookFor(rooms: Rooms, asked: readonly Asked[]): Promise<void> | null {
+  const names = asked.flatMap(({ name }) => name ?? [])
+  const ids = asked.flatMap(({ name, topicId }) => (name === null ? [topicId] : []))
+  return lookForTopics(rooms, 'name', names) ?? lookForTopics(rooms, 'topicId', ids)
+}
+
+function answerFor(rooms: Rooms, request: Request<Body>, asked: readonly Asked[]): Answer | Promise<Answer> {
+  const missing = request.body.allowAutoTopicCreation ? creatable(rooms, asked) : []
+  if (missing.length === 0) return answerOf(rooms, request, rowsOf(rooms, request, asked, NOTHING_CREATED))
+  return create(rooms, missing).then(refusals => answerOf(rooms, request, rowsOf(rooms, request, asked, refusals)))
+}
 
 /** Each topic once, by name or by id, in the order of the request. */
 function distinct(asked: readonly Asked[]): readonly Asked[] {
@@ -103,11 +117,17 @@ async function create(rooms: Rooms, names: readonly string[]): Promise<Refusals>
   return refusals
 }
 
-function rowsOf(rooms: Rooms, apiVersion: number, asked: readonly Asked[], refusals: Refusals): readonly TopicRow[] {
+function rowsOf(
+  rooms: Rooms,
+  { apiVersion, connection }: Request<Body>,
+  asked: readonly Asked[],
+  refusals: Refusals,
+): readonly TopicRow[] {
   const catalogue = rooms.catalogue.current()
+  const place = placing(rooms, connection.listener)
   return asked.map(({ name, topicId }) => {
     const found = find(catalogue, apiVersion, name, topicId, refusals)
-    return isRefusal(found) ? refusedRow(name, topicId, found, apiVersion) : rowOf(rooms, found)
+    return isRefusal(found) ? refusedRow(name, topicId, found, apiVersion) : rowOf(place, found)
   })
 }
 
@@ -126,8 +146,8 @@ function find(
   return refusals.get(name) ?? UNKNOWN_TOPIC_OR_PARTITION
 }
 
-function rowOf(rooms: Rooms, topic: Topic): TopicRow {
-  const partitions = Array.from({ length: topic.partitions }, (_, index) => placePartition(rooms, topic, index))
+function rowOf(place: ReturnType<typeof placing>, topic: Topic): TopicRow {
+  const partitions = Array.from({ length: topic.partitions }, (_, index) => place(topic, index))
   return { errorCode: NONE, name: topic.name, topicId: topic.id, isInternal: false, partitions }
 }
 
@@ -140,9 +160,9 @@ function refusedRow(name: string | null, topicId: string, refusal: Refusal, apiV
 function answerOf(rooms: Rooms, { body, connection }: Request<Body>, rows: readonly TopicRow[]): Answer {
   const topicAuthorizedOperations = body.includeTopicAuthorizedOperations ? TOPIC_OPERATIONS : NOT_ASKED
   return {
-    brokers: rooms.brokers(connection.listener).map(({ id, ...node }) => ({ nodeId: id, ...node })),
+    brokers: nodesOf(rooms.cluster, connection.listener).map(({ id, ...node }) => ({ nodeId: id, ...node })),
     clusterId: rooms.catalogue.current().clusterId,
-    controllerId: rooms.nodeId,
+    controllerId: controllerOf(rooms.cluster),
     topics: rows.map(row => ({ ...row, topicAuthorizedOperations })),
     clusterAuthorizedOperations: body.includeClusterAuthorizedOperations ? CLUSTER_OPERATIONS : NOT_ASKED,
     errorCode: NONE,

@@ -27,7 +27,7 @@ import {
 } from '../../protocol/errors.ts'
 import { offsetCommit } from '../../protocol/messages/offset-commit.ts'
 import type { RequestOf } from '../../protocol/schema.ts'
-import { findTopic } from '../partitions.ts'
+import { findTopic, lookForTopics } from '../partitions.ts'
 import { handler } from './handler.ts'
 
 const MAX_METADATA_LENGTH = 4_096
@@ -39,8 +39,14 @@ type Partition = Body['topics'][number]['partitions'][number]
 
 export const offsetCommitHandler = handler(offsetCommit, rooms => ({
   async answer({ apiVersion, body }) {
-    const catalogue = rooms.catalogue.current()
     const naming = apiVersion >= 10 ? 'topicId' : 'name'
+    const looked = lookForTopics(
+      rooms,
+      naming,
+      body.topics.map(each => each[naming]),
+    )
+    if (looked !== null) await looked
+    const catalogue = rooms.catalogue.current()
     const offsets: OffsetToCommit[] = []
     // What the group says comes first for every row whose partition exists, then what the row itself lacks.
     const refusals = new Map<Partition, { readonly refusal: Refusal; readonly isFinal: boolean }>()

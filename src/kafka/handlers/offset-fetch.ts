@@ -18,7 +18,7 @@ import type { Catalogue } from '../../log/catalogue.ts'
 import { isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
 import { offsetFetch } from '../../protocol/messages/offset-fetch.ts'
 import { type RequestOf, ZERO_UUID } from '../../protocol/schema.ts'
-import { findTopic, keyOf, type Naming } from '../partitions.ts'
+import { findTopic, keyOf, lookForTopics, type Naming } from '../partitions.ts'
 import { handler, type Request, type Rooms } from './handler.ts'
 
 /** What is asked of one group, whatever the version. */
@@ -49,8 +49,11 @@ interface Found {
 
 export const offsetFetchHandler = handler(offsetFetch, rooms => ({
   async answer(request) {
-    const catalogue = rooms.catalogue.current()
     const naming: Naming = request.apiVersion >= 10 ? 'topicId' : 'name'
+    const named = askedOf(request).flatMap(({ topics }) => topics?.map(each => each[naming]) ?? [])
+    const looked = lookForTopics(rooms, naming, named)
+    if (looked !== null) await looked
+    const catalogue = rooms.catalogue.current()
     const groups = await Promise.all(
       askedOf(request).map(asked => find(rooms, catalogue, naming, asked, request.apiVersion)),
     )

@@ -18,17 +18,17 @@ import {
   INVALID_REQUIRED_ACKS,
   isRefusal,
   NONE,
-  NOT_LEADER_OR_FOLLOWER,
   type Refusal,
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 } from '../../protocol/errors.ts'
 import { produce } from '../../protocol/messages/produce.ts'
 import { checkBatches } from '../../protocol/records.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
-import { findPartition, findRepeated, findTopic, keyOf } from '../partitions.ts'
+import { createLeaderNames, findPartition, findRepeated, findTopic, keyOf, lookForTopics } from '../partitions.ts'
 import { CLOSE, handler, type Rooms } from './handler.ts'
 
 type Body = RequestOf<typeof produce>
+type PartitionData = Body['topicData'][number]['partitionData'][number]
 type Answer = ResponseInput<typeof produce>
 type PartitionRow = Answer['responses'][number]['partitionResponses'][number]
 
@@ -47,18 +47,12 @@ export const produceHandler = handler(produce, rooms => ({
       body.topicData.map(topic => ({ topic: topic[naming], partitions: topic.partitionData.map(data => data.index) })),
     )
     // Every append takes its place in its lane here, before anything is awaited, so that the order of requests is kept.
+    // Topics that another broker may have made wait for one look, all requests for it in the order in which they came.
     const appends: Promise<Appended | Refusal>[] = []
     for (const topic of body.topicData) {
-      const found = findTopic(rooms.catalogue.current(), naming, topic[naming])
+      const looked = lookForTopics(rooms, naming, [topic[naming]])
       for (const data of topic.partitionData) {
-        const isTwice = repeated.size > 0 && repeated.has(keyOf(topic[naming], data.index))
-        const partition = isTwice ? TWICE : findPartition(rooms, found, data.index)
-        if (isRefusal(partition)) {
-          appends.push(Promise.resolve(partition))
-          continue
-        }
-        const batch = checkBatches(data.records, apiVersion)
-        appends.push(isRefusal(batch) ? Promise.resolve(batch) : partition.append(batch, timeoutMs))
+        appends.push(looked === null ? append(topic[naming], data) : looked.then(() => append(topic[naming], data)))
       }
     }
     return Promise.all(appends).then(appended => {
@@ -66,17 +60,29 @@ export const produceHandler = handler(produce, rooms => ({
       return answerOf(body, appended)
     })
 
+    function append(said: string, { index, records }: PartitionData): Promise<Appended | Refusal> {
+      const isTwice = repeated.size > 0 && repeated.has(keyOf(said, index))
+      const found = findTopic(rooms.catalogue.current(), naming, said)
+      const partition = isTwice ? TWICE : findPartition(rooms, found, index)
+      if (isRefusal(partition)) return Promise.resolve(partition)
+      const batch = checkBatches(records, apiVersion)
+      return isRefusal(batch) ? Promise.resolve(batch) : partition.append(batch, timeoutMs)
+    }
+
     function answerOf(body: Body, appended: readonly (Appended | Refusal)[]): Answer {
       let next = 0
+      const leaders = createLeaderNames(rooms, connection.listener)
       const responses = body.topicData.map(({ name, topicId, partitionData }) => ({
         name,
         topicId,
-        partitionResponses: partitionData.map(({ index }) => rowOf(index, appended[next++]!)),
+        partitionResponses: partitionData.map(({ index }): PartitionRow => {
+          const result = appended[next++]!
+          const row = rowOf(index, result)
+          if (!isRefusal(result)) return row
+          return { ...row, currentLeader: leaders.nameFor(result, naming, naming === 'name' ? name : topicId, index) }
+        }),
       }))
-      const isLedElsewhere = appended.some(each => isRefusal(each) && each.code === NOT_LEADER_OR_FOLLOWER.code)
-      if (!isLedElsewhere) return { responses }
-      const nodeEndpoints = rooms.brokers(connection.listener).map(({ id, ...node }) => ({ nodeId: id, ...node }))
-      return { responses, nodeEndpoints }
+      return { responses, nodeEndpoints: leaders.endpoints() }
     }
   },
   refused: ({ body }, refusal) => (body.acks === 0 ? CLOSE : refuseAll(body, refusal)),
