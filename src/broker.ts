@@ -3,19 +3,21 @@
 
 import { type Clock, systemClock } from './base/clock.ts'
 import { type Random, systemRandom } from './base/random.ts'
+import { aloneInCluster, type Cluster, joinCluster } from './cluster/cluster.ts'
 import { openClientQuotas } from './coordinator/client-quotas.ts'
-import { type Groups, openGroups } from './coordinator/groups.ts'
+import { type Coordination, openGroups } from './coordinator/groups.ts'
 import { openProducerIds } from './coordinator/producer-ids.ts'
 import { Budget } from './kafka/budget.ts'
 import { createDispatch } from './kafka/dispatch.ts'
 import { handlers } from './kafka/handlers/all.ts'
-import type { BrokerNode, Listener, Rooms } from './kafka/handlers/handler.ts'
+import type { Rooms } from './kafka/handlers/handler.ts'
 import { listen } from './kafka/listener.ts'
 import { createThrottle } from './kafka/throttle.ts'
-import { type CatalogueKeeper, openCatalogue } from './log/catalogue.ts'
+import { openCatalogue } from './log/catalogue.ts'
+import type { Leadership } from './log/leadership.ts'
 import { openLogs } from './log/logs.ts'
-import { isRefusal } from './protocol/errors.ts'
 import { chooseEngine } from './settings/engine.ts'
+import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
 import { fullKey, type Settings } from './settings/settings.ts'
 import { openEmbeddedStore } from './store/embedded/embedded-store.ts'
 import type { Store } from './store/store.ts'
@@ -30,6 +32,8 @@ export interface BrokerOptions {
   readonly write?: (line: string) => void
   /** Opens the store in place of the one that the settings choose, for runs without a disk. */
   readonly openStore?: () => Promise<Store>
+  /** Whether that store can be used by other brokers at the same time. */
+  readonly isShared?: boolean
 }
 
 export interface Broker {
@@ -41,13 +45,22 @@ export interface Broker {
   readonly logger: Logger
   /** Settles when the broker cannot go on, with the reason; whoever runs it should end it. */
   readonly failed: Promise<Error>
-  /** Drains: at most `broker.drain-timeout` for what is in flight, then the rooms. Idempotent. */
+  /**
+   * Drains: at most `broker.drain-timeout` for handing over and for what is in flight, then the rooms, which on a shared store
+   * that does not answer are left behind. Idempotent.
+   */
   close(): Promise<void>
 }
 
+/** Of the drain timeout, for handing over; the rest is for the requests in flight. */
+const HAND_OVER_SHARE = 0.5
+
+/** For closing the rooms when the drain timeout is over. The process gives up a moment later (main.ts). */
+const CLOSE_MS = 500
+
 /**
- * Starts a broker and resolves when clients can connect. Throws ListenFailed, or what the store throws when its folder cannot
- * be used; nothing is left open then.
+ * Starts a broker and resolves when clients can connect. Throws ListenFailed, or what the store throws when its folder or its
+ * Redis cannot be used; nothing is left open then.
  */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const { settings, clock = systemClock, random = systemRandom, write = writeToStandardOutput } = options
@@ -65,39 +78,93 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   })
   for (const override of settings.overrides) log.info(override)
   for (const warning of settings.warnings) log.warn(warning)
-  const metrics = createMetrics()
+  const redis = redisTargets(settings)
+  const metrics = createMetrics({
+    'svc.redis.command': latencyBuckets(redis.broker),
+    'svc.storage.local.redis.command': latencyBuckets(redis.storage),
+  })
   const failure = Promise.withResolvers<Error>()
-  const openStore =
-    options.openStore ??
-    (() =>
-      openEmbeddedStore({
-        path: settings.get('storage.local.embedded.path'),
-        fsync: settings.get('storage.local.embedded.fsync'),
-        fsyncIntervalMs: settings.get('storage.local.embedded.fsync-interval'),
-        journalFileBytes: settings.get('storage.local.embedded.journal-file-bytes'),
-        clock,
-        random,
-        onFatal: failure.resolve,
-        report: message => logger.named('store').warn(message),
-      }))
+  const openEngine = async (): Promise<Store> => {
+    if (engine.engine === 'redis') {
+      // Loading the client takes longer than the rest of a start, and nobody else needs it.
+      const { connectRedisStore } = await import('./store/redis/connect-store.ts')
+      return await connectRedisStore({ settings, clock, random, metrics, logger: logger.named('store') })
+    }
+    return await openEmbeddedStore({
+      path: settings.get('storage.local.embedded.path'),
+      fsync: settings.get('storage.local.embedded.fsync'),
+      fsyncIntervalMs: settings.get('storage.local.embedded.fsync-interval'),
+      journalFileBytes: settings.get('storage.local.embedded.journal-file-bytes'),
+      clock,
+      random,
+      onFatal: failure.resolve,
+      report: message => logger.named('store').warn(message),
+    })
+  }
+  const openStore = options.openStore ?? openEngine
   const store = await openStore()
   log.info(store.description)
   /** What is open, newest last. */
-  const open: (() => Promise<unknown>)[] = [() => store.close()]
+  const open: { readonly what: string; close(): Promise<unknown> }[] = [
+    { what: 'the store', close: () => store.close() },
+  ]
   const closeAll = async () => {
-    for (const close of open.splice(0).reverse()) await close()
+    for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
+      await last.close()
+      open.pop()
+    }
   }
   try {
-    const keeper = await openCatalogue(store, settings, clock, random)
-    const logs = await openLogs({ store, catalogue: keeper, settings, clock, random, metrics, logger })
-    open.push(() => logs.close())
-    const groups = await openGroups({ store, catalogue: keeper, settings, clock, random, metrics, logger })
-    open.push(() => groups.close())
-    const catalogue = withOffsets(keeper, groups)
+    const nodeId = settings.get('broker.id')
+    const rack = settings.get('broker.rack')
+    const isShared = options.isShared ?? engine.engine === 'redis'
+    const cluster = isShared
+      ? await joinCluster({
+          store,
+          clock,
+          random,
+          logger,
+          metrics,
+          brokerId: nodeId,
+          rack,
+          expiryMs: settings.get('broker.expiry'),
+          lost: failure.resolve,
+        })
+      : aloneInCluster(nodeId, rack)
+    open.push({ what: 'the cluster', close: () => cluster.close() })
+    const catalogue = await openCatalogue(store, settings, clock, random, isShared ? () => isOnlyOne(cluster) : null)
+    const logs = await openLogs({
+      store,
+      catalogue,
+      leadership: leadershipOf(cluster),
+      settings,
+      clock,
+      random,
+      metrics,
+      logger,
+    })
+    open.push({ what: 'the logs', close: () => logs.close() })
+    const coordination: Coordination = {
+      coordinates: groupId => cluster.coordinatorOf(groupId) === nodeId,
+      get isConfirmed() {
+        return cluster.isConfirmed
+      },
+      isShared,
+    }
+    const groups = await openGroups({ store, catalogue, coordination, settings, clock, random, metrics, logger })
+    open.push({ what: 'the groups', close: () => groups.close() })
+    catalogue.watch({
+      removed(topics) {
+        for (const { id } of topics) {
+          groups.topicRemoved(id)
+          cluster.forgetTopic(id)
+        }
+      },
+    })
+    groups.keepTopics(catalogue.current().topicsById)
     const producerIds = openProducerIds(store)
     const clientQuotas = await openClientQuotas(store)
 
-    const nodeId = settings.get('broker.id')
     const budget = new Budget({
       maxBytes: settings.get('broker.global-max-pending-bytes'),
       resumeBytes: settings.get('broker.global-resume-pending-bytes'),
@@ -111,7 +178,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       producerIds,
       clientQuotas,
       throttle,
-      brokers: ({ host, port }: Listener): readonly BrokerNode[] => [{ id: nodeId, host, port, rack: null }],
+      cluster,
       nodeId,
       settings,
       metrics,
@@ -122,6 +189,23 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     const draining = new AbortController()
     const dispatch = createDispatch(handlers, rooms, draining.signal)
     const listeners = await listen({ settings, dispatch, budget, throttle, clock, metrics, logger })
+    const reassign = async () => {
+      await Promise.all([logs.reassign(), groups.reassign()])
+    }
+    if (isShared) {
+      const catchUp = () => Promise.all([catalogue.catchUp(), clientQuotas.catchUp()])
+      const complain = (error: unknown) =>
+        log.limited('catch-up', 10_000).warn('what other brokers have changed cannot be read', { error })
+      cluster.watch({
+        changed: () => void reassign().catch(failure.resolve),
+        looked() {
+          void catchUp().catch(complain)
+          logs.regain(cluster.epochOf)
+        },
+      })
+    }
+    await cluster.announce(listeners.bound.map(({ advertised }) => advertised))
+    if (isShared) await reassign()
     const up = metrics.child('svc.broker.up', {})
     up.set(1)
     const [address] = listeners.bound.map(({ advertised, host, port }) => {
@@ -130,27 +214,37 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       return told
     })
 
+    /** Gives up what this broker leads, so that others take it over while clients can still ask who. */
+    const handOver = async () => {
+      const isHeard = cluster.isConfirmed
+      cluster.withdraw()
+      await reassign()
+      if (isHeard) await cluster.leave()
+      else log.warn('the store does not answer: the other brokers are not told that this one leaves, and will notice')
+    }
+
     const drain = async () => {
       up.set(0)
       const timeoutMs = settings.get('broker.drain-timeout')
-      log.info('draining: requests in flight are answered, new ones are not read', { timeoutMs })
+      const deadlineMs = clock.monotonic() + timeoutMs
+      const leftMs = () => Math.max(0, deadlineMs - clock.monotonic())
+      if (isShared && !(await withinMs(clock, timeoutMs * HAND_OVER_SHARE, handOver())))
+        log.warn(
+          'handing over takes too long and is not waited for: what this broker led is led again when it has expired',
+        )
+      log.info('draining: requests in flight are answered, new ones are not read', { timeoutMs: Math.round(leftMs()) })
       const drained = listeners.drain()
       // Only now, when nobody's next request is read: who is answered would ask again at once.
       draining.abort()
       logs.releaseWaiters()
       groups.drain()
-      let isLate = false
-      const late = new Promise<void>(resolve => {
-        const timer = clock.timer(timeoutMs, () => {
-          isLate = true
-          resolve()
-        })
-        void drained.then(() => timer.cancel())
-      })
-      await Promise.race([drained, late])
-      if (isLate) log.warn('the drain timeout is over; connections with unanswered requests are closed')
+      if (!(await withinMs(clock, leftMs(), drained)))
+        log.warn('the drain timeout is over; connections with unanswered requests are closed')
       listeners.destroy()
-      await closeAll()
+      // What a shared store has not heard by now the others find out; a store of this broker's own must be closed well.
+      if (!isShared) await closeAll()
+      else if (!(await withinMs(clock, Math.max(leftMs(), CLOSE_MS), closeAll())))
+        log.warn(`the store does not answer: ended without closing ${open.map(({ what }) => what).join(', ')}`)
       log.info('closed')
     }
     let closing: Promise<void> | null = null
@@ -171,15 +265,35 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   }
 }
 
-/** The catalogue, whose removed topics take their committed offsets with them. */
-function withOffsets(keeper: CatalogueKeeper, groups: Groups): CatalogueKeeper {
-  groups.keepTopics(keeper.current().topicsById)
+/** Whether no other broker lives on the store, as of now. */
+async function isOnlyOne(cluster: Cluster): Promise<boolean> {
+  await cluster.look()
+  return cluster.isConfirmed && cluster.brokers().every(({ id }) => id === cluster.brokerId)
+}
+
+/** Who leads, as the logs ask it. */
+function leadershipOf(cluster: Cluster): Leadership {
+  const leads = (topicId: string, index: number) => cluster.leaderOf(topicId, index) === cluster.brokerId
   return {
-    ...keeper,
-    async remove(topicIds) {
-      const removed = await keeper.remove(topicIds)
-      for (const topic of removed) if (!isRefusal(topic)) groups.topicRemoved(topic.id)
-      return removed
+    leads,
+    get isConfirmed() {
+      return cluster.isConfirmed
     },
+    led: cluster.led,
+    async stillLeads(topicId, index) {
+      await cluster.look()
+      return leads(topicId, index)
+    },
+  }
+}
+
+/** Resolves when the work is done, to true, or when the time is up. */
+async function withinMs(clock: Clock, timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const timer = clock.timer(timeoutMs, () => resolve(false))
+  try {
+    return await Promise.race([work.then(() => true), promise])
+  } finally {
+    timer.cancel()
   }
 }

@@ -7,11 +7,13 @@ import { setFlagsFromString } from 'node:v8'
 import { systemClock } from './base/clock.ts'
 import { type Broker, startBroker } from './broker.ts'
 import { helpText } from './cli/help.ts'
+import { BrokerIdHeld } from './cluster/membership.ts'
 import { ListenFailed } from './kafka/listener.ts'
 import { loadSettings } from './settings/load.ts'
 import { type Settings, SettingsError } from './settings/settings.ts'
 import { readCommandLine } from './settings/sources.ts'
-import { StoreOpenError } from './store/embedded/open-error.ts'
+import { StoreOpenError } from './store/open-error.ts'
+import { StoreUnavailable } from './store/store.ts'
 
 const OPERATOR_ERROR = 1
 const SOFTWARE_ERROR = 70
@@ -66,9 +68,16 @@ function closeOnSignals(starting: Promise<Broker>, drainTimeoutMs: number): void
   process.on('SIGINT', onSignal)
 }
 
+const OPERATORS = [SettingsError, ListenFailed, StoreOpenError, StoreUnavailable, BrokerIdHeld]
+
+/** Whether the message says all that the operator needs. */
+function isTheOperators(error: unknown): error is Error {
+  return OPERATORS.some(each => error instanceof each)
+}
+
 /** Says what went wrong and ends the process; the stack is shown where it tells of a mistake of ours. */
 function die(error: unknown): never {
-  if (error instanceof SettingsError || error instanceof ListenFailed || error instanceof StoreOpenError) {
+  if (isTheOperators(error)) {
     fail(error.message)
   }
   fail(error instanceof Error ? (error.stack ?? error.message) : String(error), SOFTWARE_ERROR)

@@ -31,6 +31,7 @@ export interface TestBroker {
 export interface TestBrokerOptions {
   readonly clock?: Clock
   readonly openStore?: () => Promise<Store>
+  readonly isShared?: boolean
   /** A folder that is there already; it is left in place. */
   readonly dir?: string
 }

@@ -2,9 +2,7 @@
 // It is started the way the launcher starts it. For tests of behaviour, testing/broker.ts is cheaper.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,6 +10,10 @@ import { NODE_ENVIRONMENT, NODE_FLAGS } from '../scripts/node24.mjs'
 import { assert } from '../src/base/assert.ts'
 import { systemClock } from '../src/base/clock.ts'
 import type { CleanUp } from './broker.ts'
+import { chosenStoreSettings } from './chosen-store.ts'
+import { freePort } from './free-port.ts'
+
+export { freePort }
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -39,19 +41,9 @@ export interface BrokerProcess {
   readonly exited: Promise<number | null>
 }
 
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const address = server.address()
-  assert(address !== null && typeof address === 'object', 'a TCP server has an address')
-  await new Promise(resolve => server.close(resolve))
-  return address.port
-}
-
 /**
- * Starts a broker on a free port and a folder of its own (a given one is left in place) and resolves when it has
- * printed its Kafka address. Settings are full keys (`svc.broker.in-flight-limit`), as on the command line.
+ * Starts a broker on a free port and resolves when it has printed its Kafka address. Where neither a folder nor a Redis is
+ * given, it has a store of its own of the chosen kind (testing/chosen-store.ts). A given folder is left in place. Settings are full keys (`svc.broker.in-flight-limit`), as on the command line.
  * Rejects with everything it printed if it ends first or says nothing for a minute.
  */
 export async function startBrokerProcess(
@@ -65,10 +57,12 @@ export async function startBrokerProcess(
 ): Promise<BrokerProcess> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'ketch-')))
   const port = options.port ?? (await freePort())
+  const hasStore = options.folder !== undefined || Object.hasOwn(options.settings ?? {}, 'svc.redis.uri')
   const args = Object.entries({
     'svc.broker.host': '127.0.0.1',
     'svc.broker.port': String(port),
     'svc.storage.local.embedded.path': folder,
+    ...(hasStore ? {} : await chosenStoreSettings(cleanUp)),
     ...options.settings,
   }).map(([key, value]) => `--${key}=${value}`)
   let child: ChildProcess
@@ -92,9 +86,11 @@ export async function startBrokerProcess(
     )
     running = true
     const announced = Promise.withResolvers<void>()
+    const announcement = new RegExp(`clients connect to .*:${port}\\b`)
     const listen = (chunk: Buffer) => {
       output += chunk
-      if (output.indexOf(`:${port}`, from) >= 0) announced.resolve()
+      // A broker that waits for its id names the address too, before it listens.
+      if (announcement.test(output.slice(from))) announced.resolve()
     }
     child.stdout!.on('data', listen)
     child.stderr!.on('data', listen)

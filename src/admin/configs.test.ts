@@ -153,6 +153,25 @@ test('the codec a topic was created with stays, whatever the settings say later'
   assert.equal(entry('topic', 'orders', 'storage.compression.type').value, 'none')
 })
 
+test('a codec that was asked for at creation is shown as such, and neither deleted nor left out', async t => {
+  const { create, alter, entry } = await open(t, { topics: [topicPattern('o*', { compression: 'lz4' })] })
+  await create('orders', { 'storage.compression.type': 'zstd' })
+  assert.match(
+    await alter('topic', 'orders', [['delete', 'storage.compression.type']]),
+    /^INVALID_CONFIG: storage.compression.type: it is zstd, and fixed when the topic is created$/,
+  )
+  assert.equal(await alter('topic', 'orders', [['set', 'segment.ms', '7']], { isWhole: true }), 'done')
+  const { value, source, synonyms } = entry('topic', 'orders', 'storage.compression.type')
+  assert.deepEqual([value, source], ['zstd', 'topic'])
+  assert.deepEqual(synonyms[1], { name: 'svc.topics[0].compression', value: 'lz4', source: 'settings' })
+  await create('others')
+  assert.equal(entry('topic', 'others', 'storage.compression.type').value, 'lz4')
+  assert.match(
+    await alter('topic', 'others', [['set', 'storage.compression.type', 'zstd']]),
+    /^INVALID_CONFIG: storage.compression.type: it is lz4, and fixed when the topic is created$/,
+  )
+})
+
 test('each resource has its own outcome, and one that is named twice is refused', async t => {
   const { create, rooms, catalogue } = await open(t)
   for (const name of ['a', 'b', 'c']) await create(name)

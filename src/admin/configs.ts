@@ -16,7 +16,7 @@ import {
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
 import { checkTopicName } from '../protocol/names.ts'
-import { matchPattern } from '../settings/patterns.ts'
+import { type MergedPattern, matchPattern } from '../settings/patterns.ts'
 import { fullKey, type Key, keys, type Setting, type Settings, settingsTable } from '../settings/settings.ts'
 import {
   checkTopicConfigs,
@@ -195,11 +195,14 @@ function editTopic(topic: Topic, { edits, isWhole }: ConfigChange, settings: Set
   }
   const wrong = checkTopicConfigs(configs, pattern, settings)
   if (wrong !== null) return because(INVALID_CONFIG, wrong)
-  const pinned = topic.pinned[PINNED]
-  if (configs[PINNED] !== undefined && configs[PINNED] !== (topic.configs[PINNED] ?? pinned)) {
+  const pinned = topic.pinned[PINNED]!
+  const isDeleted = edits.some(({ name, operation }) => name === PINNED && operation === 'delete')
+  if ((isDeleted && PINNED in topic.configs) || (configs[PINNED] ?? pinned) !== pinned) {
     return because(INVALID_CONFIG, `${PINNED}: it is ${pinned}, and fixed when the topic is created`)
   }
-  return configs
+  // Tools that give a topic all its configs anew leave out what they cannot set.
+  const own = topic.configs[PINNED]
+  return own === undefined ? configs : { ...configs, [PINNED]: own }
 }
 
 function fallbackOf(name: string): string {
@@ -224,7 +227,7 @@ export function describeTopicConfigs(
     const synonyms: ConfigSynonym[] = []
     const own = topic.configs[name]
     if (own !== undefined) synonyms.push({ name, value: own, source: 'topic' })
-    if (name === PINNED) synonyms.push(pinnedSynonym(topic, pattern.keys[name], settings))
+    if (name === PINNED) synonyms.push(pinnedSynonym(topic, pattern, settings))
     else {
       const value = pattern.configs[name]
       if (value !== undefined) synonyms.push({ name: pattern.keys[name]!, value, source: 'settings' })
@@ -244,14 +247,19 @@ export function describeTopicConfigs(
   return [...entries, ...inert].sort(byName)
 }
 
-/** Where the codec came from that the topic was created with; by now the settings may say something else. */
+/**
+ * Where the codec came from that the topic was created with, by now the settings may say something else; below an override,
+ * what would hold without it.
+ */
 function pinnedSynonym(
-  { pinned }: { readonly pinned?: Topic['pinned'] },
-  patternKey: string | undefined,
+  { pinned, configs }: { readonly pinned?: Topic['pinned']; readonly configs: Topic['configs'] },
+  pattern: MergedPattern,
   settings: Settings,
 ): ConfigSynonym {
   const key = 'storage.local.compression.codec'
-  const value = pinned?.[PINNED] ?? settings.get(key)
+  const fixed = PINNED in configs ? undefined : pinned?.[PINNED]
+  const value = fixed ?? pattern.configs[PINNED] ?? settings.get(key)
+  const patternKey = pattern.keys[PINNED]
   const isGiven = patternKey !== undefined || settings.isSet(key)
   return { name: patternKey ?? fullKey(key), value, source: isGiven ? 'settings' : 'default' }
 }

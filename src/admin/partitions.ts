@@ -27,6 +27,7 @@ export async function createPartitions(
   { validateOnly, timeoutMs }: Omit<CreateOptions, 'auto'>,
 ): Promise<readonly TopicOutcome<number>[]> {
   const { catalogue, clock } = rooms
+  if (catalogue.isShared) await catalogue.catchUp()
   const outcomes = new Map<string, number | Refusal>()
   /** By topic id. */
   const wanted = new Map<string, NewPartitionsRequest>()

@@ -8,6 +8,7 @@ import {
   because,
   INVALID_REQUEST,
   KAFKA_STORAGE_ERROR,
+  NOT_LEADER_OR_FOLLOWER,
   REQUEST_TIMED_OUT,
   type Refusal,
   UNKNOWN_TOPIC_OR_PARTITION,
@@ -41,7 +42,10 @@ export async function deleteRecords(
     if (named.get(keyOf(request))! > 1) return because(INVALID_REQUEST, 'The partition is named twice in this request.')
     const topic = topics.get(request.topic)
     const partition = topic === undefined ? null : logs.partition(topic.id, request.partition)
-    if (partition === null) return UNKNOWN_TOPIC_OR_PARTITION
+    if (partition === null) {
+      const exists = request.partition >= 0 && request.partition < (topic?.partitions ?? 0)
+      return exists ? NOT_LEADER_OR_FOLLOWER : UNKNOWN_TOPIC_OR_PARTITION
+    }
     try {
       return await partition.deleteRecords(request.offset)
     } catch (error) {

@@ -102,6 +102,8 @@ export async function deleteTopics(
   references: readonly TopicReference[],
   { timeoutMs }: Pick<CreateOptions, 'timeoutMs'>,
 ): Promise<readonly DeleteOutcome[]> {
+  // Whatever another broker has made a moment ago can be deleted here.
+  if (rooms.catalogue.isShared) await rooms.catalogue.catchUp()
   const { topics, topicsById } = rooms.catalogue.current()
   const found = references.map(reference => resolve(reference, topics, topicsById))
   const counts = new Map<string, number>()
