@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { seededRandom } from '../../src/base/random.ts'
 import type { JoinReply, JoinRequest } from '../../src/coordinator/classic-group.ts'
-import { type Groups, openGroups } from '../../src/coordinator/groups.ts'
+import { type Groups, openGroups, SOLE_COORDINATION } from '../../src/coordinator/groups.ts'
 import type { Topic } from '../../src/log/catalogue.ts'
 import { encodeMessage } from '../../src/protocol/codec.ts'
 import { GROUP_ID_NOT_FOUND } from '../../src/protocol/errors.ts'
@@ -53,19 +53,21 @@ export async function openGroupWorld(
   clock = new SimulatedClock(),
   store = createMemoryStore(clock),
   overrides: Parameters<typeof testSettings>[0] = {},
-  catalogue: Parameters<typeof openGroups>[0]['catalogue'] = { current: () => CATALOGUE },
+  catalogue: Parameters<typeof openGroups>[0]['catalogue'] = { current: () => CATALOGUE, catchUp: async () => {} },
+  coordination = SOLE_COORDINATION,
 ): Promise<World> {
   const metrics = createMetrics()
   const logger = createLogger({ clock, write: () => {}, format: 'plain' })
   const settings = testSettings({ 'broker.rebalance-delay': DELAY_MS, ...overrides })
-  const groups = await openGroups({ store, catalogue, settings, clock, random: seededRandom(7), metrics, logger })
+  const random = seededRandom(7)
+  const groups = await openGroups({ store, catalogue, coordination, settings, clock, random, metrics, logger })
   t.after(() => groups.close())
   return {
     clock,
     store,
     groups,
     rebalances: () => metrics.total('svc.broker.rebalances'),
-    restart: () => openGroupWorld(t, clock, store.reopen(), overrides, catalogue),
+    restart: () => openGroupWorld(t, clock, store.reopen(), overrides, catalogue, coordination),
   }
 }
 

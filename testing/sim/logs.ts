@@ -3,6 +3,7 @@
 import type { TestContext } from 'node:test'
 import { type Random, seededRandom } from '../../src/base/random.ts'
 import { type CatalogueKeeper, openCatalogue, type Topic } from '../../src/log/catalogue.ts'
+import { type Leadership, SOLE_LEADERSHIP } from '../../src/log/leadership.ts'
 import { type Logs, openLogs } from '../../src/log/logs.ts'
 import type { Partition } from '../../src/log/partition.ts'
 import { Watch } from '../../src/log/waiters.ts'
@@ -43,18 +44,28 @@ export interface LogWorldOptions {
   readonly clock?: SimulatedClock
   readonly store?: MemoryStore
   readonly random?: Random
+  readonly leadership?: Leadership
 }
 
 /** Closes with the test. */
 export async function openLogWorld(t: TestContext | null, options: LogWorldOptions = {}): Promise<LogWorld> {
-  const { clock = new SimulatedClock(), random = seededRandom(7) } = options
+  const { clock = new SimulatedClock(), random = seededRandom(7), leadership = SOLE_LEADERSHIP } = options
   const { store = createMemoryStore(clock) } = options
   const settings = testSettings(options.overrides)
   const metrics = createMetrics()
   const lines: string[] = []
   const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain' })
   const catalogue = await openCatalogue(store, settings, clock, random)
-  const logs = await openLogs({ store, catalogue, settings, clock, random, metrics, logger })
+  const logs = await openLogs({
+    store,
+    catalogue,
+    leadership,
+    settings,
+    clock,
+    random,
+    metrics,
+    logger,
+  })
   t?.after(() => logs.close())
 
   const world: LogWorld = {

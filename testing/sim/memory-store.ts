@@ -5,20 +5,11 @@
 
 import { assert } from '../../src/base/assert.ts'
 import type { Clock } from '../../src/base/clock.ts'
-import type {
-  Append,
-  Batch,
-  Commit,
-  Document,
-  EpochStart,
-  ReadLimits,
-  Row,
-  Store,
-  StreamId,
-} from '../../src/store/store.ts'
+import type { Append, Commit, ReadLimits, Store, StreamId } from '../../src/store/store.ts'
 import { checkAppend, OutcomeUnknown, StoreUnavailable } from '../../src/store/store.ts'
+import * as contents from './contents.ts'
 
-export type StoreVerb = Exclude<keyof Store, 'description' | 'close'>
+export type StoreVerb = Exclude<keyof Store, 'description' | 'renewed' | 'close'>
 
 /**
  * `unavailable`: nothing happens and StoreUnavailable is thrown. `unknown-lost` and `unknown-done`: OutcomeUnknown is
@@ -37,6 +28,8 @@ export interface StoreFaults {
   damage(stream: StreamId, offset: number, message: string): void
   /** Flips one bit of a stored batch, so that its CRC no longer matches. */
   rot(stream: StreamId, baseOffset: number): void
+  /** Says that these streams must be opened again. */
+  renew(streams: readonly StreamId[]): void
 }
 
 export interface MemoryStore extends Store {
@@ -45,24 +38,8 @@ export interface MemoryStore extends Store {
   readonly calls: Readonly<Record<StoreVerb, number>>
   /** The same contents behind a new face, as after a restart. The old face refuses from then on. */
   reopen(): MemoryStore
-}
-
-interface Stream {
-  epoch: number
-  start: number
-  end: number
-  bytes: number
-  epochs: EpochStart[]
-  batches: Batch[]
-  readonly rows: Map<string, Uint8Array>
-  lastAttempt: string | null
-  damage: { readonly offset: number; readonly message: string } | null
-}
-
-interface Contents {
-  readonly streams: Map<StreamId, Stream>
-  readonly documents: Map<string, Document>
-  lastVersion: number
+  /** The same contents behind one more face, as another broker has it, with faults of its own. */
+  beside(): MemoryStore
 }
 
 const VERBS: readonly StoreVerb[] = [
@@ -72,18 +49,20 @@ const VERBS: readonly StoreVerb[] = [
   'space',
   'open',
   'append',
+  'confirm',
   'read',
   'trim',
   'load',
+  'version',
   'list',
   'commit',
 ]
 
 export function createMemoryStore(clock: Clock): MemoryStore {
-  return faceOf(clock, { streams: new Map(), documents: new Map(), lastVersion: 0 })
+  return faceOf(clock, contents.emptyContents())
 }
 
-function faceOf(clock: Clock, contents: Contents): MemoryStore {
+function faceOf(clock: Clock, held: contents.Contents): MemoryStore {
   let closed = false
   const delays = new Map<StoreVerb, number>()
   const failures = new Map<StoreVerb, StoreFault[]>()
@@ -92,6 +71,7 @@ function faceOf(clock: Clock, contents: Contents): MemoryStore {
   const verbsOf = (verb: StoreVerb | 'all') => (verb === 'all' ? VERBS : [verb])
 
   const running = new Set<Promise<unknown>>()
+  let renewal = Promise.withResolvers<readonly StreamId[] | null>()
 
   async function call<T>(verb: StoreVerb, effect: () => T): Promise<T> {
     calls[verb]++
@@ -115,17 +95,11 @@ function faceOf(clock: Clock, contents: Contents): MemoryStore {
     return outcome
   }
 
-  function applyRows(rows: Map<string, Uint8Array>, changes: readonly Row[]): void {
-    for (const { key, value } of changes) {
-      if (value === null) rows.delete(key)
-      else rows.set(key, value)
-    }
-  }
-
-  const existing = (id: StreamId) => {
-    const stream = contents.streams.get(id)
-    assert(stream !== undefined, `the memory store has no stream ${id}`)
-    return stream
+  /** There is one copy: what is in it is where it has to be. */
+  function cover(id: StreamId): number {
+    const stream = contents.existing(held, id)
+    stream.highWatermark = stream.end
+    return stream.end
   }
 
   return {
@@ -149,10 +123,10 @@ function faceOf(clock: Clock, contents: Contents): MemoryStore {
         }
       },
       damage(id, offset, message) {
-        existing(id).damage = { offset, message }
+        contents.existing(held, id).damage = { offset, message }
       },
       rot(id, baseOffset) {
-        const stream = existing(id)
+        const stream = contents.existing(held, id)
         const at = stream.batches.findIndex(batch => batch.baseOffset === baseOffset)
         const batch = stream.batches[at]
         assert(batch !== undefined, `the memory store has no batch at ${baseOffset} of ${id}`)
@@ -160,148 +134,56 @@ function faceOf(clock: Clock, contents: Contents): MemoryStore {
         bytes[bytes.length - 1]! ^= 1
         stream.batches[at] = { ...batch, bytes }
       },
+      renew(streams) {
+        renewal.resolve(streams)
+        renewal = Promise.withResolvers()
+      },
     },
     reopen() {
       closed = true
-      return faceOf(clock, contents)
+      return faceOf(clock, held)
     },
 
-    create: streams =>
-      call('create', () => {
-        for (const id of streams) {
-          if (contents.streams.has(id)) continue
-          contents.streams.set(id, {
-            epoch: 0,
-            start: 0,
-            end: 0,
-            bytes: 0,
-            epochs: [],
-            batches: [],
-            rows: new Map(),
-            lastAttempt: null,
-            damage: null,
-          })
-        }
-      }),
-    remove: streams =>
-      call('remove', () => {
-        for (const id of streams) contents.streams.delete(id)
-      }),
-    streams: () => call('streams', () => [...contents.streams.keys()]),
+    beside: () => faceOf(clock, held),
+
+    create: streams => call('create', () => contents.create(held, streams)),
+    remove: streams => call('remove', () => contents.remove(held, streams)),
+    streams: () => call('streams', () => [...held.streams.keys()]),
     space: () => call('space', () => ({ place: 'memory', totalBytes: -1, usableBytes: -1 })),
 
     open: (id, known, floor) =>
       call('open', () => {
-        const stream = contents.streams.get(id)
-        if (stream === undefined) return { kind: 'gone' }
-        if (known !== 0 && stream.epoch > known) return { kind: 'fenced', epoch: stream.epoch }
-        stream.epoch++
-        if (stream.damage === null) stream.end = Math.max(stream.end, floor)
-        stream.epochs = [...stream.epochs, { epoch: stream.epoch, startOffset: stream.end }]
-        dropDeadEpochs(stream)
-        return {
-          kind: 'opened',
-          epoch: stream.epoch,
-          start: stream.start,
-          end: stream.end,
-          highWatermark: stream.end,
-          bytes: stream.bytes,
-          epochs: [...stream.epochs],
-          rows: new Map(stream.rows),
-          lastAttempt: stream.lastAttempt,
-          damage: stream.damage,
-        }
+        const outcome = contents.open(held, id, known, floor, 'the only one')
+        return outcome.kind === 'opened' ? { ...outcome, highWatermark: cover(id) } : outcome
       }),
 
     append: (append: Append) => {
       checkAppend(append)
       return call('append', () => {
-        const stream = contents.streams.get(append.stream)
-        if (stream === undefined) return { kind: 'gone' }
-        if (append.epoch !== stream.epoch) return { kind: 'fenced', epoch: stream.epoch }
-        if (stream.damage !== null) return { kind: 'damaged', message: stream.damage.message }
-        if (append.at !== stream.end) return { kind: 'misplaced', end: stream.end }
-        for (const batch of append.batches) {
-          stream.batches.push(batch)
-          stream.bytes += batch.bytes.length
-          stream.end = batch.nextOffset
-        }
-        applyRows(stream.rows, append.rows)
-        stream.lastAttempt = append.attempt
-        return { kind: 'appended', end: stream.end, highWatermark: stream.end }
+        const outcome = contents.append(held, append)
+        return outcome.kind === 'appended' ? { ...outcome, highWatermark: cover(append.stream) } : outcome
       })
     },
 
-    read: (id: StreamId, from: number, limits: ReadLimits) =>
-      call('read', () => {
-        const stream = contents.streams.get(id)
-        if (stream === undefined) return { kind: 'gone' }
-        if (from < stream.start) return { kind: 'trimmed', start: stream.start }
-        const readable = stream.damage === null ? Number.POSITIVE_INFINITY : stream.damage.offset
-        const until = Math.min(limits.until, readable)
-        const batches: Batch[] = []
-        let bytes = 0
-        for (const batch of stream.batches) {
-          if (batch.nextOffset <= from) continue
-          if (batch.baseOffset >= until) break
-          bytes += batch.bytes.length
-          if (batches.length > 0 && bytes > limits.maxBytes) break
-          batches.push(batch)
-        }
-        if (batches.length === 0 && stream.damage !== null && limits.until > readable) {
-          return { kind: 'damaged', message: stream.damage.message }
-        }
-        return { kind: 'read', batches }
+    confirm: (id, epoch) =>
+      call('confirm', () => {
+        const outcome = contents.confirm(held, id, epoch)
+        return outcome.kind === 'confirmed' ? { kind: 'confirmed', highWatermark: cover(id) } : outcome
       }),
+    read: (id: StreamId, from: number, limits: ReadLimits) => call('read', () => contents.read(held, id, from, limits)),
+    trim: (id, epoch, before, rows) => call('trim', () => contents.trim(held, id, epoch, before, rows)),
 
-    trim: (id, epoch, before, rows) =>
-      call('trim', () => {
-        const stream = contents.streams.get(id)
-        if (stream === undefined) return { kind: 'gone' }
-        if (epoch !== stream.epoch) return { kind: 'fenced', epoch: stream.epoch }
-        const limit = stream.damage === null ? stream.end : Math.min(stream.end, stream.damage.offset)
-        stream.start = Math.max(stream.start, Math.min(before, limit))
-        stream.batches = stream.batches.filter(batch => batch.nextOffset > stream.start)
-        const { bytes } = stream
-        stream.bytes = stream.batches.reduce((sum, batch) => sum + batch.bytes.length, 0)
-        dropDeadEpochs(stream)
-        applyRows(stream.rows, rows)
-        return { kind: 'trimmed', start: stream.start, bytes: bytes - stream.bytes }
-      }),
+    load: (kind, name) => call('load', () => contents.load(held, kind, name)),
+    version: (kind, name) => call('version', () => contents.load(held, kind, name)?.version ?? 0),
+    list: kind => call('list', () => contents.list(held, kind)),
+    commit: (commit: Commit) => call('commit', () => contents.commit(held, commit, 'the only one')),
 
-    load: (kind, name) => call('load', () => contents.documents.get(documentKey(kind, name)) ?? null),
-    list: kind => call('list', () => [...contents.documents.values()].filter(document => document.kind === kind)),
-    commit: (commit: Commit) =>
-      call('commit', () => {
-        const key = documentKey(commit.kind, commit.name)
-        const before = contents.documents.get(key)
-        if ((before?.version ?? 0) !== commit.expect) return { kind: 'conflict', version: before?.version ?? 0 }
-        const version = ++contents.lastVersion
-        if (commit.remove === true) {
-          contents.documents.delete(key)
-        } else {
-          const fields = new Map(before?.fields)
-          applyRows(fields, commit.changes)
-          contents.documents.set(key, { kind: commit.kind, name: commit.name, version, fields })
-        }
-        return { kind: 'committed', version }
-      }),
+    renewed: () => renewal.promise,
 
     async close() {
       closed = true
       await Promise.all(running)
+      renewal.resolve(null)
     },
   }
-}
-
-function documentKey(kind: string, name: string): string {
-  return `${kind}\n${name}`
-}
-
-/** Forgets epochs that own no live offset; the newest stays. */
-function dropDeadEpochs(stream: Stream): void {
-  stream.epochs = stream.epochs.filter((_, i) => {
-    const next = stream.epochs[i + 1]
-    return next === undefined || (next.startOffset > stream.start && next.startOffset > stream.epochs[i]!.startOffset)
-  })
 }

@@ -1,0 +1,176 @@
+// One broker of a simulated cluster: the rooms that broker.ts builds, without doors, on a machine that can stand still or
+// end at any moment and on its own connection to the simulated server. What it decides is all the rooms' own.
+
+import { type Random, seededRandom } from '../../src/base/random.ts'
+import { type Cluster, joinCluster } from '../../src/cluster/cluster.ts'
+import { type Groups, openGroups } from '../../src/coordinator/groups.ts'
+import { openProducerIds, type ProducerIds } from '../../src/coordinator/producer-ids.ts'
+import { type CatalogueKeeper, openCatalogue } from '../../src/log/catalogue.ts'
+import { type Logs, openLogs } from '../../src/log/logs.ts'
+import { testSettings } from '../../src/settings/settings.ts'
+import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/store/store.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import type { ReplicatedServer } from './replicated-server.ts'
+import { connectReplicatedStore, type Fate, type Safeguards } from './replicated-store.ts'
+import { Machine, type Scheduler } from './scheduler.ts'
+
+export const EXPIRY_MS = 1_000
+const WAIT_TIMEOUT_MS = 200
+const LOOK_EVERY_MS = 300
+const START_WALL_MS = 1_700_000_000_000
+
+/** What clients can reach of a broker that is up. */
+export interface Rooms {
+  readonly store: Store
+  readonly cluster: Cluster
+  readonly catalogue: CatalogueKeeper
+  readonly logs: Logs
+  readonly groups: Groups
+  readonly producerIds: ProducerIds
+}
+
+export interface BrokerOptions {
+  readonly id: number
+  readonly scheduler: Scheduler
+  readonly server: ReplicatedServer
+  readonly safeguards: Safeguards
+  readonly waitReplicas: number
+  /** How the network treats its calls at the moment. */
+  readonly network: { fate(): Fate; latencyMs(): number }
+  /** The process has ended by itself: its store did not answer at the start, or another has its id. */
+  readonly ended: (why: unknown) => void
+}
+
+/** One life of a broker. */
+export class ClusterBroker {
+  readonly id: number
+  readonly machine: Machine
+  /** Null until it serves. */
+  rooms: Rooms | null = null
+  #handOver: (() => Promise<void>) | null = null
+
+  constructor(options: BrokerOptions) {
+    const { scheduler } = options
+    this.id = options.id
+    this.machine = new Machine(scheduler, START_WALL_MS)
+    this.#start(options, seededRandom(1 + scheduler.random.below(2 ** 31))).catch(error => options.ended(error))
+  }
+
+  async #start(options: BrokerOptions, random: Random): Promise<void> {
+    const { id, scheduler, ended } = options
+    const { clock } = this.machine
+    const settings = testSettings(SETTINGS)
+    const metrics = createMetrics()
+    const write = (line: string) => scheduler.tell(`broker ${id}: ${line.slice(0, -1)}`)
+    const logger = createLogger({ clock, write, format: 'plain' })
+    const store = this.#connect(options)
+
+    const cluster = await joinCluster({
+      store,
+      clock,
+      random,
+      logger,
+      metrics,
+      brokerId: id,
+      rack: null,
+      expiryMs: EXPIRY_MS,
+      lost: ended,
+    })
+    const leads = (topicId: string, index: number) => cluster.leaderOf(topicId, index) === id
+    const isOnlyOne = async () => {
+      await cluster.look()
+      return cluster.isConfirmed && cluster.brokers().every(each => each.id === id)
+    }
+    const catalogue = await openCatalogue(store, settings, clock, random, isOnlyOne)
+    const leadership = {
+      leads,
+      get isConfirmed() {
+        return cluster.isConfirmed
+      },
+      led: cluster.led,
+      async stillLeads(topicId: string, index: number) {
+        await cluster.look()
+        return leads(topicId, index)
+      },
+    }
+    const logs = await openLogs({ store, catalogue, leadership, settings, clock, random, metrics, logger })
+    const coordination = {
+      coordinates: (groupId: string) => cluster.coordinatorOf(groupId) === id,
+      get isConfirmed() {
+        return cluster.isConfirmed
+      },
+      isShared: true,
+    }
+    const groups = await openGroups({ store, catalogue, coordination, settings, clock, random, metrics, logger })
+    catalogue.watch({
+      removed(topics) {
+        for (const topic of topics) groups.topicRemoved(topic.id)
+      },
+    })
+    groups.keepTopics(catalogue.current().topicsById)
+    const reassign = async () => {
+      await Promise.all([logs.reassign(), groups.reassign()])
+    }
+    cluster.watch({
+      changed: () => void reassign().catch(ended),
+      looked() {
+        catalogue.catchUp().catch(error => {
+          if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) ended(error)
+        })
+        logs.regain(cluster.epochOf)
+      },
+    })
+    await cluster.announce([{ name: 'plain', host: `broker-${id}`, port: 9092 }])
+    await reassign()
+    this.rooms = { store, cluster, catalogue, logs, groups, producerIds: openProducerIds(store) }
+    this.#handOver = async () => {
+      cluster.withdraw()
+      await reassign()
+      await cluster.leave()
+      this.rooms = null
+      await logs.close()
+      await groups.close()
+      await cluster.close()
+      await store.close()
+    }
+    scheduler.tell(`broker ${id} serves`)
+  }
+
+  /** Gives up what it leads and ends as it does on SIGTERM; resolves when it has. Throws what the store throws. */
+  async drain(): Promise<void> {
+    await this.#handOver?.()
+  }
+
+  #connect({ scheduler, server, safeguards, waitReplicas, network }: BrokerOptions): Store {
+    let lastToServerMs = 0
+    let lastToBrokerMs = 0
+    return connectReplicatedStore({
+      server,
+      safeguards,
+      waitReplicas,
+      waitTimeoutMs: WAIT_TIMEOUT_MS,
+      lookEveryMs: LOOK_EVERY_MS,
+      wire: {
+        fate: () => network.fate(),
+        toServer: arrived => {
+          lastToServerMs = Math.max(lastToServerMs, scheduler.nowMs + network.latencyMs())
+          scheduler.after(lastToServerMs - scheduler.nowMs, arrived)
+        },
+        toBroker: arrived => {
+          lastToBrokerMs = Math.max(lastToBrokerMs, scheduler.nowMs + network.latencyMs())
+          scheduler.after(lastToBrokerMs - scheduler.nowMs, () => this.machine.reach(arrived))
+        },
+        later: (ms, due) => scheduler.after(ms, due).cancel,
+        delayMs: () => scheduler.within(500),
+      },
+    })
+  }
+}
+
+const SETTINGS: Parameters<typeof testSettings>[0] = {
+  'broker.rebalance-delay': 50,
+  'broker.group-min-session-timeout': 100,
+  // So that part of what is read comes from the store, and part from memory.
+  'storage.local.tail-cache-bytes': 4_000,
+}

@@ -1,0 +1,242 @@
+// What a simulated store holds, and what each verb of the port does to it: the memory store's and the replicated store's
+// common ground. Every effect is whole, immediate and a function of what is there and of its arguments, so that a list of
+// effects can be played again on an empty store. Delays, faults, copies and connections are not here.
+
+import { assert } from '../../src/base/assert.ts'
+import type {
+  Append,
+  Batch,
+  Commit,
+  Committed,
+  Conflict,
+  Damaged,
+  Document,
+  EpochStart,
+  Fenced,
+  Gone,
+  Misplaced,
+  Opened,
+  Read,
+  ReadLimits,
+  Row,
+  StreamId,
+  Trimmed,
+} from '../../src/store/store.ts'
+
+export interface Stream {
+  epoch: number
+  start: number
+  end: number
+  /** What is known to be where the acknowledgement rule wants it. */
+  highWatermark: number
+  bytes: number
+  epochs: EpochStart[]
+  batches: Batch[]
+  readonly rows: Map<string, Uint8Array>
+  lastAttempt: string | null
+  damage: { readonly offset: number; readonly message: string } | null
+  /** Under which incarnation of the store it was opened last. */
+  incarnation: string | null
+}
+
+export interface Contents {
+  readonly streams: Map<StreamId, Stream>
+  readonly documents: Map<string, Document>
+  lastVersion: number
+  /** Under which incarnation a document was committed last. */
+  incarnation: string | null
+}
+
+/** How far epochs and versions jump under a new incarnation, which may have forgotten some that were in use. */
+const JUMP = 1000
+
+export function emptyContents(): Contents {
+  return { streams: new Map(), documents: new Map(), lastVersion: 0, incarnation: null }
+}
+
+export function existing(contents: Contents, id: StreamId): Stream {
+  const stream = contents.streams.get(id)
+  assert(stream !== undefined, `the simulated store has no stream ${id}`)
+  return stream
+}
+
+export function create(contents: Contents, streams: readonly StreamId[]): void {
+  for (const id of streams) {
+    if (contents.streams.has(id)) continue
+    contents.streams.set(id, {
+      epoch: 0,
+      start: 0,
+      end: 0,
+      highWatermark: 0,
+      bytes: 0,
+      epochs: [],
+      batches: [],
+      rows: new Map(),
+      lastAttempt: null,
+      damage: null,
+      incarnation: null,
+    })
+  }
+}
+
+export function remove(contents: Contents, streams: readonly StreamId[]): void {
+  for (const id of streams) contents.streams.delete(id)
+}
+
+export function open(
+  contents: Contents,
+  id: StreamId,
+  known: number,
+  floor: number,
+  incarnation: string,
+): Opened | Fenced | Gone {
+  const stream = contents.streams.get(id)
+  if (stream === undefined) return { kind: 'gone' }
+  if (known !== 0 && stream.epoch > known) return { kind: 'fenced', epoch: stream.epoch }
+  stream.epoch++
+  if (stream.incarnation !== null && stream.incarnation !== incarnation) stream.epoch += JUMP
+  stream.incarnation = incarnation
+  if (stream.damage === null) stream.end = Math.max(stream.end, floor)
+  stream.epochs = [...stream.epochs, { epoch: stream.epoch, startOffset: stream.end }]
+  dropDeadEpochs(stream)
+  return {
+    kind: 'opened',
+    epoch: stream.epoch,
+    start: stream.start,
+    end: stream.end,
+    highWatermark: stream.highWatermark,
+    bytes: stream.bytes,
+    epochs: [...stream.epochs],
+    rows: new Map(stream.rows),
+    lastAttempt: stream.lastAttempt,
+    damage: stream.damage,
+  }
+}
+
+/** The high watermark is the caller's affair. */
+export function append(
+  contents: Contents,
+  asked: Append,
+): { readonly kind: 'appended'; readonly end: number } | Misplaced | Fenced | Gone | Damaged {
+  const stream = contents.streams.get(asked.stream)
+  if (stream === undefined) return { kind: 'gone' }
+  if (asked.epoch !== stream.epoch) return { kind: 'fenced', epoch: stream.epoch }
+  if (stream.damage !== null) return { kind: 'damaged', message: stream.damage.message }
+  if (asked.at !== stream.end) return { kind: 'misplaced', end: stream.end }
+  return { kind: 'appended', end: put(stream, asked) }
+}
+
+/** The high watermark is the caller's affair. */
+export function confirm(
+  contents: Contents,
+  id: StreamId,
+  epoch: number,
+): { readonly kind: 'confirmed'; readonly end: number } | Fenced | Gone {
+  const stream = contents.streams.get(id)
+  if (stream === undefined) return { kind: 'gone' }
+  if (epoch !== stream.epoch) return { kind: 'fenced', epoch: stream.epoch }
+  return { kind: 'confirmed', end: stream.end }
+}
+
+/** Appends whatever the stream's epoch and end are; returns the end. */
+export function put(stream: Stream, { batches, rows, attempt }: Append): number {
+  for (const batch of batches) {
+    stream.batches.push(batch)
+    stream.bytes += batch.bytes.length
+    stream.end = batch.nextOffset
+  }
+  applyRows(stream.rows, rows)
+  stream.lastAttempt = attempt
+  return stream.end
+}
+
+export function read(
+  contents: Contents,
+  id: StreamId,
+  from: number,
+  limits: ReadLimits,
+): Read | Trimmed | Gone | Damaged {
+  const stream = contents.streams.get(id)
+  if (stream === undefined) return { kind: 'gone' }
+  if (from < stream.start) return { kind: 'trimmed', start: stream.start }
+  const readable = stream.damage === null ? Number.POSITIVE_INFINITY : stream.damage.offset
+  const until = Math.min(limits.until, readable)
+  const batches: Batch[] = []
+  let bytes = 0
+  for (const batch of stream.batches) {
+    if (batch.nextOffset <= from) continue
+    if (batch.baseOffset >= until) break
+    bytes += batch.bytes.length
+    if (batches.length > 0 && bytes > limits.maxBytes) break
+    batches.push(batch)
+  }
+  if (batches.length === 0 && stream.damage !== null && limits.until > readable) {
+    return { kind: 'damaged', message: stream.damage.message }
+  }
+  return { kind: 'read', batches }
+}
+
+export function trim(
+  contents: Contents,
+  id: StreamId,
+  epoch: number,
+  before: number,
+  rows: readonly Row[],
+): { readonly kind: 'trimmed'; readonly start: number; readonly bytes: number } | Fenced | Gone {
+  const stream = contents.streams.get(id)
+  if (stream === undefined) return { kind: 'gone' }
+  if (epoch !== stream.epoch) return { kind: 'fenced', epoch: stream.epoch }
+  const { highWatermark, damage } = stream
+  const limit = damage === null ? highWatermark : Math.min(highWatermark, damage.offset)
+  stream.start = Math.max(stream.start, Math.min(before, limit))
+  stream.batches = stream.batches.filter(batch => batch.nextOffset > stream.start)
+  const { bytes } = stream
+  stream.bytes = stream.batches.reduce((sum, batch) => sum + batch.bytes.length, 0)
+  dropDeadEpochs(stream)
+  applyRows(stream.rows, rows)
+  return { kind: 'trimmed', start: stream.start, bytes: bytes - stream.bytes }
+}
+
+export function load(contents: Contents, kind: string, name: string): Document | null {
+  return contents.documents.get(documentKey(kind, name)) ?? null
+}
+
+export function list(contents: Contents, kind: string): Document[] {
+  return [...contents.documents.values()].filter(document => document.kind === kind)
+}
+
+export function commit(contents: Contents, asked: Commit, incarnation: string): Committed | Conflict {
+  const key = documentKey(asked.kind, asked.name)
+  const before = contents.documents.get(key)
+  if ((before?.version ?? 0) !== asked.expect) return { kind: 'conflict', version: before?.version ?? 0 }
+  if (contents.incarnation !== null && contents.incarnation !== incarnation) contents.lastVersion += JUMP
+  contents.incarnation = incarnation
+  const version = ++contents.lastVersion
+  if (asked.remove === true) {
+    contents.documents.delete(key)
+  } else {
+    const fields = new Map(before?.fields)
+    applyRows(fields, asked.changes)
+    contents.documents.set(key, { kind: asked.kind, name: asked.name, version, fields })
+  }
+  return { kind: 'committed', version }
+}
+
+function applyRows(rows: Map<string, Uint8Array>, changes: readonly Row[]): void {
+  for (const { key, value } of changes) {
+    if (value === null) rows.delete(key)
+    else rows.set(key, value)
+  }
+}
+
+function documentKey(kind: string, name: string): string {
+  return `${kind}\n${name}`
+}
+
+/** Forgets epochs that own no live offset; the newest stays. */
+function dropDeadEpochs(stream: Stream): void {
+  stream.epochs = stream.epochs.filter((_, i) => {
+    const next = stream.epochs[i + 1]
+    return next === undefined || (next.startOffset > stream.start && next.startOffset > stream.epochs[i]!.startOffset)
+  })
+}

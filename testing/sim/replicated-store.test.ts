@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { exampleAppend, expectKind, storeConformance } from '../../src/store/conformance.ts'
+import { OutcomeUnknown, StoreUnavailable } from '../../src/store/store.ts'
+import { SimulatedClock } from './clock.ts'
+import { ReplicatedServer } from './replicated-server.ts'
+import { ALL_SAFEGUARDS, connectReplicatedStore, type Fate, type Safeguards, type Wire } from './replicated-store.ts'
+
+const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
+const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
+
+/** Messages arrive within the turn, unless a test says otherwise. */
+function calmWire(clock: SimulatedClock, fates: Fate[] = []): Wire {
+  return {
+    fate: () => fates.shift() ?? 'answered',
+    toServer: queueMicrotask,
+    toBroker: queueMicrotask,
+    later: (ms, due) => clock.timer(ms, due).cancel,
+    delayMs: () => 10,
+  }
+}
+
+storeConformance('replicated store', async () => {
+  // A replica without a lag.
+  const server: ReplicatedServer = new ReplicatedServer(1, () => server.replicate(0, 1))
+  const clock = new SimulatedClock()
+  const connect = () => connectReplicatedStore({ server, wire: calmWire(clock), waitReplicas: 1, waitTimeoutMs: 1000 })
+  let store = connect()
+  return {
+    store,
+    reopen: async () => {
+      await store.close()
+      store = connect()
+      return store
+    },
+  }
+})
+
+/** A led stream on two replicas that receive only what a test gives them. */
+async function ledStore(safeguards: Partial<Safeguards> = {}) {
+  const clock = new SimulatedClock()
+  const server = new ReplicatedServer(2)
+  const fates: Fate[] = []
+  const connect = () =>
+    connectReplicatedStore({
+      server,
+      wire: calmWire(clock, fates),
+      waitReplicas: 1,
+      waitTimeoutMs: 1000,
+      safeguards: { ...ALL_SAFEGUARDS, ...safeguards },
+    })
+  const store = connect()
+  /** Resolves once the replica has everything. */
+  const replicated = async <T>(call: Promise<T>): Promise<T> => {
+    await clock.settle()
+    server.replicate(0, Number.MAX_SAFE_INTEGER)
+    return call
+  }
+  await replicated(store.create([A]))
+  await replicated(store.open(A, 0, 0))
+  return { clock, server, store, fates, connect, replicated }
+}
+
+test('an append is answered once a replica has it, and its end is then the high watermark', async () => {
+  const { clock, server, store } = await ledStore()
+  const appended = store.append(exampleAppend(A, 1, 0))
+  let isAnswered = false
+  void appended.then(() => {
+    isAnswered = true
+  })
+  await clock.settle()
+  assert.equal(isAnswered, false)
+  server.replicate(1, 99)
+  assert.deepEqual(await appended, { kind: 'appended', end: 1, highWatermark: 1 })
+})
+
+test('an append that no replica confirms in time is there and below no high watermark', async () => {
+  const { clock, store } = await ledStore()
+  const appended = store.append(exampleAppend(A, 1, 0))
+  await clock.advance(1000)
+  assert.deepEqual(await appended, { kind: 'appended', end: 1, highWatermark: 0 })
+})
+
+test('whoever takes the lead sees what it finds once that is on a replica', async () => {
+  const { clock, server, store } = await ledStore()
+  const appended = store.append(exampleAppend(A, 1, 0))
+  await clock.advance(1000)
+  await appended
+  const tooEarly = store.open(A, 1, 0)
+  await clock.advance(1000)
+  assert.equal(expectKind(await tooEarly, 'opened').highWatermark, 0)
+  const confirming = store.confirm(A, 2)
+  await clock.settle()
+  server.replicate(0, 99)
+  assert.deepEqual(await confirming, { kind: 'confirmed', highWatermark: 1 })
+})
+
+test('a lost answer leaves the append there, a lost request does not, and a late one lands unless it is fenced', async () => {
+  const { clock, store, fates, replicated } = await ledStore()
+  fates.push('answer lost')
+  const done = exampleAppend(A, 1, 0)
+  await assert.rejects(store.append(done), OutcomeUnknown)
+  const opened = expectKind(await replicated(store.open(A, 1, 0)), 'opened')
+  assert.deepEqual([opened.epoch, opened.end, opened.lastAttempt], [2, 1, done.attempt])
+  fates.push('lost')
+  await assert.rejects(store.append(exampleAppend(A, 2, 1)), OutcomeUnknown)
+  await clock.advance(10)
+  assert.equal(expectKind(await replicated(store.open(A, 2, 0)), 'opened').end, 1)
+  fates.push('late')
+  await assert.rejects(store.append(exampleAppend(A, 3, 1)), OutcomeUnknown)
+  await clock.advance(10)
+  assert.equal(expectKind(await replicated(store.open(A, 3, 0)), 'opened').end, 2)
+  fates.push('late')
+  await assert.rejects(store.append(exampleAppend(A, 4, 2)), OutcomeUnknown)
+  await replicated(store.open(A, 4, 0))
+  await clock.advance(10)
+  assert.equal(expectKind(await replicated(store.open(A, 5, 0)), 'opened').end, 2)
+})
+
+test('a fail-over keeps what the replica has and voids what was opened; the epoch leaps when it is opened again', async () => {
+  const { clock, server, store, replicated } = await ledStore()
+  await replicated(store.append(exampleAppend(A, 1, 0)))
+  const unconfirmed = assert.rejects(store.append(exampleAppend(A, 1, 1)), OutcomeUnknown)
+  await clock.settle()
+  server.failOver(0)
+  await unconfirmed
+  const renewed = store.renewed()
+  assert.deepEqual(await store.append(exampleAppend(A, 1, 1)), { kind: 'fenced', epoch: 1 })
+  assert.deepEqual(await renewed, [A])
+  const reopening = store.open(A, 1, 0)
+  await clock.settle()
+  server.replicate(0, 1)
+  const opened = expectKind(await reopening, 'opened')
+  assert.deepEqual([opened.epoch, opened.end, opened.highWatermark], [1002, 1, 1])
+})
+
+test('where what was told of is lost, the end is raised to it and its offsets are not used again', async () => {
+  for (const floor of [true, false]) {
+    const { clock, server, store, connect, replicated } = await ledStore({ floor })
+    server.replicate(1, 99)
+    await replicated(store.append(exampleAppend(A, 1, 0)))
+    server.failOver(1)
+    await clock.settle()
+    // Whoever speaks first: the broker that knows, by any call, raises the end for all of them.
+    await store.read(A, 0, EVERYTHING)
+    const opened = expectKind(await replicated(connect().open(A, 0, 0)), 'opened')
+    assert.equal(opened.end, floor ? 1 : 0)
+  }
+})
+
+test('a server that restarts with less takes it from its replicas too; while it is away nothing is written', async () => {
+  const { clock, server, store, replicated } = await ledStore()
+  await replicated(store.append(exampleAppend(A, 1, 0)))
+  server.stop()
+  await clock.settle()
+  await assert.rejects(store.append(exampleAppend(A, 1, 1)), StoreUnavailable)
+  server.restart(server.position - 1)
+  assert.deepEqual(server.promotable, [1])
+  assert.deepEqual(await store.read(A, 0, EVERYTHING), { kind: 'read', batches: [] })
+})
+
+test('a commit that no replica confirms is unknown, and nobody is shown it until one does', async () => {
+  const { clock, server, store } = await ledStore()
+  const commit = store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] })
+  const unknown = assert.rejects(commit, OutcomeUnknown)
+  await clock.advance(1000)
+  await unknown
+  const hidden = assert.rejects(store.load('k', 'n'), StoreUnavailable)
+  await clock.advance(1000)
+  await hidden
+  const loading = store.load('k', 'n')
+  await clock.settle()
+  server.replicate(0, 99)
+  assert.equal((await loading)?.version, 1)
+})
+
+test('a document that was committed under another incarnation leaps over the versions that may be lost', async () => {
+  const { clock, server, store, replicated } = await ledStore()
+  await replicated(store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] }))
+  server.failOver(0)
+  await clock.settle()
+  const committing = store.commit({ kind: 'k', name: 'n', expect: 1, changes: [] })
+  await clock.settle()
+  server.replicate(0, 1)
+  assert.deepEqual(await committing, { kind: 'committed', version: 1002 })
+})

@@ -1,0 +1,374 @@
+// One broker's connection to the replicated server: the store port with the rules of the Redis adapter. An append names its
+// place and its epoch; what was written is told only once enough replicas have it; a broken connection leaves what is under
+// way unknown, and some of it still arrives later; a new incarnation of the server voids what was opened under the one
+// before, and raises every stream to what this broker has told of it. Each of these safeguards can be left out, to see
+// that the oracles notice.
+
+import { viewBatch } from '../../src/protocol/records.ts'
+import {
+  type Append,
+  type Batch,
+  type Commit,
+  checkAppend,
+  OutcomeUnknown,
+  type Store,
+  StoreUnavailable,
+  type StreamId,
+} from '../../src/store/store.ts'
+import * as contents from './contents.ts'
+import type { ReplicatedServer } from './replicated-server.ts'
+
+/** What keeps the promises of the store port over a server that fails over. */
+export interface Safeguards {
+  /** What is written is acknowledged once enough replicas have it. */
+  readonly wait: boolean
+  /** Nothing is shown before that either: neither a tail to readers nor an end to whoever takes the lead. */
+  readonly visibility: boolean
+  /** An append whose outcome is unknown is found again by its name. */
+  readonly attempt: boolean
+  /** An append must name exactly the end and the epoch of the stream; without it only that ids rise. */
+  readonly compare: boolean
+  /** What was opened under another incarnation of the server is void. */
+  readonly incarnation: boolean
+  /** Offsets that were told of once are not used again where the server has lost them. */
+  readonly floor: boolean
+}
+
+export const ALL_SAFEGUARDS: Safeguards = Object.freeze({
+  wait: true,
+  visibility: true,
+  attempt: true,
+  compare: true,
+  incarnation: true,
+  floor: true,
+})
+
+/** `refused`: it never left. `lost` and `late`: the connection breaks before it arrives, and it never does, or after all. */
+export type Fate = 'answered' | 'answer lost' | 'lost' | 'late' | 'refused'
+
+/** How messages travel between one broker and the server. */
+export interface Wire {
+  fate(verb: keyof Store): Fate
+  /** Both keep the order of what they carry. */
+  toServer(arrived: () => void): void
+  toBroker(arrived: () => void): void
+  /** Time that passes whatever the broker does. Returns how to call it off. */
+  later(ms: number, due: () => void): () => void
+  /** How long the network holds what arrives after all. */
+  delayMs(): number
+}
+
+export interface ReplicatedStoreOptions {
+  readonly server: ReplicatedServer
+  readonly wire: Wire
+  readonly safeguards?: Safeguards
+  /** Replicas that must have what is acknowledged. */
+  readonly waitReplicas: number
+  readonly waitTimeoutMs: number
+  /** How often an idle connection looks whether the incarnation is another; 0: never. */
+  readonly lookEveryMs?: number
+}
+
+interface Link {
+  /** Of the server, as this broker knows it. */
+  incarnation: string
+  isBroken: boolean
+  readonly underWay: Set<(cause: Error) => void>
+}
+
+/** What a call came to on the server. */
+interface Done<T> {
+  readonly value: T
+  /** Enough replicas have it and everything before it. */
+  readonly isCovered: boolean
+}
+
+export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
+  const { server, wire, safeguards = ALL_SAFEGUARDS, waitReplicas, waitTimeoutMs, lookEveryMs = 0 } = options
+  /** The highest offset that this broker was told of as covered, and so may have told others of. */
+  const told = new Map<StreamId, number>()
+  const openedUnder = new Map<StreamId, string>()
+  const running = new Set<Promise<unknown>>()
+  let renewal = Promise.withResolvers<readonly StreamId[] | null>()
+  let link: Link | null = null
+  let connecting: Promise<Link> | null = null
+  let closed = false
+
+  function connect(): Promise<Link> {
+    connecting ??= new Promise<Link>((resolve, reject) => {
+      wire.toServer(() => {
+        if (server.isDown) {
+          wire.toBroker(() => reject(new StoreUnavailable('the simulated server is down')))
+          return
+        }
+        const made: Link = { incarnation: server.incarnation, isBroken: false, underWay: new Set() }
+        speak()
+        server.onBreak(() => breakOff(made))
+        wire.toBroker(() => {
+          link = made
+          renew(made.incarnation)
+          resolve(made)
+        })
+      })
+    }).finally(() => {
+      connecting = null
+    })
+    return connecting
+  }
+
+  /** Before anything else under a new incarnation. */
+  function speak(): void {
+    if (!safeguards.floor) return
+    for (const [id, floor] of told) {
+      const end = server.contents.streams.get(id)?.end
+      if (end === undefined || end >= floor) continue
+      server.write(all => {
+        const stream = all.streams.get(id)
+        if (stream !== undefined) stream.end = Math.max(stream.end, floor)
+      })
+    }
+  }
+
+  /** Has everything opened again that was opened under another incarnation. */
+  function renew(incarnation: string): void {
+    const stale = [...openedUnder].filter(([, under]) => under !== incarnation).map(([id]) => id)
+    if (stale.length === 0 || !safeguards.incarnation) return
+    renewal.resolve(stale)
+    renewal = Promise.withResolvers()
+  }
+
+  function look(): void {
+    wire.later(lookEveryMs, () =>
+      wire.toBroker(() => {
+        if (closed) return
+        look()
+        const looking = link
+        if (looking === null || looking.isBroken) return
+        wire.toServer(() => {
+          if (looking.isBroken || looking.incarnation === server.incarnation) return
+          const { incarnation } = server
+          speak()
+          wire.toBroker(() => {
+            looking.incarnation = incarnation
+            renew(incarnation)
+          })
+        })
+      }),
+    )
+  }
+  if (lookEveryMs > 0) look()
+
+  /** The broker learns of it when the news arrive; until then it goes on sending into nothing. */
+  function breakOff(broken: Link): void {
+    broken.isBroken = true
+    wire.toBroker(() => {
+      if (link === broken) link = null
+      for (const fail of broken.underWay) fail(new OutcomeUnknown('the connection to the simulated server broke'))
+      broken.underWay.clear()
+    })
+  }
+
+  function call<T>(verb: keyof Store, effect: (at: Link) => T, waits: boolean | ((value: T) => boolean)) {
+    if (closed) return Promise.reject(new StoreUnavailable('the connection to the simulated server is closed'))
+    const sent = link === null ? connect().then(at => send(at, verb, effect, waits)) : send(link, verb, effect, waits)
+    const settled: Promise<boolean> = sent.then(
+      () => running.delete(settled),
+      () => running.delete(settled),
+    )
+    running.add(settled)
+    return sent
+  }
+
+  function send<T>(
+    at: Link,
+    verb: keyof Store,
+    effect: (at: Link) => T,
+    waits: boolean | ((value: T) => boolean),
+  ): Promise<Done<T>> {
+    const fate = wire.fate(verb)
+    if (fate === 'refused')
+      return Promise.reject(new StoreUnavailable(`the simulated store was told to refuse ${verb}`))
+    return new Promise((resolve, reject) => {
+      at.underWay.add(reject)
+      const answer = (done: Done<T>) =>
+        wire.toBroker(() => {
+          if (at.underWay.delete(reject)) resolve(done)
+        })
+      const act = () => {
+        const value = effect(at)
+        if (fate !== 'answered') {
+          breakOff(at)
+          return
+        }
+        const mustWait = typeof waits === 'function' ? waits(value) : waits
+        if (!mustWait) {
+          answer({ value, isCovered: true })
+          return
+        }
+        let isOver = false
+        const end = (isCovered: boolean) => {
+          if (isOver) return
+          isOver = true
+          giveUp()
+          answer({ value, isCovered })
+        }
+        const giveUp = wire.later(waitTimeoutMs, () => end(false))
+        server.wait(server.position, waitReplicas, () => end(true))
+      }
+      const actLate = () => {
+        if (!server.isDown) effect(at)
+      }
+      wire.toServer(() => {
+        if (fate === 'late') wire.later(wire.delayMs(), actLate)
+        if (fate === 'late' || fate === 'lost') breakOff(at)
+        else if (!at.isBroken) act()
+      })
+    })
+  }
+
+  const write = <T>(
+    verb: keyof Store,
+    effect: (all: contents.Contents) => T,
+    waits: boolean | ((value: T) => boolean),
+  ) => call(verb, () => server.write(effect), waits)
+  const see = <T>(verb: keyof Store, read: (all: contents.Contents) => T, waits: boolean) =>
+    call(verb, () => read(server.contents), waits)
+
+  function tell(id: StreamId, highWatermark: number): number {
+    told.set(id, Math.max(told.get(id) ?? 0, highWatermark))
+    return highWatermark
+  }
+
+  /** A commit that is there but could be taken back is as good as unknown. */
+  function certain<T>({ value, isCovered }: Done<T>): T {
+    if (!isCovered) throw new OutcomeUnknown('it is written, but not on enough replicas')
+    return value
+  }
+
+  function shown<T>({ value, isCovered }: Done<T>): T {
+    if (!isCovered) throw new StoreUnavailable('what is written last is not on enough replicas yet')
+    return value
+  }
+
+  /** What is sent is what the bytes are at that moment. */
+  const copy = (batch: Batch): Batch => ({ ...batch, bytes: Buffer.from(batch.bytes) })
+
+  return {
+    description: 'a simulated server with replicas',
+
+    create: async ids => certain(await write('create', all => contents.create(all, ids), safeguards.wait)),
+    async remove(ids) {
+      certain(await write('remove', all => contents.remove(all, ids), safeguards.wait))
+      for (const id of ids) told.delete(id)
+    },
+    streams: async () => shown(await see('streams', all => [...all.streams.keys()], safeguards.visibility)),
+    space: async () =>
+      shown(await see('space', () => ({ place: 'simulated', totalBytes: -1, usableBytes: -1 }), false)),
+
+    async open(id, known, floor) {
+      const asked = safeguards.floor ? Math.max(floor, told.get(id) ?? 0) : 0
+      const done = await call(
+        'open',
+        () => {
+          const { incarnation } = server
+          const under = safeguards.incarnation ? incarnation : 'any'
+          return { outcome: server.write(all => contents.open(all, id, known, asked, under)), incarnation }
+        },
+        ({ outcome }) => safeguards.visibility && outcome.kind === 'opened',
+      )
+      const { outcome, incarnation } = done.value
+      if (outcome.kind !== 'opened') return outcome
+      openedUnder.set(id, incarnation)
+      const lastAttempt = safeguards.attempt ? outcome.lastAttempt : null
+      // Opening is a write behind all others: whoever has it has those too.
+      const highWatermark = done.isCovered ? outcome.end : outcome.highWatermark
+      return { ...outcome, lastAttempt, highWatermark: tell(id, highWatermark) }
+    },
+
+    async append(append: Append) {
+      checkAppend(append)
+      const asked = { ...append, batches: append.batches.map(copy) }
+      const id = append.stream
+      const known = told.get(id) ?? 0
+      const done = await call(
+        'append',
+        at => {
+          const stream = server.contents.streams.get(id)
+          const under = openedUnder.get(id) ?? at.incarnation
+          if (safeguards.incarnation && under !== at.incarnation) {
+            return stream === undefined
+              ? ({ kind: 'gone' } as const)
+              : ({ kind: 'fenced', epoch: stream.epoch } as const)
+          }
+          return server.write(all => {
+            const outcome = safeguards.compare ? contents.append(all, asked) : appendById(all, asked)
+            const written = all.streams.get(id)
+            if (written !== undefined) written.highWatermark = Math.max(written.highWatermark, known)
+            return outcome
+          })
+        },
+        outcome => safeguards.wait && outcome.kind === 'appended',
+      )
+      if (done.value.kind !== 'appended') return done.value
+      const { end } = done.value
+      return { kind: 'appended', end, highWatermark: tell(id, done.isCovered ? end : known) }
+    },
+
+    async confirm(id, epoch) {
+      const done = await write('confirm', all => contents.confirm(all, id, epoch), true)
+      if (done.value.kind !== 'confirmed') return done.value
+      return { kind: 'confirmed', highWatermark: tell(id, done.isCovered ? done.value.end : (told.get(id) ?? 0)) }
+    },
+
+    read: async (id, from, limits) => shown(await see('read', all => contents.read(all, id, from, limits), false)),
+
+    async trim(id, epoch, before, rows) {
+      const known = told.get(id) ?? 0
+      const done = await write(
+        'trim',
+        all => {
+          const stream = all.streams.get(id)
+          if (stream !== undefined) stream.highWatermark = Math.max(stream.highWatermark, known)
+          return contents.trim(all, id, epoch, before, rows)
+        },
+        false,
+      )
+      return done.value
+    },
+
+    load: async (kind, name) => shown(await see('load', all => contents.load(all, kind, name), safeguards.visibility)),
+    version: async (kind, name) =>
+      shown(await see('version', all => contents.load(all, kind, name)?.version ?? 0, safeguards.visibility)),
+    list: async kind => shown(await see('list', all => contents.list(all, kind), safeguards.visibility)),
+    commit: async (commit: Commit) => {
+      const done = await call(
+        'commit',
+        () => {
+          const { incarnation } = server
+          return server.write(all => contents.commit(all, commit, safeguards.incarnation ? incarnation : 'any'))
+        },
+        safeguards.wait,
+      )
+      return certain(done)
+    },
+
+    renewed: () => renewal.promise,
+
+    async close() {
+      closed = true
+      await Promise.all(running)
+      renewal.resolve(null)
+    },
+  }
+}
+
+/** XADD with nothing around it: whatever the writer believes, an id above the newest is taken. `open` sets the newest id. */
+function appendById(all: contents.Contents, asked: Append): ReturnType<typeof contents.append> {
+  const stream = all.streams.get(asked.stream)
+  if (stream === undefined) return { kind: 'gone' }
+  if (asked.epoch < stream.epoch) return { kind: 'fenced', epoch: stream.epoch }
+  const newest = stream.batches.at(-1)
+  const isOfThisEpoch = newest !== undefined && viewBatch(newest.bytes).leaderEpoch === asked.epoch
+  if (isOfThisEpoch && asked.batches[0]!.baseOffset <= newest.baseOffset) return { kind: 'misplaced', end: stream.end }
+  return { kind: 'appended', end: contents.put(stream, asked) }
+}

@@ -1,0 +1,83 @@
+// Simulations on the command line. `npm run sim -- --seeds 10000 --from 1` runs so many and names those that fail; `npm run sim
+// -- --seed 17` repeats one and prints all that happens in it. `--scenario` takes a name of scenarios.ts, or `all` for a
+// table of them. The status is 1 when something was found in a scenario that allows nothing.
+
+import { parseArgs } from 'node:util'
+import { systemClock } from '../../src/base/clock.ts'
+import { type Row, SCENARIOS } from './scenarios.ts'
+import { type Column, simulate } from './simulation.ts'
+
+const COLUMNS: readonly Column[] = ['divergence', 'overlap', 'duplicate', 'lost', 'skipped', 'other']
+const REPORT_MS = process.stdout.isTTY ? 1_000 : 15_000
+const EXAMPLES = 10
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    seeds: { type: 'string', default: '200' },
+    from: { type: 'string', default: '1' },
+    scenario: { type: 'string', default: 'safe' },
+  },
+})
+
+function wholeNumber(option: string, value: string): number {
+  const number = Number(value)
+  if (Number.isSafeInteger(number) && number > 0) return number
+  throw new Error(`${option}: a whole number above 0 is expected, got ${JSON.stringify(value)}`)
+}
+
+function scenarioOf(name: string): Row {
+  const found = SCENARIOS[name]
+  if (found !== undefined) return found
+  throw new Error(`no scenario is called ${JSON.stringify(name)}; there are ${Object.keys(SCENARIOS).join(', ')}`)
+}
+
+async function repeat(seed: number, name: string): Promise<boolean> {
+  const { lines, violations, hash } = await simulate(seed, scenarioOf(name), true)
+  console.log(lines!.join('\n'))
+  console.log(`seed ${seed}, ${name}: ${violations.length} violations, trace ${hash.toString(16)}`)
+  return violations.length === 0
+}
+
+async function runMany(name: string, from: number, seeds: number): Promise<boolean> {
+  const scenario = scenarioOf(name)
+  const found = Object.fromEntries(COLUMNS.map(column => [column, 0])) as Record<Column, number>
+  const first: Partial<Record<Column, number>> = {}
+  let failed = 0
+  let acknowledged = 0
+  let reportAtMs = systemClock.monotonic() + REPORT_MS
+  for (let seed = from; seed < from + seeds; seed++) {
+    const outcome = await simulate(seed, scenario)
+    acknowledged += outcome.acknowledged
+    for (const column of new Set(outcome.violations.map(violation => violation.column))) {
+      found[column]++
+      first[column] ??= seed
+    }
+    if (outcome.violations.length > 0 && scenario.red.length === 0 && ++failed <= EXAMPLES) {
+      for (const { column, kind, detail } of outcome.violations.slice(0, 3)) {
+        console.log(`✖ seed ${seed}: ${column}: ${kind}: ${detail}`)
+      }
+      console.log(`  npm run sim -- --scenario ${name} --seed ${seed}`)
+    }
+    if (systemClock.monotonic() < reportAtMs) continue
+    reportAtMs = systemClock.monotonic() + REPORT_MS
+    console.log(`${name}: ${seed - from + 1} of ${seeds} seeds, ${failed} failed`)
+  }
+  const cells = COLUMNS.map(
+    column => `${column} ${found[column]}${first[column] === undefined ? '' : ` (first ${first[column]})`}`,
+  )
+  console.log(
+    `${name}: ${seeds} seeds from ${from}, ${acknowledged} batches acknowledged; seeds with ${cells.join(', ')}`,
+  )
+  return scenario.red.length > 0 || failed === 0
+}
+
+const names = values.scenario === 'all' ? Object.keys(SCENARIOS) : [values.scenario]
+let isGreen = true
+for (const name of names) {
+  if (values.seed !== undefined) isGreen = (await repeat(wholeNumber('--seed N', values.seed), name)) && isGreen
+  else
+    isGreen =
+      (await runMany(name, wholeNumber('--from N', values.from), wholeNumber('--seeds N', values.seeds))) && isGreen
+}
+process.exit(isGreen ? 0 : 1)
