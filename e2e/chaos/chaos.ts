@@ -12,6 +12,7 @@ import { type History, recordHistory } from '../../testing/history.ts'
 import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts'
 import { startProxy, type TcpProxy } from '../../testing/proxy.ts'
 import { createTopic } from '../../testing/topic.ts'
+import { connect } from '../../testing/wire.ts'
 import { readEverything, runFollower, runGroupMember } from './consumers.ts'
 import { runLibrdkafkaProducer } from './librdkafka.ts'
 import { runIdempotentProducer, runPlainProducer } from './producers.ts'
@@ -67,7 +68,13 @@ export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise
   })
   const proxy = await startProxy({ target: { port: broker.port }, random })
   cleanUp.after(() => proxy.close())
-  const run = openRun({ history, port: proxy.port, topic: TOPIC, partitions: PARTITIONS, random })
+  const run = openRun({
+    history,
+    connect: () => connect({ port: proxy.port }),
+    topic: TOPIC,
+    partitions: PARTITIONS,
+    random,
+  })
   let slowestStartMs = broker.startedInMs
   try {
     await createTopic(broker, TOPIC, PARTITIONS)

@@ -16,9 +16,8 @@ import { offsetFetch } from '../../src/protocol/messages/offset-fetch.ts'
 import { syncGroup } from '../../src/protocol/messages/sync-group.ts'
 import { readRecords, splitBatches } from '../../src/protocol/records.ts'
 import type { Micro, Seen } from '../../testing/history.ts'
-import type { Wire } from '../../testing/wire.ts'
 import { isConnectionLoss } from './producers.ts'
-import type { Run } from './run.ts'
+import type { Caller, Run } from './run.ts'
 
 const FETCH_VERSION = 12
 const PARTITION_MAX_BYTES = 256 * 1024
@@ -29,7 +28,7 @@ function nameOf(errorCode: number): string {
 }
 
 /** Fetches once from each position, moves the positions, and returns what was seen. Throws on any error code. */
-async function pollOnce(wire: Wire, run: Run, positions: Map<number, number>): Promise<Micro> {
+async function pollOnce(wire: Caller, run: Run, positions: Map<number, number>): Promise<Micro> {
   const { errorCode, responses } = await wire.send(fetch, FETCH_VERSION, {
     maxWaitMs: MAX_WAIT_MS,
     minBytes: 1,
@@ -69,7 +68,7 @@ async function pollOnce(wire: Wire, run: Run, positions: Map<number, number>): P
 }
 
 /** Records one poll; a lost connection leaves it unknown. */
-async function recordPoll(wire: Wire, run: Run, process: number, positions: Map<number, number>): Promise<void> {
+async function recordPoll(wire: Caller, run: Run, process: number, positions: Map<number, number>): Promise<void> {
   const begun = run.history.begin(process, 'poll', [['poll']])
   try {
     begun.ok([await pollOnce(wire, run, positions)])
@@ -133,7 +132,7 @@ interface Membership {
 
 /** Reads the group's offsets of every partition and records them; none is null. */
 async function readCommitted(
-  wire: Wire,
+  wire: Caller,
   run: Run,
   process: number,
   membership: Membership,
@@ -215,7 +214,7 @@ interface Joined extends Membership {
 }
 
 async function join(
-  wire: Wire,
+  wire: Caller,
   run: Run,
   groupId: string,
   knownId: string,
@@ -282,7 +281,7 @@ function versioned(version: number, parts: readonly Uint8Array[]): Buffer {
 }
 
 /** Polls and commits until the group throws this member out (GroupRefusal) or the run stops. */
-async function consume(wire: Wire, run: Run, process: number, joined: Joined): Promise<void> {
+async function consume(wire: Caller, run: Run, process: number, joined: Joined): Promise<void> {
   const { group: groupId, generation, memberId } = joined
   const membership = { group: groupId, generation }
   const committed = await readCommitted(wire, run, process, membership)
@@ -300,7 +299,7 @@ async function consume(wire: Wire, run: Run, process: number, joined: Joined): P
 }
 
 async function commit(
-  wire: Wire,
+  wire: Caller,
   run: Run,
   process: number,
   joined: Joined,

@@ -1,15 +1,39 @@
 // The long form of the chaos runs: `npm run chaos`. 50 kills with the default fsync, fewer with the interval (a killed
-// process loses nothing of what it handed to the kernel) and of the network's faults. KETCH_SEED repeats a run.
+// process loses nothing of what it handed to the kernel) and of the network's faults. --seed (or KETCH_SEED) repeats a run.
+// With --store redis: rounds on Redis (redis/long.ts), --rounds of them, from the one that --first says to the one that --last says.
 
 import { parseArgs } from 'node:util'
 import { systemRandom } from '../../src/base/random.ts'
 import { confluentPython } from '../python/client.ts'
 import { type ChaosOptions, disturbNetwork, killAndStart, runChaos } from './chaos.ts'
+import { runLong } from './redis/long.ts'
 
-const { values } = parseArgs({ options: { kills: { type: 'string', default: '50' } } })
-const kills = Number(values.kills)
-if (!Number.isSafeInteger(kills) || kills < 1) throw new Error(`--kills takes a number above 0, got ${values.kills}`)
-const seed = Number(process.env.KETCH_SEED ?? systemRandom.below(1_000_000))
+const { values } = parseArgs({
+  options: {
+    store: { type: 'string', default: 'embedded' },
+    kills: { type: 'string', default: '50' },
+    rounds: { type: 'string', default: '200' },
+    first: { type: 'string', default: '1' },
+    last: { type: 'string' },
+    seed: { type: 'string', default: process.env.KETCH_SEED ?? String(systemRandom.below(1_000_000)) },
+  },
+})
+
+/** The number that an option says. */
+function numberOf(option: 'kills' | 'rounds' | 'first' | 'last' | 'seed', least: number): number {
+  const number = Number(values[option])
+  if (Number.isSafeInteger(number) && number >= least) return number
+  throw new Error(`--${option} takes a whole number of at least ${least}, got ${values[option]}`)
+}
+
+const seed = numberOf('seed', 0)
+if (values.store === 'redis') {
+  const rounds = numberOf('rounds', 1)
+  const last = values.last === undefined ? rounds : numberOf('last', 1)
+  process.exit((await runLong({ rounds, seed, first: numberOf('first', 1), last })) ? 0 : 1)
+}
+if (values.store !== 'embedded') throw new Error(`--store takes embedded or redis, got ${values.store}`)
+const kills = numberOf('kills', 1)
 
 const absence = confluentPython.absence()
 if (absence !== null) console.log(`without an idempotent producer of librdkafka: ${absence}`)

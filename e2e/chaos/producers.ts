@@ -6,8 +6,7 @@ import { initProducerId } from '../../src/protocol/messages/init-producer-id.ts'
 import { produce } from '../../src/protocol/messages/produce.ts'
 import { encodeBatch } from '../../src/protocol/records.ts'
 import type { Begun, Micro } from '../../testing/history.ts'
-import type { Wire } from '../../testing/wire.ts'
-import { isUnknownOutcome, type Run } from './run.ts'
+import { type Caller, isPassing, isUnknownOutcome, type Run } from './run.ts'
 
 const PRODUCE_VERSION = 12
 const REQUEST_TIMEOUT_MS = 10_000
@@ -19,15 +18,16 @@ const IN_FLIGHT = 5
 const DUPLICATE_SEQUENCE_NUMBER = 46
 
 /** Refusals that may pass, one after another, before an idempotent producer calls the broker broken. */
-const PATIENCE = 200
+const PATIENCE = 2000
 const REFUSED_PAUSE_MS = 20
 
 interface Answer {
   readonly errorCode: number
+  readonly errorMessage: string | null
   readonly baseOffset: number
 }
 
-async function sendBatch(wire: Wire, run: Run, partition: number, records: Uint8Array): Promise<Answer> {
+async function sendBatch(wire: Caller, run: Run, partition: number, records: Uint8Array): Promise<Answer> {
   const answer = await wire.send(produce, PRODUCE_VERSION, {
     acks: -1,
     timeoutMs: REQUEST_TIMEOUT_MS,
@@ -131,6 +131,10 @@ export async function runIdempotentProducer(run: Run): Promise<void> {
     try {
       if (identity === null) {
         const answer = await wire.send(initProducerId, 4, { transactionalId: null, transactionTimeoutMs: 60_000 })
+        if (isPassing(answer.errorCode)) {
+          await run.pause(REFUSED_PAUSE_MS)
+          continue
+        }
         if (answer.errorCode !== 0) throw new Error(`InitProducerId answered ${nameOf(answer.errorCode)}`)
         identity = { producerId: answer.producerId, producerEpoch: answer.producerEpoch }
       }
@@ -151,12 +155,11 @@ export async function runIdempotentProducer(run: Run): Promise<void> {
         }
         const [first] = pending
         if (first === undefined) break
-        const { errorCode, baseOffset } = await answers.get(first)!
+        const { errorCode, errorMessage, baseOffset } = await answers.get(first)!
         if (errorCode !== 0 && errorCode !== DUPLICATE_SEQUENCE_NUMBER) {
-          const refusal = errors.find(error => error.code === errorCode)
-          if (refusal?.retriable !== true || ++refusals > PATIENCE) {
+          if (!isPassing(errorCode) || ++refusals > PATIENCE) {
             first.begun.info(nameOf(errorCode))
-            throw new Error(`the idempotent producer was refused for good: ${nameOf(errorCode)}`)
+            throw new Error(`the idempotent producer was refused for good: ${nameOf(errorCode)}: ${errorMessage}`)
           }
           await run.pause(REFUSED_PAUSE_MS)
           break

@@ -3,8 +3,9 @@
 
 import { type Clock, sleep, systemClock } from '../../src/base/clock.ts'
 import type { Random } from '../../src/base/random.ts'
+import { errors } from '../../src/protocol/errors.ts'
 import type { History, Key } from '../../testing/history.ts'
-import { connect, type Wire } from '../../testing/wire.ts'
+import type { Wire } from '../../testing/wire.ts'
 
 /** How long a client waits before it knocks again at a broker that is away. */
 const RECONNECT_MS = 20
@@ -12,9 +13,11 @@ const RECONNECT_MS = 20
 /** A broker that is away for longer than this is not coming back, and the run has failed. */
 const AWAY_LIMIT_MS = 30_000
 
+/** What a client sends by: one connection, or one to each of several brokers. */
+export type Caller = Pick<Wire, 'send' | 'close'>
+
 export interface Run {
   readonly history: History
-  readonly port: number
   readonly topic: string
   readonly partitions: number
   readonly random: Random
@@ -24,7 +27,7 @@ export interface Run {
   stop(): void
   key(partition: number): Key
   /** Connects, waiting for the broker to be there. */
-  connect(): Promise<Wire>
+  connect(): Promise<Caller>
   pause(ms: number): Promise<void>
   /** Counts acknowledged values. */
   acknowledge(values: number): void
@@ -35,7 +38,8 @@ export interface Run {
 
 export function openRun(options: {
   history: History
-  port: number
+  /** Fails where the broker is away. */
+  connect: () => Promise<Caller>
   topic: string
   partitions: number
   random: Random
@@ -58,7 +62,7 @@ export function openRun(options: {
       const begunAt = clock.monotonic()
       for (;;) {
         try {
-          return await connect({ port: options.port })
+          return await options.connect()
         } catch (error) {
           if (clock.monotonic() - begunAt > AWAY_LIMIT_MS) throw error
           await sleep(clock, RECONNECT_MS)
@@ -77,6 +81,11 @@ export function openRun(options: {
     },
     progress: values => new Promise(resolve => waiting.push({ at: acknowledged + values, resolve })),
   }
+}
+
+/** Whether a client is to try again (`retriable` of Kafka's table). */
+export function isPassing(errorCode: number): boolean {
+  return errors.some(error => error.code === errorCode && error.retriable)
 }
 
 /** What an error code of Produce says about the write. */

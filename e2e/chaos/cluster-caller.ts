@@ -1,0 +1,289 @@
+// A client of several brokers on the raw wire: it asks who leads and who coordinates, sends each request there, and asks again
+// when it was wrong. What a request was answered it does not hide, but for readings, which are tried again until they are
+// answered: no reading can do harm.
+
+import { type Clock, sleep, systemClock } from '../../src/base/clock.ts'
+import type { Random } from '../../src/base/random.ts'
+import { fetch } from '../../src/protocol/messages/fetch.ts'
+import { findCoordinator } from '../../src/protocol/messages/find-coordinator.ts'
+import { joinGroup } from '../../src/protocol/messages/join-group.ts'
+import { listOffsets } from '../../src/protocol/messages/list-offsets.ts'
+import { metadata } from '../../src/protocol/messages/metadata.ts'
+import { offsetFetch } from '../../src/protocol/messages/offset-fetch.ts'
+import { produce } from '../../src/protocol/messages/produce.ts'
+import { syncGroup } from '../../src/protocol/messages/sync-group.ts'
+import type { Api, RequestInput, ResponseOf } from '../../src/protocol/schema.ts'
+import { connect, type Wire } from '../../testing/wire.ts'
+import { isConnectionLoss } from './producers.ts'
+import { type Caller, isPassing } from './run.ts'
+
+const AGAIN_MS = 20
+/** What JoinGroup and SyncGroup may take longer: they wait for the other members. */
+const REBALANCE_MS = 7_000
+/** A client that has found nobody for so long gives up: the run has failed. */
+const PATIENCE_MS = 90_000
+
+export interface ClusterCallerOptions {
+  readonly topic: string
+  /** Where to ask first. */
+  readonly ports: readonly number[]
+  /** The port by which this client reaches the broker that advertises one: mostly a proxy's. */
+  readonly route: (advertised: number) => number
+  /** A connection on which nothing is answered for so long is given up. */
+  readonly timeoutMs: number
+  readonly random: Random
+  /** Nobody has to be found any more: the topic may be gone. */
+  readonly isOver?: () => boolean
+}
+
+/** Nobody is connected to yet: that begins with the first request. */
+export function openClusterCaller(options: ClusterCallerOptions): Caller {
+  return new ClusterCaller(options, systemClock)
+}
+
+class ClusterCaller implements Caller {
+  readonly #options: ClusterCallerOptions
+  readonly #clock: Clock
+  readonly #wires = new Map<number, Promise<Wire>>()
+  /** Port by partition; null when it must be asked for. */
+  #leaders: Promise<ReadonlyMap<number, number>> | null = null
+  #coordinators = new Map<string, Promise<number>>()
+  /** Produce requests are handed over in the order in which they were asked for. */
+  #lane: Promise<unknown> = Promise.resolve()
+  #isClosed = false
+
+  constructor(options: ClusterCallerOptions, clock: Clock) {
+    this.#options = options
+    this.#clock = clock
+  }
+
+  async send<A extends Api>(api: A, version: number, body: RequestInput<A>): Promise<ResponseOf<A>> {
+    switch (api as Api) {
+      case produce:
+        return (await this.#produce(version, body as never)) as never
+      case fetch:
+        return (await this.#fetch(version, body as never)) as never
+      case listOffsets:
+        return (await this.#listOffsets(version, body as never)) as never
+      case offsetFetch:
+        return (await this.#offsetFetch(version, body as never)) as never
+    }
+    const { groupId } = body as { groupId?: string }
+    if (groupId === undefined) return await this.#any(api, version, body)
+    const answer = await this.#toCoordinator(groupId, api, version, body)
+    // Whoever is refused asks anew who coordinates.
+    if (isPassing(errorOf(answer))) this.#coordinators.delete(groupId)
+    return answer
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const closings = [...this.#wires.values()].map(opening => opening.then(wire => wire.close()).catch(() => {}))
+    await Promise.all(closings)
+  }
+
+  async #produce(version: number, body: RequestInput<typeof produce>): Promise<ResponseOf<typeof produce>> {
+    const { index } = body.topicData![0]!.partitionData![0]!
+    const before = this.#lane
+    const handing = (async () => {
+      await before
+      const port = await this.#leaderOf(index!)
+      const wire = await this.#wireTo(port)
+      // Within an object, because a promise would be waited for.
+      return { answering: this.#timed(port, wire, produce, version, body) }
+    })()
+    this.#lane = handing.catch(() => {})
+    try {
+      const { answering } = await handing
+      const answer = await answering
+      if (answer.responses[0]!.partitionResponses[0]!.errorCode !== 0) this.#leaders = null
+      return answer
+    } catch (error) {
+      this.#leaders = null
+      throw error
+    }
+  }
+
+  /** Of partitions whose leader cannot be reached or refuses for a while there is no word in the answer. */
+  async #fetch(version: number, body: RequestInput<typeof fetch>): Promise<ResponseOf<typeof fetch>> {
+    const topic = body.topics![0]!
+    const asked = await this.#byLeader(topic.partitions!, partition => partition.partition!)
+    const answers = await Promise.all(
+      [...asked].map(async ([port, partitions]) => {
+        try {
+          const part = { ...body, topics: [{ ...topic, partitions }] }
+          return await this.#to(port, fetch, version, part)
+        } catch (error) {
+          if (!isConnectionLoss(error)) throw error
+          this.#leaders = null
+          return null
+        }
+      }),
+    )
+    const [first] = answers.filter(answer => answer !== null)
+    if (first === undefined) {
+      await sleep(this.#clock, AGAIN_MS)
+      return await this.#fetch(version, body)
+    }
+    const partitions = answers
+      .flatMap(answer => answer?.responses ?? [])
+      .flatMap(response => response.partitions)
+      .filter(partition => {
+        if (!isPassing(partition.errorCode)) return true
+        this.#leaders = null
+        return false
+      })
+    if (partitions.length === 0) await sleep(this.#clock, AGAIN_MS)
+    return { ...first, responses: [{ ...first.responses[0]!, topic: topic.topic!, partitions }] }
+  }
+
+  async #listOffsets(version: number, body: RequestInput<typeof listOffsets>): Promise<ResponseOf<typeof listOffsets>> {
+    const topic = body.topics![0]!
+    return await this.#patiently('ListOffsets', async () => {
+      const asked = await this.#byLeader(topic.partitions!, partition => partition.partitionIndex!)
+      const answers = await Promise.all(
+        [...asked].map(([port, partitions]) =>
+          this.#to(port, listOffsets, version, { ...body, topics: [{ ...topic, partitions }] }),
+        ),
+      )
+      const partitions = answers.flatMap(answer => answer.topics).flatMap(each => each.partitions)
+      if (partitions.some(partition => isPassing(partition.errorCode))) {
+        this.#leaders = null
+        return null
+      }
+      return { ...answers[0]!, topics: [{ ...answers[0]!.topics[0]!, partitions }] }
+    })
+  }
+
+  async #offsetFetch(version: number, body: RequestInput<typeof offsetFetch>): Promise<ResponseOf<typeof offsetFetch>> {
+    const { groupId } = body.groups![0]!
+    return await this.#patiently('OffsetFetch', async () => {
+      const answer = await this.#toCoordinator(groupId!, offsetFetch, version, body)
+      const codes = answer.groups.flatMap(group => [
+        group.errorCode,
+        ...group.topics.flatMap(topic => topic.partitions.map(partition => partition.errorCode)),
+      ])
+      if (!codes.some(isPassing)) return answer
+      this.#coordinators.delete(groupId!)
+      return null
+    })
+  }
+
+  async #any<A extends Api>(api: A, version: number, body: RequestInput<A>): Promise<ResponseOf<A>> {
+    const { ports, random } = this.#options
+    return await this.#to(ports[random.below(ports.length)]!, api, version, body)
+  }
+
+  async #toCoordinator<A extends Api>(
+    groupId: string,
+    api: A,
+    version: number,
+    body: RequestInput<A>,
+  ): Promise<ResponseOf<A>> {
+    const port = await this.#coordinatorOf(groupId)
+    try {
+      return await this.#to(port, api, version, body)
+    } catch (error) {
+      this.#coordinators.delete(groupId)
+      throw error
+    }
+  }
+
+  #coordinatorOf(groupId: string): Promise<number> {
+    let finding = this.#coordinators.get(groupId)
+    if (finding === undefined) {
+      finding = this.#patiently(`the coordinator of ${groupId}`, async () => {
+        const { coordinators } = await this.#any(findCoordinator, 4, { keyType: 0, coordinatorKeys: [groupId] })
+        const [one] = coordinators
+        return one?.errorCode === 0 ? this.#options.route(one.port) : null
+      })
+      this.#coordinators.set(groupId, finding)
+    }
+    return finding
+  }
+
+  async #byLeader<P>(partitions: readonly P[], indexOf: (partition: P) => number): Promise<Map<number, P[]>> {
+    const found = new Map<number, P[]>()
+    for (const partition of partitions) {
+      const port = await this.#leaderOf(indexOf(partition))
+      found.set(port, [...(found.get(port) ?? []), partition])
+    }
+    return found
+  }
+
+  async #leaderOf(partition: number): Promise<number> {
+    this.#leaders ??= this.#findLeaders()
+    const leaders = await this.#leaders
+    return leaders.get(partition)!
+  }
+
+  async #findLeaders(): Promise<ReadonlyMap<number, number>> {
+    const { topic, route } = this.#options
+    return await this.#patiently(`the leaders of ${topic}`, async () => {
+      const { brokers, topics } = await this.#any(metadata, 9, {
+        topics: [{ name: topic }],
+        allowAutoTopicCreation: false,
+      })
+      const ports = new Map(brokers.map(broker => [broker.nodeId, route(broker.port)]))
+      const partitions = topics[0]?.partitions ?? []
+      const leaders = new Map(partitions.map(({ partitionIndex, leaderId }) => [partitionIndex, ports.get(leaderId)]))
+      const known = [...leaders].filter((each): each is [number, number] => each[1] !== undefined)
+      return known.length > 0 && known.length === leaders.size ? new Map(known) : null
+    })
+  }
+
+  /** Tries again after a lost connection, and while the answer is null. */
+  async #patiently<T>(what: string, ask: () => Promise<T | null>): Promise<T> {
+    const begunAt = this.#clock.monotonic()
+    for (;;) {
+      try {
+        const found = await ask()
+        if (found !== null) return found
+      } catch (error) {
+        if (!isConnectionLoss(error)) throw error
+        this.#leaders = null
+      }
+      if (this.#options.isOver?.() === true) throw new Error('the connection was closed')
+      if (this.#clock.monotonic() - begunAt > PATIENCE_MS)
+        throw new Error(`nobody said within ${PATIENCE_MS / 1000} s: ${what}`)
+      await sleep(this.#clock, AGAIN_MS)
+    }
+  }
+
+  async #to<A extends Api>(port: number, api: A, version: number, body: RequestInput<A>): Promise<ResponseOf<A>> {
+    return await this.#timed(port, await this.#wireTo(port), api, version, body)
+  }
+
+  async #timed<A extends Api>(
+    port: number,
+    wire: Wire,
+    api: A,
+    version: number,
+    body: RequestInput<A>,
+  ): Promise<ResponseOf<A>> {
+    const waitsMs = api.key === joinGroup.key || api.key === syncGroup.key ? REBALANCE_MS : 0
+    const limit = this.#clock.timer(this.#options.timeoutMs + waitsMs, () => wire.socket.destroy())
+    try {
+      return await wire.send(api, version, body)
+    } catch (error) {
+      this.#wires.delete(port)
+      throw error
+    } finally {
+      limit.cancel()
+    }
+  }
+
+  #wireTo(port: number): Promise<Wire> {
+    let opening = this.#wires.get(port)
+    if (opening === undefined) {
+      opening = this.#isClosed ? Promise.reject(new Error('the connection was closed')) : connect({ port })
+      this.#wires.set(port, opening)
+      opening.catch(() => this.#wires.delete(port))
+    }
+    return opening
+  }
+}
+
+function errorOf(answer: object): number {
+  return 'errorCode' in answer ? Number(answer.errorCode) : 0
+}

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemRandom } from '../../../src/base/random.ts'
+import { noRedis as skip } from '../../../testing/redis.ts'
+import { lateAppends } from './faults.ts'
+import { runRound } from './round.ts'
+import { openAlone } from './scene.ts'
+
+const seed = Number(process.env.KETCH_SEED ?? systemRandom.below(1_000_000))
+
+test(`a broker that wakes up after another has taken its lead writes nothing: the store refuses it (seed ${seed})`, {
+  skip,
+  timeout: 240_000,
+}, async t => {
+  // A broker that waits for its answers for as long as it sleeps learns what they are.
+  const scene = await openAlone(t, { seed, settings: { 'svc.redis.timeout': '60s' } })
+  t.diagnostic(JSON.stringify(await runRound(scene, 1, lateAppends)))
+  const refused = scene.nodes.filter(({ broker }) => /the store refused an append.*reason=fenced/.test(broker.output()))
+  assert.ok(refused.length > 0, 'appends of a broker that slept were refused')
+})

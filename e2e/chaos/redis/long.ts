@@ -1,0 +1,93 @@
+// The long form of chaos on Redis: `npm run chaos -- --store redis`. The rounds take the faults in turn; every choice inside of a
+// round follows from the seed and its number, so that one of them can be repeated alone.
+
+import { noRedis } from '../../../testing/redis.ts'
+import { CLUSTER_FAULTS } from './cluster-faults.ts'
+import { REPLICATED_FAULTS, UNCONFIRMED_FAULTS } from './fail-over-faults.ts'
+import { ALONE_FAULTS, BROKER_FAULTS } from './faults.ts'
+import { type Fault, runRound } from './round.ts'
+import {
+  type ClusterScene,
+  openAlone,
+  openCluster,
+  openReplicated,
+  type RedisScene,
+  type ReplicatedScene,
+  type SceneOptions,
+} from './scene.ts'
+
+type CleanUp = Parameters<typeof openAlone>[0]
+
+interface Stage<S extends RedisScene> {
+  readonly name: string
+  /** Of all rounds. */
+  readonly share: number
+  readonly faults: readonly Fault<S>[]
+  open(cleanUp: CleanUp, options: SceneOptions): Promise<S>
+}
+
+const alone: Stage<RedisScene> = { name: 'one Redis', share: 0.5, faults: ALONE_FAULTS, open: openAlone }
+const confirmed: Stage<ReplicatedScene> = {
+  name: 'a replica that is waited for',
+  share: 0.2,
+  faults: [...REPLICATED_FAULTS, ...BROKER_FAULTS],
+  open: (cleanUp, options) => openReplicated(cleanUp, { ...options, waitReplicas: 1 }),
+}
+const unconfirmed: Stage<ReplicatedScene> = {
+  name: 'a replica that is not waited for',
+  share: 0.1,
+  faults: UNCONFIRMED_FAULTS,
+  open: (cleanUp, options) => openReplicated(cleanUp, { ...options, waitReplicas: 0 }),
+}
+const cluster: Stage<ClusterScene> = {
+  name: 'a Redis Cluster',
+  share: 0.2,
+  faults: [...CLUSTER_FAULTS, ...BROKER_FAULTS],
+  open: openCluster,
+}
+
+/** Prints a line for each round; false when one failed. `first` and `last` are numbers of rounds: one that failed can be repeated alone. */
+export async function runLong(options: {
+  rounds: number
+  seed: number
+  first: number
+  last: number
+}): Promise<boolean> {
+  const { rounds, seed } = options
+  if (noRedis !== false) {
+    console.log(noRedis)
+    return false
+  }
+  let next = 1
+  let isWell = true
+  const runStage = async <S extends RedisScene>({ name, share, faults, open }: Stage<S>) => {
+    const numbers = Array.from({ length: Math.round(rounds * share) }, (_, at) => next + at)
+    next += numbers.length
+    const wanted = numbers.filter(number => options.first <= number && number <= options.last)
+    if (wanted.length === 0) return
+    const ends: (() => Promise<void>)[] = []
+    let at = 0
+    try {
+      const scene = await open({ after: fn => void ends.push(fn) }, { seed })
+      for (const number of wanted) {
+        at = number
+        const fault = faults[(number - numbers[0]!) % faults.length]!
+        const { fault: what, acknowledged, entries, seconds } = await runRound(scene, number, fault)
+        console.log(
+          `✔ ${name}, round ${number} of ${rounds}, seed ${seed}: ${what}; ${acknowledged} acknowledged, ${entries} entries audited, ${seconds} s`,
+        )
+      }
+    } catch (error) {
+      const again = `npm run chaos -- --store redis --seed ${seed} --rounds ${rounds} --first ${at} --last ${at}`
+      console.log(`✖ ${name}: ${(error as Error).message}\nto repeat it: ${again}`)
+      isWell = false
+    } finally {
+      for (const end of ends.reverse()) await end()
+    }
+  }
+  await runStage(alone)
+  await runStage(confirmed)
+  await runStage(unconfirmed)
+  await runStage(cluster)
+  return isWell
+}

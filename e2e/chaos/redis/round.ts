@@ -1,0 +1,276 @@
+// One round of chaos on Redis: producers and consumers on a topic of its own, one fault under them, then everything is read.
+// The checker judges what the clients saw, the audit what Redis holds. What the fault is, faults.ts says.
+
+import assert from 'node:assert/strict'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sleep, systemClock } from '../../../src/base/clock.ts'
+import { type Random, seededRandom } from '../../../src/base/random.ts'
+import { metadata } from '../../../src/protocol/messages/metadata.ts'
+import { type Anomaly, checkHistory, describeAnomalies } from '../../../testing/checker.ts'
+import { type History, recordHistory } from '../../../testing/history.ts'
+import { auditRedis, type RedisAudit } from '../../../testing/redis-audit.ts'
+import { createTopic, removeTopic } from '../../../testing/topic.ts'
+import { connect } from '../../../testing/wire.ts'
+import { openClusterCaller } from '../cluster-caller.ts'
+import { readEverything, runFollower, runGroupMember } from '../consumers.ts'
+import { runIdempotentProducer, runPlainProducer } from '../producers.ts'
+import { openRun, type Run } from '../run.ts'
+import type { RedisScene } from './scene.ts'
+
+const PARTITIONS = 6
+/** Values that are acknowledged before the fault, and after it. */
+const PROGRESS = 100
+const PROGRESS_SPREAD = 400
+/** A client gives an answer up after this: less than what a broker may be paused for. */
+const REQUEST_MS = 3_000
+/** A round that takes longer has hung. */
+const ROUND_LIMIT_MS = 150_000
+
+export interface RoundContext<S extends RedisScene = RedisScene> {
+  readonly scene: S
+  readonly run: Run
+  readonly random: Random
+  readonly history: History
+  /** Of the topic that is written to. */
+  readonly topicId: string
+  /** What is acknowledged from now on may be lost where the scene may lose anything, until lossEnds(). */
+  lossMayBegin(): void
+  lossEnds(): void
+}
+
+export interface Fault<S extends RedisScene = RedisScene> {
+  readonly name: string
+  /** The store may have gone back: whoever leads afterwards does so by another epoch. */
+  readonly raisesEpoch?: boolean
+  /** Does it, takes it back, and says what it was. */
+  act(context: RoundContext<S>): Promise<string>
+}
+
+export interface RoundReport {
+  readonly number: number
+  readonly fault: string
+  readonly acknowledged: number
+  readonly entries: number
+  readonly seconds: number
+}
+
+/** Asserts that nothing was lost, doubled, moved or made up. Otherwise the error says how to repeat it and where everything lies. */
+export async function runRound<S extends RedisScene>(scene: S, number: number, fault: Fault<S>): Promise<RoundReport> {
+  const begunAt = systemClock.monotonic()
+  const random = seededRandom(scene.seed * 1009 + number)
+  // Of their own: which of them is first to draw, no seed says.
+  const clientsRandom = seededRandom(scene.seed * 2003 + number)
+  const topic = `round-${number}`
+  const group = `${topic}-group`
+  const folder = await mkdtemp(join(tmpdir(), 'ketch-chaos-'))
+  const history = recordHistory({ path: join(folder, 'history.ndjson') })
+  const routes = new Map(scene.nodes.map(node => [node.broker.port, node.toClients.port]))
+  const run = openRun({
+    history,
+    topic,
+    partitions: PARTITIONS,
+    random: clientsRandom,
+    connect: async () =>
+      openClusterCaller({
+        topic,
+        ports: [...routes.values()],
+        route: port => routes.get(port)!,
+        timeoutMs: REQUEST_MS,
+        random: clientsRandom,
+      }),
+  })
+  let what = fault.name
+  const limit = sleep(systemClock, ROUND_LIMIT_MS).then(() => {
+    throw new Error(`it is not over after ${ROUND_LIMIT_MS / 1000} s`)
+  })
+  limit.catch(() => {})
+  const losses: Losses = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY, readFrom: 0 }
+  let id = ''
+  const work = async (): Promise<RedisAudit> => {
+    await createTopic(scene.nodes[0]!.broker, topic, PARTITIONS)
+    id = await topicId(scene, topic)
+    // A leader takes the first batch of a producer that it does not know, whatever its sequence (KIP-360): one that was
+    // refused before somebody led a new partition would find its successor there.
+    const isLed = async () => {
+      while (keysWritten(history, 0).size < PARTITIONS) await run.progress(1)
+    }
+    const runIdempotent = () => isLed().then(() => runIdempotentProducer(run))
+    const clients = Promise.all([
+      runPlainProducer(run),
+      runPlainProducer(run),
+      // A producer whose sequences are lost has to begin anew, which is not what these rounds are about.
+      ...(scene.mayLose ? [] : [runIdempotent(), runIdempotent()]),
+      runFollower(run),
+      runGroupMember(run, group),
+      runGroupMember(run, group),
+    ])
+    // A client that fails ends the round at once.
+    const failed = clients.then(() => new Promise<never>(() => {}))
+    failed.catch(() => {})
+    await Promise.race([run.progress(PROGRESS + random.below(PROGRESS_SPREAD)), failed])
+    const before = fault.raisesEpoch === true ? await auditRedis(await scene.primaries()) : null
+    history.fault('begins')
+    const context = {
+      scene,
+      run,
+      random,
+      history,
+      topicId: id,
+      lossMayBegin: () => {
+        losses.from = machineTimeNs()
+      },
+      lossEnds: () => {
+        losses.to = machineTimeNs()
+      },
+    }
+    what = await Promise.race([fault.act(context), failed])
+    history.fault(`is over: ${what}`)
+    const healedAt = history.ops.length
+    await Promise.race([run.progress(PROGRESS + random.below(PROGRESS_SPREAD)), failed])
+    // Each partition takes records again; behind what was lost, one must stand for its end to be reached.
+    while (keysWritten(history, healedAt).size < PARTITIONS) await Promise.race([run.progress(PROGRESS / 10), failed])
+    run.stop()
+    await clients
+    losses.readFrom = history.ops.length
+    await readEverything(run, group)
+    const audit = await auditRedis(await scene.primaries())
+    if (before !== null) assertEpochsRose(id, before, audit)
+    return audit
+  }
+  try {
+    const audit = await Promise.race([work(), limit])
+    const strict = [...checkHistory(history), ...findVanished(history, run, id, audit)]
+    const anomalies = scene.mayLose ? [...strict.filter(isNoLoss), ...findLossesOutside(history, losses)] : strict
+    assert.equal(anomalies.length, 0, describeAnomalies(anomalies))
+    assert.deepEqual(audit.problems, [], 'the audit of the store')
+    await removeTopic(scene.nodes[0]!.broker, topic)
+    await history.close()
+    await rm(folder, { recursive: true, force: true })
+    const streams = [...audit.streams.values()]
+    return {
+      number,
+      fault: what,
+      acknowledged: run.acknowledged,
+      entries: streams.reduce((sum, stream) => sum + stream.entries, 0),
+      seconds: Math.round((systemClock.monotonic() - begunAt) / 100) / 10,
+    }
+  } catch (error) {
+    run.stop()
+    await history.close()
+    for (const { id, broker } of scene.nodes) await writeFile(join(folder, `broker-${id}.log`), broker.output())
+    for (const redis of scene.servers) await cp(redis.folder, join(folder, `redis-${redis.port}`), { recursive: true })
+    throw new Error(
+      `seed ${scene.seed}, round ${number} (${what}): ${(error as Error).message}\nthe history, the logs of the brokers and the files of Redis are in ${folder}`,
+      { cause: error },
+    )
+  }
+}
+
+interface Losses {
+  /** On the clock of the history. */
+  from: number
+  to: number
+  /** The operation with which the last reading begins. */
+  readFrom: number
+}
+
+/** What the loss of the end of a log looks like to those who had read or written it. */
+const SIGNS_OF_LOSS: ReadonlySet<Anomaly['kind']> = new Set([
+  'lost-write',
+  'unseen',
+  'hole',
+  'poll-skip',
+  'int-poll-skip',
+  'committed-stale',
+  'committed-backwards',
+  'committed-phantom',
+  'zombie-commit',
+])
+
+function isNoLoss({ kind }: Anomaly): boolean {
+  return !SIGNS_OF_LOSS.has(kind)
+}
+
+/** Whatever was acknowledged before the loss could begin, or after it was over, is read in the end. */
+function findLossesOutside({ ops }: History, { from, to, readFrom }: Losses): readonly Anomaly[] {
+  const read = new Set<number>()
+  for (const { value } of ops.slice(readFrom)) {
+    for (const micro of value) {
+      if (micro[0] === 'poll' && micro[1] !== undefined)
+        for (const seen of Object.values(micro[1]).flat()) read.add(seen[1])
+    }
+  }
+  const begun = new Map<number, number>()
+  const lost: Anomaly[] = []
+  for (const op of ops) {
+    if (op.f !== 'send') continue
+    if (op.type === 'invoke') begun.set(op.process, op.time)
+    if (op.type !== 'ok' || (op.time >= from && begun.get(op.process)! <= to)) continue
+    for (const micro of op.value) {
+      if (micro[0] !== 'send' || !Array.isArray(micro[2]) || read.has(micro[2][1])) continue
+      lost.push({
+        kind: 'lost-write',
+        detail: `${micro[1]}: operation ${op.index} sent ${micro[2][1]} when nothing could be lost`,
+      })
+    }
+  }
+  return lost
+}
+
+/** The partitions for which a send that began since then was acknowledged. */
+function keysWritten({ ops }: History, from: number): ReadonlySet<string> {
+  const keys = new Set<string>()
+  const begun = new Set<number>()
+  for (const op of ops.slice(from)) {
+    if (op.f !== 'send') continue
+    if (op.type === 'invoke') begun.add(op.process)
+    else if (op.type === 'ok' && begun.has(op.process)) for (const micro of op.value) keys.add(String(micro[1]))
+  }
+  return keys
+}
+
+function assertEpochsRose(topicId: string, before: RedisAudit, after: RedisAudit): void {
+  for (const [stream, { epoch }] of before.streams) {
+    if (!stream.startsWith(`${topicId}:`)) continue
+    assert((after.streams.get(stream)?.epoch ?? 0) > epoch, `${stream} is still led by epoch ${epoch}`)
+  }
+}
+
+/** The clock of the history. */
+function machineTimeNs(): number {
+  return Number(process.hrtime.bigint())
+}
+
+/** What somebody has read stays: every offset that was polled stands in the store. */
+function findVanished(history: History, run: Run, topicId: string, { streams }: RedisAudit): readonly Anomaly[] {
+  const vanished: Anomaly[] = []
+  const partitions = new Map(Array.from({ length: run.partitions }, (_, index) => [run.key(index), index]))
+  for (const op of history.ops) {
+    if (op.type !== 'ok' || op.f !== 'poll') continue
+    for (const micro of op.value) {
+      if (micro[0] !== 'poll' || micro[1] === undefined) continue
+      for (const [key, seen] of Object.entries(micro[1])) {
+        const stream = streams.get(`${topicId}:${partitions.get(key)}`)
+        const gone = seen.find(([offset]) => !stream?.covered.some(([from, to]) => from <= offset && offset < to))
+        if (gone !== undefined)
+          vanished.push({
+            kind: 'lost-write',
+            detail: `${key}: operation ${op.index} read ${gone[1]} at ${gone[0]}, where the store holds nothing`,
+          })
+      }
+    }
+  }
+  return vanished
+}
+
+async function topicId(scene: RedisScene, name: string): Promise<string> {
+  const wire = await connect({ port: scene.nodes[0]!.broker.port })
+  try {
+    const { topics } = await wire.send(metadata, 12, { topics: [{ name }] })
+    return String(topics[0]!.topicId)
+  } finally {
+    await wire.close()
+  }
+}

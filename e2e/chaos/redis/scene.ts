@@ -1,0 +1,177 @@
+// What a chaos run on Redis happens to: brokers on one Redis, a proxy between each of them and Redis and another between each
+// and its clients. It outlives the rounds; each round has a topic of its own.
+
+import { type Random, seededRandom } from '../../../src/base/random.ts'
+import type { CleanUp } from '../../../testing/broker.ts'
+import { eventually } from '../../../testing/eventually.ts'
+import { type BrokerProcess, startBrokerProcess } from '../../../testing/process.ts'
+import { startProxy, type TcpProxy } from '../../../testing/proxy.ts'
+import { type RedisCluster, type RedisServer, startRedis, startRedisCluster } from '../../../testing/redis.ts'
+
+/** How long a broker may be silent before the others take over. */
+export const EXPIRY_MS = 2_000
+
+/** How long replicas are waited for. */
+export const WAIT_MS = 1_000
+
+export interface Node {
+  readonly id: number
+  readonly broker: BrokerProcess
+  readonly toRedis: TcpProxy
+  readonly toClients: TcpProxy
+}
+
+export interface RedisScene {
+  readonly seed: number
+  readonly nodes: readonly Node[]
+  /** Every server, whatever it is now. */
+  readonly servers: readonly RedisServer[]
+  /** Whether what is acknowledged may be lost, while a fault says so. */
+  readonly mayLose: boolean
+  /** Where the keys are now. */
+  primaries(): Promise<readonly RedisServer[]>
+}
+
+/** A primary with one replica, which any fail-over exchanges. */
+export interface ReplicatedScene extends RedisScene {
+  primary: RedisServer
+  replica: RedisServer
+  /** Between the replica and its primary. */
+  readonly replication: TcpProxy
+}
+
+export interface ClusterScene extends RedisScene {
+  readonly cluster: RedisCluster
+}
+
+export interface SceneOptions {
+  readonly seed: number
+  /** Flags of Node for every broker: how a test switches a safeguard off (without.ts). */
+  readonly nodeFlags?: readonly string[]
+  /** Of every broker, beside those of the scene. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+/** Short waits, so that a round is short: none of them is a safeguard. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  'svc.broker.expiry': `${EXPIRY_MS}ms`,
+  'svc.broker.rebalance-delay': '100ms',
+  'svc.redis.timeout': '4s',
+  'svc.storage.local.write.connections': '2',
+  'svc.storage.local.read.connections': '2',
+  'svc.redis.pool.max-wait': '1s',
+  'svc.redis.circuit-breaker.open-duration': '300ms',
+}
+
+/** Three brokers on one Redis that syncs every write. */
+export async function openAlone(cleanUp: CleanUp, options: SceneOptions): Promise<RedisScene> {
+  const redis = await startRedis(cleanUp, { appendfsync: 'always' })
+  const nodes = await startNodes(cleanUp, options, redis.port, {})
+  return { seed: options.seed, nodes, servers: [redis], mayLose: false, primaries: async () => [redis] }
+}
+
+/** Three brokers on a primary that has one replica; both sync every write. */
+export async function openReplicated(
+  cleanUp: CleanUp,
+  options: SceneOptions & { readonly waitReplicas: number },
+): Promise<ReplicatedScene> {
+  const { seed, waitReplicas } = options
+  const config = { 'repl-diskless-sync-delay': '0', 'repl-ping-replica-period': '1' }
+  const [primary, replica] = await Promise.all(
+    [0, 1].map(() => startRedis(cleanUp, { appendfsync: 'always', config })) as [
+      Promise<RedisServer>,
+      Promise<RedisServer>,
+    ],
+  )
+  const replication = await startProxy({ target: { port: primary.port } })
+  cleanUp.after(() => replication.close())
+  await follow(primary, replica, replication)
+  const settings = {
+    'svc.storage.local.write.wait-replicas': String(waitReplicas),
+    'svc.storage.local.write.wait-timeout': `${WAIT_MS}ms`,
+  }
+  const nodes = await startNodes(cleanUp, options, primary.port, settings)
+  const servers = [primary, replica]
+  const scene: ReplicatedScene = {
+    seed,
+    nodes,
+    servers,
+    mayLose: waitReplicas === 0,
+    primary,
+    replica,
+    replication,
+    primaries: async () => [scene.primary],
+  }
+  return scene
+}
+
+/** Resolves when the replica confirms what its primary is written. */
+export async function follow(primary: RedisServer, replica: RedisServer, replication: TcpProxy): Promise<void> {
+  replication.retarget(primary.port)
+  replication.reset()
+  await replication.heal()
+  await replica.ask('REPLICAOF', '127.0.0.1', replication.port)
+  await eventually(
+    'a replica that is in step',
+    async () => {
+      await primary.ask('PUBLISH', 'in', 'step')
+      return Number(await primary.ask('WAIT', '1', '100')) === 1
+    },
+    30_000,
+  )
+}
+
+/** Three brokers on a cluster of three primaries, each with a replica whose word is waited for. */
+export async function openCluster(cleanUp: CleanUp, options: SceneOptions): Promise<ClusterScene> {
+  const cluster = await startRedisCluster(cleanUp, { appendfsync: 'always', replicasEach: 1 })
+  const settings = {
+    'svc.redis.cluster': 'true',
+    'svc.storage.local.write.wait-replicas': '1',
+    'svc.storage.local.write.wait-timeout': `${WAIT_MS}ms`,
+  }
+  const servers = [...cluster.primaries, ...cluster.replicas]
+  const nodes = await startNodes(cleanUp, options, cluster.primaries[0]!.port, settings)
+  return {
+    seed: options.seed,
+    nodes,
+    servers,
+    mayLose: false,
+    cluster,
+    async primaries() {
+      const found: RedisServer[] = []
+      for (const server of servers) {
+        const [role] = (await server.ask('ROLE')) as readonly unknown[]
+        if (role === 'master') found.push(server)
+      }
+      return found
+    },
+  }
+}
+
+async function startNodes(
+  cleanUp: CleanUp,
+  { seed, nodeFlags = [], settings: more = {} }: SceneOptions,
+  redisPort: number,
+  settings: Readonly<Record<string, string>>,
+): Promise<readonly Node[]> {
+  const random: Random = seededRandom(seed)
+  return await Promise.all(
+    [1, 2, 3].map(async id => {
+      const toRedis = await startProxy({ target: { port: redisPort }, random })
+      cleanUp.after(() => toRedis.close())
+      const broker = await startBrokerProcess(cleanUp, {
+        settings: {
+          ...SETTINGS,
+          'svc.redis.uri': `redis://127.0.0.1:${toRedis.port}`,
+          'svc.broker.id': String(id),
+          ...settings,
+          ...more,
+        },
+        nodeFlags,
+      })
+      const toClients = await startProxy({ target: { port: broker.port }, random })
+      cleanUp.after(() => toClients.close())
+      return { id, broker, toRedis, toClients }
+    }),
+  )
+}

@@ -1,0 +1,71 @@
+// F44, H11, H12: a topic is removed under its producers and made again under the same name. Whatever the producers of the
+// old one had on its way is in no later one. Each of them has a history of its own.
+
+import assert from 'node:assert/strict'
+import { checkHistory, describeAnomalies } from '../../../testing/checker.ts'
+import { recordHistory } from '../../../testing/history.ts'
+import { createTopic, removeTopic } from '../../../testing/topic.ts'
+import { openClusterCaller } from '../cluster-caller.ts'
+import { readEverything, runFollower } from '../consumers.ts'
+import { runPlainProducer } from '../producers.ts'
+import { openRun } from '../run.ts'
+import type { Fault, RoundContext } from './round.ts'
+
+const PARTITIONS = 3
+const CREATIONS = 3
+/** Values of different creations never meet. */
+const VALUES = 1_000_000
+const REQUEST_MS = 3_000
+
+export const topicAgain: Fault = {
+  name: 'a topic that is removed and made again',
+  async act(context) {
+    const { scene, run, random } = context
+    const topic = `again-${run.topic}`
+    for (let creation = 1; creation <= CREATIONS; creation++) {
+      const [maker, remover, late] = [0, 1, 2].map(() => scene.nodes[random.below(scene.nodes.length)]!)
+      await createTopic(maker!.broker, topic, PARTITIONS)
+      const one = openCreation(context, topic, creation)
+      const clients = Promise.all([runPlainProducer(one.run), runPlainProducer(one.run), runFollower(one.run)])
+      await Promise.race([one.run.progress(100), clients])
+      if (creation === CREATIONS) {
+        one.run.stop()
+        await clients
+        await readEverything(one.run, `${topic}-group`)
+        const anomalies = checkHistory(one.history)
+        assert.equal(anomalies.length, 0, `creation ${creation} of ${topic}: ${describeAnomalies(anomalies)}`)
+      } else {
+        // What this broker has on its way arrives when the topic has gone.
+        late!.toRedis.delay(random.below(300))
+        await removeTopic(remover!.broker, topic)
+        one.run.stop()
+        await clients
+        await late!.toRedis.heal()
+      }
+    }
+    await removeTopic(scene.nodes[0]!.broker, topic)
+    return `${topic} made ${CREATIONS} times`
+  },
+}
+
+function openCreation({ scene, random }: RoundContext, topic: string, creation: number) {
+  const recorded = recordHistory()
+  const history = { ...recorded, value: () => creation * VALUES + recorded.value() }
+  const routes = new Map(scene.nodes.map(node => [node.broker.port, node.toClients.port]))
+  const run = openRun({
+    history,
+    topic,
+    partitions: PARTITIONS,
+    random,
+    connect: async () =>
+      openClusterCaller({
+        topic,
+        ports: [...routes.values()],
+        route: port => routes.get(port)!,
+        timeoutMs: REQUEST_MS,
+        random,
+        isOver: () => run.stopping && creation < CREATIONS,
+      }),
+  })
+  return { run, history }
+}

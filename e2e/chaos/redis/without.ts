@@ -1,0 +1,89 @@
+// Switches one safeguard of the Redis store off in a broker that a test starts, so that chaos shows what it is for. The product
+// has no such switch: this is loaded before the broker (`--import without.ts?wait`) and changes the text of its modules as
+// Node loads them. A text that is not there exactly once ends the broker.
+
+import { registerHooks } from 'node:module'
+
+interface Change {
+  readonly file: string
+  readonly text: string
+  readonly instead: string
+}
+
+const LUA = 'src/store/redis/functions.ts'
+const LUA_TEXT = "readFileSync(new URL('./functions.lua', import.meta.url), 'utf8')"
+const LANE = 'src/log/lane.ts'
+const STREAMS = 'src/store/redis/streams.ts'
+
+/** A change of functions.lua, made where its text is read. */
+function lua(...changes: readonly (readonly [text: string, instead: string])[]): Change {
+  const replacements = changes.map(([text, instead]) => {
+    const [from, to] = [JSON.stringify(text), JSON.stringify(instead)]
+    return `.replace(${from}, found => { replaced.push(found); return ${to} })`
+  })
+  const check = `if (replaced.length !== ${changes.length}) throw new Error('functions.lua is not as without.ts expects')`
+  return {
+    file: LUA,
+    text: `const source = ${LUA_TEXT}`,
+    instead: `const replaced: string[] = []; const source = ${LUA_TEXT}${replacements.join('')}; ${check}`,
+  }
+}
+
+const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
+  /** Nobody asks whether the replicas have it. */
+  wait: [
+    { file: 'src/store/redis/rounds.ts', text: 'if (replicas === 0) return', instead: 'if (replicas >= 0) return' },
+  ],
+  /** Consumers see what stands in the log, confirmed or not; producers are acknowledged as ever. */
+  visibility: [
+    {
+      file: LANE,
+      text: 'if (covered) state.highWatermark = highWatermark',
+      instead: 'state.confirmed = highWatermark; state.highWatermark = end',
+    },
+    {
+      file: LANE,
+      text: 'if (pending.nextOffset <= highWatermark) {',
+      instead: 'if (pending.nextOffset <= (this.#state.confirmed ?? highWatermark)) {',
+    },
+  ],
+  /** What an append of unknown outcome came to is not looked up. */
+  attempt: [lua(["epochs, m[8] or '', m[10]", "epochs, '', m[10]"])],
+  /** An append counts if the number of entries is right. */
+  arm: [lua(['elseif before ~= length then', 'elseif false then'])],
+  /** An append goes wherever its leader believes the end to be, on whatever server it finds. */
+  'compare-and-incarnation': [
+    lua(
+      ["elseif m[2] ~= args[2] or (m[6] and tonumber(m[6]) > tonumber(m[2])) then no = {'misplaced', m[2]}", ''],
+      ['if renewed then epoch = epoch + 1000 end', ''],
+    ),
+    {
+      file: STREAMS,
+      text: "const isKnown = incarnation === '' ||",
+      instead: 'const isKnown = true || ',
+    },
+  ],
+  /** Offsets that were told of and lost are used again. */
+  floor: [
+    { file: STREAMS, text: 'Math.max(floor, stream.told)', instead: '0' },
+    { file: STREAMS, text: "fcall('raise', [meta], [stream.told])", instead: "fcall('raise', [meta], [0])" },
+  ],
+}
+
+const name = new URL(import.meta.url).search.slice(1)
+const changes = SAFEGUARDS[name]
+if (changes === undefined) throw new Error(`no safeguard "${name}"; there are ${Object.keys(SAFEGUARDS).join(', ')}`)
+
+registerHooks({
+  load(url, context, next) {
+    const loaded = next(url, context)
+    const wanted = changes.filter(({ file }) => url.endsWith(`/${file}`))
+    if (wanted.length === 0) return loaded
+    let source = Buffer.from(loaded.source as Uint8Array).toString()
+    for (const { file, text, instead } of wanted) {
+      if (source.split(text).length !== 2) throw new Error(`${file} is not as without.ts expects: ${text}`)
+      source = source.replace(text, () => instead)
+    }
+    return { ...loaded, source }
+  },
+})
