@@ -1,9 +1,10 @@
 // Every client's records, read by every client: bytes, order, offsets, timestamps, each codec that both know.
-// KETCH_LONG=1 sends 100,000 records for each pair instead of 10,000. KETCH_KEEP=1 keeps what came of it in
-// docs/compatibility.
+// On the store that KETCH_STORE names. KETCH_LONG=1 sends 100,000 records for each pair instead of 10,000, or of 1,000 on
+// Redis. KETCH_KEEP=1 keeps what came of it in docs/compatibility.
 
 import { test } from 'node:test'
 import { systemClock } from '../src/base/clock.ts'
+import { chosenStore, nameOnChosenStore, onChosenStore } from '../testing/chosen-store.ts'
 import { keepFindings } from '../testing/compatibility.ts'
 import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
 import { createTopic } from '../testing/topic.ts'
@@ -16,7 +17,7 @@ import { kcat } from './kcat/client.ts'
 import { platformatic } from './platformatic/client.ts'
 import { confluentPython, kafkaPython } from './python/client.ts'
 
-const RECORDS = process.env.KETCH_LONG === '1' ? 100_000 : 10_000
+const RECORDS = process.env.KETCH_LONG === '1' ? 100_000 : chosenStore() === 'embedded' ? 10_000 : 1_000
 const PARTITIONS = 4
 
 /** A clock of another process on the same machine may differ by its rounding. */
@@ -87,10 +88,15 @@ test('every client reads what every client wrote', async t => {
 function keep(outcomes: ReadonlyMap<string, Outcome>): void {
   const present = clients.filter(client => client.absence() === null)
   const passed = [...outcomes.values()].filter(outcome => outcome === 'passed').length
-  keepFindings('clients', {
-    title: 'Clients',
+  const store = chosenStore()
+  const environment = [
+    ...(store === 'embedded' ? [] : [`KETCH_STORE=${store}`]),
+    ...(RECORDS === 100_000 ? ['KETCH_LONG=1'] : []),
+  ]
+  keepFindings(nameOnChosenStore('clients'), {
+    title: `Clients${onChosenStore()}`,
     order: 1,
-    command: `KETCH_KEEP=1 ${RECORDS === 100_000 ? 'KETCH_LONG=1 ' : ''}node --test e2e/matrix.test.ts`,
+    command: ['KETCH_KEEP=1', ...environment, 'node --test e2e/matrix.test.ts'].join(' '),
     text: [
       `Every client produces ${RECORDS.toLocaleString('en')} records that every other, and itself, consumes in a group, compared record by record: keys, null keys, headers, null, empty and large values, text that is not ASCII, timestamps, each codec that both have, order, offsets. ${passed} of ${present.length ** 2} pairs passed.`,
     ],

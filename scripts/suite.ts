@@ -1,9 +1,12 @@
 // Runs the stages named on the command line and ends with one count and with the name of everything it skipped.
 //
 //   check    types, format, lint, house rules, unused code, stale reference pages (side by side)
+//   clients  installs the Debian packages that longer and e2e want, where that can be done
 //   unit     src, testing and scripts, in one process
-//   clients  installs the Debian packages that e2e wants, where that can be done
+//   longer   the rest of src and testing, in one process: with Redis servers, whole clusters, 200 simulated seeds
 //   e2e      real clients against a broker of its own
+//   chaos    brokers on Redis while something breaks; not in `npm test` before each of its rounds is explained
+//   stores   the clients again, with the broker on Redis and then on a Redis Cluster
 //
 // With KETCH_NO_SKIP=1 (CI) a skipped test is a failure.
 
@@ -28,12 +31,21 @@ const CHECKS: readonly (readonly [name: string, command: readonly string[]])[] =
   ['reference pages', [...node, 'scripts/docs.ts', '--check']],
 ]
 
-/** Debian packages that e2e wants, with the file that shows one is there. */
+/** Debian packages that tests want, with the file that shows one is there. */
 const DEBIAN_PACKAGES: readonly (readonly [file: string, name: string])[] = [
+  ['/usr/bin/redis-server', 'redis-server'],
   ['/usr/bin/kcat', 'kcat'],
   ['/usr/lib/python3/dist-packages/kafka/__init__.py', 'python3-kafka'],
   ['/usr/lib/python3/dist-packages/confluent_kafka/__init__.py', 'python3-confluent-kafka'],
 ]
+
+/** They wait for servers, replicas, expiries and fail-overs: too long for the inner loop. */
+const LONGER = [
+  ...['src/store/redis/**/*.test.ts', 'testing/redis*.test.ts'],
+  ...['src/cluster/cluster.test.ts', 'testing/sim/simulation.test.ts'],
+]
+
+const REDIS_CHAOS = ['e2e/chaos/redis/**/*.test.ts']
 
 const totals = { passed: 0, failed: 0 }
 const skipped: string[] = []
@@ -58,8 +70,12 @@ async function check(): Promise<void> {
   }
 }
 
-async function test(patterns: readonly string[], isolation: 'none' | 'process'): Promise<void> {
-  const files = patterns.flatMap(pattern => globSync(pattern, { cwd: root })).map(file => join(root, file))
+async function test(
+  patterns: readonly string[],
+  isolation: 'none' | 'process',
+  except: readonly string[] = [],
+): Promise<void> {
+  const files = globSync([...patterns], { cwd: root, exclude: [...except] }).map(file => join(root, file))
   if (files.length === 0) return
   const stream = run({
     files: files.sort(),
@@ -88,8 +104,9 @@ function installClients(): void {
   const missing = DEBIAN_PACKAGES.filter(([file]) => !exists(file)).map(([, name]) => name)
   if (missing.length === 0) return
   if (process.getuid?.() !== 0 || !exists('/usr/bin/apt-get')) return
-  console.log(`installing ${missing.join(', ')} for the tests with real clients ...`)
-  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  console.log(`installing ${missing.join(', ')} for the tests with real parts ...`)
+  // In runlevel 1 Debian starts no service of what it installs: the tests start their own Redis.
+  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   spawnSync('apt-get', ['update', '-qq'], { stdio: 'inherit', env: environment })
   spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -97,11 +114,26 @@ function installClients(): void {
   })
 }
 
+/** End-to-end tests whose brokers take whatever store there is. */
+const ON_ANY_STORE = ['e2e/matrix.test.ts', 'e2e/{kcat,kafkajs,python}/*.test.ts', 'e2e/java/{java,configs}.test.ts']
+
+/** testing/chosen-store.ts reads the variable, in the processes of the tests. */
+async function testOnStores(): Promise<void> {
+  for (const store of ['redis', 'redis-cluster']) {
+    process.env.KETCH_STORE = store
+    await test(ON_ANY_STORE, 'process')
+  }
+  delete process.env.KETCH_STORE
+}
+
 const STAGES: Readonly<Record<string, () => Promise<void> | void>> = {
   check,
-  unit: () => test(['src/**/*.test.ts', 'testing/**/*.test.ts', 'scripts/**/*.test.ts'], 'none'),
+  unit: () => test(['src/**/*.test.ts', 'testing/**/*.test.ts', 'scripts/**/*.test.ts'], 'none', LONGER),
+  longer: () => test(LONGER, 'none'),
   clients: installClients,
-  e2e: () => test(['e2e/**/*.test.ts'], 'process'),
+  e2e: () => test(['e2e/**/*.test.ts'], 'process', REDIS_CHAOS),
+  chaos: () => test(REDIS_CHAOS, 'process'),
+  stores: testOnStores,
 }
 
 const stages = process.argv.slice(2)

@@ -3,4 +3,5 @@
 import { ensureInstalled, root, runTypeScript } from './node24.mjs'
 
 ensureInstalled({ dev: true })
-runTypeScript('scripts/suite.ts', ['check', 'unit', 'clients', 'e2e', ...process.argv.slice(2)], { cwd: root })
+const stages = ['check', 'clients', 'unit', 'longer', 'e2e', 'stores']
+runTypeScript('scripts/suite.ts', [...stages, ...process.argv.slice(2)], { cwd: root })

@@ -1,7 +1,7 @@
 // kafkajs as a client of the matrix, in the test's own process. It brings gzip; the other codecs are plugged in.
 
 import { createRequire } from 'node:module'
-import kafkajs, { type IHeaders, type Kafka, type Message } from 'kafkajs'
+import kafkajs, { type IHeaders, type Kafka, type Message, type RetryOptions } from 'kafkajs'
 import { compress, decompress } from '../../src/protocol/compression.ts'
 import {
   type Client,
@@ -26,13 +26,13 @@ for (const codec of CODECS) {
   })
 }
 
-/** A kafkajs client that says nothing and gives up soon. */
-export function openKafka(address: string): Kafka {
+/** A kafkajs client that says nothing and gives up soon, unless it is told to be patient. Addresses are split by commas. */
+export function openKafka(address: string, retry: RetryOptions = {}): Kafka {
   return new kafkajs.Kafka({
     clientId: 'e2e',
-    brokers: [address],
+    brokers: address.split(','),
     logLevel: kafkajs.logLevel.NOTHING,
-    retry: { initialRetryTime: 50, retries: 8 },
+    retry: { initialRetryTime: 50, retries: 8, ...retry },
   })
 }
 

@@ -96,6 +96,11 @@ async function runLines(
   }
 }
 
+const aborted = (signal: AbortSignal) =>
+  signal.aborted
+    ? Promise.resolve()
+    : new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
+
 const terminate = (child: ChildProcess) => void child.kill('SIGTERM')
 
 async function produceByPython(scene: Scene): Promise<void> {
@@ -180,13 +185,13 @@ async function readByKafkaJs({ broker, ledger, stopping }: Scene): Promise<void>
       resolveOffset(messages.at(-1)!.offset)
     },
   })
-  const stopped = new Promise<void>(resolve => stopping.addEventListener('abort', () => resolve(), { once: true }))
-  await Promise.race([stopped, crashed.promise])
+  await Promise.race([aborted(stopping), crashed.promise])
   await consumer.disconnect()
 }
 
 /** Every few seconds: a topic that is made and removed, and a member that joins, reads and leaves. */
 async function visit({ broker, stopping }: Scene): Promise<void> {
+  const stopped = aborted(stopping)
   while (!stopping.aborted) {
     await createTopic(broker, 'visited', 3)
     const consumer = openKafka(broker.address).consumer({ groupId: 'visitors', maxWaitTimeInMs: 200 })
@@ -195,7 +200,8 @@ async function visit({ broker, stopping }: Scene): Promise<void> {
     const arrived = Promise.withResolvers<void>()
     consumer.on('consumer.crash', ({ payload }) => arrived.reject(payload.error))
     await consumer.run({ eachMessage: async () => arrived.resolve() })
-    await arrived.promise
+    // The producers stop with the same signal: nothing may come any more.
+    await Promise.race([arrived.promise, stopped])
     await consumer.disconnect()
     const wire = await connect(broker)
     const { responses } = await wire.send(deleteTopics, 5, { topicNames: ['visited'], timeoutMs: 10_000 })

@@ -32,7 +32,12 @@ if (!(minutes >= 1)) throw new Error(`--minutes takes a number from 1 on, got ${
 const JUDGED_EVERY_MS = 30_000
 const SAMPLES_A_MINUTE = 6
 
-const SETTINGS = { 'svc.storage.worker.tick-interval': '2s', 'svc.broker.rebalance-delay': '1s' }
+const SETTINGS = {
+  'svc.storage.worker.tick-interval': '2s',
+  'svc.broker.rebalance-delay': '1s',
+  // Other work on the same disk may hold up a sync for longer than the default, and Kafka's verifiable producer retries nothing.
+  'svc.broker.produce-timeout': '30s',
+}
 
 function gaugeText(name: GaugeName, value: number): string {
   const { unit, doc } = GAUGES[name]
@@ -77,6 +82,7 @@ async function soak(cleanUp: { after(fn: () => Promise<void>): void }): Promise<
   const groups = startGroups(scene(reading.signal))
   const producers = startProducers(scene(producing.signal))
   const failure = firstFailure([...groups, ...producers])
+  failure.catch(() => console.log(`the broker said last:\n${broker.output().slice(-2000)}`))
 
   const wrong: string[] = []
   const samples: Sample[] = []

@@ -1,12 +1,14 @@
 // librdkafka's own test suite, as its npm package carries it, against brokers of ours: `npm run suite:librdkafka`.
 // It is built once under .cache/ (needs gcc, g++, make, libssl-dev, zlib1g-dev and rapidjson-dev) and runs every test that
 // wants a broker, one number after the other; with Java and Maven also those that call kafka-topics.sh.
+// `--store redis` or `redis-cluster` runs it on that store, with results of its own.
 // `--tests 0011,0020-0030` runs some and leaves what earlier runs found of the others. Broker-less tests are not run.
 
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { chosenStore, nameOnChosenStore, onChosenStore } from '../../testing/chosen-store.ts'
 import { startBrokerProcess } from '../../testing/process.ts'
 import { fetchJars, JAVA_ARGUMENTS } from '../java/jars.ts'
 import { reasons } from './librdkafka-reasons.ts'
@@ -23,7 +25,11 @@ const LONGEST_MS = 900_000
 /** Of a test that waits, part after part, for groups of a kind that is not there. */
 const SHARE_GROUPS_MS = 30_000
 
-const { values } = parseArgs({ options: { tests: { type: 'string' }, verbose: { type: 'boolean', default: false } } })
+const { values } = parseArgs({
+  options: { tests: { type: 'string' }, store: { type: 'string' }, verbose: { type: 'boolean', default: false } },
+})
+if (values.store !== undefined) process.env.KETCH_STORE = values.store
+const suite = nameOnChosenStore('librdkafka')
 
 function build(): void {
   if (existsSync(runner)) return
@@ -133,7 +139,7 @@ build()
 const kafkaPath = makeKafkaPath()
 const stop = stopOnSignal()
 const entries = listTests()
-const slices = earlierSlices('librdkafka')
+const slices = earlierSlices(suite)
 const ends: (() => Promise<void>)[] = []
 try {
   const settings = (autoCreate: boolean) => ({
@@ -157,7 +163,7 @@ try {
     writeFileSync(join(CACHE, 'librdkafka', `${slice.replace(' ', '-')}.log`), ended.output)
     slices[slice] = group.map(({ name }) => outcomeOf(name, ended, seconds))
     for (const outcome of slices[slice]) console.log(lineOf(outcome))
-    keepSlices('librdkafka', slices)
+    keepSlices(suite, slices)
   }
   for (const [scenario, broker] of Object.entries(brokers))
     writeFileSync(join(CACHE, 'librdkafka', `broker-${scenario}.log`), broker.output())
@@ -172,10 +178,10 @@ const missing = entries.filter(({ name }) => !outcomes.some(outcome => outcome.n
 if (missing.length > 0)
   console.log(`${missing.length} tests were not run yet: ${missing.map(({ name }) => name.slice(0, 4)).join(' ')}`)
 else
-  tell('librdkafka', outcomes, ({ name }) => reasons[name] ?? null, {
-    title: `librdkafka ${VERSION}: its own test suite`,
+  tell(suite, outcomes, ({ name }) => reasons[name] ?? null, {
+    title: `librdkafka ${VERSION}: its own test suite${onChosenStore()}`,
     order: 50,
-    command: 'npm run suite:librdkafka',
+    command: `npm run suite:librdkafka${chosenStore() === 'embedded' ? '' : ` -- --store ${chosenStore()}`}`,
     text: [
       `The tests that want a broker, of the sources in \`${PACKAGE}\` (npm), in full (not the suite's quick mode, which leaves most of their parts out), one at a time, with \`TEST_KAFKA_VERSION=4.2.0\` and nothing in \`test.conf\` but the address. One broker creates any topic with 4 partitions; a second one creates none, for the scenario \`noautocreate\`.`,
     ],

@@ -1,0 +1,225 @@
+// What an operator does to Redis, by mistake or not, under a broker and its clients: each is told by name in the log and by Kafka's
+// code to the client, harms nothing else, and is over when it is mended, without a restart of anything.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect as connectSocket, createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION } from '../../src/protocol/errors.ts'
+import { eventually } from '../../testing/eventually.ts'
+import { batchOf, produceTo } from '../../testing/kafka.ts'
+import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts'
+import { noRedis, type RedisServer, startRedis } from '../../testing/redis.ts'
+import { connect } from '../../testing/wire.ts'
+import { runCommand, startCommand } from '../command.ts'
+import { kcat } from '../kcat/client.ts'
+
+const skip = kcat.absence() ?? noRedis
+
+const FIRST = ['one', 'two', 'three']
+
+async function produce({ address }: BrokerProcess, topic: string, values: readonly string[]): Promise<void> {
+  await startProducer(address, topic, values).done
+}
+
+/** Idempotent, and as patient as librdkafka is by default. */
+function startProducer(address: string, topic: string, values: readonly string[]) {
+  const options = ['-X', 'enable.idempotence=true', '-X', 'linger.ms=1', '-X', 'retry.backoff.ms=50']
+  return startCommand('kcat', ['-P', '-b', address, '-t', topic, ...options], { input: values.join('\n') })
+}
+
+async function consume({ address }: BrokerProcess, topic: string): Promise<string[]> {
+  const text = (await runCommand('kcat', ['-C', '-b', address, '-t', topic, '-e', '-q'])).toString()
+  return text.split('\n').filter(line => line !== '')
+}
+
+/** The code, and what is said with it, of one produce that no client repeats. */
+async function refusalOf(t: TestContext, broker: BrokerProcess): Promise<{ code: number; message: string | null }> {
+  const wire = await connect({ port: broker.port })
+  t.after(() => wire.close())
+  const { errorCode, errorMessage } = await produceTo(wire, batchOf(['refused']), { timeoutMs: 5_000 })
+  await wire.close()
+  return { code: errorCode, message: errorMessage }
+}
+
+/** Nothing that ends a broker, and nothing that it takes for a mistake of its own. */
+function assertWell(broker: BrokerProcess): void {
+  assert.doesNotMatch(broker.output(), /mistake of the broker|cannot go on/)
+}
+
+/** A Redis and a broker on it whose topic `t` has what FIRST says. */
+async function standing(t: TestContext, options: Parameters<typeof startRedis>[1] = {}) {
+  const redis = await startRedis(t, options)
+  const broker = await startBrokerProcess(t, { settings: { 'svc.redis.uri': redis.uri } })
+  await produce(broker, 't', FIRST)
+  return { redis, broker }
+}
+
+/**
+ * While it is broken a produce gets the code and the sentence, and a patient producer waits; mended, that one goes on by itself,
+ * and the topic has every record once.
+ */
+async function goesOnAfter(
+  t: TestContext,
+  broker: BrokerProcess,
+  { says, mend }: { says: RegExp; mend: () => Promise<unknown> },
+): Promise<void> {
+  const { code, message } = await refusalOf(t, broker)
+  assert.equal(code, KAFKA_STORAGE_ERROR.code, message ?? '')
+  assert.match(message ?? '', /nothing was written/)
+  const patient = startProducer(broker.address, 't', ['four', 'five'])
+  await eventually('the log says why', () => says.test(broker.output()), 30_000)
+  await mend()
+  await patient.done
+  assert.deepEqual(await consume(broker, 't'), [...FIRST, 'four', 'five'])
+  assertWell(broker)
+}
+
+test('a Redis that was emptied under a running broker is told of, and a broker that starts anew begins with it', {
+  skip,
+}, async t => {
+  const { redis, broker } = await standing(t)
+  await redis.ask('FLUSHALL')
+  const codes = new Set<number>()
+  await eventually('a produce is refused for what the store is', async () => {
+    const { code } = await refusalOf(t, broker)
+    codes.add(code)
+    return code === KAFKA_STORAGE_ERROR.code
+  })
+  // Before that: the partition is gone, and while the broker announces itself again nobody leads it.
+  for (const { code } of [UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR]) codes.delete(code)
+  assert.deepEqual([...codes], [])
+  for (const topic of ['t', 'another']) {
+    const impatient = ['-P', '-b', broker.address, '-t', topic, '-X', 'message.timeout.ms=3000']
+    await assert.rejects(runCommand('kcat', impatient, { input: 'x' }), topic)
+  }
+  assert.match(broker.output(), /a partition is gone from the store/)
+  assert.match(broker.output(), /the catalogue is gone from the store: somebody deleted/)
+  assertWell(broker)
+  await broker.kill('SIGTERM')
+  await broker.start()
+  await produce(broker, 't', ['four'])
+  assert.deepEqual(await consume(broker, 't'), ['four'])
+})
+
+test('FUNCTION FLUSH under a running broker is not noticed by any client', { skip }, async t => {
+  const { redis, broker } = await standing(t)
+  await redis.ask('FUNCTION', 'FLUSH')
+  await produce(broker, 't', ['four'])
+  await redis.ask('FUNCTION', 'FLUSH')
+  await produce(broker, 'another', ['five'])
+  assert.deepEqual([await consume(broker, 't'), await consume(broker, 'another')], [[...FIRST, 'four'], ['five']])
+  assertWell(broker)
+})
+
+test('a full Redis refuses what is produced, serves what is read, and takes records again when it has room', {
+  skip,
+}, async t => {
+  const { redis, broker } = await standing(t)
+  await redis.ask('CONFIG', 'SET', 'maxmemory', '1')
+  assert.deepEqual(await consume(broker, 't'), FIRST)
+  await goesOnAfter(t, broker, {
+    says: /Redis has reached its maxmemory/,
+    mend: () => redis.ask('CONFIG', 'SET', 'maxmemory', '0'),
+  })
+})
+
+test('a wrong password ends the start; one that is changed under a broker is named until it is put right', {
+  skip,
+}, async t => {
+  const redis = await startRedis(t)
+  const settings = { 'svc.redis.uri': redis.uri.replace('redis://', 'redis://ketch:wrong@') }
+  await redis.ask('ACL', 'SETUSER', 'ketch', 'on', '>right', '~*', '&*', '+@all')
+  await assert.rejects(
+    startBrokerProcess(t, { settings }),
+    /status 1;[\s\S]*ketch: Redis at .* does not take svc\.redis\.username and svc\.redis\.password/,
+  )
+  await redis.ask('ACL', 'SETUSER', 'ketch', '>wrong')
+  const broker = await startBrokerProcess(t, { settings })
+  await produce(broker, 't', FIRST)
+  await redis.ask('ACL', 'SETUSER', 'ketch', '<wrong')
+  await redis.ask('CLIENT', 'KILL', 'USER', 'ketch')
+  await goesOnAfter(t, broker, {
+    says: /no connection to Redis yet: .* does not take svc\.redis\.username and svc\.redis\.password/,
+    mend: () => redis.ask('ACL', 'SETUSER', 'ketch', '>wrong'),
+  })
+})
+
+test('a Redis that is loading is waited for by a start, and by what is produced while it comes back', {
+  skip,
+}, async t => {
+  // The whole dataset is in the append-only file, behind a tenth of a second for each of these.
+  const redis = await startRedis(t, { appendfsync: 'always', config: { 'aof-use-rdb-preamble': 'yes' } })
+  const fill = async () => {
+    for (let at = 0; at < 30; at++) await redis.ask('SET', `k${at}`, 'x'.repeat(100_000))
+    await redis.ask('BGREWRITEAOF')
+    await eventually('the file is rewritten', async () => {
+      return (
+        (await redis.info('aof_rewrite_in_progress')) === '0' && (await redis.info('aof_rewrite_scheduled')) === '0'
+      )
+    })
+  }
+  const slowly = {
+    'key-load-delay': '100000',
+    'loading-process-events-interval-bytes': '1024',
+    rdbcompression: 'no',
+  }
+  await fill()
+  await redis.stop('SIGKILL')
+  await redis.start(slowly)
+  await assert.rejects(redis.ask('GET', 'k0'), /LOADING/)
+  const broker = await startBrokerProcess(t, { settings: { 'svc.redis.uri': redis.uri } })
+  assert.match(broker.output(), /is loading its data: [\d.]+ %/)
+  await produce(broker, 't', FIRST)
+  await fill()
+  await redis.stop('SIGKILL')
+  await redis.start(slowly)
+  const from = broker.output().length
+  await goesOnAfter(t, broker, {
+    says: /is loading its data/,
+    mend: async () => assert.match(broker.output().slice(from), /is loading its data/),
+  })
+})
+
+test('a key of the wrong type stops its partition by name, and no other', { skip }, async t => {
+  const { redis, broker } = await standing(t)
+  const [key] = ((await redis.ask('KEYS', 'svc:stream:*:batches')) as string[]).map(String)
+  assert.ok(key !== undefined, String(await redis.ask('KEYS', '*')))
+  await produce(broker, 'another', FIRST)
+  await redis.ask('RENAME', key, 'aside')
+  await redis.ask('SET', key, 'x')
+  await produce(broker, 'another', ['four'])
+  await goesOnAfter(t, broker, {
+    says: /holds something else: somebody wrote to it/,
+    mend: async () => {
+      await redis.ask('DEL', key)
+      await redis.ask('RENAME', 'aside', key)
+    },
+  })
+  assert.deepEqual(await consume(broker, 'another'), [...FIRST, 'four'])
+})
+
+/** No Redis older than 7.0 is at hand: this one says that it is 6. */
+async function startOldRedis(t: TestContext, redis: RedisServer): Promise<number> {
+  const server = createServer(client => {
+    const behind = connectSocket(redis.port, redis.host)
+    client.pipe(behind)
+    behind.on('data', chunk =>
+      client.write(Buffer.from(chunk.toString('latin1').replace(/redis_version:\d/, 'redis_version:6'), 'latin1')),
+    )
+    behind.on('close', () => client.destroy())
+    client.on('close', () => behind.destroy())
+    for (const socket of [client, behind]) socket.on('error', () => {})
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => void server.close())
+  return (server.address() as { port: number }).port
+}
+
+test('a Redis that is too old is refused by its version', { skip }, async t => {
+  const port = await startOldRedis(t, await startRedis(t))
+  await assert.rejects(
+    startBrokerProcess(t, { settings: { 'svc.redis.uri': `redis://127.0.0.1:${port}` } }),
+    /status 1;[\s\S]*ketch: Redis at .* is Redis 6\.\d+\.\d+, which is too old; takes Redis 7\.0 or newer\n$/,
+  )
+})
