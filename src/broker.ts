@@ -1,7 +1,7 @@
 // One broker: opens the store, the rooms above it and the listener, in that order, and closes them in the other. The only
 // file beside main.ts that names a concrete adapter. Several brokers can live in one process.
 
-import { type Clock, systemClock } from './base/clock.ts'
+import { type Clock, systemClock, within } from './base/clock.ts'
 import { type Random, systemRandom } from './base/random.ts'
 import { aloneInCluster, type Cluster, joinCluster } from './cluster/cluster.ts'
 import { openClientQuotas } from './coordinator/client-quotas.ts'
@@ -223,12 +223,20 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       else log.warn('the store does not answer: the other brokers are not told that this one leaves, and will notice')
     }
 
+    const isDone = (withinMs: number, work: Promise<unknown>) =>
+      within(
+        clock,
+        withinMs,
+        work.then(() => true),
+        () => false,
+      )
+
     const drain = async () => {
       up.set(0)
       const timeoutMs = settings.get('broker.drain-timeout')
       const deadlineMs = clock.monotonic() + timeoutMs
       const leftMs = () => Math.max(0, deadlineMs - clock.monotonic())
-      if (isShared && !(await withinMs(clock, timeoutMs * HAND_OVER_SHARE, handOver())))
+      if (isShared && !(await isDone(timeoutMs * HAND_OVER_SHARE, handOver())))
         log.warn(
           'handing over takes too long and is not waited for: what this broker led is led again when it has expired',
         )
@@ -238,12 +246,12 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       draining.abort()
       logs.releaseWaiters()
       groups.drain()
-      if (!(await withinMs(clock, leftMs(), drained)))
+      if (!(await isDone(leftMs(), drained)))
         log.warn('the drain timeout is over; connections with unanswered requests are closed')
       listeners.destroy()
       // What a shared store has not heard by now the others find out; a store of this broker's own must be closed well.
       if (!isShared) await closeAll()
-      else if (!(await withinMs(clock, Math.max(leftMs(), CLOSE_MS), closeAll())))
+      else if (!(await isDone(Math.max(leftMs(), CLOSE_MS), closeAll())))
         log.warn(`the store does not answer: ended without closing ${open.map(({ what }) => what).join(', ')}`)
       log.info('closed')
     }
@@ -284,16 +292,5 @@ function leadershipOf(cluster: Cluster): Leadership {
       await cluster.look()
       return leads(topicId, index)
     },
-  }
-}
-
-/** Resolves when the work is done, to true, or when the time is up. */
-async function withinMs(clock: Clock, timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>()
-  const timer = clock.timer(timeoutMs, () => resolve(false))
-  try {
-    return await Promise.race([work.then(() => true), promise])
-  } finally {
-    timer.cancel()
   }
 }

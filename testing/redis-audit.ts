@@ -1,7 +1,6 @@
 // The audit of a store on Redis: reads the streams themselves, not through the code that wrote them, and says what is not
 // as docs/reference/redis-keys.md says it must be. For a cluster that rests; it changes nothing.
 
-import { crc32c } from '../src/base/crc32c.ts'
 import { type BatchView, viewBatch } from '../src/protocol/records.ts'
 import type { RedisServer } from './redis.ts'
 
@@ -25,8 +24,6 @@ type Ask = RedisServer['ask']
 
 const PAGE = 500
 const HEADER_BYTES = 28
-/** Where what the checksum of a batch covers begins. */
-const CRC_FROM = 21
 
 /** Audits every stream of these servers: one, or all primaries of a cluster. */
 export async function auditRedis(servers: readonly RedisServer[], namespace = 'svc'): Promise<RedisAudit> {
@@ -195,7 +192,7 @@ function auditEntry(
   if (header![1] !== 0) return next
   const batch = viewBatch(bytes!)
   if (batch.batchLength !== bytes!.length) report(`it has ${bytes!.length} bytes, its batch ${batch.batchLength}`)
-  else if (batch.crc !== crc32c(bytes!.subarray(CRC_FROM))) report('the checksum of its batch is wrong')
+  else if (!batch.isIntact) report('the checksum of its batch is wrong')
   if (batch.baseOffset !== base) report(`its batch begins at ${batch.baseOffset}`)
   if (batch.lastOffsetDelta !== next - base - 1)
     report(`its batch takes ${batch.lastOffsetDelta + 1} offsets, it ${next - base}`)

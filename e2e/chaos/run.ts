@@ -36,14 +36,16 @@ export interface Run {
   progress(values: number): Promise<void>
 }
 
-export function openRun(options: {
-  history: History
+export interface RunOptions {
+  readonly history: History
   /** Fails where the broker is away. */
-  connect: () => Promise<Caller>
-  topic: string
-  partitions: number
-  random: Random
-}): Run {
+  readonly connect: () => Promise<Caller>
+  readonly topic: string
+  readonly partitions: number
+  readonly random: Random
+}
+
+export function openRun(options: RunOptions): Run {
   const clock = systemClock
   let stopping = false
   let acknowledged = 0

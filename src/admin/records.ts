@@ -13,7 +13,7 @@ import {
   type Refusal,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
-import { OutcomeUnknown, StoreUnavailable } from '../store/store.ts'
+import { isStoreFailure } from '../store/store.ts'
 import type { DeleteRecordsRequest } from './contract.ts'
 import { withinTime } from './topics.ts'
 
@@ -49,7 +49,7 @@ export async function deleteRecords(
     try {
       return await partition.deleteRecords(request.offset)
     } catch (error) {
-      if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+      if (!isStoreFailure(error)) throw error
       return because(KAFKA_STORAGE_ERROR, `The store cannot be written to: ${error.message}`)
     }
   })

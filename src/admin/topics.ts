@@ -2,7 +2,7 @@
 // ControllerApis and ReplicationControlManager decide them on one broker. Who may do it is the doors' business; what a topic is
 // and how it rests is the catalogue's.
 
-import type { Clock } from '../base/clock.ts'
+import { type Clock, within } from '../base/clock.ts'
 import type { CatalogueKeeper, NewTopic, Topic } from '../log/catalogue.ts'
 import {
   because,
@@ -152,15 +152,8 @@ function resolve(
 }
 
 /** Null when the time is up first; the work goes on. 0 or less is no limit. */
-export async function withinTime<T>(clock: Clock, timeoutMs: number, work: Promise<T>): Promise<T | null> {
-  if (timeoutMs <= 0) return work
-  const { promise, resolve } = Promise.withResolvers<null>()
-  const timer = clock.timer(timeoutMs, () => resolve(null))
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    timer.cancel()
-  }
+export function withinTime<T>(clock: Clock, timeoutMs: number, work: Promise<T>): Promise<T | null> {
+  return timeoutMs <= 0 ? work : within(clock, timeoutMs, work, () => null)
 }
 
 function checkNewTopic(

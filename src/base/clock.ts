@@ -34,3 +34,17 @@ export const systemClock: Clock = Object.freeze({
 export function sleep(clock: Clock, delayMs: number): Promise<void> {
   return new Promise(resolve => clock.timer(delayMs, resolve))
 }
+
+/** What the work comes to, or `late` when it takes longer than timeoutMs: the work goes on, and nobody hears of it. */
+export async function within<T, L>(clock: Clock, timeoutMs: number, work: Promise<T>, late: () => L): Promise<T | L> {
+  const { promise: over, resolve } = Promise.withResolvers<typeof LATE>()
+  const timer = clock.timer(timeoutMs, () => resolve(LATE))
+  try {
+    const first = await Promise.race([work, over])
+    return first === LATE ? late() : first
+  } finally {
+    timer.cancel()
+  }
+}
+
+const LATE = Symbol('late')

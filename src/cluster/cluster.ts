@@ -2,9 +2,9 @@
 // says it, and whoever has a view knows it. It is a hint where to work; what keeps two that believe in different views
 // from doing harm is the store, where taking the lead fences everybody before (`open`, and the versions of documents).
 
-import type { Clock } from '../base/clock.ts'
+import { type Clock, sleep } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import { OutcomeUnknown, type Store, StoreUnavailable } from '../store/store.ts'
+import { isStoreFailure, type Store } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { BrokerInfo, Endpoint } from './broker-record.ts'
@@ -73,7 +73,7 @@ export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
     try {
       await epochs.follow(views.brokers().map(({ id }) => id))
     } catch (error) {
-      if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+      if (!isStoreFailure(error)) throw error
       logger.limited('epochs', 10_000).warn('the leader epochs of other brokers cannot be read', { error })
     }
   }
@@ -113,7 +113,7 @@ export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
       await membership.leave()
       const others = views.brokers().filter(each => each.id !== brokerId)
       // Everybody looks ten times in an expiry; then it has to open what it takes over.
-      if (others.length > 0) await new Promise<void>(resolve => clock.timer(expiryMs / 4, resolve))
+      if (others.length > 0) await sleep(clock, expiryMs / 4)
     },
     async close() {
       await membership.close()

@@ -4,7 +4,7 @@
 // epochs that it leads with: a field for each topic id, an int32 for each partition index, 0 where it never led.
 
 import type { Clock, Timer } from '../base/clock.ts'
-import { OutcomeUnknown, type Row, type Store, StoreUnavailable } from '../store/store.ts'
+import { isStoreFailure, type Row, type Store } from '../store/store.ts'
 
 const KIND = 'leads'
 
@@ -76,7 +76,7 @@ export async function openEpochs(store: Store, clock: Clock, brokerId: number): 
       timer = null
       void say().catch((error: unknown) => {
         // It is said again with the next look.
-        if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+        if (!isStoreFailure(error)) throw error
       })
     })
   }
@@ -119,7 +119,7 @@ export async function openEpochs(store: Store, clock: Clock, brokerId: number): 
         await saying
         if (version > 0) await takeBack()
       } catch (error) {
-        if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+        if (!isStoreFailure(error)) throw error
         // The next life of this broker takes it back.
       }
     },

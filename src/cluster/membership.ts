@@ -15,7 +15,7 @@
 import { type Clock, sleep, type Timer } from '../base/clock.ts'
 import { coalesce } from '../base/coalesce.ts'
 import { type Random, randomUuid } from '../base/random.ts'
-import { type Document, OutcomeUnknown, type Store, StoreUnavailable } from '../store/store.ts'
+import { type Document, isStoreFailure, OutcomeUnknown, type Store, StoreUnavailable } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type BrokerInfo, brokerOf, describe, type Endpoint, KIND, rowOf } from './broker-record.ts'
 
@@ -210,7 +210,7 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
       if (step.status === 'fulfilled') continue
       isWhole = false
       const error = step.reason
-      if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) {
+      if (!isStoreFailure(error)) {
         rooms.lost(error)
         continue
       }

@@ -21,7 +21,7 @@ import {
   UNKNOWN_MEMBER_ID,
 } from '../protocol/errors.ts'
 import type { Settings } from '../settings/settings.ts'
-import { type Document, OutcomeUnknown, type Store, StoreUnavailable } from '../store/store.ts'
+import { type Document, isStoreFailure, type Store } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import {
@@ -228,7 +228,7 @@ export async function openGroups(rooms: {
         isLoading = false
         return
       } catch (error) {
-        if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+        if (!isStoreFailure(error)) throw error
         logger.limited('load', 5_000).warn('groups that moved here cannot be loaded yet', { error })
         await sleep(clock, RELOAD_AFTER_MS)
       }

@@ -16,7 +16,7 @@ import { headerLookup, type RequestHeader, readRequestHeader, responseHeaderLeng
 import { Malformed } from '../protocol/malformed.ts'
 import { produce } from '../protocol/messages/produce.ts'
 import { type Api, inRange, type ResponseInput } from '../protocol/schema.ts'
-import { OutcomeUnknown, StoreUnavailable } from '../store/store.ts'
+import { isStoreFailure } from '../store/store.ts'
 import type { RequestScope } from '../telemetry/logger.ts'
 import {
   type Answer,
@@ -175,7 +175,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     /** What the handler threw, told to the log and to the client. */
     #failed(error: unknown): Outcome {
       const { api } = this.#route
-      const isOutside = error instanceof StoreUnavailable || error instanceof OutcomeUnknown
+      const isOutside = isStoreFailure(error)
       const kind = error instanceof Error ? error.name : 'Error'
       measures.failed(api.name, kind)
       const limited = logger.within(this.#scope()).limited(`failed ${api.name} ${kind}`, LOG_EVERY_MS)

@@ -78,12 +78,14 @@ export interface FetchSessionRooms {
   readonly metrics: Metrics
 }
 
+const NOT_FULL: { readonly size: number; readonly untilMs: number } = { size: 0, untilMs: 0 }
+
 export function createFetchSessions({ clock, random, metrics }: FetchSessionRooms, slots: number): FetchSessions {
   /** The one that was unused for the longest time is the first. */
   const sessions = new Map<number, Held>()
   let partitions = 0
   /** A session of that size, or a smaller one, makes nobody go before that time, unless one shrinks or goes. */
-  let fullFor = { size: 0, untilMs: 0 }
+  let fullFor = NOT_FULL
   const evictions = metrics.child('svc.broker.fetch.session_evictions', {})
   metrics.sample('svc.broker.fetch.sessions', {}, () => sessions.size)
   metrics.sample('svc.broker.fetch.session_partitions', {}, () => partitions)
@@ -104,7 +106,7 @@ export function createFetchSessions({ clock, random, metrics }: FetchSessionRoom
   function remove(session: Held): void {
     if (!sessions.delete(session.id)) return
     session.isClosed = true
-    fullFor = { size: 0, untilMs: 0 }
+    fullFor = NOT_FULL
     partitions -= session.size
     for (const rows of session.topics.values()) for (const row of rows.values()) session.list.drop(row)
     session.list.interrupt()
@@ -161,7 +163,7 @@ export function createFetchSessions({ clock, random, metrics }: FetchSessionRoom
     if (rows.size === 0) session.topics.delete(topic)
     session.size--
     partitions--
-    fullFor = { size: 0, untilMs: 0 }
+    fullFor = NOT_FULL
   }
 
   function update(session: Held, { topics, forgottenTopicsData }: Body): void {

@@ -10,7 +10,15 @@ import { because, isRefusal, type Refusal, TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_I
 import { matchPattern } from '../settings/patterns.ts'
 import type { Settings } from '../settings/settings.ts'
 import { resolveTopicConfigs, type TopicConfigs } from '../settings/topic-configs.ts'
-import { OutcomeUnknown, type Row, type Store, StoreUnavailable, type StreamId, streamId } from '../store/store.ts'
+import {
+  isStoreFailure,
+  OutcomeUnknown,
+  type Row,
+  type Store,
+  StoreUnavailable,
+  type StreamId,
+  streamId,
+} from '../store/store.ts'
 
 export interface Topic {
   /** Kafka's 22-character form; never used again for another topic. */
@@ -119,6 +127,7 @@ export async function openCatalogue(
   let last: Promise<unknown> = Promise.resolve()
   /** Streams that no topic owns any more and that could not be removed. */
   const leftovers = new Set<StreamId>()
+  let isRemovalDue = false
 
   /** Changes go one after the other: each is decided on what the one before left. */
   function inTurn<T>(change: () => Promise<T>): Promise<T> {
@@ -140,6 +149,8 @@ export async function openCatalogue(
     const removed = [...catalogue.topicsById.values()].filter(topic => !loaded.topicsById.has(topic.id))
     await publish(loaded, { added, changed, removed })
     for (const stream of removed.flatMap(streamsOf)) leftovers.add(stream)
+    // Whoever removed them may have died before their streams had gone.
+    if (removed.length > 0) removeLater()
     isStale = false
   }
 
@@ -192,8 +203,8 @@ export async function openCatalogue(
     return isDone() ? catalogue.version : null
   }
 
-  /** No topic owns these streams whatever comes of this: what fails is tried with the next change, and swept at the next start. */
-  async function removeStreams(streams: readonly StreamId[]): Promise<void> {
+  /** No topic owns these streams whatever comes of this: what fails is tried again, and swept at the next start. */
+  async function removeStreams(streams: readonly StreamId[] = []): Promise<void> {
     for (const stream of streams) leftovers.add(stream)
     const trying = [...leftovers]
     if (trying.length === 0) return
@@ -201,8 +212,18 @@ export async function openCatalogue(
       await store.remove(trying)
       for (const stream of trying) leftovers.delete(stream)
     } catch (error) {
-      if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+      removeLater()
+      if (!isStoreFailure(error)) throw error
     }
+  }
+
+  function removeLater(): void {
+    if (isRemovalDue) return
+    isRemovalDue = true
+    clock.timer(REFRESH_MS, () => {
+      isRemovalDue = false
+      void inTurn(() => removeStreams())
+    })
   }
 
   async function attempt<T>(once: () => Promise<T | null>): Promise<T> {

@@ -22,8 +22,8 @@ import {
 import { type BatchView, stamp, stampAppendTime, viewBatch } from '../protocol/records.ts'
 import {
   type Batch,
+  isStoreFailure,
   type Opened,
-  OutcomeUnknown,
   type Row,
   type Store,
   type Append as StoreAppend,
@@ -388,7 +388,7 @@ export class Lane {
     } catch (error) {
       const refusal = because(KAFKA_STORAGE_ERROR, `The store does not say whether ${name} is led here.`)
       answer(pending, error instanceof StoreUnavailable ? away(error) : refusal)
-      if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+      if (!isStoreFailure(error)) throw error
     }
   }
 
@@ -502,7 +502,7 @@ export class Lane {
         state.highWatermark = covered
         state.waits.wake()
       } catch (error) {
-        if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+        if (!isStoreFailure(error)) throw error
       }
     }
   }

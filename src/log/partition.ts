@@ -2,7 +2,6 @@
 // enters the lane, serves reads from the tail in memory or from the store, and never shows anything above the high
 // watermark. It knows no sessions, no groups, and nothing of who leads.
 
-import { crc32c } from '../base/crc32c.ts'
 import {
   because,
   CORRUPT_MESSAGE,
@@ -20,7 +19,7 @@ import {
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
 import { type BatchView, InvalidRecords, openRecords, viewBatch } from '../protocol/records.ts'
-import { type Batch, OutcomeUnknown, StoreUnavailable } from '../store/store.ts'
+import { type Batch, isStoreFailure } from '../store/store.ts'
 import type { CounterChild, ObservedChild } from '../telemetry/metrics.ts'
 import type { Topic } from './catalogue.ts'
 import { NotDecoded } from './compression.ts'
@@ -65,9 +64,6 @@ const UNCONFIRMED = because(
   NOT_LEADER_OR_FOLLOWER,
   'The other brokers may have taken this one for dead; nothing was appended or read.',
 )
-
-/** Where the bytes begin that a batch's checksum covers. */
-const CRC_FROM = 21
 
 /** How much a look-up by time reads at once. */
 const STEP_BYTES = 1024 * 1024
@@ -453,7 +449,7 @@ export class Partition {
     let bytes = 0
     for (const batch of found) {
       const stored = viewBatch(batch.bytes).bytes
-      const encoding = isIntact(stored) ? encodingOf(stored) : 'it fails its checksum'
+      const encoding = viewBatch(stored).isIntact ? encodingOf(stored) : 'it fails its checksum'
       bytes += encoding === null || typeof encoding === 'string' ? stored.length : encoding.plainBytes
       if (bytes > maxBytes && !(minOneBatch && opened.length === 0)) break
       opened.push(this.#open(stored, encoding))
@@ -531,7 +527,7 @@ export class Partition {
       if (outcome.kind === 'confirmed') return this.#outOfRange(offset)
       if (outcome.kind === 'gone') return because(UNKNOWN_TOPIC_OR_PARTITION, `${name} has been removed.`)
     } catch (error) {
-      if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+      if (!isStoreFailure(error)) throw error
       return because(KAFKA_STORAGE_ERROR, `The store does not say where ${name} ends: ${error.message}`)
     }
     await leadership.stillLeads(this.topicId, this.index)
@@ -627,16 +623,11 @@ async function firstAt(batch: BatchView, timestamp: number, start: number): Prom
 
 /** What a store that throws is answered with. */
 function unavailable(error: unknown): Refusal {
-  if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) throw error
+  if (!isStoreFailure(error)) throw error
   return because(KAFKA_STORAGE_ERROR, `The store cannot be read: ${error.message}`)
 }
 
 /** Where a read goes on that has found something. */
 function nextOffsetOf({ batches }: ReadResult): number {
   return viewBatch(batches.at(-1)!).lastOffset + 1
-}
-
-/** Whether a batch's checksum is that of what it covers (records.ts draws the layout). */
-function isIntact(bytes: Uint8Array): boolean {
-  return crc32c(bytes.subarray(CRC_FROM)) === viewBatch(bytes).crc
 }

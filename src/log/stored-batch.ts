@@ -17,7 +17,7 @@
 
 import { crc32c } from '../base/crc32c.ts'
 import { type Codec, codecs } from '../protocol/compression.ts'
-import { BATCH_HEADER_BYTES, viewBatch } from '../protocol/records.ts'
+import { BATCH_HEADER_BYTES, CODEC_MASK, CRC_AT, CRC_FROM, LENGTH_OVERHEAD, viewBatch } from '../protocol/records.ts'
 
 /** Records as they rest, apart from the header that is stamped later. */
 export interface EncodedRecords {
@@ -40,11 +40,6 @@ export const ENCODING_BYTES = 14
 
 const LAYOUT = 1
 const ENCODED = 7
-const CODEC_MASK = 0x07
-const LENGTH_OVERHEAD = 12
-const CRC_AT = 17
-const CRC_FROM = 21
-const ATTRIBUTES_AT = 21
 
 /** The batch, stamped and uncompressed as it is, with its records in the encoded form. */
 export function sealBatch(plain: Buffer, records: EncodedRecords): Buffer {
@@ -86,10 +81,10 @@ export function unsealBatch(stored: Buffer, { crc }: Encoding, records: Buffer):
   records.copy(bytes, BATCH_HEADER_BYTES)
   writeHeader(bytes, viewBatch(stored).attributes & ~CODEC_MASK)
   bytes.writeUInt32BE(crc, CRC_AT)
-  return crc32c(bytes.subarray(CRC_FROM)) === crc ? bytes : null
+  return viewBatch(bytes).isIntact ? bytes : null
 }
 
 function writeHeader(bytes: Buffer, attributes: number): void {
   bytes.writeInt32BE(bytes.length - LENGTH_OVERHEAD, 8)
-  bytes.writeInt16BE(attributes, ATTRIBUTES_AT)
+  bytes.writeInt16BE(attributes, CRC_FROM)
 }

@@ -30,11 +30,12 @@ import {
 export const BATCH_HEADER_BYTES = 61
 
 /** Bytes before those that batchLength counts. */
-const LENGTH_OVERHEAD = 12
-const CRC_AT = 17
-const CRC_FROM = 21
+export const LENGTH_OVERHEAD = 12
+export const CRC_AT = 17
+/** Where the bytes begin that the checksum covers, the attributes first. */
+export const CRC_FROM = 21
 
-const CODEC_MASK = 0x07
+export const CODEC_MASK = 0x07
 const LOG_APPEND_TIME_BIT = 0x08
 const TRANSACTIONAL_BIT = 0x10
 const CONTROL_BIT = 0x20
@@ -70,8 +71,12 @@ export class BatchView {
   get crc(): number {
     return this.bytes.readUInt32BE(CRC_AT)
   }
+  /** Whether the checksum is that of the bytes it covers. */
+  get isIntact(): boolean {
+    return crc32c(this.bytes.subarray(CRC_FROM)) === this.crc
+  }
   get attributes(): number {
-    return this.bytes.readInt16BE(21)
+    return this.bytes.readInt16BE(CRC_FROM)
   }
   get compression(): Codec {
     return codecs[this.attributes & CODEC_MASK] ?? 'none'
@@ -147,8 +152,7 @@ export function checkBatches(bytes: Uint8Array | null, produceVersion = ZSTD_PRO
       INVALID_RECORD,
       `There must be one record batch of ${bytes.length} bytes, it says ${batch.batchLength}.`,
     )
-  if (crc32c(batch.bytes.subarray(CRC_FROM)) !== batch.crc)
-    return because(CORRUPT_MESSAGE, 'The checksum of the record batch is wrong.')
+  if (!batch.isIntact) return because(CORRUPT_MESSAGE, 'The checksum of the record batch is wrong.')
   return checkAttributes(batch, produceVersion) ?? checkProducer(batch) ?? checkCount(batch) ?? batch
 }
 

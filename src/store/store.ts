@@ -237,6 +237,11 @@ export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown'
 }
 
+/** The store's own trouble, not a defect of whoever called it. */
+export function isStoreFailure(error: unknown): error is StoreUnavailable | OutcomeUnknown {
+  return error instanceof StoreUnavailable || error instanceof OutcomeUnknown
+}
+
 /** Asserts what every adapter takes for granted of an append. */
 export function checkAppend({ stream, at, batches }: Append): void {
   assert(batches.length > 0, `an append to ${stream} carries no batch`)

@@ -4,7 +4,7 @@
 import * as errors from '../../src/protocol/errors.ts'
 import { isRefusal, type Refusal } from '../../src/protocol/errors.ts'
 import { encodeBatch, openRecords, viewBatch } from '../../src/protocol/records.ts'
-import { OutcomeUnknown, StoreUnavailable, streamId } from '../../src/store/store.ts'
+import { isStoreFailure, streamId } from '../../src/store/store.ts'
 import type { History, Key, Seen } from '../history.ts'
 import type { ClusterBroker, Rooms } from './cluster-broker.ts'
 import { bytes, joining } from './groups.ts'
@@ -51,7 +51,7 @@ function ask<T>(world: ClientWorld, broker: ClusterBroker, serve: (rooms: Rooms)
         if (rooms === null) return
         Promise.resolve(serve(rooms)).then(answer, error => {
           // What the store throws is told as an error that leaves everything open, which no answer does too.
-          if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) reject(error)
+          if (!isStoreFailure(error)) reject(error)
         })
       }),
     )

@@ -8,7 +8,7 @@ import { openProducerIds, type ProducerIds } from '../../src/coordinator/produce
 import { type CatalogueKeeper, openCatalogue } from '../../src/log/catalogue.ts'
 import { type Logs, openLogs } from '../../src/log/logs.ts'
 import { testSettings } from '../../src/settings/settings.ts'
-import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/store/store.ts'
+import { isStoreFailure, type Store } from '../../src/store/store.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { ReplicatedServer } from './replicated-server.ts'
@@ -116,7 +116,7 @@ export class ClusterBroker {
       changed: () => void reassign().catch(ended),
       looked() {
         catalogue.catchUp().catch(error => {
-          if (!(error instanceof StoreUnavailable || error instanceof OutcomeUnknown)) ended(error)
+          if (!isStoreFailure(error)) ended(error)
         })
         logs.regain(cluster.epochOf)
       },

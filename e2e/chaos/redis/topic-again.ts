@@ -5,17 +5,15 @@ import assert from 'node:assert/strict'
 import { checkHistory, describeAnomalies } from '../../../testing/checker.ts'
 import { recordHistory } from '../../../testing/history.ts'
 import { createTopic, removeTopic } from '../../../testing/topic.ts'
-import { openClusterCaller } from '../cluster-caller.ts'
 import { readEverything, runFollower } from '../consumers.ts'
 import { runPlainProducer } from '../producers.ts'
-import { openRun } from '../run.ts'
 import type { Fault, RoundContext } from './round.ts'
+import { openSceneRun } from './scene-run.ts'
 
 const PARTITIONS = 3
 const CREATIONS = 3
 /** Values of different creations never meet. */
 const VALUES = 1_000_000
-const REQUEST_MS = 3_000
 
 export const topicAgain: Fault = {
   name: 'a topic that is removed and made again',
@@ -51,21 +49,10 @@ export const topicAgain: Fault = {
 function openCreation({ scene, random }: RoundContext, topic: string, creation: number) {
   const recorded = recordHistory()
   const history = { ...recorded, value: () => creation * VALUES + recorded.value() }
-  const routes = new Map(scene.nodes.map(node => [node.broker.port, node.toClients.port]))
-  const run = openRun({
-    history,
-    topic,
-    partitions: PARTITIONS,
-    random,
-    connect: async () =>
-      openClusterCaller({
-        topic,
-        ports: [...routes.values()],
-        route: port => routes.get(port)!,
-        timeoutMs: REQUEST_MS,
-        random,
-        isOver: () => run.stopping && creation < CREATIONS,
-      }),
-  })
+  const run = openSceneRun(
+    scene,
+    { history, topic, partitions: PARTITIONS, random },
+    run => creation < CREATIONS && run.stopping,
+  )
   return { run, history }
 }

@@ -29,7 +29,8 @@ export const findCoordinatorHandler = handler(findCoordinator, rooms => ({
     if (keyType !== GROUP && keyType !== TRANSACTION) return refuse(request, UNKNOWN_KEY_TYPE)
     const nodes = nodesOf(rooms.cluster, request.connection.listener)
     return answer(request, key => {
-      const node = nodes.find(({ id }) => id === rooms.cluster.coordinatorOf(key))
+      const coordinator = rooms.cluster.coordinatorOf(key)
+      const node = nodes.find(({ id }) => id === coordinator)
       if (node === undefined) return notFound(COORDINATOR_NOT_AVAILABLE)
       return { nodeId: node.id, host: node.host, port: node.port, errorCode: NONE, errorMessage: null }
     })

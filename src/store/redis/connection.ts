@@ -4,7 +4,7 @@
 import { isIP } from 'node:net'
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 import { createClient, ErrorReply, RESP_TYPES } from '@redis/client'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, within } from '../../base/clock.ts'
 import type { RedisTarget } from '../../settings/redis-target.ts'
 import type { Argument, Reply } from './links.ts'
 import { RedisError } from './redis-error.ts'
@@ -77,15 +77,13 @@ export async function connect(
     // A reply that cannot be parsed breaks nothing by itself.
     client.destroy()
   })
-  const late = Promise.withResolvers<never>()
-  const timer = clock.timer(withinMs, () => late.reject(new Error(`no answer within ${withinMs} ms`)))
   try {
-    await Promise.race([client.connect(), late.promise])
+    await within(clock, withinMs, client.connect(), () => {
+      throw new Error(`no answer within ${withinMs} ms`)
+    })
   } catch (error) {
     client.destroy()
     throw asRedisError(error)
-  } finally {
-    timer.cancel()
   }
   isStanding = true
   return {

@@ -4,7 +4,7 @@
 
 import { sleep, type Timer } from '../../base/clock.ts'
 import { StoreOpenError } from '../open-error.ts'
-import { OutcomeUnknown, StoreUnavailable } from '../store.ts'
+import { isStoreFailure, StoreUnavailable } from '../store.ts'
 import { explainFailure, isAway } from './connect-failure.ts'
 import { connect, credentialsOf } from './connection.ts'
 import type { Argument, IncarnationChange, Link, RedisLinks, Reply, SendOptions } from './links.ts'
@@ -121,7 +121,7 @@ export class OpenRedisLinks implements RedisLinks {
       } catch (error) {
         // Who may not ask goes without knowing.
         if (error instanceof RedisError && error.code === 'NOPERM') continue
-        if (!(error instanceof OutcomeUnknown || error instanceof StoreUnavailable)) throw error
+        if (!isStoreFailure(error)) throw error
         return new StoreOpenError(error.message, { cause: error })
       }
     }

@@ -2,7 +2,7 @@
 // watches it. Here its role, its history (master_replid) and its settings are checked, at each connect and every few seconds;
 // here is its circuit breaker; here is said once what happened to all its connections.
 
-import { type Clock, sleep } from '../../base/clock.ts'
+import { type Clock, sleep, within } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { RedisTarget } from '../../settings/redis-target.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -241,15 +241,10 @@ export class Primary implements LinkOwner {
   }
 
   /** Rejects when nothing comes in time; what it waited for may still come, and is dropped. */
-  async #bounded<T>(reply: Promise<T>, withinMs: number): Promise<T> {
-    const late = Promise.withResolvers<never>()
-    const timer = this.clock.timer(withinMs, () => late.reject(new Error(`no answer within ${withinMs} ms`)))
-    reply.catch(() => {})
-    try {
-      return await Promise.race([reply, late.promise])
-    } finally {
-      timer.cancel()
-    }
+  #bounded<T>(reply: Promise<T>, withinMs: number): Promise<T> {
+    return within(this.clock, withinMs, reply, () => {
+      throw new Error(`no answer within ${withinMs} ms`)
+    })
   }
 
   /** Every connection that stands is asked again when one of them sees another history. */

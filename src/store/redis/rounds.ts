@@ -3,7 +3,7 @@
 // round gathers. Without replicas to wait for, everything is sent at once.
 
 import type { Clock } from '../../base/clock.ts'
-import { OutcomeUnknown, StoreUnavailable } from '../store.ts'
+import { isStoreFailure } from '../store.ts'
 import type { Argument, Link, Reply } from './links.ts'
 import { RedisError } from './redis-error.ts'
 
@@ -51,7 +51,7 @@ export function createRounds({ replicas, timeoutMs, clock }: RoundsOptions): Rou
       const counted = waited.then(
         reply => Number(reply) >= replicas,
         (error: unknown) => {
-          if (error instanceof StoreUnavailable || error instanceof OutcomeUnknown || error instanceof RedisError) {
+          if (isStoreFailure(error) || error instanceof RedisError) {
             return false
           }
           throw error

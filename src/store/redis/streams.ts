@@ -73,6 +73,23 @@ interface Stream {
   told: number
 }
 
+/** What `open` answers behind its first word, in order. */
+const OPENED = [
+  'epoch',
+  'start',
+  'end',
+  'visible',
+  'epochs',
+  'attempt',
+  'sizes',
+  'replid',
+  'formerly',
+  'formerEnd',
+  'swept',
+  'missing',
+  'length',
+] as const
+/** What is kept in meta of a stream that stands. */
 const META = ['epoch', 'epochs', 'start', 'end', 'visible', 'sizes', 'length'] as const
 
 export class Streams {
@@ -255,35 +272,24 @@ export class Streams {
     }
     if (words[0] === 'fenced') return { kind: 'fenced', epoch: Number(words[1]) }
 
-    const [, epoch, start, end, visible, epochs, attempt, sizes, replid, formerly, formerEnd, swept, missing, length] =
-      words as [
-        string,
-        string,
-        string,
-        string,
-        string,
-        string,
-        string,
-        string,
-        string,
-        string,
-        string,
-        string,
-        string,
-        string,
-      ]
-    const isEmptied = Number(missing) > 0 && Number(length) === 0
+    const [, ...details] = words
+    const told = Object.fromEntries(OPENED.map((name, i) => [name, details[i]!])) as Record<
+      (typeof OPENED)[number],
+      string
+    >
+    const { attempt, formerEnd, formerly, missing, replid, swept } = told
+    const isEmptied = Number(missing) > 0 && Number(told.length) === 0
     const message = `somebody deleted the ${missing} entries of ${batches}; delete the topic, or bring the key back`
     const known: Known = {
-      epoch: Number(epoch),
-      epochs: decodeEpochs(epochs),
-      start: Number(start),
-      end: Number(end),
+      epoch: Number(told.epoch),
+      epochs: decodeEpochs(told.epochs),
+      start: Number(told.start),
+      end: Number(told.end),
       // The opening itself is a write behind all others: whoever has it has those too.
-      highWatermark: isConfirmed ? Number(end) : Number(visible),
-      sizes: decodeSizes(sizes),
-      length: Number(length),
-      damage: isEmptied ? { offset: Number(start), message } : null,
+      highWatermark: isConfirmed ? Number(told.end) : Number(told.visible),
+      sizes: decodeSizes(told.sizes),
+      length: Number(told.length),
+      damage: isEmptied ? { offset: Number(told.start), message } : null,
     }
     if (isEmptied) report(message)
     else if (missing !== '0') report(`${missing} entries of ${batches} are missing: somebody deleted them`)
