@@ -1,13 +1,14 @@
-// Producer ids for idempotent producers. They are taken from the store in blocks: the document says where the next
-// block begins, and it moves before the first id of a block is handed out. An id is never handed out twice, not even
-// across a crash; what was left of a block is lost then, which costs nothing. Epochs and transactions are not here.
+// Producer ids for idempotent producers. They are taken from the store in blocks. A block is named by the version that its commit
+// gave the document, because that is what the store never gives twice, not even when it has lost what it acknowledged (H9
+// in docs/decisions/0025): a number kept in the document goes back with the store, and two producers get one id. What was left of
+// a block when its broker ends is lost, which costs nothing. Epochs and transactions are not here.
 
+import { assert } from '../base/assert.ts'
 import { COORDINATOR_LOAD_IN_PROGRESS, type Refusal } from '../protocol/errors.ts'
 import { OutcomeUnknown, type Store } from '../store/store.ts'
 
 const KIND = 'producer-ids'
 const NAME = 'blocks'
-const FIELD = 'next'
 const BLOCK_SIZE = 1_000
 const ATTEMPTS = 5
 
@@ -26,22 +27,19 @@ export function openProducerIds(store: Store): ProducerIds {
 
   async function reserve(): Promise<Refusal | null> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const document = await store.load(KIND, NAME)
-      const stored = document?.fields.get(FIELD)
-      const from = stored === undefined ? 0 : parseNext(stored)
+      const expect = await store.version(KIND, NAME)
       try {
-        const value = Buffer.from(String(from + BLOCK_SIZE))
-        const expect = document?.version ?? 0
-        const outcome = await store.commit({ kind: KIND, name: NAME, expect, changes: [{ key: FIELD, value }] })
+        const outcome = await store.commit({ kind: KIND, name: NAME, expect, changes: [] })
         if (outcome.kind === 'conflict') continue
+        next = outcome.version * BLOCK_SIZE
+        end = next + BLOCK_SIZE
+        assert(Number.isSafeInteger(end), `there are no producer ids after version ${outcome.version}`)
+        return null
       } catch (cause) {
-        // The block may be taken or not; the next look at the document says where an untouched one begins.
+        // The block may be taken or not; either way nobody hands out its ids.
         if (cause instanceof OutcomeUnknown) continue
         throw cause
       }
-      next = from
-      end = from + BLOCK_SIZE
-      return null
     }
     return COORDINATOR_LOAD_IN_PROGRESS
   }
@@ -58,15 +56,4 @@ export function openProducerIds(store: Store): ProducerIds {
       return next++
     },
   }
-}
-
-function parseNext(stored: Uint8Array): number {
-  const text = Buffer.from(stored).toString()
-  const value = Number(text)
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) {
-    throw new Error(
-      `the stored start of the next block of producer ids is ${JSON.stringify(text)}, a number was expected`,
-    )
-  }
-  return value
 }

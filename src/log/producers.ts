@@ -35,7 +35,10 @@ export function lastSequenceOf(baseSequence: number, lastOffsetDelta: number): n
 
 /**
  * Null when a batch with these sequences is next; the original when it repeats one of the batches kept; else a refusal.
- * A producer that is not known may begin with any sequence (KIP-360: its state may have expired).
+ * A producer that is not known may begin with any sequence, on a new partition too: its state may have expired, or its records may
+ * all be gone (KIP-360). Kafka 4 does the same (ProducerAppendInfo.checkSequence of org.apache.kafka.storage.internals.log, "accept
+ * writes with any sequence number"). What it asks beyond that, 0 where there is no state (KIP-890), it asks of a producer with a
+ * VerificationStateEntry, which only transactional batches are given.
  */
 export function checkSequence(
   known: Producer | undefined,
