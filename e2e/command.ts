@@ -1,6 +1,7 @@
 // Runs a program of somebody else's (a Kafka client) and hands over what it printed. It interprets nothing.
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 
 export interface Running {
   readonly child: ChildProcess
@@ -71,4 +72,46 @@ export function runCommand(
   options: { input?: string | Buffer; env?: Readonly<Record<string, string>> } = {},
 ): Promise<Buffer> {
   return startCommand(command, args, options).done
+}
+
+/** Of a program that was asked to end. */
+const LONGEST_END_MS = 90_000
+
+/** How a program ends that was asked to by SIGTERM: by itself, as a JVM does, or of the signal. */
+const AS_ASKED = [0, 143, 'SIGTERM']
+
+/**
+ * Runs a program, line by line, until the signal; then `stop` asks it to end, and it resolves when the last line is there.
+ * Rejects with what it complained of when it ends by itself before, in any other way than asked, or not at all.
+ */
+export async function followCommand(
+  stopping: AbortSignal,
+  [command, ...args]: readonly [string, ...string[]],
+  stop: (child: ChildProcess) => void,
+  line: (text: string) => void,
+): Promise<void> {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+  let complaints = ''
+  child.stderr.on('data', chunk => (complaints = `${complaints}${chunk}`.slice(-4000)))
+  child.stdin.on('error', () => undefined)
+  let patience: NodeJS.Timeout | undefined
+  const end = () => {
+    stop(child)
+    patience = setTimeout(() => child.kill('SIGKILL'), LONGEST_END_MS)
+  }
+  stopping.addEventListener('abort', end, { once: true })
+  if (stopping.aborted) end()
+  const closed = new Promise<number | NodeJS.Signals>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (status, signal) => resolve(signal ?? status!))
+  })
+  try {
+    for await (const text of createInterface({ input: child.stdout })) if (text !== '') line(text)
+    const how = await closed
+    if (!stopping.aborted) throw new Error(`${command} ended by itself with ${how}: ${complaints}`)
+    if (!AS_ASKED.includes(how)) throw new Error(`${command} was asked to end and ended with ${how}: ${complaints}`)
+  } finally {
+    clearTimeout(patience)
+    child.kill('SIGKILL')
+  }
 }

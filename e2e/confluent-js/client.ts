@@ -20,7 +20,7 @@ interface Binding {
     ) => {
       producer(config: object): {
         connect(): Promise<void>
-        send(batch: { topic: string; messages: readonly object[] }): Promise<unknown>
+        send(batch: { topic: string; messages: readonly object[] }): Promise<readonly { baseOffset?: string }[]>
         disconnect(): Promise<void>
       }
       consumer(config: object): {
@@ -48,8 +48,10 @@ interface Payload {
 const logger = { info() {}, error() {}, warn() {}, debug() {}, namespace: () => logger, setLogLevel() {} }
 
 const load = (): Binding => createRequire(join(FOLDER, 'package.json'))(PACKAGE)
-const open = (address: string) =>
-  new (load().KafkaJS.Kafka)({ kafkaJS: { brokers: [address], clientId: 'e2e', logger } })
+
+/** A client that says nothing; what it is made of takes librdkafka's settings. */
+export const openConfluentJs = (brokers: readonly string[]) =>
+  new (load().KafkaJS.Kafka)({ kafkaJS: { brokers, clientId: 'e2e', logger } })
 
 export const confluentJs: Client = {
   name: 'confluent-kafka-javascript',
@@ -64,7 +66,11 @@ export const confluentJs: Client = {
   async produce(address, topic, records) {
     const sent = records.map(withoutNullHeaders)
     for (const run of runsByCodec(sent)) {
-      const producer = open(address).producer({ 'compression.codec': run[0]!.codec, acks: -1, 'linger.ms': 5 })
+      const producer = openConfluentJs([address]).producer({
+        'compression.codec': run[0]!.codec,
+        acks: -1,
+        'linger.ms': 5,
+      })
       await producer.connect()
       try {
         await producer.send({
@@ -89,7 +95,7 @@ export const confluentJs: Client = {
     headers: record.headers.map(({ name, value }) => ({ name, value: value ?? Buffer.alloc(0) })),
   }),
   async consume(address, topic, group, count) {
-    const consumer = open(address).consumer({
+    const consumer = openConfluentJs([address]).consumer({
       kafkaJS: { groupId: group, fromBeginning: true },
       'heartbeat.interval.ms': 500,
     })

@@ -2,13 +2,13 @@
 // groups (kcat, kafkajs, Java), each telling the ledger what it was told; and visitors, who only come and go. A client that
 // complains or ends by itself ends the soak: nothing here is ever retried by hand.
 
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
+import type { ChildProcess } from 'node:child_process'
 import { sleep, systemClock } from '../../src/base/clock.ts'
 import { deleteTopics } from '../../src/protocol/messages/delete-topics.ts'
 import type { BrokerProcess } from '../../testing/process.ts'
 import { createTopic } from '../../testing/topic.ts'
 import { connect } from '../../testing/wire.ts'
+import { followCommand } from '../command.ts'
 import { JAVA_ARGUMENTS } from '../java/jars.ts'
 import { openKafka } from '../kafkajs/client.ts'
 import { PYTHON, scriptPath } from '../python/client.ts'
@@ -69,33 +69,6 @@ export function startGroups(scene: Scene): readonly Running[] {
   ]
 }
 
-/** Runs a program line by line until the signal, then `stop`s it; rejects with what it complained of. */
-async function runLines(
-  scene: Scene,
-  [command, ...args]: readonly [string, ...string[]],
-  stop: (child: ChildProcess) => void,
-  line: (text: string) => void,
-): Promise<void> {
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] })
-  let complaints = ''
-  child.stderr.on('data', chunk => (complaints = `${complaints}${chunk}`.slice(-4000)))
-  child.stdin.on('error', () => undefined)
-  const end = () => stop(child)
-  scene.stopping.addEventListener('abort', end, { once: true })
-  if (scene.stopping.aborted) end()
-  const closed = new Promise<number | null>((resolve, reject) => {
-    child.on('error', reject)
-    child.on('close', resolve)
-  })
-  try {
-    for await (const text of createInterface({ input: child.stdout })) if (text !== '') line(text)
-    const status = await closed
-    if (!scene.stopping.aborted) throw new Error(`${command} ended by itself with status ${status}: ${complaints}`)
-  } finally {
-    child.kill('SIGKILL')
-  }
-}
-
 const aborted = (signal: AbortSignal) =>
   signal.aborted
     ? Promise.resolve()
@@ -107,7 +80,7 @@ async function produceByPython(scene: Scene): Promise<void> {
   const settings = ['enable.idempotence=true', `records.per.second=${RECORDS_PER_SECOND}`, `value.bytes=${VALUE_BYTES}`]
   const args = ['load', scene.broker.address, BY_SIZE, String(PARTITIONS), String(PYTHON_FIRST), ...settings]
   const endInput = (child: ChildProcess) => void child.stdin!.end()
-  await runLines(scene, [PYTHON, scriptPath('confluent.py'), ...args], endInput, text => {
+  await followCommand(scene.stopping, [PYTHON, scriptPath('confluent.py'), ...args], endInput, text => {
     const { value, partition, begun, ended, offset, error } = JSON.parse(text)
     if (offset === undefined) throw new Error(`a record of Python was not delivered: ${error}`)
     scene.ledger.sent(`${BY_SIZE}:${partition}`, { offset, value, begunNs: begun, endedNs: ended, idempotent: true })
@@ -118,7 +91,7 @@ async function produceByJava(scene: Scene): Promise<void> {
   const begunNs = nowNs()
   const args = ['--bootstrap-server', scene.broker.address, '--topic', BY_TIME, '--throughput', RECORDS_PER_SECOND]
   const java = [...JAVA_ARGUMENTS, 'org.apache.kafka.tools.VerifiableProducer', ...args.map(String)]
-  await runLines(scene, ['java', ...java], terminate, text => {
+  await followCommand(scene.stopping, ['java', ...java], terminate, text => {
     const { name, partition, offset, value, exception, message } = JSON.parse(text)
     if (name === 'producer_send_error') throw new Error(`a record of Java was not sent: ${exception} ${message}`)
     if (name !== 'producer_send_success') return
@@ -152,7 +125,7 @@ async function produceByKafkaJs({ broker, ledger, stopping }: Scene): Promise<vo
 async function readByKcat(scene: Scene): Promise<void> {
   const format = ['-q', '-u', '-f', '%t %p %o %s\n']
   const args = ['-G', 'kcat', '-b', scene.broker.address, '-X', 'auto.offset.reset=earliest', ...format, ...BOTH]
-  await runLines(scene, ['kcat', ...args], terminate, text => {
+  await followCommand(scene.stopping, ['kcat', ...args], terminate, text => {
     const [topic, partition, offset, value] = text.split(' ', 4)
     scene.ledger.seen('kcat', `${topic}:${partition}`, [[Number(offset), Number(value)]])
   })
@@ -161,7 +134,7 @@ async function readByKcat(scene: Scene): Promise<void> {
 async function readByJava(scene: Scene): Promise<void> {
   const args = ['--bootstrap-server', scene.broker.address, '--topic', BY_TIME, '--group-id', 'java', '--verbose']
   const java = [...JAVA_ARGUMENTS, 'org.apache.kafka.tools.VerifiableConsumer', ...args]
-  await runLines(scene, ['java', ...java, '--reset-policy', 'earliest'], terminate, text => {
+  await followCommand(scene.stopping, ['java', ...java, '--reset-policy', 'earliest'], terminate, text => {
     const { name, topic, partition, offset, value, success, error } = JSON.parse(text)
     if (name === 'offsets_committed' && success !== true) throw new Error(`Java could not commit: ${error}`)
     if (name === 'record_data') scene.ledger.seen('java', `${topic}:${partition}`, [[offset, Number(value)]])
