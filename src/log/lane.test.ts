@@ -290,6 +290,64 @@ test('somebody else who took the lead is fenced in turn, and nothing is lost or 
   )
 })
 
+for (const [whether, fault] of [
+  ['landed', 'unknown-done'],
+  ['was lost', 'unknown-lost'],
+] as const)
+  test(`an append that ${whether} before another led and appended is in the log once`, async t => {
+    const { createPartition, store, clock } = await openLogWorld(t)
+    const partition = await createPartition()
+    await partition.append(batchOf(), 0)
+    const answer = await appendAroundAnother(partition, store, clock, fault)
+    assert.equal(said(answer), fault === 'unknown-done' ? 1 : 2)
+    const [one, other] = fault === 'unknown-done' ? ['mine', 'foreign'] : ['foreign', 'mine']
+    const values: string[] = []
+    for (const { bytes } of (await readAll(partition)).slice(1))
+      values.push(...(await readRecords(bytes)).map(({ value }) => String(value)))
+    assert.deepEqual(values, [one, other])
+    assert.equal(said(await partition.append(batchOf(), 0)), 3)
+  })
+
+test('an append of unknown outcome whose place retention has passed is not told for done, nor appended again', async t => {
+  const { createPartition, store, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  await partition.append(batchOf(), 0)
+  const trim = async (epoch: number) => void (await store.trim(streamId(partition.topicId, 0), epoch, 3, []))
+  const answer = await appendAroundAnother(partition, store, clock, 'unknown-done', trim)
+  assert.equal(said(answer), REQUEST_TIMED_OUT.name)
+  assert.match((answer as Refusal).message, /may or may not/)
+  assert.deepEqual(await readAll(partition, 3), [])
+  assert.equal(said(await partition.append(batchOf(), 0)), 3)
+})
+
+/** Before this broker learns what became of its append, another has the lead, appends, and does what is said. */
+async function appendAroundAnother(
+  partition: Partition,
+  store: MemoryStore,
+  clock: SimulatedClock,
+  fault: 'unknown-done' | 'unknown-lost',
+  does: (epoch: number) => Promise<void> = async () => {},
+): Promise<Answer> {
+  const stream = streamId(partition.topicId, 0)
+  store.faults.failNext('append', fault)
+  store.faults.failNext('open', 'unavailable')
+  const append = watch(partition.append(batchOf([{ value: 'mine' }]), 0))
+  await clock.settle()
+  const another = store.beside()
+  const opened = await another.open(stream, 0, 0)
+  assert(opened.kind === 'opened')
+  const { epoch, end } = opened
+  const bytes = encodeBatch([{ value: 'foreign' }])
+  stamp(bytes, end, epoch)
+  const foreign = { baseOffset: end, nextOffset: end + 1, recordCount: 1, maxTimestamp: -1, bytes }
+  await another.append({ stream, epoch, at: end, attempt: 'another', batches: [foreign], rows: [] })
+  await does(epoch)
+  assert.equal(append.answer, null)
+  await clock.advance(60_000)
+  assert(append.answer !== null, 'it is answered')
+  return append.answer
+}
+
 test('a damaged stream refuses appends with its sentence and is readable below', async t => {
   const { createPartition, store } = await openLogWorld(t, { overrides: { 'storage.local.tail-cache-bytes': 0 } })
   const partition = await createPartition()

@@ -606,7 +606,8 @@ export class Lane {
           return
         }
         if (opened?.kind === 'opened') {
-          this.#resume(opened)
+          const landed = await this.#hasLanded(opened)
+          this.#resume(opened, landed)
           this.#release()
           return
         }
@@ -635,15 +636,39 @@ export class Lane {
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) answer(next, refusal)
   }
 
-  #resume(opened: Opened): void {
+  /**
+   * Whether the group in flight is in the log. The last attempt tells, unless others have led and appended between the two:
+   * then the place does that it was meant for. An epoch is the lead of one broker, which has one append in flight and opens the stream
+   * after each whose outcome is unknown, so what stands there under the group's epoch is the group. Null: that place cannot be seen.
+   */
+  async #hasLanded(opened: Opened): Promise<boolean | null> {
+    if (this.#group === null) return false
+    const { attempt, at, stream, epoch, batches } = this.#group.append
+    if (opened.lastAttempt === attempt) return true
+    if (opened.end <= at) return false
+    const { baseOffset } = batches[0]!
+    const until = opened.highWatermark
+    const found = await this.#rooms.store.read(stream, baseOffset, { maxBytes: 1, until })
+    if (found.kind !== 'read') return null
+    const [first] = found.batches
+    if (first === undefined) return until >= opened.end ? false : null
+    const { bytes } = first
+    const written = viewBatch(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
+    return first.baseOffset === baseOffset && written.leaderEpoch === epoch
+  }
+
+  #resume(opened: Opened, hasLanded: boolean | null): void {
     const state = this.#state
     const group = this.#group
     const before = state.highWatermark
-    if (group !== null && opened.lastAttempt === group.append.attempt) {
+    if (group !== null && hasLanded) {
       if (state.refusal === null) for (const batch of group.batches) state.tail.add(batch)
       state.end = group.end
       this.#adopt(opened)
       this.#finish(group)
+    } else if (group !== null && hasLanded === null) {
+      this.#adopt(opened)
+      this.#refuse(group, because(REQUEST_TIMED_OUT, UNKNOWN_OUTCOME))
     } else {
       this.#adopt(opened)
       this.#group = null
