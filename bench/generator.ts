@@ -5,6 +5,8 @@
 //   node bench/generator.ts produce --port 9092 --topic bench --partitions 16 --connections 1 --in-flight 5 --seconds 3
 //   node bench/generator.ts fetch   --port 9092 --topic bench --partitions 4  --connections 4 --in-flight 1 --seconds 3
 //   node bench/generator.ts produce ... --bytes 3221225472        so many bytes instead of so many seconds
+//   node bench/generator.ts produce ... --only 1,4,7              these partitions, such as those that a broker leads
+//   node bench/generator.ts fetch ... --follow                    waits at the end of the log for more, as consumers do
 
 import { connect, type Socket } from 'node:net'
 import { parseArgs } from 'node:util'
@@ -39,6 +41,8 @@ const { values, positionals } = parseArgs({
     // Instead of one topic so many, called <topic>-0, <topic>-1 …, each with these partitions.
     topics: { type: 'string' },
     partitions: { type: 'string', default: '16' },
+    only: { type: 'string' },
+    follow: { type: 'boolean', default: false },
     connections: { type: 'string', default: '1' },
     'in-flight': { type: 'string', default: '5' },
     'batch-bytes': { type: 'string', default: '65536' },
@@ -58,9 +62,9 @@ const topics =
     ? [values.topic]
     : Array.from({ length: Number(values.topics) }, (_, at) => `${values.topic}-${at}`)
 /** Every partition that the load goes to. */
-const targets = Array.from({ length: Number(values.partitions) }, (_, partition) => partition).flatMap(partition =>
-  topics.map(topic => ({ topic, partition })),
-)
+const targets = (
+  values.only?.split(',').map(Number) ?? Array.from({ length: Number(values.partitions) }, (_, partition) => partition)
+).flatMap(partition => topics.map(topic => ({ topic, partition })))
 const connections = Number(values.connections)
 const inFlight = Number(values['in-flight'])
 const wantedBytes = values.bytes === undefined ? null : Number(values.bytes)
@@ -172,9 +176,10 @@ function drive(index: number): void {
       }
       const fetched = readFetched(response)
       if (fetched.error !== 0) refuse(`error ${fetched.error} to a Fetch at offset ${slot.offset}`)
-      // At the end of the log it begins again, before it would wait for more.
       const { nextOffset, highWatermark } = fetched
-      slot.offset = nextOffset === null || nextOffset >= highWatermark ? 0 : nextOffset
+      if (values.follow) slot.offset = nextOffset ?? slot.offset
+      // At the end of the log it begins again, before it would wait for more.
+      else slot.offset = nextOffset === null || nextOffset >= highWatermark ? 0 : nextOffset
       if (count(fetched.bytes, latencyMs)) send(number)
     }),
   )

@@ -11,6 +11,7 @@ import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
 import { provenance } from '../testing/provenance.ts'
 import { createTopic } from '../testing/topic.ts'
 import type { Load } from './generator.ts'
+import type { Paced } from './paced.ts'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
@@ -46,7 +47,9 @@ export interface Harness {
   /** Starts bench/ceiling.ts. */
   ceiling(mode: 'produce' | 'fetch' | 'park', args?: readonly string[]): Promise<Served>
   /** Runs bench/generator.ts to its end. Rejects when the broker refuses anything. */
-  load(mode: 'produce' | 'fetch', to: Served, args: Readonly<Record<string, string | number>>): Promise<Measured>
+  load(mode: 'produce' | 'fetch', to: Served, args: Readonly<Record<string, string | number | true>>): Promise<Measured>
+  /** Runs bench/paced.ts to its end. Rejects as `load` does. */
+  paced(mode: 'produce' | 'xadd', port: number, args: Readonly<Record<string, string | number>>): Promise<Paced>
   topic(port: number, name: string, partitions: number, configs?: Readonly<Record<string, string>>): Promise<void>
   say(line: string): void
 }
@@ -92,11 +95,12 @@ export async function ask(question: Question, options: { rounds: number; seconds
     ceiling: (mode, args = []) => startCeiling(mode, args, fn => void ends.push(fn)),
     async load(mode, to, args) {
       const before = cpuSeconds(to.pid)
-      const load = await runGenerator(mode, to.port, args)
+      const load = await runProgram<Load>('generator.ts', mode, to.port, args)
       const share = load.seconds / (load.seconds + load.warmUpSeconds)
       const cpuMs = (cpuSeconds(to.pid) - before) * 1000 * share
       return { ...load, cpuMsPer100MB: cpuMs / (load.bytes / 1e8) }
     },
+    paced: (mode, port, args) => runProgram<Paced>('paced.ts', mode, port, args),
     topic: (port, name, partitions, configs) => createTopic({ port }, name, partitions, configs),
     say: line => console.log(`  ${line}`),
   }
@@ -194,13 +198,17 @@ export function writtenBytes(pid: number): number {
 /** A load that takes longer does not go on: some request was never answered. */
 const LONGEST_LOAD_MS = 300_000
 
-async function runGenerator(
-  mode: 'produce' | 'fetch',
+/** What the one line says that a program of this folder prints when it has sent its load. */
+async function runProgram<T>(
+  program: 'generator.ts' | 'paced.ts',
+  mode: string,
   port: number,
-  args: Readonly<Record<string, string | number>>,
-): Promise<Load> {
-  const flags = Object.entries({ port, ...args }).flatMap(([name, value]) => [`--${name}`, String(value)])
-  const child = spawn(process.execPath, [join(here, 'generator.ts'), mode, ...flags], {
+  args: Readonly<Record<string, string | number | true>>,
+): Promise<T> {
+  const flags = [['port', port] as const, ...Object.entries(args)].flatMap(([name, value]) =>
+    value === true ? [`--${name}`] : [`--${name}`, String(value)],
+  )
+  const child = spawn(process.execPath, [join(here, program), mode, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let printed = ''
@@ -214,6 +222,6 @@ async function runGenerator(
   const deadline = setTimeout(() => child.kill('SIGKILL'), LONGEST_LOAD_MS)
   const status = await new Promise(resolve => child.once('close', resolve))
   clearTimeout(deadline)
-  if (!printed.endsWith('\n')) throw new Error(`the generator ended with status ${status}: ${complaints}`)
+  if (!printed.endsWith('\n')) throw new Error(`${program} ended with status ${status}: ${complaints}`)
   return JSON.parse(printed)
 }

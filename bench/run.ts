@@ -10,6 +10,10 @@ import { ask, type Question } from './harness.ts'
 import { kafkaConsume, kafkaGenerator, kafkaLatency, kafkaProduce, kafkaStartup } from './kafka.ts'
 import { produce } from './produce.ts'
 import { redisAppend } from './redis-append.ts'
+import { redisBroker } from './redis-broker.ts'
+import { redisClusterScale } from './redis-cluster-scale.ts'
+import { redisFetch } from './redis-fetch.ts'
+import { redisLatency } from './redis-latency.ts'
 import { retention } from './retention.ts'
 import { scale } from './scale.ts'
 import { startup } from './startup.ts'
@@ -20,6 +24,10 @@ const QUESTIONS: readonly Question[] = [
   fetch,
   retention,
   redisAppend,
+  redisBroker,
+  redisFetch,
+  redisLatency,
+  redisClusterScale,
   compression,
   startup,
   groups,

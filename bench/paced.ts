@@ -1,0 +1,128 @@
+// Single records at a fixed rate, whether or not the ones before are answered, on one connection: a process of its own that
+// sends them as Produce requests to a broker, or the same batches as bare XADDs to a Redis, and times each. Both are prepared
+// bytes, so that the two differ only in what answers. An error ends it with a message. It prints one line of JSON.
+//
+//   node bench/paced.ts produce --port 9092 --topic bench --partitions 16 --rate 1000 --seconds 3
+//   node bench/paced.ts xadd    --port 6379               --partitions 16 --rate 1000 --seconds 3
+
+import { connect } from 'node:net'
+import { parseArgs } from 'node:util'
+import { correlationOf, frameReader, prepareBatch, produceHead, readProduced, setCorrelation } from './frames.ts'
+
+/** What it prints. Of the records that were sent after the warm-up. */
+export interface Paced {
+  readonly records: number
+  /** What was really sent in a second. */
+  readonly rate: number
+  readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    port: { type: 'string' },
+    topic: { type: 'string', default: 'bench' },
+    partitions: { type: 'string', default: '16' },
+    'record-bytes': { type: 'string', default: '1024' },
+    rate: { type: 'string', default: '1000' },
+    seconds: { type: 'string', default: '3' },
+    'warm-up': { type: 'string', default: '1' },
+  },
+})
+const [mode] = positionals
+if (mode !== 'produce' && mode !== 'xadd') throw new Error(`the mode must be produce or xadd, got ${mode}`)
+if (values.port === undefined) throw new Error('--port is missing')
+
+function refuse(what: string): never {
+  console.error(`the answer was ${what}`)
+  process.exit(1)
+}
+
+const recordBytes = Number(values['record-bytes'])
+const batch = prepareBatch(recordBytes + 80, recordBytes)
+const heads = Array.from({ length: Number(values.partitions) }, (_, partition) =>
+  mode === 'produce' ? produceHead(values.topic, partition, batch.length) : commandHead(partition),
+)
+const tail = mode === 'produce' ? Buffer.alloc(0) : Buffer.from('\r\n')
+
+/** An entry such as the broker's: its header in a field of its own. The id is the server's. */
+function commandHead(partition: number): Buffer {
+  const words = ['XADD', `{${partition}}:paced`, '*', 'h', 'h'.repeat(28), 'b']
+  const prefix = words.map(word => `$${word.length}\r\n${word}\r\n`).join('')
+  return Buffer.from(`*${words.length + 1}\r\n${prefix}$${batch.length}\r\n`)
+}
+
+const startedAt = performance.now()
+const measuredFrom = startedAt + Number(values['warm-up']) * 1000
+const over = measuredFrom + Number(values.seconds) * 1000
+/** When each record that is not answered was sent, by its number; answers come in that order. */
+const sentAt = new Map<number, number>()
+const latencies: number[] = []
+let sent = 0
+let answered = 0
+
+function answer(): void {
+  const at = sentAt.get(answered)!
+  sentAt.delete(answered++)
+  if (at >= measuredFrom) latencies.push(performance.now() - at)
+  if (sentAt.size === 0 && performance.now() >= over) finish()
+}
+
+function finish(): never {
+  latencies.sort((a, b) => a - b)
+  const at = (share: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))]!
+  const paced: Paced = {
+    records: latencies.length,
+    rate: latencies.length / Number(values.seconds),
+    latencyMs: { p50: at(0.5), p99: at(0.99), max: latencies.at(-1)! },
+  }
+  console.log(JSON.stringify(paced))
+  process.exit(0)
+}
+
+const socket = connect({ port: Number(values.port), host: '127.0.0.1', noDelay: true })
+
+function send(): void {
+  const head = Buffer.from(heads[sent % heads.length]!)
+  if (mode === 'produce') setCorrelation(head, sent)
+  sentAt.set(sent++, performance.now())
+  socket.write(Buffer.concat([head, batch, tail]))
+}
+
+const readFrames = frameReader(response => {
+  if (correlationOf(response) !== answered) refuse(`correlation id ${correlationOf(response)}, not ${answered}`)
+  const { error } = readProduced(response)
+  if (error !== 0) refuse(`error ${error} to a Produce`)
+  answer()
+})
+
+let held = ''
+/** Each answer is an id, as a bulk string: two lines. */
+function readReplies(chunk: Buffer): void {
+  const lines = (held + chunk.toString('latin1')).split('\r\n')
+  held = lines.pop()!
+  if (lines.length % 2 === 1) held = `${lines.pop()}\r\n${held}`
+  for (let at = 0; at < lines.length; at += 2) {
+    if (!lines[at]!.startsWith('$')) refuse(lines[at]!)
+    answer()
+  }
+  if (held.startsWith('-')) refuse(held)
+}
+
+socket.on('data', mode === 'produce' ? readFrames : readReplies)
+socket.on('error', error => refuse(`a broken connection: ${error.message}`))
+socket.on('close', () => refuse('a closed connection'))
+socket.on('connect', () => {
+  const rate = Number(values.rate)
+  const connectedAt = performance.now()
+  // A timer that comes late sends what is due by then.
+  const timer = setInterval(() => {
+    const now = performance.now()
+    if (now >= over) {
+      clearInterval(timer)
+      if (sentAt.size === 0) finish()
+      return
+    }
+    while (sent < ((now - connectedAt) / 1000) * rate) send()
+  }, 1)
+})

@@ -1,0 +1,46 @@
+// How long does a single record take at 1,000 a second: produced to a broker on Redis, beside the same batch as a bare XADD to
+// the same Redis, in turns.
+
+import { noRedis, startRedis } from '../testing/redis.ts'
+import { type Finding, median, type Question } from './harness.ts'
+import type { Paced } from './paced.ts'
+import { startBrokers } from './redis-brokers.ts'
+
+const PARTITIONS = 16
+const RATE = 1000
+
+export const redisLatency: Question = {
+  name: 'redis-latency',
+  asks: `single records of 1 KiB at ${RATE} a second, ${PARTITIONS} partitions, acks=all, AOF off: how long, beside a bare XADD?`,
+  absence: () => (noRedis === false ? null : noRedis),
+  async answer(harness) {
+    const redis = await startRedis(harness)
+    const [broker] = await startBrokers(harness, redis, 1)
+    await harness.topic(broker!.port, 'bench', PARTITIONS)
+    const args = { partitions: PARTITIONS, rate: RATE, seconds: harness.seconds }
+    const bares: Paced[] = []
+    const produced: Paced[] = []
+    for (let round = 0; round < harness.rounds; round++) {
+      bares.push(await harness.paced('xadd', redis.port, args))
+      produced.push(await harness.paced('produce', broker!.port, args))
+      const [bare, own] = [bares.at(-1)!, produced.at(-1)!]
+      harness.say(
+        `p99 ${own.latencyMs.p99.toFixed(2)} ms beside ${bare.latencyMs.p99.toFixed(2)} ms, ${own.rate.toFixed(0)}/s`,
+      )
+    }
+    return (['p99', 'p50'] as const).map((which): Finding => {
+      const samples = produced.map(({ latencyMs }) => latencyMs[which])
+      const baseSamples = bares.map(({ latencyMs }) => latencyMs[which])
+      return {
+        what: `${which} of an acknowledged record`,
+        value: median(samples),
+        unit: 'ms',
+        ratio: median(samples) / median(baseSamples),
+        ratioOf: `a bare XADD (${median(baseSamples).toFixed(3)} ms)`,
+        ...(which === 'p99' ? { ceiling: 3 } : {}),
+        samples,
+        baseSamples,
+      }
+    })
+  },
+}
