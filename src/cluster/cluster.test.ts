@@ -9,6 +9,7 @@ import {
   NONE,
   NOT_COORDINATOR,
   NOT_LEADER_OR_FOLLOWER,
+  OUT_OF_ORDER_SEQUENCE_NUMBER,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
 import { deleteTopics } from '../protocol/messages/delete-topics.ts'
@@ -21,6 +22,7 @@ import { metadata } from '../protocol/messages/metadata.ts'
 import { offsetCommit } from '../protocol/messages/offset-commit.ts'
 import { offsetFetch } from '../protocol/messages/offset-fetch.ts'
 import { produce } from '../protocol/messages/produce.ts'
+import { encodeBatch } from '../protocol/records.ts'
 import { ZERO_UUID } from '../protocol/schema.ts'
 
 const PARTITIONS = 12
@@ -120,6 +122,35 @@ test('a broker that does not lead refuses to write, read and list, and names who
     assert.equal(responses[0]!.partitions[0]!.errorCode, NOT_LEADER_OR_FOLLOWER.code)
     assert.equal(responses[0]!.partitions[0]!.currentLeader.leaderId, leaders[0])
   }
+})
+
+test('what a new producer sends before a broker leads keeps its order when the broker does', async t => {
+  const { brokers, agreed } = await startThree(t)
+  await deliver(brokers, 0, 'first')
+  const leader = (await leadersOf(brokers[0]!))[0]!
+  const [one, two] = brokers.filter(({ id }) => id !== leader) as [ClusterBroker, ClusterBroker]
+  for (const broker of [one, two]) {
+    await eventually('the topic is known', async () => (await leadersOf(broker))[0] === leader)
+  }
+  const send = async (broker: ClusterBroker, baseSequence: number) => {
+    const wire = await broker.connect()
+    const records = encodeBatch([{ value: 'v' }], { producerId: 99, producerEpoch: 0, baseSequence })
+    const topicData = [{ name: 't', partitionData: [{ index: 0, records }] }]
+    const { responses } = await wire.send(produce, 10, { acks: -1, timeoutMs: 5_000, topicData })
+    await wire.close()
+    return responses[0]!.partitionResponses[0]!.errorCode
+  }
+  for (const broker of [one, two]) assert.equal(await send(broker, 0), NOT_LEADER_OR_FOLLOWER.code)
+  await brokers.find(({ id }) => id === leader)!.broker.close()
+  await agreed([one, two], [one.id, two.id])
+  const next = (await leadersOf(one))[0] === one.id ? one : two
+  let answer: number = NONE
+  await eventually('the other leads', async () => {
+    answer = await send(next, 1)
+    return answer !== NOT_LEADER_OR_FOLLOWER.code
+  })
+  assert.equal(answer, OUT_OF_ORDER_SEQUENCE_NUMBER.code)
+  assert.deepEqual([await send(next, 0), await send(next, 1)], [NONE, NONE])
 })
 
 test('every broker names the epoch of every leader, and never a lower one when leaders change', async t => {

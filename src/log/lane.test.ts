@@ -143,6 +143,24 @@ test('a repeat of what a refused append carried is appended, not acknowledged', 
   assert.equal(said(await partition.append(idempotent(0), 0)), 0)
 })
 
+test('what a new producer had behind a batch that was refused is not taken for its beginning', async t => {
+  const { createPartition, store, clock } = await openLogWorld(t)
+  const partition = await createPartition()
+  const release = store.faults.hold('append')
+  store.faults.failNext('append', 'unavailable')
+  const first = partition.append(idempotent(0), 0)
+  await clock.settle()
+  // These wait behind it, of which the store would take each.
+  const behind = [idempotent(1), idempotent(2), idempotent(5, 1, 8)].map(batch => partition.append(batch, 0))
+  release()
+  assert.equal(said(await first), KAFKA_STORAGE_ERROR.name)
+  const { name } = OUT_OF_ORDER_SEQUENCE_NUMBER
+  assert.deepEqual((await Promise.all(behind)).map(said), [name, name, 0])
+  assert.equal(said(await partition.append(idempotent(1), 0)), name)
+  const again = [idempotent(0), idempotent(1), idempotent(2)].map(batch => partition.append(batch, 0))
+  assert.deepEqual((await Promise.all(again)).map(said), [1, 2, 3])
+})
+
 test('wrong sequences and fenced epochs are refused alone, the rest of the group goes on', async t => {
   const { createPartition } = await openLogWorld(t)
   const partition = await createPartition()

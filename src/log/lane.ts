@@ -46,6 +46,7 @@ import {
   producerKey,
   withBatch,
 } from './producers.ts'
+import type { RefusedBatches } from './refused-batches.ts'
 import { type EncodedRecords, sealBatch } from './stored-batch.ts'
 import { CHUNK_BYTES } from './time-index.ts'
 
@@ -64,6 +65,7 @@ export interface LaneRooms {
   readonly logger: Logger
   readonly compression: Compression
   readonly leadership: Leadership
+  readonly refused: RefusedBatches
   /** A word that no other append has. */
   nextAttempt(): string
   /** Calls lane.form() once this turn has handled its input, so that what came together goes together. */
@@ -152,13 +154,19 @@ export class Lane {
   append(batch: BatchView, timeoutMs: number): Promise<Appended | Refusal> {
     const deadlineMs = timeoutMs > 0 ? this.#rooms.clock.monotonic() + timeoutMs : Number.POSITIVE_INFINITY
     if (deadlineMs < this.#deadlineMs) this.#arm(deadlineMs)
+    const { refused, compression } = this.#rooms
+    const { stream, topic } = this.#state
     return new Promise(resolve => {
       this.#queue.push({
         batch,
-        encoding: this.#rooms.compression.encode(this.#state.topic, batch),
+        encoding: compression.encode(topic, batch),
         timeoutMs,
         deadlineMs,
-        answer: resolve,
+        answer(value) {
+          // At once: what waits behind it may be formed in this very turn.
+          if (isRefusal(value)) refused.note(stream, batch, value)
+          resolve(value)
+        },
         isHandedOver: false,
         baseOffset: -1,
         nextOffset: -1,
@@ -276,7 +284,7 @@ export class Lane {
 
   #formGroup(): Group | null {
     const state = this.#state
-    const { clock } = this.#rooms
+    const { clock, refused } = this.#rooms
     const { messageTimestampType, offsetSequenceBits } = state.topic.resolved
     const nowMs = clock.now()
     const startedAtMs = clock.monotonic()
@@ -309,7 +317,9 @@ export class Lane {
         known = producers.get(producerId) ?? state.producers.get(producerId)
         const { producerEpoch, baseSequence } = batch
         const lastSequence = lastSequenceOf(baseSequence, lastOffsetDelta)
-        const verdict = checkSequence(known, producerId, producerEpoch, baseSequence, lastSequence)
+        const verdict =
+          (known === undefined ? refused.check(state.stream, batch) : null) ??
+          checkSequence(known, producerId, producerEpoch, baseSequence, lastSequence)
         if (isRefusal(verdict)) {
           void this.#refuseSequence(next, verdict)
           continue
@@ -341,6 +351,7 @@ export class Lane {
           logAppendTimeMs: next.logAppendTimeMs,
         }
         producers.set(producerId, withBatch(known, batch.producerEpoch, added, nowMs))
+        refused.taken(state.stream, batch)
       }
     }
 

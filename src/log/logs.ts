@@ -3,9 +3,10 @@
 
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import { because, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
+import { because, NOT_LEADER_OR_FOLLOWER, type Refusal, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
+import type { BatchView } from '../protocol/records.ts'
 import type { Settings } from '../settings/settings.ts'
-import type { Space, Store } from '../store/store.ts'
+import { type Space, type Store, streamId } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CatalogueKeeper, Topic } from './catalogue.ts'
@@ -15,6 +16,7 @@ import type { Lane } from './lane.ts'
 import type { Leadership } from './leadership.ts'
 import { Partition, type PartitionRooms, type ReadResult } from './partition.ts'
 import { ReadAhead } from './read-ahead.ts'
+import { RefusedBatches } from './refused-batches.ts'
 import { startRetention } from './retention.ts'
 import { TailCache } from './tail-cache.ts'
 import { createWaiters, type Watch, type Watchlist } from './waiters.ts'
@@ -33,6 +35,8 @@ export interface LogsRooms {
 export interface Logs {
   /** Null when there is no such topic or partition, or this broker does not lead it. */
   partition(topicId: string, index: number): Partition | null
+  /** A batch for a partition that this broker does not lead was answered so: the lead may come before its successor does. */
+  refused(topicId: string, index: number, batch: BatchView, refusal: Refusal): void
   /**
    * Who leads what has changed: gives up what this broker leads no more (what was accepted is finished, the rest refused), takes
    * what it leads now. Resolves when both is done. Calls take effect one after the other.
@@ -88,6 +92,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     logger,
     compression,
     leadership,
+    refused: new RefusedBatches(clock),
     nextAttempt: () => `${run}${++attempts}`,
     due(lane) {
       if (due.push(lane) === 1) clock.soon(formDue)
@@ -226,6 +231,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
 
   return {
     partition: (topicId, index) => topics.get(topicId)?.[index] ?? null,
+    refused: (topicId, index, batch, refusal) => rooms.refused.note(streamId(topicId, index), batch, refusal),
     regain(epochOf) {
       for (const partition of partitions()) {
         if (epochOf(partition.topicId, partition.index) > partition.leaderEpoch) partition.reopen()

@@ -168,7 +168,9 @@ export class Partition {
    */
   append(batch: BatchView, timeoutMs: number): Promise<Appended | Refusal> {
     const refusal = this.#checkOpen() ?? this.#state.damage ?? this.#check(batch)
-    return refusal === null ? this.#lane.append(batch, timeoutMs) : Promise.resolve(refusal)
+    if (refusal === null) return this.#lane.append(batch, timeoutMs)
+    this.#rooms.refused.note(this.#state.stream, batch, refusal)
+    return Promise.resolve(refusal)
   }
 
   /**

@@ -77,17 +77,11 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
   const work = async (): Promise<RedisAudit> => {
     await createTopic(scene.nodes[0]!.broker, topic, PARTITIONS)
     id = await topicId(scene, topic)
-    // A leader takes the first batch of a producer that it does not know, whatever its sequence (KIP-360): one that was
-    // refused before somebody led a new partition would find its successor there.
-    const isLed = async () => {
-      while (keysWritten(history, 0).size < PARTITIONS) await run.progress(1)
-    }
-    const runIdempotent = () => isLed().then(() => runIdempotentProducer(run))
     const clients = Promise.all([
       runPlainProducer(run),
       runPlainProducer(run),
       // A producer whose sequences are lost has to begin anew, which is not what these rounds are about.
-      ...(scene.mayLose ? [] : [runIdempotent(), runIdempotent()]),
+      ...(scene.mayLose ? [] : [runIdempotentProducer(run), runIdempotentProducer(run)]),
       runFollower(run),
       runGroupMember(run, group),
       runGroupMember(run, group),

@@ -64,9 +64,12 @@ export const produceHandler = handler(produce, rooms => ({
       const isTwice = repeated.size > 0 && repeated.has(keyOf(said, index))
       const found = findTopic(rooms.catalogue.current(), naming, said)
       const partition = isTwice ? TWICE : findPartition(rooms, found, index)
-      if (isRefusal(partition)) return Promise.resolve(partition)
+      if (isRefusal(partition) && !partition.retriable) return Promise.resolve(partition)
       const batch = checkBatches(records, apiVersion)
-      return isRefusal(batch) ? Promise.resolve(batch) : partition.append(batch, timeoutMs)
+      if (isRefusal(batch)) return Promise.resolve(batch)
+      if (!isRefusal(partition)) return partition.append(batch, timeoutMs)
+      if (!isRefusal(found)) rooms.logs.refused(found.id, index, batch, partition)
+      return Promise.resolve(partition)
     }
 
     function answerOf(body: Body, appended: readonly (Appended | Refusal)[]): Answer {
