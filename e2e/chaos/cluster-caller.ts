@@ -12,6 +12,7 @@ import { metadata } from '../../src/protocol/messages/metadata.ts'
 import { offsetFetch } from '../../src/protocol/messages/offset-fetch.ts'
 import { produce } from '../../src/protocol/messages/produce.ts'
 import { syncGroup } from '../../src/protocol/messages/sync-group.ts'
+import { viewBatch } from '../../src/protocol/records.ts'
 import type { Api, RequestInput, ResponseOf } from '../../src/protocol/schema.ts'
 import { connect, type Wire } from '../../testing/wire.ts'
 import { isConnectionLoss } from './producers.ts'
@@ -50,6 +51,11 @@ class ClusterCaller implements Caller {
   #coordinators = new Map<string, Promise<number>>()
   /** Produce requests are handed over in the order in which they were asked for. */
   #lane: Promise<unknown> = Promise.resolve()
+  /**
+   * Partitions that miss a batch of this connection. Nothing that is to follow it goes there, be it to another leader, before
+   * the producer has begun anew with that one.
+   */
+  readonly #broken = new Set<number>()
   #isClosed = false
 
   constructor(options: ClusterCallerOptions, clock: Clock) {
@@ -83,25 +89,32 @@ class ClusterCaller implements Caller {
   }
 
   async #produce(version: number, body: RequestInput<typeof produce>): Promise<ResponseOf<typeof produce>> {
-    const { index } = body.topicData![0]!.partitionData![0]!
+    const { index, records } = body.topicData![0]!.partitionData![0]!
+    const isOrdered = viewBatch(records as Uint8Array).producerId >= 0
     const before = this.#lane
     const handing = (async () => {
       await before
+      if (isOrdered && this.#broken.has(index!)) throw new Error('the connection was closed')
       const port = await this.#leaderOf(index!)
       const wire = await this.#wireTo(port)
       // Within an object, because a promise would be waited for.
       return { answering: this.#timed(port, wire, produce, version, body) }
     })()
-    this.#lane = handing.catch(() => {})
+    this.#lane = handing.catch(() => void this.#broken.add(index!))
     try {
       const { answering } = await handing
       const answer = await answering
-      if (answer.responses[0]!.partitionResponses[0]!.errorCode !== 0) this.#leaders = null
+      if (answer.responses[0]!.partitionResponses[0]!.errorCode !== 0) this.#misses(index!)
       return answer
     } catch (error) {
-      this.#leaders = null
+      this.#misses(index!)
       throw error
     }
+  }
+
+  #misses(partition: number): void {
+    this.#leaders = null
+    this.#broken.add(partition)
   }
 
   /** Of partitions whose leader cannot be reached or refuses for a while there is no word in the answer. */

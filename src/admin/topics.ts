@@ -66,6 +66,9 @@ export async function createTopics(
   options: CreateOptions,
 ): Promise<readonly TopicOutcome<CreatedTopic>[]> {
   const { catalogue, clock } = rooms
+  // What another broker has deleted a moment ago can be created here.
+  const areNew = requests.every(({ name }) => !catalogue.current().topics.has(name))
+  if (catalogue.isShared && !options.auto && !areNew) await catalogue.catchUp()
   const counts = new Map<string, number>()
   for (const { name } of requests) counts.set(name, (counts.get(name) ?? 0) + 1)
   const outcomes = new Map<string, CreatedTopic | Refusal>()

@@ -4,6 +4,7 @@ import { pattern } from '../../testing/broker.ts'
 import { type ClusterBroker, createCluster } from '../../testing/cluster.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { batchOf, fetchFrom, valuesOf } from '../../testing/kafka.ts'
+import { createTopic, removeTopic } from '../../testing/topic.ts'
 import {
   LEADER_NOT_AVAILABLE,
   NONE,
@@ -328,4 +329,23 @@ test('what is written by name to a topic that was deleted elsewhere is in none, 
   const produced = await produceTo(leader, 0, 'late')
   assert.ok([NONE, NOT_LEADER_OR_FOLLOWER.code, UNKNOWN_TOPIC_OR_PARTITION.code].includes(produced.errorCode))
   assert.equal(await deliver(brokers, 0, 'new'), produced.errorCode === NONE ? 1 : 0)
+})
+
+test('a topic that was deleted through one broker is created at once through another', async t => {
+  const { brokers } = await startThree(t)
+  const [one, two] = brokers as [ClusterBroker, ClusterBroker]
+  await createTopic(one, 'again', 1)
+  await eventually('the topic is known', async () => {
+    const wire = await two.connect()
+    const { topics } = await wire.send(metadata, 9, { topics: [{ name: 'again' }], allowAutoTopicCreation: false })
+    await wire.close()
+    return topics[0]!.errorCode === NONE
+  })
+  for (const [remover, maker] of [
+    [one, two],
+    [two, one],
+  ] as const) {
+    await removeTopic(remover, 'again')
+    await createTopic(maker, 'again', 1)
+  }
 })
