@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectSocket, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../src/base/clock.ts'
 import { KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION } from '../../src/protocol/errors.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { batchOf, produceTo } from '../../testing/kafka.ts'
@@ -48,9 +49,9 @@ function assertWell(broker: BrokerProcess): void {
 }
 
 /** A Redis and a broker on it whose topic `t` has what FIRST says. */
-async function standing(t: TestContext, options: Parameters<typeof startRedis>[1] = {}) {
-  const redis = await startRedis(t, options)
-  const broker = await startBrokerProcess(t, { settings: { 'svc.redis.uri': redis.uri } })
+async function standing(t: TestContext, { settings = {} }: { settings?: Readonly<Record<string, string>> } = {}) {
+  const redis = await startRedis(t)
+  const broker = await startBrokerProcess(t, { settings: { 'svc.redis.uri': redis.uri, ...settings } })
   await produce(broker, 't', FIRST)
   return { redis, broker }
 }
@@ -115,9 +116,13 @@ test('FUNCTION FLUSH under a running broker is not noticed by any client', { ski
 test('a full Redis refuses what is produced, serves what is read, and takes records again when it has room', {
   skip,
 }, async t => {
-  const { redis, broker } = await standing(t)
+  const expiryMs = 1_000
+  const { redis, broker } = await standing(t, { settings: { 'svc.broker.expiry': `${expiryMs}ms` } })
   await redis.ask('CONFIG', 'SET', 'maxmemory', '1')
-  assert.deepEqual(await consume(broker, 't'), FIRST)
+  // For longer than a broker is believed in without a sign of life.
+  const fromMs = systemClock.monotonic()
+  while (systemClock.monotonic() - fromMs < 3 * expiryMs) assert.deepEqual(await consume(broker, 't'), FIRST)
+  assert.doesNotMatch(broker.output(), /does not say who lives/)
   await goesOnAfter(t, broker, {
     says: /Redis has reached its maxmemory/,
     mend: () => redis.ask('CONFIG', 'SET', 'maxmemory', '0'),

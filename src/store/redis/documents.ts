@@ -97,7 +97,12 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
     async commit({ kind, name, expect, changes, remove = false }) {
       const { document, index, counter } = keys.document(kind, name)
       const fields = encodeFields(changes.map(({ key, value }) => ({ key: FIELD_PREFIX + key, value })))
-      const call = fcall('commit', [document, index, counter], [name, expect, remove ? 1 : 0, ...fields])
+      const addsNothing = remove || (expect > 0 && changes.every(({ value }) => value === null))
+      const call = fcall(
+        addsNothing ? 'recommit' : 'commit',
+        [document, index, counter],
+        [name, expect, remove ? 1 : 0, ...fields],
+      )
       const { reply, isConfirmed } = await withFunctions(links, () =>
         rounds.writeOne(links.write(document), call),
       ).catch(error => refuse(error, `changing ${document}`))

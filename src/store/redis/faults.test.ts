@@ -384,14 +384,18 @@ test('H9: versions of documents leap over those that the store may have lost', {
   assert.ok((await commit(kept)) > lost + 100_000)
 })
 
-test('H29: a full Redis refuses appends and commits by name; reads, leads and retention go on', {
+test('H29: a full Redis refuses appends and commits by name; reads, leads, signs of life and retention go on', {
   skip,
 }, async t => {
   const { redis, store } = await standing(t)
   await led(store)
   for (const i of [0, 1]) await appended(store, exampleAppend(A, 1, i))
+  const alive = { kind: 'k', name: 'alive', changes: [] }
+  const { version } = expectKind(await store.commit({ ...alive, expect: 0 }), 'committed')
   await redis.ask('CONFIG', 'SET', 'maxmemory', '1mb')
   await redis.ask('CONFIG', 'SET', 'maxmemory', '1')
+  const next = expectKind(await store.commit({ ...alive, expect: version }), 'committed')
+  expectKind(await store.commit({ ...alive, expect: next.version, remove: true }), 'committed')
   const full = { name: 'StoreUnavailable', message: /maxmemory.*OOM/s }
   await assert.rejects(store.append(exampleAppend(A, 1, 2)), full)
   await assert.rejects(store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] }), full)

@@ -211,7 +211,7 @@ end)
 -- where the store may have lost some of them, it leaps over those.
 -- keys: document index counter
 -- args: name, the version that is expected (0: it must not exist), '1' to remove it, changes
-register('commit', {}, function(keys, args)
+local function commit(keys, args)
   local version = redis.call('HGET', keys[1], 'version') or '0'
   if version ~= args[2] then return {'conflict', version} end
   local replid = incarnation()
@@ -228,4 +228,10 @@ register('commit', {}, function(keys, args)
     applyFields(keys[1], args, 4)
   end
   return {'committed', fresh}
-end)
+end
+
+register('commit', {}, commit)
+
+-- The same, for changes that add nothing: signs of life and removals. A full Redis must not cost a broker its place in the cluster, or
+-- nobody leads after an expiry and nothing is read either.
+register('recommit', {'allow-oom'}, commit)

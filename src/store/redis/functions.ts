@@ -6,7 +6,17 @@ import { readFileSync } from 'node:fs'
 import type { Argument, RedisLinks, Reply } from './links.ts'
 import { RedisError } from './redis-error.ts'
 
-export type FunctionName = 'create' | 'open' | 'arm' | 'seal' | 'trim' | 'confirm' | 'raise' | 'touch' | 'commit'
+export type FunctionName =
+  | 'create'
+  | 'open'
+  | 'arm'
+  | 'seal'
+  | 'trim'
+  | 'confirm'
+  | 'raise'
+  | 'touch'
+  | 'commit'
+  | 'recommit'
 
 const source = readFileSync(new URL('./functions.lua', import.meta.url), 'utf8')
 /** Two brokers whose texts differ have two libraries: neither runs the other's code. */
