@@ -13,7 +13,7 @@ import { loadSettings } from './settings/load.ts'
 import { type Settings, SettingsError } from './settings/settings.ts'
 import { readCommandLine } from './settings/sources.ts'
 import { StoreOpenError } from './store/open-error.ts'
-import { StoreUnavailable } from './store/store.ts'
+import { OutcomeUnknown, StoreUnavailable } from './store/store.ts'
 
 const OPERATOR_ERROR = 1
 const SOFTWARE_ERROR = 70
@@ -68,7 +68,7 @@ function closeOnSignals(starting: Promise<Broker>, drainTimeoutMs: number): void
   process.on('SIGINT', onSignal)
 }
 
-const OPERATORS = [SettingsError, ListenFailed, StoreOpenError, StoreUnavailable, BrokerIdHeld]
+const OPERATORS = [SettingsError, ListenFailed, StoreOpenError, StoreUnavailable, OutcomeUnknown, BrokerIdHeld]
 
 /** Whether the message says all that the operator needs. */
 function isTheOperators(error: unknown): error is Error {

@@ -1,6 +1,6 @@
 // The connections to a Redis as a broker opens them, for tests: settings in, log lines and metrics at hand, closed with the test.
 
-import { systemClock } from '../src/base/clock.ts'
+import { type Clock, systemClock } from '../src/base/clock.ts'
 import { systemRandom } from '../src/base/random.ts'
 import { redisTargets } from '../src/settings/redis-target.ts'
 import { testSettings, type Values } from '../src/settings/settings.ts'
@@ -17,7 +17,11 @@ export interface TestLinks {
 }
 
 /** Opens them as `svc.storage.local.redis` would be opened; rejects as a start would. */
-export async function openTestLinks(cleanUp: CleanUp, overrides: Partial<Values>): Promise<TestLinks> {
+export async function openTestLinks(
+  cleanUp: CleanUp,
+  overrides: Partial<Values>,
+  clock: Clock = systemClock,
+): Promise<TestLinks> {
   const settings = testSettings(overrides)
   const lines: string[] = []
   const metrics = createMetrics()
@@ -27,7 +31,7 @@ export async function openTestLinks(cleanUp: CleanUp, overrides: Partial<Values>
     writeConnections: settings.get('storage.local.write.connections'),
     readConnections: settings.get('storage.local.read.connections'),
     waitReplicas: settings.get('storage.local.write.wait-replicas'),
-    clock: systemClock,
+    clock,
     random: systemRandom,
     metrics,
     logger: createLogger({ clock: systemClock, write: line => lines.push(line), format: 'plain' }),

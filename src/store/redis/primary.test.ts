@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect as connectSocket, createServer } from 'node:net'
 import { test } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { eventually } from '../../../testing/eventually.ts'
@@ -7,6 +9,7 @@ import { freePort } from '../../../testing/process.ts'
 import { startProxy } from '../../../testing/proxy.ts'
 import { makeCertificate, noRedis, startRedis, startReplicated } from '../../../testing/redis.ts'
 import { openTestLinks } from '../../../testing/redis-links.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
 import type { Values } from '../../settings/settings.ts'
 import { StoreOpenError } from '../open-error.ts'
 import { OutcomeUnknown, StoreUnavailable } from '../store.ts'
@@ -16,10 +19,10 @@ import { askInfo, versionObjection } from './server-info.ts'
 
 const skip = noRedis
 
-async function refusal(overrides: Partial<Values>): Promise<string> {
+async function refusal(overrides: Partial<Values>, clock = systemClock): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const cleanUps: (() => Promise<void>)[] = []
-  openTestLinks({ after: fn => void cleanUps.push(fn) }, overrides).then(
+  openTestLinks({ after: fn => void cleanUps.push(fn) }, overrides, clock).then(
     () => reject(new Error('it was not refused')),
     (error: Error) => (error instanceof StoreOpenError ? resolve(error.message) : reject(error)),
   )
@@ -158,6 +161,47 @@ test('a Redis that is loading is waited for, with its progress in the log', { sk
   assert.equal(String(await links.read('k0').send(['STRLEN', 'k0'])), '100000')
 })
 
+/** A minute of it is a second: for who waits for a minute. */
+const hastyClock: Clock = { ...systemClock, monotonic: () => 60 * systemClock.monotonic() }
+
+test('a Redis that loads and gets no further is given up by a start', { skip }, async t => {
+  const redis = await startRedis(t)
+  const stuck = createServer(client => {
+    const behind = connectSocket(redis.port, redis.host)
+    client.pipe(behind)
+    behind.on('data', chunk => client.write(chunk.toString('latin1').replace('loading:0', 'loading:1'), 'latin1'))
+    behind.on('close', () => client.destroy())
+    client.on('close', () => behind.destroy())
+    for (const socket of [client, behind]) socket.on('error', () => {})
+  })
+  await once(stuck.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => void stuck.close())
+  const { port } = stuck.address() as { port: number }
+  assert.match(
+    await refusal({ 'redis.uri': `redis://127.0.0.1:${port}` }, hastyClock),
+    /is loading its data and has got no further for 60 s: 0 %/,
+  )
+})
+
+test('replicas that confirm are waited for, and after a minute the start is given up', { skip }, async t => {
+  const primary = await startRedis(t, { config: { 'repl-diskless-sync-delay': '0' } })
+  const wanted = { 'redis.uri': primary.uri, 'storage.local.write.wait-replicas': 1 } as const
+  assert.match(
+    await refusal(wanted, hastyClock),
+    /has 0 replicas that confirm what is written, and svc.storage.local.write.wait-replicas is 1; waited 60 s for more/,
+  )
+  await primary.ask('CONFIG', 'RESETSTAT')
+  const opening = openTestLinks(t, wanted)
+  await eventually('it has waited', async () =>
+    /cmdstat_wait:calls=\d/.test(String(await primary.ask('INFO', 'commandstats'))),
+  )
+  await startRedis(t, { config: { replicaof: `127.0.0.1 ${primary.port}` } })
+  assert.match(
+    (await opening).log(),
+    /WARN .*waiting for replicas, \d+ of 60 s: Redis at .* has 0 replicas that confirm/,
+  )
+})
+
 test('settings that void the promise are each one warning, and eviction of any key refuses the start', {
   skip,
 }, async t => {
@@ -202,17 +246,22 @@ test('with wait-replicas, what a replica or its lack does to it is warned about'
   await replicas[1]!.ask('CONFIG', 'SET', 'replica-priority', '50')
   const { links, log } = await openTestLinks(t, {
     'redis.uri': primary.uri,
-    'storage.local.write.wait-replicas': 3,
+    'storage.local.write.wait-replicas': 2,
   })
   assert.equal(links.durability()[0]!.connectedReplicas, 2)
-  assert.match(log(), /with svc.storage.local.write.wait-replicas=3: a primary that restarts before a failover/)
+  assert.match(log(), /with svc.storage.local.write.wait-replicas=2: a primary that restarts before a failover/)
   assert.match(log(), /min-replicas-to-write is 0/)
-  assert.match(log(), /it has 2 replicas and svc.storage.local.write.wait-replicas is 3/)
   assert.match(
     log(),
     new RegExp(
       `replica-priority differs \\(127.0.0.1:${replicas[0]!.port} has 100, 127.0.0.1:${replicas[1]!.port} has 50\\)|replica-priority differs \\(127.0.0.1:${replicas[1]!.port} has 50`,
     ),
+  )
+  await replicas[1]!.stop('SIGKILL')
+  await eventually('the primary misses it', async () => (await primary.info('connected_slaves')) === '1')
+  await primary.ask('CLIENT', 'KILL', 'TYPE', 'normal')
+  await eventually('the new warning', () =>
+    /it has 1 replicas and svc.storage.local.write.wait-replicas is 2/.test(log()),
   )
 })
 

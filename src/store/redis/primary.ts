@@ -56,6 +56,11 @@ const PROBE_MS = 2000
 /** A connection that does not come back keeps the news of another history for no longer than this. */
 const ANNOUNCE_MS = 1000
 const LOADING_POLL_MS = 500
+/** How long a Redis that is loading may get no further. */
+const STANDSTILL_MS = 60_000
+/** How long a start waits for replicas that confirm. */
+const REPLICAS_MS = 60_000
+const REPLICAS_POLL_MS = 500
 const PROGRESS_LOG_MS = 5000
 const CLOSE_MS = 5000
 
@@ -119,6 +124,7 @@ export class Primary implements LinkOwner {
       const eviction = evictionObjection(durability.maxmemoryPolicy)
       if (eviction !== null) throw new UnusableServer(eviction)
       this.#tell(durability)
+      await this.#awaitReplicas()
       await Promise.all([...this.writes, ...this.reads].map(link => link.open()))
     } catch (error) {
       throw new StoreOpenError(explainFailure(error, this.address, this.#options.target), { cause: error })
@@ -210,17 +216,52 @@ export class Primary implements LinkOwner {
     return [this.control, ...this.writes, ...this.reads]
   }
 
+  /** For as long as it gets further: only who sees the data knows how long that may take. */
   async #askUntilLoaded(connection: Connection): Promise<ServerInfo> {
+    let fromMs = this.clock.monotonic()
+    let before = -1
     for (;;) {
       const info = await this.#bounded(
         askInfo(args => connection.send(args)),
         CONNECT_MS,
       )
       if (!info.isLoading || this.#isClosed) return info
+      if (info.loadedBytes > before) fromMs = this.clock.monotonic()
+      before = Math.max(before, info.loadedBytes)
+      if (this.clock.monotonic() - fromMs >= STANDSTILL_MS)
+        throw new UnusableServer(
+          `is loading its data and has got no further for ${STANDSTILL_MS / 1000} s: ${info.loadingProgress}`,
+        )
       this.#log
         .limited('redis.loading', PROGRESS_LOG_MS)
         .info(`Redis at ${this.address} is loading its data: ${info.loadingProgress}`)
       await sleep(this.clock, LOADING_POLL_MS)
+    }
+  }
+
+  /**
+   * Without replicas that confirm, nothing of the broker's own state can be read either (docs/decisions/0025), so that there is
+   * nothing to start with.
+   */
+  async #awaitReplicas(): Promise<void> {
+    const { waitReplicas: wanted } = this.#options
+    if (wanted === 0) return
+    const fromMs = this.clock.monotonic()
+    for (;;) {
+      const confirming = Number(
+        await this.#bounded(this.control.send(['WAIT', `${wanted}`, `${REPLICAS_POLL_MS}`]), CONNECT_MS),
+      )
+      if (confirming >= wanted) return
+      const waitedMs = this.clock.monotonic() - fromMs
+      const what = `has ${confirming} replicas that confirm what is written, and svc.storage.local.write.wait-replicas is ${wanted}`
+      if (waitedMs >= REPLICAS_MS)
+        throw new UnusableServer(
+          `${what}; waited ${REPLICAS_MS / 1000} s for more, without which nothing can be read or written`,
+        )
+      const waited = `${Math.round(waitedMs / 1000)} of ${REPLICAS_MS / 1000} s`
+      this.#log
+        .limited('redis.replicas', PROGRESS_LOG_MS)
+        .warn(`waiting for replicas, ${waited}: Redis at ${this.address} ${what}`)
     }
   }
 

@@ -19,6 +19,8 @@ export interface ServerInfo {
   readonly isLoading: boolean
   /** How far loading is, for people. */
   readonly loadingProgress: string
+  /** Bytes that are loaded. */
+  readonly loadedBytes: number
   readonly fields: ReadonlyMap<string, string>
 }
 
@@ -49,6 +51,7 @@ export async function askInfo(ask: Ask, ...sections: string[]): Promise<ServerIn
     isCluster: field('cluster_enabled') === '1',
     isLoading: field('loading') === '1',
     loadingProgress: `${field('loading_loaded_perc') || '0'} %, ${field('loading_eta_seconds') || '?'} s to go`,
+    loadedBytes: Number(field('loading_loaded_bytes') || 0),
     fields,
   }
 }
