@@ -78,6 +78,7 @@ export function createFaultyDisk(random: Random): FaultyDisk {
     return {
       size: file.size,
       read: (buffer, position) => file.read(buffer, position),
+      readHere: (buffer, position) => file.readHere(buffer, position),
       write: (buffers, position) =>
         perform(
           'write',

@@ -1,9 +1,10 @@
 // The file calls that the embedded store makes, behind a face so that tests can stand a failing disk between. It knows
 // paths and bytes, nothing of journals. It deliberately has no growing, truncating or mapping: the journal needs none.
 //
-// A small write is done on the calling thread. It copies some pages into the page cache, which takes some tens of
-// microseconds; handing it to libuv's pool and hearing of it costs several times as much, twice a sleeping thread is
-// woken. When one such write has been slow, because memory is short or the disk behind, the pool does them for a while.
+// A small write is done on the calling thread, and a read where its caller says so. Each copies some pages from or to the page
+// cache, which takes some tens of microseconds; handing it to libuv's pool and hearing of it costs several times as much,
+// twice a sleeping thread is woken. When one has been slow, because memory is short, the disk behind or the pages not in
+// memory, the pool does those of its kind for a while.
 
 import fs from 'node:fs'
 import { promisify } from 'node:util'
@@ -14,6 +15,8 @@ export interface DiskFile {
   readonly size: number
   /** Fills the buffer from the position and answers how many bytes there were; fewer only at the end of the file. */
   read(buffer: Uint8Array, position: number): Promise<number>
+  /** As read, on the calling thread; null, and nothing is read, where that might take long. */
+  readHere(buffer: Uint8Array, position: number): number | null
   /** Writes all the buffers, one after the other, or throws; then some of the bytes may have been written. */
   write(buffers: readonly Uint8Array[], position: number): Promise<void>
   /** fdatasync: what was written before the call is on the disk when it resolves. */
@@ -36,25 +39,28 @@ const close = promisify(fs.close)
 const fsync = promisify(fs.fsync)
 
 /** A longer write is the pool's: it would keep the event loop for more than some tens of microseconds. */
-const SHORT_BYTES = 256 << 10
-/** A short write that took this long was not only a copy, and the next ones are left to the pool for a while. */
+const SHORT_WRITE_BYTES = 256 << 10
+/** So is a longer read. */
+const SHORT_READ_BYTES = 1 << 20
+/** A short one that took this long was not only a copy, and the next ones are left to the pool for a while. */
 const SLOW_MS = 2
 const REST_MS = 5_000
 
 export function realDisk(clock: Clock): Disk {
-  let shortFromMs = Number.NEGATIVE_INFINITY
-
-  /** Writes on this thread what may be written here, and answers how many bytes that was. */
-  function writeShort(fd: number, buffers: readonly Uint8Array[], position: number): number {
-    let bytes = 0
-    for (const buffer of buffers) bytes += buffer.length
-    const startedAtMs = clock.monotonic()
-    if (bytes > SHORT_BYTES || startedAtMs < shortFromMs) return 0
-    const written = fs.writevSync(fd, buffers, position)
-    const endedAtMs = clock.monotonic()
-    if (endedAtMs - startedAtMs > SLOW_MS) shortFromMs = endedAtMs + REST_MS
-    return written
+  /** Makes calls of one kind on this thread; null where this one, or that kind for the time being, is the pool's. */
+  function callHere(mostBytes: number) {
+    let fromMs = Number.NEGATIVE_INFINITY
+    return (bytes: number, call: () => number): number | null => {
+      const startedAtMs = clock.monotonic()
+      if (bytes > mostBytes || startedAtMs < fromMs) return null
+      const done = call()
+      const endedAtMs = clock.monotonic()
+      if (endedAtMs - startedAtMs > SLOW_MS) fromMs = endedAtMs + REST_MS
+      return done
+    }
   }
+
+  const here = { read: callHere(SHORT_READ_BYTES), write: callHere(SHORT_WRITE_BYTES) }
 
   return {
     async open(path, create) {
@@ -62,7 +68,7 @@ export function realDisk(clock: Clock): Disk {
       const fd = await open(path, flags, 0o600)
       try {
         const { size } = await fstat(fd)
-        return fileOf(fd, size, writeShort)
+        return fileOf(fd, size, here)
       } catch (error) {
         await close(fd)
         throw error
@@ -81,9 +87,9 @@ export function realDisk(clock: Clock): Disk {
   }
 }
 
-type WriteShort = (fd: number, buffers: readonly Uint8Array[], position: number) => number
+type CallHere = (bytes: number, call: () => number) => number | null
 
-function fileOf(fd: number, size: number, writeShort: WriteShort): DiskFile {
+function fileOf(fd: number, size: number, here: { readonly read: CallHere; readonly write: CallHere }): DiskFile {
   return {
     size,
     read: (buffer, position) =>
@@ -98,6 +104,15 @@ function fileOf(fd: number, size: number, writeShort: WriteShort): DiskFile {
           })
         step()
       }),
+    readHere: (buffer, position) =>
+      here.read(buffer.length, () => {
+        let done = 0
+        for (;;) {
+          const bytesRead = fs.readSync(fd, buffer, done, buffer.length - done, position + done)
+          done += bytesRead
+          if (bytesRead === 0 || done === buffer.length) return done
+        }
+      }),
     write: (buffers, position) =>
       new Promise((resolve, reject) => {
         const step = (buffers: readonly Uint8Array[], position: number) =>
@@ -108,7 +123,8 @@ function fileOf(fd: number, size: number, writeShort: WriteShort): DiskFile {
             if (written === 0) return reject(new Error('the disk took no bytes'))
             step(left, position + written)
           })
-        const written = writeShort(fd, buffers, position)
+        const bytes = buffers.reduce((sum, buffer) => sum + buffer.length, 0)
+        const written = here.write(bytes, () => fs.writevSync(fd, buffers, position)) ?? 0
         const left = after(buffers, written)
         if (left.length === 0) resolve()
         else step(left, position + written)

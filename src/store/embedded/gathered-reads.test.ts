@@ -19,11 +19,11 @@ test('streams that lie between each other and are read in one turn cost one read
     ...real,
     async open(name, create) {
       const file = await real.open(name, create)
-      const read = (buffer: Uint8Array, position: number) => {
+      const readHere = (buffer: Uint8Array, position: number) => {
         lengths.push(buffer.length)
-        return file.read(buffer, position)
+        return file.readHere(buffer, position)
       }
-      return { ...file, read }
+      return { ...file, readHere }
     },
   }
   const store = await openEmbeddedStore({
@@ -56,4 +56,39 @@ test('streams that lie between each other and are read in one turn cost one read
       Array.from({ length: 20 }, (_, offset) => batchOf(i, offset).bytes),
     )
   }
+})
+
+test('what is asked for in one turn is read over several, so that others have theirs between', async t => {
+  const path = mkdtempSync(join(tmpdir(), 'ketch-reads-'))
+  const store = await openEmbeddedStore({
+    path,
+    fsync: 'always',
+    fsyncIntervalMs: 0,
+    clock: systemClock,
+    report: message => t.diagnostic(message),
+  })
+  t.after(async () => {
+    await store.close()
+    rmSync(path, { recursive: true })
+  })
+  await store.create(STREAMS)
+  const size = 256 << 10
+  const each = 8
+  for (const stream of STREAMS) {
+    expectKind(await store.open(stream, 0, 0), 'opened')
+    for (let at = 0; at < each; at++) {
+      expectKind(await store.append(exampleAppend(stream, 1, at, [exampleBatch(at, 1, size, 1)])), 'appended')
+    }
+  }
+  let turns = 0
+  let isOver = false
+  const count = () => {
+    turns++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const reads = await Promise.all(STREAMS.map(stream => store.read(stream, 0, EVERYTHING)))
+  isOver = true
+  for (const read of reads) assert.equal(expectKind(read, 'read').batches.length, each)
+  assert(turns >= 5, `6 MiB were read in ${turns} turns`)
 })
