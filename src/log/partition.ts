@@ -447,19 +447,28 @@ export class Partition {
 
   /** Takes over batches that come from the store, as clients see them, as far as their bytes are what was written. */
   async #accept(found: readonly Batch[], maxBytes: number, minOneBatch: boolean): Promise<ReadResult | Refusal> {
-    const opened: Promise<Buffer | string>[] = []
+    /** Each batch, or why it cannot be read. */
+    const opened: (Buffer | string)[] = []
+    // Only for those that rest compressed: a promise for each of the others is most of what such a read would cost.
+    const decoding: Promise<void>[] = []
     let bytes = 0
     for (const batch of found) {
       const stored = viewBatch(batch.bytes).bytes
       const encoding = viewBatch(stored).isIntact ? encodingOf(stored) : 'it fails its checksum'
       bytes += encoding === null || typeof encoding === 'string' ? stored.length : encoding.plainBytes
       if (bytes > maxBytes && !(minOneBatch && opened.length === 0)) break
-      opened.push(this.#open(stored, encoding))
+      if (encoding === null) opened.push(stored)
+      else if (typeof encoding === 'string') opened.push(encoding)
+      else {
+        const at = opened.push(stored) - 1
+        decoding.push(this.#decode(stored, encoding).then(decoded => void opened.splice(at, 1, decoded)))
+      }
     }
+    if (decoding.length > 0) await Promise.all(decoding)
     const batches: Buffer[] = []
     let records = 0
     bytes = 0
-    for (const [i, batch] of (await Promise.all(opened)).entries()) {
+    for (const [i, batch] of opened.entries()) {
       if (typeof batch === 'string') {
         this.#rooms.reads.corrupt.inc()
         if (batches.length > 0) break
@@ -484,9 +493,7 @@ export class Partition {
   }
 
   /** The batch as clients see it; a string says what is wrong with it. */
-  async #open(stored: Buffer, encoding: Encoding | string | null): Promise<Buffer | string> {
-    if (encoding === null) return stored
-    if (typeof encoding === 'string') return encoding
+  async #decode(stored: Buffer, encoding: Encoding): Promise<Buffer | string> {
     try {
       return await this.#rooms.compression.decode(this.topicId, stored, encoding)
     } catch (error) {

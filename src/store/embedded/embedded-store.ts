@@ -23,7 +23,7 @@ import { type Checkpoint, loadCheckpoint, type Position, readOverlaid } from './
 import { Contents, type Head } from './contents.ts'
 import { type Disk, realDisk } from './disk.ts'
 import { decodeRoundHeader, FIRST_ROUND, markOf, ROUND_HEADER_BYTES } from './entry.ts'
-import { type GatheredReads, gatherReads } from './gathered-reads.ts'
+import { type GatheredReads, gatherReads, type Piece } from './gathered-reads.ts'
 import { fileName, Journal, type JournalFile } from './journal.ts'
 import { type Folder, INDEX, openFolder, refusal } from './open-folder.ts'
 import { recover } from './recovery.ts'
@@ -469,12 +469,9 @@ function rowBytes(rows: readonly Row[]): number {
 }
 
 /** The part of a run that a read takes: whole batches that follow each other. */
-interface Piece {
-  readonly run: Run
+/** Batches of a run that lie one behind the other. */
+interface RunPiece extends Piece {
   readonly batches: readonly Extent[]
-  /** In its file. */
-  readonly position: number
-  readonly length: number
 }
 
 interface Extent {
@@ -485,8 +482,8 @@ interface Extent {
   readonly to: number
 }
 
-function choose(runs: Iterable<Run>, from: number, limits: ReadLimits): Piece[] {
-  const pieces: Piece[] = []
+function choose(runs: Iterable<Run>, from: number, limits: ReadLimits): RunPiece[] {
+  const pieces: RunPiece[] = []
   let bytes = 0
   for (const run of runs) {
     if (run.baseOffset >= limits.until) break
@@ -508,24 +505,21 @@ function choose(runs: Iterable<Run>, from: number, limits: ReadLimits): Piece[] 
       start = end
     }
     const last = batches.at(-1)
-    if (last !== undefined) pieces.push({ run, batches, position: run.position + first, length: last.to })
+    if (last !== undefined) pieces.push({ file: run.file, position: run.position + first, length: last.to, batches })
     if (full || bytes >= limits.maxBytes) break
   }
   return pieces
 }
 
-async function readPieces(reads: GatheredReads, pieces: readonly Piece[]): Promise<Read> {
-  const batches = await Promise.all(pieces.map(piece => readPiece(reads, piece)))
-  return { kind: 'read', batches: batches.flat() }
-}
-
-async function readPiece(reads: GatheredReads, { run, batches, position, length }: Piece): Promise<Batch[]> {
-  const bytes = await reads.read(run.file, position, length).catch((error: Error) => {
-    throw new StoreUnavailable(`${fileName(run.file)} cannot be read: ${error.message}`, { cause: error })
-  })
-  return batches.map(({ baseOffset, nextOffset, from, to }) =>
-    batchOf(baseOffset, nextOffset, bytes.subarray(from, to)),
-  )
+async function readPieces(reads: GatheredReads, pieces: readonly RunPiece[]): Promise<Read> {
+  const found = await reads.read(pieces)
+  const batches: Batch[] = []
+  for (const [i, piece] of pieces.entries()) {
+    for (const { baseOffset, nextOffset, from, to } of piece.batches) {
+      batches.push(batchOf(baseOffset, nextOffset, found[i]!.subarray(from, to)))
+    }
+  }
+  return { kind: 'read', batches }
 }
 
 /** What the index knows of a batch, and what its own header says. Whether that is undamaged, its CRC tells its reader. */
@@ -535,7 +529,7 @@ function batchOf(baseOffset: number, nextOffset: number, bytes: Buffer): Batch {
     baseOffset,
     nextOffset,
     recordCount: whole ? bytes.readInt32BE(57) : 0,
-    maxTimestamp: whole ? Number(bytes.readBigInt64BE(35)) : -1,
+    maxTimestamp: whole ? bytes.readInt32BE(35) * 2 ** 32 + bytes.readUInt32BE(39) : -1,
     bytes,
   }
 }

@@ -3,7 +3,8 @@
 // one go. It keeps nothing: there is no cache here, the operating system has one.
 
 import type { Clock } from '../../base/clock.ts'
-import type { Journal } from './journal.ts'
+import { StoreUnavailable } from '../store.ts'
+import { fileName, type Journal } from './journal.ts'
 
 /** Bytes between two that are wanted, which cost less to read than a call of their own. */
 const READ_THROUGH = 16 << 10
@@ -12,16 +13,30 @@ const MOST_TOGETHER = 512 << 10
 /** Reads of one turn of the event loop, which may do them itself: a fetch of six partitions must not keep the others waiting. */
 const MOST_IN_A_TURN = 1 << 20
 
+/** A piece of a file of the journal. */
+export interface Piece {
+  readonly file: number
+  readonly position: number
+  readonly length: number
+}
+
+/** What one caller asked for, until all of it is there. */
+interface Request {
+  readonly found: Buffer[]
+  waiting: number
+  failure: Error | null
+  settle(): void
+}
+
+/** A piece of a request, and its place in there. */
 interface Wanted {
   readonly position: number
   readonly length: number
-  /** Lets go of the file. */
-  readonly release: () => void
-  readonly resolve: (bytes: Buffer) => void
-  readonly reject: (error: Error) => void
+  readonly request: Request
+  readonly index: number
 }
 
-/** One read, and who gets which part of it. */
+/** One read, and what it is for. */
 interface Together {
   readonly file: number
   readonly parts: readonly Wanted[]
@@ -30,8 +45,8 @@ interface Together {
 }
 
 export interface GatheredReads {
-  /** As Journal.read; the bytes may share their memory with those of other reads. */
-  read(file: number, position: number, length: number): Promise<Buffer>
+  /** As Journal.read, of each piece; throws StoreUnavailable. The bytes may share their memory with those of other reads. */
+  read(pieces: readonly Piece[]): Promise<readonly Buffer[]>
 }
 
 export function gatherReads(journal: Journal, clock: Clock): GatheredReads {
@@ -74,26 +89,54 @@ export function gatherReads(journal: Journal, clock: Clock): GatheredReads {
   }
 
   async function readTogether({ file, parts, position, length }: Together): Promise<void> {
+    let bytes: Buffer | null = null
+    let failure: Error | null = null
     try {
-      const bytes = await journal.read(file, position, length, true)
-      for (const part of parts) part.resolve(bytes.subarray(part.position - position).subarray(0, part.length))
+      bytes = await journal.read(file, position, length, true)
     } catch (error) {
-      for (const part of parts) part.reject(error as Error)
-    } finally {
-      for (const part of parts) part.release()
+      const { message } = error as Error
+      failure = new StoreUnavailable(`${fileName(file)} cannot be read: ${message}`, { cause: error })
+    }
+    for (const { request, index, ...part } of parts) {
+      const from = part.position - position
+      if (bytes === null) request.failure = failure
+      else request.found[index] = bytes.subarray(from, from + part.length)
+      if (--request.waiting === 0) request.settle()
     }
   }
 
   return {
-    read: (file, position, length) =>
+    read: pieces =>
       new Promise((resolve, reject) => {
-        // From here on, or the file might be another by the time it is read.
-        const release = journal.hold(file)
-        if (wanted.size === 0 && due.length === 0) clock.soon(go)
-        const parts = wanted.get(file)
-        const part = { position, length, release, resolve, reject }
-        if (parts === undefined) wanted.set(file, [part])
-        else parts.push(part)
+        // From here on, or a file might be another by the time it is read.
+        const holds: (() => void)[] = []
+        const release = () => {
+          for (const letGo of holds) letGo()
+        }
+        try {
+          for (const file of new Set(pieces.map(({ file }) => file))) holds.push(journal.hold(file))
+        } catch (error) {
+          release()
+          throw error
+        }
+        const request: Request = {
+          found: new Array<Buffer>(pieces.length),
+          waiting: pieces.length,
+          failure: null,
+          settle() {
+            release()
+            if (this.failure === null) resolve(this.found)
+            else reject(this.failure)
+          },
+        }
+        if (pieces.length === 0) request.settle()
+        else if (wanted.size === 0 && due.length === 0) clock.soon(go)
+        for (const [index, { file, position, length }] of pieces.entries()) {
+          const part = { position, length, request, index }
+          const parts = wanted.get(file)
+          if (parts === undefined) wanted.set(file, [part])
+          else parts.push(part)
+        }
       }),
   }
 }
