@@ -55,6 +55,9 @@ export interface Broker {
 /** Of the drain timeout, for handing over; the rest is for the requests in flight. */
 const HAND_OVER_SHARE = 0.5
 
+/** Topics that a line names. */
+const NAMED_AT_ONCE = 20
+
 /** For closing the rooms when the drain timeout is over. The process gives up a moment later (main.ts). */
 const CLOSE_MS = 500
 
@@ -154,6 +157,13 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     const groups = await openGroups({ store, catalogue, coordination, settings, clock, random, metrics, logger })
     open.push({ what: 'the groups', close: () => groups.close() })
     catalogue.watch({
+      replaced({ before, after }, lost) {
+        log.error(
+          `the store was emptied or replaced: cluster ${before} is gone with its ${lost.length} topics, their records, groups and offsets, and this ` +
+            `broker goes on with what the store is by now, cluster ${after}; if that was a mistake, stop the brokers and restore the store`,
+          { topics: lost.slice(0, NAMED_AT_ONCE).map(({ name }) => name) },
+        )
+      },
       removed(topics) {
         for (const { id } of topics) {
           groups.topicRemoved(id)

@@ -76,31 +76,57 @@ async function goesOnAfter(
   assertWell(broker)
 }
 
-test('a Redis that was emptied under a running broker is told of, and a broker that starts anew begins with it', {
+test('a Redis that was emptied under its brokers is told of, and is a new cluster without a restart', {
   skip,
 }, async t => {
-  const { redis, broker } = await standing(t)
-  await redis.ask('FLUSHALL')
-  const codes = new Set<number>()
-  await eventually('a produce is refused for what the store is', async () => {
-    const { code } = await refusalOf(t, broker)
-    codes.add(code)
-    return code === KAFKA_STORAGE_ERROR.code
+  const settings = { 'svc.broker.expiry': '1s' }
+  const { redis, broker } = await standing(t, { settings })
+  const other = await startBrokerProcess(t, {
+    settings: { 'svc.redis.uri': redis.uri, 'svc.broker.id': '2', ...settings },
   })
-  // Before that: the partition is gone, and while the broker announces itself again nobody leads it.
-  for (const { code } of [UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR]) codes.delete(code)
+  const brokers = [broker, other]
+  const keys = async () => ((await redis.ask('KEYS', '*')) as string[]).filter(key => !key.includes('{')).sort()
+  assert.deepEqual(await keys(), ['svc:format', 'svc:streams'])
+  await redis.ask('FLUSHALL')
+  for (const one of brokers)
+    await eventually('it is told', () =>
+      /the store was emptied or replaced: cluster \S+ is gone with its 1 topics/.test(one.output()),
+    )
+  const codes = new Set<number>()
+  await eventually('the topic is known to be gone', async () => {
+    for (const one of brokers) codes.add((await refusalOf(t, one)).code)
+    return codes.has(UNKNOWN_TOPIC_OR_PARTITION.code)
+  })
+  // While a broker announces itself again nobody leads what it led.
+  for (const { code } of [UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER]) codes.delete(code)
   assert.deepEqual([...codes], [])
-  for (const topic of ['t', 'another']) {
-    const impatient = ['-P', '-b', broker.address, '-t', topic, '-X', 'message.timeout.ms=3000']
-    await assert.rejects(runCommand('kcat', impatient, { input: 'x' }), topic)
-  }
-  assert.match(broker.output(), /a partition is gone from the store/)
-  assert.match(broker.output(), /the catalogue is gone from the store: somebody deleted/)
-  assertWell(broker)
+  await produce(broker, 't', ['four'])
+  await produce(other, 'another', ['five'])
+  assert.deepEqual([await consume(other, 't'), await consume(broker, 'another')], [['four'], ['five']])
+  assert.deepEqual(await keys(), ['svc:format', 'svc:streams'])
+  const founded = brokers.map(one => /goes on with what the store is by now, cluster (\S+);/.exec(one.output())?.[1])
+  assert.equal(founded[0], founded[1])
+  for (const one of brokers) assertWell(one)
   await broker.kill('SIGTERM')
   await broker.start()
-  await produce(broker, 't', ['four'])
   assert.deepEqual(await consume(broker, 't'), ['four'])
+})
+
+test('a catalogue that alone was deleted is told of, nothing else is lost, and it can be brought back', {
+  skip,
+}, async t => {
+  const { redis, broker } = await standing(t, { settings: { 'svc.broker.expiry': '1s' } })
+  const [catalogue] = ((await redis.ask('KEYS', '*{catalogue:0}:document:*')) as string[]).map(String)
+  assert.ok(catalogue !== undefined)
+  await redis.ask('RENAME', catalogue, 'aside')
+  const says = /the catalogue is gone from the store, and the partitions that it named are not/
+  await eventually('the log says so', () => says.test(broker.output()))
+  await produce(broker, 't', ['four'])
+  await broker.kill('SIGTERM')
+  await assert.rejects(broker.start(), says)
+  await redis.ask('RENAME', 'aside', catalogue)
+  await broker.start()
+  assert.deepEqual(await consume(broker, 't'), [...FIRST, 'four'])
 })
 
 test('FUNCTION FLUSH under a running broker is not noticed by any client', { skip }, async t => {

@@ -10,6 +10,7 @@ import {
   TOPIC_ALREADY_EXISTS,
   UNKNOWN_TOPIC_ID,
 } from '../protocol/errors.ts'
+import { StoreOpenError } from '../store/open-error.ts'
 import { StoreUnavailable, streamId } from '../store/store.ts'
 import { openCatalogue, type Topic } from './catalogue.ts'
 
@@ -270,4 +271,36 @@ test('streams without a topic are removed at a start, but not while another may 
   assert.deepEqual(await world.store.streams(), [])
   // Who was about to name the topic finds that the catalogue has changed.
   assert.ok(after.current().version > version)
+})
+
+test('a store that was emptied is a new cluster: its topics are gone, and new ones can be made', async t => {
+  const world = await openLogWorld(t)
+  const { id } = await world.create('lost')
+  const { clusterId } = world.catalogue.current()
+  const told: string[][] = []
+  world.catalogue.watch({
+    removed() {},
+    replaced: ({ before, after }, lost) => void told.push([before, after, ...lost.map(({ name }) => name)]),
+  })
+  world.store.faults.empty()
+  await world.catalogue.catchUp()
+  const { clusterId: after, topics } = world.catalogue.current()
+  assert.notEqual(after, clusterId)
+  assert.deepEqual([topics.size, told], [0, [[clusterId, after, 'lost']]])
+  assert.equal(world.logs.partition(id, 0), null)
+  await world.create('lost')
+  assert.equal(isRefusal(await world.partition('lost').append(batchOf(), 0)), false)
+  await world.catalogue.catchUp()
+  assert.equal(told.length, 1)
+})
+
+test('a catalogue that alone is gone ends a start, and founds no cluster under a broker that runs', async t => {
+  const world = await openLogWorld(t)
+  await world.create('kept')
+  const { version } = world.catalogue.current()
+  await world.store.commit({ kind: 'catalogue', name: 'topics', expect: version, changes: [], remove: true })
+  await assert.rejects(world.catalogue.catchUp(), StoreUnavailable)
+  assert.equal(world.catalogue.current().topics.size, 1)
+  await assert.rejects(openCatalogue(world.store, world.settings, world.clock, seededRandom(1)), StoreOpenError)
+  assert.equal((await world.store.streams()).length, 1)
 })

@@ -10,6 +10,7 @@ import { because, isRefusal, type Refusal, TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_I
 import { matchPattern } from '../settings/patterns.ts'
 import type { Settings } from '../settings/settings.ts'
 import { resolveTopicConfigs, type TopicConfigs } from '../settings/topic-configs.ts'
+import { StoreOpenError } from '../store/open-error.ts'
 import {
   isStoreFailure,
   OutcomeUnknown,
@@ -57,6 +58,8 @@ export interface CatalogueWatch {
   /** The same topics with other configs or more partitions. */
   changed?(topics: readonly Topic[]): Promise<void>
   removed(topics: readonly Topic[]): void
+  /** The store is another cluster than the one that this broker had joined: it was emptied, or another one took its place. */
+  replaced?(clusterId: { readonly before: string; readonly after: string }, lost: readonly Topic[]): void
 }
 
 export interface CatalogueKeeper {
@@ -101,6 +104,10 @@ const NAME = 'topics'
 const CLUSTER_ID = 'cluster-id'
 const TOPIC_PREFIX = 'topic:'
 
+const ONLY_LOST =
+  'the catalogue is gone from the store, and the partitions that it named are not: somebody deleted or replaced what this broker keeps ' +
+  'there; bring it back from a copy, or delete the partitions too to begin anew'
+
 /** How often a change is tried again after another writer was faster. */
 const ATTEMPTS = 8
 /** How long it takes to look again after the store did not say what became of a change. */
@@ -118,7 +125,10 @@ export async function openCatalogue(
   isAlone: (() => Promise<boolean>) | null = null,
 ): Promise<CatalogueKeeper> {
   const streams = await store.streams()
-  let catalogue = (await load(store, settings)) ?? (await found(store, settings, random))
+  const loaded = await load(store, settings)
+  // They would be swept as what a creation left half done.
+  if (loaded === null && (await hasAny(store, streams))) throw new StoreOpenError(ONLY_LOST)
+  let catalogue = loaded ?? (await found(store, settings, random))
   await sweep()
 
   const watches: CatalogueWatch[] = []
@@ -137,21 +147,28 @@ export async function openCatalogue(
   }
 
   async function refresh(): Promise<void> {
-    const loaded = await load(store, settings, catalogue)
-    if (loaded === null) {
-      throw new StoreUnavailable('the catalogue is gone from the store: somebody deleted what this broker keeps there')
-    }
+    const loaded = (await load(store, settings, catalogue)) ?? (await beginAnew())
     const added = [...loaded.topicsById.values()].filter(topic => !catalogue.topicsById.has(topic.id))
     const changed = [...loaded.topicsById.values()].filter(topic => {
       const known = catalogue.topicsById.get(topic.id)
       return known !== undefined && !isSame(known, topic)
     })
     const removed = [...catalogue.topicsById.values()].filter(topic => !loaded.topicsById.has(topic.id))
+    const { clusterId: before } = catalogue
     await publish(loaded, { added, changed, removed })
+    const after = loaded.clusterId
+    if (after !== before) for (const watch of watches) watch.replaced?.({ before, after }, removed)
     for (const stream of removed.flatMap(streamsOf)) leftovers.add(stream)
     // Whoever removed them may have died before their streams had gone.
     if (removed.length > 0) removeLater()
     isStale = false
+  }
+
+  /** An emptied store is a new one. One that has lost the catalogue alone is not: whoever brings that back has lost nothing. */
+  async function beginAnew(): Promise<Catalogue> {
+    if (await hasAny(store, [...catalogue.topicsById.values()].flatMap(streamsOf)))
+      throw new StoreUnavailable(ONLY_LOST)
+    return await found(store, settings, random)
   }
 
   /** Looks again until the snapshot is what the store has, unless the next change is faster. */
@@ -393,6 +410,18 @@ async function load(store: Store, settings: Settings, before?: Catalogue): Promi
   }
   assert(clusterId !== '', `the catalogue in the store has no field ${CLUSTER_ID}`)
   return withTopics({ clusterId } as Catalogue, document.version, topics)
+}
+
+/** How many streams are asked for at once. */
+const ASK_AT_ONCE = 1_000
+
+async function hasAny(store: Store, streams: readonly StreamId[]): Promise<boolean> {
+  for (let at = 0; at < streams.length; at += ASK_AT_ONCE) {
+    const some = streams.slice(at, at + ASK_AT_ONCE)
+    const answers = await Promise.all(some.map(stream => store.read(stream, 0, { maxBytes: 1, until: 0 })))
+    if (answers.some(({ kind }) => kind !== 'gone')) return true
+  }
+  return false
 }
 
 async function found(store: Store, settings: Settings, random: Random): Promise<Catalogue> {

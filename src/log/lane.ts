@@ -566,7 +566,9 @@ export class Lane {
   #vanish(group: Group | null): void {
     const state = this.#state
     if (state.refusal === null) {
-      this.#rooms.logger.warn('a partition is gone from the store', { partition: state.name })
+      this.#rooms.logger
+        .limited('partition-gone', 10_000)
+        .warn('a partition is gone from the store', { partition: state.name })
       state.refusal = because(UNKNOWN_TOPIC_OR_PARTITION, `${state.name} has been removed.`)
     }
     if (group !== null) this.#refuse(group, state.refusal)

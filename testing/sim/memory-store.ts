@@ -28,6 +28,8 @@ export interface StoreFaults {
   damage(stream: StreamId, offset: number, message: string): void
   /** Flips one bit of a stored batch, so that its CRC no longer matches. */
   rot(stream: StreamId, baseOffset: number): void
+  /** Drops everything, as FLUSHALL does. */
+  empty(): void
   /** Says that these streams must be opened again. */
   renew(streams: readonly StreamId[]): void
 }
@@ -124,6 +126,10 @@ function faceOf(clock: Clock, held: contents.Contents): MemoryStore {
       },
       damage(id, offset, message) {
         contents.existing(held, id).damage = { offset, message }
+      },
+      empty() {
+        held.streams.clear()
+        held.documents.clear()
       },
       rot(id, baseOffset) {
         const stream = contents.existing(held, id)

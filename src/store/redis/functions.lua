@@ -208,7 +208,7 @@ register('touch', {'allow-oom'}, function(keys)
 end)
 
 -- Compare-and-set of one document. Versions come from a counter beside the documents of its bucket that is never deleted;
--- where the store may have lost some of them, it leaps over those.
+-- where the store may have lost some of them, or all, it leaps over those.
 -- keys: document index counter
 -- args: name, the version that is expected (0: it must not exist), '1' to remove it, changes
 local function commit(keys, args)
@@ -216,7 +216,13 @@ local function commit(keys, args)
   if version ~= args[2] then return {'conflict', version} end
   local replid = incarnation()
   local former = redis.call('HGET', keys[3], 'replid')
-  local raise = (former and former ~= replid) and 1000001 or 1
+  local raise = former == replid and 1 or 1000001
+  -- A store that was emptied begins above whatever it may have given before: a thousand versions for each second since 1970.
+  if not former then
+    -- INFO, which the broker's user may run anyway.
+    local microseconds = string.match(redis.call('INFO', 'server'), 'server_time_usec:(%d+)')
+    raise = math.floor(tonumber(microseconds) / 1000)
+  end
   local fresh = whole(redis.call('HINCRBY', keys[3], 'version', raise))
   if former ~= replid then redis.call('HSET', keys[3], 'replid', replid) end
   if args[3] == '1' then

@@ -86,7 +86,11 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
 
   return {
     description: `${distinct.map(({ description }) => description).join('; documents on ')}, under ${namespace}:`,
-    create: ids => call(() => streams.create(ids)),
+    create: ids =>
+      call(async () => {
+        await keepFormat(storage, keys.format)
+        await streams.create(ids)
+      }),
     remove: ids => call(() => streams.remove(ids)),
     streams: () => call(() => streams.list()),
     space: () => call(() => spaceOf(storage)),
@@ -97,7 +101,11 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     load: (kind, name) => call(() => documents.load(kind, name)),
     version: (kind, name) => call(() => documents.version(kind, name)),
     list: kind => call(() => documents.list(kind)),
-    commit: commit => call(() => documents.commit(commit)),
+    commit: commit =>
+      call(async () => {
+        if (commit.expect === 0) await keepFormat(broker, keys.format)
+        return await documents.commit(commit)
+      }),
     confirm: (id, epoch) => call(() => streams.confirm(id, epoch)),
     renewed: () => news.next(),
     close: () => (closing ??= close()),
@@ -131,11 +139,18 @@ class News {
   }
 }
 
+/** A store that was emptied under its brokers gets its format again before anything else. */
+async function keepFormat(links: RedisLinks, key: string): Promise<void> {
+  await links
+    .write(key)
+    .send(['SET', key, FORMAT, 'NX'])
+    .catch(error => refuse(error, `writing ${key}`))
+}
+
 async function checkFormat(links: RedisLinks, key: string): Promise<void> {
+  await keepFormat(links, key)
   const link = links.write(key)
-  const what = `reading ${key}`
-  await link.send(['SET', key, FORMAT, 'NX']).catch(error => refuse(error, what))
-  const found = String(await link.send(['GET', key]).catch(error => refuse(error, what)))
+  const found = String(await link.send(['GET', key]).catch(error => refuse(error, `reading ${key}`)))
   if (found !== FORMAT) {
     throw new StoreOpenError(
       `${key} at ${link.address} is ${JSON.stringify(found)}; this version of Ketch reads and writes format ${FORMAT}`,
