@@ -24,6 +24,7 @@ export async function openSharedLinks(cleanUp: CleanUp, overrides: Partial<Value
     description: links.description,
     write: key => links.write(key),
     read: key => links.read(key),
+    asked: (key, refusal) => links.asked(key, refusal),
     borrow: (key, work) => links.borrow(key, work),
     primaries: () => links.primaries(),
     onIncarnation: listener => links.onIncarnation(listener),

@@ -270,9 +270,15 @@ export interface RedisCluster {
   readonly slotsOf: (primary: RedisServer) => readonly [first: number, last: number]
   /**
    * Moves a slot with its keys, one by one, as redis-cli's reshard does. The step that is called in between sees some keys here
-   * and some there: ASK and TRYAGAIN.
+   * and some there: ASK and TRYAGAIN. Other steps see all of them still here, or there already.
    */
-  move(slot: number, from: RedisServer, to: RedisServer, midway?: () => Promise<void>): Promise<void>
+  move(
+    slot: number,
+    from: RedisServer,
+    to: RedisServer,
+    midway?: () => Promise<void>,
+    others?: { begun?: () => Promise<void>; arrived?: () => Promise<void> },
+  ): Promise<void>
 }
 
 const SLOTS = 16_384
@@ -332,7 +338,7 @@ export async function startRedisCluster(
     spares: spare,
     uri: primaries[0]!.uri,
     slotsOf: primary => slots.get(primary)!,
-    async move(slot, from, to, midway = async () => {}) {
+    async move(slot, from, to, midway = async () => {}, { begun, arrived } = {}) {
       const id = async (server: RedisServer) => String(await server.ask('CLUSTER', 'MYID'))
       await to.ask('CLUSTER', 'SETSLOT', slot, 'IMPORTING', await id(from))
       await from.ask('CLUSTER', 'SETSLOT', slot, 'MIGRATING', await id(to))
@@ -340,9 +346,11 @@ export async function startRedisCluster(
         const keys = (await from.ask('CLUSTER', 'GETKEYSINSLOT', slot, count)) as string[]
         if (keys.length > 0) await from.ask('MIGRATE', to.host, to.port, '', 0, 5000, 'KEYS', ...keys)
       }
+      await begun?.()
       await migrateSome(1)
       await midway()
       await migrateSome(1_000_000)
+      await arrived?.()
       for (const server of [to, from, ...primaries, ...spare])
         await server.ask('CLUSTER', 'SETSLOT', slot, 'NODE', await id(to))
     },

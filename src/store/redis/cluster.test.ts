@@ -3,6 +3,10 @@ import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../testing/eventually.ts'
 import { noRedis, type RedisCluster, type RedisServer, startRedisCluster } from '../../../testing/redis.ts'
 import { openTestLinks } from '../../../testing/redis-links.ts'
+import { openTestStore } from '../../../testing/redis-store.ts'
+import { exampleAppend, expectKind } from '../conformance.ts'
+import { isStoreFailure } from '../store.ts'
+import { keysOf } from './keys.ts'
 import { RedisError } from './redis-error.ts'
 import { slotOf } from './topology.ts'
 
@@ -28,6 +32,9 @@ test('a Redis Cluster', { skip }, async t => {
   await t.test('each key goes to the primary that has its slot', each => keysGoHome(each, cluster))
   await t.test('F23: a slot that moves: reads follow it, a write is refused for certain and finds it then', each =>
     slotMoves(each, cluster),
+  )
+  await t.test('what has gone ahead of its slot is written and read where it is; in between it is refused', each =>
+    partitionMoves(each, cluster),
   )
   await t.test('a node that takes its first slot is connected to, and let go when it has none again', each =>
     nodeJoins(each, cluster),
@@ -91,6 +98,73 @@ async function slotMoves(t: TestContext, cluster: RedisCluster) {
   assert.equal(links.write(tag).address, `127.0.0.1:${to.port}`)
   assert.equal(await to.ask('GET', keys[0]!), 'xy')
   assert(before.address.startsWith('127.0.0.1'))
+}
+
+async function partitionMoves(t: TestContext, cluster: RedisCluster) {
+  const [from, to] = cluster.primaries as readonly [RedisServer, RedisServer]
+  const [first, last] = cluster.slotsOf(from)
+  const namesIn = function* (prefix: string, keyOf: (name: string) => string) {
+    for (let at = 0; ; at++)
+      if (slotOf(keyOf(`${prefix}${at}`)) >= first && slotOf(keyOf(`${prefix}${at}`)) <= last) yield `${prefix}${at}`
+  }
+  const { store } = await openTestStore(t, { ...FEW, 'redis.uri': cluster.uri })
+  const keys = keysOf('svc')
+  const id = namesIn('AAAAAAAAAAAAAAAAAAAAAQ:', name => keys.stream(name).meta).next().value!
+  await store.create([id])
+  let { epoch, end } = expectKind(await store.open(id, 0, 0), 'opened')
+  const append = async () => {
+    ;({ end } = expectKind(await store.append(exampleAppend(id, epoch, end)), 'appended'))
+  }
+  const offsets = async () => {
+    const limits = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
+    return expectKind(await store.read(id, 0, limits), 'read').batches.map(({ baseOffset }) => baseOffset)
+  }
+  const beat = { kind: namesIn('k', kind => keys.document(kind, 'n').document).next().value!, name: 'n', changes: [] }
+  let { version } = expectKind(await store.commit({ ...beat, expect: 0 }), 'committed')
+  const commit = async () => {
+    assert.equal((await store.load(beat.kind, beat.name))?.version, version)
+    ;({ version } = expectKind(await store.commit({ ...beat, expect: version }), 'committed'))
+  }
+  await append()
+  const moving = { name: 'StoreUnavailable', message: /its slot of the Redis Cluster is on its way.*(TRYAGAIN|ASK)/ }
+  await cluster.move(
+    slotOf(keys.stream(id).meta),
+    from,
+    to,
+    async () => {
+      await assert.rejects(append(), moving)
+      await assert.rejects(offsets(), moving)
+      await assert.rejects(store.open(id, epoch, 0), moving)
+    },
+    {
+      begun: append,
+      async arrived() {
+        await append()
+        ;({ epoch } = expectKind(await store.open(id, epoch, 0), 'opened'))
+        await append()
+        expectKind(await store.confirm(id, epoch), 'confirmed')
+        expectKind(await store.trim(id, epoch, 1, []), 'trimmed')
+        await append()
+        assert.deepEqual(expectKind(await store.read(id, 1, { maxBytes: 1e6, until: 5 }), 'read').batches.length, 4)
+      },
+    },
+  )
+  // The map of slots is looked at again after the first refusal.
+  await eventually('an append on the new primary', async () => {
+    try {
+      ;({ epoch, end } = expectKind(await store.open(id, 0, 0), 'opened'))
+      await append()
+      return true
+    } catch (error) {
+      if (isStoreFailure(error)) return false
+      throw error
+    }
+  })
+  assert.equal(await to.ask('EXISTS', keys.stream(id).meta), 1)
+  await cluster.move(slotOf(keys.document(beat.kind, beat.name).document), from, to, async () => {}, {
+    begun: commit,
+    arrived: commit,
+  })
 }
 
 async function nodeJoins(t: TestContext, cluster: RedisCluster) {

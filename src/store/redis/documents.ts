@@ -13,7 +13,7 @@ import {
 import { encodeFields } from './fields.ts'
 import { fcall, withFunctions, wordsOf } from './functions.ts'
 import type { Keys } from './keys.ts'
-import type { RedisLinks, Reply } from './links.ts'
+import { followAsk, type RedisLinks, type Reply } from './links.ts'
 import { RedisError } from './redis-error.ts'
 import { refuse } from './refusals.ts'
 import type { Rounds } from './rounds.ts'
@@ -44,13 +44,14 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
    * commit that a fail-over may still take back.
    */
   async function readAt(key: string, counter: string, command: readonly string[]): Promise<Reply> {
-    const link = links.write(key)
-    if (replicas === 0) return await link.send(command)
-    const { replies, isConfirmed } = await withFunctions(links, async () => {
-      const written = await rounds.writeEach(link, [command, fcall('touch', [counter], [])])
-      for (const reply of written.replies) if (reply instanceof RedisError) throw reply
-      return written
-    })
+    if (replicas === 0) return await followAsk(links, key, links.write(key), link => link.send(command))
+    const { replies, isConfirmed } = await withFunctions(links, () =>
+      followAsk(links, key, links.write(key), async link => {
+        const written = await rounds.writeEach(link, [command, fcall('touch', [counter], [])])
+        for (const reply of written.replies) if (reply instanceof RedisError) throw reply
+        return written
+      }),
+    )
     if (!isConfirmed) {
       throw new StoreUnavailable(`reading ${key}: ${replicas} replicas have not confirmed in time what it holds`)
     }
@@ -69,10 +70,10 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
     // Nobody acts on a version: whoever sees another one loads the document.
     async version(kind, name) {
       const { document } = keys.document(kind, name)
-      const reply = await links
-        .write(document)
-        .send(['HGET', document, 'version'])
-        .catch(error => refuse(error, `reading ${document}`))
+      const asks = ['HGET', document, 'version']
+      const reply = await followAsk(links, document, links.write(document), link => link.send(asks)).catch(error =>
+        refuse(error, `reading ${document}`),
+      )
       return Number(reply ?? 0)
     },
 
@@ -104,7 +105,7 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
         [name, expect, remove ? 1 : 0, ...fields],
       )
       const { reply, isConfirmed } = await withFunctions(links, () =>
-        rounds.writeOne(links.write(document), call),
+        followAsk(links, document, links.write(document), link => rounds.writeOne(link, call)),
       ).catch(error => refuse(error, `changing ${document}`))
       const [kindOfAnswer, version] = wordsOf(reply)
       if (kindOfAnswer === 'conflict') return { kind: 'conflict', version: Number(version) }

@@ -63,6 +63,12 @@ local function makeEmpty(batches)
   redis.call('XDEL', batches, '0-1')
 end
 
+-- Rows are a key even where there are none: while a slot is on its way, a cluster refuses whatever names a key that is not there
+-- beside one that is, be it that it was never made.
+local function keepRows(rows)
+  if redis.call('EXISTS', rows) == 0 then redis.call('HSET', rows, '.', '') end
+end
+
 -- args from `at`: how many fields are set, then each with its value, then the fields that are deleted.
 local function applyFields(key, args, at)
   local sets = tonumber(args[at])
@@ -79,13 +85,14 @@ register('create', {}, function(keys)
   if redis.call('HEXISTS', keys[2], 'epoch') == 1 then return {'exists'} end
   redis.call('DEL', keys[1], keys[2], keys[3])
   makeEmpty(keys[1])
+  keepRows(keys[3])
   redis.call('HSET', keys[2], 'epoch', '0', 'epochs', '', 'start', '0', 'end', '0', 'visible', '0', 'length', '0',
     'last', '0-1', 'sizes', '')
   return {'created'}
 end)
 
 -- Takes the lead, or settles an unknown outcome: the only place where the epoch rises and where damage is repaired.
--- keys: batches meta   args: the epoch that the caller knows (0: none), floor, whether all that is there is visible at once
+-- keys: batches meta rows   args: the epoch that the caller knows (0: none), floor, whether all that is there is visible at once
 -- Repairing and taking over must work on a full Redis: it frees memory, and the lead must not hang on it.
 register('open', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'epochs', 'start', 'end', 'visible', 'length', 'last', 'attempt',
@@ -94,6 +101,7 @@ register('open', {'allow-oom'}, function(keys, args)
   local epoch, known = tonumber(m[1]), tonumber(args[1])
   if known > 0 and epoch > known then return {'fenced', m[1]} end
 
+  keepRows(keys[3])
   local swept = 0
   repeat -- a few at a time: this copies their payloads
     local stray = redis.call('XRANGE', keys[1], '(' .. m[7], '+', 'COUNT', 8)

@@ -7,7 +7,25 @@
 // - OutcomeUnknown: sent, and the connection was lost or timed out before the reply.
 // - RedisError: the server's own error reply.
 
-import type { RedisError } from './redis-error.ts'
+import { RedisError } from './redis-error.ts'
+
+/**
+ * Runs writes, and once more on the primary that ASK names, where their keys have gone ahead of their slot: the refusal says that
+ * nothing was done. What waits for replicas does so on the connection that `work` is given.
+ */
+export async function followAsk<T>(
+  links: RedisLinks,
+  key: string,
+  link: Link,
+  work: (link: Link) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(link)
+  } catch (error) {
+    if (!(error instanceof RedisError && error.code === 'ASK')) throw error
+    return await work(await links.asked(key, error))
+  }
+}
 
 /** Text goes as UTF-8. Bytes must not change until the reply is there. */
 export type Argument = string | Uint8Array
@@ -59,6 +77,12 @@ export interface RedisLinks {
    * again, and the next call of write() has the new one.
    */
   write(key: string): Link
+  /**
+   * The connection that carries writes of this key while its slot is on its way, to where the key has gone, as a refusal with ASK
+   * says. Each command, and each transaction as a whole, is let through on its own; what names a key that has not arrived
+   * beside one that has is refused (TRYAGAIN).
+   */
+  asked(key: string, refusal: RedisError): Promise<Link>
   /** For commands that read: goes to the slot's primary, follows MOVED and ASK, waits for a connection as borrow() does. */
   read(key: string): Link
   /**

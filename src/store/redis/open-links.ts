@@ -53,6 +53,7 @@ export class OpenRedisLinks implements RedisLinks {
   readonly #owners: (Primary | null)[] = new Array(SLOTS).fill(null)
   /** Where ASK sent reads, and when: nodes that need not have a slot yet. */
   readonly #importing = new Map<Primary, number>()
+  readonly #asking = new WeakMap<ServerLink, AskingLink>()
   readonly #listeners: ((change: IncarnationChange) => void)[] = []
   /** Called whenever a connection comes up or a slot moves. */
   readonly #stirred = new Set<() => void>()
@@ -196,10 +197,25 @@ export class OpenRedisLinks implements RedisLinks {
   }
 
   /** The connection for one read of a slot's key that is on its way to another primary, as ASK says. */
-  async asked(slot: number, { message }: RedisError, askedHost: string): Promise<ServerLink> {
+  async askedRead(slot: number, refusal: RedisError, askedHost: string): Promise<ServerLink> {
+    return await this.#asked(slot, refusal, askedHost, 'reads')
+  }
+
+  async asked(key: string, refusal: RedisError): Promise<Link> {
+    const slot = slotOf(key)
+    const link = await this.#asked(slot, refusal, this.#owners[slot]?.host ?? '', 'writes')
+    // One for each connection: what goes down it in one turn shares a WAIT.
+    const known = this.#asking.get(link)
+    if (known !== undefined) return known
+    const asking = new AskingLink(link)
+    this.#asking.set(link, asking)
+    return asking
+  }
+
+  async #asked(slot: number, { message }: RedisError, askedHost: string, side: Side): Promise<ServerLink> {
     const primary = this.#joined(parseRedirection(message, askedHost))
     this.#importing.set(primary, this.#options.clock.monotonic())
-    return await this.#standing(() => primary, slot, 'reads', this.#options.target.pool.maxWaitMs)
+    return await this.#standing(() => primary, slot, side, this.#options.target.pool.maxWaitMs)
   }
 
   /** The connection that a read of the slot would take, be it connected or not. */
@@ -353,6 +369,35 @@ function chosen(links: readonly ServerLink[], slot: number): ServerLink {
   return links[slot % links.length]!
 }
 
+/** Writes to a node that their slot is moving to. */
+class AskingLink implements Link {
+  readonly #link: ServerLink
+
+  constructor(link: ServerLink) {
+    this.#link = link
+  }
+
+  get address(): string {
+    return this.#link.address
+  }
+
+  get incarnation(): string {
+    return this.#link.incarnation
+  }
+
+  get connection(): number {
+    return this.#link.connection
+  }
+
+  async send(args: readonly Argument[], options?: SendOptions): Promise<Reply> {
+    return await this.#link.sendAsking(args, options)
+  }
+
+  async transaction(commands: readonly (readonly Argument[])[]): Promise<readonly (Reply | RedisError)[]> {
+    return await this.#link.transactionAsking(commands)
+  }
+}
+
 /** Reads: waits for the connection, and goes where the cluster sends it. Nothing it repeats was done before. */
 class FollowingLink implements Link {
   readonly #links: OpenRedisLinks
@@ -396,7 +441,7 @@ class FollowingLink implements Link {
         return await here(link)
       } catch (error) {
         if (!(error instanceof RedisError) || redirections === MOST_REDIRECTIONS) throw error
-        if (error.code === 'ASK') return await asking(await this.#links.asked(this.#slot, error, link.host))
+        if (error.code === 'ASK') return await asking(await this.#links.askedRead(this.#slot, error, link.host))
         if (error.code !== 'MOVED') throw error
       }
     }

@@ -7,7 +7,7 @@ import { type Space, type Store, StoreUnavailable, type StreamId } from '../stor
 import { createDocuments } from './documents.ts'
 import { loadFunctions } from './functions.ts'
 import { keysOf } from './keys.ts'
-import type { Link, RedisLinks } from './links.ts'
+import { followAsk, type Link, type RedisLinks } from './links.ts'
 import { refuse } from './refusals.ts'
 import { createRounds } from './rounds.ts'
 import { Streams } from './streams.ts'
@@ -141,15 +141,13 @@ class News {
 
 /** A store that was emptied under its brokers gets its format again before anything else. */
 async function keepFormat(links: RedisLinks, key: string): Promise<void> {
-  await links
-    .write(key)
-    .send(['SET', key, FORMAT, 'NX'])
-    .catch(error => refuse(error, `writing ${key}`))
+  const sets = ['SET', key, FORMAT, 'NX']
+  await followAsk(links, key, links.write(key), link => link.send(sets)).catch(error => refuse(error, `writing ${key}`))
 }
 
 async function checkFormat(links: RedisLinks, key: string): Promise<void> {
   await keepFormat(links, key)
-  const link = links.write(key)
+  const link = links.read(key)
   const found = String(await link.send(['GET', key]).catch(error => refuse(error, `reading ${key}`)))
   if (found !== FORMAT) {
     throw new StoreOpenError(

@@ -15,6 +15,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   NOREPLICAS: 'Redis has fewer replicas than its min-replicas-to-write asks for',
   CLUSTERDOWN: 'the Redis cluster does not serve all of its slots',
   MASTERDOWN: 'the replica has lost its primary',
+  TRYAGAIN: 'its slot of the Redis Cluster is on its way to another primary, and only some of its keys have arrived',
+  ASK: 'its slot of the Redis Cluster is on its way to another primary',
+  MOVED: 'its slot of the Redis Cluster has moved to another primary',
   BUSY: 'Redis is busy with a script',
 }
 

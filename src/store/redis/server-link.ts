@@ -104,9 +104,7 @@ export class ServerLink implements Link {
   }
 
   async send(args: readonly Argument[], { connection }: SendOptions = {}): Promise<Reply> {
-    const standing = this.#take()
-    if (connection !== undefined && connection !== this.connection)
-      throw new StoreUnavailable(`the connection to Redis at ${this.address} is another than the one asked for`)
+    const standing = this.#take(connection)
     return await this.#track(String(args[0]), standing, standing.connection.send(args))
   }
 
@@ -115,8 +113,8 @@ export class ServerLink implements Link {
   }
 
   /** The same, on a node that a slot is moving to (ASK): each is let through for this once. */
-  async sendAsking(args: readonly Argument[]): Promise<Reply> {
-    const standing = this.#take()
+  async sendAsking(args: readonly Argument[], { connection }: SendOptions = {}): Promise<Reply> {
+    const standing = this.#take(connection)
     standing.connection.send(['ASKING']).catch(ignored)
     return await this.#track(String(args[0]), standing, standing.connection.send(args))
   }
@@ -147,9 +145,11 @@ export class ServerLink implements Link {
     this.#standing = null
   }
 
-  #take(): Connected {
+  #take(connection = this.connection): Connected {
     if (this.#isGuarded) this.#owner.check()
     if (this.#standing === null) throw new StoreUnavailable(`no connection to Redis at ${this.address}: ${this.#why}`)
+    if (connection !== this.connection)
+      throw new StoreUnavailable(`the connection to Redis at ${this.address} is another than the one asked for`)
     return this.#standing
   }
 

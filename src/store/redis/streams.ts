@@ -25,7 +25,7 @@ import { decodeEntry, type Entry, encodeHeader, entryId, idAt, UnreadableEntry }
 import { encodeFields } from './fields.ts'
 import { fcall, isMissing, loadFunctions, withFunctions, wordsOf } from './functions.ts'
 import type { Keys, StreamKeys } from './keys.ts'
-import type { Argument, Link, RedisLinks, Reply } from './links.ts'
+import { type Argument, followAsk, type Link, type RedisLinks, type Reply } from './links.ts'
 import { RedisError } from './redis-error.ts'
 import { refuse } from './refusals.ts'
 import type { Rounds } from './rounds.ts'
@@ -41,6 +41,9 @@ export interface StreamsRooms {
   /** Takes sentences for people. */
   readonly report: (message: string) => void
 }
+
+/** Keeps the hash of rows from being no key at all (functions.lua). */
+const NO_ROW = '.'
 
 /** What is known of a stream, as of its last answer. */
 interface Known {
@@ -234,7 +237,7 @@ export class Streams {
     let isConfirmed: boolean
     let reply: Reply
     try {
-      ;({ reply, isConfirmed } = await rounds.writeOne(links.write(key), command))
+      ;({ reply, isConfirmed } = await followAsk(links, key, links.write(key), link => rounds.writeOne(link, command)))
     } catch (error) {
       if (isMissing(error)) throw error
       refuse(error, what)
@@ -260,11 +263,13 @@ export class Streams {
     let link = links.write(meta)
     const { words, fields, isConfirmed } = await withFunctions(links, async () => {
       link = links.write(meta)
-      const written = await rounds.writeEach(link, [call, ['HGETALL', rows]])
-      const [verdict, stored] = written.replies as readonly [Reply | RedisError, Reply | RedisError]
-      if (verdict instanceof RedisError) throw verdict
-      if (stored instanceof RedisError) throw stored
-      return { words: wordsOf(verdict), fields: stored as readonly Buffer[], isConfirmed: written.isConfirmed }
+      return await followAsk(links, meta, link, async on => {
+        const written = await rounds.writeEach(on, [call, ['HGETALL', rows]])
+        const [verdict, stored] = written.replies as readonly [Reply | RedisError, Reply | RedisError]
+        if (verdict instanceof RedisError) throw verdict
+        if (stored instanceof RedisError) throw stored
+        return { words: wordsOf(verdict), fields: stored as readonly Buffer[], isConfirmed: written.isConfirmed }
+      })
     }).catch(error => refuse(error, what))
     if (words[0] === 'gone') {
       this.#forget(stream)
@@ -330,7 +335,9 @@ export class Streams {
     const { meta } = stream.keys
     const call = fcall('raise', [meta], [stream.told])
     try {
-      const [kind, end] = wordsOf(await withFunctions(links, () => links.write(meta).send(call)))
+      const [kind, end] = wordsOf(
+        await withFunctions(links, () => followAsk(links, meta, links.write(meta), link => link.send(call))),
+      )
       if (kind === 'raised' && Number(end) < stream.told) report(lostEnd(stream.id, end!, stream.told))
     } catch (error) {
       // Whoever opens the stream next says the floor again, unless it is another broker that knows less.
@@ -342,7 +349,7 @@ export class Streams {
     const { links, rounds } = this.#rooms
     const { meta } = stream.keys
     const { reply, isConfirmed } = await withFunctions(links, () =>
-      rounds.writeOne(links.write(meta), fcall('confirm', [meta], [epoch])),
+      followAsk(links, meta, links.write(meta), link => rounds.writeOne(link, fcall('confirm', [meta], [epoch]))),
     ).catch(error => refuse(error, `confirming ${meta}`))
     const [kind, detail] = wordsOf(reply)
     if (kind === 'gone') {
@@ -399,7 +406,7 @@ export class Streams {
       ),
     ]
     const { replies, isConfirmed } = await links
-      .borrow(meta, link => rounds.write(link, commands))
+      .borrow(meta, link => followAsk(links, meta, link, on => rounds.write(on, commands)))
       .catch(error => refuse(error, `appending to ${batches}`))
     const verdict = replies.at(-1) as Reply | RedisError
     if (verdict instanceof RedisError) {
@@ -458,7 +465,8 @@ export class Streams {
       const bound = Math.min(until, known.highWatermark)
       const at = idAt(known.epochs, next)
       const stop = `(${idAt(known.epochs, bound)}`
-      const commands: Argument[][] = []
+      // While their slot is on its way a cluster answers for keys that have not arrived as if there were none, but not for two at once.
+      const commands: Argument[][] = [['EXISTS', key, meta]]
       if (next < bound) {
         if (!isCovered) commands.push(['XREVRANGE', key, `(${at}`, '-', 'COUNT', '1'])
         commands.push(['XRANGE', key, at, stop, 'COUNT', String(count)])
@@ -466,7 +474,7 @@ export class Streams {
       // Last, so that it tells of whatever retention did before the entries were read.
       commands.push(['HMGET', meta, ...META])
       const replies = await readInOrder(links.read(key), commands).catch(error => refuse(error, `reading ${key}`))
-      const ranges = replies.slice(0, -1)
+      const ranges = replies.slice(1, -1)
       const stored = replies.at(-1)
       const current = decodeMeta(stored!)
       if (current === null || current.epoch !== known.epoch) {
@@ -545,10 +553,11 @@ export class Streams {
   }
 
   async #lastBelow(key: string, id: string): Promise<Entry | null> {
-    const reply = await this.#rooms.links
-      .write(key)
-      .send(['XREVRANGE', key, `(${id}`, '-', 'COUNT', '1'])
-      .catch(error => refuse(error, `reading ${key}`))
+    const { links } = this.#rooms
+    const asks = ['XREVRANGE', key, `(${id}`, '-', 'COUNT', '1']
+    const reply = await followAsk(links, key, links.write(key), link => link.send(asks)).catch(error =>
+      refuse(error, `reading ${key}`),
+    )
     const [entry] = reply as readonly Reply[]
     if (entry === undefined) return null
     try {
@@ -579,8 +588,11 @@ export class Streams {
 
   async #look(stream: Stream): Promise<Known | null> {
     const { meta } = stream.keys
-    const link: Link = this.#rooms.links.write(meta)
-    const reply = await link.send(['HMGET', meta, ...META]).catch(error => refuse(error, `reading ${meta}`))
+    const { links } = this.#rooms
+    const asks = ['HMGET', meta, ...META]
+    const reply = await followAsk(links, meta, links.write(meta), link => link.send(asks)).catch(error =>
+      refuse(error, `reading ${meta}`),
+    )
     const known = decodeMeta(reply)
     stream.known = known
     return known
@@ -647,6 +659,9 @@ function decodeEpochs(text: string): readonly EpochStart[] {
 
 function decodeRows(fields: readonly Buffer[]): ReadonlyMap<string, Uint8Array> {
   const rows = new Map<string, Uint8Array>()
-  for (let at = 0; at < fields.length; at += 2) rows.set(fields[at]!.toString(), fields[at + 1]!)
+  for (let at = 0; at < fields.length; at += 2) {
+    const key = fields[at]!.toString()
+    if (key !== NO_ROW) rows.set(key, fields[at + 1]!)
+  }
   return rows
 }
