@@ -4,6 +4,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { confluentJs, FOLDER, PACKAGE, VERSION } from './client.ts'
@@ -21,6 +22,8 @@ if (confluentJs.absence() !== null) {
       ...process.env,
       // With Debian's libraries instead of ones that it would fetch.
       CKJS_LINKING: 'dynamic',
+      // Its build starts a compiler for every file at once, unless the machine is busy enough.
+      MAKEFLAGS: `-l${availableParallelism()}`,
       // Debian's npm trusts the certificates of the machine; one that runs on a Node of its own has to be told.
       NODE_OPTIONS: '--use-system-ca',
       // The headers of the Node that loads it, which may not be the one that npm runs on.

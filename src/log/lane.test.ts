@@ -270,6 +270,46 @@ test('a batch whose time passes in the queue is never appended', async t => {
   assert.equal(partition.endOffset, 2)
 })
 
+test('a caller behind others is not told that it takes too long while they are appended', async t => {
+  const { createPartition, store, clock } = await openLogWorld(t)
+  const partition = await createPartition({ 'max.message.bytes': '10000000' })
+  const stallMs = 1_000
+  // One append each.
+  const batches = Array.from({ length: 5 }, () => batchOf([{ value: Buffer.alloc(3_000_000) }]))
+  store.faults.delay('append', stallMs - 100)
+  const answers = batches.map(batch => watch(partition.append(batch, 30_000, stallMs)))
+  const hasty = watch(partition.append(batchOf([{ value: Buffer.alloc(3_000_000) }]), 2 * stallMs, stallMs))
+  await clock.advance(2 * stallMs)
+  assert.equal(said(hasty.answer!), REQUEST_TIMED_OUT.name)
+  assert.match((hasty.answer as Refusal).message, /waited 2000 ms/)
+  await clock.advance(3 * stallMs)
+  assert.deepEqual(
+    answers.map(({ answer }) => said(answer!)),
+    [0, 1, 2, 3, 4],
+  )
+})
+
+test('a caller is told that it takes too long once nobody has got anywhere for the time of a write', async t => {
+  const { createPartition, store, clock } = await openLogWorld(t)
+  const partition = await createPartition({ 'max.message.bytes': '10000000' })
+  const batch = () => batchOf([{ value: Buffer.alloc(3_000_000) }])
+  store.faults.delay('append', 600)
+  const first = watch(partition.append(batch(), 0, 1_000))
+  const second = watch(partition.append(batch(), 0, 1_000))
+  const third = watch(partition.append(batch(), 0, 1_000))
+  await clock.advance(600)
+  assert.equal(said(first.answer!), 0)
+  const release = store.faults.hold('append')
+  await clock.advance(999)
+  assert.deepEqual([second.answer, third.answer], [null, null])
+  await clock.advance(1)
+  assert.match((second.answer as Refusal).message, /may or may not/)
+  assert.match((third.answer as Refusal).message, /was not appended/)
+  release()
+  store.faults.delay('append', 0)
+  assert.equal(said(await partition.append(batch(), 0, 1_000)), 2)
+})
+
 test('a later caller with less patience is told before an earlier one with more', async t => {
   const { createPartition, store, clock } = await openLogWorld(t)
   const partition = await createPartition()

@@ -93,9 +93,11 @@ interface Pending {
   readonly batch: BatchView
   /** Its records as they shall rest; null: as they are. */
   readonly encoding: Promise<EncodedRecords | null> | null
-  readonly timeoutMs: number
-  /** On Clock.monotonic(). */
+  /** On Clock.monotonic(), as is the deadline, which is the caller's own. */
+  readonly arrivedAtMs: number
   readonly deadlineMs: number
+  /** For how long the lane may get nowhere meanwhile. */
+  readonly stallMs: number
   /** Null once the caller has its answer. */
   answer: ((answer: Appended | Refusal) => void) | null
   /** Its bytes belong to the store: whoever must stamp them again copies. */
@@ -140,7 +142,10 @@ export class Lane {
   /** How often what waits first has met another writer. */
   #displaced = 0
   #deadlineTimer: Timer | null = null
+  /** Never later than the first that is due. */
   #deadlineMs = Number.POSITIVE_INFINITY
+  /** When the last group was done. */
+  #movedAtMs = Number.NEGATIVE_INFINITY
   #idle: (() => void)[] = []
   /** Ends the pause of a settlement. */
   #tryAgain: (() => void) | null = null
@@ -150,18 +155,19 @@ export class Lane {
     this.#state = state
   }
 
-  /** Takes its place in the lane before it returns. `timeoutMs` 0 is no limit. */
-  append(batch: BatchView, timeoutMs: number): Promise<Appended | Refusal> {
-    const deadlineMs = timeoutMs > 0 ? this.#rooms.clock.monotonic() + timeoutMs : Number.POSITIVE_INFINITY
-    if (deadlineMs < this.#deadlineMs) this.#arm(deadlineMs)
+  /** Takes its place in the lane before it returns. The limits are those of Partition.append. */
+  append(batch: BatchView, timeoutMs: number, stallMs: number): Promise<Appended | Refusal> {
+    const arrivedAtMs = this.#rooms.clock.monotonic()
+    const limits = { arrivedAtMs, deadlineMs: arrivedAtMs + orForever(timeoutMs), stallMs: orForever(stallMs) }
+    const dueMs = this.#dueMs(limits)
+    if (dueMs < this.#deadlineMs) this.#arm(dueMs)
     const { refused, compression } = this.#rooms
     const { stream, topic } = this.#state
     return new Promise(resolve => {
       this.#queue.push({
         batch,
         encoding: compression.encode(topic, batch),
-        timeoutMs,
-        deadlineMs,
+        ...limits,
         answer(value) {
           // At once: what waits behind it may be formed in this very turn.
           if (isRefusal(value)) refused.note(stream, batch, value)
@@ -301,8 +307,10 @@ export class Lane {
       const size = batch.bytes.length
       if (batches.length > 0 && bytes + size > GROUP_BYTES) break
       this.#queue.shift()
-      if (next.deadlineMs <= startedAtMs) {
-        answer(next, because(REQUEST_TIMED_OUT, tooLate(next)))
+      // It was told that it is not appended.
+      if (next.answer === null) continue
+      if (this.#dueMs(next) <= startedAtMs) {
+        answer(next, because(REQUEST_TIMED_OUT, tooLate(next, startedAtMs)))
         continue
       }
       const refusal = state.refusal ?? state.damage
@@ -536,6 +544,7 @@ export class Lane {
     writes.done.observe(tookMs)
     writes.acknowledged.observe(tookMs)
     writes.messages.observe(group.records)
+    this.#movedAtMs = group.startedAtMs + tookMs
     this.#displaced = 0
     this.#group = null
     for (const pending of group.pending) this.#acknowledge(pending)
@@ -709,6 +718,14 @@ export class Lane {
     this.#idle = []
   }
 
+  /**
+   * When the caller is told that it takes too long. What stands behind others in a lane that moves has only its own deadline:
+   * refused, it would come again, behind what was sent after it, and perhaps twice.
+   */
+  #dueMs({ arrivedAtMs, deadlineMs, stallMs }: Pick<Pending, 'arrivedAtMs' | 'deadlineMs' | 'stallMs'>): number {
+    return Math.min(deadlineMs, Math.max(arrivedAtMs, this.#movedAtMs) + stallMs)
+  }
+
   #arm(deadlineMs: number): void {
     this.#deadlineTimer?.cancel()
     this.#deadlineMs = deadlineMs
@@ -722,12 +739,13 @@ export class Lane {
     let next = Number.POSITIVE_INFINITY
     const look = (pending: Pending, message: string) => {
       if (pending.answer === null) return
-      if (pending.deadlineMs <= nowMs) answer(pending, because(REQUEST_TIMED_OUT, message))
-      else next = Math.min(next, pending.deadlineMs)
+      const dueMs = this.#dueMs(pending)
+      if (dueMs <= nowMs) answer(pending, because(REQUEST_TIMED_OUT, message))
+      else next = Math.min(next, dueMs)
     }
     for (const pending of this.#group?.pending ?? []) look(pending, UNKNOWN_OUTCOME)
     for (const pending of this.#group?.repeats ?? []) look(pending, UNKNOWN_OUTCOME)
-    for (let i = 0; i < this.#queue.length; i++) look(this.#queue.at(i)!, tooLate(this.#queue.at(i)!))
+    for (let i = 0; i < this.#queue.length; i++) look(this.#queue.at(i)!, tooLate(this.#queue.at(i)!, nowMs))
     this.#deadlineTimer = null
     this.#deadlineMs = Number.POSITIVE_INFINITY
     if (next < Number.POSITIVE_INFINITY) this.#arm(next)
@@ -740,9 +758,11 @@ function away(error: StoreUnavailable): Refusal {
   return because(KAFKA_STORAGE_ERROR, `The store is not available, nothing was written: ${error.message}`)
 }
 
-function tooLate(pending: Pending): string {
-  return `The batch waited ${pending.timeoutMs} ms behind others and was not appended.`
+function tooLate({ arrivedAtMs }: Pending, nowMs: number): string {
+  return `The batch waited ${Math.round(nowMs - arrivedAtMs)} ms behind others and was not appended.`
 }
+
+const orForever = (limitMs: number) => (limitMs > 0 ? limitMs : Number.POSITIVE_INFINITY)
 
 function answer(pending: Pending, value: Appended | Refusal): void {
   pending.answer?.(value)

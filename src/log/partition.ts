@@ -162,13 +162,13 @@ export class Partition {
   /**
    * Appends one batch that checkBatches has passed; its bytes belong to the log from here on. The order of calls is the
    * order in the log: the batch has its place when this returns. Resolves when the batch is in the log, or certainly is not
-   * and never will be (any refusal but these two), or with REQUEST_TIMED_OUT after timeoutMs (0: no limit; whether it is
-   * appended is then unknown, unless the message says that it is not) or NOT_ENOUGH_REPLICAS_AFTER_APPEND (it is in the
-   * log, but may be lost).
+   * and never will be (any refusal but these two), or with REQUEST_TIMED_OUT after timeoutMs, or when the partition has taken
+   * nothing for stallMs (0: no limit; whether it is appended is then unknown, unless the message says that it is not) or
+   * NOT_ENOUGH_REPLICAS_AFTER_APPEND (it is in the log, but may be lost).
    */
-  append(batch: BatchView, timeoutMs: number): Promise<Appended | Refusal> {
+  append(batch: BatchView, timeoutMs: number, stallMs = 0): Promise<Appended | Refusal> {
     const refusal = this.#checkOpen() ?? this.#state.damage ?? this.#check(batch)
-    if (refusal === null) return this.#lane.append(batch, timeoutMs)
+    if (refusal === null) return this.#lane.append(batch, timeoutMs, stallMs)
     this.#rooms.refused.note(this.#state.stream, batch, refusal)
     return Promise.resolve(refusal)
   }

@@ -474,7 +474,7 @@ const broker = {
   'broker.produce-timeout': row(
     duration(),
     '5s',
-    "Longest that a partition write may take, or the client's own timeout if that is shorter; then REQUEST_TIMED_OUT. 0 removes the cap.",
+    "Longest that a partition write may take once the one before it is done, or the client's own timeout if that ends sooner; then REQUEST_TIMED_OUT. 0 removes the cap.",
   ),
   'broker.response-queue-timeout': row(
     duration({ min: 1 }),

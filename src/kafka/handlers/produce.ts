@@ -25,7 +25,7 @@ import { produce } from '../../protocol/messages/produce.ts'
 import { checkBatches } from '../../protocol/records.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import { createLeaderNames, findPartition, findRepeated, findTopic, keyOf, lookForTopics } from '../partitions.ts'
-import { CLOSE, handler, type Rooms } from './handler.ts'
+import { CLOSE, handler } from './handler.ts'
 
 type Body = RequestOf<typeof produce>
 type PartitionData = Body['topicData'][number]['partitionData'][number]
@@ -41,7 +41,9 @@ export const produceHandler = handler(produce, rooms => ({
   answer({ body, apiVersion, connection }) {
     const refusal = refusalOf(body)
     if (refusal !== null) return body.acks === 0 ? CLOSE : refuseAll(body, refusal)
-    const timeoutMs = boundOf(rooms, body.timeoutMs)
+    // A client's timeout that is no duration counts as none.
+    const timeoutMs = Math.max(0, body.timeoutMs)
+    const stallMs = rooms.settings.get('broker.produce-timeout')
     const naming = apiVersion >= FIRST_WITH_IDS ? 'topicId' : 'name'
     const repeated = findRepeated(
       body.topicData.map(topic => ({ topic: topic[naming], partitions: topic.partitionData.map(data => data.index) })),
@@ -67,7 +69,7 @@ export const produceHandler = handler(produce, rooms => ({
       if (isRefusal(partition) && !partition.retriable) return Promise.resolve(partition)
       const batch = checkBatches(records, apiVersion)
       if (isRefusal(batch)) return Promise.resolve(batch)
-      if (!isRefusal(partition)) return partition.append(batch, timeoutMs)
+      if (!isRefusal(partition)) return partition.append(batch, timeoutMs, stallMs)
       if (!isRefusal(found)) rooms.logs.refused(found.id, index, batch, partition)
       return Promise.resolve(partition)
     }
@@ -97,13 +99,6 @@ function refusalOf(body: Body): Refusal | null {
     return because(INVALID_REQUIRED_ACKS, `acks must be -1, 0 or 1, got ${body.acks}.`)
   }
   return body.transactionalId === null ? null : NO_TRANSACTIONS
-}
-
-/** The bound of each append in ms, 0 for none. A client's timeout that is no duration counts as none. */
-function boundOf(rooms: Rooms, clientMs: number): number {
-  const ownMs = rooms.settings.get('broker.produce-timeout')
-  if (clientMs <= 0) return ownMs
-  return ownMs === 0 ? clientMs : Math.min(ownMs, clientMs)
 }
 
 function rowOf(index: number, appended: Appended | Refusal): PartitionRow {
