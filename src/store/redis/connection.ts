@@ -32,6 +32,11 @@ export interface Endpoint {
 export interface Connection {
   /** Rejects with RedisError for an error reply, with whatever broke the connection otherwise. Call order is the order on the wire. */
   send(args: readonly Argument[]): Promise<Reply>
+  /**
+   * Several, in this order. Resolves to the last one's reply; whatever became of it, `refused` has been called for each error
+   * reply before it by then, with its place.
+   */
+  sendAll(commands: readonly (readonly Argument[])[], refused: (at: number, error: RedisError) => void): Promise<Reply>
   /** Breaks it: whatever is in flight is rejected, and onLost is not called. */
   destroy(): void
 }
@@ -86,13 +91,25 @@ export async function connect(
     throw asRedisError(error)
   }
   isStanding = true
+  const transmit = (args: readonly Argument[]) => client.sendCommand<Reply>(args.map(asBuffer))
+  const send = async (args: readonly Argument[]) => {
+    try {
+      return await transmit(args)
+    } catch (error) {
+      throw error instanceof ErrorReply ? asRedisError(error) : (brokenBy ?? error)
+    }
+  }
   return {
-    async send(args) {
-      try {
-        return await client.sendCommand<Reply>(args.map(asBuffer))
-      } catch (error) {
-        throw error instanceof ErrorReply ? asRedisError(error) : (brokenBy ?? error)
+    send,
+    sendAll(commands, refused) {
+      const last = commands.length - 1
+      // A promise for each and no more: an append is eight commands, and of seven nobody asks what they answered.
+      for (let at = 0; at < last; at++) {
+        transmit(commands[at]!).catch((error: unknown) => {
+          if (error instanceof ErrorReply) refused(at, new RedisError(error.message))
+        })
       }
+      return send(commands[last]!)
     },
     destroy() {
       isStanding = false

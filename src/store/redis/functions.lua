@@ -129,38 +129,45 @@ register('open', {'allow-oom'}, function(keys, args)
     m[4], whole(swept), whole(missing), whole(length)}
 end)
 
--- How many entries a stream had when its append began. Held here from `arm` to `seal`, between which nothing else runs.
-local armed = {}
+-- Of which stream the append that is under way is, and how many entries that had when it began. Held here from `arm` to `seal`,
+-- between which nothing else runs.
+--
+-- Both come with every append, between payloads that have driven all of this out of the processor's caches: what they touch is
+-- what they cost. So they answer a number where there is nothing to say (a table is looked through for its type), and take
+-- as few arguments as will do.
+local armed, armedLength
 
 -- The first command of an append. keys: batches
 register('arm', {'no-writes'}, function(keys)
-  armed = {key = keys[1], length = redis.call('XLEN', keys[1])}
-  return {'armed'}
+  armed, armedLength = keys[1], redis.call('XLEN', keys[1])
+  return 1
 end)
 
 -- The last command of an append. Writes nothing but in its last lines, and takes back what the XADDs before it did
 -- otherwise: those of its own ids that lie above the last sealed one can only be this append's.
 -- keys: batches meta rows
--- args: epoch, at, attempt, the new end, the high watermark that the leader knows, sizes, number of ids, the ids, rows
+-- args: epoch, at, attempt, the new end, the high watermark that the leader knows, sizes, number of ids, the ids, the last of them, rows
+-- answers 1, or why not
 register('seal', {}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'end', 'length', 'last', 'visible', 'floor')
-  local count = tonumber(args[7])
-  local before = armed.key == keys[1] and armed.length or -1
-  armed = {}
+  local before = armed == keys[1] and armedLength or -1
+  armed = nil
   local length = tonumber(m[3]) or 0
+  local after = length + tonumber(args[7])
   local no
   if not m[1] then no = {'gone'}
   elseif m[1] ~= args[1] then no = {'fenced', m[1]}
   elseif m[2] ~= args[2] or (m[6] and tonumber(m[6]) > tonumber(m[2])) then no = {'misplaced', m[2]}
   elseif before ~= length then
     no = {'torn', 'it had ' .. whole(before) .. ' entries where ' .. m[3] .. ' were expected'}
-  elseif redis.call('XLEN', keys[1]) ~= length + count then
-    no = {'torn', 'it took ' .. whole(redis.call('XLEN', keys[1]) - length) .. ' of ' .. args[7] .. ' entries'}
+  else
+    local there = redis.call('XLEN', keys[1])
+    if there ~= after then no = {'torn', 'it took ' .. whole(there - length) .. ' of ' .. args[7] .. ' entries'} end
   end
   if no then
     if m[1] then
-      for i = 8, 7 + count do
-        if above(args[i], m[4]) then redis.call('XDEL', keys[1], args[i]) end
+      for id in string.gmatch(args[8], '%S+') do
+        if above(id, m[4]) then redis.call('XDEL', keys[1], id) end
       end
       local opened = m[1] .. '-0'
       setLastId(keys[1], above(opened, m[4]) and opened or m[4])
@@ -168,11 +175,11 @@ register('seal', {}, function(keys, args)
     return no
   end
   -- Rows first: where they cannot be written this ends here, and nothing has been sealed.
-  applyFields(keys[3], args, 8 + count)
-  local visible = math.max(tonumber(m[5]), tonumber(args[5]))
-  redis.call('HSET', keys[2], 'end', args[4], 'visible', whole(visible), 'length', whole(length + count),
-    'last', args[7 + count], 'attempt', args[3], 'sizes', args[6])
-  return {'sealed'}
+  applyFields(keys[3], args, 10)
+  local visible = tonumber(args[5]) > tonumber(m[5]) and args[5] or m[5]
+  redis.call('HSET', keys[2], 'end', args[4], 'visible', visible, 'length', whole(after), 'last', args[9], 'attempt', args[3],
+    'sizes', args[6])
+  return 1
 end)
 
 -- Retention must work on a full Redis.

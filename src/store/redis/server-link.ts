@@ -158,32 +158,27 @@ export class ServerLink implements Link {
     commands: readonly (readonly Argument[])[],
   ): Promise<readonly (Reply | RedisError)[]> {
     const standing = this.#take()
-    const { connection } = standing
-    const queued = [...before, ['MULTI'], ...commands].map(command => connection.send(command))
-    for (const one of queued) one.catch(ignored)
+    const refused: { readonly at: number; readonly error: RedisError }[] = []
+    const replying = standing.connection.sendAll([...before, ['MULTI'], ...commands, ['EXEC']], (at, error) => {
+      refused.push({ at, error })
+    })
     let replies: Reply
     try {
-      replies = await this.#track('EXEC', standing, connection.send(['EXEC']))
+      replies = await this.#track('EXEC', standing, replying)
     } catch (error) {
-      if (!(error instanceof RedisError)) throw error
-      throw await this.#reasonOf(error, queued, before.length)
+      // EXEC says only that it was aborted; the reason is the first error that came while queuing.
+      const [reason] = refused
+      if (!(error instanceof RedisError) || reason === undefined) throw error
+      if (reason.at === before.length && !reason.error.isRefusal) {
+        // Without MULTI the commands ran one by one.
+        const message = `Redis at ${this.address} refused MULTI: ${reason.error.message}`
+        throw new OutcomeUnknown(message, { cause: reason.error })
+      }
+      this.#noteRedirection(reason.error)
+      throw reason.error
     }
     assert(Array.isArray(replies) && replies.length === commands.length, 'EXEC answers every command')
     return replies.map(asRedisError)
-  }
-
-  /** EXEC says only that it was aborted; the reason is the first error that came while queuing. */
-  async #reasonOf(error: RedisError, queued: readonly Promise<Reply>[], atMulti: number): Promise<Error> {
-    const settled = await Promise.allSettled(queued)
-    const refused = settled.findIndex(({ status }) => status === 'rejected')
-    if (refused < 0) return error
-    const { reason } = settled[refused] as PromiseRejectedResult
-    if (!(reason instanceof RedisError)) return reason
-    if (refused === atMulti && !reason.isRefusal)
-      // Without MULTI the commands ran one by one.
-      return new OutcomeUnknown(`Redis at ${this.address} refused MULTI: ${reason.message}`, { cause: reason })
-    this.#noteRedirection(reason)
-    return reason
   }
 
   async #track(command: string, standing: Connected, reply: Promise<Reply>): Promise<Reply> {

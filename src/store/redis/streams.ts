@@ -95,6 +95,9 @@ const OPENED = [
 /** What is kept in meta of a stream that stands. */
 const META = ['epoch', 'epochs', 'start', 'end', 'visible', 'sizes', 'length'] as const
 
+/** What `seal` answers when the append counts. */
+const SEALED = 1
+
 export class Streams {
   readonly #rooms: StreamsRooms
   readonly #streams = new Map<StreamId, Stream>()
@@ -400,7 +403,8 @@ export class Streams {
           replicas === 0 ? end : known.highWatermark,
           encodeSizes(sizes),
           ids.length,
-          ...ids,
+          ids.join(' '),
+          ids.at(-1)!,
           ...encodeFields(append.rows),
         ],
       ),
@@ -415,18 +419,21 @@ export class Streams {
       else refuse(verdict, `appending to ${batches}`)
       throw new OutcomeUnknown(`appending to ${batches}: the server had lost the functions`, { cause: verdict })
     }
-    const [kind, detail] = wordsOf(verdict)
-    switch (kind) {
-      case 'gone':
-        this.#forget(stream)
-        return { kind }
-      case 'fenced':
-        stream.isLed = false
-        return { kind, epoch: Number(detail) }
-      case 'misplaced':
-        return { kind, end: Number(detail) }
-      case 'torn':
-        return this.#torn(stream, `somebody else wrote to ${batches}: ${detail}`)
+    if (verdict !== SEALED) {
+      const [kind, detail] = wordsOf(verdict)
+      switch (kind) {
+        case 'gone':
+          this.#forget(stream)
+          return { kind }
+        case 'fenced':
+          stream.isLed = false
+          return { kind, epoch: Number(detail) }
+        case 'misplaced':
+          return { kind, end: Number(detail) }
+        default:
+          assert(kind === 'torn', `seal answers what is known, not ${kind}`)
+          return this.#torn(stream, `somebody else wrote to ${batches}: ${detail}`)
+      }
     }
     const missing = ids.findIndex((id, at) => String(replies[at + 1]) !== id)
     assert(missing === -1, `${batches} was sealed without ${ids[missing]}`)
