@@ -121,7 +121,7 @@ export async function askDurability(
   if (eviction !== null) warnings.push(`it ${eviction}`)
   if (connectedReplicas < waitReplicas)
     warnings.push(
-      `it has ${connectedReplicas} replicas and svc.storage.local.write.wait-replicas is ${waitReplicas}: every produce waits for svc.storage.local.write.wait-timeout and fails`,
+      `it has ${connectedReplicas} replicas and svc.storage.local.write.wait-replicas is ${waitReplicas}: nothing is acknowledged, and half of svc.broker.expiry later nothing is read`,
     )
   warnings.push(...(await priorityWarnings(info, askReplica)))
   return {
