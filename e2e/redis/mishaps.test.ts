@@ -179,7 +179,7 @@ test('a wrong password ends the start; one that is changed under a broker is nam
 test('a Redis that is loading is waited for by a start, and by what is produced while it comes back', {
   skip,
 }, async t => {
-  // The whole dataset is in the append-only file, behind a tenth of a second for each of these.
+  // The whole dataset is in the append-only file, behind half a second for each of these until it is told to hurry.
   const redis = await startRedis(t, { appendfsync: 'always', config: { 'aof-use-rdb-preamble': 'yes' } })
   const fill = async () => {
     for (let at = 0; at < 30; at++) await redis.ask('SET', `k${at}`, 'x'.repeat(100_000))
@@ -191,15 +191,20 @@ test('a Redis that is loading is waited for by a start, and by what is produced 
     })
   }
   const slowly = {
-    'key-load-delay': '100000',
+    'key-load-delay': '500000',
     'loading-process-events-interval-bytes': '1024',
     rdbcompression: 'no',
   }
+  const hurry = () => redis.ask('CONFIG', 'SET', 'key-load-delay', '0')
   await fill()
   await redis.stop('SIGKILL')
   await redis.start(slowly)
   await assert.rejects(redis.ask('GET', 'k0'), /LOADING/)
-  const broker = await startBrokerProcess(t, { settings: { 'svc.redis.uri': redis.uri } })
+  const starting = startBrokerProcess(t, { settings: { 'svc.redis.uri': redis.uri } })
+  const hasAsked = async () => / cmd=info /.test(String(await redis.ask('CLIENT', 'LIST')))
+  await eventually('the broker has asked', hasAsked, 30_000)
+  await hurry()
+  const broker = await starting
   assert.match(broker.output(), /is loading its data: [\d.]+ %/)
   await produce(broker, 't', FIRST)
   await fill()
@@ -208,7 +213,10 @@ test('a Redis that is loading is waited for by a start, and by what is produced 
   const from = broker.output().length
   await goesOnAfter(t, broker, {
     says: /is loading its data/,
-    mend: async () => assert.match(broker.output().slice(from), /is loading its data/),
+    mend: async () => {
+      assert.match(broker.output().slice(from), /is loading its data/)
+      await hurry()
+    },
   })
 })
 
