@@ -25,6 +25,9 @@ export interface Run {
   /** True once no new operation is to begin. */
   readonly stopping: boolean
   stop(): void
+  /** The run has failed: every wait of a client or a fault ends with this error, and so do they. */
+  abort(reason: Error): void
+  readonly aborted: Error | null
   key(partition: number): Key
   /** Connects, waiting for the broker to be there. */
   connect(): Promise<Caller>
@@ -43,15 +46,27 @@ export interface RunOptions {
   readonly topic: string
   readonly partitions: number
   readonly random: Random
+  /** This one fails with it. */
+  readonly within?: Run
 }
 
 export function openRun(options: RunOptions): Run {
+  const { history, topic, partitions, random, within } = options
   const clock = systemClock
   let stopping = false
+  let aborted: Error | null = null
   let acknowledged = 0
-  let waiting: { at: number; resolve: () => void }[] = []
+  let waiting: { at: number; resolve: () => void; reject: (reason: Error) => void }[] = []
+  const reasonToEnd = () => aborted ?? within?.aborted ?? null
+  const goOn = () => {
+    const reason = reasonToEnd()
+    if (reason !== null) throw reason
+  }
   return {
-    ...options,
+    history,
+    topic,
+    partitions,
+    random,
     clock,
     get stopping() {
       return stopping
@@ -59,10 +74,19 @@ export function openRun(options: RunOptions): Run {
     stop() {
       stopping = true
     },
-    key: partition => `${options.topic}:${partition}`,
+    abort(reason) {
+      stopping = true
+      aborted = reason
+      for (const one of waiting.splice(0)) one.reject(reason)
+    },
+    get aborted() {
+      return reasonToEnd()
+    },
+    key: partition => `${topic}:${partition}`,
     async connect() {
       const begunAt = clock.monotonic()
       for (;;) {
+        goOn()
         try {
           return await options.connect()
         } catch (error) {
@@ -71,7 +95,11 @@ export function openRun(options: RunOptions): Run {
         }
       }
     },
-    pause: ms => sleep(clock, ms),
+    async pause(ms) {
+      goOn()
+      await sleep(clock, ms)
+      goOn()
+    },
     acknowledge(values) {
       acknowledged += values
       const due = waiting.filter(one => one.at <= acknowledged)
@@ -81,7 +109,10 @@ export function openRun(options: RunOptions): Run {
     get acknowledged() {
       return acknowledged
     },
-    progress: values => new Promise(resolve => waiting.push({ at: acknowledged + values, resolve })),
+    async progress(values) {
+      goOn()
+      await new Promise<void>((resolve, reject) => waiting.push({ at: acknowledged + values, resolve, reject }))
+    },
   }
 }
 

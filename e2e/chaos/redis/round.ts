@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sleep, systemClock } from '../../../src/base/clock.ts'
+import { sleep, systemClock, within } from '../../../src/base/clock.ts'
 import { type Random, seededRandom } from '../../../src/base/random.ts'
 import { metadata } from '../../../src/protocol/messages/metadata.ts'
 import { type Anomaly, checkHistory, describeAnomalies } from '../../../testing/checker.ts'
@@ -27,6 +27,8 @@ const PROGRESS_SPREAD = 400
 const AUDITS = 5
 /** A round that takes longer has hung. */
 const ROUND_LIMIT_MS = 150_000
+/** How long a failed round waits for its fault and its clients to end: nothing of it is to reach into what comes after. */
+const END_MS = 90_000
 
 export interface RoundContext<S extends RedisScene = RedisScene> {
   readonly scene: S
@@ -74,10 +76,12 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
   limit.catch(() => {})
   const losses: Losses = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY, readFrom: 0 }
   let id = ''
+  /** What must have ended before anything of the scene may go. */
+  const underWay: Promise<unknown>[] = []
   const work = async (): Promise<RedisAudit> => {
     await createTopic(scene.nodes[0]!.broker, topic, PARTITIONS)
     id = await topicId(scene, topic)
-    const clients = Promise.all([
+    const running = [
       runPlainProducer(run),
       runPlainProducer(run),
       // A producer whose sequences are lost has to begin anew, which is not what these rounds are about.
@@ -85,7 +89,9 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
       runFollower(run),
       runGroupMember(run, group),
       runGroupMember(run, group),
-    ])
+    ]
+    underWay.push(...running)
+    const clients = Promise.all(running)
     // A client that fails ends the round at once.
     const failed = clients.then(() => new Promise<never>(() => {}))
     failed.catch(() => {})
@@ -105,7 +111,9 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
         losses.to = machineTimeNs()
       },
     }
-    what = await Promise.race([fault.act(context), failed])
+    const acting = fault.act(context)
+    underWay.push(acting)
+    what = await Promise.race([acting, failed])
     history.fault(`is over: ${what}`)
     const healedAt = history.ops.length
     await Promise.race([run.progress(PROGRESS + random.below(PROGRESS_SPREAD)), failed])
@@ -137,10 +145,16 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
       seconds: Math.round((systemClock.monotonic() - begunAt) / 100) / 10,
     }
   } catch (error) {
-    run.stop()
+    run.abort(error as Error)
+    await within(systemClock, END_MS, Promise.allSettled(underWay), () => null)
     await history.close()
     for (const { id, broker } of scene.nodes) await writeFile(join(folder, `broker-${id}.log`), broker.output())
-    for (const redis of scene.servers) await cp(redis.folder, join(folder, `redis-${redis.port}`), { recursive: true })
+    for (const redis of scene.servers) {
+      // A server that runs may take a file away meanwhile; what is lost with it must not hide what went wrong.
+      await cp(redis.folder, join(folder, `redis-${redis.port}`), { recursive: true }).catch(failure =>
+        writeFile(join(folder, `redis-${redis.port}.incomplete`), String(failure)),
+      )
+    }
     throw new Error(
       `seed ${scene.seed}, round ${number} (${what}): ${(error as Error).message}\nthe history, the logs of the brokers and the files of Redis are in ${folder}`,
       { cause: error },

@@ -24,7 +24,7 @@ export function openSceneRun(
         route: port => routes.get(port)!,
         timeoutMs: REQUEST_MS,
         random,
-        isOver: () => isOver(run),
+        isOver: () => run.aborted !== null || isOver(run),
       }),
   })
   return run

@@ -46,12 +46,12 @@ export const topicAgain: Fault = {
   },
 }
 
-function openCreation({ scene, random }: RoundContext, topic: string, creation: number) {
+function openCreation({ scene, run: within, random }: RoundContext, topic: string, creation: number) {
   const recorded = recordHistory()
   const history = { ...recorded, value: () => creation * VALUES + recorded.value() }
   const run = openSceneRun(
     scene,
-    { history, topic, partitions: PARTITIONS, random },
+    { history, topic, partitions: PARTITIONS, random, within },
     run => creation < CREATIONS && run.stopping,
   )
   return { run, history }
