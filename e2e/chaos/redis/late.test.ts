@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemRandom } from '../../../src/base/random.ts'
 import { noRedis as skip } from '../../../testing/redis.ts'
 import { lateAppends } from './faults.ts'
 import { runRound } from './round.ts'
 import { openAlone } from './scene.ts'
-
-const seed = Number(process.env.KETCH_SEED ?? systemRandom.below(1_000_000))
+import { seed } from './share.ts'
 
 test(`a broker that wakes up after another has taken its lead writes nothing: the store refuses it (seed ${seed})`, {
   skip,

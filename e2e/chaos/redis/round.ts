@@ -26,7 +26,7 @@ const PROGRESS_SPREAD = 400
 /** How often the store is looked at, a second apart, before what is wrong in it counts. */
 const AUDITS = 5
 /** A round that takes longer has hung. */
-const ROUND_LIMIT_MS = 150_000
+const ROUND_LIMIT_MS = 300_000
 /** How long a failed round waits for its fault and its clients to end: nothing of it is to reach into what comes after. */
 const END_MS = 90_000
 
@@ -56,6 +56,16 @@ export interface RoundReport {
   readonly acknowledged: number
   readonly entries: number
   readonly seconds: number
+}
+
+export class RoundFailed extends Error {
+  override readonly name = 'RoundFailed'
+  /** The history, the logs and the data. */
+  readonly folder: string
+  constructor(message: string, folder: string, cause: unknown) {
+    super(message, { cause })
+    this.folder = folder
+  }
 }
 
 /** Asserts that nothing was lost, doubled, moved or made up. Otherwise the error says how to repeat it and where everything lies. */
@@ -155,9 +165,10 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
         writeFile(join(folder, `redis-${redis.port}.incomplete`), String(failure)),
       )
     }
-    throw new Error(
+    throw new RoundFailed(
       `seed ${scene.seed}, round ${number} (${what}): ${(error as Error).message}\nthe history, the logs of the brokers and the files of Redis are in ${folder}`,
-      { cause: error },
+      folder,
+      error,
     )
   }
 }
