@@ -12,6 +12,8 @@ export interface TestStore {
   readonly store: Store
   /** What it said to people. */
   readonly reports: readonly string[]
+  /** How often the end of a stream was lost. */
+  readonly lostEnds: () => number
 }
 
 /** Few connections, so that tests start fast. */
@@ -41,6 +43,7 @@ export async function openTestStore(
   const settings = testSettings(overrides)
   const links = shared ?? (await openTestLinks(cleanUp, { ...FEW, ...overrides })).links
   const reports: string[] = []
+  let lostEnds = 0
   const store = await openRedisStore({
     links: { storage: links, broker: links },
     namespace: settings.get('namespace'),
@@ -48,7 +51,8 @@ export async function openTestStore(
     waitTimeoutMs: settings.get('storage.local.write.wait-timeout'),
     clock: systemClock,
     report: message => reports.push(message),
+    onLostEnd: () => void lostEnds++,
   })
   cleanUp.after(() => store.close())
-  return { store, reports }
+  return { store, reports, lostEnds: () => lostEnds }
 }

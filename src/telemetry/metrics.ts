@@ -144,6 +144,11 @@ const table = Object.freeze({
     'Appends of which the store wrote nothing, because another has the lead (fenced), the log ends elsewhere (misplaced), or the stream is removed or damaged.',
     OURS,
   ),
+  'svc.storage.log_end_regressions': counter(
+    [],
+    'Partitions whose end the store had lost when it came back. Offsets that this broker knew are not used again.',
+    OURS,
+  ),
   'svc.storage.worker.up': gauge([], '1 while this broker runs the storage worker.'),
   'svc.storage.worker.failures': counter(['phase', 'error_type'], 'Steps of the storage worker that failed.'),
 })

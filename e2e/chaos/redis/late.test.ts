@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { noRedis as skip } from '../../../testing/redis.ts'
 import { lateAppends } from './faults.ts'
+import { METRICS_FLAGS, readCounter } from './metrics.ts'
 import { runRound } from './round.ts'
 import { openAlone } from './scene.ts'
 import { seed } from './share.ts'
@@ -11,8 +12,15 @@ test(`a broker that wakes up after another has taken its lead writes nothing: th
   timeout: 240_000,
 }, async t => {
   // A broker that waits for its answers for as long as it sleeps learns what they are.
-  const scene = await openAlone(t, { seed, settings: { 'svc.redis.timeout': '60s' } })
+  const scene = await openAlone(t, { seed, settings: { 'svc.redis.timeout': '60s' }, nodeFlags: METRICS_FLAGS })
   t.diagnostic(JSON.stringify(await runRound(scene, 1, lateAppends)))
-  const refused = scene.nodes.filter(({ broker }) => /the store refused an append.*reason=fenced/.test(broker.output()))
-  assert.ok(refused.length > 0, 'appends of a broker that slept were refused')
+  let refused = 0
+  for (const { broker } of scene.nodes) {
+    const count = await readCounter(broker, 'svc_storage_append_refusals_total{reason="fenced"}')
+    const isLogged = /the store refused an append.*reason=fenced/.test(broker.output())
+    assert.equal(count > 0, isLogged, 'what was refused is counted, and said')
+    refused += count
+  }
+  t.diagnostic(`${refused} appends of brokers that had slept were refused`)
+  assert.ok(refused > 0, 'appends of a broker that slept were refused')
 })

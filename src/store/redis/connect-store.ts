@@ -47,5 +47,6 @@ export async function connectRedisStore({ settings, logger, ...rooms }: ConnectO
     waitTimeoutMs: settings.get('storage.local.write.wait-timeout'),
     clock: rooms.clock,
     report: message => logger.warn(message),
+    onLostEnd: () => rooms.metrics.count('svc.storage.log_end_regressions', {}),
   })
 }

@@ -23,6 +23,8 @@ export interface RedisStoreOptions {
   readonly clock: Clock
   /** Takes sentences for people. */
   readonly report: (message: string) => void
+  /** The end of a stream was lost, which was reported. */
+  readonly onLostEnd: () => void
 }
 
 /** What the keys hold, as docs/reference/redis-keys.md describes it. */
@@ -33,12 +35,12 @@ const LOOK_MS = 2_000
 
 /** Takes over the links: they are closed with the store, and when this throws. */
 export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
-  const { links, namespace, waitReplicas: replicas, waitTimeoutMs: timeoutMs, clock, report } = options
+  const { links, namespace, waitReplicas: replicas, waitTimeoutMs: timeoutMs, clock, report, onLostEnd } = options
   const { storage, broker } = links
   const distinct = [...new Set([storage, broker])]
   const keys = keysOf(namespace)
   const rounds = createRounds({ replicas, timeoutMs, clock })
-  const streams = new Streams({ links: storage, keys, rounds, replicas, report })
+  const streams = new Streams({ links: storage, keys, rounds, replicas, report, onLostEnd })
   const documents = createDocuments({ links: broker, keys, rounds, replicas })
   const closeLinks = () => Promise.all(distinct.map(each => each.close()))
   try {

@@ -40,6 +40,8 @@ export interface StreamsRooms {
   readonly replicas: number
   /** Takes sentences for people. */
   readonly report: (message: string) => void
+  /** The end of a stream was lost. */
+  readonly onLostEnd: () => void
 }
 
 /** Keeps the hash of rows from being no key at all (functions.lua). */
@@ -74,6 +76,8 @@ interface Stream {
   readTo: number
   /** The highest high watermark that was ever answered here: others may have been told of what lies below. */
   told: number
+  /** The incarnation that was found to lack its end. */
+  lostIn: string
 }
 
 /** What `open` answers behind its first word, in order. */
@@ -184,18 +188,18 @@ export class Streams {
    * for good, be it another broker that leads there next.
    */
   async renew(): Promise<readonly StreamId[]> {
-    const told: Stream[] = []
+    const told: { readonly stream: Stream; readonly incarnation: string }[] = []
     const stale: StreamId[] = []
     for (const stream of this.#streams.values()) {
       const incarnation = this.#elsewhere(stream)
       if (incarnation === null) continue
       stream.openedUnder = { replid: incarnation, believed: incarnation }
-      told.push(stream)
+      told.push({ stream, incarnation })
       if (!stream.isLed) continue
       stream.isStale = true
       stale.push(stream.id)
     }
-    await Promise.all(told.map(stream => this.#raise(stream)))
+    await Promise.all(told.map(({ stream, incarnation }) => this.#raise(stream, incarnation)))
     return stale
   }
 
@@ -218,6 +222,7 @@ export class Streams {
         isTorn: false,
         readTo: -1,
         told: 0,
+        lostIn: '',
       }
       this.#streams.set(id, stream)
     }
@@ -303,7 +308,7 @@ export class Streams {
     else if (missing !== '0') report(`${missing} entries of ${batches} are missing: somebody deleted them`)
     if (swept !== '0') report(`${swept} entries of ${batches} that were never acknowledged are swept`)
     if (formerly !== '' && formerly !== replid && Number(formerEnd) < floor) {
-      report(lostEnd(stream.id, formerEnd, floor))
+      this.#lostEnd(stream, formerEnd, floor, replid)
     }
     stream.known = known
     stream.isLed = true
@@ -333,7 +338,7 @@ export class Streams {
     return isKnown ? null : incarnation
   }
 
-  async #raise(stream: Stream): Promise<void> {
+  async #raise(stream: Stream, incarnation: string): Promise<void> {
     const { links, report } = this.#rooms
     const { meta } = stream.keys
     const call = fcall('raise', [meta], [stream.told])
@@ -341,11 +346,20 @@ export class Streams {
       const [kind, end] = wordsOf(
         await withFunctions(links, () => followAsk(links, meta, links.write(meta), link => link.send(call))),
       )
-      if (kind === 'raised' && Number(end) < stream.told) report(lostEnd(stream.id, end!, stream.told))
+      if (kind === 'raised' && Number(end) < stream.told) this.#lostEnd(stream, end!, stream.told, incarnation)
     } catch (error) {
       // Whoever opens the stream next says the floor again, unless it is another broker that knows less.
       report(`the end of ${stream.id} could not be raised to ${stream.told}: ${(error as Error).message}`)
     }
+  }
+
+  /** Said once, be it found when the end is raised or when the stream is opened. */
+  #lostEnd(stream: Stream, end: string, told: number, incarnation: string): void {
+    if (stream.lostIn === incarnation) return
+    stream.lostIn = incarnation
+    const { report, onLostEnd } = this.#rooms
+    report(`the store lost the end of ${stream.id}: it came back at ${end}, offsets up to ${told} had been used`)
+    onLostEnd()
   }
 
   async #confirm(stream: Stream, epoch: number): Promise<Confirmed | Fenced | Gone> {
@@ -632,10 +646,6 @@ function decodeBatch(entry: Reply): Batch | string {
     if (error instanceof UnreadableEntry) return error.message
     throw error
   }
-}
-
-function lostEnd(id: StreamId, end: string, told: number): string {
-  return `the store lost the end of ${id}: it came back at ${end}, offsets up to ${told} had been used`
 }
 
 function averageOf({ sizes, length }: Known): number {
