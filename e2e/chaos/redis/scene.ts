@@ -50,6 +50,10 @@ export interface SceneOptions {
   readonly nodeFlags?: readonly string[]
   /** Of every broker, beside those of the scene. */
   readonly settings?: Readonly<Record<string, string>>
+  /** Of every Redis; `always` where it is not said. */
+  readonly appendfsync?: 'always' | 'everysec'
+  /** What is acknowledged may be lost while a fault says so. */
+  readonly mayLose?: boolean
 }
 
 /** Short waits, so that a round is short: none of them is a safeguard. */
@@ -63,25 +67,23 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'svc.redis.circuit-breaker.open-duration': '300ms',
 }
 
-/** Three brokers on one Redis that syncs every write. */
+/** Three brokers on one Redis, which syncs every write unless the options say otherwise. */
 export async function openAlone(cleanUp: CleanUp, options: SceneOptions): Promise<RedisScene> {
-  const redis = await startRedis(cleanUp, { appendfsync: 'always' })
+  const { seed, appendfsync = 'always', mayLose = false } = options
+  const redis = await startRedis(cleanUp, { appendfsync })
   const nodes = await startNodes(cleanUp, options, redis.port, {})
-  return { seed: options.seed, nodes, servers: [redis], mayLose: false, primaries: async () => [redis] }
+  return { seed, nodes, servers: [redis], mayLose, primaries: async () => [redis] }
 }
 
-/** Three brokers on a primary that has one replica; both sync every write. */
+/** Three brokers on a primary that has one replica; both sync every write unless the options say otherwise. */
 export async function openReplicated(
   cleanUp: CleanUp,
   options: SceneOptions & { readonly waitReplicas: number },
 ): Promise<ReplicatedScene> {
-  const { seed, waitReplicas } = options
+  const { seed, waitReplicas, appendfsync = 'always', mayLose = waitReplicas === 0 } = options
   const config = { 'repl-diskless-sync-delay': '0', 'repl-ping-replica-period': '1' }
   const [primary, replica] = await Promise.all(
-    [0, 1].map(() => startRedis(cleanUp, { appendfsync: 'always', config })) as [
-      Promise<RedisServer>,
-      Promise<RedisServer>,
-    ],
+    [0, 1].map(() => startRedis(cleanUp, { appendfsync, config })) as [Promise<RedisServer>, Promise<RedisServer>],
   )
   const replication = await startProxy({ target: { port: primary.port } })
   cleanUp.after(() => replication.close())
@@ -96,7 +98,7 @@ export async function openReplicated(
     seed,
     nodes,
     servers,
-    mayLose: waitReplicas === 0,
+    mayLose,
     primary,
     replica,
     replication,

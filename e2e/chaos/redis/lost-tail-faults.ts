@@ -1,0 +1,79 @@
+// F13, F51: a Redis that comes back without what it had acknowledged last. `appendfsync everysec` does that to a server that is
+// killed while a sync is slow. No disk here can be made slow at will, so the end of the append-only file is cut off while the
+// server is down: what comes back, and what the brokers see of it, is the same. It must be reported, and nothing else may go.
+
+import { readdir, stat, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { eventually } from '../../../testing/eventually.ts'
+import type { RedisServer } from '../../../testing/redis.ts'
+import type { Fault, RoundContext } from './round.ts'
+import { follow, type RedisScene, type ReplicatedScene } from './scene.ts'
+
+/** Longer than Redis puts a write off for the sake of a sync: what was acknowledged before is in the file then. */
+const WRITTEN_MS = 3_000
+/** Values that are acknowledged and lie, mostly, in what is cut off. */
+const PROGRESS = 300
+
+/** The part of the append-only file that is written to. */
+async function logOf(redis: RedisServer): Promise<string> {
+  const folder = join(redis.folder, 'appendonlydir')
+  const numberOf = (name: string) => Number(/\.(\d+)\.incr\.aof$/.exec(name)?.[1] ?? -1)
+  const [newest] = (await readdir(folder)).sort((a, b) => numberOf(b) - numberOf(a))
+  return join(folder, newest!)
+}
+
+/** Kills the server and starts it again without the newest half, at least, of what it has written meanwhile. */
+async function loseTail<S extends RedisScene>(context: RoundContext<S>, redis: RedisServer): Promise<number> {
+  const { run, random } = context
+  context.lossMayBegin()
+  await run.pause(WRITTEN_MS)
+  const log = await logOf(redis)
+  const { size: kept } = await stat(log)
+  await run.progress(PROGRESS)
+  await redis.stop('SIGKILL')
+  const { size } = await stat(log)
+  const end = kept + random.below(Math.floor((size - kept) / 2))
+  await truncate(log, end)
+  context.lossEnds()
+  await redis.start()
+  return size - end
+}
+
+async function isReported({ scene, run }: RoundContext, from: readonly number[]): Promise<void> {
+  await eventually(
+    'a broker says that the end of a log was lost',
+    async () => {
+      await run.pause(50)
+      return scene.nodes.some(({ broker }, at) => broker.output().includes('the store lost the end of', from[at]))
+    },
+    60_000,
+  )
+}
+
+/** F13. */
+export const unsyncedTail: Fault = {
+  name: 'kill -9 of a Redis that had not synced its tail',
+  raisesEpoch: true,
+  async act(context) {
+    const { scene } = context
+    const from = scene.nodes.map(({ broker }) => broker.output().length)
+    const [redis] = await scene.primaries()
+    const bytes = await loseTail(context, redis!)
+    await isReported(context, from)
+    return `Redis killed, the last ${bytes} bytes of its append-only file lost`
+  },
+}
+
+/** F51: a primary that is back before a fail-over, and whose replica copies the loss, although it was waited for. */
+export const unsyncedPrimary: Fault<ReplicatedScene> = {
+  name: 'a primary that is back before a fail-over, without its tail',
+  raisesEpoch: true,
+  async act(context) {
+    const { scene } = context
+    const from = scene.nodes.map(({ broker }) => broker.output().length)
+    const bytes = await loseTail(context, scene.primary)
+    await follow(scene.primary, scene.replica, scene.replication)
+    await isReported(context, from)
+    return `a primary killed and started again without the last ${bytes} bytes of its append-only file`
+  },
+}

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { noRedis as skip } from '../../../testing/redis.ts'
+import { unsyncedPrimary, unsyncedTail } from './lost-tail-faults.ts'
+import { PROBE_FLAGS, readCounter } from './probing.ts'
+import { type Fault, runRound } from './round.ts'
+import { openAlone, openReplicated, type RedisScene } from './scene.ts'
+import { isTaken, seed } from './share.ts'
+
+const UNSYNCED = { seed, nodeFlags: PROBE_FLAGS, appendfsync: 'everysec', mayLose: true } as const
+
+async function isCounted<S extends RedisScene>(t: TestContext, scene: S, fault: Fault<S>): Promise<void> {
+  t.diagnostic(JSON.stringify(await runRound(scene, 1, fault)))
+  const counts = scene.nodes.map(({ broker }) => readCounter(broker, 'svc_storage_log_end_regressions_total'))
+  const lost = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+  assert.ok(lost > 0, 'log ends that were lost are counted')
+}
+
+const ROWS: Readonly<Record<string, (t: TestContext) => Promise<void>>> = {
+  async 'a Redis that lost its tail: the loss is reported and counted, and no offset holds two values'(t) {
+    await isCounted(t, await openAlone(t, UNSYNCED), unsyncedTail)
+  },
+  async 'a primary that is restarted without its tail before a fail-over: the same, although a replica was waited for'(
+    t,
+  ) {
+    await isCounted(t, await openReplicated(t, { ...UNSYNCED, waitReplicas: 1 }), unsyncedPrimary)
+  },
+}
+
+for (const [at, [name, run]] of Object.entries(ROWS).entries()) {
+  if (isTaken(at)) test(`${name} (seed ${seed})`, { skip, timeout: 580_000 }, run)
+}
