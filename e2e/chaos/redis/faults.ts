@@ -3,6 +3,7 @@
 
 import { eventually } from '../../../testing/eventually.ts'
 import type { TcpProxy } from '../../../testing/proxy.ts'
+import { halfOpenClient } from './half-open.ts'
 import type { Fault, RoundContext } from './round.ts'
 import { EXPIRY_MS, type Node } from './scene.ts'
 import { topicAgain } from './topic-again.ts'
@@ -289,4 +290,5 @@ export const ALONE_FAULTS: readonly Fault[] = [
   rollingRestart,
   stranger,
   topicAgain,
+  halfOpenClient,
 ]

@@ -5,14 +5,16 @@ import { eventually } from '../../../testing/eventually.ts'
 import type { BrokerProcess } from '../../../testing/process.ts'
 
 /** Ends what the probe prints. */
-export const METRICS_END = '# that is all of the metrics'
+const METRICS_END = '# that is all of the metrics'
 /** How long the event loop stands still. */
 export const STALL_MS = 6_000
 
+const url = pathToFileURL(fileURLToPath(new URL('./probe.ts', import.meta.url)))
+url.searchParams.set('end', METRICS_END)
+url.searchParams.set('stall', String(STALL_MS))
+
 /** Flags of Node for a broker that is asked. */
-export const PROBE_FLAGS: readonly string[] = [
-  `--import=${pathToFileURL(fileURLToPath(new URL('./probe.ts', import.meta.url))).href}`,
-]
+export const PROBE_FLAGS: readonly string[] = [`--import=${url.href}`]
 
 /** A counter by its name in the scrape, with its labels, such as `svc_x_total{reason="fenced"}`. 0 where it was never counted. */
 export async function readCounter(broker: BrokerProcess, name: string): Promise<number> {
