@@ -1,10 +1,12 @@
 // The long form of chaos on Redis: `npm run chaos -- --store redis`. The rounds take the faults in turn; every choice inside of a
 // round follows from the seed and its number, so that one of them can be repeated alone.
 
+import { systemClock, within } from '../../../src/base/clock.ts'
 import { noRedis } from '../../../testing/redis.ts'
 import { CLUSTER_FAULTS } from './cluster-faults.ts'
 import { REPLICATED_FAULTS, UNCONFIRMED_FAULTS } from './fail-over-faults.ts'
 import { ALONE_FAULTS, BROKER_FAULTS } from './faults.ts'
+import { UNSYNCED, unsyncedPrimary, unsyncedTail } from './lost-tail-faults.ts'
 import { type Fault, runRound } from './round.ts'
 import {
   type ClusterScene,
@@ -16,6 +18,9 @@ import {
   type SceneOptions,
 } from './scene.ts'
 
+/** What ending one thing of a scene may take. */
+const END_MS = 30_000
+
 type CleanUp = Parameters<typeof openAlone>[0]
 
 interface Stage<S extends RedisScene> {
@@ -26,7 +31,7 @@ interface Stage<S extends RedisScene> {
   open(cleanUp: CleanUp, options: SceneOptions): Promise<S>
 }
 
-const alone: Stage<RedisScene> = { name: 'one Redis', share: 0.5, faults: ALONE_FAULTS, open: openAlone }
+const alone: Stage<RedisScene> = { name: 'one Redis', share: 0.45, faults: ALONE_FAULTS, open: openAlone }
 const confirmed: Stage<ReplicatedScene> = {
   name: 'a replica that is waited for',
   share: 0.2,
@@ -39,9 +44,21 @@ const unconfirmed: Stage<ReplicatedScene> = {
   faults: UNCONFIRMED_FAULTS,
   open: (cleanUp, options) => openReplicated(cleanUp, { ...options, waitReplicas: 0 }),
 }
+const unsynced: Stage<RedisScene> = {
+  name: 'one Redis that syncs every second',
+  share: 0.05,
+  faults: [unsyncedTail],
+  open: (cleanUp, options) => openAlone(cleanUp, { ...options, ...UNSYNCED }),
+}
+const unsyncedReplicated: Stage<ReplicatedScene> = {
+  name: 'a primary that syncs every second and a replica that is waited for',
+  share: 0.05,
+  faults: [unsyncedPrimary],
+  open: (cleanUp, options) => openReplicated(cleanUp, { ...options, ...UNSYNCED, waitReplicas: 1 }),
+}
 const cluster: Stage<ClusterScene> = {
   name: 'a Redis Cluster',
-  share: 0.2,
+  share: 0.15,
   faults: [...CLUSTER_FAULTS, ...BROKER_FAULTS],
   open: openCluster,
 }
@@ -82,12 +99,17 @@ export async function runLong(options: {
       console.log(`✖ ${name}: ${(error as Error).message}\nto repeat it: ${again}`)
       isWell = false
     } finally {
-      for (const end of ends.reverse()) await end()
+      // A failed round must end the run, whatever it has left behind.
+      for (const end of ends.reverse()) {
+        await within(systemClock, END_MS, end(), () => console.log(`✖ ${name}: something did not end with the scene`))
+      }
     }
   }
   await runStage(alone)
   await runStage(confirmed)
   await runStage(unconfirmed)
+  await runStage(unsynced)
+  await runStage(unsyncedReplicated)
   await runStage(cluster)
   return isWell
 }

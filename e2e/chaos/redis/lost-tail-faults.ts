@@ -9,6 +9,9 @@ import type { RedisServer } from '../../../testing/redis.ts'
 import type { Fault, RoundContext } from './round.ts'
 import { follow, type RedisScene, type ReplicatedScene } from './scene.ts'
 
+/** What such a scene is opened with. */
+export const UNSYNCED = { appendfsync: 'everysec', mayLose: true } as const
+
 /** Longer than Redis puts a write off for the sake of a sync: what was acknowledged before is in the file then. */
 const WRITTEN_MS = 3_000
 /** Values that are acknowledged and lie, mostly, in what is cut off. */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { noRedis as skip } from '../../../testing/redis.ts'
-import { unsyncedPrimary, unsyncedTail } from './lost-tail-faults.ts'
+import { UNSYNCED, unsyncedPrimary, unsyncedTail } from './lost-tail-faults.ts'
 import { PROBE_FLAGS, readCounter } from './probing.ts'
 import { type Fault, runRound } from './round.ts'
 import { openAlone, openReplicated, type RedisScene } from './scene.ts'
 import { isTaken, seed } from './share.ts'
 
-const UNSYNCED = { seed, nodeFlags: PROBE_FLAGS, appendfsync: 'everysec', mayLose: true } as const
+const OPTIONS = { ...UNSYNCED, seed, nodeFlags: PROBE_FLAGS }
 
 async function isCounted<S extends RedisScene>(t: TestContext, scene: S, fault: Fault<S>): Promise<void> {
   t.diagnostic(JSON.stringify(await runRound(scene, 1, fault)))
@@ -18,12 +18,12 @@ async function isCounted<S extends RedisScene>(t: TestContext, scene: S, fault: 
 
 const ROWS: Readonly<Record<string, (t: TestContext) => Promise<void>>> = {
   async 'a Redis that lost its tail: the loss is reported and counted, and no offset holds two values'(t) {
-    await isCounted(t, await openAlone(t, UNSYNCED), unsyncedTail)
+    await isCounted(t, await openAlone(t, OPTIONS), unsyncedTail)
   },
   async 'a primary that is restarted without its tail before a fail-over: the same, although a replica was waited for'(
     t,
   ) {
-    await isCounted(t, await openReplicated(t, { ...UNSYNCED, waitReplicas: 1 }), unsyncedPrimary)
+    await isCounted(t, await openReplicated(t, { ...OPTIONS, waitReplicas: 1 }), unsyncedPrimary)
   },
 }
 
