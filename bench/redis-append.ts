@@ -63,7 +63,7 @@ function bareLoop(links: RedisLinks, template: Batch): Loop {
           link.send(['XADD', key, `1-${baseOffset + 1}`, 'h', header, 'b', bytes]),
         ),
       )
-      if (groups % TRIM_EVERY === TRIM_EVERY - 1) await link.send(['XTRIM', key, 'MAXLEN', String(KEPT)])
+      if (groups % TRIM_EVERY === TRIM_EVERY - 1) await link.send(['XTRIM', key, 'MINID', `1-${at - KEPT + 1}`])
     }
     await links.write(key).send(['UNLINK', key])
     return groups

@@ -474,6 +474,28 @@ test('a key of the wrong type is named, and harms nothing else', { skip }, async
   assert.equal(expectKind(await store.append(exampleAppend(B, 1, 0)), 'appended').end, 1)
 })
 
+test('a read where nothing lies below does not make Redis walk through the whole stream', { skip }, async t => {
+  const { redis, store } = await standing(t)
+  await led(store)
+  await reopened(store, 1, 100)
+  await appended(store, exampleAppend(A, 2, 100, [exampleBatch(100, 10), exampleBatch(110, 10)]))
+  const walks = async () =>
+    /cmdstat_xrevrange:calls=(\d+)/.exec(String(await redis.ask('INFO', 'commandstats')))?.[1] ?? '0'
+  const { store: other } = await openTestStore(t as CleanUp, at(redis))
+  for (const each of [store, other]) {
+    assert.deepEqual(await offsetsOf(each, 0), [100, 110], 'in the gap before the first entry')
+    assert.deepEqual(await offsetsOf(each, 100), [100, 110], 'at the first entry')
+    assert.deepEqual(await offsetsOf(each, 110), [110], 'at another')
+  }
+  assert.equal(expectKind(await store.trim(A, 2, 100, []), 'trimmed').start, 100)
+  assert.equal(await walks(), '0')
+  for (const each of [store, other]) {
+    assert.deepEqual(await offsetsOf(each, 105), [100, 110], 'within the first entry')
+    assert.deepEqual(await offsetsOf(each, 119), [110], 'within the last')
+  }
+  assert.notEqual(await walks(), '0')
+})
+
 test('H30: a read asks for as much as fits, and never for much more', { skip }, async t => {
   const { redis, store } = await standing(t)
   await led(store)

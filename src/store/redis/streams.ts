@@ -472,8 +472,9 @@ export class Streams {
     const found: Batch[] = []
     let bytes = 0
     let next = from
-    /** The entry that covers `next` may begin before it. */
+    /** Else the entry that covers `next` may begin before it. */
     let isCovered = stream.isLed && stream.readTo === from
+    let looksBelow = false
     let known = stream.isLed ? stream.known : await this.#lookToRead(stream)
     for (;;) {
       if (known === null) return { kind: 'gone' }
@@ -487,9 +488,10 @@ export class Streams {
       const at = idAt(known.epochs, next)
       const stop = `(${idAt(known.epochs, bound)}`
       // While their slot is on its way a cluster answers for keys that have not arrived as if there were none, but not for two at once.
-      const commands: Argument[][] = [['EXISTS', key, meta]]
+      const guard = [['EXISTS', key, meta]]
+      const commands: Argument[][] = [...guard]
       if (next < bound) {
-        if (!isCovered) commands.push(['XREVRANGE', key, `(${at}`, '-', 'COUNT', '1'])
+        if (looksBelow) commands.push(['XREVRANGE', key, `(${at}`, '-', 'COUNT', '1'])
         commands.push(['XRANGE', key, at, stop, 'COUNT', String(count)])
       }
       // Last, so that it tells of whatever retention did before the entries were read.
@@ -509,6 +511,10 @@ export class Streams {
         continue
       }
       const asked = ranges.at(-1) as readonly Reply[] | undefined
+      if (!isCovered && !looksBelow && asked !== undefined && !beginsWith(asked, at)) {
+        looksBelow = await isAnyBelow(links.read(key), guard, key, at).catch(error => refuse(error, `reading ${key}`))
+        if (looksBelow) continue
+      }
       for (const entry of (ranges as readonly (readonly Reply[])[]).flat()) {
         const batch = decodeBatch(entry)
         if (typeof batch === 'string') {
@@ -575,10 +581,10 @@ export class Streams {
 
   async #lastBelow(key: string, id: string): Promise<Entry | null> {
     const { links } = this.#rooms
-    const asks = ['XREVRANGE', key, `(${id}`, '-', 'COUNT', '1']
-    const reply = await followAsk(links, key, links.write(key), link => link.send(asks)).catch(error =>
-      refuse(error, `reading ${key}`),
-    )
+    const reply = await followAsk(links, key, links.write(key), async link => {
+      const isAny = await isAnyBelow(link, [], key, id)
+      return isAny ? await link.send(['XREVRANGE', key, `(${id}`, '-', 'COUNT', '1']) : []
+    }).catch(error => refuse(error, `reading ${key}`))
     const [entry] = reply as readonly Reply[]
     if (entry === undefined) return null
     try {
@@ -636,6 +642,21 @@ async function readInOrder(link: Link, commands: readonly Argument[][]): Promise
   const replies: Reply[] = []
   for (const command of commands) replies.push(await link.send(command))
   return replies
+}
+
+/**
+ * Asked before each XREVRANGE: where nothing lies below its end, Redis walks through the whole stream from the newest entry
+ * down (streamIteratorStart of redis/src/t_stream.c), and serves nobody meanwhile.
+ */
+async function isAnyBelow(link: Link, guard: readonly Argument[][], key: string, id: string): Promise<boolean> {
+  const replies = await readInOrder(link, [...guard, ['XRANGE', key, '-', `(${id}`, 'COUNT', '1']])
+  return (replies.at(-1) as readonly Reply[]).length > 0
+}
+
+/** Whether the first of the entries has this id. */
+function beginsWith(entries: readonly Reply[], id: string): boolean {
+  const [first] = entries
+  return first !== undefined && String((first as readonly Reply[])[0]) === id
 }
 
 /** A sentence instead where the entry is not one of ours. */
