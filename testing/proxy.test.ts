@@ -4,7 +4,8 @@ import { connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../src/base/clock.ts'
 import { seededRandom } from '../src/base/random.ts'
-import { startProxy, type TcpProxy } from './proxy.ts'
+import { eventually } from './eventually.ts'
+import { resetSocket, startProxy, type TcpProxy } from './proxy.ts'
 
 /** An echo server with a proxy before it; `heard` counts what reached the server. */
 async function startEcho(
@@ -213,4 +214,19 @@ test('the same seed chooses the same faults', async t => {
   const first = await run(7)
   assert.deepEqual(await run(7), first)
   assert(new Set(first.map(fault => fault.split(' ')[0])).size >= 4, first.join(', '))
+})
+
+test('a socket that is reset while its end is under way is closed, and not kept by Node for ever', async t => {
+  const { proxy } = await startEcho(t)
+  const open = () => process.getActiveResourcesInfo().filter(name => name === 'TCPSocketWrap').length
+  const before = open()
+  const socket = connect(proxy.port, '127.0.0.1')
+  const failures: Error[] = []
+  socket.on('error', error => failures.push(error))
+  await once(socket, 'connect')
+  socket.end()
+  resetSocket(socket)
+  setImmediate(() => resetSocket(socket))
+  await eventually('the socket is closed', () => open() <= before)
+  assert.deepEqual(failures, [])
 })

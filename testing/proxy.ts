@@ -79,8 +79,8 @@ export async function startProxy(options: {
 
   const resetLink = (link: Link) => {
     links.delete(link)
-    link.client.resetAndDestroy()
-    link.server.resetAndDestroy()
+    resetSocket(link.client)
+    resetSocket(link.server)
   }
 
   /** False when the link was reset instead. */
@@ -101,7 +101,7 @@ export async function startProxy(options: {
       // The allowed bytes are handed to the kernel before the end, which is why this side closes instead of resetting.
       to.end(chunk.subarray(0, remaining))
       const from = to === link.client ? link.server : link.client
-      from.resetAndDestroy()
+      resetSocket(from)
       return false
     }
     if (remaining !== undefined) faults.cut.set(direction, remaining - chunk.length)
@@ -232,6 +232,16 @@ export async function startProxy(options: {
     },
   }
   return proxy
+}
+
+/**
+ * Closes with RST. Not by resetAndDestroy(), which ends the socket first: Node 24 cannot reset one whose end is under way (EINVAL),
+ * never closes it then, and its process spins for ever instead of exiting. One that has been ended is closed without RST.
+ */
+export function resetSocket(socket: Socket): void {
+  // What resetAndDestroy() sets, for `destroy` to read.
+  if (!socket.writableEnded && !socket.connecting) Object.assign(socket, { resetAndClosing: true })
+  socket.destroy()
 }
 
 function listen(accept: (client: Socket) => void, port: number): Promise<Server> {
