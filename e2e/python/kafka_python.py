@@ -11,6 +11,10 @@ import sys
 from kafka import KafkaConsumer, KafkaProducer
 
 
+# How long it looks for a broker before there is none; its own two seconds are too short for a busy machine.
+LOOK_MS = 30000
+
+
 def to_bytes(text):
     return None if text is None else base64.b64decode(text)
 
@@ -30,6 +34,7 @@ def produce(address, topic):
             linger_ms=5,
             max_in_flight_requests_per_connection=1,
             compression_type=None if codec == 'none' else codec,
+            api_version_auto_timeout_ms=LOOK_MS,
         )
         sent = []
         for record in run:
@@ -54,6 +59,7 @@ def consume(address, topic, group, count):
         auto_offset_reset='earliest',
         enable_auto_commit=True,
         heartbeat_interval_ms=500,
+        api_version_auto_timeout_ms=LOOK_MS,
     )
     left = int(count)
     while left > 0:
