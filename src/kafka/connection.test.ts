@@ -251,6 +251,7 @@ test('a request that is at the head for too long answers REQUEST_TIMED_OUT, and 
   release()
   assert.equal(await firstOffset(wire), 1)
   assert.equal(await ground.failures('Produce', 'REQUEST_TIMED_OUT'), 1)
+  assert.match(ground.log(), /WARN .*Produce has no answer after the 10000 ms of svc.broker.response-queue-timeout/)
   assert.equal(await ground.sample('svc_broker_request_seconds_count{api_key="Produce",result="timeout"}'), 1)
 })
 

@@ -151,7 +151,14 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     }
 
     expire(): Outcome {
-      measures.failed(this.#route.api.name, REQUEST_TIMED_OUT.name)
+      const { name } = this.#route.api
+      measures.failed(name, REQUEST_TIMED_OUT.name)
+      logger
+        .within(this.#scope())
+        .limited(`late ${name}`, LOG_EVERY_MS)
+        .warn(
+          `${name} has no answer after the ${timeoutMs} ms of svc.broker.response-queue-timeout; the client is told REQUEST_TIMED_OUT`,
+        )
       return this.#refused(REQUEST_TIMED_OUT, 'timeout')
     }
 

@@ -47,8 +47,11 @@ const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
       instead: 'if (pending.nextOffset <= (this.#state.confirmed ?? highWatermark)) {',
     },
   ],
-  /** What an append of unknown outcome came to is not looked up. */
-  attempt: [lua(["epochs, m[8] or '', m[10]", "epochs, '', m[10]"])],
+  /** What an append of unknown outcome came to is not looked up, neither by its id nor at its place. */
+  attempt: [
+    lua(["epochs, m[8] or '', m[10]", "epochs, '', m[10]"]),
+    { file: LANE, text: 'if (opened.end <= at) return false', instead: 'return false' },
+  ],
   /** An append counts if the number of entries is right. */
   arm: [lua(['elseif before ~= length then', 'elseif false then'])],
   /** An append goes wherever its leader believes the end to be, on whatever server it finds. */
