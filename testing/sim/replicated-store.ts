@@ -26,6 +26,8 @@ export interface Safeguards {
   readonly visibility: boolean
   /** An append whose outcome is unknown is found again by its name. */
   readonly attempt: boolean
+  /** And at the place that it was meant for: the log asks for one batch there (Lane.#hasLanded). */
+  readonly place: boolean
   /** An append must name exactly the end and the epoch of the stream; without it only that ids rise. */
   readonly compare: boolean
   /** What was opened under another incarnation of the server is void. */
@@ -38,6 +40,7 @@ export const ALL_SAFEGUARDS: Safeguards = Object.freeze({
   wait: true,
   visibility: true,
   attempt: true,
+  place: true,
   compare: true,
   incarnation: true,
   floor: true,
@@ -320,7 +323,11 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
       return { kind: 'confirmed', highWatermark: tell(id, done.isCovered ? done.value.end : (told.get(id) ?? 0)) }
     },
 
-    read: async (id, from, limits) => shown(await see('read', all => contents.read(all, id, from, limits), false)),
+    async read(id, from, limits) {
+      const found = shown(await see('read', all => contents.read(all, id, from, limits), false))
+      const isLook = limits.maxBytes === 1
+      return isLook && !safeguards.place && found.kind === 'read' ? { ...found, batches: [] } : found
+    },
 
     async trim(id, epoch, before, rows) {
       const known = told.get(id) ?? 0

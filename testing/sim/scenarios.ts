@@ -27,7 +27,9 @@ export const SCENARIOS: Readonly<Record<string, Row>> = Object.freeze({
   'two-replicas-waited-for': row({ replicas: 2, waitReplicas: 2, promotes: 'any' }),
   'no-wait': row({ safeguards: without('wait') }, 'lost'),
   'no-visibility': row({ safeguards: without('visibility') }, 'divergence'),
-  'no-attempt': row({ safeguards: without('attempt') }, 'duplicate'),
+  // What stands at its place tells an append as well as its id does.
+  'no-attempt': row({ safeguards: without('attempt') }),
+  'no-attempt-no-place': row({ safeguards: without('attempt', 'place') }, 'duplicate'),
   // Where every fail-over is noticed at once, the look at the incarnation covers for the compare.
   'no-compare': row({ silently: false, safeguards: without('compare') }),
   'no-compare-silently': row({ safeguards: without('compare') }, 'skipped'),
