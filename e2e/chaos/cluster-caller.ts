@@ -56,6 +56,8 @@ class ClusterCaller implements Caller {
    * the producer has begun anew with that one.
    */
   readonly #broken = new Set<number>()
+  /** Where the batches of a partition are that have no answer yet: what is to follow them goes there or nowhere. */
+  readonly #unanswered = new Map<number, { readonly port: number; batches: number }>()
   #isClosed = false
 
   constructor(options: ClusterCallerOptions, clock: Clock) {
@@ -97,8 +99,15 @@ class ClusterCaller implements Caller {
       if (isOrdered && this.#broken.has(index!)) throw new Error('the connection was closed')
       const port = await this.#leaderOf(index!)
       const wire = await this.#wireTo(port)
+      const at = this.#unanswered.get(index!) ?? { port, batches: 0 }
+      if (isOrdered && at.port !== port) throw new Error('the connection was closed')
+      this.#unanswered.set(index!, at)
+      at.batches++
+      const answering = this.#timed(port, wire, produce, version, body).finally(() => {
+        if (--at.batches === 0) this.#unanswered.delete(index!)
+      })
       // Within an object, because a promise would be waited for.
-      return { answering: this.#timed(port, wire, produce, version, body) }
+      return { answering }
     })()
     this.#lane = handing.catch(() => void this.#broken.add(index!))
     try {
