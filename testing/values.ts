@@ -32,7 +32,8 @@ function anyPlain(slot: Slot): fc.Arbitrary<unknown> {
     case 'int64':
       return fc.maxSafeInteger()
     case 'float64':
-      return fc.double({ noNaN: true })
+      // The judge is told them as JSON, which has no infinity.
+      return fc.double({ noNaN: true, noDefaultInfinity: true })
     case 'bool':
       return fc.boolean()
     case 'uuid':

@@ -11,7 +11,8 @@ import { kcat } from '../kcat/client.ts'
 
 const skip = kcat.absence() ?? noRedis
 
-const PARTITIONS = 12
+/** So many that each of three brokers leads some, whatever the id of the topic is: of 12 one had none once in 40 runs. */
+const PARTITIONS = 36
 
 async function startThree(t: TestContext, redis: RedisServer): Promise<readonly BrokerProcess[]> {
   const brokers = [1, 2, 3].map(id =>
@@ -100,7 +101,7 @@ test('clients go on through the loss of a broker and its return, and nothing ack
     return ids.join() === '1,3' && new Set(leaders).size === 2 && !leaders.includes(-1)
   })
   const readBefore = received.size
-  await sendUntil('the group reads on', () => received.size >= readBefore + 20 * PARTITIONS)
+  await sendUntil('the group reads on', () => received.size >= readBefore + 5 * PARTITIONS)
 
   // Under its own id, which nobody holds any more.
   await two.start()
