@@ -421,17 +421,22 @@ test('a damaged stream refuses appends with its sentence and is readable below',
   assert.equal((await partition.read(2, 1_000_000, true)).kind, 'refusal')
 })
 
+/** Nothing that is appended there is on enough replicas, but for what lies below `covered`. */
+function lagBehind(store: MemoryStore, covered = () => 0): MemoryStore {
+  return {
+    ...store,
+    append: async append => {
+      const outcome = await store.append(append)
+      return outcome.kind === 'appended' ? { ...outcome, highWatermark: covered() } : outcome
+    },
+  }
+}
+
 test('what is in the log but not on enough replicas is said so, to a repeat too, until the high watermark covers it', async t => {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
   let covered = 0
-  const lagging: MemoryStore = {
-    ...store,
-    append: async append => {
-      const outcome = await store.append(append)
-      return outcome.kind === 'appended' ? { ...outcome, highWatermark: covered } : outcome
-    },
-  }
+  const lagging = lagBehind(store, () => covered)
   const { createPartition, logs } = await openLogWorld(t, { clock, store: lagging })
   const partition = await createPartition()
   assert.equal(said(await partition.append(idempotent(0), 0)), NOT_ENOUGH_REPLICAS_AFTER_APPEND.name)
@@ -448,13 +453,7 @@ test('what is in the log but not on enough replicas is said so, to a repeat too,
 test('what was not on enough replicas is seen as soon as it is confirmed, without another append', async t => {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
-  const lagging: MemoryStore = {
-    ...store,
-    append: async append => {
-      const outcome = await store.append(append)
-      return outcome.kind === 'appended' ? { ...outcome, highWatermark: 0 } : outcome
-    },
-  }
+  const lagging = lagBehind(store)
   const { createPartition, logs } = await openLogWorld(t, { clock, store: lagging })
   const partition = await createPartition()
   store.faults.failNext('confirm', 'unknown-lost', 2)
@@ -471,11 +470,7 @@ test('what is asked about a lead that ends meanwhile is asked again about the ne
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
   const lagging: MemoryStore = {
-    ...store,
-    append: async append => {
-      const outcome = await store.append(append)
-      return outcome.kind === 'appended' ? { ...outcome, highWatermark: 0 } : outcome
-    },
+    ...lagBehind(store),
     open: async (stream, known, floor) => {
       const outcome = await store.open(stream, known, floor)
       return outcome.kind === 'opened' ? { ...outcome, highWatermark: 0 } : outcome

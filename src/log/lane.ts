@@ -674,9 +674,7 @@ export class Lane {
     if (found.kind !== 'read') return null
     const [first] = found.batches
     if (first === undefined) return until >= opened.end ? false : null
-    const { bytes } = first
-    const written = viewBatch(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
-    return first.baseOffset === baseOffset && written.leaderEpoch === epoch
+    return first.baseOffset === baseOffset && viewBatch(first.bytes).leaderEpoch === epoch
   }
 
   #resume(opened: Opened, hasLanded: boolean | null): void {

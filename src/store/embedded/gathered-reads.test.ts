@@ -2,17 +2,37 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../base/clock.ts'
 import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
+import type { Store } from '../store.ts'
 import { type Disk, realDisk } from './disk.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
 
 const STREAMS = ['AAAAAAAAAAAAAAAAAAAAAQ:0', 'AAAAAAAAAAAAAAAAAAAAAQ:1', 'AAAAAAAAAAAAAAAAAAAAAQ:2']
 const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
 
-test('streams that lie between each other and are read in one turn cost one read of the disk, and get what is theirs', async t => {
+/** The streams are led. */
+async function open(t: TestContext, disk?: Disk): Promise<Store> {
   const path = mkdtempSync(join(tmpdir(), 'ketch-reads-'))
+  const store = await openEmbeddedStore({
+    path,
+    fsync: 'always',
+    fsyncIntervalMs: 0,
+    clock: systemClock,
+    ...(disk === undefined ? {} : { disk }),
+    report: message => t.diagnostic(message),
+  })
+  t.after(async () => {
+    await store.close()
+    rmSync(path, { recursive: true })
+  })
+  await store.create(STREAMS)
+  for (const stream of STREAMS) expectKind(await store.open(stream, 0, 0), 'opened')
+  return store
+}
+
+test('streams that lie between each other and are read in one turn cost one read of the disk, and get what is theirs', async t => {
   const lengths: number[] = []
   const real = realDisk(systemClock)
   const disk: Disk = {
@@ -26,20 +46,7 @@ test('streams that lie between each other and are read in one turn cost one read
       return { ...file, readHere }
     },
   }
-  const store = await openEmbeddedStore({
-    path,
-    fsync: 'always',
-    fsyncIntervalMs: 0,
-    clock: systemClock,
-    disk,
-    report: message => t.diagnostic(message),
-  })
-  t.after(async () => {
-    await store.close()
-    rmSync(path, { recursive: true })
-  })
-  await store.create(STREAMS)
-  for (const stream of STREAMS) expectKind(await store.open(stream, 0, 0), 'opened')
+  const store = await open(t, disk)
   const batchOf = (stream: number, offset: number) => exampleBatch(offset, 1, 900 + 10 * stream, 1)
   for (let at = 0; at < 20; at++) {
     for (const [i, stream] of STREAMS.entries()) {
@@ -59,23 +66,10 @@ test('streams that lie between each other and are read in one turn cost one read
 })
 
 test('what is asked for in one turn is read over several, so that others have theirs between', async t => {
-  const path = mkdtempSync(join(tmpdir(), 'ketch-reads-'))
-  const store = await openEmbeddedStore({
-    path,
-    fsync: 'always',
-    fsyncIntervalMs: 0,
-    clock: systemClock,
-    report: message => t.diagnostic(message),
-  })
-  t.after(async () => {
-    await store.close()
-    rmSync(path, { recursive: true })
-  })
-  await store.create(STREAMS)
+  const store = await open(t)
   const size = 256 << 10
   const each = 8
   for (const stream of STREAMS) {
-    expectKind(await store.open(stream, 0, 0), 'opened')
     for (let at = 0; at < each; at++) {
       expectKind(await store.append(exampleAppend(stream, 1, at, [exampleBatch(at, 1, size, 1)])), 'appended')
     }

@@ -44,6 +44,13 @@ export interface Connection {
 /** Bulk strings come as Buffers of their own. */
 const AS_BUFFERS = Object.freeze({ [RESP_TYPES.BLOB_STRING]: Buffer })
 
+/** Rejects when nothing comes in time; what it waited for may still come, and is dropped. */
+export function answerWithin<T>(clock: Clock, withinMs: number, reply: Promise<T>): Promise<T> {
+  return within(clock, withinMs, reply, () => {
+    throw new Error(`no answer within ${withinMs} ms`)
+  })
+}
+
 /**
  * Connects, authenticates and chooses the database, within withinMs; rejects with what stood in the way. onLost is called once
  * if the connection breaks by itself after that, before anything in flight is rejected.
@@ -83,9 +90,7 @@ export async function connect(
     client.destroy()
   })
   try {
-    await within(clock, withinMs, client.connect(), () => {
-      throw new Error(`no answer within ${withinMs} ms`)
-    })
+    await answerWithin(clock, withinMs, client.connect())
   } catch (error) {
     client.destroy()
     throw asRedisError(error)

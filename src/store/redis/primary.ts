@@ -2,7 +2,7 @@
 // watches it. Here its role, its history (master_replid) and its settings are checked, at each connect and every few seconds;
 // here is its circuit breaker; here is said once what happened to all its connections.
 
-import { type Clock, sleep, within } from '../../base/clock.ts'
+import { type Clock, sleep } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { RedisTarget } from '../../settings/redis-target.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -10,7 +10,7 @@ import type { Metrics } from '../../telemetry/metrics.ts'
 import { StoreOpenError } from '../open-error.ts'
 import { type Breaker, createBreaker, noBreaker } from './breaker.ts'
 import { explainFailure, UnusableServer } from './connect-failure.ts'
-import { type Connection, type Credentials, connect, type Endpoint } from './connection.ts'
+import { answerWithin, type Connection, type Credentials, connect, type Endpoint } from './connection.ts'
 import type { IncarnationChange } from './links.ts'
 import type { RedisError } from './redis-error.ts'
 import {
@@ -281,11 +281,8 @@ export class Primary implements LinkOwner {
     return /\baddr=(\S+)/.exec(reply)?.[1] ?? ''
   }
 
-  /** Rejects when nothing comes in time; what it waited for may still come, and is dropped. */
   #bounded<T>(reply: Promise<T>, withinMs: number): Promise<T> {
-    return within(this.clock, withinMs, reply, () => {
-      throw new Error(`no answer within ${withinMs} ms`)
-    })
+    return answerWithin(this.clock, withinMs, reply)
   }
 
   /** Every connection that stands is asked again when one of them sees another history. */
