@@ -82,8 +82,8 @@ async function test(
     isolation,
     concurrency: 1,
     // A test that hangs is a failure with a name, not a run without an end.
-    timeout: isolation === 'none' ? 60_000 : 600_000,
-    execArgv: isolation === 'process' ? node.slice(1) : [],
+    timeout: isolation === 'none' ? 60_000 : 300_000,
+    execArgv: isolation === 'process' ? [...node.slice(1), '--import=./testing/file-limit.ts'] : [],
   })
   stream.on('test:pass', event => {
     if (event.details.type === 'suite') return
