@@ -451,7 +451,7 @@ test('a client that sends nonsense after a request that waits, and leaves, is le
 test('a throttled client is answered at once and not read for that long', async t => {
   const clock = new SimulatedClock()
   const parts = [Buffer.from('answer')]
-  const outcome = { kind: 'answer', parts, byteLength: 6, throttleMs: 1000 } as const
+  const outcome = { kind: 'answer', parts, byteLength: 6, throttleMs: 1000, onSent: null } as const
   let received = 0
   const dispatch = {
     receive(frame: Buffer) {

@@ -87,6 +87,8 @@ export class Connection implements Member, FrameSink {
   #outgoing: Uint8Array[] = []
   #outgoingBytes = 0
   #outgoingAnswers = 0
+  /** Who wants to know when those are out. */
+  #outgoingTold: (() => void)[] = []
   /** Answers that the socket has and the network has not taken yet. */
   #unflushedAnswers = 0
   /** Bytes of every answer, from when it was made until the network took it. */
@@ -271,6 +273,7 @@ export class Connection implements Member, FrameSink {
     for (const part of outcome.parts) this.#outgoing.push(part)
     this.#outgoingBytes += outcome.byteLength
     this.#outgoingAnswers++
+    if (outcome.onSent !== null) this.#outgoingTold.push(outcome.onSent)
   }
 
   /** Writes what the turn has gathered with one call to the system. */
@@ -279,9 +282,11 @@ export class Connection implements Member, FrameSink {
     const pieces = join(this.#outgoing)
     const bytes = this.#outgoingBytes
     const answers = this.#outgoingAnswers
+    const told = this.#outgoingTold
     this.#outgoing = []
     this.#outgoingBytes = 0
     this.#outgoingAnswers = 0
+    this.#outgoingTold = []
     this.#unflushedAnswers += answers
     const last = pieces.length - 1
     if (last > 0) this.#socket.cork()
@@ -292,6 +297,7 @@ export class Connection implements Member, FrameSink {
       this.#activeAtMs = this.#clock.monotonic()
       this.#pendingBytes -= bytes
       this.#options.budget.add(-bytes)
+      for (const tell of told) tell()
       if (this.#pendingBytes < this.#limits.resumePendingBytes) this.#resume(OUTBOUND)
       if (this.#inFlight <= this.#limits.inFlightResume) this.#resume(IN_FLIGHT)
       this.#closeWhenDone()

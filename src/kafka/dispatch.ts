@@ -38,6 +38,8 @@ export type Outcome =
       readonly byteLength: number
       /** How long nothing more is read from this client (KIP-219). */
       readonly throttleMs: number
+      /** To be called once the network has taken all of it. */
+      readonly onSent: (() => void) | null
     }
   | { readonly kind: 'silence'; readonly throttleMs: number }
   | { readonly kind: 'close' }
@@ -210,7 +212,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       const { api } = this.#route
       const { apiVersion, correlationId } = this.#request
       const throttleMs = this.#throttleMs((answer as Throttled).throttleTimeMs ?? 0)
-      const outcome = encode(api, apiVersion, correlationId, answer, throttleMs)
+      const outcome = encode(api, apiVersion, correlationId, answer, throttleMs, this.#request.onSent)
       this.#measure(result, answer, outcome.byteLength)
       return outcome
     }
@@ -260,7 +262,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     if (answering.unsupported === undefined) {
       return refuse(caller, 'unsupported-version', `${api.name} version ${header.apiVersion} is not served`)
     }
-    return encode(api, 0, header.correlationId, answering.unsupported(), 0)
+    return encode(api, 0, header.correlationId, answering.unsupported(), 0, null)
   }
 
   return {
@@ -296,6 +298,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
         deadlineMs: receivedAtMs + timeoutMs,
         drain,
         closed: caller.closed,
+        onSent: null,
       }
       const asked = new Asked(frame.byteLength, route, request as Request<never>, settled)
       asked.start()
@@ -317,7 +320,14 @@ interface Throttled {
 const LONGEST_THROTTLE_MS = 2 ** 31 - 1
 
 /**   | size int32 | correlation id int32 | tags, if flexible | body ...   in pieces; records stay the slices they are. */
-function encode(api: Api, version: number, correlationId: number, answer: ResponseInput<Api>, throttleMs: number) {
+function encode(
+  api: Api,
+  version: number,
+  correlationId: number,
+  answer: ResponseInput<Api>,
+  throttleMs: number,
+  onSent: (() => void) | null,
+): Outcome & { kind: 'answer' } {
   // Handlers say nothing of quotas: here is the place that tells clients to wait.
   const isSaid = ((answer as Throttled).throttleTimeMs ?? 0) === throttleMs
   const headBytes = 4 + responseHeaderLength(api, version)
@@ -328,5 +338,5 @@ function encode(api: Api, version: number, correlationId: number, answer: Respon
   head.fill(0, 0, headBytes)
   head.writeInt32BE(byteLength - 4, 0)
   head.writeInt32BE(correlationId, 4)
-  return { kind: 'answer' as const, parts, byteLength, throttleMs }
+  return { kind: 'answer', parts, byteLength, throttleMs, onSent }
 }

@@ -19,7 +19,7 @@ import {
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
 import { type BatchView, InvalidRecords, openRecords, viewBatch } from '../protocol/records.ts'
-import { type Batch, isStoreFailure } from '../store/store.ts'
+import { isStoreFailure, type Read } from '../store/store.ts'
 import type { CounterChild, ObservedChild } from '../telemetry/metrics.ts'
 import type { Topic } from './catalogue.ts'
 import { NotDecoded } from './compression.ts'
@@ -39,6 +39,8 @@ export interface ReadResult {
   readonly highWatermark: number
   readonly lastStableOffset: number
   readonly logStartOffset: number
+  /** As Read.release of the store; null where the bytes belong to others too. */
+  readonly release: (() => void) | null
 }
 
 /** A record found by its time. */
@@ -374,7 +376,7 @@ export class Partition {
     if (nextOffset >= found.highWatermark && found.highWatermark < this.highWatermark) return null
     this.#readOn(nextOffset, maxBytes)
     if (found.bytes > maxBytes && !minOneBatch) return this.#result([], 0)
-    return this.#result(found.batches, found.bytes)
+    return this.#result(found.batches, found.bytes, found.release)
   }
 
   /** Reads for a reader who is there, and ahead of it where it was expected. */
@@ -395,9 +397,9 @@ export class Partition {
   async #readStore(offset: number, maxBytes: number, minOneBatch: boolean): Promise<ReadResult | Refusal> {
     // What comes meanwhile is not in it, so the answer says the end that the store was asked for.
     const { highWatermark, lastStableOffset } = this
-    const batches = await this.#load(offset, maxBytes)
-    if (isRefusal(batches)) return batches
-    const accepted = await this.#accept(batches, maxBytes, minOneBatch).catch(unavailable)
+    const read = await this.#load(offset, maxBytes)
+    if (isRefusal(read)) return read
+    const accepted = await this.#accept(read, maxBytes, minOneBatch).catch(unavailable)
     if (this.#state.refusal !== null) return this.#state.refusal
     if (offset < this.#state.start) return this.#outOfRange(offset)
     return isRefusal(accepted) ? accepted : { ...accepted, highWatermark, lastStableOffset }
@@ -418,7 +420,7 @@ export class Partition {
   }
 
   /** What the store has from this offset on, unchecked. */
-  async #load(offset: number, maxBytes: number): Promise<readonly Batch[] | Refusal> {
+  async #load(offset: number, maxBytes: number): Promise<Read | Refusal> {
     const state = this.#state
     const { store, clock, reads } = this.#rooms
     const startedAtMs = clock.monotonic()
@@ -442,11 +444,12 @@ export class Partition {
     }
     // Retention may have passed the offset while the store was reading: what was read then begins too late.
     if (offset < state.start) return this.#outOfRange(offset)
-    return read.batches
+    return read
   }
 
   /** Takes over batches that come from the store, as clients see them, as far as their bytes are what was written. */
-  async #accept(found: readonly Batch[], maxBytes: number, minOneBatch: boolean): Promise<ReadResult | Refusal> {
+  async #accept(read: Read, maxBytes: number, minOneBatch: boolean): Promise<ReadResult | Refusal> {
+    const found = read.batches
     /** Each batch, or why it cannot be read. */
     const opened: (Buffer | string)[] = []
     // Only for those that rest compressed: a promise for each of the others is most of what such a read would cost.
@@ -489,7 +492,7 @@ export class Partition {
       records += found[i]!.recordCount
     }
     this.#rooms.reads.messages.observe(records)
-    return this.#result(batches, bytes)
+    return this.#result(batches, bytes, read.release ?? null)
   }
 
   /** The batch as clients see it; a string says what is wrong with it. */
@@ -502,10 +505,10 @@ export class Partition {
     }
   }
 
-  #result(batches: readonly Uint8Array[], bytes: number): ReadResult {
+  #result(batches: readonly Uint8Array[], bytes: number, release: (() => void) | null = null): ReadResult {
     const { highWatermark, start } = this.#state
     const { lastStableOffset } = this
-    return { kind: 'read', batches, bytes, highWatermark, lastStableOffset, logStartOffset: start }
+    return { kind: 'read', batches, bytes, highWatermark, lastStableOffset, logStartOffset: start, release }
   }
 
   /** The same as long as nothing moves: thousands may wait here, and each holds what it found. */
@@ -553,13 +556,14 @@ export class Partition {
     const found: { bytes: number; maxTimestamp: number }[] = []
     for (let offset = from; offset < next; ) {
       offset = Math.max(offset, this.#state.start)
-      const batches = await this.#load(offset, STEP_BYTES)
-      if (isRefusal(batches)) {
-        if (batches.code === OFFSET_OUT_OF_RANGE.code && this.#state.start > offset) continue
-        return batches
+      const read = await this.#load(offset, STEP_BYTES)
+      if (isRefusal(read)) {
+        if (read.code === OFFSET_OUT_OF_RANGE.code && this.#state.start > offset) continue
+        return read
       }
-      const within = batches.filter(batch => batch.baseOffset < next)
+      const within = read.batches.filter(batch => batch.baseOffset < next)
       for (const { bytes, maxTimestamp } of within) found.push({ bytes: bytes.length, maxTimestamp })
+      read.release?.()
       offset = within.length === 0 ? next : within.at(-1)!.nextOffset
     }
     return found

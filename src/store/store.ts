@@ -121,6 +121,11 @@ export interface Read {
   readonly kind: 'read'
   /** In order. The first covers `from`, or is the next one where `from` lies in a gap. Empty at the end. */
   readonly batches: readonly Batch[]
+  /**
+   * May be called once, when nobody looks at the bytes of the batches any more: the store may put something else there. Where it
+   * is not called they stay what they are.
+   */
+  readonly release?: () => void
 }
 
 /** `from` lies below the log start (retention passed it). */

@@ -168,12 +168,16 @@ export function read(
     if (batch.baseOffset >= until) break
     bytes += batch.bytes.length
     if (batches.length > 0 && bytes > limits.maxBytes) break
-    batches.push(batch)
+    batches.push({ ...batch, bytes: Uint8Array.from(batch.bytes) })
   }
-  if (batches.length === 0 && stream.damage !== null && limits.until > readable) {
-    return { kind: 'damaged', message: stream.damage.message }
-  }
-  return { kind: 'read', batches }
+  if (batches.length > 0) return { kind: 'read', batches, release: () => spoil(batches) }
+  if (stream.damage === null || limits.until <= readable) return { kind: 'read', batches }
+  return { kind: 'damaged', message: stream.damage.message }
+}
+
+/** Whoever looks at them after that has released them too early. */
+function spoil(batches: readonly Batch[]): void {
+  for (const { bytes } of batches) bytes.fill(0xdd)
 }
 
 export function trim(

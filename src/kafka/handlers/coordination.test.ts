@@ -108,6 +108,7 @@ async function open(t: TestContext) {
       deadlineMs: clock.monotonic() + 30_000,
       drain: new AbortController().signal,
       closed: new AbortController().signal,
+      onSent: null,
     }
   }
 

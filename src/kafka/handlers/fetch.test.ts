@@ -430,6 +430,36 @@ test('old data comes from the store as it was, after the tail in memory has move
   assert.ok(ground.store.calls.read > 0)
 })
 
+test('the memory of a read is given back when the network has taken the answer, and not before', async t => {
+  const ground = await startGround(t, { 'storage.local.tail-cache-bytes': 0 })
+  const wire = await ground.connect()
+  for (let i = 0; i < 16; i++) await produceTo(wire, batchOf([Buffer.alloc(900_000, i)]))
+  const { read } = ground.store
+  let released = 0
+  Object.assign(ground.store, {
+    async read(...args: Parameters<typeof read>) {
+      const found = await read(...args)
+      if (found.kind !== 'read') return found
+      const { release } = found
+      return {
+        ...found,
+        release() {
+          released++
+          release?.()
+        },
+      }
+    },
+  })
+  wire.socket.pause()
+  const answer = fetchOne(wire, 0, { maxBytes: 50_000_000 })
+  const pending = () => ground.sample('svc_broker_pending_bytes')
+  await eventually('the answer waits for its client', async () => (await pending()) > 10_000_000)
+  assert.equal(released, 0)
+  wire.socket.resume()
+  assert.equal((await valuesOf(await answer)).length, 16)
+  await eventually('the memory is given back', async () => released === 1)
+})
+
 test('once an answer is full the store is not asked for the partitions that are left', async t => {
   const ground = await startGround(t, { 'storage.local.tail-cache-bytes': 0 })
   const wire = await ground.connect()

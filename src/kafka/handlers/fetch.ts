@@ -252,6 +252,7 @@ export const fetchHandler = handler(fetch, rooms => {
     const { throttleMs: throttleTimeMs, deliver: isAllowed } = throttle.fetching(request, bytes)
     if (isAllowed) {
       creditOwner(request, rows)
+      request.onSent = releaseOf(rows)
       return { ...answerOf(reading), throttleTimeMs }
     }
     if (session === null) leave(reading, null)
@@ -349,6 +350,16 @@ function rowsOf({ topics }: Body, naming: Naming, known: readonly FetchRow[]): F
     }
   }
   return rows
+}
+
+/** Gives back the memory of what was found, to be called when it is out; null where all of it belongs to others too. */
+function releaseOf(rows: readonly FetchRow[]): (() => void) | null {
+  const releases: (() => void)[] = []
+  for (const { found } of rows) if (!isRefusal(found) && found.release !== null) releases.push(found.release)
+  if (releases.length === 0) return null
+  return () => {
+    for (const release of releases) release()
+  }
 }
 
 /** Rows of one topic that stand side by side go under one name. */

@@ -48,6 +48,8 @@ export interface Request<Body> {
   readonly drain: AbortSignal
   /** Aborts when the connection is gone: nobody will read the answer. */
   readonly closed: AbortSignal
+  /** Set by a handler that wants to know when the network has taken its answer. Where that never happens it is not called. */
+  onSent: (() => void) | null
 }
 
 /** The lower rooms, as handlers reach them. */

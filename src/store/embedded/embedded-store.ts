@@ -512,14 +512,14 @@ function choose(runs: Iterable<Run>, from: number, limits: ReadLimits): RunPiece
 }
 
 async function readPieces(reads: GatheredReads, pieces: readonly RunPiece[]): Promise<Read> {
-  const found = await reads.read(pieces)
+  const { found, release } = await reads.read(pieces)
   const batches: Batch[] = []
   for (const [i, piece] of pieces.entries()) {
     for (const { baseOffset, nextOffset, from, to } of piece.batches) {
       batches.push(batchOf(baseOffset, nextOffset, found[i]!.subarray(from, to)))
     }
   }
-  return { kind: 'read', batches }
+  return { kind: 'read', batches, release }
 }
 
 /** What the index knows of a batch, and what its own header says. Whether that is undamaged, its CRC tells its reader. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../base/clock.ts'
 import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
-import type { Store } from '../store.ts'
+import type { Read, Store } from '../store.ts'
 import { type Disk, realDisk } from './disk.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
 
@@ -62,6 +62,35 @@ test('streams that lie between each other and are read in one turn cost one read
       batches.map(batch => Buffer.from(batch.bytes)),
       Array.from({ length: 20 }, (_, offset) => batchOf(i, offset).bytes),
     )
+  }
+})
+
+test('memory is read into again once all who asked have released it, and what is not released stays', async t => {
+  const store = await open(t)
+  const size = 50 << 10
+  for (const [i, stream] of STREAMS.entries()) {
+    for (let at = 0; at < 2; at++) {
+      expectKind(await store.append(exampleAppend(stream, 1, at, [exampleBatch(at, 1, size + i, 1)])), 'appended')
+    }
+  }
+  const readAll = async () => {
+    const reads = await Promise.all(STREAMS.map(stream => store.read(stream, 0, EVERYTHING)))
+    return reads.map(read => expectKind(read, 'read'))
+  }
+  const memoryOf = (read: Read) => read.batches[0]!.bytes.buffer
+  const first = await readAll()
+  const [one, two, three] = first
+  assert.equal(memoryOf(one!), memoryOf(two!), 'one read for all of them')
+  const before = first.map(read => Buffer.concat(read.batches.map(batch => batch.bytes)))
+  for (const read of [one!, one!, two!]) read.release!()
+  const second = await readAll()
+  assert.notEqual(memoryOf(second[0]!), memoryOf(one!), 'the third still looks at it')
+  three!.release!()
+  const third = await readAll()
+  assert.equal(memoryOf(third[0]!), memoryOf(one!))
+  for (const reads of [second, third]) {
+    const found = reads.map(read => Buffer.concat(read.batches.map(batch => batch.bytes)))
+    assert.deepEqual(found, before)
   }
 })
 

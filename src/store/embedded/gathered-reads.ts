@@ -1,10 +1,11 @@
 // Reads of the journal, gathered. The batches of a partition lie scattered between those of all others, and a fetch asks
 // for many partitions at once: what is asked for in one turn of the event loop and lies close together in a file is read in
-// one go. It keeps nothing: there is no cache here, the operating system has one.
+// one go. It keeps nothing of it: there is no cache here, the operating system has one.
 
 import type { Clock } from '../../base/clock.ts'
 import { StoreUnavailable } from '../store.ts'
 import { fileName, type Journal } from './journal.ts'
+import { type Loan, ReadMemory } from './read-memory.ts'
 
 /** Bytes between two that are wanted, which cost less to read than a call of their own. */
 const READ_THROUGH = 16 << 10
@@ -23,6 +24,8 @@ export interface Piece {
 /** What one caller asked for, until all of it is there. */
 interface Request {
   readonly found: Buffer[]
+  /** What the pieces lie in. */
+  readonly loans: Set<Loan>
   waiting: number
   failure: Error | null
   settle(): void
@@ -44,14 +47,22 @@ interface Together {
   readonly length: number
 }
 
+/** What was asked for, piece by piece. */
+export interface Gathered {
+  readonly found: readonly Buffer[]
+  /** As Read.release of the store port. */
+  release(): void
+}
+
 export interface GatheredReads {
   /** As Journal.read, of each piece; throws StoreUnavailable. The bytes may share their memory with those of other reads. */
-  read(pieces: readonly Piece[]): Promise<readonly Buffer[]>
+  read(pieces: readonly Piece[]): Promise<Gathered>
 }
 
 export function gatherReads(journal: Journal, clock: Clock): GatheredReads {
   let wanted = new Map<number, Wanted[]>()
   let due: Together[] = []
+  const memory = new ReadMemory()
 
   function gather(): void {
     const files = wanted
@@ -89,16 +100,21 @@ export function gatherReads(journal: Journal, clock: Clock): GatheredReads {
   }
 
   async function readTogether({ file, parts, position, length }: Together): Promise<void> {
+    const loan = memory.lend(length)
     let bytes: Buffer | null = null
     let failure: Error | null = null
     try {
-      bytes = await journal.read(file, position, length, true)
+      bytes = await journal.readInto(file, position, loan.bytes)
     } catch (error) {
       const { message } = error as Error
       failure = new StoreUnavailable(`${fileName(file)} cannot be read: ${message}`, { cause: error })
     }
     for (const { request, index, ...part } of parts) {
       const from = part.position - position
+      if (!request.loans.has(loan)) {
+        request.loans.add(loan)
+        loan.hold()
+      }
       if (bytes === null) request.failure = failure
       else request.found[index] = bytes.subarray(from, from + part.length)
       if (--request.waiting === 0) request.settle()
@@ -110,23 +126,29 @@ export function gatherReads(journal: Journal, clock: Clock): GatheredReads {
       new Promise((resolve, reject) => {
         // From here on, or a file might be another by the time it is read.
         const holds: (() => void)[] = []
-        const release = () => {
-          for (const letGo of holds) letGo()
+        const letGo = () => {
+          for (const letGoOfFile of holds) letGoOfFile()
         }
         try {
           for (const file of new Set(pieces.map(({ file }) => file))) holds.push(journal.hold(file))
         } catch (error) {
-          release()
+          letGo()
           throw error
         }
         const request: Request = {
           found: new Array<Buffer>(pieces.length),
+          loans: new Set(),
           waiting: pieces.length,
           failure: null,
           settle() {
-            release()
-            if (this.failure === null) resolve(this.found)
-            else reject(this.failure)
+            letGo()
+            const { found, loans, failure } = this
+            const release = () => {
+              for (const loan of loans) loan.release()
+              loans.clear()
+            }
+            if (failure === null) resolve({ found, release })
+            else reject(failure)
           },
         }
         if (pieces.length === 0) request.settle()

@@ -207,18 +207,22 @@ export class Journal {
     await this.#activeFile!.sync()
   }
 
-  /**
-   * The bytes of a part of a file; fewer when the file ends before. The file is not used again meanwhile. `here`: on this
-   * thread where that is quick, for a caller who lets others have their turn between two.
-   */
-  async read(number: number, position: number, length: number, here = false): Promise<Buffer> {
+  /** The bytes of a part of a file; fewer when the file ends before. The file is not used again meanwhile. */
+  read(number: number, position: number, length: number): Promise<Buffer> {
+    return this.#read(number, position, Buffer.allocUnsafeSlow(length), false)
+  }
+
+  /** As read, into this memory, on this thread where that is quick: for a caller who lets others have their turn between two. */
+  readInto(number: number, position: number, memory: Buffer): Promise<Buffer> {
+    return this.#read(number, position, memory, true)
+  }
+
+  async #read(number: number, position: number, memory: Buffer, here: boolean): Promise<Buffer> {
     const release = this.hold(number)
     try {
       const handle = await this.#open(this.files.get(number)!)
-      // An ArrayBuffer of its own: a kept batch must not pin a shared pool.
-      const bytes = Buffer.allocUnsafeSlow(length)
-      const count = (here ? handle.readHere(bytes, position) : null) ?? (await handle.read(bytes, position))
-      return count === length ? bytes : bytes.subarray(0, count)
+      const count = (here ? handle.readHere(memory, position) : null) ?? (await handle.read(memory, position))
+      return count === memory.length ? memory : memory.subarray(0, count)
     } finally {
       release()
     }
