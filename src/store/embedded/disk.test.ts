@@ -6,13 +6,15 @@ import { test } from 'node:test'
 import { systemClock } from '../../base/clock.ts'
 import { realDisk } from './disk.ts'
 
-test('short reads are done here until one is slow, and then by the pool for a while', async t => {
+test('short reads are done here until one waits for the disk, and then by the pool for a while', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'ketch-disk-'))
   t.after(() => rmSync(folder, { recursive: true }))
   let nowMs = 0
   /** What each look at the clock adds: a call takes as long as two are apart. */
   let stepMs = 0
-  const disk = realDisk({ ...systemClock, monotonic: () => (nowMs += stepMs) })
+  let blocks = 0
+  let stepBlocks = 0
+  const disk = realDisk({ ...systemClock, monotonic: () => (nowMs += stepMs) }, () => (blocks += stepBlocks))
   const file = await disk.open(join(folder, 'file'), true)
   t.after(() => file.close())
   await file.write([Buffer.from('0123456789')], 0)
@@ -23,7 +25,14 @@ test('short reads are done here until one is slow, and then by the pool for a wh
   assert.equal(file.readHere(two, 9), 1, 'fewer at the end of the file')
   assert.equal(file.readHere(Buffer.alloc((1 << 20) + 1), 0), null, 'a long one is the pool’s')
 
+  stepBlocks = 8
+  assert.equal(file.readHere(two, 0), 2)
+  assert.equal(file.readHere(two, 0), 2, 'a quick disk is no reason')
+  stepBlocks = 0
   stepMs = 3
+  assert.equal(file.readHere(two, 0), 2)
+  assert.equal(file.readHere(two, 0), 2, 'the disk was not asked')
+  stepBlocks = 8
   assert.equal(file.readHere(two, 0), 2)
   stepMs = 0
   assert.equal(file.readHere(two, 5), null)

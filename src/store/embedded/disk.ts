@@ -4,7 +4,8 @@
 // A small write is done on the calling thread, and a read where its caller says so. Each copies some pages from or to the page
 // cache, which takes some tens of microseconds; handing it to libuv's pool and hearing of it costs several times as much,
 // twice a sleeping thread is woken. When one has been slow, because memory is short, the disk behind or the pages not in
-// memory, the pool does those of its kind for a while.
+// memory, the pool does those of its kind for a while. A read that was slow without the disk being asked was only kept from
+// the processor, as the pool's would be.
 
 import fs from 'node:fs'
 import { promisify } from 'node:util'
@@ -46,21 +47,27 @@ const SHORT_READ_BYTES = 1 << 20
 const SLOW_MS = 2
 const REST_MS = 5_000
 
-export function realDisk(clock: Clock): Disk {
-  /** Makes calls of one kind on this thread; null where this one, or that kind for the time being, is the pool's. */
-  function callHere(mostBytes: number) {
+/** `blocksRead`: how much this process has had read from disks so far. */
+export function realDisk(clock: Clock, blocksRead = () => process.resourceUsage().fsRead): Disk {
+  /**
+   * Makes calls of one kind on this thread; null where this one, or that kind for the time being, is the pool's. A slow one
+   * during which `progress` stood still was not the disk's fault.
+   */
+  function callHere(mostBytes: number, progress: (() => number) | null) {
     let fromMs = Number.NEGATIVE_INFINITY
     return (bytes: number, call: () => number): number | null => {
       const startedAtMs = clock.monotonic()
       if (bytes > mostBytes || startedAtMs < fromMs) return null
+      const before = progress?.()
       const done = call()
       const endedAtMs = clock.monotonic()
-      if (endedAtMs - startedAtMs > SLOW_MS) fromMs = endedAtMs + REST_MS
+      const isSlow = endedAtMs - startedAtMs > SLOW_MS
+      if (isSlow && (progress === null || progress() !== before)) fromMs = endedAtMs + REST_MS
       return done
     }
   }
 
-  const here = { read: callHere(SHORT_READ_BYTES), write: callHere(SHORT_WRITE_BYTES) }
+  const here = { read: callHere(SHORT_READ_BYTES, blocksRead), write: callHere(SHORT_WRITE_BYTES, null) }
 
   return {
     async open(path, create) {
