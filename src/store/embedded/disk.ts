@@ -45,7 +45,9 @@ const SHORT_WRITE_BYTES = 256 << 10
 const SHORT_READ_BYTES = 1 << 20
 /** A short one that took this long was not only a copy, and the next ones are left to the pool for a while. */
 const SLOW_MS = 2
-const REST_MS = 5_000
+/** A disk that is behind with writing stays so for a while; of pages that are not in memory only the first ones are asked for. */
+const WRITE_REST_MS = 5_000
+const READ_REST_MS = 1_000
 
 /** `blocksRead`: how much this process has had read from disks so far. */
 export function realDisk(clock: Clock, blocksRead = () => process.resourceUsage().fsRead): Disk {
@@ -53,7 +55,7 @@ export function realDisk(clock: Clock, blocksRead = () => process.resourceUsage(
    * Makes calls of one kind on this thread; null where this one, or that kind for the time being, is the pool's. A slow one
    * during which `progress` stood still was not the disk's fault.
    */
-  function callHere(mostBytes: number, progress: (() => number) | null) {
+  function callHere(mostBytes: number, restMs: number, progress: (() => number) | null) {
     let fromMs = Number.NEGATIVE_INFINITY
     return (bytes: number, call: () => number): number | null => {
       const startedAtMs = clock.monotonic()
@@ -62,12 +64,15 @@ export function realDisk(clock: Clock, blocksRead = () => process.resourceUsage(
       const done = call()
       const endedAtMs = clock.monotonic()
       const isSlow = endedAtMs - startedAtMs > SLOW_MS
-      if (isSlow && (progress === null || progress() !== before)) fromMs = endedAtMs + REST_MS
+      if (isSlow && (progress === null || progress() !== before)) fromMs = endedAtMs + restMs
       return done
     }
   }
 
-  const here = { read: callHere(SHORT_READ_BYTES, blocksRead), write: callHere(SHORT_WRITE_BYTES, null) }
+  const here = {
+    read: callHere(SHORT_READ_BYTES, READ_REST_MS, blocksRead),
+    write: callHere(SHORT_WRITE_BYTES, WRITE_REST_MS, null),
+  }
 
   return {
     async open(path, create) {
