@@ -154,6 +154,37 @@ test('what a new producer sends before a broker leads keeps its order when the b
   assert.deepEqual([await send(next, 0), await send(next, 1)], [NONE, NONE])
 })
 
+test('what a producer sends while its topic becomes known stays behind what waits for that', async t => {
+  const cluster = createCluster(t)
+  const [one, two] = [await cluster.start(1), await cluster.start(2)]
+  await cluster.agreed([one, two], [1, 2])
+  // A look that began before the question does not count: the first one finds the topic, the second is under way then.
+  one.store.faults.delay('version', 500)
+  const asking = await one.connect()
+  const asked = asking.send(metadata, 9, { topics: [{ name: 't' }], allowAutoTopicCreation: false })
+  await createTopic(two, 't', PARTITIONS)
+  const index = (await leadersOf(two)).indexOf(one.id)
+  const wire = await one.connect()
+  let answered = 0
+  const send = async (baseSequence: number) => {
+    const records = encodeBatch([{ value: 'v' }], { producerId: 99, producerEpoch: 0, baseSequence })
+    const topicData = [{ name: 't', partitionData: [{ index, records }] }]
+    const { responses } = await wire.send(produce, 10, { acks: -1, timeoutMs: 5_000, topicData })
+    answered++
+    return responses[0]!.partitionResponses[0]!.errorCode
+  }
+  const first = send(0)
+  await asked
+  const topics = [{ name: 't', partitions: [{ partitionIndex: index, timestamp: -1 }] }]
+  await eventually('the partition is led', async () => {
+    const listed = await asking.send(listOffsets, 7, { replicaId: -1, isolationLevel: 0, topics })
+    return listed.topics[0]!.partitions[0]!.errorCode === NONE
+  })
+  assert.equal(answered, 0)
+  const second = send(1)
+  assert.deepEqual([await first, await second], [NONE, NONE])
+})
+
 test('every broker names the epoch of every leader, and never a lower one when leaders change', async t => {
   const { brokers, agreed } = await startThree(t)
   const epochsOf = async (broker: ClusterBroker) => {

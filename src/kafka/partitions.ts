@@ -36,6 +36,24 @@ export function lookForTopics({ catalogue }: Rooms, naming: Naming, said: readon
   return said.some(each => isRefusal(findTopic(known, naming, each))) ? catalogue.catchUp() : null
 }
 
+/**
+ * The same for one topic, and for requests that must stay in their order: whoever comes while another waits for the topic waits with
+ * it, though the topic may be known by then.
+ */
+export function lookInOrder(rooms: Rooms): (naming: Naming, said: string) => Promise<void> | null {
+  const looks = new Map<string, Promise<void>>()
+  return (naming, said) => {
+    const earlier = looks.get(said)
+    if (earlier !== undefined) return earlier
+    const look = lookForTopics(rooms, naming, [said])
+    if (look === null) return null
+    looks.set(said, look)
+    const over = () => void looks.delete(said)
+    look.then(over, over)
+    return look
+  }
+}
+
 export function findPartition(rooms: Rooms, topic: Topic | Refusal, index: number): Partition | Refusal {
   if (isRefusal(topic)) return topic
   const partition = rooms.logs.partition(topic.id, index)

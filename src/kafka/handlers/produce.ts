@@ -24,7 +24,7 @@ import {
 import { produce } from '../../protocol/messages/produce.ts'
 import { checkBatches } from '../../protocol/records.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
-import { createLeaderNames, findPartition, findRepeated, findTopic, keyOf, lookForTopics } from '../partitions.ts'
+import { createLeaderNames, findPartition, findRepeated, findTopic, keyOf, lookInOrder } from '../partitions.ts'
 import { CLOSE, handler } from './handler.ts'
 
 type Body = RequestOf<typeof produce>
@@ -37,61 +37,67 @@ const FIRST_WITH_IDS = 13
 const TWICE = because(INVALID_REQUEST, 'The partition is named twice in this request.')
 const NO_TRANSACTIONS = because(TRANSACTIONAL_ID_AUTHORIZATION_FAILED, 'Transactions are not supported.')
 
-export const produceHandler = handler(produce, rooms => ({
-  answer({ body, apiVersion, connection }) {
-    const refusal = refusalOf(body)
-    if (refusal !== null) return body.acks === 0 ? CLOSE : refuseAll(body, refusal)
-    // A client's timeout that is no duration counts as none.
-    const timeoutMs = Math.max(0, body.timeoutMs)
-    const stallMs = rooms.settings.get('broker.produce-timeout')
-    const naming = apiVersion >= FIRST_WITH_IDS ? 'topicId' : 'name'
-    const repeated = findRepeated(
-      body.topicData.map(topic => ({ topic: topic[naming], partitions: topic.partitionData.map(data => data.index) })),
-    )
-    // Every append takes its place in its lane here, before anything is awaited, so that the order of requests is kept.
-    // Topics that another broker may have made wait for one look, all requests for it in the order in which they came.
-    const appends: Promise<Appended | Refusal>[] = []
-    for (const topic of body.topicData) {
-      const looked = lookForTopics(rooms, naming, [topic[naming]])
-      for (const data of topic.partitionData) {
-        appends.push(looked === null ? append(topic[naming], data) : looked.then(() => append(topic[naming], data)))
+export const produceHandler = handler(produce, rooms => {
+  const look = lookInOrder(rooms)
+  return {
+    answer({ body, apiVersion, connection }) {
+      const refusal = refusalOf(body)
+      if (refusal !== null) return body.acks === 0 ? CLOSE : refuseAll(body, refusal)
+      // A client's timeout that is no duration counts as none.
+      const timeoutMs = Math.max(0, body.timeoutMs)
+      const stallMs = rooms.settings.get('broker.produce-timeout')
+      const naming = apiVersion >= FIRST_WITH_IDS ? 'topicId' : 'name'
+      const repeated = findRepeated(
+        body.topicData.map(topic => ({
+          topic: topic[naming],
+          partitions: topic.partitionData.map(data => data.index),
+        })),
+      )
+      // Every append takes its place in its lane here, before anything is awaited, so that the order of requests is kept.
+      // Topics that another broker may have made are looked for first, and what comes for them meanwhile stays behind.
+      const appends: Promise<Appended | Refusal>[] = []
+      for (const topic of body.topicData) {
+        const looked = look(naming, topic[naming])
+        for (const data of topic.partitionData) {
+          appends.push(looked === null ? append(topic[naming], data) : looked.then(() => append(topic[naming], data)))
+        }
       }
-    }
-    return Promise.all(appends).then(appended => {
-      if (body.acks === 0) return appended.some(isRefusal) ? CLOSE : null
-      return answerOf(body, appended)
-    })
+      return Promise.all(appends).then(appended => {
+        if (body.acks === 0) return appended.some(isRefusal) ? CLOSE : null
+        return answerOf(body, appended)
+      })
 
-    function append(said: string, { index, records }: PartitionData): Promise<Appended | Refusal> {
-      const isTwice = repeated.size > 0 && repeated.has(keyOf(said, index))
-      const found = findTopic(rooms.catalogue.current(), naming, said)
-      const partition = isTwice ? TWICE : findPartition(rooms, found, index)
-      if (isRefusal(partition) && !partition.retriable) return Promise.resolve(partition)
-      const batch = checkBatches(records, apiVersion)
-      if (isRefusal(batch)) return Promise.resolve(batch)
-      if (!isRefusal(partition)) return partition.append(batch, timeoutMs, stallMs)
-      if (!isRefusal(found)) rooms.logs.refused(found.id, index, batch, partition)
-      return Promise.resolve(partition)
-    }
+      function append(said: string, { index, records }: PartitionData): Promise<Appended | Refusal> {
+        const isTwice = repeated.size > 0 && repeated.has(keyOf(said, index))
+        const found = findTopic(rooms.catalogue.current(), naming, said)
+        const partition = isTwice ? TWICE : findPartition(rooms, found, index)
+        if (isRefusal(partition) && !partition.retriable) return Promise.resolve(partition)
+        const batch = checkBatches(records, apiVersion)
+        if (isRefusal(batch)) return Promise.resolve(batch)
+        if (!isRefusal(partition)) return partition.append(batch, timeoutMs, stallMs)
+        if (!isRefusal(found)) rooms.logs.refused(found.id, index, batch, partition)
+        return Promise.resolve(partition)
+      }
 
-    function answerOf(body: Body, appended: readonly (Appended | Refusal)[]): Answer {
-      let next = 0
-      const leaders = createLeaderNames(rooms, connection.listener)
-      const responses = body.topicData.map(({ name, topicId, partitionData }) => ({
-        name,
-        topicId,
-        partitionResponses: partitionData.map(({ index }): PartitionRow => {
-          const result = appended[next++]!
-          const row = rowOf(index, result)
-          if (!isRefusal(result)) return row
-          return { ...row, currentLeader: leaders.nameFor(result, naming, naming === 'name' ? name : topicId, index) }
-        }),
-      }))
-      return { responses, nodeEndpoints: leaders.endpoints() }
-    }
-  },
-  refused: ({ body }, refusal) => (body.acks === 0 ? CLOSE : refuseAll(body, refusal)),
-}))
+      function answerOf(body: Body, appended: readonly (Appended | Refusal)[]): Answer {
+        let next = 0
+        const leaders = createLeaderNames(rooms, connection.listener)
+        const responses = body.topicData.map(({ name, topicId, partitionData }) => ({
+          name,
+          topicId,
+          partitionResponses: partitionData.map(({ index }): PartitionRow => {
+            const result = appended[next++]!
+            const row = rowOf(index, result)
+            if (!isRefusal(result)) return row
+            return { ...row, currentLeader: leaders.nameFor(result, naming, naming === 'name' ? name : topicId, index) }
+          }),
+        }))
+        return { responses, nodeEndpoints: leaders.endpoints() }
+      }
+    },
+    refused: ({ body }, refusal) => (body.acks === 0 ? CLOSE : refuseAll(body, refusal)),
+  }
+})
 
 /** Why nothing of the request may be written. */
 function refusalOf(body: Body): Refusal | null {
