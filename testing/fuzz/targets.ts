@@ -31,6 +31,7 @@ import {
   RoundWriter,
 } from '../../src/store/embedded/entry.ts'
 import { recover } from '../../src/store/embedded/recovery.ts'
+import { type AnyReply, MalformedReply, ReplyReader } from '../../src/store/redis/reply-reader.ts'
 import { capturedFrames, goldenFrames, joinFrames } from '../corpus.ts'
 
 export interface Target {
@@ -55,6 +56,14 @@ const isMalformed = (error: unknown) => error instanceof Malformed
 // ----------------------------------------------------------------------------------------------------------- the wire
 
 const LARGEST_FRAME = 64 * 1024
+
+/** The input in small pieces, whose lengths it says itself. */
+function piecesOf(input: Buffer): Buffer[] {
+  const pieces: Buffer[] = []
+  for (let at = 0; at < input.length; at += pieces.at(-1)!.length)
+    pieces.push(input.subarray(at, at + 1 + (input[at]! % 7)))
+  return pieces
+}
 
 function split(chunks: readonly Buffer[]) {
   const frames: string[] = []
@@ -85,13 +94,7 @@ const frames: Target = {
   name: 'frames',
   seeds: () => [joinFrames(capturedFrames().slice(0, 6)), Buffer.from('GET / HTTP/1.1\r\n\r\n'), Buffer.alloc(9)],
   run(input) {
-    const pieces: Buffer[] = []
-    for (let at = 0; at < input.length; ) {
-      const length = 1 + (input[at]! % 7)
-      pieces.push(input.subarray(at, at + length))
-      at += length
-    }
-    assert.deepEqual(split(pieces), split([input]))
+    assert.deepEqual(split(piecesOf(input)), split([input]))
   },
 }
 
@@ -301,4 +304,31 @@ const recovery: Target = {
   },
 }
 
-export const targets: readonly Target[] = [frames, requests, batches, groups, settings, recovery]
+// --------------------------------------------------------------------------------------------------------------- Redis
+
+function readReplies(chunks: readonly Buffer[]) {
+  const replies: AnyReply[] = []
+  const reader = new ReplyReader(reply => replies.push(reply))
+  const fault = refusable(
+    error => error instanceof MalformedReply,
+    () => {
+      for (const chunk of chunks) reader.push(chunk)
+      return 'none'
+    },
+  )
+  return { replies, fault }
+}
+
+const replies: Target = {
+  name: 'replies',
+  seeds: () =>
+    [
+      '+OK\r\n+QUEUED\r\n*2\r\n$3\r\n1-1\r\n:1\r\n-EXECABORT no\r\n',
+      '*1\r\n*2\r\n$3\r\n1-1\r\n*2\r\n$1\r\nb\r\n$12\r\n0123456789\r\n\r\n*-1\r\n$-1\r\n*0\r\n$0\r\n\r\n',
+    ].map(text => Buffer.from(text)),
+  run(input) {
+    assert.deepEqual(readReplies(piecesOf(input)), readReplies([input]))
+  },
+}
+
+export const targets: readonly Target[] = [frames, requests, batches, groups, settings, recovery, replies]

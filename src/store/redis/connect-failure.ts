@@ -2,6 +2,7 @@
 
 import type { RedisTarget } from '../../settings/redis-target.ts'
 import { RedisError } from './redis-error.ts'
+import { MalformedReply } from './reply-reader.ts'
 
 /** A server that answered and must not be used; the message goes on from "Redis at host:port ". */
 export class UnusableServer extends Error {
@@ -10,7 +11,8 @@ export class UnusableServer extends Error {
 
 /** True where the server was not reached, and may be there later; false where somebody answered, or the settings are wrong. */
 export function isAway(error: unknown): boolean {
-  if (!(error instanceof Error) || error instanceof RedisError || error instanceof UnusableServer) return false
+  if (!(error instanceof Error)) return false
+  if (error instanceof RedisError || error instanceof UnusableServer || error instanceof MalformedReply) return false
   const { code = '' } = error as NodeJS.ErrnoException
   return (
     /^(ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|EPIPE|ETIMEDOUT)$/.test(code) ||
@@ -35,6 +37,8 @@ export function explainFailure(error: unknown, address: string, { keys, tls, hos
       return `${server} does not let ${keys}.username run what the broker needs (${error.message})`
     return `${server} refuses the connection: ${error.message}`
   }
+  if (error instanceof MalformedReply)
+    return `what listens at ${address} does not answer as Redis does (${error.message}); ${keys} says where Redis is`
   if (code === 'ECONNREFUSED') return `nothing listens at ${address} (ECONNREFUSED); ${keys} says where Redis is`
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `${host} is not a host that can be found (${code}); ${keys} says where Redis is`

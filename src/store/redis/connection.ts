@@ -1,13 +1,18 @@
-// One TCP or TLS connection to a Redis server, through @redis/client. It connects once and never again: what is in flight when
-// it breaks is rejected, and nothing of it lives on in a later connection. Reconnecting is link.ts's business.
+// One TCP or TLS connection to a Redis server. It connects once and never again: what is in flight when it breaks is rejected,
+// and nothing of it lives on in a later connection. Reconnecting is server-link.ts's business. What is called in one turn of the
+// event loop goes out in one write; replies come in the order of the commands, which is all that tells them apart.
+//
+//   connecting --connected, TLS trusted--> authenticating --AUTH, SELECT answered--> standing
+//        '------------------------------------'-- broken or destroyed: for good --------'
 
-import { isIP } from 'node:net'
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
-import { createClient, ErrorReply, RESP_TYPES } from '@redis/client'
+import { connect as connectPlain, isIP, type Socket } from 'node:net'
+import { connect as connectSecure, createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 import { type Clock, within } from '../../base/clock.ts'
 import type { RedisTarget } from '../../settings/redis-target.ts'
+import { CommandWriter } from './command-writer.ts'
 import type { Argument, Reply } from './links.ts'
 import { RedisError } from './redis-error.ts'
+import { type AnyReply, MalformedReply, ReplyReader } from './reply-reader.ts'
 
 /** What every connection to one Redis needs beside the address. */
 export interface Credentials {
@@ -41,9 +46,6 @@ export interface Connection {
   destroy(): void
 }
 
-/** Bulk strings come as Buffers of their own. */
-const AS_BUFFERS = Object.freeze({ [RESP_TYPES.BLOB_STRING]: Buffer })
-
 /** Rejects when nothing comes in time; what it waited for may still come, and is dropped. */
 export function answerWithin<T>(clock: Clock, withinMs: number, reply: Promise<T>): Promise<T> {
   return within(clock, withinMs, reply, () => {
@@ -60,81 +62,181 @@ export async function connect(
   credentials: Credentials,
   { withinMs, clock, onLost }: { withinMs: number; clock: Clock; onLost: (error: Error) => void },
 ): Promise<Connection> {
-  const { username, password, database } = credentials
-  const client = createClient({
-    ...(username === null ? {} : { username }),
-    ...(password === null ? {} : { password }),
-    database,
-    socket: {
-      host: endpoint.host,
-      port: endpoint.port,
-      connectTimeout: withinMs,
-      reconnectStrategy: false,
-      ...tlsOptions(endpoint, credentials),
-    },
-    // RESP 2 has one form for each reply, and a server that pushes nothing unasked.
-    RESP: 2,
-    // Its own timeout gives up on commands before they are written, and costs an AbortSignal for each.
-    commandOptions: { timeout: 0, typeMapping: AS_BUFFERS },
-    disableOfflineQueue: true,
-    disableClientInfo: true,
-  })
-  let isStanding = false
-  let brokenBy: Error | null = null
-  client.on('error', (error: Error) => {
-    brokenBy ??= error
-    if (!isStanding) return
-    isStanding = false
-    onLost(error)
-    // A reply that cannot be parsed breaks nothing by itself.
-    client.destroy()
-  })
+  const connection = new SocketConnection(endpoint, credentials.secureContext, onLost)
   try {
-    await answerWithin(clock, withinMs, client.connect())
+    await answerWithin(clock, withinMs, connection.open(credentials))
   } catch (error) {
-    client.destroy()
-    throw asRedisError(error)
+    connection.destroy()
+    throw error
   }
-  isStanding = true
-  const transmit = (args: readonly Argument[]) => client.sendCommand<Reply>(args.map(asBuffer))
-  const send = async (args: readonly Argument[]) => {
+  return connection
+}
+
+/** Read at once, and taken from there before the next read. */
+const READ_BYTES = 64 * 1024
+/** Of silence, before TCP asks whether the other side is there. */
+const KEEP_ALIVE_MS = 30_000
+
+/** Commands whose replies somebody waits for, in a list of all that are in flight. */
+interface Exchange {
+  readonly commands: number
+  answered: number
+  readonly refused: ((at: number, error: RedisError) => void) | null
+  readonly resolve: (reply: Reply) => void
+  readonly reject: (error: Error) => void
+  next: Exchange | null
+}
+
+class SocketConnection implements Connection {
+  readonly #socket: Socket
+  readonly #onLost: (error: Error) => void
+  readonly #connected = Promise.withResolvers<void>()
+  readonly #writer = new CommandWriter()
+  readonly #reader = new ReplyReader(reply => this.#take(reply))
+  readonly #flush = () => this.#write()
+  #isStanding = false
+  #brokenBy: Error | null = null
+  /** A write is due when this turn has done its work. */
+  #isDue = false
+  #oldest: Exchange | null = null
+  #newest: Exchange | null = null
+
+  constructor(endpoint: Endpoint, secureContext: SecureContext | null, onLost: (error: Error) => void) {
+    this.#onLost = onLost
+    this.#socket = openSocket(endpoint, secureContext, (bytes, length) => this.#read(bytes, length))
+    this.#socket.once(secureContext === null ? 'connect' : 'secureConnect', this.#connected.resolve)
+    this.#socket.on('error', error => this.#break(error))
+    this.#socket.on('close', () => this.#break(new Error('the connection was closed unexpectedly')))
+  }
+
+  async open({ username, password, database }: Credentials): Promise<void> {
+    // Nothing is sent before the certificate is looked at.
+    await this.#connected.promise
+    const greetings: Promise<Reply>[] = []
+    if (username || password) {
+      const name = username ? [username] : []
+      greetings.push(this.send(['AUTH', ...name, password ?? '']))
+    }
+    if (database !== 0) greetings.push(this.send(['SELECT', String(database)]))
+    await Promise.all(greetings)
+    if (this.#brokenBy !== null) throw this.#brokenBy
+    this.#isStanding = true
+  }
+
+  send(args: readonly Argument[]): Promise<Reply> {
+    if (this.#brokenBy !== null) return Promise.reject(this.#brokenBy)
+    this.#schedule()
+    this.#writer.add(args)
+    return this.#replied(1, null)
+  }
+
+  sendAll(
+    commands: readonly (readonly Argument[])[],
+    refused: (at: number, error: RedisError) => void,
+  ): Promise<Reply> {
+    if (this.#brokenBy !== null) return Promise.reject(this.#brokenBy)
+    this.#schedule()
+    for (const command of commands) this.#writer.add(command)
+    return this.#replied(commands.length, refused)
+  }
+
+  destroy(): void {
+    this.#isStanding = false
+    this.#break(new Error('the connection was given up'))
+  }
+
+  /** One promise for several commands: of all but the last only errors are told. */
+  #replied(commands: number, refused: Exchange['refused']): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const exchange: Exchange = { commands, answered: 0, refused, resolve, reject, next: null }
+      if (this.#newest === null) this.#oldest = exchange
+      else this.#newest.next = exchange
+      this.#newest = exchange
+    })
+  }
+
+  #schedule(): void {
+    if (this.#isDue) return
+    this.#isDue = true
+    // The system has copied everything that was written before.
+    if (this.#socket.writableLength === 0) this.#writer.reuse()
+    process.nextTick(this.#flush)
+  }
+
+  #write(): void {
+    this.#isDue = false
+    const pieces = this.#writer.take()
+    if (this.#brokenBy !== null) return
+    if (pieces.length === 1) {
+      this.#socket.write(pieces[0]!)
+      return
+    }
+    this.#socket.cork()
+    for (const piece of pieces) this.#socket.write(piece)
+    this.#socket.uncork()
+  }
+
+  #read(bytes: Buffer, length: number): void {
+    if (this.#brokenBy !== null) return
     try {
-      return await transmit(args)
+      this.#reader.push(bytes, length)
     } catch (error) {
-      throw error instanceof ErrorReply ? asRedisError(error) : (brokenBy ?? error)
+      if (!(error instanceof MalformedReply)) throw error
+      this.#break(error)
     }
   }
-  return {
-    send,
-    sendAll(commands, refused) {
-      const last = commands.length - 1
-      // A promise for each and no more: an append is eight commands, and of seven nobody asks what they answered.
-      for (let at = 0; at < last; at++) {
-        transmit(commands[at]!).catch((error: unknown) => {
-          if (error instanceof ErrorReply) refused(at, new RedisError(error.message))
-        })
-      }
-      return send(commands[last]!)
-    },
-    destroy() {
-      isStanding = false
-      client.destroy()
-    },
+
+  #take(reply: AnyReply): void {
+    const exchange = this.#oldest
+    if (exchange === null) {
+      // Such as ERR max number of clients reached, before the first command.
+      if (this.#brokenBy === null)
+        this.#break(new Error(`it said unasked: ${reply instanceof RedisError ? reply.message : reply}`))
+      return
+    }
+    const at = exchange.answered++
+    if (exchange.answered < exchange.commands) {
+      if (reply instanceof RedisError) exchange.refused!(at, reply)
+      return
+    }
+    this.#oldest = exchange.next
+    if (this.#oldest === null) this.#newest = null
+    if (reply instanceof RedisError) exchange.reject(reply)
+    else exchange.resolve(reply as Reply)
+  }
+
+  /** For good, be it by itself or by destroy(): the first reason counts. */
+  #break(error: Error): void {
+    if (this.#brokenBy !== null) return
+    this.#brokenBy = error
+    this.#connected.reject(error)
+    if (this.#isStanding) {
+      this.#isStanding = false
+      this.#onLost(error)
+    }
+    let exchange = this.#oldest
+    this.#oldest = null
+    this.#newest = null
+    for (; exchange !== null; exchange = exchange.next) exchange.reject(error)
+    this.#socket.destroy()
   }
 }
 
-function tlsOptions({ host }: Endpoint, { secureContext }: Credentials) {
-  if (secureContext === null) return {}
+/** All reads go through one buffer: `take` is told how many of its bytes are new, and copies what it keeps. */
+function openSocket(
+  { host, port }: Endpoint,
+  secureContext: SecureContext | null,
+  take: (bytes: Buffer, length: number) => void,
+): Socket {
+  const onread = {
+    buffer: Buffer.allocUnsafeSlow(READ_BYTES),
+    callback: (length: number, bytes: Uint8Array) => {
+      take(bytes as Buffer, length)
+      return true
+    },
+  }
+  const options = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS, onread }
+  if (secureContext === null) return connectPlain(options)
   // TLS names hosts, never addresses (RFC 6066, 3).
-  return { tls: true as const, secureContext, ...(isIP(host) === 0 ? { servername: host } : {}) }
-}
-
-function asBuffer(argument: Argument): string | Buffer {
-  if (typeof argument === 'string' || Buffer.isBuffer(argument)) return argument
-  return Buffer.from(argument.buffer, argument.byteOffset, argument.byteLength)
-}
-
-/** Error replies as ours, at any depth; everything else as it is. */
-export function asRedisError<T>(value: T): T | RedisError {
-  return value instanceof ErrorReply ? new RedisError(value.message) : value
+  return connectSecure({ ...options, secureContext, ...(isIP(host) === 0 ? { servername: host } : {}) })
 }

@@ -30,7 +30,7 @@ export async function followAsk<T>(
 /** Text goes as UTF-8. Bytes must not change until the reply is there. */
 export type Argument = string | Uint8Array
 
-/** Bulk strings are Buffers that nobody else holds, simple strings are text. */
+/** Bulk strings are Buffers that nobody else holds, simple strings are text. Only what EXEC answers has RedisErrors in it. */
 export type Reply = null | number | string | Buffer | readonly Reply[]
 
 export interface Link {

@@ -96,6 +96,20 @@ test('TLS is spoken with a certificate that is trusted and with no other', { ski
   )
 })
 
+test('a server of another kind is one clear sentence', async t => {
+  const server = createServer(client => {
+    client.on('error', () => {})
+    client.once('data', () => client.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => void server.close())
+  const { port } = server.address() as { port: number }
+  assert.match(
+    await refusal({ 'redis.uri': `redis://127.0.0.1:${port}` }),
+    /^what listens at 127.0.0.1:\d+ does not answer as Redis does .a line begins with "HTTP.*; svc.redis says where Redis is/,
+  )
+})
+
 test('nobody there, and no such host, is one clear sentence each', { skip }, async t => {
   const redis = await startRedis(t)
   await redis.stop()

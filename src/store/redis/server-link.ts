@@ -5,7 +5,7 @@ import { assert } from '../../base/assert.ts'
 import { type Clock, sleep, type Timer } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { OutcomeUnknown, StoreUnavailable } from '../store.ts'
-import { asRedisError, type Connection } from './connection.ts'
+import type { Connection } from './connection.ts'
 import type { Argument, Link, Reply, SendOptions } from './links.ts'
 import { RedisError } from './redis-error.ts'
 
@@ -44,6 +44,11 @@ export interface Lost {
   readonly localAddress: string | null
 }
 
+type Command = readonly Argument[]
+
+const MULTI: Command = ['MULTI']
+const EXEC: Command = ['EXEC']
+const ASKING: Command = ['ASKING']
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1000
 
@@ -108,20 +113,20 @@ export class ServerLink implements Link {
     return await this.#track(String(args[0]), standing, standing.connection.send(args))
   }
 
-  async transaction(commands: readonly (readonly Argument[])[]): Promise<readonly (Reply | RedisError)[]> {
-    return await this.#transact([], commands)
+  transaction(commands: readonly Command[]): Promise<readonly (Reply | RedisError)[]> {
+    return this.#transact([MULTI, ...commands, EXEC], 0)
   }
 
   /** The same, on a node that a slot is moving to (ASK): each is let through for this once. */
   async sendAsking(args: readonly Argument[], { connection }: SendOptions = {}): Promise<Reply> {
     const standing = this.#take(connection)
-    standing.connection.send(['ASKING']).catch(ignored)
+    standing.connection.send(ASKING).catch(ignored)
     return await this.#track(String(args[0]), standing, standing.connection.send(args))
   }
 
-  async transactionAsking(commands: readonly (readonly Argument[])[]): Promise<readonly (Reply | RedisError)[]> {
+  transactionAsking(commands: readonly Command[]): Promise<readonly (Reply | RedisError)[]> {
     // ASKING lasts until EXEC when it stands before MULTI (resetClient of redis/src/networking.c).
-    return await this.#transact([['ASKING']], commands)
+    return this.#transact([ASKING, MULTI, ...commands, EXEC], 1)
   }
 
   /** Breaks the connection: what is in flight is unknown, and a new one is made. */
@@ -153,23 +158,20 @@ export class ServerLink implements Link {
     return this.#standing
   }
 
-  async #transact(
-    before: readonly (readonly Argument[])[],
-    commands: readonly (readonly Argument[])[],
-  ): Promise<readonly (Reply | RedisError)[]> {
+  /** `multiAt`: what stands before MULTI is no part of the transaction. */
+  async #transact(commands: readonly Command[], multiAt: number): Promise<readonly (Reply | RedisError)[]> {
     const standing = this.#take()
-    const refused: { readonly at: number; readonly error: RedisError }[] = []
-    const replying = standing.connection.sendAll([...before, ['MULTI'], ...commands, ['EXEC']], (at, error) => {
-      refused.push({ at, error })
+    let reason: { readonly at: number; readonly error: RedisError } | null = null as typeof reason
+    const replying = standing.connection.sendAll(commands, (at, error) => {
+      reason ??= { at, error }
     })
     let replies: Reply
     try {
       replies = await this.#track('EXEC', standing, replying)
     } catch (error) {
       // EXEC says only that it was aborted; the reason is the first error that came while queuing.
-      const [reason] = refused
-      if (!(error instanceof RedisError) || reason === undefined) throw error
-      if (reason.at === before.length && !reason.error.isRefusal) {
+      if (!(error instanceof RedisError) || reason === null) throw error
+      if (reason.at === multiAt && !reason.error.isRefusal) {
         // Without MULTI the commands ran one by one.
         const message = `Redis at ${this.address} refused MULTI: ${reason.error.message}`
         throw new OutcomeUnknown(message, { cause: reason.error })
@@ -177,8 +179,11 @@ export class ServerLink implements Link {
       this.#noteRedirection(reason.error)
       throw reason.error
     }
-    assert(Array.isArray(replies) && replies.length === commands.length, 'EXEC answers every command')
-    return replies.map(asRedisError)
+    assert(
+      Array.isArray(replies) && replies.length === commands.length - multiAt - 2,
+      'EXEC answers every command between it and MULTI',
+    )
+    return replies
   }
 
   async #track(command: string, standing: Connected, reply: Promise<Reply>): Promise<Reply> {
