@@ -7,7 +7,9 @@ import type { Argument } from './links.ts'
 export function encodeFields(rows: readonly Row[]): Argument[] {
   const sets: Argument[] = []
   const deletions: string[] = []
-  for (const [key, value] of new Map(rows.map(row => [row.key, row.value]))) {
+  // Most appends change one row or none.
+  const changes = rows.length < 2 ? rows : new Map(rows.map(row => [row.key, row])).values()
+  for (const { key, value } of changes) {
     if (value === null) deletions.push(key)
     else sets.push(key, value)
   }

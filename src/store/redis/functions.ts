@@ -6,27 +6,22 @@ import { readFileSync } from 'node:fs'
 import type { Argument, RedisLinks, Reply } from './links.ts'
 import { RedisError } from './redis-error.ts'
 
-export type FunctionName =
-  | 'create'
-  | 'open'
-  | 'arm'
-  | 'seal'
-  | 'trim'
-  | 'confirm'
-  | 'raise'
-  | 'touch'
-  | 'commit'
-  | 'recommit'
+const NAMES = ['create', 'open', 'arm', 'seal', 'trim', 'confirm', 'raise', 'touch', 'commit', 'recommit'] as const
+export type FunctionName = (typeof NAMES)[number]
 
 const source = readFileSync(new URL('./functions.lua', import.meta.url), 'utf8')
 /** Two brokers whose texts differ have two libraries: neither runs the other's code. */
 const version = createHash('sha256').update(source).digest('hex').slice(0, 8)
 const library = source.replaceAll('VERSION', version)
 
+/** As the server knows them. */
+const fullNames = new Map(NAMES.map(name => [name, `ketch_${version}_${name}`]))
+
 /** The arguments of one call. Numbers go as text. */
 export function fcall(name: FunctionName, keys: readonly string[], args: readonly (Argument | number)[]): Argument[] {
-  const texts = args.map(arg => (typeof arg === 'number' ? String(arg) : arg))
-  return ['FCALL', `ketch_${version}_${name}`, String(keys.length), ...keys, ...texts]
+  const call: Argument[] = ['FCALL', fullNames.get(name)!, String(keys.length), ...keys]
+  for (const arg of args) call.push(typeof arg === 'number' ? String(arg) : arg)
+  return call
 }
 
 /** What a Function answered, as text. */

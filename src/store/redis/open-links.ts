@@ -3,6 +3,7 @@
 // says that it may be another. A Redis that is no cluster is one primary that has all slots.
 
 import { sleep, type Timer } from '../../base/clock.ts'
+import type { ObservedChild } from '../../telemetry/metrics.ts'
 import { StoreOpenError } from '../open-error.ts'
 import { isStoreFailure, StoreUnavailable } from '../store.ts'
 import { explainFailure, isAway } from './connect-failure.ts'
@@ -44,6 +45,7 @@ const INCOMPLETE_POLL_MS = 500
 const PROGRESS_LOG_MS = 5000
 
 type Side = 'writes' | 'reads'
+type Acquisition = 'success' | 'timeout' | 'error'
 
 export class OpenRedisLinks implements RedisLinks {
   readonly #options: PrimaryOptions
@@ -54,6 +56,7 @@ export class OpenRedisLinks implements RedisLinks {
   /** Where ASK sent reads, and when: nodes that need not have a slot yet. */
   readonly #importing = new Map<Primary, number>()
   readonly #asking = new WeakMap<ServerLink, AskingLink>()
+  readonly #acquisitions = new Map<Acquisition, ObservedChild>()
   readonly #listeners: ((change: IncarnationChange) => void)[] = []
   /** Called whenever a connection comes up or a slot moves. */
   readonly #stirred = new Set<() => void>()
@@ -154,25 +157,27 @@ export class OpenRedisLinks implements RedisLinks {
   }
 
   async borrow<T>(key: string, work: (link: Link) => Promise<T>): Promise<T> {
-    const { clock, metrics, target } = this.#options
-    const startedAtMs = clock.monotonic()
-    const told = (result: 'success' | 'timeout' | 'error') =>
-      metrics.observe('svc.storage.local.pool.acquire', { result }, clock.monotonic() - startedAtMs)
+    const { clock, target } = this.#options
     const { maxWaitMs, size } = target.pool
-    const hasSlot = await this.#slots.take(maxWaitMs)
-    if (!hasSlot) {
-      told('timeout')
+    const startedAtMs = clock.monotonic()
+    // Mostly both are at hand, and nothing is awaited.
+    if (!this.#slots.takeFree() && !(await this.#slots.take(maxWaitMs))) {
+      this.#acquired('timeout', startedAtMs)
       throw new StoreUnavailable(`no connection of the pool came free within ${maxWaitMs} ms; all ${size} are in use`)
     }
     try {
+      const slot = slotOf(key)
+      let link: Link
       try {
-        await this.connected(slotOf(key), 'writes', Math.max(0, maxWaitMs - (clock.monotonic() - startedAtMs)))
+        link =
+          this.#ready(this.#owners[slot] ?? null, slot, 'writes') ??
+          (await this.connected(slot, 'writes', Math.max(0, maxWaitMs - (clock.monotonic() - startedAtMs))))
       } catch (error) {
-        told('error')
+        this.#acquired('error', startedAtMs)
         throw error
       }
-      told('success')
-      return await work(this.write(key))
+      this.#acquired('success', startedAtMs)
+      return await work(link)
     } finally {
       this.#slots.giveBack()
     }
@@ -236,9 +241,8 @@ export class OpenRedisLinks implements RedisLinks {
     try {
       for (;;) {
         const owner = find()
-        owner?.check()
-        const link = owner === null ? null : chosen(owner[side], slot)
-        if (link?.isConnected) return link
+        const link = this.#ready(owner, slot, side)
+        if (link !== null) return link
         if (isLate) {
           const where = owner === null ? `a primary of slot ${slot}` : owner.address
           const why = `no connection to Redis at ${where} within ${withinMs} ms`
@@ -257,6 +261,24 @@ export class OpenRedisLinks implements RedisLinks {
     } finally {
       timer?.cancel()
     }
+  }
+
+  /** The connection if it stands; throws StoreUnavailable where the breaker is open. */
+  #ready(owner: Primary | null, slot: number, side: Side): ServerLink | null {
+    if (owner === null) return null
+    owner.check()
+    const link = chosen(owner[side], slot)
+    return link.isConnected ? link : null
+  }
+
+  #acquired(result: Acquisition, sinceMs: number): void {
+    const { clock, metrics } = this.#options
+    let acquisition = this.#acquisitions.get(result)
+    if (acquisition === undefined) {
+      acquisition = metrics.child('svc.storage.local.pool.acquire', { result })
+      this.#acquisitions.set(result, acquisition)
+    }
+    acquisition.observe(clock.monotonic() - sinceMs)
   }
 
   #linkOf(slot: number, side: Side): ServerLink | null {

@@ -17,12 +17,16 @@ export class Slots {
     return this.#waiting.size
   }
 
-  /** True with a slot, which must be given back; false when none came free in time. */
+  /** True with a slot that was free, which must be given back. None is free while somebody waits. */
+  takeFree(): boolean {
+    if (this.#free === 0) return false
+    this.#free--
+    return true
+  }
+
+  /** The same, waiting for one; false when none came free in time. */
   take(withinMs: number): Promise<boolean> {
-    if (this.#free > 0) {
-      this.#free--
-      return Promise.resolve(true)
-    }
+    if (this.takeFree()) return Promise.resolve(true)
     return new Promise(resolve => {
       const got = () => {
         timer.cancel()

@@ -62,6 +62,8 @@ interface Known {
 interface Stream {
   readonly id: StreamId
   readonly keys: StreamKeys
+  /** What every append begins with. */
+  readonly arm: readonly Argument[]
   readonly turns: Turns
   /** Null when it must be asked for; `isLed` when it is of this process's own lead. */
   known: Known | null
@@ -211,9 +213,11 @@ export class Streams {
   #of(id: StreamId): Stream {
     let stream = this.#streams.get(id)
     if (stream === undefined) {
+      const keys = this.#rooms.keys.stream(id)
       stream = {
         id,
-        keys: this.#rooms.keys.stream(id),
+        keys,
+        arm: fcall('arm', [keys.batches], []),
         turns: new Turns(),
         known: null,
         isLed: false,
@@ -394,35 +398,28 @@ export class Streams {
 
     let { sizes } = known
     const ids: string[] = []
-    const adds = append.batches.map(batch => {
+    const commands = [stream.arm]
+    for (const batch of append.batches) {
       const id = entryId(append.epoch, batch.baseOffset)
       ids.push(id)
-      const header = encodeHeader(batch, sizes.end)
+      commands.push(['XADD', batches, 'NOMKSTREAM', id, 'h', encodeHeader(batch, sizes.end), 'b', batch.bytes])
       sizes = grown(sizes, batch.baseOffset, batch.bytes.length)
-      return ['XADD', batches, 'NOMKSTREAM', id, 'h', header, 'b', batch.bytes]
-    })
+    }
     const end = append.batches.at(-1)!.nextOffset
     const { replicas } = this.#rooms
-    const commands = [
-      fcall('arm', [batches], []),
-      ...adds,
-      fcall(
-        'seal',
-        [batches, meta, rows],
-        [
-          append.epoch,
-          append.at,
-          append.attempt,
-          end,
-          replicas === 0 ? end : known.highWatermark,
-          encodeSizes(sizes),
-          ids.length,
-          ids.join(' '),
-          ids.at(-1)!,
-          ...encodeFields(append.rows),
-        ],
-      ),
+    const sealing = [
+      append.epoch,
+      append.at,
+      append.attempt,
+      end,
+      replicas === 0 ? end : known.highWatermark,
+      encodeSizes(sizes),
+      ids.length,
+      ids.join(' '),
+      ids.at(-1)!,
+      ...encodeFields(append.rows),
     ]
+    commands.push(fcall('seal', [batches, meta, rows], sealing))
     const { replies, isConfirmed } = await links
       .borrow(meta, link => followAsk(links, meta, link, on => rounds.write(on, commands)))
       .catch(error => refuse(error, `appending to ${batches}`))

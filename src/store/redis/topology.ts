@@ -14,14 +14,22 @@ const CRC = Uint16Array.from({ length: 16 }, (_, at) => {
 
 /** The slot of a key: of what stands between the first `{` and the next `}`, if that is anything, else of all of it. */
 export function slotOf(key: string): number {
-  const from = key.indexOf('{')
-  const to = from < 0 ? -1 : key.indexOf('}', from + 1)
+  const open = key.indexOf('{')
+  const close = open < 0 ? -1 : key.indexOf('}', open + 1)
+  const [from, to] = close > open + 1 ? [open + 1, close] : [0, key.length]
   let crc = 0
-  for (const byte of Buffer.from(to > from + 1 ? key.slice(from + 1, to) : key)) {
-    crc = ((crc << 4) ^ CRC[((crc >> 12) ^ (byte >> 4)) & 15]!) & 0xffff
-    crc = ((crc << 4) ^ CRC[((crc >> 12) ^ byte) & 15]!) & 0xffff
+  for (let at = from; at < to; at++) {
+    const code = key.charCodeAt(at)
+    // A letter of several bytes. Every append asks, and no key of this house has one: mostly no Buffer is made.
+    if (code > 0x7f) return Buffer.from(key.slice(from, to)).reduce(withByte, 0) % SLOTS
+    crc = withByte(crc, code)
   }
   return crc % SLOTS
+}
+
+function withByte(before: number, byte: number): number {
+  const crc = ((before << 4) ^ CRC[((before >> 12) ^ (byte >> 4)) & 15]!) & 0xffff
+  return ((crc << 4) ^ CRC[((crc >> 12) ^ byte) & 15]!) & 0xffff
 }
 
 export interface SlotRange {

@@ -10,9 +10,10 @@ export class Turns {
 
   append<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#changed === null ? work() : this.#changed.then(work, work)
-    const settled = done.then(forget, forget).then(() => {
+    const end = () => {
       if (this.#changed === settled) this.#changed = null
-    })
+    }
+    const settled: Promise<void> = done.then(end, end)
     this.#changed = settled
     return done
   }
@@ -20,9 +21,10 @@ export class Turns {
   /** After everything that was called before it. */
   last<T>(work: () => Promise<T>): Promise<T> {
     const done = this.append(work)
-    const settled = done.then(forget, forget).then(() => {
+    const end = () => {
       if (this.#reshaped === settled) this.#reshaped = null
-    })
+    }
+    const settled: Promise<void> = done.then(end, end)
     this.#reshaped = settled
     return done
   }
@@ -31,7 +33,8 @@ export class Turns {
   read<T>(isBelow: boolean, work: () => Promise<T>): Promise<T> {
     const before = isBelow ? this.#reshaped : this.#changed
     const done = before === null ? work() : before.then(work)
-    const settled = done.then(forget, forget).then(() => void this.#reads.delete(settled))
+    const end = () => void this.#reads.delete(settled)
+    const settled: Promise<void> = done.then(end, end)
     this.#reads.add(settled)
     return done
   }
@@ -40,5 +43,3 @@ export class Turns {
     while (this.#changed !== null || this.#reads.size > 0) await Promise.all([this.#changed, ...this.#reads])
   }
 }
-
-function forget(): void {}
