@@ -249,12 +249,18 @@ export function isStoreFailure(error: unknown): error is StoreUnavailable | Outc
 
 /** Asserts what every adapter takes for granted of an append. */
 export function checkAppend({ stream, at, batches }: Append): void {
-  assert(batches.length > 0, `an append to ${stream} carries no batch`)
+  if (batches.length === 0) assert(false, `an append to ${stream} carries no batch`)
   let end = at
   for (const batch of batches) {
-    assert(batch.baseOffset >= end, `an append to ${stream} goes back from offset ${end} to ${batch.baseOffset}`)
-    assert(batch.nextOffset > batch.baseOffset, `an append to ${stream} has an empty batch at ${batch.baseOffset}`)
-    assert(batch.bytes.length > 0, `an append to ${stream} has no bytes at ${batch.baseOffset}`)
+    const objection = objectionTo(batch, end)
+    if (objection !== null) assert(false, `an append to ${stream} ${objection}`)
     end = batch.nextOffset
   }
+}
+
+/** Words only where something is wrong: every append is asked. */
+function objectionTo({ baseOffset, nextOffset, bytes }: Batch, end: number): string | null {
+  if (baseOffset < end) return `goes back from offset ${end} to ${baseOffset}`
+  if (nextOffset <= baseOffset) return `has an empty batch at ${baseOffset}`
+  return bytes.length > 0 ? null : `has no bytes at ${baseOffset}`
 }

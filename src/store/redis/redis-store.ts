@@ -68,12 +68,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   function call<T>(verb: () => Promise<T>): Promise<T> {
     if (isClosed) return Promise.reject(new StoreUnavailable('the store is closed'))
     const outcome = verb()
-    const settled = outcome.then(
-      () => {},
-      () => {},
-    )
+    const end = () => void running.delete(settled)
+    const settled: Promise<void> = outcome.then(end, end)
     running.add(settled)
-    void settled.then(() => running.delete(settled))
     return outcome
   }
 

@@ -69,8 +69,8 @@ export function createRounds({ replicas, timeoutMs, clock }: RoundsOptions): Rou
     gathering.delete(link)
   }
 
-  async function write(link: Link, transmit: Job['transmit']): Promise<Written> {
-    if (replicas === 0) return { replies: await transmit(link), isConfirmed: true }
+  function write(link: Link, transmit: Job['transmit']): Promise<Written> {
+    if (replicas === 0) return transmit(link).then(asConfirmed)
     const job: Job = { transmit, done: Promise.withResolvers() }
     const jobs = gathering.get(link)
     if (jobs !== undefined) jobs.push(job)
@@ -79,7 +79,7 @@ export function createRounds({ replicas, timeoutMs, clock }: RoundsOptions): Rou
       gathering.set(link, first)
       clock.soon(() => void run(link, first))
     }
-    return await job.done.promise
+    return job.done.promise
   }
 
   return {
@@ -90,6 +90,10 @@ export function createRounds({ replicas, timeoutMs, clock }: RoundsOptions): Rou
       return { reply: replies[0] as Reply, isConfirmed }
     },
   }
+}
+
+function asConfirmed(replies: Written['replies']): Written {
+  return { replies, isConfirmed: true }
 }
 
 async function sendEach(link: Link, commands: Commands): Promise<Written['replies']> {

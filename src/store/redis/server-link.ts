@@ -186,28 +186,32 @@ export class ServerLink implements Link {
     return replies
   }
 
-  async #track(command: string, standing: Connected, reply: Promise<Reply>): Promise<Reply> {
+  #track(command: string, standing: Connected, reply: Promise<Reply>): Promise<Reply> {
     const { clock, timeoutMs } = this.#owner
     const sentAtMs = clock.monotonic()
     this.#sentAtMs.push(sentAtMs)
     this.#deadline ??= clock.timer(timeoutMs, () => this.#checkDeadline())
-    try {
-      const value = await reply
-      this.#owner.answered(command, clock.monotonic() - sentAtMs, standing.localAddress)
-      return value
-    } catch (error) {
-      if (error instanceof RedisError) {
-        this.#owner.answered(command, clock.monotonic() - sentAtMs, standing.localAddress)
-        this.#noteRedirection(error)
-        throw error
-      }
-      throw new OutcomeUnknown(`${command} was sent to Redis at ${this.address}, and no reply came: ${this.#why}`, {
-        cause: error,
-      })
-    } finally {
+    const settled = (isAnswered: boolean) => {
+      if (isAnswered) this.#owner.answered(command, clock.monotonic() - sentAtMs, standing.localAddress)
       this.#sentAtMs.shift()
       if (this.#sentAtMs.length === 0) this.#onIdle?.()
     }
+    return reply.then(
+      value => {
+        settled(true)
+        return value
+      },
+      (error: unknown) => {
+        settled(error instanceof RedisError)
+        if (error instanceof RedisError) {
+          this.#noteRedirection(error)
+          throw error
+        }
+        throw new OutcomeUnknown(`${command} was sent to Redis at ${this.address}, and no reply came: ${this.#why}`, {
+          cause: error,
+        })
+      },
+    )
   }
 
   #noteRedirection(error: RedisError): void {

@@ -64,6 +64,8 @@ interface Stream {
   readonly keys: StreamKeys
   /** What every append begins with. */
   readonly arm: readonly Argument[]
+  /** What every append ends with, but for its own arguments. */
+  readonly seal: readonly Argument[]
   readonly turns: Turns
   /** Null when it must be asked for; `isLed` when it is of this process's own lead. */
   known: Known | null
@@ -218,6 +220,7 @@ export class Streams {
         id,
         keys,
         arm: fcall('arm', [keys.batches], []),
+        seal: fcall('seal', [keys.batches, keys.meta, keys.rows], []),
         turns: new Turns(),
         known: null,
         isLed: false,
@@ -387,11 +390,11 @@ export class Streams {
 
   async #append(stream: Stream, append: Append): Promise<Appended | Misplaced | Fenced | Gone | Damaged> {
     const { links, rounds } = this.#rooms
-    const { batches, meta, rows } = stream.keys
+    const { batches, meta } = stream.keys
     if (stream.isStale || this.#elsewhere(stream) !== null) {
       throw new OutcomeUnknown(`the store is another one than when ${stream.id} was opened; it must be opened again`)
     }
-    const known = await this.#lead(stream, append.epoch)
+    const known = this.#led(stream, append.epoch) ?? (await this.#look(stream))
     if (known === null) return { kind: 'gone' }
     if (known.epoch !== append.epoch) return { kind: 'fenced', epoch: known.epoch }
     if (known.damage !== null) return { kind: 'damaged', message: known.damage.message }
@@ -408,18 +411,17 @@ export class Streams {
     const end = append.batches.at(-1)!.nextOffset
     const { replicas } = this.#rooms
     const sealing = [
-      append.epoch,
-      append.at,
+      String(append.epoch),
+      String(append.at),
       append.attempt,
-      end,
-      replicas === 0 ? end : known.highWatermark,
+      String(end),
+      String(replicas === 0 ? end : known.highWatermark),
       encodeSizes(sizes),
-      ids.length,
+      String(ids.length),
       ids.join(' '),
       ids.at(-1)!,
-      ...encodeFields(append.rows),
     ]
-    commands.push(fcall('seal', [batches, meta, rows], sealing))
+    commands.push(stream.seal.concat(sealing, encodeFields(append.rows)))
     const { replies, isConfirmed } = await links
       .borrow(meta, link => followAsk(links, meta, link, on => rounds.write(on, commands)))
       .catch(error => refuse(error, `appending to ${batches}`))
@@ -447,7 +449,7 @@ export class Streams {
       }
     }
     const missing = ids.findIndex((id, at) => String(replies[at + 1]) !== id)
-    assert(missing === -1, `${batches} was sealed without ${ids[missing]}`)
+    if (missing !== -1) assert(false, `${batches} was sealed without ${ids[missing]}`)
     const highWatermark = isConfirmed ? end : known.highWatermark
     stream.isTorn = false
     stream.told = Math.max(stream.told, highWatermark)
@@ -539,7 +541,7 @@ export class Streams {
   ): Promise<{ readonly kind: 'trimmed'; readonly start: number; readonly bytes: number } | Fenced | Gone> {
     const { links } = this.#rooms
     const { batches, meta, rows } = stream.keys
-    const known = await this.#lead(stream, epoch)
+    const known = this.#led(stream, epoch) ?? (await this.#look(stream))
     if (known === null) return { kind: 'gone' }
     if (known.epoch !== epoch) return { kind: 'fenced', epoch: known.epoch }
     const limit = Math.min(before, known.damage?.offset ?? before, known.highWatermark)
@@ -592,10 +594,9 @@ export class Streams {
     }
   }
 
-  /** What is known of the stream under this epoch; asked for where that is not of this process's own lead. */
-  async #lead(stream: Stream, epoch: number): Promise<Known | null> {
-    if (stream.isLed && stream.known?.epoch === epoch) return stream.known
-    return await this.#look(stream)
+  /** What is known of the stream under this epoch, where that is of this process's own lead. */
+  #led({ isLed, known }: Stream, epoch: number): Known | null {
+    return isLed && known?.epoch === epoch ? known : null
   }
 
   /**

@@ -16,7 +16,9 @@ const CRC = Uint16Array.from({ length: 16 }, (_, at) => {
 export function slotOf(key: string): number {
   const open = key.indexOf('{')
   const close = open < 0 ? -1 : key.indexOf('}', open + 1)
-  const [from, to] = close > open + 1 ? [open + 1, close] : [0, key.length]
+  const isTagged = close > open + 1
+  const from = isTagged ? open + 1 : 0
+  const to = isTagged ? close : key.length
   let crc = 0
   for (let at = from; at < to; at++) {
     const code = key.charCodeAt(at)
