@@ -31,7 +31,9 @@ export class CommandWriter {
   add(command: readonly Argument[]): void {
     this.#makeRoom(FRAME_BYTES)
     this.#writeHead(STAR, command.length)
-    for (const argument of command) {
+    // An iterator would be all the garbage that a command makes here.
+    for (let at = 0; at < command.length; at++) {
+      const argument = command[at]!
       if (typeof argument === 'string') this.#addText(argument)
       else this.#addBytes(argument)
     }

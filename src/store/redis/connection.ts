@@ -136,7 +136,7 @@ class SocketConnection implements Connection {
   ): Promise<Reply> {
     if (this.#brokenBy !== null) return Promise.reject(this.#brokenBy)
     this.#schedule()
-    for (const command of commands) this.#writer.add(command)
+    for (let at = 0; at < commands.length; at++) this.#writer.add(commands[at]!)
     return this.#replied(commands.length, refused)
   }
 

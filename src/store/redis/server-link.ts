@@ -46,9 +46,11 @@ export interface Lost {
 
 type Command = readonly Argument[]
 
-const MULTI: Command = ['MULTI']
-const EXEC: Command = ['EXEC']
 const ASKING: Command = ['ASKING']
+const OPENING: readonly Command[] = [['MULTI']]
+/** ASKING lasts until EXEC when it stands before MULTI (resetClient of redis/src/networking.c). */
+const OPENING_ASKING: readonly Command[] = [ASKING, ...OPENING]
+const CLOSING: readonly Command[] = [['EXEC']]
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1000
 
@@ -114,7 +116,7 @@ export class ServerLink implements Link {
   }
 
   transaction(commands: readonly Command[]): Promise<readonly (Reply | RedisError)[]> {
-    return this.#transact([MULTI, ...commands, EXEC], 0)
+    return this.#transact(OPENING, commands)
   }
 
   /** The same, on a node that a slot is moving to (ASK): each is let through for this once. */
@@ -125,8 +127,7 @@ export class ServerLink implements Link {
   }
 
   transactionAsking(commands: readonly Command[]): Promise<readonly (Reply | RedisError)[]> {
-    // ASKING lasts until EXEC when it stands before MULTI (resetClient of redis/src/networking.c).
-    return this.#transact([ASKING, MULTI, ...commands, EXEC], 1)
+    return this.#transact(OPENING_ASKING, commands)
   }
 
   /** Breaks the connection: what is in flight is unknown, and a new one is made. */
@@ -158,11 +159,11 @@ export class ServerLink implements Link {
     return this.#standing
   }
 
-  /** `multiAt`: what stands before MULTI is no part of the transaction. */
-  async #transact(commands: readonly Command[], multiAt: number): Promise<readonly (Reply | RedisError)[]> {
+  /** `opening` ends with MULTI. */
+  async #transact(opening: readonly Command[], commands: readonly Command[]): Promise<readonly (Reply | RedisError)[]> {
     const standing = this.#take()
     let reason: { readonly at: number; readonly error: RedisError } | null = null as typeof reason
-    const replying = standing.connection.sendAll(commands, (at, error) => {
+    const replying = standing.connection.sendAll(opening.concat(commands, CLOSING), (at, error) => {
       reason ??= { at, error }
     })
     let replies: Reply
@@ -171,7 +172,7 @@ export class ServerLink implements Link {
     } catch (error) {
       // EXEC says only that it was aborted; the reason is the first error that came while queuing.
       if (!(error instanceof RedisError) || reason === null) throw error
-      if (reason.at === multiAt && !reason.error.isRefusal) {
+      if (reason.at === opening.length - 1 && !reason.error.isRefusal) {
         // Without MULTI the commands ran one by one.
         const message = `Redis at ${this.address} refused MULTI: ${reason.error.message}`
         throw new OutcomeUnknown(message, { cause: reason.error })
@@ -179,10 +180,7 @@ export class ServerLink implements Link {
       this.#noteRedirection(reason.error)
       throw reason.error
     }
-    assert(
-      Array.isArray(replies) && replies.length === commands.length - multiAt - 2,
-      'EXEC answers every command between it and MULTI',
-    )
+    assert(Array.isArray(replies) && replies.length === commands.length, 'EXEC answers every command')
     return replies
   }
 

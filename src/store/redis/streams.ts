@@ -28,7 +28,7 @@ import type { Keys, StreamKeys } from './keys.ts'
 import { type Argument, followAsk, type Link, type RedisLinks, type Reply } from './links.ts'
 import { RedisError } from './redis-error.ts'
 import { refuse } from './refusals.ts'
-import type { Rounds } from './rounds.ts'
+import type { Rounds, Written } from './rounds.ts'
 import { countThatFits, cut, decodeSizes, encodeSizes, grown, type Sizes } from './sizes.ts'
 import { Turns } from './turns.ts'
 
@@ -422,9 +422,13 @@ export class Streams {
       ids.at(-1)!,
     ]
     commands.push(stream.seal.concat(sealing, encodeFields(append.rows)))
-    const { replies, isConfirmed } = await links
-      .borrow(meta, link => followAsk(links, meta, link, on => rounds.write(on, commands)))
-      .catch(error => refuse(error, `appending to ${batches}`))
+    let written: Written
+    try {
+      written = await links.borrow(meta, link => followAsk(links, meta, link, on => rounds.write(on, commands)))
+    } catch (error) {
+      refuse(error, `appending to ${batches}`)
+    }
+    const { replies, isConfirmed } = written
     const verdict = replies.at(-1) as Reply | RedisError
     if (verdict instanceof RedisError) {
       // The entries are there and do not count. Whatever comes next finds them, so they are swept before that.
