@@ -22,7 +22,8 @@ import { type Cast, commonCast, confluentJsCast, JAVA_PRODUCER_CONFIG, startCrow
 
 const TOPIC = 'orders'
 const GROUP = 'workers'
-const PARTITIONS = 12
+/** So many that each of three brokers leads some. */
+const PARTITIONS = 36
 const LONGEST_MS = 120_000
 
 type Brokers = ReadonlyMap<number, BrokerProcess>

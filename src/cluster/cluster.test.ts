@@ -26,7 +26,8 @@ import { produce } from '../protocol/messages/produce.ts'
 import { encodeBatch } from '../protocol/records.ts'
 import { ZERO_UUID } from '../protocol/schema.ts'
 
-const PARTITIONS = 12
+/** So many that each of three brokers leads some: which does, follows from the id of the topic. */
+const PARTITIONS = 36
 
 async function startThree(t: TestContext) {
   const cluster = createCluster(t, { topics: [pattern('*', { partitions: PARTITIONS })] })
