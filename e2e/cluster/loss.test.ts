@@ -12,7 +12,7 @@ import { eventually } from '../../testing/eventually.ts'
 import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts'
 import { noRedis, startRedis, startRedisCluster } from '../../testing/redis.ts'
 import { createTopic, removeTopic } from '../../testing/topic.ts'
-import { connect } from '../../testing/wire.ts'
+import { connect, type Wire } from '../../testing/wire.ts'
 import { runCommand } from '../command.ts'
 import { confluentJs } from '../confluent-js/client.ts'
 import { fetchJars } from '../java/jars.ts'
@@ -36,16 +36,23 @@ async function startThree(t: TestContext, store: Readonly<Record<string, string>
   return new Map(await Promise.all(started))
 }
 
+/** Who lives, and who leads something of the topic, as the broker of this connection says. */
+async function look(wire: Wire): Promise<{ living: readonly number[]; leaders: ReadonlySet<number> }> {
+  const { brokers, topics } = await wire.send(metadata, 9, { topics: [{ name: TOPIC }] })
+  return {
+    living: brokers.map(each => each.nodeId),
+    leaders: new Set(topics[0]!.partitions.map(each => each.leaderId)),
+  }
+}
+
 /** Which broker leads a partition follows from the topic's id, so it is made until each leads some. */
 async function createTopicOfAll(broker: BrokerProcess, ids: readonly number[]): Promise<void> {
   const wire = await connect(broker)
   for (;;) {
     await createTopic(broker, TOPIC, PARTITIONS)
-    const leaders = new Set<number>()
+    let leaders: ReadonlySet<number> = new Set()
     await eventually('every partition is led', async () => {
-      leaders.clear()
-      const { topics } = await wire.send(metadata, 9, { topics: [{ name: TOPIC }] })
-      for (const { leaderId } of topics[0]!.partitions) leaders.add(leaderId)
+      leaders = (await look(wire)).leaders
       return !leaders.has(-1)
     })
     if (leaders.size === ids.length) break
@@ -59,9 +66,8 @@ async function agree(brokers: Brokers, ids: readonly number[]): Promise<void> {
   for (const id of ids) {
     const wire = await connect(brokers.get(id)!)
     const isAgreed = async () => {
-      const { brokers: living, topics } = await wire.send(metadata, 9, { topics: [{ name: TOPIC }] })
-      const leaders = new Set(topics[0]!.partitions.map(each => each.leaderId))
-      return living.map(each => each.nodeId).join() === ids.join() && [...leaders].sort().join() === ids.join()
+      const { living, leaders } = await look(wire)
+      return living.join() === ids.join() && [...leaders].sort().join() === ids.join()
     }
     await eventually(`broker ${id} says that ${ids} lead`, isAgreed, LONGEST_MS)
     await wire.close()

@@ -5,6 +5,7 @@
 //   '------------ copied: a piece -----------'    as they are     '-- copied: the next piece --'
 
 import type { Argument } from './links.ts'
+import { CR, DOLLAR, LF, STAR, ZERO } from './resp.ts'
 
 /** From here on a piece of its own costs less than a copy. */
 const UNCOPIED_BYTES = 4096
@@ -14,12 +15,6 @@ const SHORT_TEXT = 64
 const MEMORY_BYTES = 64 * 1024
 /** `$`, ten digits, and twice `\r\n`. */
 const FRAME_BYTES = 16
-
-const STAR = 0x2a
-const DOLLAR = 0x24
-const ZERO = 0x30
-const CR = 0x0d
-const LF = 0x0a
 
 export class CommandWriter {
   #memory = Buffer.allocUnsafeSlow(MEMORY_BYTES)

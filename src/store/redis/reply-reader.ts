@@ -7,6 +7,7 @@
 // It is made of lines, and of bytes whose length a line said; those end with an empty line.
 
 import { RedisError } from './redis-error.ts'
+import { COLON, CR, DOLLAR, LF, MINUS, NINE, PLUS, STAR, ZERO } from './resp.ts'
 
 /** A number beyond 2^53 is the nearest one there is. */
 export type AnyReply = null | number | string | Buffer | RedisError | readonly AnyReply[]
@@ -28,16 +29,6 @@ const TRUSTED_BYTES = 1024 * 1024
 /** The sign and the digits of a 64-bit number. */
 const LONGEST_NUMBER = 20
 const EXACT_DIGITS = 15
-
-const STAR = 0x2a
-const PLUS = 0x2b
-const MINUS = 0x2d
-const DOLLAR = 0x24
-const COLON = 0x3a
-const ZERO = 0x30
-const NINE = 0x39
-const CR = 0x0d
-const LF = 0x0a
 
 /** An array that is not complete. */
 interface OpenArray {
