@@ -23,6 +23,8 @@ export interface BrokerProcess {
   readonly port: number
   /** What clients call bootstrap servers. */
   readonly address: string
+  /** Where the HTTP side answers, in the latest life. */
+  readonly url: string
   readonly pid: number
   /** The embedded store's folder. */
   readonly folder: string
@@ -61,6 +63,8 @@ export async function startBrokerProcess(
   const args = Object.entries({
     'svc.broker.host': '127.0.0.1',
     'svc.broker.port': String(port),
+    'server.address': '127.0.0.1',
+    'server.port': '0',
     'svc.storage.local.embedded.path': folder,
     ...(hasStore ? {} : await chosenStoreSettings(cleanUp)),
     ...options.settings,
@@ -130,6 +134,11 @@ export async function startBrokerProcess(
     get pid() {
       assert(child.pid !== undefined, 'the broker was started')
       return child.pid
+    },
+    get url() {
+      const [, url] = [...output.matchAll(/the admin API answers at (\S+)/g)].at(-1) ?? []
+      assert(url !== undefined, 'the broker has said where its HTTP side answers')
+      return url
     },
     get startedInMs() {
       return startedInMs

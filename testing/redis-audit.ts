@@ -30,6 +30,8 @@ export async function auditRedis(servers: readonly RedisServer[], namespace = 's
   const problems: string[] = []
   const streams = new Map<string, AuditedStream>()
   const listed = new Set<string>()
+  /** Keys, and beginnings of keys, that are no stream's. */
+  const others = ['format', 'documents:{', 'broker:acls', 'broker:credentials:'].map(each => `${namespace}:${each}`)
   const found = new Set<string>()
   for (const server of servers) {
     await server.session(async ask => {
@@ -40,7 +42,7 @@ export async function auditRedis(servers: readonly RedisServer[], namespace = 's
         }
         const stream = new RegExp(`^${namespace}:stream:\\{(.+)\\}:(batches|meta|rows)$`).exec(key)
         if (stream !== null) found.add(stream[1]!)
-        else if (key !== `${namespace}:format` && !key.startsWith(`${namespace}:documents:{`)) {
+        else if (!others.some(other => (/[:{]$/.test(other) ? key.startsWith(other) : key === other))) {
           problems.push(`${key} belongs to nobody`)
         }
       }

@@ -3,48 +3,86 @@
 import assert from 'node:assert/strict'
 import { createTopics } from '../src/protocol/messages/create-topics.ts'
 import { deleteTopics } from '../src/protocol/messages/delete-topics.ts'
+import { metadata } from '../src/protocol/messages/metadata.ts'
+import { eventually } from './eventually.ts'
 import { connect } from './wire.ts'
 
+/** What the broker answered: an error code of Kafka, 0 for done. */
+export interface TopicAnswer {
+  readonly code: number
+  readonly message: string | null
+}
+
+/** What the slowest machine needs until its brokers have found each other. */
+const LONGEST_MS = 120_000
+
+type Broker = { readonly port: number }
+type Configs = Readonly<Record<string, string>>
+
 /** Creates a topic and asserts that it was made. */
-export async function createTopic(
-  broker: { readonly port: number },
+export async function createTopic(broker: Broker, name: string, partitions: number, configs?: Configs): Promise<void> {
+  assert.deepEqual(await askForTopic(broker, name, partitions, configs), { code: 0, message: null }, `topic ${name}`)
+}
+
+/**
+ * Creates a topic of which each of these brokers leads some partition, as the broker that was asked says. Who leads a
+ * partition follows from the topic's id, so the topic is made until it is so.
+ */
+export async function createTopicOfAll(
+  broker: Broker,
   name: string,
   partitions: number,
-  configs: Readonly<Record<string, string>> = {},
+  ids: readonly number[],
 ): Promise<void> {
   const wire = await connect({ port: broker.port })
-  try {
-    const { topics } = await wire.send(createTopics, 7, {
-      topics: [
-        {
-          name,
-          numPartitions: partitions,
-          replicationFactor: 1,
-          assignments: [],
-          configs: Object.entries(configs).map(([config, value]) => ({ name: config, value })),
-        },
-      ],
-      timeoutMs: 30_000,
-      validateOnly: false,
+  const seesAll = async () => (await wire.send(metadata, 9, { topics: [] })).brokers.length === ids.length
+  await eventually('the brokers see each other', seesAll, LONGEST_MS)
+  for (;;) {
+    await createTopic(broker, name, partitions)
+    let leaders: ReadonlySet<number> = new Set()
+    await eventually('every partition is led', async () => {
+      const { topics } = await wire.send(metadata, 9, { topics: [{ name }] })
+      leaders = new Set(topics[0]!.partitions.map(each => each.leaderId))
+      return !leaders.has(-1)
     })
-    assert.deepEqual(
-      topics.map(topic => [topic.name, topic.errorCode, topic.errorMessage]),
-      [[name, 0, null]],
-    )
+    if (leaders.size === ids.length) break
+    await removeTopic(broker, name)
+  }
+  await wire.close()
+}
+
+/** Removes a topic and asserts that it was there. */
+export async function removeTopic(broker: Broker, name: string): Promise<void> {
+  assert.equal((await askForRemoval(broker, name)).code, 0, `the removal of topic ${name}`)
+}
+
+export async function askForTopic(
+  broker: Broker,
+  name: string,
+  partitions: number,
+  configs: Configs = {},
+): Promise<TopicAnswer> {
+  const topic = {
+    name,
+    numPartitions: partitions,
+    replicationFactor: 1,
+    assignments: [],
+    configs: Object.entries(configs).map(([config, value]) => ({ name: config, value })),
+  }
+  const wire = await connect({ port: broker.port })
+  try {
+    const { topics } = await wire.send(createTopics, 7, { topics: [topic], timeoutMs: 30_000, validateOnly: false })
+    return { code: topics[0]!.errorCode, message: topics[0]!.errorMessage }
   } finally {
     await wire.close()
   }
 }
 
-/** Removes a topic and asserts that it was there. */
-export async function removeTopic(broker: { readonly port: number }, name: string): Promise<void> {
+export async function askForRemoval(broker: Broker, name: string): Promise<TopicAnswer> {
   const wire = await connect({ port: broker.port })
   try {
     const { responses } = await wire.send(deleteTopics, 5, { topicNames: [name], timeoutMs: 30_000 })
-    assert.deepEqual(
-      responses.map(topic => [topic.name, topic.errorCode]),
-      [[name, 0]],
-    )
+    return { code: responses[0]!.errorCode, message: responses[0]!.errorMessage }
   } finally {
     await wire.close()
   }

@@ -11,7 +11,7 @@ import { metadata } from '../../src/protocol/messages/metadata.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts'
 import { noRedis, startRedis, startRedisCluster } from '../../testing/redis.ts'
-import { createTopic, removeTopic } from '../../testing/topic.ts'
+import { createTopicOfAll } from '../../testing/topic.ts'
 import { connect, type Wire } from '../../testing/wire.ts'
 import { runCommand } from '../command.ts'
 import { confluentJs } from '../confluent-js/client.ts'
@@ -45,22 +45,6 @@ async function look(wire: Wire): Promise<{ living: readonly number[]; leaders: R
   }
 }
 
-/** Which broker leads a partition follows from the topic's id, so it is made until each leads some. */
-async function createTopicOfAll(broker: BrokerProcess, ids: readonly number[]): Promise<void> {
-  const wire = await connect(broker)
-  for (;;) {
-    await createTopic(broker, TOPIC, PARTITIONS)
-    let leaders: ReadonlySet<number> = new Set()
-    await eventually('every partition is led', async () => {
-      leaders = (await look(wire)).leaders
-      return !leaders.has(-1)
-    })
-    if (leaders.size === ids.length) break
-    await removeTopic(broker, TOPIC)
-  }
-  await wire.close()
-}
-
 /** Resolves when these brokers, and no other, lead the topic, as each of them says. */
 async function agree(brokers: Brokers, ids: readonly number[]): Promise<void> {
   for (const id of ids) {
@@ -86,7 +70,7 @@ async function coordinator(broker: BrokerProcess): Promise<number> {
 async function loseAndRegain(t: TestContext, store: Readonly<Record<string, string>>, cast: Cast): Promise<void> {
   const brokers = await startThree(t, store)
   const all = [1, 2, 3]
-  await createTopicOfAll(brokers.get(1)!, all)
+  await createTopicOfAll(brokers.get(1)!, TOPIC, PARTITIONS, all)
   await agree(brokers, all)
   const addresses = [...brokers.values()].map(each => each.address)
   const crowd = startCrowd(t, { addresses, topic: TOPIC, partitions: PARTITIONS, group: GROUP }, cast)

@@ -79,6 +79,7 @@ const killPrimary: Fault<ClusterScene> = {
     await primary.stop('SIGKILL')
     await becomesPrimary(replica)
     await primary.start()
+    await primary.loaded()
     await isWhole(scene)
     return 'kill -9 of a primary, whose replica takes over'
   },

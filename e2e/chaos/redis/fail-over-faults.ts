@@ -37,6 +37,7 @@ const failOver: Fault<ReplicatedScene> = {
     await run.pause(ms)
     await promote(scene)
     await scene.replica.start()
+    await scene.replica.loaded()
     await takeBack(scene)
     return `a fail-over after ${ms} ms`
   },
@@ -57,6 +58,7 @@ const failOverWithoutTail: Fault<ReplicatedScene> = {
     await promote(scene)
     context.lossEnds()
     await scene.replica.start()
+    await scene.replica.loaded()
     await takeBack(scene)
     return `a fail-over that loses the last ${ms} ms`
   },
@@ -76,6 +78,7 @@ const isolatedPrimary: Fault<ReplicatedScene> = {
     if (restarts) {
       await scene.replica.stop('SIGKILL')
       await scene.replica.start()
+      await scene.replica.loaded()
     }
     await run.pause(1_000 + random.below(4_000))
     toRedis.retarget(scene.primary.port)
@@ -93,6 +96,7 @@ const restartPrimary: Fault<ReplicatedScene> = {
   async act({ scene }) {
     await scene.primary.stop('SIGKILL')
     await scene.primary.start()
+    await scene.primary.loaded()
     await takeBack(scene)
     return 'a primary killed and started again at once'
   },
@@ -126,6 +130,7 @@ const killBrokerWithoutReplica: Fault<ReplicatedScene> = {
     await promote(scene)
     context.lossEnds()
     await scene.replica.start()
+    await scene.replica.loaded()
     await takeBack(scene)
     await broker.start()
     return `kill -9 of broker ${id} and a fail-over that loses the tail`

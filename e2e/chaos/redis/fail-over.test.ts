@@ -3,7 +3,7 @@ import { noRedis as skip } from '../../../testing/redis.ts'
 import { REPLICATED_FAULTS, UNCONFIRMED_FAULTS } from './fail-over-faults.ts'
 import { runRound } from './round.ts'
 import { openReplicated } from './scene.ts'
-import { isTaken, seed } from './share.ts'
+import { seed } from './seed.ts'
 
 const timeout = 580_000
 
@@ -13,7 +13,7 @@ test(`with a replica to wait for, no fail-over loses anything acknowledged (seed
 }, async t => {
   const scene = await openReplicated(t, { seed, waitReplicas: 1 })
   for (const [at, fault] of REPLICATED_FAULTS.entries()) {
-    if (isTaken(at)) t.diagnostic(JSON.stringify(await runRound(scene, at + 1, fault)))
+    t.diagnostic(JSON.stringify(await runRound(scene, at + 1, fault)))
   }
 })
 
@@ -23,6 +23,6 @@ test(`with none to wait for, a fail-over loses what the replica lacked and nothi
 }, async t => {
   const scene = await openReplicated(t, { seed, waitReplicas: 0 })
   for (const [at, fault] of UNCONFIRMED_FAULTS.entries()) {
-    if (isTaken(at)) t.diagnostic(JSON.stringify(await runRound(scene, at + 1, fault)))
+    t.diagnostic(JSON.stringify(await runRound(scene, at + 1, fault)))
   }
 })

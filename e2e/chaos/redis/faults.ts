@@ -159,6 +159,7 @@ const killRedis: Fault = {
     await redis.stop('SIGKILL')
     await run.pause(ms)
     await redis.start()
+    await redis.loaded()
     return `kill -9 of Redis, away for ${ms} ms`
   },
 }

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { noRedis as skip } from '../../../testing/redis.ts'
 import { lateAppends } from './faults.ts'
-import { PROBE_FLAGS, readCounter } from './probing.ts'
+import { OPEN_SCRAPE, readCounter } from './probing.ts'
 import { runRound } from './round.ts'
 import { openAlone } from './scene.ts'
-import { seed } from './share.ts'
+import { seed } from './seed.ts'
 
 test(`a broker that wakes up after another has taken its lead writes nothing: the store refuses it (seed ${seed})`, {
   skip,
   timeout: 240_000,
 }, async t => {
   // A broker that waits for its answers for as long as it sleeps learns what they are.
-  const scene = await openAlone(t, { seed, settings: { 'svc.redis.timeout': '60s' }, nodeFlags: PROBE_FLAGS })
+  const scene = await openAlone(t, { seed, settings: { ...OPEN_SCRAPE, 'svc.redis.timeout': '60s' } })
   t.diagnostic(JSON.stringify(await runRound(scene, 1, lateAppends)))
   let refused = 0
   for (const { broker } of scene.nodes) {

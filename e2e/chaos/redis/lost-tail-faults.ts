@@ -39,6 +39,7 @@ async function loseTail<S extends RedisScene>(context: RoundContext<S>, redis: R
   await truncate(log, end)
   context.lossEnds()
   await redis.start()
+  await redis.loaded()
   return size - end
 }
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { noRedis as skip } from '../../../testing/redis.ts'
 import { UNSYNCED, unsyncedPrimary, unsyncedTail } from './lost-tail-faults.ts'
-import { PROBE_FLAGS, readCounter } from './probing.ts'
+import { OPEN_SCRAPE, readCounter } from './probing.ts'
 import { type Fault, runRound } from './round.ts'
 import { openAlone, openReplicated, type RedisScene } from './scene.ts'
-import { isTaken, seed } from './share.ts'
+import { seed } from './seed.ts'
 
-const OPTIONS = { ...UNSYNCED, seed, nodeFlags: PROBE_FLAGS }
+const OPTIONS = { ...UNSYNCED, seed, settings: OPEN_SCRAPE }
 
 async function isCounted<S extends RedisScene>(t: TestContext, scene: S, fault: Fault<S>): Promise<void> {
   t.diagnostic(JSON.stringify(await runRound(scene, 1, fault)))
@@ -27,6 +27,6 @@ const ROWS: Readonly<Record<string, (t: TestContext) => Promise<void>>> = {
   },
 }
 
-for (const [at, [name, run]] of Object.entries(ROWS).entries()) {
-  if (isTaken(at)) test(`${name} (seed ${seed})`, { skip, timeout: 580_000 }, run)
+for (const [name, run] of Object.entries(ROWS)) {
+  test(`${name} (seed ${seed})`, { skip, timeout: 580_000 }, run)
 }

@@ -9,12 +9,12 @@ import { fetch } from '../../../src/protocol/messages/fetch.ts'
 import { produce } from '../../../src/protocol/messages/produce.ts'
 import { encodeBatch } from '../../../src/protocol/records.ts'
 import { noRedis } from '../../../testing/redis.ts'
-import { createTopic, removeTopic } from '../../../testing/topic.ts'
 import { connect, type Wire } from '../../../testing/wire.ts'
 import { openClusterCaller } from '../cluster-caller.ts'
 import { type Fault, type RoundContext, runRound } from './round.ts'
 import { openAlone } from './scene.ts'
-import { isTaken, seed } from './share.ts'
+import { seed } from './seed.ts'
+import { makeTopic, unmakeTopic } from './topics.ts'
 
 const skip = process.platform === 'linux' ? noRedis : 'SKIPPED memory: /proc tells what a process has in memory'
 
@@ -85,7 +85,7 @@ const fatConsumers: Fault = {
     const { scene, run } = context
     const { broker: maker } = scene.nodes[0]!
     const topic = `fat-${run.topic}`
-    await createTopic(maker, topic, PARTITIONS)
+    await makeTopic(maker, topic, PARTITIONS)
     await fill(context, topic)
     const pids = scene.nodes.map(({ broker }) => broker.pid)
     const wires: Wire[] = []
@@ -105,23 +105,21 @@ const fatConsumers: Fault = {
     assert.ok(most < HEAP_MIB + BUDGET_BYTES / MIB + BESIDE_MIB, `a broker had ${Math.round(most)} MiB in memory`)
     // Suspended or not: with them gone everybody is served again.
     await run.progress(100)
-    await removeTopic(maker, topic)
+    await unmakeTopic(maker, topic)
     return `${wires.length} consumers asked for much and read nothing; a broker had ${Math.round(most)} MiB in memory at most`
   },
 }
 
-if (isTaken(1)) {
-  test(`fat consumers that read nothing cost a broker no more memory than its budget says (seed ${seed})`, {
-    skip,
-    timeout: 580_000,
-  }, async t => {
-    const nodeFlags = [`--max-old-space-size=${HEAP_MIB}`]
-    const scene = await openAlone(t, { seed, settings: SETTINGS, nodeFlags })
-    const pids = scene.nodes.map(({ broker }) => broker.pid)
-    t.diagnostic(JSON.stringify(await runRound(scene, 1, fatConsumers)))
-    for (const [at, { broker }] of scene.nodes.entries()) {
-      assert.equal(broker.pid, pids[at])
-      assert.doesNotThrow(() => process.kill(broker.pid, 0), 'the broker lives')
-    }
-  })
-}
+test(`fat consumers that read nothing cost a broker no more memory than its budget says (seed ${seed})`, {
+  skip,
+  timeout: 580_000,
+}, async t => {
+  const nodeFlags = [`--max-old-space-size=${HEAP_MIB}`]
+  const scene = await openAlone(t, { seed, settings: SETTINGS, nodeFlags })
+  const pids = scene.nodes.map(({ broker }) => broker.pid)
+  t.diagnostic(JSON.stringify(await runRound(scene, 1, fatConsumers)))
+  for (const [at, { broker }] of scene.nodes.entries()) {
+    assert.equal(broker.pid, pids[at])
+    assert.doesNotThrow(() => process.kill(broker.pid, 0), 'the broker lives')
+  }
+})

@@ -1,31 +1,25 @@
-// What a test asks of a broker that runs with probe.ts in it.
+// What a test asks of a broker: what it has counted, and to stand still, for which probe.ts is loaded into it.
 
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { eventually } from '../../../testing/eventually.ts'
 import type { BrokerProcess } from '../../../testing/process.ts'
 
-/** Ends what the probe prints. */
-const METRICS_END = '# that is all of the metrics'
 /** How long the event loop stands still. */
 export const STALL_MS = 6_000
 
 const url = pathToFileURL(fileURLToPath(new URL('./probe.ts', import.meta.url)))
-url.searchParams.set('end', METRICS_END)
 url.searchParams.set('stall', String(STALL_MS))
 
-/** Flags of Node for a broker that is asked. */
+/** Flags of Node for a broker that is to stand still. */
 export const PROBE_FLAGS: readonly string[] = [`--import=${url.href}`]
 
+/** Lets anybody read the scrape. */
+export const OPEN_SCRAPE: Readonly<Record<string, string>> = { 'svc.admin.anonymous-prometheus': 'true' }
+
 /** A counter by its name in the scrape, with its labels, such as `svc_x_total{reason="fenced"}`. 0 where it was never counted. */
-export async function readCounter(broker: BrokerProcess, name: string): Promise<number> {
-  const before = broker.output().length
-  process.kill(broker.pid, 'SIGUSR2')
-  await eventually('the metrics are printed', () => broker.output().includes(METRICS_END, before), 60_000)
-  const line = broker
-    .output()
-    .slice(before)
-    .split('\n')
-    .find(each => each.startsWith(`${name} `))
+export async function readCounter({ url: base }: BrokerProcess, name: string): Promise<number> {
+  const response = await fetch(`${base}/actuator/prometheus`)
+  if (response.status !== 200) throw new Error(`the scrape answered ${response.status}`)
+  const line = (await response.text()).split('\n').find(each => each.startsWith(`${name} `))
   return line === undefined ? 0 : Number(line.slice(name.length + 1))
 }
 

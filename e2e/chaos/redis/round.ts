@@ -7,17 +7,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sleep, systemClock, within } from '../../../src/base/clock.ts'
 import { type Random, seededRandom } from '../../../src/base/random.ts'
-import { metadata } from '../../../src/protocol/messages/metadata.ts'
 import { type Anomaly, checkHistory, describeAnomalies } from '../../../testing/checker.ts'
 import { type History, recordHistory } from '../../../testing/history.ts'
 import { auditRedis, type RedisAudit } from '../../../testing/redis-audit.ts'
-import { createTopic, removeTopic } from '../../../testing/topic.ts'
-import { connect } from '../../../testing/wire.ts'
 import { readEverything, runFollower, runGroupMember } from '../consumers.ts'
 import { runIdempotentProducer, runPlainProducer } from '../producers.ts'
 import type { Run } from '../run.ts'
 import type { RedisScene } from './scene.ts'
 import { openSceneRun } from './scene-run.ts'
+import { makeTopic, topicIdAt, unmakeTopic } from './topics.ts'
 
 const PARTITIONS = 6
 /** Values that are acknowledged before the fault, and after it. */
@@ -89,8 +87,8 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
   /** What must have ended before anything of the scene may go. */
   const underWay: Promise<unknown>[] = []
   const work = async (): Promise<RedisAudit> => {
-    await createTopic(scene.nodes[0]!.broker, topic, PARTITIONS)
-    id = await topicId(scene, topic)
+    await makeTopic(scene.nodes[0]!.broker, topic, PARTITIONS)
+    id = await topicIdAt(scene.nodes[0]!.broker, topic)
     const running = [
       runPlainProducer(run),
       runPlainProducer(run),
@@ -143,7 +141,7 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
     const anomalies = scene.mayLose ? [...strict.filter(isNoLoss), ...findLossesOutside(history, losses)] : strict
     assert.equal(anomalies.length, 0, describeAnomalies(anomalies))
     assert.deepEqual(audit.problems, [], 'the audit of the store')
-    await removeTopic(scene.nodes[0]!.broker, topic)
+    await unmakeTopic(scene.nodes[0]!.broker, topic)
     await history.close()
     await rm(folder, { recursive: true, force: true })
     const streams = [...audit.streams.values()]
@@ -277,14 +275,4 @@ function findVanished(history: History, run: Run, topicId: string, { streams }: 
     }
   }
   return vanished
-}
-
-async function topicId(scene: RedisScene, name: string): Promise<string> {
-  const wire = await connect({ port: scene.nodes[0]!.broker.port })
-  try {
-    const { topics } = await wire.send(metadata, 12, { topics: [{ name }] })
-    return String(topics[0]!.topicId)
-  } finally {
-    await wire.close()
-  }
 }

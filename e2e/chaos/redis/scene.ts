@@ -2,11 +2,13 @@
 // and its clients. It outlives the rounds; each round has a topic of its own.
 
 import { type Random, seededRandom } from '../../../src/base/random.ts'
+import { metadata } from '../../../src/protocol/messages/metadata.ts'
 import type { CleanUp } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { type BrokerProcess, startBrokerProcess } from '../../../testing/process.ts'
 import { startProxy, type TcpProxy } from '../../../testing/proxy.ts'
 import { type RedisCluster, type RedisServer, startRedis, startRedisCluster } from '../../../testing/redis.ts'
+import { connect } from '../../../testing/wire.ts'
 
 /** How long a broker may be silent before the others take over. */
 export const EXPIRY_MS = 2_000
@@ -157,7 +159,7 @@ async function startNodes(
   settings: Readonly<Record<string, string>>,
 ): Promise<readonly Node[]> {
   const random: Random = seededRandom(seed)
-  return await Promise.all(
+  const nodes = await Promise.all(
     [1, 2, 3].map(async id => {
       const toRedis = await startProxy({ target: { port: redisPort }, random })
       cleanUp.after(() => toRedis.close())
@@ -176,4 +178,14 @@ async function startNodes(
       return { id, broker, toRedis, toClients }
     }),
   )
+  for (const { id, broker } of nodes) await seesAll(id, broker, nodes.length)
+  return nodes
+}
+
+/** Those that start at once may each begin with a view of fewer. */
+async function seesAll(id: number, broker: BrokerProcess, count: number): Promise<void> {
+  const wire = await connect(broker)
+  const look = async () => (await wire.send(metadata, 9, { topics: [] })).brokers.length === count
+  await eventually(`broker ${id} sees ${count} brokers`, look, 30_000)
+  await wire.close()
 }

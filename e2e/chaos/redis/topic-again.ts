@@ -3,12 +3,13 @@
 
 import assert from 'node:assert/strict'
 import { checkHistory, describeAnomalies } from '../../../testing/checker.ts'
+import { eventually } from '../../../testing/eventually.ts'
 import { recordHistory } from '../../../testing/history.ts'
-import { createTopic, removeTopic } from '../../../testing/topic.ts'
 import { readEverything, runFollower } from '../consumers.ts'
 import { runPlainProducer } from '../producers.ts'
 import type { Fault, RoundContext } from './round.ts'
 import { openSceneRun } from './scene-run.ts'
+import { makeTopic, topicIdAt, unmakeTopic } from './topics.ts'
 
 const PARTITIONS = 3
 const CREATIONS = 3
@@ -22,9 +23,13 @@ export const topicAgain: Fault = {
     const topic = `again-${run.topic}`
     for (let creation = 1; creation <= CREATIONS; creation++) {
       const [maker, remover, late] = [0, 1, 2].map(() => scene.nodes[random.below(scene.nodes.length)]!)
-      await createTopic(maker!.broker, topic, PARTITIONS)
+      await makeTopic(maker!.broker, topic, PARTITIONS)
       const one = openCreation(context, topic, creation)
-      const clients = Promise.all([runPlainProducer(one.run), runPlainProducer(one.run), runFollower(one.run)])
+      const follow = async () => {
+        await isKnownToAll(context, topic)
+        await runFollower(one.run)
+      }
+      const clients = Promise.all([runPlainProducer(one.run), runPlainProducer(one.run), follow()])
       await Promise.race([one.run.progress(100), clients])
       if (creation === CREATIONS) {
         one.run.stop()
@@ -35,15 +40,25 @@ export const topicAgain: Fault = {
       } else {
         // What this broker has on its way arrives when the topic has gone.
         late!.toRedis.delay(random.below(300))
-        await removeTopic(remover!.broker, topic)
+        await unmakeTopic(remover!.broker, topic)
         one.run.stop()
         await clients
         await late!.toRedis.heal()
       }
     }
-    await removeTopic(scene.nodes[0]!.broker, topic)
+    await unmakeTopic(scene.nodes[0]!.broker, topic)
     return `${topic} made ${CREATIONS} times`
   },
+}
+
+/**
+ * Whoever reads by name reads, as with Kafka, what the broker that is asked knows under it: until its next look at the store
+ * that may be the topic before. Producers are refused there.
+ */
+async function isKnownToAll({ scene }: RoundContext, topic: string): Promise<void> {
+  const isOne = async () =>
+    new Set(await Promise.all(scene.nodes.map(({ broker }) => topicIdAt(broker, topic)))).size === 1
+  await eventually(`one ${topic} at every broker`, isOne, 30_000)
 }
 
 function openCreation({ scene, run: within, random }: RoundContext, topic: string, creation: number) {
