@@ -29,7 +29,7 @@ export const scale: Question = {
 async function measureTopics(harness: Harness): Promise<Finding[]> {
   const [one, many] = [await harness.broker(), await harness.broker()]
   await harness.topic(one.port, 'bench', SPREAD)
-  await createMany(many.port)
+  await createMany(many.port, TOPICS)
   await harness.topic(many.port, 'large', LARGEST)
   const ways = [
     { name: 'one topic', broker: one, args: { topic: 'bench', partitions: SPREAD } },
@@ -57,11 +57,12 @@ function cpuMicrosPerRequest({ cpuMsPer100MB, bytes, requests }: Measured): numb
   return (cpuMsPer100MB * 1000 * (bytes / 1e8)) / requests
 }
 
-async function createMany(port: number): Promise<void> {
+/** Makes so many topics of one partition, called many-0, many-1 … */
+export async function createMany(port: number, count: number): Promise<void> {
   const wire = await connect({ port })
-  for (let from = 0; from < TOPICS; from += CREATED_AT_ONCE) {
+  for (let from = 0; from < count; from += CREATED_AT_ONCE) {
     const { topics } = await wire.send(createTopics, 7, {
-      topics: Array.from({ length: CREATED_AT_ONCE }, (_, at) => ({
+      topics: Array.from({ length: Math.min(CREATED_AT_ONCE, count - from) }, (_, at) => ({
         name: `many-${from + at}`,
         numPartitions: 1,
         replicationFactor: 1,
