@@ -14,6 +14,7 @@ export interface TestStore {
   readonly reports: readonly string[]
   /** How often the end of a stream was lost. */
   readonly lostEnds: () => number
+  readonly lostOffsets: () => number
 }
 
 /** Few connections, so that tests start fast. */
@@ -28,6 +29,7 @@ export async function openSharedLinks(cleanUp: CleanUp, overrides: Partial<Value
     read: key => links.read(key),
     asked: (key, refusal) => links.asked(key, refusal),
     borrow: (key, work) => links.borrow(key, work),
+    durability: () => links.durability(),
     primaries: () => links.primaries(),
     onIncarnation: listener => links.onIncarnation(listener),
     close: async () => {},
@@ -44,6 +46,7 @@ export async function openTestStore(
   const links = shared ?? (await openTestLinks(cleanUp, { ...FEW, ...overrides })).links
   const reports: string[] = []
   let lostEnds = 0
+  let lostOffsets = 0
   const store = await openRedisStore({
     links: { storage: links, broker: links },
     namespace: settings.get('namespace'),
@@ -51,8 +54,11 @@ export async function openTestStore(
     waitTimeoutMs: settings.get('storage.local.write.wait-timeout'),
     clock: systemClock,
     report: message => reports.push(message),
-    onLostEnd: () => void lostEnds++,
+    onLostEnd(offsets) {
+      lostEnds++
+      lostOffsets += offsets
+    },
   })
   cleanUp.after(() => store.close())
-  return { store, reports, lostEnds: () => lostEnds }
+  return { store, reports, lostEnds: () => lostEnds, lostOffsets: () => lostOffsets }
 }

@@ -51,6 +51,8 @@ export interface RedisServer {
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
   /** Starts it again on the same folder and port, with other settings if there are any; resolves when it answers, be it with LOADING. */
   start(config?: Readonly<Record<string, string>>): Promise<void>
+  /** Resolves when it has read its files, or what its primary sent it. */
+  loaded(): Promise<void>
   /** SIGSTOP: it keeps its sockets and says nothing, until resume(). */
   pause(): void
   resume(): void
@@ -180,6 +182,16 @@ export async function startRedis(cleanUp: CleanUp, options: RedisOptions = {}): 
     },
     stop,
     start,
+    loaded: () =>
+      patiently(`a Redis on port ${port} that has loaded`, () =>
+        ask(['PING']).then(
+          () => true,
+          (error: Error) => {
+            if (error.message.startsWith('LOADING')) return false
+            throw error
+          },
+        ),
+      ),
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
   }
@@ -351,8 +363,11 @@ export async function startRedisCluster(
       await midway()
       await migrateSome(1_000_000)
       await arrived?.()
-      for (const server of [to, from, ...primaries, ...spare])
-        await server.ask('CLUSTER', 'SETSLOT', slot, 'NODE', await id(to))
+      // A primary of the beginning may follow another one by now; such a node takes no word about slots but its primary's.
+      for (const server of new Set([to, from, ...primaries, ...spare])) {
+        const [role] = (await server.ask('ROLE')) as readonly unknown[]
+        if (role === 'master') await server.ask('CLUSTER', 'SETSLOT', slot, 'NODE', await id(to))
+      }
     },
   }
 }

@@ -5,6 +5,7 @@
 import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import { coalesce } from '../base/coalesce.ts'
+import { workInTurn } from '../base/in-turn.ts'
 import { type Random, randomUuid } from '../base/random.ts'
 import { because, isRefusal, type Refusal, TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_ID } from '../protocol/errors.ts'
 import { matchPattern } from '../settings/patterns.ts'
@@ -134,17 +135,12 @@ export async function openCatalogue(
   const watches: CatalogueWatch[] = []
   /** Set while the document may say something else than the snapshot. */
   let isStale = false
-  let last: Promise<unknown> = Promise.resolve()
   /** Streams that no topic owns any more and that could not be removed. */
   const leftovers = new Set<StreamId>()
   let isRemovalDue = false
 
   /** Changes go one after the other: each is decided on what the one before left. */
-  function inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const turn = last.then(change, change)
-    last = turn.catch(() => {})
-    return turn
-  }
+  const inTurn = workInTurn()
 
   async function refresh(): Promise<void> {
     const loaded = (await load(store, settings, catalogue)) ?? (await beginAnew())

@@ -407,15 +407,19 @@ async function appendAroundAnother(
 }
 
 test('a damaged stream refuses appends with its sentence and is readable below', async t => {
-  const { createPartition, store } = await openLogWorld(t, { overrides: { 'storage.local.tail-cache-bytes': 0 } })
+  const { createPartition, store, metrics } = await openLogWorld(t, {
+    overrides: { 'storage.local.tail-cache-bytes': 0 },
+  })
   const partition = await createPartition()
   for (let i = 0; i < 3; i++) await partition.append(batchOf(), 0)
+  assert.equal(metrics.read('svc.storage.damaged_partitions', {}), 0)
   store.faults.damage(streamId(partition.topicId, 0), 2, 'file 3 ends in the middle of an entry')
   for (let i = 0; i < 2; i++) {
     const answer = await partition.append(batchOf(), 0)
     assert.equal(said(answer), KAFKA_STORAGE_ERROR.name)
     assert.match((answer as Refusal).message, /file 3 ends/)
   }
+  assert.equal(metrics.read('svc.storage.damaged_partitions', {}), 1)
   const read = await partition.read(0, 1_000_000, true)
   assert.equal(!isRefusal(read) && read.batches.length, 2)
   assert.equal((await partition.read(2, 1_000_000, true)).kind, 'refusal')

@@ -14,6 +14,7 @@ import { Compression } from './compression.ts'
 import { Dictionaries } from './dictionaries.ts'
 import type { Lane } from './lane.ts'
 import type { Leadership } from './leadership.ts'
+import { startOffsetGauges } from './offset-gauges.ts'
 import { Partition, type PartitionRooms, type ReadResult } from './partition.ts'
 import { ReadAhead } from './read-ahead.ts'
 import { RefusedBatches } from './refused-batches.ts'
@@ -110,8 +111,11 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       failed: metrics.child('svc.storage.read', { tier: 'local', result: 'error', mode: 'stream' }),
       messages: metrics.child('svc.storage.read.messages', { tier: 'local', mode: 'stream' }),
       corrupt: metrics.child('svc.storage.corrupt_batches', {}),
+      lossy: metrics.child('svc.broker.lossy_records', { reason: 'corrupt' }),
     },
   }
+
+  const offsetGauges = startOffsetGauges({ partitions, settings, clock, logger, metrics })
 
   function formDue(): void {
     for (const lane of due.splice(0)) lane.form()
@@ -131,8 +135,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     for (const topic of some) arrangeOne(topic, taken, lost)
     for (const partition of lost) {
       shut(partition, NOT_LED_HERE)
-      metrics.unsample('svc.broker.max_offset', labelsOf(partition))
-      metrics.unsample('svc.broker.log_start_offset', labelsOf(partition))
+      offsetGauges.drop(partition)
     }
     tell('leads no more', 'lost', lost)
     return taken
@@ -158,12 +161,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     for (let i = 0; i < made.length; i += OPEN_AT_ONCE) {
       await Promise.all(made.slice(i, i + OPEN_AT_ONCE).map(partition => partition.open()))
     }
-    for (const partition of made) {
-      if (partition.refusal !== null) continue
-      const labels = labelsOf(partition)
-      metrics.sample('svc.broker.max_offset', labels, () => partition.highWatermark)
-      metrics.sample('svc.broker.log_start_offset', labels, () => partition.logStartOffset)
-    }
+    offsetGauges.show(made)
   }
 
   let lastReassignment: Promise<void> = Promise.resolve()
@@ -227,6 +225,11 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     for (const partition of partitions()) bytes += partition.sizeBytes
     return bytes
   })
+  metrics.sample('svc.storage.damaged_partitions', {}, () => {
+    let damaged = 0
+    for (const partition of partitions()) if (partition.isDamaged) damaged++
+    return damaged
+  })
   const retention = startRetention({ partitions: () => [...partitions()], settings, clock, logger, metrics })
 
   return {
@@ -249,6 +252,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       isClosed = true
       waiters.release()
       await lastReassignment
+      offsetGauges.stop()
       await retention.stop()
       const refusal = because(NOT_LEADER_OR_FOLLOWER, 'The broker is shutting down; nothing was appended.')
       for (const partition of partitions()) shut(partition, refusal)
@@ -260,7 +264,3 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
 }
 
 const NOT_LED_HERE = because(NOT_LEADER_OR_FOLLOWER, 'Another broker leads the partition; nothing was appended.')
-
-function labelsOf({ topicName, index }: Partition) {
-  return { topic: topicName, partition: String(index) }
-}

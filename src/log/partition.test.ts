@@ -121,6 +121,7 @@ test('a batch whose checksum fails is never shown; what lies around it is', asyn
   assert.match((refused as Refusal).message, /offsets 2 to 3/)
   assert.deepEqual(found(await partition.read(4, 1e6, true)), [4])
   assert.equal(metrics.total('svc.storage.corrupt_batches'), 2)
+  assert.equal(metrics.total('svc.broker.lossy_records'), 2)
   assert.equal(lines.filter(line => line.includes('checksum')).length, 1)
 })
 

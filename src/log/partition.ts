@@ -60,12 +60,17 @@ export interface ReadMetrics {
   readonly failed: ObservedChild
   readonly messages: ObservedChild
   readonly corrupt: CounterChild
+  /** Records whose batch fails its checksum, each once. */
+  readonly lossy: CounterChild
 }
 
 const UNCONFIRMED = because(
   NOT_LEADER_OR_FOLLOWER,
   'The other brokers may have taken this one for dead; nothing was appended or read.',
 )
+
+/** Corrupt batches of a partition that are remembered; beyond, one that is read again is counted again. */
+const MAX_NOTED_CORRUPT = 10_000
 
 /** How much a look-up by time reads at once. */
 const STEP_BYTES = 1024 * 1024
@@ -74,6 +79,8 @@ export class Partition {
   readonly #rooms: PartitionRooms
   readonly #state: PartitionState
   readonly #lane: Lane
+  /** Where batches begin that were found corrupt. */
+  readonly #corrupt = new Set<number>()
   /** What a read at the end answers. */
   #empty: ReadResult
 
@@ -121,6 +128,11 @@ export class Partition {
   /** Bytes of the live batches as they rest in the store. */
   get sizeBytes(): number {
     return this.#state.bytes
+  }
+
+  /** The store has lost some of it: it is readable below that, and takes no more records. */
+  get isDamaged(): boolean {
+    return this.#state.damage !== null
   }
 
   /** Why everything is refused for good; null while the partition lives. */
@@ -473,7 +485,7 @@ export class Partition {
     bytes = 0
     for (const [i, batch] of opened.entries()) {
       if (typeof batch === 'string') {
-        this.#rooms.reads.corrupt.inc()
+        this.#noteCorrupt(found[i]!)
         if (batches.length > 0) break
         const { name } = this.#state
         const { baseOffset, nextOffset } = found[i]!
@@ -493,6 +505,15 @@ export class Partition {
     }
     this.#rooms.reads.messages.observe(records)
     return this.#result(batches, bytes, read.release ?? null)
+  }
+
+  /** Whoever cannot read a batch asks for it again and again: its records are lost once. */
+  #noteCorrupt({ baseOffset, recordCount }: Read['batches'][number]): void {
+    const { corrupt, lossy } = this.#rooms.reads
+    corrupt.inc()
+    if (this.#corrupt.has(baseOffset)) return
+    if (this.#corrupt.size < MAX_NOTED_CORRUPT) this.#corrupt.add(baseOffset)
+    lossy.inc(recordCount)
   }
 
   /** The batch as clients see it; a string says what is wrong with it. */

@@ -291,10 +291,32 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.equal(expectKind(await store.open(A, 1, 0), 'opened').bytes, 600)
   })
 
+  check('it says what a stream takes, as far as it knows', async ({ store }) => {
+    await store.create([A])
+    expectKind(await store.open(A, 0, 0), 'opened')
+    await append(store, exampleAppend(A, 1, 0))
+    await append(store, exampleAppend(A, 1, 1))
+    const [usage, gone] = await store.usage([A, B])
+    assert.equal(gone, null)
+    assert.ok(usage!.entries === null || usage!.entries === 2)
+    assert.ok(usage!.memoryBytes === null || usage!.memoryBytes > 0)
+  })
+
   check('it says where it rests and how much room there is', async ({ store }) => {
     const { place, totalBytes, usableBytes } = await store.space()
     assert.notEqual(place, '')
     assert.ok(totalBytes === -1 ? usableBytes === -1 : totalBytes >= usableBytes && usableBytes >= 0)
+  })
+
+  check('it gives a sign of life, and none once it is closed', async ({ store }) => {
+    for (const { place, failure, tookMs } of await store.ping(2_000)) {
+      assert.notEqual(place, '')
+      assert.equal(failure, null)
+      assert.ok(tookMs >= 0)
+    }
+    await store.close()
+    const pongs = await store.ping(2_000)
+    assert.ok(pongs.length > 0 && pongs.every(({ failure }) => failure !== null))
   })
 
   check('rows are set and deleted with an append, and spared by trimming', async ({ store }) => {

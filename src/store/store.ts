@@ -144,10 +144,37 @@ export interface Space {
   readonly usableBytes: number
 }
 
+/** What one part of the store answered to a sign of life. */
+export interface Pong {
+  /** `redis`: the Redis of documents, and of streams unless those have their own; `storage-redis`: that one; `store`: any other. */
+  readonly part: 'store' | 'redis' | 'storage-redis'
+  /** For people: a folder, an address. */
+  readonly place: string
+  /** Why it cannot be used, for the operator; null when it can. */
+  readonly failure: string | null
+  readonly tookMs: number
+  /** What an acknowledgement promises there, as far as it is known. */
+  readonly durability: {
+    readonly facts: Readonly<Record<string, string | number | boolean | null>>
+    /** Sentences, each a way in which an acknowledged record can be lost or refused. */
+    readonly warnings: readonly string[]
+  }
+}
+
+/** What a stream takes of the store; null where the store has no number for it. */
+export interface Usage {
+  readonly entries: number | null
+  /** With everything that is kept beside the batches. */
+  readonly memoryBytes: number | null
+}
+
 export interface Document {
   readonly kind: string
   readonly name: string
-  /** Rises with every commit and is never used twice, not even by a document that was deleted and made again. */
+  /**
+   * Rises with every commit and is never used twice, not even by a document that was deleted and made again. Of kinds whose shape
+   * is fixed (`acl`, `credential`) it may only tell what the document holds: equal contents, equal versions.
+   */
   readonly version: number
   readonly fields: ReadonlyMap<string, Uint8Array>
 }
@@ -187,6 +214,13 @@ export interface Store {
   /** Every stream that exists. */
   streams(): Promise<readonly StreamId[]>
   space(): Promise<Space>
+  /** What each of these streams takes, in order; null for one that does not exist. For people: it may be a little old. */
+  usage(streams: readonly StreamId[]): Promise<readonly (Usage | null)[]>
+  /**
+   * Asks everything that the store rests on for a sign of life, all of it at once and withinMs at most. It changes nothing and
+   * does not reject: what is away or silent says so in its answer. At least one answer.
+   */
+  ping(withinMs: number): Promise<readonly Pong[]>
 
   /**
    * Takes the lead: raises the epoch above the stream's and fences every earlier holder. `known` is the epoch that the

@@ -21,6 +21,7 @@ import type {
   Row,
   StreamId,
   Trimmed,
+  Usage,
 } from '../../src/store/store.ts'
 
 export interface Stream {
@@ -242,5 +243,12 @@ function dropDeadEpochs(stream: Stream): void {
   stream.epochs = stream.epochs.filter((_, i) => {
     const next = stream.epochs[i + 1]
     return next === undefined || (next.startOffset > stream.start && next.startOffset > stream.epochs[i]!.startOffset)
+  })
+}
+
+export function usageOf({ streams }: Contents, names: readonly StreamId[]): readonly (Usage | null)[] {
+  return names.map(name => {
+    const stream = streams.get(name)
+    return stream === undefined ? null : { entries: stream.batches.length, memoryBytes: null }
   })
 }

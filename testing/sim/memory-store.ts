@@ -4,7 +4,7 @@
 // asked for explicitly: nothing fails or waits by itself.
 
 import { assert } from '../../src/base/assert.ts'
-import type { Clock } from '../../src/base/clock.ts'
+import { type Clock, within } from '../../src/base/clock.ts'
 import type { Append, Commit, ReadLimits, Store, StreamId } from '../../src/store/store.ts'
 import { checkAppend, OutcomeUnknown, StoreUnavailable } from '../../src/store/store.ts'
 import * as contents from './contents.ts'
@@ -49,6 +49,8 @@ const VERBS: readonly StoreVerb[] = [
   'remove',
   'streams',
   'space',
+  'usage',
+  'ping',
   'open',
   'append',
   'confirm',
@@ -155,7 +157,16 @@ function faceOf(clock: Clock, held: contents.Contents): MemoryStore {
     create: streams => call('create', () => contents.create(held, streams)),
     remove: streams => call('remove', () => contents.remove(held, streams)),
     streams: () => call('streams', () => [...held.streams.keys()]),
+    usage: streams => call('usage', () => contents.usageOf(held, streams)),
     space: () => call('space', () => ({ place: 'memory', totalBytes: -1, usableBytes: -1 })),
+
+    async ping(withinMs) {
+      const startedAtMs = clock.monotonic()
+      const asked = call('ping', () => null).catch((error: Error) => error.message)
+      const failure = await within(clock, withinMs, asked, () => `no answer within ${withinMs} ms`)
+      const durability = { facts: {}, warnings: [] }
+      return [{ part: 'store', place: 'memory', failure, tookMs: clock.monotonic() - startedAtMs, durability }]
+    },
 
     open: (id, known, floor) =>
       call('open', () => {

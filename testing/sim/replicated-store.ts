@@ -265,8 +265,18 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
       for (const id of ids) told.delete(id)
     },
     streams: async () => shown(await see('streams', all => [...all.streams.keys()], safeguards.visibility)),
+    usage: async ids => shown(await see('usage', all => contents.usageOf(all, ids), false)),
     space: async () =>
       shown(await see('space', () => ({ place: 'simulated', totalBytes: -1, usableBytes: -1 }), false)),
+
+    async ping() {
+      const asked = see('ping', () => null, false)
+      const failure = await asked.then(
+        () => null,
+        (error: Error) => error.message,
+      )
+      return [{ part: 'store', place: 'simulated', failure, tookMs: 0, durability: { facts: {}, warnings: [] } }]
+    },
 
     async open(id, known, floor) {
       const asked = safeguards.floor ? Math.max(floor, told.get(id) ?? 0) : 0

@@ -4,7 +4,7 @@
 
 import { statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, within } from '../../base/clock.ts'
 import { type Random, systemRandom } from '../../base/random.ts'
 import { StoreOpenError } from '../open-error.ts'
 import {
@@ -13,6 +13,8 @@ import {
   type Commit,
   checkAppend,
   type Document,
+  isStoreFailure,
+  type Pong,
   type Read,
   type ReadLimits,
   type Row,
@@ -186,6 +188,8 @@ async function start(
     remove: refuseUnmarked(verbs.remove),
     streams: refuseClosed(verbs.streams),
     space: refuseClosed(verbs.space),
+    usage: refuseClosed(verbs.usage),
+    ping,
     open: refuseUnmarked(verbs.open),
     append: refuseUnmarked(verbs.append),
     confirm: refuseClosed(verbs.confirm),
@@ -197,6 +201,26 @@ async function start(
     commit: refuseUnmarked(verbs.commit),
     renewed: () => closed.promise,
     close: () => (closing ??= close()),
+  }
+
+  /** The queue that every call goes through moves, and the round before this one is on the disk. */
+  async function ping(withinMs: number): Promise<readonly Pong[]> {
+    const startedAtMs = clock.monotonic()
+    const turn = refuseClosed(() => rounds.call(0, null, () => null))()
+    const failure = await within(
+      clock,
+      withinMs,
+      turn.then(() => null, explain),
+      () => `the disk has not taken what was written for ${withinMs} ms`,
+    )
+    const warnings =
+      options.fsync === 'always'
+        ? []
+        : [
+            `fsync is interval: up to ${options.fsyncIntervalMs} ms of acknowledged records, and what one sync takes, are lost when the machine stops`,
+          ]
+    const durability = { facts: { fsync: options.fsync }, warnings }
+    return [{ part: 'store', place: path, failure, tookMs: clock.monotonic() - startedAtMs, durability }]
   }
 
   async function close(): Promise<void> {
@@ -215,6 +239,12 @@ async function start(
       closed.resolve(null)
     }
   }
+}
+
+/** The store's own trouble as a sentence. */
+function explain(error: unknown): string {
+  if (!isStoreFailure(error)) throw error
+  return error.message
 }
 
 /** Whether a round was ever written to the file. */
@@ -333,7 +363,13 @@ interface Parts {
   readonly tables: Tables
 }
 
-function verbsOf({ path, contents, rounds, reads, tables }: Parts): Omit<Store, 'description' | 'renewed' | 'close'> {
+function verbsOf({
+  path,
+  contents,
+  rounds,
+  reads,
+  tables,
+}: Parts): Omit<Store, 'description' | 'ping' | 'renewed' | 'close'> {
   const GONE = Object.freeze({ kind: 'gone' as const })
 
   const documentOf = (head: Head): Document => ({
@@ -360,6 +396,11 @@ function verbsOf({ path, contents, rounds, reads, tables }: Parts): Omit<Store, 
       }),
 
     streams: () => rounds.call(0, null, () => [...contents.streams.keys()]),
+
+    usage: streams =>
+      rounds.call(0, null, () =>
+        streams.map(name => (contents.stream(name) === null ? null : { entries: null, memoryBytes: null })),
+      ),
 
     async space() {
       const { blocks, bavail, bsize } = await statfs(path).catch((error: Error) => {

@@ -102,6 +102,17 @@ test('a full disk refuses the round, reads go on, and writing works again withou
   )
 })
 
+test('a full disk is a sign of life, for reads go on; a sync that failed is none', async t => {
+  const { store, disk } = await open(t)
+  const epoch = await lead(store, A)
+  disk.failNext('write', 'ENOSPC')
+  await assert.rejects(append(store, A, epoch, 0), StoreUnavailable)
+  assert.equal((await store.ping(2_000))[0]!.failure, null)
+  disk.failNext('sync', 'EIO')
+  await assert.rejects(append(store, A, epoch, 0))
+  assert.match((await store.ping(2_000))[0]!.failure!, /has stopped/)
+})
+
 test('a round that was refused is not there after a kill either, even if all of it had reached the disk', async t => {
   const { store, disk, path } = await open(t)
   const epoch = await lead(store, A)

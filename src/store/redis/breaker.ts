@@ -8,7 +8,8 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 import { StoreUnavailable } from '../store.ts'
 
-export type BreakerState = 'closed' | 'open' | 'half-open'
+export const BREAKER_STATES = Object.freeze(['closed', 'open', 'half-open'] as const)
+export type BreakerState = (typeof BREAKER_STATES)[number]
 
 /** Failed calls in a row, with no reply of the server between them. */
 export const FAILURES_TO_OPEN = 5

@@ -40,6 +40,7 @@ export async function connectRedisStore({ settings, logger, ...rooms }: ConnectO
       throw error
     }
   }
+  const lost = rooms.metrics.child('svc.broker.lossy_records', { reason: 'lost' })
   return await openRedisStore({
     links: { storage, broker },
     namespace: settings.get('namespace'),
@@ -47,6 +48,9 @@ export async function connectRedisStore({ settings, logger, ...rooms }: ConnectO
     waitTimeoutMs: settings.get('storage.local.write.wait-timeout'),
     clock: rooms.clock,
     report: message => logger.warn(message),
-    onLostEnd: () => rooms.metrics.count('svc.storage.log_end_regressions', {}),
+    onLostEnd(offsets) {
+      rooms.metrics.count('svc.storage.log_end_regressions', {})
+      lost.inc(offsets)
+    },
   })
 }

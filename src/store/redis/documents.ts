@@ -1,6 +1,6 @@
 // Documents on Redis: a hash each, changed by the Function `commit`, listed through the index of their bucket. Every commit
 // and every load goes over the connection that carries writes, in call order. Fields of the document stand in the hash with an
-// `f` before them, beside `name` and `version`.
+// `f` before them, beside `name` and `version`. Two kinds rest elsewhere: fixed-documents.ts.
 
 import {
   type Commit,
@@ -11,6 +11,7 @@ import {
   StoreUnavailable,
 } from '../store.ts'
 import { encodeFields } from './fields.ts'
+import { commitFixed, listFixed, loadFixed } from './fixed-documents.ts'
 import { fcall, withFunctions, wordsOf } from './functions.ts'
 import type { Keys } from './keys.ts'
 import { followAsk, type RedisLinks, type Reply } from './links.ts'
@@ -59,9 +60,16 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
   }
 
   async function load(kind: string, name: string): Promise<Document | null> {
+    const fixed = keys.fixed(kind)
+    if (fixed !== null) return await loadFixed(links, fixed, kind, name)
     const { document: key, counter } = keys.document(kind, name)
     const reply = await readAt(key, counter, ['HGETALL', key]).catch(error => refuse(error, `reading ${key}`))
     return decodeDocument(kind, reply as readonly Buffer[])
+  }
+
+  function confirmed(outcome: Committed | Conflict, isConfirmed: boolean, what: string): Committed | Conflict {
+    if (outcome.kind === 'conflict' || isConfirmed) return outcome
+    throw new OutcomeUnknown(`changing ${what}: done, but ${replicas} replicas have not confirmed it in time`)
   }
 
   return {
@@ -69,6 +77,7 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
 
     // Nobody acts on a version: whoever sees another one loads the document.
     async version(kind, name) {
+      if (keys.fixed(kind) !== null) return (await load(kind, name))?.version ?? 0
       const { document } = keys.document(kind, name)
       const asks = ['HGET', document, 'version']
       const reply = await followAsk(links, document, links.write(document), link => link.send(asks)).catch(error =>
@@ -78,6 +87,8 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
     },
 
     async list(kind) {
+      const fixed = keys.fixed(kind)
+      if (fixed !== null) return await listFixed(links, fixed, kind)
       const indexes = await Promise.all(
         keys
           .buckets(kind)
@@ -95,7 +106,13 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
       return found
     },
 
-    async commit({ kind, name, expect, changes, remove = false }) {
+    async commit(commit) {
+      const { kind, name, expect, changes, remove = false } = commit
+      const fixed = keys.fixed(kind)
+      if (fixed !== null) {
+        const done = await commitFixed(links, fixed, commit, (link, call) => rounds.writeOne(link, call))
+        return confirmed(done.outcome, done.isConfirmed, `${kind} ${name}`)
+      }
       const { document, index, counter } = keys.document(kind, name)
       const fields = encodeFields(changes.map(({ key, value }) => ({ key: FIELD_PREFIX + key, value })))
       const addsNothing = remove || (expect > 0 && changes.every(({ value }) => value === null))
@@ -108,11 +125,8 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
         followAsk(links, document, links.write(document), link => rounds.writeOne(link, call)),
       ).catch(error => refuse(error, `changing ${document}`))
       const [kindOfAnswer, version] = wordsOf(reply)
-      if (kindOfAnswer === 'conflict') return { kind: 'conflict', version: Number(version) }
-      if (!isConfirmed) {
-        throw new OutcomeUnknown(`changing ${document}: done, but ${replicas} replicas have not confirmed it in time`)
-      }
-      return { kind: 'committed', version: Number(version) }
+      const outcome = kindOfAnswer === 'conflict' ? 'conflict' : 'committed'
+      return confirmed({ kind: outcome, version: Number(version) }, isConfirmed, document)
     },
   }
 }

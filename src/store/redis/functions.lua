@@ -256,3 +256,47 @@ register('commit', {}, commit)
 -- The same, for changes that add nothing: signs of life and removals. A full Redis must not cost a broker its place in the cluster, or
 -- nobody leads after an expiry and nothing is read either.
 register('recommit', {'allow-oom'}, commit)
+
+-- Documents whose place and shape the specification fixes: a hash of its own, or one member of a hash. Nothing else may rest there,
+-- so that the version is a digest of what the document holds: equal contents have equal versions.
+local function versionAt(key, member)
+  local parts = {}
+  if member ~= '' then
+    local value = redis.call('HGET', key, member)
+    if not value then return '0' end
+    parts = {value}
+  else
+    local flat, names, values = redis.call('HGETALL', key), {}, {}
+    if #flat == 0 then return '0' end
+    for i = 1, #flat, 2 do
+      names[#names + 1] = flat[i]
+      values[flat[i]] = flat[i + 1]
+    end
+    table.sort(names)
+    for _, name in ipairs(names) do
+      parts[#parts + 1] = #name .. ':' .. name .. #values[name] .. ':' .. values[name]
+    end
+  end
+  return whole(tonumber(string.sub(redis.sha1hex(table.concat(parts)), 1, 12), 16) + 1)
+end
+
+-- keys: the hash   args: the member ('' for the whole hash), the version that is expected, '1' to remove it, and the member's value
+-- or changes of the hash
+local function place(keys, args)
+  local key, member = keys[1], args[1]
+  local version = versionAt(key, member)
+  if version ~= args[2] then return {'conflict', version} end
+  if args[3] == '1' then
+    if member == '' then redis.call('DEL', key) else redis.call('HDEL', key, member) end
+  elseif member == '' then
+    applyFields(key, args, 4)
+  else
+    redis.call('HSET', key, member, args[4])
+  end
+  return {'committed', versionAt(key, member)}
+end
+
+register('place', {}, place)
+
+-- The same, for removals: they add nothing.
+register('displace', {'allow-oom'}, place)

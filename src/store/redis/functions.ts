@@ -6,7 +6,10 @@ import { readFileSync } from 'node:fs'
 import type { Argument, RedisLinks, Reply } from './links.ts'
 import { RedisError } from './redis-error.ts'
 
-const NAMES = ['create', 'open', 'arm', 'seal', 'trim', 'confirm', 'raise', 'touch', 'commit', 'recommit'] as const
+const NAMES = [
+  ...(['create', 'open', 'arm', 'seal', 'trim', 'confirm', 'raise', 'touch', 'commit', 'recommit'] as const),
+  ...(['place', 'displace'] as const),
+] as const
 export type FunctionName = (typeof NAMES)[number]
 
 const source = readFileSync(new URL('./functions.lua', import.meta.url), 'utf8')

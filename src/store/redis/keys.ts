@@ -1,5 +1,6 @@
 // The names of all keys, in one place; docs/reference/redis-keys.md says what each holds. The keys of one partition share a
-// hash slot, and so do the documents of one bucket with what is kept beside them. No name that a user chose is part of a key.
+// hash slot, and so do the documents of one bucket with what is kept beside them. No name that a user chose is part of a
+// key, but for the credentials, whose key the specification fixes.
 
 import { createHash } from 'node:crypto'
 import type { StreamId } from '../store.ts'
@@ -19,6 +20,18 @@ export interface DocumentKeys {
   readonly counter: string
 }
 
+/** Where a document rests whose place and shape the specification fixes. */
+export type FixedPlace =
+  /** A hash of its own; its fields are the document's. */
+  | { readonly form: 'hash'; readonly key: string }
+  /** One member of a hash; its value is the document's only field. */
+  | { readonly form: 'member'; readonly key: string; readonly member: string; readonly field: string }
+
+/** Where all documents of such a kind rest. */
+export type FixedPlaces =
+  | { readonly form: 'hash'; readonly prefix: string }
+  | { readonly form: 'member'; readonly key: string; readonly field: string }
+
 export interface Keys {
   /** Version of what is described here. */
   readonly format: string
@@ -26,6 +39,8 @@ export interface Keys {
   readonly streams: string
   stream(stream: StreamId): StreamKeys
   document(kind: string, name: string): DocumentKeys
+  /** Null for the kinds that rest as `document` says, which are all but two. */
+  fixed(kind: string): FixedPlaces | null
   /** The buckets of a kind, each with its index. */
   buckets(kind: string): readonly Pick<DocumentKeys, 'index' | 'counter'>[]
 }
@@ -55,10 +70,20 @@ export function keysOf(namespace: string): Keys {
       // 128 bits: no two names of a cluster will ever share them.
       return { document: `${prefix}:document:${digest.subarray(0, 16).toString('base64url')}`, index, counter }
     },
+    fixed(kind) {
+      if (kind === 'credential') return { form: 'hash', prefix: `${namespace}:broker:credentials:` }
+      if (kind === 'acl') return { form: 'member', key: `${namespace}:broker:acls`, field: 'document' }
+      return null
+    },
     buckets: kind => Array.from({ length: bucketsOf(kind) }, (_, bucket) => bucketKeys(kind, bucket)),
   }
 }
 
 function bucketsOf(kind: string): number {
   return BUCKETS.get(kind) ?? 1
+}
+
+/** The place of one document among those of its kind. */
+export function placeOf(places: FixedPlaces, name: string): FixedPlace {
+  return places.form === 'hash' ? { form: 'hash', key: places.prefix + name } : { ...places, member: name }
 }

@@ -62,6 +62,18 @@ export interface SendOptions {
   readonly connection?: number
 }
 
+/** What one primary's settings promise. Null where the server does not tell. */
+export interface Durability {
+  readonly address: string
+  readonly version: string
+  readonly appendonly: boolean
+  readonly appendfsync: string | null
+  readonly maxmemoryPolicy: string | null
+  readonly connectedReplicas: number
+  /** Sentences for people, each a way in which an acknowledged record can be lost or refused. */
+  readonly warnings: readonly string[]
+}
+
 export interface IncarnationChange {
   readonly address: string
   readonly before: string
@@ -90,6 +102,8 @@ export interface RedisLinks {
    * together at most `pool.max-wait`, then throws StoreUnavailable. Not to be nested: with one slot the inner waits for the outer.
    */
   borrow<T>(key: string, work: (link: Link) => Promise<T>): Promise<T>
+  /** What each primary's settings promise, as last seen. */
+  durability(): readonly Durability[]
   /** One connection to each primary, beside those that carry reads and writes: FUNCTION LOAD, INFO, SCAN. */
   primaries(): readonly Link[]
   /** Called once for each primary whose master_replid is another than before, after its links show it, or a second later. */

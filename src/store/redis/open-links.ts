@@ -6,12 +6,12 @@ import { sleep, type Timer } from '../../base/clock.ts'
 import type { ObservedChild } from '../../telemetry/metrics.ts'
 import { StoreOpenError } from '../open-error.ts'
 import { isStoreFailure, StoreUnavailable } from '../store.ts'
+import { BREAKER_STATES } from './breaker.ts'
 import { explainFailure, isAway } from './connect-failure.ts'
 import { connect, credentialsOf } from './connection.ts'
-import type { Argument, IncarnationChange, Link, RedisLinks, Reply, SendOptions } from './links.ts'
+import type { Argument, Durability, IncarnationChange, Link, RedisLinks, Reply, SendOptions } from './links.ts'
 import { Primary, type PrimaryOptions } from './primary.ts'
 import { RedisError } from './redis-error.ts'
-import type { Durability } from './server-info.ts'
 import type { ServerLink } from './server-link.ts'
 import { Slots } from './slots.ts'
 import { parseRedirection, parseSlots, SLOTS, type SlotRange, slotOf } from './topology.ts'
@@ -45,7 +45,8 @@ const INCOMPLETE_POLL_MS = 500
 const PROGRESS_LOG_MS = 5000
 
 type Side = 'writes' | 'reads'
-type Acquisition = 'success' | 'timeout' | 'error'
+const ACQUISITIONS = Object.freeze(['success', 'timeout', 'error'] as const)
+type Acquisition = (typeof ACQUISITIONS)[number]
 
 export class OpenRedisLinks implements RedisLinks {
   readonly #options: PrimaryOptions
@@ -67,7 +68,12 @@ export class OpenRedisLinks implements RedisLinks {
     this.#options = options
     this.#slots = new Slots(options.target.pool.size, options.clock)
     const { metrics, target } = options
-    if (options.carriesStreams) metrics.sample('svc.storage.local.pool.pending', {}, () => this.#slots.pending)
+    if (options.carriesStreams) {
+      metrics.sample('svc.storage.local.pool.pending', {}, () => this.#slots.pending)
+      // What is there only from its first event on shows no increase to whoever watches it.
+      for (const result of ACQUISITIONS) metrics.child('svc.storage.local.pool.acquire', { result })
+    }
+    for (const to of BREAKER_STATES) metrics.child('svc.redis.breaker_moves', { client: target.client, to })
     metrics.sample('svc.redis.connections', { client: target.client }, () =>
       [...this.#primaries.values()].reduce((sum, { connections }) => sum + connections, 0),
     )

@@ -11,16 +11,9 @@ import { StoreOpenError } from '../open-error.ts'
 import { type Breaker, createBreaker, noBreaker } from './breaker.ts'
 import { explainFailure, UnusableServer } from './connect-failure.ts'
 import { answerWithin, type Connection, type Credentials, connect, type Endpoint } from './connection.ts'
-import type { IncarnationChange } from './links.ts'
+import type { Durability, IncarnationChange } from './links.ts'
 import type { RedisError } from './redis-error.ts'
-import {
-  askDurability,
-  askInfo,
-  type Durability,
-  evictionObjection,
-  type ServerInfo,
-  versionObjection,
-} from './server-info.ts'
+import { askDurability, askInfo, evictionObjection, type ServerInfo, versionObjection } from './server-info.ts'
 import { type Connected, type LinkOwner, type Lost, ServerLink } from './server-link.ts'
 
 export interface PrimaryOptions {

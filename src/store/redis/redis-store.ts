@@ -1,13 +1,14 @@
 // The store port on Redis 7 and later, alone or a cluster. Streams are in streams.ts, documents in documents.ts, what is
 // decided inside Redis in functions.lua, the connections in links.ts. docs/reference/redis-keys.md shows what it writes.
 
-import type { Clock, Timer } from '../../base/clock.ts'
+import { type Clock, sleep, type Timer, within } from '../../base/clock.ts'
 import { StoreOpenError } from '../open-error.ts'
-import { type Space, type Store, StoreUnavailable, type StreamId } from '../store.ts'
+import { isStoreFailure, type Pong, type Space, type Store, StoreUnavailable, type StreamId } from '../store.ts'
 import { createDocuments } from './documents.ts'
 import { loadFunctions } from './functions.ts'
 import { keysOf } from './keys.ts'
 import { followAsk, type Link, type RedisLinks } from './links.ts'
+import { RedisError } from './redis-error.ts'
 import { refuse } from './refusals.ts'
 import { createRounds } from './rounds.ts'
 import { Streams } from './streams.ts'
@@ -24,7 +25,7 @@ export interface RedisStoreOptions {
   /** Takes sentences for people. */
   readonly report: (message: string) => void
   /** The end of a stream was lost, which was reported. */
-  readonly onLostEnd: () => void
+  readonly onLostEnd: (offsets: number) => void
 }
 
 /** What the keys hold, as docs/reference/redis-keys.md describes it. */
@@ -93,6 +94,14 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     remove: ids => call(() => streams.remove(ids)),
     streams: () => call(() => streams.list()),
     space: () => call(() => spaceOf(storage)),
+    usage: ids => call(() => streams.usage(ids)),
+    async ping(withinMs) {
+      const pings = distinct.flatMap(each => {
+        const part = each === broker ? 'redis' : 'storage-redis'
+        return each.primaries().map(link => pingOne(link, each, { part, withinMs, clock, isClosed: () => isClosed }))
+      })
+      return await Promise.all(pings)
+    },
     open: (id, known, floor) => call(() => streams.open(id, known, floor)),
     append: append => call(() => streams.append(append)),
     read: (id, from, limits) => call(() => streams.read(id, from, limits)),
@@ -153,6 +162,39 @@ async function checkFormat(links: RedisLinks, key: string): Promise<void> {
       `${key} at ${link.address} is ${JSON.stringify(found)}; this version of Ketch reads and writes format ${FORMAT}`,
     )
   }
+}
+
+/** How long a connection that is being made again is given before it is looked at again. */
+const PING_POLL_MS = 100
+
+/** PING on the connection that the breaker does not guard; one that is lost is waited for as long as there is time. */
+async function pingOne(
+  link: Link,
+  links: RedisLinks,
+  at: { part: Pong['part']; withinMs: number; clock: Clock; isClosed: () => boolean },
+): Promise<Pong> {
+  const { part, withinMs, clock, isClosed } = at
+  const { address } = link
+  const startedAtMs = clock.monotonic()
+  const leftMs = () => withinMs - (clock.monotonic() - startedAtMs)
+  const ask = async (): Promise<string | null> => {
+    for (;;) {
+      if (isClosed()) return 'the store is closed'
+      const failure = await link.send(['PING']).then(() => null, failureOf)
+      if (failure === null || !(failure instanceof StoreUnavailable) || leftMs() <= PING_POLL_MS)
+        return failure?.message ?? null
+      await sleep(clock, PING_POLL_MS)
+    }
+  }
+  const failure = await within(clock, withinMs, ask(), () => `no answer to PING within ${withinMs} ms`)
+  const { warnings = [], ...facts } = links.durability().find(each => each.address === address) ?? {}
+  return { part, place: address, failure, tookMs: clock.monotonic() - startedAtMs, durability: { facts, warnings } }
+}
+
+/** What stood in the way of a PING, be it the server's own word (LOADING, NOPERM) or its absence. */
+function failureOf(error: unknown): Error {
+  if (error instanceof RedisError || isStoreFailure(error)) return error
+  throw error
 }
 
 /** Of all primaries together; without a maxmemory anywhere there is no size to speak of. */

@@ -1,7 +1,7 @@
 // What a Redis server says of itself: whether the broker may use it at all, and what its settings do to the promise that an
 // acknowledgement is (docs/guides/durability.md). It asks and judges; who is told, and what follows, is node.ts's business.
 
-import type { Argument, Reply } from './links.ts'
+import type { Argument, Durability, Reply } from './links.ts'
 import { RedisError } from './redis-error.ts'
 
 /** Functions, `XADD NOMKSTREAM` and a multi-part append-only file: all there from this version on. */
@@ -22,18 +22,6 @@ export interface ServerInfo {
   /** Bytes that are loaded. */
   readonly loadedBytes: number
   readonly fields: ReadonlyMap<string, string>
-}
-
-/** What one primary's settings promise. Null where the server does not tell. */
-export interface Durability {
-  readonly address: string
-  readonly version: string
-  readonly appendonly: boolean
-  readonly appendfsync: string | null
-  readonly maxmemoryPolicy: string | null
-  readonly connectedReplicas: number
-  /** Sentences for people, each a way in which an acknowledged record can be lost or refused. */
-  readonly warnings: readonly string[]
 }
 
 export async function askInfo(ask: Ask, ...sections: string[]): Promise<ServerInfo> {

@@ -19,6 +19,7 @@ import type {
   Row,
   StreamId,
   Trimmed,
+  Usage,
 } from '../store.ts'
 import { checkAppend, OutcomeUnknown, StoreUnavailable } from '../store.ts'
 import { decodeEntry, type Entry, encodeHeader, entryId, idAt, UnreadableEntry } from './entry.ts'
@@ -40,8 +41,8 @@ export interface StreamsRooms {
   readonly replicas: number
   /** Takes sentences for people. */
   readonly report: (message: string) => void
-  /** The end of a stream was lost. */
-  readonly onLostEnd: () => void
+  /** The end of a stream was lost, with so many offsets that clients had been told of. */
+  readonly onLostEnd: (offsets: number) => void
 }
 
 /** Keeps the hash of rows from being no key at all (functions.lua). */
@@ -152,6 +153,26 @@ export class Streams {
       .send(['SMEMBERS', keys.streams])
       .catch(error => refuse(error, `reading ${keys.streams}`))
     return wordsOf(reply)
+  }
+
+  async usage(ids: readonly StreamId[]): Promise<readonly (Usage | null)[]> {
+    const { links, keys } = this.#rooms
+    return await Promise.all(
+      ids.map(async id => {
+        const { batches, meta, rows } = keys.stream(id)
+        const ask = (key: string, command: readonly string[]) => links.read(key).send(command)
+        try {
+          const [length, ...bytes] = await Promise.all([
+            ask(meta, ['HGET', meta, 'length']),
+            ...[batches, meta, rows].map(key => ask(key, ['MEMORY', 'USAGE', key])),
+          ])
+          if (length === null) return null
+          return { entries: Number(length), memoryBytes: bytes.reduce<number>((sum, each) => sum + Number(each), 0) }
+        } catch (error) {
+          return refuse(error, `measuring ${meta}`)
+        }
+      }),
+    )
   }
 
   open(id: StreamId, known: number, floor: number): Promise<Opened | Fenced | Gone> {
@@ -366,7 +387,7 @@ export class Streams {
     stream.lostIn = incarnation
     const { report, onLostEnd } = this.#rooms
     report(`the store lost the end of ${stream.id}: it came back at ${end}, offsets up to ${told} had been used`)
-    onLostEnd()
+    onLostEnd(told - Number(end))
   }
 
   async #confirm(stream: Stream, epoch: number): Promise<Confirmed | Fenced | Gone> {

@@ -1,0 +1,101 @@
+// The gauges of where each partition that this broker leads ends and begins, read from time to time: not at every scrape, since
+// there may be ten thousand of them. Above the cap nothing is refreshed, so the gauges that exist stay as they were and no others
+// come; a partition that goes away takes its gauges with it all the same.
+
+import type { Clock, Timer } from '../base/clock.ts'
+import { fullKey, type Settings } from '../settings/settings.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { GaugeChild, Metrics } from '../telemetry/metrics.ts'
+import type { Partition } from './partition.ts'
+
+interface OffsetGaugesRooms {
+  partitions(): Iterable<Partition>
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly metrics: Metrics
+}
+
+interface OffsetGauges {
+  /** Partitions were opened; they have gauges from here on, as far as the cap allows. */
+  show(partitions: readonly Partition[]): void
+  /** The partition is led no more. */
+  drop(partition: Partition): void
+  stop(): void
+}
+
+/** Partitions that are read before others have their turn. */
+const AT_ONCE = 1000
+
+export function startOffsetGauges({ partitions, settings, clock, logger, metrics }: OffsetGaugesRooms): OffsetGauges {
+  const cap = settings.get('broker.metrics.offset-cardinality-cap')
+  const intervalMs = settings.get('broker.metrics.offset-refresh-interval')
+  let gauges = new WeakMap<Partition, readonly [end: GaugeChild, start: GaugeChild]>()
+  let isStopped = false
+  /** Whether the last refresh was left out; it is said once, until one succeeds. */
+  let isOver = false
+
+  function read(partition: Partition): void {
+    if (partition.refusal !== null) return
+    let own = gauges.get(partition)
+    if (own === undefined) {
+      const labels = labelsOf(partition)
+      own = [metrics.child('svc.broker.max_offset', labels), metrics.child('svc.broker.log_start_offset', labels)]
+      gauges.set(partition, own)
+    }
+    own[0].set(partition.highWatermark)
+    own[1].set(partition.logStartOffset)
+  }
+
+  function isWithinCap(count: number): boolean {
+    if (count <= cap) {
+      isOver = false
+      return true
+    }
+    if (!isOver) {
+      isOver = true
+      logger.warn(
+        `the offset gauges are not refreshed: this broker leads ${count} partitions, and ` +
+          `${fullKey('broker.metrics.offset-cardinality-cap')} is ${cap}`,
+      )
+    }
+    return false
+  }
+
+  async function refresh(): Promise<void> {
+    const all = [...partitions()]
+    if (isWithinCap(all.length)) {
+      for (let from = 0; from < all.length && !isStopped; from += AT_ONCE) {
+        for (const partition of all.slice(from, from + AT_ONCE)) read(partition)
+        if (from + AT_ONCE < all.length) await new Promise<void>(resolve => clock.soon(resolve))
+      }
+    }
+    if (!isStopped) timer = later()
+  }
+
+  const later = (): Timer => clock.timer(intervalMs, () => void refresh())
+  let timer = later()
+
+  return {
+    show(made) {
+      if (made.length === 0 || isStopped) return
+      let count = 0
+      for (const _partition of partitions()) count++
+      if (isWithinCap(count)) for (const partition of made) read(partition)
+    },
+    drop(partition) {
+      gauges.delete(partition)
+      metrics.remove('svc.broker.max_offset', labelsOf(partition))
+      metrics.remove('svc.broker.log_start_offset', labelsOf(partition))
+    },
+    stop() {
+      isStopped = true
+      gauges = new WeakMap()
+      timer.cancel()
+    },
+  }
+}
+
+function labelsOf({ topicName, index }: Partition) {
+  return { topic: topicName, partition: String(index) }
+}
