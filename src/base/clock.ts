@@ -30,6 +30,12 @@ export const systemClock: Clock = Object.freeze({
   soon: (fn: () => void) => void setImmediate(fn),
 })
 
+/** Keeps the process alive until it is cancelled, for a program that waits for nothing but time. */
+export function stayAlive(): Timer {
+  const handle = setInterval(() => {}, LONGEST_DELAY_MS)
+  return { cancel: () => clearInterval(handle) }
+}
+
 /** A promise that settles after delayMs. */
 export function sleep(clock: Clock, delayMs: number): Promise<void> {
   return new Promise(resolve => clock.timer(delayMs, resolve))

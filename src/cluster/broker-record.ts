@@ -20,22 +20,25 @@ export interface BrokerInfo {
   readonly rack: string | null
   /** Empty until the broker serves: it leads nothing and clients are not told of it. */
   readonly endpoints: readonly Endpoint[]
+  /** Of Ketch; null for a release that does not say it yet. */
+  readonly version: string | null
   /** How long it may give no sign of life before the others take it for dead. */
   readonly expiryMs: number
 }
 
-export function rowOf({ incarnation, rack, endpoints, expiryMs }: BrokerInfo): Row {
-  return { key: FIELD, value: Buffer.from(JSON.stringify({ incarnation, rack, endpoints, expiryMs })) }
+export function rowOf({ incarnation, rack, endpoints, version, expiryMs }: BrokerInfo): Row {
+  return { key: FIELD, value: Buffer.from(JSON.stringify({ incarnation, rack, endpoints, version, expiryMs })) }
 }
 
 /** Throws naming the document when it is not what `rowOf` makes. */
 export function brokerOf({ name, fields }: Document): BrokerInfo {
   const id = Number(name)
   try {
-    const { incarnation, rack, endpoints, expiryMs } = JSON.parse(Buffer.from(fields.get(FIELD)!).toString())
+    const { incarnation, rack, endpoints, version, expiryMs } = JSON.parse(Buffer.from(fields.get(FIELD)!).toString())
     const isKnown =
       Number.isSafeInteger(id) && typeof incarnation === 'string' && Array.isArray(endpoints) && expiryMs > 0
-    if (isKnown) return Object.freeze({ id, incarnation, rack: rack ?? null, endpoints, expiryMs })
+    if (isKnown)
+      return Object.freeze({ id, incarnation, rack: rack ?? null, endpoints, version: version ?? null, expiryMs })
   } catch (cause) {
     throw new Error(unreadable(name), { cause })
   }

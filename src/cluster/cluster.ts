@@ -57,6 +57,8 @@ export interface ClusterRooms {
   readonly metrics: Metrics
   readonly brokerId: number
   readonly rack: string | null
+  /** Of Ketch, for people. */
+  readonly version?: string
   readonly expiryMs: number
   /** This broker cannot go on: another has its id. */
   lost(error: Error): void
@@ -123,10 +125,12 @@ export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
 }
 
 /** The cluster of a store that only one broker can use: it leads everything, and nothing is asked of the store. */
-export function aloneInCluster(brokerId: number, rack: string | null): Cluster {
+export function aloneInCluster(brokerId: number, rack: string | null, version: string | null = null): Cluster {
   const views = viewsOf(brokerId)
   const named = (endpoints: readonly Endpoint[]) =>
-    views.set([Object.freeze({ id: brokerId, incarnation: '', rack, endpoints, expiryMs: Number.POSITIVE_INFINITY })])
+    views.set([
+      Object.freeze({ id: brokerId, incarnation: '', rack, endpoints, version, expiryMs: Number.POSITIVE_INFINITY }),
+    ])
   named([])
   return {
     ...views,

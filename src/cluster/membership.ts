@@ -26,6 +26,7 @@ export interface MembershipRooms {
   readonly logger: Logger
   readonly brokerId: number
   readonly rack: string | null
+  readonly version?: string
   readonly expiryMs: number
   /** Called with each new set of brokers that live, ascending by id. */
   changed(brokers: readonly BrokerInfo[]): void
@@ -84,6 +85,7 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     incarnation,
     rack: rooms.rack,
     endpoints: [],
+    version: rooms.version ?? null,
     expiryMs,
   })
   let confirmedAtMs = clock.monotonic()

@@ -4,6 +4,7 @@
 
 import { assert } from '../base/assert.ts'
 import { coalesce } from '../base/coalesce.ts'
+import { workInTurn } from '../base/in-turn.ts'
 import { OutcomeUnknown, type Row, type Store, StoreUnavailable } from '../store/store.ts'
 
 export type QuotaEntityType = 'user' | 'client-id' | 'ip'
@@ -55,14 +56,9 @@ export function quotaEntityKey(entity: QuotaEntity): string {
 export async function openClientQuotas(store: Store): Promise<ClientQuotas> {
   let version = 0
   let quotas: ReadonlyMap<string, ClientQuota> = new Map()
-  let last: Promise<unknown> = Promise.resolve()
 
   /** Changes go one after the other: each is decided on what the one before left. */
-  function inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = last.then(work, work)
-    last = turn.catch(() => {})
-    return turn
-  }
+  const inTurn = workInTurn()
 
   async function refresh(): Promise<void> {
     const document = await store.load(KIND, NAME)

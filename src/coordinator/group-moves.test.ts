@@ -4,6 +4,9 @@ import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { claim, openGroupWorld, stable, TOPIC, watch } from '../../testing/sim/groups.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { ILLEGAL_GENERATION, isRefusal, type Refusal } from '../protocol/errors.ts'
+import type { CommittedOffset } from './group-record.ts'
+import type { ReplaceOutcome } from './offset-replacement.ts'
+import { loadOffsets, replaceStoredOffsets } from './stored-offsets.ts'
 
 /** Two coordinators on one store, and who of them believes what. */
 async function openTwo(t: TestContext) {
@@ -68,6 +71,37 @@ test('a coordinator that was replaced without knowing commits nothing any more',
   assert.equal(await two.fetch(), 7)
 })
 
+test('a coordinator that was replaced without knowing reads no offsets that were committed over', async t => {
+  const { clock, one, two } = await openTwo(t)
+  assert.equal(await one.commit(5), null)
+  two.coordinates = true
+  await two.world.groups.reassign()
+  // Both believe that they coordinate the group. The first takes it back without knowing that it lost it.
+  assert.equal(await one.commit(6), 'NOT_COORDINATOR')
+  await clock.settle()
+  assert.equal(await one.commit(7), null)
+  assert.equal(await two.fetch(), 'NOT_COORDINATOR')
+  await clock.settle()
+  assert.equal(await two.fetch(), 7)
+  assert.equal(await one.fetch(), 7)
+})
+
+test('what a coordinator is committing while offsets are read is its own', async t => {
+  const { one } = await openTwo(t)
+  assert.equal(await one.commit(5), null)
+  const commits = [6, 7, 8].map(one.commit)
+  assert.equal(await one.fetch(), 8)
+  assert.deepEqual(await Promise.all(commits), [null, null, null])
+})
+
+test('offsets are not read while the store cannot say whose they are', async t => {
+  const { one } = await openTwo(t)
+  assert.equal(await one.commit(5), null)
+  one.store.faults.failNext('version', 'unavailable')
+  assert.equal(await one.fetch(), 'COORDINATOR_LOAD_IN_PROGRESS')
+  assert.equal(await one.fetch(), 5)
+})
+
 test('while it is not sure of its place a coordinator answers nothing and forgets nothing', async t => {
   const { one } = await openTwo(t)
   assert.equal(await one.commit(5), null)
@@ -100,4 +134,33 @@ test('a group that the one before made a moment ago is found by who reads its of
   assert.equal(await one.commit(5), null)
   assert.equal(await two.fetch(), 5)
   assert.equal(await one.commit(6), 'NOT_COORDINATOR')
+})
+
+test('offsets that another broker replaces are those that the coordinator tells from then on', async t => {
+  const { clock, one, two } = await openTwo(t)
+  const replace = (shown: number, offset: number | null, at = two) => {
+    const isExpected = (committed: CommittedOffset | null) => committed?.offset === shown
+    const replacements = [{ topicId: TOPIC, partition: 0, offset, isExpected }]
+    return at === one
+      ? one.world.groups.replaceOffsets('g', replacements)
+      : replaceStoredOffsets(two.store, 'g', replacements, clock.now())
+  }
+  const outcomeOf = async (outcome: Promise<ReplaceOutcome>) => {
+    const got = await outcome
+    return typeof got === 'string' ? got : nameOf(got)
+  }
+  for (const at of [one, two]) assert.equal(await outcomeOf(replace(1, 5, at)), 'GROUP_ID_NOT_FOUND')
+  assert.equal(await one.commit(1), null)
+  for (const at of [one, two]) assert.equal(await outcomeOf(replace(2, 5, at)), 'changed')
+  assert.equal(await outcomeOf(replace(1, 5)), null)
+  assert.equal(await one.fetch(), 'NOT_COORDINATOR', 'it sees that somebody else has written')
+  await clock.settle()
+  assert.equal(await one.fetch(), 5)
+  assert.equal(await outcomeOf(replace(5, 6, one)), null)
+  assert.equal(await one.fetch(), 6)
+  assert.equal((await loadOffsets(two.store, 'g')).get(TOPIC)!.get(0)!.offset, 6)
+
+  await stable(one.world, 1)
+  for (const at of [one, two]) assert.equal(await outcomeOf(replace(6, null, at)), 'NON_EMPTY_GROUP')
+  assert.equal(await one.fetch(), 6)
 })

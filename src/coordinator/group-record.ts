@@ -16,6 +16,7 @@ import {
   string,
   tagged,
 } from '../protocol/schema.ts'
+import type { Document } from '../store/store.ts'
 import type { GroupState, StoredGroup } from './classic-group.ts'
 
 export const KIND = 'group'
@@ -99,6 +100,18 @@ export function encodeOffset(committed: CommittedOffset): Uint8Array {
 /** Throws when the bytes are not what `encodeOffset` makes. */
 export function decodeOffset(value: Uint8Array): CommittedOffset {
   return read(groupOffset, value)
+}
+
+/** All committed offsets of a group, by topic id and partition. Throws when one is not what `encodeOffset` makes. */
+export function decodeOffsets(document: Document | null): Map<string, Map<number, CommittedOffset>> {
+  const offsets = new Map<string, Map<number, CommittedOffset>>()
+  for (const [key, value] of document?.fields ?? []) {
+    const of = parseOffsetField(key)
+    if (of === null) continue
+    const partitions = offsets.get(of.topicId) ?? new Map<number, CommittedOffset>()
+    offsets.set(of.topicId, partitions.set(of.partition, decodeOffset(value)))
+  }
+  return offsets
 }
 
 export function encodeHead(group: StoredGroup): Uint8Array {

@@ -16,6 +16,7 @@ function surround(told: { vacant: number; failed: string[] } = { vacant: 0, fail
   const store = createMemoryStore(clock)
   const around: Surroundings = {
     store,
+    isShared: false,
     clock,
     logger: createLogger({ clock, write: () => {}, format: 'plain' }),
     rules: { firstJoinDelayMs: 3_000, minSessionTimeoutMs: 6_000, maxSessionTimeoutMs: 60_000, maxSize: 10 },

@@ -25,7 +25,7 @@ import {
   REBALANCE_IN_PROGRESS,
   type Refusal,
 } from '../protocol/errors.ts'
-import { type Document, type Row, type Store, StoreUnavailable } from '../store/store.ts'
+import { type Document, isStoreFailure, type Row, type Store, StoreUnavailable } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import {
   type Claim,
@@ -67,14 +67,14 @@ import type { Deliveries, Owned } from './deliveries.ts'
 import {
   type CommittedOffset,
   decodeHead,
-  decodeOffset,
+  decodeOffsets,
   encodeHead,
   encodeOffset,
   HEAD,
   KIND,
   offsetField,
-  parseOffsetField,
 } from './group-record.ts'
+import { CHANGED, committedBy, type OffsetReplacement, type ReplaceOutcome } from './offset-replacement.ts'
 
 /** How long a group whose loading failed waits before it tries again by itself. */
 const RELOAD_AFTER_MS = 1_000
@@ -100,6 +100,8 @@ export interface TopicPartitions {
 
 export interface Surroundings {
   readonly store: Store
+  /** Whether another broker may coordinate the group without this one knowing yet. */
+  readonly isShared: boolean
   readonly clock: Clock
   readonly logger: Logger
   readonly rules: GroupRules
@@ -209,9 +211,7 @@ export class LiveGroup {
           for (const { topicId, partition, retentionMs, ...rest } of offsets) {
             const expireAtMs = retentionMs < 0 ? -1 : Math.min(now.wallMs + retentionMs, Number.MAX_SAFE_INTEGER)
             const committed: CommittedOffset = { ...rest, commitTimestampMs: now.wallMs, expireAtMs }
-            const partitions = this.#offsets.get(topicId) ?? new Map<number, CommittedOffset>()
-            this.#offsets.set(topicId, partitions.set(partition, committed))
-            this.#next.offsets.set(offsetField(topicId, partition), encodeOffset(committed))
+            this.#setOffset(topicId, partition, committed)
           }
           // A group that only ever committed offsets has a head too, which says since when it is empty.
           if (this.#version === 0) this.#next.head = true
@@ -221,9 +221,11 @@ export class LiveGroup {
     )
   }
 
-  /** The offsets of one topic, or of all: what is committed when the answer is given. */
-  fetchOffsets<Reply>(read: (offsets: ReadonlyOffsets) => Reply) {
-    return this.#whenReady<Reply | Refusal>(
+  /** The offsets of one topic, or of all: what is committed when the answer is given, by whichever coordinator. */
+  async fetchOffsets<Reply>(read: (offsets: ReadonlyOffsets) => Reply): Promise<Reply | Refusal> {
+    const doubt = this.#around.isShared ? await this.#checkCurrent() : null
+    if (doubt !== null) return doubt
+    return await this.#whenReady<Reply | Refusal>(
       // The Java client takes COORDINATOR_NOT_AVAILABLE as fatal in this one answer.
       refusal => (refusal === COORDINATOR_NOT_AVAILABLE ? COORDINATOR_LOAD_IN_PROGRESS : refusal),
       (_group, parked) => {
@@ -284,6 +286,29 @@ export class LiveGroup {
         const isSubscribed = subscriptionOf(group)
         const reply = refusal ?? topics.map(topic => this.#deleteOffsetsOf(topic, isSubscribed))
         this.#afterCommit(() => parked.settle(reply))
+      },
+    )
+  }
+
+  /**
+   * Replaces offsets of a group that nobody is in, all of them or none: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, or CHANGED when one
+   * of them is not what is expected.
+   */
+  async replaceOffsets(replacements: readonly OffsetReplacement[]): Promise<ReplaceOutcome> {
+    const doubt = this.#around.isShared ? await this.#checkCurrent() : null
+    if (doubt !== null) return doubt
+    return await this.#whenReady<ReplaceOutcome>(
+      refusal => refusal,
+      (group, parked, now) => {
+        const refusal = this.exists ? checkDelete(group) : GROUP_ID_NOT_FOUND
+        const isExpected = (each: OffsetReplacement) =>
+          each.isExpected(this.#offsets.get(each.topicId)?.get(each.partition) ?? null)
+        const outcome = refusal ?? (replacements.every(isExpected) ? null : CHANGED)
+        for (const { topicId, partition, offset } of outcome === null ? replacements : []) {
+          if (offset === null) this.#forgetOffset(topicId, partition)
+          else this.#setOffset(topicId, partition, committedBy(offset, now.wallMs))
+        }
+        this.#afterCommit(() => parked.settle(outcome))
       },
     )
   }
@@ -368,6 +393,39 @@ export class LiveGroup {
     })
   }
 
+  /**
+   * Whether what is in memory holds all that was committed when this was called. While brokers come and go two may take
+   * themselves for the coordinator; whoever writes notices, whoever only answers would not.
+   */
+  async #checkCurrent(): Promise<Refusal | null> {
+    const known = this.#version
+    let stored: number
+    try {
+      stored = await this.#around.store.version(KIND, this.#id)
+    } catch (cause) {
+      if (!isStoreFailure(cause)) throw cause
+      return COORDINATOR_LOAD_IN_PROGRESS
+    }
+    // It may be what this coordinator commits just now.
+    while (stored > this.#version && this.#inFlight !== null) await this.#committing
+    const isOurs = this.#version === known ? stored === known : stored <= this.#version
+    if (isOurs || this.#group === null) return null
+    this.#replaced(stored)
+    return NOT_COORDINATOR
+  }
+
+  #replaced(found: number): void {
+    this.#around.logger
+      .limited('group-commit', COMPLAIN_EVERY_MS)
+      .warn('another coordinator has written this group, it is loaded again', {
+        group: this.#id,
+        expected: this.#version,
+        found,
+      })
+    this.#around.failed('conflict')
+    this.#drop(NOT_COORDINATOR)
+  }
+
   #apply(group: ClassicGroup, decision: Decision): void {
     for (const note of decision.notes) this.#around.logger.info(note, { group: this.#id })
     if (decision.commit) this.#next.head = true
@@ -404,6 +462,12 @@ export class LiveGroup {
     if (isSubscribed(this.#around.catalogue().topicsById.get(topicId)?.name ?? '')) return GROUP_SUBSCRIBED_TO_TOPIC
     for (const partition of partitions) this.#forgetOffset(topicId, partition)
     return null
+  }
+
+  #setOffset(topicId: string, partition: number, committed: CommittedOffset): void {
+    const partitions = this.#offsets.get(topicId) ?? new Map<number, CommittedOffset>()
+    this.#offsets.set(topicId, partitions.set(partition, committed))
+    this.#next.offsets.set(offsetField(topicId, partition), encodeOffset(committed))
   }
 
   #forgetOffset(topicId: string, partition: number): void {
@@ -456,24 +520,19 @@ export class LiveGroup {
 
   async #commit(batch: Batch, changes: readonly Row[]): Promise<void> {
     const { store } = this.#around
-    const logger = this.#around.logger.limited('group-commit', COMPLAIN_EVERY_MS)
     try {
       const { remove } = batch
       const outcome = await store.commit({ kind: KIND, name: this.#id, expect: this.#version, changes, remove })
       if (outcome.kind === 'conflict') {
-        logger.warn('another coordinator has written this group, it is loaded again', {
-          group: this.#id,
-          expected: this.#version,
-          found: outcome.version,
-        })
-        this.#around.failed('conflict')
-        this.#drop(NOT_COORDINATOR)
+        this.#replaced(outcome.version)
         return
       }
       if (remove) this.#adopt(null)
       else this.#version = outcome.version
     } catch (cause) {
-      logger.error('a group could not be stored, it is loaded again', { group: this.#id, error: cause })
+      this.#around.logger
+        .limited('group-commit', COMPLAIN_EVERY_MS)
+        .error('a group could not be stored, it is loaded again', { group: this.#id, error: cause })
       this.#around.failed(cause instanceof StoreUnavailable ? 'store-unavailable' : 'outcome-unknown')
       this.#drop(cause instanceof StoreUnavailable ? COORDINATOR_NOT_AVAILABLE : NOT_COORDINATOR)
       return
@@ -514,16 +573,9 @@ export class LiveGroup {
 
   #adopt(document: Document | null): void {
     const now = this.#now()
-    const offsets: Offsets = new Map()
-    for (const [key, value] of document?.fields ?? []) {
-      const of = parseOffsetField(key)
-      if (of === null) continue
-      const partitions = offsets.get(of.topicId) ?? new Map<number, CommittedOffset>()
-      offsets.set(of.topicId, partitions.set(of.partition, decodeOffset(value)))
-    }
     const head = document?.fields.get(HEAD)
     const group = head === undefined ? emptyGroup(now) : resume(decodeHead(head), now)
-    this.#offsets = offsets
+    this.#offsets = decodeOffsets(document)
     this.#version = document?.version ?? 0
     this.#group = group
     this.#own(group)

@@ -40,6 +40,7 @@ import {
 import { type Deliveries, openDeliveries } from './deliveries.ts'
 import { type CommittedOffset, KIND } from './group-record.ts'
 import { LiveGroup, type OffsetToCommit, type Surroundings, type TopicPartitions } from './group-runtime.ts'
+import type { OffsetReplacement, ReplaceOutcome } from './offset-replacement.ts'
 
 /** Bytes of a group id, Kafka's limit for a string. */
 const MAX_GROUP_ID_BYTES = 32_767
@@ -140,6 +141,11 @@ export interface Groups {
   remove(groupId: string): Promise<Refusal | null>
   /** The error: NON_EMPTY_GROUP when members are no consumers, GROUP_ID_NOT_FOUND, INVALID_GROUP_ID. */
   deleteOffsets(groupId: string, topics: readonly TopicPartitions[]): Promise<OffsetDeleteReply>
+  /**
+   * Replaces offsets of a group that nobody is in, all of them or none: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, or CHANGED when one
+   * of them is not what is expected.
+   */
+  replaceOffsets(groupId: string, replacements: readonly OffsetReplacement[]): Promise<ReplaceOutcome>
   /** What members own, and how far it was delivered to them. */
   readonly deliveries: Pick<Deliveries, 'reader' | 'ofGroup'>
   /** How long JoinGroup and SyncGroup of this group may wait beyond an ordinary request. */
@@ -175,6 +181,7 @@ export async function openGroups(rooms: {
   const deliveries = openDeliveries(MAX_FOLLOWED_PARTITIONS)
   const around: Surroundings = {
     store,
+    isShared: coordination.isShared,
     clock,
     logger,
     offsetsRetentionMs: settings.get('broker.offsets-retention'),
@@ -371,6 +378,13 @@ export async function openGroups(rooms: {
       const unfit = unfitFor(groupId, false)
       const reply = unfit ?? (await groups.get(groupId)?.deleteOffsets(topics)) ?? GROUP_ID_NOT_FOUND
       return isRows(reply) ? { error: null, topics: reply } : { error: reply, topics: [] }
+    },
+
+    async replaceOffsets(groupId, replacements) {
+      const unfit = unfitFor(groupId, false)
+      if (unfit !== null) return unfit
+      const known = groups.get(groupId)
+      return known === undefined ? GROUP_ID_NOT_FOUND : await known.replaceOffsets(replacements)
     },
 
     deliveries,

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { startBroker } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { createAttack } from '../../testing/hostile.ts'
 import { batchOf, fetchFrom, fetchOne, type Ground, produceTo, startGround, valuesOf } from '../../testing/kafka.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { KAFKA_STORAGE_ERROR, NONE, UNSUPPORTED_VERSION } from '../protocol/errors.ts'
 import { requestHeader } from '../protocol/header.ts'
 import { messages } from '../protocol/messages/all.ts'
@@ -83,6 +85,33 @@ test('the same mistake made often is logged once in a while', async t => {
   const ground = await startGround(t)
   for (let i = 0; i < 20; i++) await expectClosed(ground, Buffer.from('GET / HTTP/1.1\r\n\r\n'))
   assert.equal(ground.log().split('HTTP on the Kafka port').length - 1, 1)
+})
+
+test('a line about a request says which request: its correlation id, client, API and version', async t => {
+  const clock = new SimulatedClock()
+  const store = createMemoryStore(clock)
+  const settings = { 'logging.structured.format.console': 'logstash' as const }
+  const ground = await startBroker(t, settings, { openStore: async () => store })
+  const scopes = () =>
+    ground
+      .log()
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ logger_name }) => logger_name === 'svc.kafka.dispatch')
+      .map(({ correlationId, clientId, apiKey, apiVersion }) => [correlationId, clientId, apiKey, apiVersion])
+  const wire = await ground.connect()
+  await wire.raw(frame(metadata.key, 99, Buffer.of(0)))
+  await wire.closed
+  assert.deepEqual(scopes(), [[9, 'raw', 'Metadata', 99]])
+  const other = await ground.connect()
+  await other.raw(frame(metadata.key, 1, Buffer.from('7fffffff', 'hex')))
+  await other.closed
+  assert.deepEqual(scopes()[1], [9, 'raw', 'Metadata', 1])
+  store.faults.failNext('commit', 'unavailable', 3)
+  const third = await ground.connect()
+  await third.send(metadata, 4, { topics: [{ name: 't' }] }, { clientId: 'mine', correlationId: 12 })
+  assert.deepEqual(scopes()[2], [12, 'mine', 'Metadata', 4])
 })
 
 test('an unknown API and a version that is not served close the connection', async t => {

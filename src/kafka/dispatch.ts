@@ -242,14 +242,15 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     }
 
     #scope(): RequestScope {
-      const { correlationId, clientId, apiVersion } = this.#request
-      return { correlationId, clientId, apiKey: this.#route.api.name, apiVersion }
+      return scopeOf(this.#route.api, this.#request)
     }
   }
 
-  function refuse(caller: Caller, reason: string, message: string): Outcome {
+  /** The scope is null where the header does not say which request it is. */
+  function refuse(caller: Caller, reason: string, message: string, scope: RequestScope | null): Outcome {
     measures.failed('request', reason)
-    logger.limited(`refused ${reason}`, LOG_EVERY_MS).warn(message, { address: caller.peer.address, reason })
+    const scoped = scope === null ? logger : logger.within(scope)
+    scoped.limited(`refused ${reason}`, LOG_EVERY_MS).warn(message, { address: caller.peer.address, reason })
     return CLOSED
   }
 
@@ -260,7 +261,12 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
 
   function unsupported({ api, answering }: Route, header: RequestHeader, caller: Caller): Outcome {
     if (answering.unsupported === undefined) {
-      return refuse(caller, 'unsupported-version', `${api.name} version ${header.apiVersion} is not served`)
+      return refuse(
+        caller,
+        'unsupported-version',
+        `${api.name} version ${header.apiVersion} is not served`,
+        scopeOf(api, header),
+      )
     }
     return encode(api, 0, header.correlationId, answering.unsupported(), 0, null)
   }
@@ -268,24 +274,25 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
   return {
     receive(frame, caller, settled) {
       const receivedAtMs = clock.monotonic()
-      let header: RequestHeader
+      let header: RequestHeader | null = null
       let route: Route | undefined
       let body: unknown
       try {
         header = readRequestHeader(frame, isFlexible)
         route = routes.get(header.apiKey)
         if (route === undefined) {
-          return unread(frame, refuse(caller, 'unknown-api', `API key ${header.apiKey} is not served`))
+          return unread(frame, refuse(caller, 'unknown-api', `API key ${header.apiKey} is not served`, null))
         }
         if (!inRange(route.api.versions, header.apiVersion)) return unread(frame, unsupported(route, header, caller))
         body = read(route, header, frame, caller)
       } catch (error) {
         const what = route === undefined ? 'a request header' : `a ${route.api.name} request`
+        const scope = header === null || route === undefined ? null : scopeOf(route.api, header)
         if (!(error instanceof Malformed)) {
-          logger.error(`${what} could not be read by a mistake of the broker`, { error })
+          logger.within(scope ?? {}).error(`${what} could not be read by a mistake of the broker`, { error })
           return unread(frame, CLOSED)
         }
-        return unread(frame, refuse(caller, 'malformed', `${what} could not be read: ${error.message}`))
+        return unread(frame, refuse(caller, 'malformed', `${what} could not be read: ${error.message}`, scope))
       }
       measures.received(route.api, frame.byteLength)
       const request: Request<unknown> = {
@@ -305,6 +312,13 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       return asked
     },
   }
+}
+
+function scopeOf(
+  { name }: Api,
+  { correlationId, clientId, apiVersion }: Pick<RequestHeader, 'correlationId' | 'clientId' | 'apiVersion'>,
+): RequestScope {
+  return { correlationId, clientId, apiKey: name, apiVersion }
 }
 
 /** The exchange of a frame that never reached a handler. */

@@ -19,8 +19,8 @@ import { fetch } from '../protocol/messages/fetch.ts'
 import { findCoordinator } from '../protocol/messages/find-coordinator.ts'
 import { joinGroup } from '../protocol/messages/join-group.ts'
 import { metadata } from '../protocol/messages/metadata.ts'
+import { ListenFailed } from '../settings/listen-failed.ts'
 import type { ListenerSettings } from '../settings/settings.ts'
-import { ListenFailed } from './listener.ts'
 
 const further = (name: string, fields: Partial<ListenerSettings> = {}): ListenerSettings => ({
   name,

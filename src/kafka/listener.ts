@@ -3,14 +3,9 @@
 
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { type KafkaEndpoint, kafkaEndpoints } from '../settings/endpoints.ts'
-import { environmentName } from '../settings/sources.ts'
+import { listenFailed } from '../settings/listen-failed.ts'
 import { type ConnectionRooms, openConnections } from './connections.ts'
 import type { Listener } from './handlers/handler.ts'
-
-/** The address cannot be bound. The message is ready to print and says what to change. */
-export class ListenFailed extends Error {
-  override readonly name = 'ListenFailed'
-}
 
 export interface Bound {
   /** As clients are told; `port` there need not be the one that is bound. */
@@ -42,7 +37,7 @@ export async function listen(rooms: ConnectionRooms): Promise<KafkaListeners> {
     const { name, host, advertisedHost, advertisedPort } = endpoint
     const server = createServer({ pauseOnConnect: true }, socket => connections.accept(socket, advertised))
     await new Promise<void>((resolve, reject) => {
-      server.once('error', error => reject(listenFailed(error, endpoint)))
+      server.once('error', error => reject(listenFailed(error, { ...endpoint, whom: 'Kafka clients' })))
       server.listen({ host, port: endpoint.port }, () => {
         server.removeAllListeners('error')
         server.on('error', error => logger.error('connections cannot be accepted', { listener: name, error }))
@@ -70,33 +65,5 @@ export async function listen(rooms: ConnectionRooms): Promise<KafkaListeners> {
       return connections.drain()
     },
     destroy: () => connections.destroy(),
-  }
-}
-
-function listenFailed(error: NodeJS.ErrnoException, { host, port, key, origin }: KafkaEndpoint): ListenFailed {
-  const at = `${host.includes(':') ? `[${host}]` : host}:${port}`
-  const field = error.code === 'EADDRINUSE' || error.code === 'EACCES' ? 'port' : 'host'
-  const example = field === 'host' ? '127.0.0.1' : port < 1024 ? 9092 : port + 1
-  return new ListenFailed(
-    `cannot listen for Kafka clients on ${at}: ${whyNot(error)}. ` +
-      `The address comes from ${key(field)} (${origin(field)}); take another one with --${key(field)}=${example} ` +
-      `or ${environmentName(key(field))}=${example}`,
-    { cause: error },
-  )
-}
-
-function whyNot(error: NodeJS.ErrnoException): string {
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return 'the port is taken by another process'
-    case 'EACCES':
-      return 'this user may not bind the port'
-    case 'EADDRNOTAVAIL':
-      return 'this machine has no such address'
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return 'the name of the host cannot be resolved'
-    default:
-      return error.message
   }
 }

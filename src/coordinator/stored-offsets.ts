@@ -1,0 +1,48 @@
+// The offsets of a group that another broker coordinates, as they rest in the store. Reading them asks nobody. Replacing them is
+// a compare-and-set of the group's document: it holds or fails as a whole, and the coordinator, whose version is older then,
+// loads the group anew before it says or stores anything more of its offsets.
+
+import { GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP } from '../protocol/errors.ts'
+import type { Row, Store } from '../store/store.ts'
+import {
+  type CommittedOffset,
+  decodeHead,
+  decodeOffsets,
+  encodeOffset,
+  HEAD,
+  KIND,
+  offsetField,
+} from './group-record.ts'
+import { CHANGED, committedBy, type OffsetReplacement, type ReplaceOutcome } from './offset-replacement.ts'
+
+export type StoredOffsets = ReadonlyMap<string, ReadonlyMap<number, CommittedOffset>>
+
+/** By topic id and partition; empty for a group that does not exist. Throws what the store throws. */
+export async function loadOffsets(store: Store, groupId: string): Promise<StoredOffsets> {
+  return decodeOffsets(await store.load(KIND, groupId))
+}
+
+/**
+ * Replaces the offsets of a group that nobody is in, all of them or none; see LiveGroup.replaceOffsets. Members who join just
+ * now are not seen, and begin again. Throws what the store throws.
+ */
+export async function replaceStoredOffsets(
+  store: Store,
+  groupId: string,
+  replacements: readonly OffsetReplacement[],
+  nowMs: number,
+): Promise<ReplaceOutcome> {
+  const document = await store.load(KIND, groupId)
+  if (document === null) return GROUP_ID_NOT_FOUND
+  const head = document.fields.get(HEAD)
+  if (head !== undefined && decodeHead(head).state !== 'Empty') return NON_EMPTY_GROUP
+  const offsets = decodeOffsets(document)
+  const isAsShown = replacements.every(each => each.isExpected(offsets.get(each.topicId)?.get(each.partition) ?? null))
+  if (!isAsShown) return CHANGED
+  const changes = replacements.map(({ topicId, partition, offset }): Row => {
+    const value = offset === null ? null : encodeOffset(committedBy(offset, nowMs))
+    return { key: offsetField(topicId, partition), value }
+  })
+  const outcome = await store.commit({ kind: KIND, name: groupId, expect: document.version, changes })
+  return outcome.kind === 'committed' ? null : CHANGED
+}
