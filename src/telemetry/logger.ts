@@ -5,6 +5,7 @@
 //   2026-11-21T01:02:03.004Z INFO  svc.kafka.connection  connection closed address=10.0.0.7:51234 reason="idle for 10m"
 
 import type { Clock } from '../base/clock.ts'
+import { printable } from '../base/printable.ts'
 
 export type Level = 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'OFF'
 
@@ -212,16 +213,10 @@ const LONGEST_VALUE = 4096
 
 /** Controls, format characters (among them those that turn the direction of text) and line separators; not the space. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
-const UNPRINTABLE_OR_BACKSLASH = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\\]/gu
+const ASCII = /^[\x20-\x7e]*$/
 
 function escapeText(text: string): string {
-  return cut(text).replace(UNPRINTABLE_OR_BACKSLASH, found => {
-    if (found === '\\') return '\\\\'
-    if (found === '\n') return '\\n'
-    if (found === '\r') return '\\r'
-    if (found === '\t') return '\\t'
-    return `\\u${found.codePointAt(0)!.toString(16).padStart(4, '0')}`
-  })
+  return printable(cut(text))
 }
 
 /** The value as text, whatever it is; a value that cannot be read says so instead of throwing. */
@@ -294,7 +289,9 @@ function writeJson({ time, level, name, message, fields }: Line): string {
   const frames = level === 'ERROR' ? framesOf(fields) : []
   if (frames.length > 0) line.stack_trace = frames.join('\n')
   // JSON leaves these as they are, and some readers of lines do not.
-  const text = JSON.stringify(line).replace(UNPRINTABLE, found => {
+  const json = JSON.stringify(line)
+  if (ASCII.test(json)) return `${json}\n`
+  const text = json.replace(UNPRINTABLE, found => {
     const units = Array.from({ length: found.length }, (_, at) => found.charCodeAt(at).toString(16).padStart(4, '0'))
     return units.map(unit => `\\u${unit}`).join('')
   })

@@ -1,0 +1,132 @@
+// The text of a scrape: OpenMetrics 1.0 (github.com/prometheus/OpenMetrics, specification/OpenMetrics.md), or the Prometheus text
+// format 0.0.4 that came before it. It writes what it is given and knows no metric. A line is a few concatenations of texts that
+// are made once: what the labels of a child and the bounds of a family look like does not change.
+
+/** Timers and distributions are histograms; a timer takes milliseconds and says seconds. */
+export type Kind = 'timer' | 'distribution' | 'counter' | 'gauge'
+
+export type Format = 'openmetrics' | 'text'
+
+/** One child of a metric. */
+export interface Exposed {
+  /** `topic="orders",partition="0"`, escaped; empty without labels. */
+  readonly labelText: string
+  /** The value, or the sum of what was observed. */
+  readonly value: number
+  /** How much was observed in each bucket, the last without an upper bound; null where nothing is observed. */
+  readonly counts: Float64Array | null
+}
+
+export interface Family {
+  /** With _seconds for a timer and _total for a counter. */
+  readonly scrapedName: string
+  readonly kind: Kind
+  readonly labels: readonly string[]
+  readonly doc: string
+  readonly buckets: readonly number[]
+  children(): Iterable<Exposed>
+}
+
+const CONTENT_TYPES: Readonly<Record<Format, string>> = Object.freeze({
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+  text: 'text/plain; version=0.0.4; charset=utf-8',
+})
+
+export function contentTypeOf(format: Format): string {
+  return CONTENT_TYPES[format]
+}
+
+/** OpenMetrics where the Accept header names it and likes it no less than plain text (RFC 9110, 12.5.1). */
+export function chooseFormat(accept: string | undefined): Format {
+  let openmetrics = 0
+  let text = 0
+  for (const each of (accept ?? '').toLowerCase().split(',')) {
+    const [type, ...parameters] = each.split(';').map(part => part.trim())
+    const quality = parameters.find(parameter => parameter.startsWith('q='))
+    const weight = quality === undefined ? 1 : Number(quality.slice(2)) || 0
+    if (type === 'application/openmetrics-text') openmetrics = Math.max(openmetrics, weight)
+    else if (type === 'text/plain') text = Math.max(text, weight)
+  }
+  return openmetrics > 0 && openmetrics >= text ? 'openmetrics' : 'text'
+}
+
+/** Lines of one slice: a fraction of a millisecond once the code is warm. */
+const LINES_PER_SLICE = 250
+
+/** The whole text in slices, each of whole children. What comes and goes meanwhile may be in it or not. */
+export function* writeFamilies(families: readonly Family[], format: Format): Generator<string> {
+  let text = ''
+  let lines = 0
+  for (const family of families) {
+    text += headerOf(family, format)
+    const isHistogram = family.kind === 'timer' || family.kind === 'distribution'
+    const write = isHistogram ? histogramWriter(family) : sampleWriter(family)
+    const linesEach = isHistogram ? family.buckets.length + 3 : 1
+    for (const child of family.children()) {
+      text += write(child)
+      lines += linesEach
+      if (lines < LINES_PER_SLICE) continue
+      yield text
+      text = ''
+      lines = 0
+    }
+  }
+  yield format === 'openmetrics' ? `${text}# EOF\n` : text
+}
+
+/** OpenMetrics names a counter's family without the _total of its samples, and says the unit that ends a name. */
+function headerOf({ scrapedName, kind, doc }: Family, format: Format): string {
+  const type = kind === 'timer' || kind === 'distribution' ? 'histogram' : kind
+  const help = doc.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
+  if (format === 'text') return `# HELP ${scrapedName} ${help}\n# TYPE ${scrapedName} ${type}\n`
+  const name = kind === 'counter' ? scrapedName.slice(0, -'_total'.length) : scrapedName
+  const unit = kind === 'timer' ? `# UNIT ${name} seconds\n` : ''
+  return `# TYPE ${name} ${type}\n${unit}# HELP ${name} ${help.replaceAll('"', '\\"')}\n`
+}
+
+function sampleWriter({ scrapedName }: Family): (child: Exposed) => string {
+  return ({ labelText, value }) =>
+    labelText === '' ? `${scrapedName} ${numberText(value)}\n` : `${scrapedName}{${labelText}} ${numberText(value)}\n`
+}
+
+function histogramWriter({ scrapedName, buckets, labels }: Family): (child: Exposed) => string {
+  const comma = labels.length === 0 ? '' : ','
+  const prefixes = [...buckets, Number.POSITIVE_INFINITY].map(
+    bound => `${scrapedName}_bucket{le="${boundText(bound)}"${comma}`,
+  )
+  return ({ labelText, counts, value }) => {
+    let text = ''
+    let count = 0
+    for (let i = 0; i < prefixes.length; i++) {
+      count += counts![i]!
+      text += `${prefixes[i]!}${labelText}} ${count}\n`
+    }
+    const braced = labelText === '' ? '' : `{${labelText}}`
+    return `${text}${scrapedName}_count${braced} ${count}\n${scrapedName}_sum${braced} ${numberText(value)}\n`
+  }
+}
+
+/** The labels of a child between the braces, in the order of the table. */
+export function labelText(names: readonly string[], labels: Readonly<Record<string, string>>): string {
+  return names.map(name => `${name}="${escaped(String(labels[name]))}"`).join(',')
+}
+
+/** Lone surrogates cannot be written in UTF-8. */
+function escaped(value: string): string {
+  return value.toWellFormed().replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
+}
+
+function numberText(value: number): string {
+  if (Number.isFinite(value)) return String(value)
+  return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
+}
+
+/** A bound as Go and Python write a float: `0.005`, `1.0`, `1.048576e+06`. Bounds are compared as texts, so both formats have these. */
+function boundText(bound: number): string {
+  if (bound === Number.POSITIVE_INFINITY) return '+Inf'
+  if (bound >= 1e6 || (bound > 0 && bound < 1e-4)) {
+    const [mantissa, exponent] = bound.toExponential().split('e') as [string, string]
+    return `${mantissa}e${exponent[0]}${exponent.slice(1).padStart(2, '0')}`
+  }
+  return Number.isInteger(bound) ? `${bound}.0` : String(bound)
+}

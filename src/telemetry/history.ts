@@ -1,0 +1,418 @@
+// What the metrics were, step by step: in memory, gone with the process. At each step (`admin.metrics-history.interval`) counters
+// give the rate of the step, timers its percentiles, gauges their value; which of them, the metrics table says. The steps lie on a
+// grid that begins with the broker. A step that is looked at late shares what was counted with those that were missed, so that rate
+// times interval, summed over the steps, is always what was counted.
+//
+//   of the broker as a whole     a ring for each number of a sample
+//   of each topic and group      a ring for what is drawn over time (`series`), at most admin.metrics-history.max-series of them;
+//                                of the rest the last step alone
+//
+// It measures nothing itself, and what it has is of this broker only.
+
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from './logger.ts'
+import { type MetricName, type Metrics, metricRows, type Series } from './metrics.ts'
+import { Ring } from './ring.ts'
+import { NO_PERCENTILES, type Percentiles, StepHistogram } from './step-histogram.ts'
+
+/** One step of the broker as a whole. Rates are per second; percentiles are milliseconds and NaN without a request. */
+export interface HistorySample {
+  /** The end of the step, milliseconds since 1970. */
+  readonly timestamp: number
+  readonly messagesInPerSecond: number
+  readonly bytesInPerSecond: number
+  readonly messagesOutPerSecond: number
+  readonly bytesOutPerSecond: number
+  readonly requestsPerSecond: number
+  readonly produceRequestsPerSecond: number
+  readonly fetchRequestsPerSecond: number
+  readonly brokerFailuresPerSecond: number
+  readonly lossyRecordsPerSecond: number
+  readonly activeConnections: number
+  readonly backpressureConnections: number
+  readonly requestLatencyMs: Percentiles
+  readonly produceLatencyMs: Percentiles
+}
+
+/** One kind of traffic of a topic in the last step. */
+export interface TopicTraffic {
+  readonly recordsPerSecond: number
+  readonly bytesPerSecond: number
+  readonly requestsPerSecond: number
+  readonly latencyMs: Percentiles
+}
+
+export interface TopicRates {
+  readonly produce: TopicTraffic
+  readonly fetch: TopicTraffic
+}
+
+export interface TopicSample {
+  readonly timestamp: number
+  readonly recordsPerSecond: number
+  readonly bytesPerSecond: number
+}
+
+export interface GroupSample {
+  readonly timestamp: number
+  /** NaN where it was not known. */
+  readonly lag: number
+}
+
+export interface HistoryQuery {
+  /** Leaves out steps that ended before, milliseconds since 1970. */
+  readonly fromMs?: number
+  /** Puts steps together, as many as fit in so much time: the mean of rates, the highest of percentiles, the last of gauges. */
+  readonly stepMs?: number
+}
+
+export interface History {
+  /** Whether samples are handed out; capture goes on in any case. */
+  readonly isServed: boolean
+  readonly intervalMs: number
+  readonly retentionMs: number
+  /** When capture began, milliseconds since 1970. */
+  readonly startedAtMs: number
+  /** Since then. */
+  readonly uptimeMs: number
+  /** Steps that were completed; what is handed out changes with it and not between. */
+  readonly steps: number
+  /** Oldest first; none where the history is not served. */
+  samples(query?: HistoryQuery): readonly HistorySample[]
+  /** In the last step; zero before the first, and for a topic that nothing is known of. */
+  topic(name: string): TopicRates
+  /** What was produced, oldest first, the newest `limit` steps since there was anything. */
+  topicSamples(name: string, limit?: number): readonly TopicSample[]
+  groupSamples(groupId: string, limit?: number): readonly GroupSample[]
+  /** Over the last step and the one that is under way. */
+  requestLatency(): Percentiles
+  close(): void
+}
+
+export interface HistoryRooms {
+  readonly metrics: Metrics
+  readonly clock: Clock
+  readonly logger: Logger
+  /** `admin.metrics-history.*` */
+  readonly enabled: boolean
+  readonly intervalMs: number
+  readonly retentionMs: number
+  readonly maxSeries: number
+}
+
+/** What is known of one child. */
+interface Track {
+  readonly label: string
+  /** Of counters the total, of timers the count, at the end of the last step. */
+  last: number
+  rate: number
+  percentiles: Percentiles
+  /** Null until there is something to keep, or where there is no room. */
+  ring: Ring | null
+}
+
+/** Children that are looked at before others have their turn. */
+const AT_ONCE = 500
+
+const PRODUCE = 'Produce'
+const FETCH = 'Fetch'
+
+/** The numbers of a sample that are one number. */
+type Field = Exclude<keyof HistorySample, 'timestamp' | 'requestLatencyMs' | 'produceLatencyMs'>
+
+const GAUGES = Object.freeze(['activeConnections', 'backpressureConnections'] as const)
+const RATES = Object.freeze([
+  'messagesInPerSecond',
+  'bytesInPerSecond',
+  'messagesOutPerSecond',
+  'bytesOutPerSecond',
+  'requestsPerSecond',
+  'produceRequestsPerSecond',
+  'fetchRequestsPerSecond',
+  'brokerFailuresPerSecond',
+  'lossyRecordsPerSecond',
+] as const)
+type Rate = (typeof RATES)[number]
+
+const LATENCIES = Object.freeze(['requestLatencyMs', 'produceLatencyMs'] as const)
+
+/** Begins to capture. */
+export function startHistory(rooms: HistoryRooms): History {
+  const { metrics, clock, enabled: isServed, intervalMs, retentionMs, maxSeries } = rooms
+  const logger = rooms.logger.named('telemetry.history')
+  const capacity = Math.max(1, Math.floor(retentionMs / intervalMs))
+
+  const times = new Ring(capacity)
+  const rings = Object.fromEntries([...RATES, ...GAUGES].map(field => [field, new Ring(capacity)])) as Readonly<
+    Record<Field, Ring>
+  >
+  const latencies = LATENCIES.map(() => [new Ring(capacity), new Ring(capacity), new Ring(capacity)] as const)
+  let totals = totalsOf(metrics)
+  /** Request times of the last step, all APIs together. */
+  let lastRequests = new StepHistogram()
+
+  /** By topic or group; the others are captured as a whole. */
+  const tagged = metricRows.filter(
+    ({ captured, labels, notYet }) =>
+      captured !== null && notYet === null && (labels.includes('topic') || labels.includes('group')),
+  )
+  const tracks = new Map<MetricName, Map<string, Track & { series: Series }>>(
+    tagged.map(({ name }) => [name, new Map()]),
+  )
+  let seriesCount = 0
+  let hasWarned = false
+
+  let steps = 0
+  let isClosed = false
+  const startedAtMs = clock.monotonic()
+  const startedAtWallMs = Math.round(clock.now())
+  /** How many intervals of the grid have been captured. */
+  let passed = 0
+  let timer = clock.timer(intervalMs, () => void step())
+
+  async function step(): Promise<void> {
+    const nowMs = clock.monotonic()
+    // A timer may be early by a fraction of a millisecond, and late by any number of steps.
+    const missed = Math.max(1, Math.floor((nowMs - startedAtMs) / intervalMs) - passed)
+    passed += missed
+    captureWhole(missed)
+    await captureChildren(missed)
+    steps += missed
+    if (!isClosed) timer = clock.timer(startedAtMs + (passed + 1) * intervalMs - clock.monotonic(), () => void step())
+  }
+
+  function captureWhole(missed: number): void {
+    const seconds = (missed * intervalMs) / 1000
+    const before = totals
+    totals = totalsOf(metrics)
+    const requests = new StepHistogram()
+    const produces = new StepHistogram()
+    for (const { labels, step } of metrics.series('svc.broker.request')) {
+      requests.add(step!)
+      if (labels.api_key === PRODUCE) produces.add(step!)
+      step!.clear()
+    }
+    lastRequests = requests
+    const percentiles = [requests.percentiles(), produces.percentiles()]
+    const gauges = {
+      activeConnections: metrics.read('svc.broker.connections', {}),
+      backpressureConnections: metrics.read('svc.broker.backpressure_connections', {}),
+    }
+    const wallMs = Math.round(clock.now())
+    for (let left = Math.min(missed, capacity) - 1; left >= 0; left--) {
+      times.push(wallMs - left * intervalMs)
+      for (const field of RATES) rings[field].push((totals[field] - before[field]) / seconds)
+      for (const field of GAUGES) rings[field].push(gauges[field])
+      for (const [i, { p50, p95, p99 }] of percentiles.entries()) {
+        latencies[i]![0].push(p50)
+        latencies[i]![1].push(p95)
+        latencies[i]![2].push(p99)
+      }
+    }
+  }
+
+  async function captureChildren(missed: number): Promise<void> {
+    let looked = 0
+    for (const { name, kind, labels, captured } of tagged) {
+      const label = labels.includes('topic') ? 'topic' : 'group'
+      const known = tracks.get(name)!
+      const gone = new Map(known)
+      for (const series of metrics.series(name)) {
+        const value = series.labels[label]!
+        gone.delete(value)
+        let track = known.get(value)
+        if (track === undefined || track.series !== series) {
+          if (track !== undefined) letGo(track)
+          track = { label: value, series, last: 0, rate: 0, percentiles: NO_PERCENTILES, ring: null }
+          known.set(value, track)
+        }
+        if (kind === 'gauge') track.rate = series.value
+        else {
+          const total = kind === 'counter' ? series.value : series.count
+          track.rate = (total - track.last) / ((missed * intervalMs) / 1000)
+          track.last = total
+        }
+        if (series.step !== null) {
+          track.percentiles = series.step.percentiles()
+          series.step.clear()
+        }
+        if (captured === 'series') keep(track, missed)
+        if (++looked % AT_ONCE === 0) await new Promise<void>(resolve => clock.soon(resolve))
+      }
+      for (const [value, track] of gone) {
+        letGo(track)
+        known.delete(value)
+      }
+    }
+  }
+
+  function keep(track: Track, missed: number): void {
+    if (track.ring === null) {
+      // What never had any traffic needs no room.
+      if (track.rate === 0) return
+      if (seriesCount >= maxSeries) {
+        if (!hasWarned) {
+          hasWarned = true
+          logger.warn(
+            `the history has no room for another series: svc.admin.metrics-history.max-series is ${maxSeries}; ` +
+              'topics and groups beyond have rates and no samples',
+            { first: track.label },
+          )
+        }
+        return
+      }
+      seriesCount++
+      track.ring = new Ring(capacity)
+    }
+    for (let i = Math.min(missed, capacity); i > 0; i--) track.ring.push(track.rate)
+  }
+
+  function letGo(track: Track): void {
+    if (track.ring === null) return
+    seriesCount--
+    track.ring = null
+  }
+
+  function sampleAt(age: number): HistorySample {
+    const percentilesAt = (which: number): Percentiles => {
+      const [p50, p95, p99] = latencies[which]!
+      return { p50: p50.back(age), p95: p95.back(age), p99: p99.back(age) }
+    }
+    return {
+      timestamp: times.back(age),
+      ...(Object.fromEntries(Object.entries(rings).map(([field, ring]) => [field, ring.back(age)])) as Record<
+        Field,
+        number
+      >),
+      requestLatencyMs: percentilesAt(0),
+      produceLatencyMs: percentilesAt(1),
+    }
+  }
+
+  const find = (name: MetricName, label: string): Track | undefined => tracks.get(name)!.get(label)
+  const rateOf = (name: MetricName, label: string): number => find(name, label)?.rate ?? 0
+  const latencyOf = (name: MetricName, label: string): Percentiles => find(name, label)?.percentiles ?? NO_PERCENTILES
+
+  /** How many samples there are to hand out of series that may have begun at different steps. */
+  function lengthOf(limit: number, ...rings: readonly (Ring | null)[]): number {
+    return isServed ? Math.min(limit, times.length, Math.max(...rings.map(ring => ring?.length ?? 0))) : 0
+  }
+
+  return {
+    isServed,
+    intervalMs,
+    retentionMs,
+    startedAtMs: startedAtWallMs,
+    get uptimeMs() {
+      return clock.monotonic() - startedAtMs
+    },
+    get steps() {
+      return steps
+    },
+    samples({ fromMs = Number.NEGATIVE_INFINITY, stepMs = 0 } = {}) {
+      if (!isServed) return []
+      const together = Math.max(1, Math.floor(stepMs / intervalMs))
+      const groups = new Map<number, HistorySample[]>()
+      for (let age = times.length - 1; age >= 0; age--) {
+        if (times.back(age) < fromMs) continue
+        // By the place on the grid, so that a step belongs to the same group at each question.
+        const group = Math.floor((passed - 1 - age) / together)
+        const sample = sampleAt(age)
+        const others = groups.get(group)
+        if (others === undefined) groups.set(group, [sample])
+        else others.push(sample)
+      }
+      return Array.from(groups.values(), merge)
+    },
+    topic: name => ({
+      produce: {
+        recordsPerSecond: rateOf('svc.broker.produce.records', name),
+        bytesPerSecond: rateOf('svc.broker.produce.bytes', name),
+        requestsPerSecond: rateOf('svc.broker.produce', name),
+        latencyMs: latencyOf('svc.broker.produce', name),
+      },
+      fetch: {
+        recordsPerSecond: rateOf('svc.broker.fetch.records', name),
+        bytesPerSecond: rateOf('svc.broker.fetch.bytes', name),
+        requestsPerSecond: rateOf('svc.broker.fetch', name),
+        latencyMs: latencyOf('svc.broker.fetch.delivery', name),
+      },
+    }),
+    topicSamples(name, limit = Number.POSITIVE_INFINITY) {
+      const records = find('svc.broker.produce.records', name)?.ring ?? null
+      const bytes = find('svc.broker.produce.bytes', name)?.ring ?? null
+      const samples: TopicSample[] = []
+      for (let age = lengthOf(limit, records, bytes) - 1; age >= 0; age--) {
+        samples.push({
+          timestamp: times.back(age),
+          // One that begins later than the other had nothing before.
+          recordsPerSecond: records?.back(age) || 0,
+          bytesPerSecond: bytes?.back(age) || 0,
+        })
+      }
+      return samples
+    },
+    groupSamples(groupId, limit = Number.POSITIVE_INFINITY) {
+      const ring = find('svc.group.lag', groupId)?.ring ?? null
+      const samples: GroupSample[] = []
+      for (let age = lengthOf(limit, ring) - 1; age >= 0; age--)
+        samples.push({ timestamp: times.back(age), lag: ring!.back(age) })
+      return samples
+    },
+    requestLatency() {
+      const recent = new StepHistogram()
+      recent.add(lastRequests)
+      for (const { step } of metrics.series('svc.broker.request')) recent.add(step!)
+      return recent.percentiles()
+    },
+    close() {
+      isClosed = true
+      timer.cancel()
+    },
+  }
+}
+
+/** What counts up, by the rate that it gives. */
+function totalsOf(metrics: Metrics): Readonly<Record<Rate, number>> {
+  const requests = { all: 0, [PRODUCE]: 0, [FETCH]: 0 }
+  for (const { labels, count } of metrics.series('svc.broker.request')) {
+    requests.all += count
+    const api = labels.api_key
+    if (api === PRODUCE || api === FETCH) requests[api] += count
+  }
+  return {
+    messagesInPerSecond: metrics.total('svc.broker.produce.records'),
+    bytesInPerSecond: metrics.total('svc.broker.produce.bytes'),
+    messagesOutPerSecond: metrics.total('svc.broker.fetch.records'),
+    bytesOutPerSecond: metrics.total('svc.broker.fetch.bytes'),
+    requestsPerSecond: requests.all,
+    produceRequestsPerSecond: requests[PRODUCE],
+    fetchRequestsPerSecond: requests[FETCH],
+    brokerFailuresPerSecond: metrics.total('svc.broker.failures'),
+    lossyRecordsPerSecond: metrics.total('svc.broker.lossy_records'),
+  }
+}
+
+/** Several steps as one. */
+function merge(samples: readonly HistorySample[]): HistorySample {
+  const last = samples.at(-1)!
+  if (samples.length === 1) return last
+  const mean = (field: Rate) => samples.reduce((sum, sample) => sum + sample[field], 0) / samples.length
+  const highest = (field: (typeof LATENCIES)[number]): Percentiles => ({
+    p50: maxOf(samples.map(sample => sample[field].p50)),
+    p95: maxOf(samples.map(sample => sample[field].p95)),
+    p99: maxOf(samples.map(sample => sample[field].p99)),
+  })
+  return {
+    ...last,
+    ...(Object.fromEntries(RATES.map(field => [field, mean(field)])) as Record<Rate, number>),
+    requestLatencyMs: highest('requestLatencyMs'),
+    produceLatencyMs: highest('produceLatencyMs'),
+  }
+}
+
+/** NaN where there is none. */
+function maxOf(values: readonly number[]): number {
+  const known = values.filter(value => !Number.isNaN(value))
+  return known.length === 0 ? Number.NaN : Math.max(...known)
+}

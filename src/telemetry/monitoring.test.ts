@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { metricRows } from './metrics.ts'
+
+const read = (file: string) => readFileSync(new URL(`../../docs/monitoring/${file}`, import.meta.url), 'utf8')
+
+/** What a scrape has under these names, with their labels. */
+const samples = new Map(
+  metricRows
+    .filter(({ notYet }) => notYet === null)
+    .flatMap(({ scrapedName, kind, labels }) => {
+      const isHistogram = kind === 'timer' || kind === 'distribution'
+      const names = isHistogram ? ['_bucket', '_count', '_sum'].map(suffix => scrapedName + suffix) : [scrapedName]
+      return names.map(
+        name => [name, new Set([...labels, 'instance', ...(name.endsWith('_bucket') ? ['le'] : [])])] as const,
+      )
+    }),
+)
+
+/** Every expression that a panel, a variable or a rule asks, by what it is of. */
+function dashboardExpressions(): readonly string[] {
+  const found: string[] = []
+  JSON.parse(read('grafana-dashboard.json'), (key, value: unknown) => {
+    if ((key === 'expr' || key === 'query') && typeof value === 'string' && value !== 'prometheus') found.push(value)
+    return value
+  })
+  return found
+}
+
+function ruleExpressions(): readonly string[] {
+  const rules = read('alerts.yaml')
+    .split(/^\s+- alert: /m)
+    .slice(1)
+  return rules.map(rule => /^\s+expr: (?:>-\n)?([\s\S]+?)\n\s+(?:for|labels):/m.exec(rule)?.[1] ?? assert.fail(rule))
+}
+
+function check(expression: string): void {
+  const names = [...expression.matchAll(/\b(?:svc|jvm|process|system)_[a-z0-9_]+/g)].map(([name]) => name)
+  assert.ok(names.length > 0, expression)
+  for (const name of names) assert.ok(samples.has(name), `${name} is not in the catalogue: ${expression}`)
+  const known = (label: string) => names.some(name => samples.get(name)!.has(label))
+  for (const [, labels] of expression.matchAll(/\b(?:by|on) \(([^)]+)\)/g))
+    for (const label of labels!.split(', ')) assert.ok(known(label), `nothing has the label ${label}: ${expression}`)
+  for (const [, name, matchers] of expression.matchAll(/([a-z0-9_]+)\{([^}]*)\}/g))
+    for (const matcher of matchers!.split(',')) {
+      const [, label] = /^([a-z_]+)(?:=|!=|=~|!~)"[^"]*"$/.exec(matcher) ?? assert.fail(`${matcher} in ${expression}`)
+      assert.ok(samples.get(name!)!.has(label!), `${name} has no label ${label}: ${expression}`)
+    }
+  assert.equal(expression.split('(').length, expression.split(')').length, expression)
+}
+
+test('every metric and label that the dashboard shows is in the catalogue', () => {
+  const expressions = dashboardExpressions()
+  assert.ok(expressions.length > 30)
+  for (const expression of expressions) check(expression)
+})
+
+test('every metric and label that an alert rule asks for is in the catalogue', () => {
+  const expressions = ruleExpressions()
+  assert.ok(expressions.length > 15)
+  for (const expression of expressions) check(expression)
+})
+
+test('what must never be missed has an alert, and what is in the catalogue of the specification a panel', () => {
+  const rules = ruleExpressions().join('\n')
+  for (const name of ['svc_broker_lossy_records_total', 'svc_storage_log_end_regressions_total', 'svc_broker_up'])
+    assert.ok(rules.includes(name), name)
+  const shown = dashboardExpressions().join('\n')
+  const absent = [
+    'svc.broker.max_offset',
+    'svc.broker.log_start_offset',
+    'svc.broker.frame_size',
+    'svc.broker.fetch.empty',
+  ]
+  // Single partitions, sizes and empty answers are for a question that somebody has, not for a page that everybody sees.
+  const unseen = [
+    ...absent,
+    'svc.broker.fetch',
+    'svc.storage.read.messages',
+    'svc.storage.write.messages',
+    'svc.storage.worker.up',
+  ]
+  for (const { name, scrapedName, ours, notYet } of metricRows)
+    if (!ours && notYet === null && !unseen.includes(name)) assert.ok(shown.includes(scrapedName), name)
+})
