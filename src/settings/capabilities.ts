@@ -45,12 +45,6 @@ const missing: readonly Missing[] = [
     takes: 'false',
   },
   {
-    key: 'admin.oauth.enabled',
-    isAsked: isOn('admin.oauth.enabled'),
-    because: 'console single sign-on is not in this version of Ketch',
-    takes: 'false',
-  },
-  {
     key: 'mcp.enabled',
     isAsked: isOn('mcp.enabled'),
     because: 'the MCP endpoint is not in this version of Ketch',

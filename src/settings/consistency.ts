@@ -4,6 +4,7 @@
 
 import { FIRST_LISTENER, isEveryInterface, isLoopback, kafkaEndpoints } from './endpoints.ts'
 import { showDuration, showSize } from './grammar.ts'
+import { issuerObjection, providerUriObjection, redirectUriObjection } from './provider-uri.ts'
 import { redisTargets, uriObjection } from './redis-target.ts'
 import type { Key, Settings, Values } from './settings.ts'
 import { fullKey } from './settings.ts'
@@ -87,6 +88,30 @@ function checkConsoleSso(settings: Settings): string | null {
   if (settings.get('admin.oauth.roles.admin-group') !== null || settings.get('admin.oauth.roles.viewer-group') !== null)
     return null
   return `${got(settings, 'admin.oauth.enabled')}, but that requires svc.admin.oauth.roles.admin-group or svc.admin.oauth.roles.viewer-group, and neither is set`
+}
+
+/** What identity providers are asked at goes over https, so that nobody between can answer for them. */
+function checkProviderUris(settings: Settings): string | null {
+  for (const [key, objectionTo] of [
+    ['admin.oauth.issuer-uri', issuerObjection],
+    ['admin.oauth.jwks-uri', providerUriObjection],
+    ['admin.oauth.redirect-uri', redirectUriObjection],
+    ['broker.sasl.oauth.issuer-uri', issuerObjection],
+    ['broker.sasl.oauth.jwks-uri', providerUriObjection],
+  ] as const) {
+    const uri = settings.get(key)
+    const objection = uri === null ? null : objectionTo(uri)
+    if (objection !== null) return `${got(settings, key)}, but it ${objection}`
+  }
+  return null
+}
+
+/** Without it the provider answers with no id_token (OpenID Connect Core 1.0, section 3.1.2.1). */
+function checkScopes(settings: Settings): string | null {
+  const key: Key = 'admin.oauth.scopes'
+  return settings.get(key).split(' ').includes('openid')
+    ? null
+    : `${got(settings, key)}, takes scopes with spaces between them, openid among them`
 }
 
 function checkMcpToken(settings: Settings): string | null {
@@ -272,6 +297,8 @@ const checks: readonly Check[] = [
       : null,
   requires('admin.oauth.enabled', 'admin.oauth.issuer-uri', 'admin.oauth.client-id', 'admin.oauth.audience'),
   checkConsoleSso,
+  checkProviderUris,
+  checkScopes,
   checkMcpToken,
 ]
 

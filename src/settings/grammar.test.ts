@@ -14,6 +14,7 @@ import {
   level,
   MASK,
   namespace,
+  network,
   parseDuration,
   parseSize,
   port,
@@ -30,7 +31,18 @@ import {
 
 const shown: readonly Scalar<unknown>[] = [
   ...[advertisedHost(), bindHost(), boolean(), duration(), durationOrUnlimited(), filePath(), folderPath(), glob()],
-  ...[integer(), level(), namespace(), port(), redisUri(), size(), sizeOrUnlimited(), string(), wholeSeconds()],
+  ...[
+    integer(),
+    level(),
+    namespace(),
+    network(),
+    port(),
+    redisUri(),
+    size(),
+    sizeOrUnlimited(),
+    string(),
+    wholeSeconds(),
+  ],
 ]
 
 test('a duration and a size come back from what shows them', () => {
@@ -73,4 +85,25 @@ test('of a secret, and of the password in a URI, nothing is ever shown', () => {
       assert.ok(!redisUri().show(`redis//${password}@host`).includes(password))
     }),
   )
+})
+
+test('a network is an address, or one with as many bits as it has at most', () => {
+  const takes = ['10.0.0.1', '10.0.0.0/8', '0.0.0.0/0', '::1', 'fd00::/8', '2001:db8::/128']
+  assert.deepEqual(
+    takes.map(text => network().parse(text)),
+    takes,
+  )
+  for (const text of [
+    '',
+    '10.0.0',
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    '10.0.0.0/-1',
+    '::/129',
+    'proxy',
+    'all',
+    '10.0.0.1, ::1',
+  ])
+    assert.equal(network().parse(text), undefined, text)
 })

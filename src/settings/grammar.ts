@@ -192,6 +192,23 @@ export function redisUri(): Scalar<string> {
   })
 }
 
+/** Absolute, in ASCII, with a host, without credentials and without a fragment. */
+export function isHttpUri(text: string): boolean {
+  if (!/^https?:\/\/[!-"$-~]+$/i.test(text) || !URL.canParse(text)) return false
+  const { username, password } = new URL(text)
+  return username === '' && password === ''
+}
+
+/** Nothing of what stands before an @ is shown: that could be a password. */
+export function httpUri(): Scalar<string> {
+  return scalar(
+    'URI',
+    'an http:// or https:// URI without credentials and without #',
+    text => (isHttpUri(text) ? text : undefined),
+    { show: text => printable(text.replace(/^([^/]*\/\/)?.*@/s, `$1${MASK}@`)) },
+  )
+}
+
 const HOST_NAME =
   /^(?=.{1,253}\.?$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$/
 
@@ -219,6 +236,16 @@ export function bindHost(): Scalar<string> {
   return scalar('host', 'a host name or an IP address, without scheme and without port', text =>
     isIPv6(text) ? text : (insideBrackets(text) ?? (isHostName(text) ? text : undefined)),
   )
+}
+
+/** Addresses: one, or those of a network in CIDR's notation. */
+export function network(): Scalar<string> {
+  return scalar('network', 'an IP address, or a network such as 10.0.0.0/8 or fd00::/8', text => {
+    const [address = '', bits, ...more] = text.split('/')
+    const most = isIPv4(address) ? 32 : isIPv6(address) ? 128 : 0
+    const isWhole = bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) <= most)
+    return most > 0 && isWhole && more.length === 0 ? text : undefined
+  })
 }
 
 /** Becomes part of every key in the store, so nothing that a key pattern or a hash slot would read. */

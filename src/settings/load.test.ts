@@ -461,14 +461,10 @@ test('C5: PLAIN and OAUTHBEARER without TLS fail with exactly the specified text
 
 test('a switch whose capability is not there ends startup and says so', () => {
   const tls = ['svc.broker.tls=true', 'svc.broker.cert-file=c', 'svc.broker.key-file=k']
-  const sso = ['issuer-uri=https://i', 'client-id=c', 'audience=a', 'roles.admin-group=g'].map(
-    rest => `svc.admin.oauth.${rest}`,
-  )
   const cases: readonly [readonly string[], string][] = [
     [tls, 'svc.broker.tls'],
     [['svc.broker.enabled=false'], 'svc.broker.enabled'],
     [['svc.broker.sasl.enabled=true'], 'svc.broker.sasl.enabled'],
-    [['svc.admin.oauth.enabled=true', ...sso], 'svc.admin.oauth.enabled'],
     [['svc.mcp.enabled=true', 'svc.mcp.token=t'], 'svc.mcp.enabled'],
     [['svc.storage.remote.path=s3://bucket/x'], 'svc.storage.remote.path'],
     [['svc.topics[0].name=a', 'svc.topics[0].cleanup-policy=compact'], 'svc.topics[0].cleanup-policy'],
@@ -523,6 +519,17 @@ test('C6: a short JWT secret fails; the shipped admin password is warned about, 
   assert.match(about({})[0]!, /^INSECURE: .*every interface/)
   assert.deepEqual(about({ argv: ['--svc.admin.password=x'] }), [])
   assert.deepEqual(about({ argv: ['--svc.admin.bootstrap=false'] }), [])
+})
+
+test('S2: an admin API without security is warned about where others reach it, and its password is not asked for', () => {
+  const about = (...argv: readonly string[]) =>
+    load({ argv: ['--svc.admin.security-enabled=false', ...argv] }).warnings.filter(each => each.includes('svc.admin.'))
+  assert.match(
+    about()[0]!,
+    /^INSECURE: svc\.admin\.security-enabled=false, and the admin API answers on every interface/,
+  )
+  assert.equal(about().length, 1)
+  assert.deepEqual(about('--server.address=127.0.0.1'), [])
 })
 
 test('a Kafka listener that anybody can reach is warned about', () => {
@@ -732,6 +739,57 @@ test('a command line that is no list of options is refused', () => {
   assert.match(refusal({ argv: ['--verbose=1'] }), /^verbose: not a setting/)
 })
 
+test('C10: an identity provider is asked over https, or on this machine', () => {
+  const issuers: readonly [string, RegExp | null][] = [
+    ['https://id.example', null],
+    ['https://id.example/', null],
+    ['https://id.example/realms/main', null],
+    ['http://127.0.0.1:9999', null],
+    ['http://[::1]:9999/realms/main', null],
+    ['http://localhost:9999', null],
+    ['http://id.example', /plain http/],
+    ['http://127.0.0.1.example', /plain http/],
+    ['https://id.example?tenant=1', /has a query/],
+    ['https://id.example#x', /without #/],
+    ['https://me:hunter2@id.example', /without credentials/],
+    ['https://me:hunter2@id.example?', /without credentials/],
+    ['id.example', /takes an http:/],
+    ['https:id.example', /takes an http:/],
+    ['https://', /takes an http:/],
+  ]
+  for (const key of ['svc.admin.oauth.issuer-uri', 'svc.broker.sasl.oauth.issuer-uri'])
+    for (const [uri, objection] of issuers) {
+      const argv = [`--${key}=${uri}`]
+      if (objection === null) load({ argv })
+      else {
+        const message = refusal({ argv })
+        assert(message.startsWith(`${key}: got `), message)
+        assert.match(message, objection)
+        assert(!message.includes('hunter2'), message)
+      }
+    }
+  for (const uri of ['file:///etc/passwd', 'http://169.254.169.254/', 'data:application/json,{}', '/keys'])
+    assert.match(refusal({ argv: [`--svc.admin.oauth.jwks-uri=${uri}`] }), /^svc\.admin\.oauth\.jwks-uri: got/)
+  for (const uri of ['ftp://h/', '/api/v1/auth/oidc/callback', 'https://h/callback?x=1', 'https://h/callback#x'])
+    assert.match(refusal({ argv: [`--svc.admin.oauth.redirect-uri=${uri}`] }), /^svc\.admin\.oauth\.redirect-uri: got/)
+  load({ argv: ['--svc.admin.oauth.redirect-uri=http://ketch.example/api/v1/auth/oidc/callback'] })
+})
+
+test('single sign-on that has no effect, and one that believes the Host header, is warned of', () => {
+  const argv = ['enabled=true', 'issuer-uri=https://i', 'client-id=c', 'audience=a', 'roles.admin-group=g'].map(
+    rest => `--svc.admin.oauth.${rest}`,
+  )
+  const warnings = (...more: readonly string[]) => load({ argv: [...argv, ...more] }).warnings.join()
+  assert.match(warnings(), /svc\.admin\.oauth\.redirect-uri is not set/)
+  assert.doesNotMatch(warnings('--server.address=127.0.0.1'), /admin\.oauth/)
+  assert.doesNotMatch(warnings('--svc.admin.oauth.redirect-uri=https://k/api/v1/auth/oidc/callback'), /admin\.oauth/)
+  assert.match(warnings('--svc.admin.security-enabled=false'), /svc\.admin\.oauth\.enabled is set but has no effect/)
+})
+
+test('single sign-on asks for an id_token', () => {
+  assert.match(refusal({ argv: ['--svc.admin.oauth.scopes=profile'] }), /^svc\.admin\.oauth\.scopes: got .*openid/)
+})
+
 test('clock skews are rounded up to whole seconds', () => {
   const settings = load({ argv: ['--svc.admin.oauth.clock-skew=1ms', '--svc.broker.sasl.oauth.clock-skew=2001ms'] })
   assert.equal(settings.get('admin.oauth.clock-skew'), 1000)
@@ -762,7 +820,9 @@ test('every key that takes one value can be set from every source', () => {
     if (shape.kind !== 'one' || /redis\.|engine/.test(key)) continue
     const text = String(
       fallback() ??
-        { boolean: 'false', port: '9999', secret: 's'.repeat(32), host: 'h', enum: 'logstash' }[shape.type.name] ??
+        { boolean: 'false', port: '9999', secret: 's'.repeat(32), host: 'h', enum: 'logstash', URI: 'https://h' }[
+          shape.type.name
+        ] ??
         'x',
     )
     const written = shape.type.name === 'duration' ? `${text}ms` : shape.type.name === 'data size' ? `${text}B` : text

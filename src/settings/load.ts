@@ -259,15 +259,23 @@ function mergeMaps(earlier: GivenValue, next: GivenValue): GivenValue {
 function findWarnings(settings: Settings): readonly string[] {
   const warnings: string[] = []
   const address = settings.get('server.address')
-  if (
+  const reach = address === null ? 'every interface (server.address is not set)' : address
+  if (!settings.get('admin.security-enabled')) {
+    if (!isLoopback(address)) {
+      warnings.push(
+        `INSECURE: svc.admin.security-enabled=false, and the admin API answers on ${reach}: whoever reaches it may do everything without a word`,
+      )
+    }
+  } else if (
     settings.get('admin.bootstrap') &&
     settings.get('admin.password') === settingsTable['admin.password'].fallback()
   ) {
-    const reach = address === null ? 'every interface (server.address is not set)' : address
     warnings.push(
       isLoopback(address)
-        ? 'svc.admin.password is the shipped default; set your own before the admin API is exposed'
-        : `INSECURE: svc.admin.password is the shipped default, which anybody can read, and the admin API is set to ${reach}. This version serves no admin API yet; set svc.admin.password before one that does`,
+        ? 'svc.admin.password is the shipped default; set your own, or change it in the console, before the admin API is exposed'
+        : `INSECURE: svc.admin.password is the shipped default, which anybody can read, and the admin API answers on ${reach}. ` +
+            'Until it is changed, whoever signs in with it from another machine can do nothing but change it, and is the admin then: ' +
+            'set svc.admin.password before the first start, or change it in the console on this machine',
     )
   }
   const reached = kafkaEndpoints(settings).filter(({ host }) => !isLoopback(host))
@@ -276,6 +284,17 @@ function findWarnings(settings: Settings): readonly string[] {
     warnings.push(
       `the Kafka listener ${at} asks nobody for credentials (svc.broker.sasl.enabled=false): whoever reaches the port may read and write`,
     )
+  }
+  if (settings.get('admin.oauth.enabled')) {
+    if (!settings.get('admin.security-enabled')) {
+      warnings.push(
+        'svc.admin.oauth.enabled is set but has no effect: with svc.admin.security-enabled=false nobody signs in',
+      )
+    } else if (settings.get('admin.oauth.redirect-uri') === null && !isLoopback(address)) {
+      warnings.push(
+        'svc.admin.oauth.redirect-uri is not set: the provider is told the Host header of whoever signs in; set it to the address that people open',
+      )
+    }
   }
   const key = redisKey(settings)
   if (key !== null && chooseEngine(settings).engine === 'embedded') {

@@ -105,6 +105,7 @@ const {
   filePath,
   folderPath,
   integer,
+  network,
   oneOf,
   port,
   secret,
@@ -115,13 +116,11 @@ const {
 const OURS = { ours: true } as const
 const HTTP = { notYet: 'the admin HTTP API' } as const
 const CONSOLE = { notYet: 'the web console' } as const
-const SSO = { notYet: 'console single sign-on' } as const
 const TLS = { notYet: 'TLS' } as const
 const SASL = { notYet: 'SASL' } as const
 const ACL = { notYet: 'ACL enforcement' } as const
 const REGISTRY = { notYet: 'the schema registry' } as const
 const REMOTE = { notYet: 'the remote tier' } as const
-const GAUGES = { notYet: 'the lag and offset gauges' } as const
 const MCP = { notYet: 'the MCP endpoint' } as const
 
 const general = {
@@ -197,69 +196,62 @@ const topics = {
 }
 
 const admin = {
-  'admin.anonymous-prometheus': row(boolean(), 'false', 'Serve /actuator/prometheus without authentication.', HTTP),
-  'admin.bootstrap': row(boolean(), 'true', 'Create the admin user at startup when it does not exist.', HTTP),
+  'admin.anonymous-prometheus': row(boolean(), 'false', 'Serve /actuator/prometheus without authentication.'),
+  'admin.bootstrap': row(boolean(), 'true', 'Create the admin user at startup when it does not exist.'),
   'admin.first-run-setup-enabled': row(
     boolean(),
     'true',
     'Let an unauthenticated first-run setup create the first admin while there is no user.',
-    HTTP,
   ),
-  'admin.username': row(string(), 'admin', 'User name of the admin that is created at startup.', HTTP),
+  'admin.username': row(string(), 'admin', 'User name of the admin that is created at startup.'),
   'admin.password': row(
     secret(),
     'change-me-now',
     'Password of the admin that is created at startup; change it before exposing the API.',
-    HTTP,
   ),
   'admin.security-enabled': row(
     boolean(),
     'true',
     'When false the admin API and the console ask for no authentication.',
-    HTTP,
   ),
-  'admin.jwt.expiry': row(duration({ min: 1000 }), '8h', 'Lifetime of a console session.', HTTP),
+  'admin.trusted-proxies': list(
+    network(),
+    [],
+    'Reverse proxies in front of the admin API: what X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host say is taken from these addresses and from nobody else.',
+    OURS,
+  ),
+  'admin.jwt.expiry': row(duration({ min: 1000 }), '8h', 'Lifetime of a console session.'),
   'admin.jwt.secret': optional(
     secret(32),
     'Key that signs sessions (HMAC-SHA256). When unset a random one is made at startup and sessions end with the process.',
-    { ...HTTP, otherwise: 'random' },
+    { otherwise: 'random' },
   ),
   'admin.login-throttle.max-failures': row(
     integer({ min: 1 }),
     '10',
     'Failures in a row, by user name and address, before a lockout.',
-    HTTP,
   ),
-  'admin.login-throttle.initial-lockout': row(
-    duration(),
-    '30s',
-    'First lockout; each further failure doubles it.',
-    HTTP,
-  ),
+  'admin.login-throttle.initial-lockout': row(duration(), '30s', 'First lockout; each further failure doubles it.'),
   'admin.login-throttle.max-lockout': row(
     duration(),
     '15m',
     'Longest lockout; the count of failures is also forgotten after this long without one.',
-    HTTP,
   ),
   'admin.metrics-history.enabled': row(
     boolean(),
     'true',
     'Serve /api/v1/metrics/history; when false it answers an empty series while capture goes on.',
-    HTTP,
   ),
-  'admin.metrics-history.interval': row(duration({ min: 1 }), '15s', 'Step at which metrics are captured.', HTTP),
+  'admin.metrics-history.interval': row(duration({ min: 1 }), '15s', 'Step at which metrics are captured.'),
   'admin.metrics-history.retention': row(
     duration({ min: 1 }),
     '1h',
     'How much history is kept: retention / interval samples for each series.',
-    HTTP,
   ),
   'admin.metrics-history.max-series': row(
     integer({ min: 0 }),
     '10000',
     'Most series by topic and group; further ones are left out with a warning.',
-    HTTP,
   ),
   'admin.segment-inspection.queue-capacity': row(
     integer(),
@@ -288,36 +280,35 @@ const admin = {
 }
 
 const sso = {
-  'admin.oauth.enabled': row(boolean(), 'false', 'Sign in to the console through an OpenID Connect provider.', SSO),
-  'admin.oauth.issuer-uri': optional(string(), 'Expected iss of tokens, and where the provider is discovered.', SSO),
-  'admin.oauth.client-id': optional(string(), 'Client that is registered at the provider.', SSO),
-  'admin.oauth.client-secret': optional(secret(), 'Only for providers that demand a confidential client.', SSO),
-  'admin.oauth.audience': optional(string(), 'Required aud of the id_token.', SSO),
-  'admin.oauth.jwks-uri': optional(string(), 'Where the provider publishes its keys.', {
-    ...SSO,
+  'admin.oauth.enabled': row(boolean(), 'false', 'Sign in to the console through an OpenID Connect provider.'),
+  'admin.oauth.issuer-uri': optional(
+    grammar.httpUri(),
+    'Expected iss of tokens, and where the provider is discovered.',
+  ),
+  'admin.oauth.client-id': optional(string(), 'Client that is registered at the provider.'),
+  'admin.oauth.client-secret': optional(secret(), 'Only for providers that demand a confidential client.'),
+  'admin.oauth.audience': optional(string(), 'Required aud of the id_token.'),
+  'admin.oauth.jwks-uri': optional(grammar.httpUri(), 'Where the provider publishes its keys.', {
     otherwise: 'discovered',
   }),
   'admin.oauth.clock-skew': row(
     grammar.wholeSeconds(),
     '30s',
     'Clock difference that is forgiven, rounded up to whole seconds.',
-    SSO,
   ),
-  'admin.oauth.provider-name': row(string(), 'SSO', 'Label of the login button.', SSO),
-  'admin.oauth.redirect-uri': optional(string(), 'Where the provider sends the browser back to.', {
-    ...SSO,
+  'admin.oauth.provider-name': row(string(), 'SSO', 'Label of the login button.'),
+  'admin.oauth.redirect-uri': optional(grammar.httpUri(), 'Where the provider sends the browser back to.', {
     otherwise: '<scheme>://<host>/api/v1/auth/oidc/callback',
   }),
-  'admin.oauth.scopes': row(string(), 'openid profile', 'Scopes that are asked for.', SSO),
+  'admin.oauth.scopes': row(string(), 'openid profile', 'Scopes that are asked for.'),
   'admin.oauth.username-claim': row(
     string(),
     'preferred_username',
     'Claim of the id_token that becomes the console user name.',
-    SSO,
   ),
-  'admin.oauth.roles.admin-group': optional(string(), 'Value of the roles claim that grants ADMIN.', SSO),
-  'admin.oauth.roles.viewer-group': optional(string(), 'Value of the roles claim that grants VIEWER.', SSO),
-  'admin.oauth.roles.claim': row(string(), 'groups', 'Claim that holds the roles: an array or one string.', SSO),
+  'admin.oauth.roles.admin-group': optional(string(), 'Value of the roles claim that grants ADMIN.'),
+  'admin.oauth.roles.viewer-group': optional(string(), 'Value of the roles claim that grants VIEWER.'),
+  'admin.oauth.roles.claim': row(string(), 'groups', 'Claim that holds the roles: an array or one string.'),
 }
 
 const listenerFields = {
@@ -533,25 +524,21 @@ const broker = {
     integer(),
     '1000',
     'Most groups published as lag gauges; above it all of them read NaN.',
-    GAUGES,
   ),
   'broker.metrics.group-lag-refresh-interval': row(
     duration({ min: 1 }),
     '15s',
     'How often svc.group.lag is refreshed.',
-    GAUGES,
   ),
   'broker.metrics.offset-cardinality-cap': row(
     integer(),
     '10000',
     'Most partitions published as offset gauges; above it the refresh is left out.',
-    GAUGES,
   ),
   'broker.metrics.offset-refresh-interval': row(
     duration({ min: 1 }),
     '15s',
     'How often the offset gauges are refreshed.',
-    GAUGES,
   ),
 }
 
@@ -572,9 +559,13 @@ const sasl = {
   ),
   'broker.sasl.gssapi.principal': optional(string(), 'Kerberos principal of the broker; required with GSSAPI.', SASL),
   'broker.sasl.gssapi.service-name': row(string(), 'kafka', "Must be the clients' sasl.kerberos.service.name.", SASL),
-  'broker.sasl.oauth.issuer-uri': optional(string(), 'Expected iss of tokens; required with OAUTHBEARER.', SASL),
+  'broker.sasl.oauth.issuer-uri': optional(
+    grammar.httpUri(),
+    'Expected iss of tokens; required with OAUTHBEARER.',
+    SASL,
+  ),
   'broker.sasl.oauth.audience': optional(string(), 'Required aud of tokens; required with OAUTHBEARER.', SASL),
-  'broker.sasl.oauth.jwks-uri': optional(string(), 'Where the provider publishes its keys.', {
+  'broker.sasl.oauth.jwks-uri': optional(grammar.httpUri(), 'Where the provider publishes its keys.', {
     ...SASL,
     otherwise: 'discovered',
   }),
@@ -821,17 +812,11 @@ const surroundings = {
   'logging.structured.format.console': optional(oneOf('logstash'), 'logstash writes each log line as a JSON object.', {
     otherwise: 'plain text',
   }),
-  'management.endpoint.health.probes.enabled': row(
-    boolean(),
-    'true',
-    'Serve the liveness and readiness sub-paths.',
-    HTTP,
-  ),
+  'management.endpoint.health.probes.enabled': row(boolean(), 'true', 'Serve the liveness and readiness sub-paths.'),
   'management.endpoints.web.exposure.include': list(
     string(),
     ['health', 'info', 'prometheus'],
     'Actuator endpoints that are served; log levels can be changed only with loggers among them.',
-    HTTP,
   ),
 }
 
