@@ -1,0 +1,66 @@
+// What the claims of a verified id_token make of somebody in the console: a name and a role, or neither. Claims come from
+// elsewhere, so nothing about their shape is taken for granted.
+
+import type { Settings } from '../settings/settings.ts'
+import type { Role } from './identity.ts'
+
+export interface ConsoleClaims {
+  readonly kind: 'claims'
+  readonly username: string
+  readonly role: Role
+}
+
+/** `no-role`: the provider knows them, the console does not let them in. `unusable`: the claims are not what they should be. */
+interface RefusedClaims {
+  readonly kind: 'no-role' | 'unusable'
+  /** For the log. */
+  readonly why: string
+}
+
+const NAME_CHARACTERS = 256
+const MOST_GROUPS = 1_000
+
+export function readConsoleClaims(
+  claims: Readonly<Record<string, unknown>>,
+  settings: Settings,
+): ConsoleClaims | RefusedClaims {
+  const nameClaim = settings.get('admin.oauth.username-claim')
+  const username = own(claims, nameClaim)
+  if (!isName(username)) {
+    const takes = `takes 1 to ${NAME_CHARACTERS} characters without : and control characters`
+    return { kind: 'unusable', why: `the claim ${nameClaim} ${takes}` }
+  }
+  const groupsClaim = settings.get('admin.oauth.roles.claim')
+  const groups = groupsOf(own(claims, groupsClaim))
+  if (groups === null) {
+    const takes = `takes a string or an array of at most ${MOST_GROUPS} strings`
+    return { kind: 'unusable', why: `the claim ${groupsClaim} ${takes}` }
+  }
+  const isIn = (group: string | null) => group !== null && groups.includes(group)
+  if (isIn(settings.get('admin.oauth.roles.admin-group'))) return { kind: 'claims', username, role: 'ADMIN' }
+  if (isIn(settings.get('admin.oauth.roles.viewer-group'))) return { kind: 'claims', username, role: 'VIEWER' }
+  return { kind: 'no-role', why: `the claim ${groupsClaim} holds neither the group of admins nor that of viewers` }
+}
+
+function own(claims: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(claims, name) ? claims[name] : undefined
+}
+
+/** Nobody's name may pass for `group:<name>`, forge a line, or be more than a line. */
+function isName(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value.trim() !== '' &&
+    [...value].length <= NAME_CHARACTERS &&
+    value.isWellFormed() &&
+    !/[:\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(value)
+  )
+}
+
+function groupsOf(value: unknown): readonly string[] | null {
+  if (value === undefined || value === null) return []
+  if (typeof value === 'string') return [value]
+  return Array.isArray(value) && value.length <= MOST_GROUPS && value.every(each => typeof each === 'string')
+    ? value
+    : null
+}

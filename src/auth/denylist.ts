@@ -1,0 +1,77 @@
+// Sessions that were ended before their time, by `jti`: one document each, kept for as long as the token could have lived. On a
+// store that others use every question is asked of the store, so that what one broker ended no other accepts; elsewhere the
+// answer is in memory. No answer is no "no": what the store throws is thrown on.
+
+import type { Clock } from '../base/clock.ts'
+import { isStoreFailure, OutcomeUnknown, type Store } from '../store/store.ts'
+
+export interface Denylist {
+  isDenied(jti: string): Promise<boolean>
+  /**
+   * Resolves when the session is certainly over, on every broker. Idempotent. False: it was denied before, or that is not known.
+   */
+  deny(jti: string, expiresAtMs: number): Promise<boolean>
+}
+
+export interface DenylistRooms {
+  readonly store: Store
+  readonly clock: Clock
+  readonly isShared: boolean
+}
+
+const KIND = 'ended-session'
+const UNTIL = 'until'
+const ATTEMPTS = 4
+/** How often what has expired is looked for, where sessions are ended at all. */
+const PRUNE_MS = 10 * 60_000
+
+export async function openDenylist({ store, clock, isShared }: DenylistRooms): Promise<Denylist> {
+  /** Everything that is denied, where nobody else can add to it; null where others can. */
+  const known = isShared ? null : new Set<string>()
+  let prunedAtMs = clock.monotonic()
+  await prune()
+
+  async function prune(): Promise<void> {
+    const nowMs = clock.now()
+    for (const { name, version, fields } of await store.list(KIND)) {
+      known?.add(name)
+      if (Number(Buffer.from(fields.get(UNTIL) ?? []).toString()) > nowMs) continue
+      // A conflict says that another broker did it.
+      await store.commit({ kind: KIND, name, expect: version, changes: [], remove: true })
+      known?.delete(name)
+    }
+  }
+
+  return {
+    async isDenied(jti) {
+      return known === null ? (await store.version(KIND, jti)) > 0 : known.has(jti)
+    },
+
+    async deny(jti, expiresAtMs) {
+      let isFirst = false
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const changes = [{ key: UNTIL, value: Buffer.from(String(expiresAtMs)) }]
+          // A conflict says that it is denied already.
+          const outcome = await store.commit({ kind: KIND, name: jti, expect: 0, changes })
+          isFirst = outcome.kind === 'committed'
+          break
+        } catch (error) {
+          if (!(error instanceof OutcomeUnknown) || attempt === ATTEMPTS) throw error
+        }
+      }
+      known?.add(jti)
+      if (clock.monotonic() - prunedAtMs < PRUNE_MS) return isFirst
+      const before = prunedAtMs
+      prunedAtMs = clock.monotonic()
+      try {
+        await prune()
+      } catch (error) {
+        // The session is over whatever becomes of the others; the next one that ends tries again.
+        if (!isStoreFailure(error)) throw error
+        prunedAtMs = before
+      }
+      return isFirst
+    },
+  }
+}

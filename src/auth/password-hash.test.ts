@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { argon2Sync } from 'node:crypto'
+import { test } from 'node:test'
+import { systemRandom } from '../base/random.ts'
+import { createPasswordHashes } from './password-hash.ts'
+
+const RIGHT = { kind: 'verdict', isRight: true, isOutdated: false }
+
+test('a hash is argon2id with 19 MiB, two passes and one lane, says so, and is never the same twice', async () => {
+  const hashes = createPasswordHashes(systemRandom)
+  const [one, other] = await Promise.all([hashes.make('correct horse'), hashes.make('correct horse')])
+  assert.match(String(one), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
+  assert.notEqual(one, other)
+  assert.deepEqual(await hashes.verify('correct horse', one as string), RIGHT)
+  assert.equal(((await hashes.verify('correct horsf', one as string)) as typeof RIGHT).isRight, false)
+})
+
+test('S53: a password is taken whole and as any Unicode, however its characters are composed', async () => {
+  const hashes = createPasswordHashes(systemRandom)
+  const long = `${'a'.repeat(1_023)}`
+  const made = (await hashes.make(`${long}b`)) as string
+  assert.equal(((await hashes.verify(`${long}c`, made)) as typeof RIGHT).isRight, false)
+  const composed = (await hashes.make('pass\u00e9\u{1F511}\u0000word')) as string
+  assert.deepEqual(await hashes.verify('passe\u0301\u{1F511}\u0000word', composed), RIGHT)
+  assert.equal(((await hashes.verify('passe\u{1F511}\u0000word', composed)) as typeof RIGHT).isRight, false)
+})
+
+test('a hash of other parameters is right still, and outdated', async () => {
+  const salt = Buffer.alloc(16, 7)
+  const parameters = { nonce: salt, parallelism: 1, tagLength: 32, memory: 8 * 1024, passes: 3 }
+  const tag = argon2Sync('argon2id', { message: 'correct horse', ...parameters })
+  const text = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
+  const stored = `$argon2id$v=19$m=8192,t=3,p=1$${text(salt)}$${text(tag)}`
+  assert.deepEqual(await createPasswordHashes(systemRandom).verify('correct horse', stored), {
+    ...RIGHT,
+    isOutdated: true,
+  })
+})
+
+test('S52: a user that does not exist takes as long as one that does, and is never right', async () => {
+  const hashes = createPasswordHashes(systemRandom)
+  const made = (await hashes.make('correct horse')) as string
+  const took = async (stored: string | null) => {
+    const startedAt = process.cpuUsage()
+    assert.equal(((await hashes.verify('wrong horse', stored)) as typeof RIGHT).isRight, false)
+    const { user, system } = process.cpuUsage(startedAt)
+    return user + system
+  }
+  const times = { known: 0, unknown: 0 }
+  for (let at = 0; at < 4; at++) {
+    times.known += await took(made)
+    times.unknown += await took(null)
+  }
+  const ratio = times.unknown / times.known
+  assert.ok(ratio > 0.5 && ratio < 2, `an unknown user takes ${ratio.toFixed(2)} of the time of a known one`)
+})
+
+test('W12: two are hashed at once, 32 wait, and whoever comes then is told that it is busy', async () => {
+  const hashes = createPasswordHashes(systemRandom)
+  const cheap = `$argon2id$v=19$m=8,t=1,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
+  const answers = await Promise.all(Array.from({ length: 40 }, () => hashes.verify('wrong horse', cheap)))
+  assert.equal(answers.filter(({ kind }) => kind === 'busy').length, 6)
+  assert.equal(
+    answers.slice(34).every(({ kind }) => kind === 'busy'),
+    true,
+  )
+  assert.equal((await hashes.verify('wrong horse', cheap)).kind, 'verdict')
+})

@@ -1,0 +1,111 @@
+// Whose password it is, for the login and for HTTP Basic alike: throttled by name and address, bounded in what it hashes, and the
+// same in words and time whether the user exists or not. It issues no session.
+//
+// Attempts for one name from one address go one after the other, so that a thousand at once are counted like a thousand in a
+// row: as many are hashed as may fail, and the rest is refused.
+
+import { createHmac } from 'node:crypto'
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { PasswordHashes } from './password-hash.ts'
+import type { SignInThrottle } from './sign-in-throttle.ts'
+import { createTurns } from './turns.ts'
+import { canonicalUsername, isPasswordTooLong } from './user-rules.ts'
+import type { User, UserStore } from './user-store.ts'
+
+/** Why somebody who named himself is not let in. */
+export type SignInRefusal =
+  | { readonly kind: 'wrong-credentials' }
+  | { readonly kind: 'locked-out'; readonly retryAfterMs: number }
+  | { readonly kind: 'busy' }
+
+export interface Passwords {
+  /** The user whose password it is. Throws what the store throws. */
+  check(username: string, password: string, address: string): Promise<User | SignInRefusal>
+}
+
+export interface PasswordsRooms {
+  readonly users: UserStore
+  /** Brings the users up to date. */
+  newest(): Promise<void>
+  readonly hashes: PasswordHashes
+  readonly throttle: SignInThrottle
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+}
+
+const WRONG: SignInRefusal = Object.freeze({ kind: 'wrong-credentials' })
+const BUSY: SignInRefusal = Object.freeze({ kind: 'busy' })
+
+/** Whoever asks with Basic asks again and again (a scrape): what was right a moment ago is not hashed each time. */
+const REMEMBERED_MS = 5 * 60_000
+const REMEMBERED = 64
+
+export function createPasswords({ users, newest, hashes, throttle, clock, random, logger }: PasswordsRooms): Passwords {
+  const log = logger.named('auth')
+  const turns = createTurns()
+  /** By a keyed digest of name and password: the hash that they were right for. */
+  const remembered = new Map<string, { readonly passwordHash: string; readonly untilMs: number }>()
+  const key = random.bytes(32)
+  const digest = (username: string, password: string) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([username, password]))
+      .digest('base64')
+
+  function isRemembered(asked: string, user: User | undefined): boolean {
+    const found = remembered.get(asked)
+    return found !== undefined && found.untilMs > clock.monotonic() && found.passwordHash === user?.passwordHash
+  }
+
+  function remember(asked: string, { passwordHash }: User): void {
+    remembered.delete(asked)
+    remembered.set(asked, { passwordHash, untilMs: clock.monotonic() + REMEMBERED_MS })
+    const [oldest] = remembered.keys()
+    if (remembered.size > REMEMBERED) remembered.delete(oldest!)
+  }
+
+  /** A hash of today's parameters in place of an older one. Sessions stay: the password is the same. */
+  async function rehash(user: User, password: string): Promise<User> {
+    const made = await hashes.make(password)
+    if (typeof made !== 'string') return user
+    const decided = await users.change(({ byName }) => {
+      const current = byName.get(user.username)
+      if (current?.passwordHash !== user.passwordHash) return null
+      return { kind: 'change', username: user.username, user: { ...current, passwordHash: made }, isSilent: true }
+    })
+    return decided?.user ?? user
+  }
+
+  async function attempt(username: string, password: string, address: string): Promise<User | SignInRefusal> {
+    const retryAfterMs = await throttle.lockedOutMs(username, address)
+    if (retryAfterMs > 0) return { kind: 'locked-out', retryAfterMs }
+    await newest()
+    const user = users.current().byName.get(username)
+    const isTooLong = isPasswordTooLong(password)
+    const asked = isTooLong ? '' : digest(username, password)
+    if (user !== undefined && isRemembered(asked, user)) {
+      await throttle.succeeded(username, address)
+      return user
+    }
+    const verdict = await hashes.verify(isTooLong ? '' : password, isTooLong ? null : (user?.passwordHash ?? null))
+    if (verdict.kind === 'busy') return BUSY
+    if (!verdict.isRight || user === undefined) {
+      await throttle.failed(username, address)
+      log.limited('sign-in-failed', 1_000).warn('a sign-in failed', { username: username.slice(0, 64), from: address })
+      return WRONG
+    }
+    await throttle.succeeded(username, address)
+    const current = verdict.isOutdated ? await rehash(user, password) : user
+    remember(asked, current)
+    return current
+  }
+
+  return {
+    async check(given, password, address) {
+      const username = canonicalUsername(given)
+      return (await turns.take(`${address} ${username}`, () => attempt(username, password, address))) ?? BUSY
+    },
+  }
+}

@@ -1,0 +1,69 @@
+// How the broker asks an identity provider for anything: over https (or plain http where the provider is on this machine), to
+// the address that was named and no other, for at most 5 s and 1 MB. Whatever comes back is untrusted until it is verified.
+
+import type { Clock } from '../base/clock.ts'
+import { providerUriObjection } from '../settings/provider-uri.ts'
+
+const TIMEOUT_MS = 5_000
+const MOST_BYTES = 1024 * 1024
+
+/** Statuses whose answer has no body (Fetch, section 2.2.6). */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
+
+/** The provider is away, slow, or answers what cannot be used. Nothing about a token is known then, so none is accepted. */
+export class ProviderUnavailable extends Error {
+  override readonly name = 'ProviderUnavailable'
+}
+
+/** As `fetch`, whole: the body has been read when it resolves. A redirect is an answer like any other. */
+export type ProviderFetch = (url: string, init?: RequestInit) => Promise<Response>
+
+/** `issuer` decides whether plain http to this machine is allowed. The fetch throws ProviderUnavailable. */
+export function createProviderFetch(issuer: string, clock: Clock): ProviderFetch {
+  return async (url, init = {}) => {
+    const objection = trustObjection(issuer, url)
+    if (objection !== null) throw new ProviderUnavailable(`${url} ${objection}`)
+    const late = new AbortController()
+    const timer = clock.timer(TIMEOUT_MS, () =>
+      late.abort(new ProviderUnavailable(`${url} has not answered within ${TIMEOUT_MS / 1000} s`)),
+    )
+    const signal = init.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal
+    try {
+      const response = await fetch(url, { ...init, redirect: 'manual', signal })
+      const body = await readBody(url, response)
+      const { status, statusText, headers } = response
+      return new Response(WITHOUT_BODY.has(status) ? null : body, { status, statusText, headers })
+    } catch (error) {
+      if (error instanceof ProviderUnavailable) throw error
+      throw new ProviderUnavailable(`${url} cannot be asked: ${reasonOf(error)}`, { cause: error })
+    } finally {
+      timer.cancel()
+    }
+  }
+}
+
+/** Why the address is not asked, or sent a browser to, on the word of this issuer; null when it may be. Completes "<url> ". */
+export function trustObjection(issuer: string, url: string): string | null {
+  const objection = providerUriObjection(url)
+  if (objection !== null) return objection
+  return url.startsWith('https:') || issuer.startsWith('http:')
+    ? null
+    : 'is plain http, which only a provider on this machine may name'
+}
+
+async function readBody(url: string, response: Response): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > MOST_BYTES) throw new ProviderUnavailable(`${url} answers more than ${MOST_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return new Uint8Array(Buffer.concat(chunks))
+}
+
+/** fetch says "fetch failed" and keeps the reason in the cause. */
+function reasonOf(error: unknown): string {
+  const cause = (error as Error).cause ?? error
+  return (cause as NodeJS.ErrnoException).code ?? (cause as Error).message
+}

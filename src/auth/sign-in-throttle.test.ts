@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { createMemoryStore } from '../../testing/sim/memory-store.ts'
+import { StoreUnavailable } from '../store/store.ts'
+import { createSignInThrottle, type ThrottleRules } from './sign-in-throttle.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+
+/** The specification's defaults. */
+const RULES: ThrottleRules = { maxFailures: 10, initialLockoutMs: 30 * SECOND, maxLockoutMs: 15 * MINUTE }
+
+function openThrottle(rules = RULES) {
+  const clock = new SimulatedClock()
+  const store = createMemoryStore(clock)
+  const throttle = createSignInThrottle(store, clock, rules)
+  const fail = async (times: number, username = 'ada', address = '10.0.0.1') => {
+    for (let at = 0; at < times; at++) await throttle.failed(username, address)
+  }
+  const lockedOutMs = (username = 'ada', address = '10.0.0.1') => throttle.lockedOutMs(username, address)
+  return { clock, store, throttle, fail, lockedOutMs }
+}
+
+test('lockout, open and a failure below max-failures: still open', async () => {
+  const { fail, lockedOutMs } = openThrottle()
+  await fail(9)
+  assert.equal(await lockedOutMs(), 0)
+})
+
+test('lockout, open and failure number max-failures: locked out for initial-lockout', async () => {
+  const { clock, fail, lockedOutMs } = openThrottle()
+  await fail(10)
+  assert.equal(await lockedOutMs(), 30 * SECOND)
+  await clock.advance(30 * SECOND - 1)
+  assert.equal(await lockedOutMs(), 1)
+  await clock.advance(1)
+  assert.equal(await lockedOutMs(), 0)
+})
+
+test('lockout, each further failure: twice as long, up to max-lockout', async () => {
+  const { clock, fail, lockedOutMs } = openThrottle()
+  await fail(10)
+  const lockouts: number[] = []
+  for (let at = 0; at < 7; at++) {
+    const ms = await lockedOutMs()
+    lockouts.push(ms / SECOND)
+    await clock.advance(Math.min(ms, 15 * MINUTE - 1))
+    await fail(1)
+  }
+  assert.deepEqual(lockouts, [30, 60, 120, 240, 480, 900, 900])
+})
+
+test('lockout, any state and a success: the counter is cleared', async () => {
+  const { throttle, fail, lockedOutMs, store } = openThrottle()
+  await fail(9)
+  await throttle.succeeded('ada', '10.0.0.1')
+  await fail(9)
+  assert.equal(await lockedOutMs(), 0)
+  await fail(1)
+  assert.equal(await lockedOutMs(), 30 * SECOND)
+  await throttle.succeeded('ada', '10.0.0.1')
+  assert.equal(await lockedOutMs(), 0)
+  const commits = store.calls.commit
+  await throttle.succeeded('ada', '10.0.0.1')
+  assert.equal(store.calls.commit, commits, 'a success without failures writes nothing')
+})
+
+test('lockout, any state and max-lockout without a failure: the counter is cleared', async () => {
+  const { clock, fail, lockedOutMs } = openThrottle()
+  await fail(9)
+  await clock.advance(15 * MINUTE - 1)
+  await fail(1)
+  assert.equal(await lockedOutMs(), 30 * SECOND)
+  await clock.advance(15 * MINUTE)
+  await fail(9)
+  assert.equal(await lockedOutMs(), 0)
+})
+
+test('a lockout holds for one name and one address, and of IPv6 for the network of a host', async () => {
+  const { fail, lockedOutMs } = openThrottle()
+  await fail(10)
+  assert.deepEqual([await lockedOutMs('ada', '10.0.0.2'), await lockedOutMs('bob')], [0, 0])
+  assert.equal(await lockedOutMs('ada', '::ffff:10.0.0.1'), 30 * SECOND)
+  await fail(5, 'eve', '2001:db8:1:2::1')
+  await fail(5, 'eve', '2001:db8:1:2:ffff::77')
+  assert.equal(await lockedOutMs('eve', '2001:db8:1:2:3:4:5:6'), 30 * SECOND)
+  assert.equal(await lockedOutMs('eve', '2001:db8:1:3::1'), 0)
+})
+
+test('S51: two brokers count together', async () => {
+  const { clock, store, fail, lockedOutMs } = openThrottle()
+  const other = createSignInThrottle(store.beside(), clock, RULES)
+  await Promise.all([fail(5), ...Array.from({ length: 5 }, () => other.failed('ada', '10.0.0.1'))])
+  assert.equal(await lockedOutMs(), 30 * SECOND)
+  assert.equal(await other.lockedOutMs('ada', '10.0.0.1'), 30 * SECOND)
+})
+
+test('names without end take a bounded room, and push out the oldest first', async () => {
+  const { clock, store, throttle, lockedOutMs, fail } = openThrottle()
+  // Names that share a document: each has room for 64, and there are 256 of them.
+  const bucketOf = (name: string) =>
+    createHash('sha256')
+      .update(JSON.stringify([name, '10.0.0.9']))
+      .digest()[0]
+  const names = Array.from({ length: 40_000 }, (_, at) => `name ${at}`).filter(name => bucketOf(name) === 7)
+  const [first, ...others] = names.slice(0, 100)
+  await fail(10, first, '10.0.0.9')
+  for (const name of others) {
+    await clock.advance(1)
+    await throttle.failed(name, '10.0.0.9')
+  }
+  assert.deepEqual(
+    (await store.list('sign-in-failures')).map(({ fields }) => fields.size),
+    [64],
+  )
+  assert.equal(await lockedOutMs(first, '10.0.0.9'), 0)
+  await fail(9, others.at(-1), '10.0.0.9')
+  assert.equal(await lockedOutMs(others.at(-1), '10.0.0.9'), 30 * SECOND)
+})
+
+test('what time has cleared is taken out of the store with the next failure beside it', async () => {
+  const { clock, store, throttle } = openThrottle()
+  for (let at = 0; at < 500; at++) await throttle.failed(`name ${at}`, '10.0.0.9')
+  await clock.advance(15 * MINUTE)
+  for (let at = 0; at < 1_500; at++) await throttle.failed(`later ${at}`, '10.0.0.9')
+  const sizes = (await store.list('sign-in-failures')).map(({ fields }) => fields.size)
+  assert.equal(
+    sizes.reduce((sum, size) => sum + size, 0),
+    1_500,
+  )
+})
+
+test('without the store nobody is let by', async () => {
+  const { store, lockedOutMs } = openThrottle()
+  store.faults.failNext('load', 'unavailable')
+  await assert.rejects(lockedOutMs(), StoreUnavailable)
+})

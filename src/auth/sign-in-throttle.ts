@@ -1,0 +1,147 @@
+// How often somebody may guess a password, by user name and address (specification, "Console login lockout"). The states and
+// what moves them are pure functions; the counters rest in the store, where every broker counts the same ones.
+//
+//            failure, fewer than max-failures           success, or max-lockout without a failure, from anywhere
+//          ┌──────────┐                              ┌──────────────────────────────────────────────> open, 0 failures
+//        open ────────┴── failure no. max-failures ──> locked out for initial-lockout ── over ──> open, still counted
+//                                                         ^   an attempt changes nothing            │
+//                                                         └── failure: twice as long, at most ──────┘
+//                                                             max-lockout
+//
+// Counters lie in a fixed number of documents with a fixed number of places each: names and addresses without end push each
+// other out, the oldest first, and take no more room. An attempt costs a hash before it counts, so that filling the places
+// takes longer than it would take to wait.
+
+import { createHash } from 'node:crypto'
+import type { Clock } from '../base/clock.ts'
+import { OutcomeUnknown, type Row, type Store, StoreUnavailable } from '../store/store.ts'
+
+export interface ThrottleRules {
+  readonly maxFailures: number
+  readonly initialLockoutMs: number
+  readonly maxLockoutMs: number
+}
+
+/** Failures in a row. Times are milliseconds since 1970, because brokers share them. */
+export interface Failures {
+  readonly count: number
+  readonly lastAtMs: number
+}
+
+export interface SignInThrottle {
+  /** How long this name is locked out from this address; 0 when it is not. */
+  lockedOutMs(username: string, address: string): Promise<number>
+  failed(username: string, address: string): Promise<void>
+  succeeded(username: string, address: string): Promise<void>
+}
+
+/** What of the counter still holds; null when it is cleared by time. */
+export function standing(failures: Failures | null, nowMs: number, { maxLockoutMs }: ThrottleRules): Failures | null {
+  if (failures === null) return null
+  const agoMs = nowMs - failures.lastAtMs
+  // A time that lies further ahead than any lockout is of a clock that was wrong.
+  return agoMs >= maxLockoutMs || agoMs < -maxLockoutMs ? null : failures
+}
+
+export function afterFailure(failures: Failures | null, nowMs: number, rules: ThrottleRules): Failures {
+  return { count: (standing(failures, nowMs, rules)?.count ?? 0) + 1, lastAtMs: nowMs }
+}
+
+/** How long attempts are refused from now on; 0: they are not. */
+export function lockedOutMs(failures: Failures | null, nowMs: number, rules: ThrottleRules): number {
+  const current = standing(failures, nowMs, rules)
+  if (current === null || current.count < rules.maxFailures) return 0
+  const lockoutMs = Math.min(rules.initialLockoutMs * 2 ** (current.count - rules.maxFailures), rules.maxLockoutMs)
+  return Math.min(Math.max(0, current.lastAtMs + lockoutMs - nowMs), rules.maxLockoutMs)
+}
+
+/** One document for each first byte of a counter's name. */
+const KIND = 'sign-in-failures'
+/** Counters in each. */
+const PLACES = 64
+/** How often a counter is tried again after another writer was faster. */
+const ATTEMPTS = 64
+
+export function createSignInThrottle(store: Store, clock: Clock, rules: ThrottleRules): SignInThrottle {
+  async function load(bucket: string) {
+    const document = await store.load(KIND, bucket)
+    const counters = new Map([...(document?.fields ?? [])].map(([key, value]) => [key, decode(value)]))
+    return { version: document?.version ?? 0, counters }
+  }
+
+  /** Sets the counter to what `next` makes of it; null clears it. */
+  async function change(
+    username: string,
+    address: string,
+    next: (failures: Failures | null, nowMs: number) => Failures | null,
+  ): Promise<void> {
+    const { bucket, key } = placeOf(username, address)
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const { version, counters } = await load(bucket)
+      const nowMs = clock.now()
+      const before = counters.get(key) ?? null
+      const after = next(before, nowMs)
+      if (before === null && after === null) return
+      counters.delete(key)
+      const rows = [{ key, value: after === null ? null : encode(after) }, ...makeRoom(counters, nowMs)]
+      try {
+        const outcome = await store.commit({ kind: KIND, name: bucket, expect: version, changes: rows })
+        if (outcome.kind === 'committed') return
+      } catch (error) {
+        // A failure that is counted twice locks out sooner, never later.
+        if (!(error instanceof OutcomeUnknown)) throw error
+      }
+    }
+    throw new StoreUnavailable(`failed sign-ins were counted by others ${ATTEMPTS} times in a row`)
+  }
+
+  /** Takes out what time has cleared and, where that leaves no place for one more, the oldest. */
+  function makeRoom(others: ReadonlyMap<string, Failures>, nowMs: number): readonly Row[] {
+    const isOver = (failures: Failures) => standing(failures, nowMs, rules) === null
+    const over = [...others].filter(([, failures]) => isOver(failures))
+    const held = [...others].filter(([, failures]) => !isOver(failures))
+    const oldestFirst = held.toSorted(([, one], [, other]) => one.lastAtMs - other.lastAtMs)
+    const surplus = oldestFirst.slice(0, Math.max(0, held.length - (PLACES - 1)))
+    return [...over, ...surplus].map(([key]) => ({ key, value: null }))
+  }
+
+  return {
+    async lockedOutMs(username, address) {
+      const { bucket, key } = placeOf(username, address)
+      const { counters } = await load(bucket)
+      return lockedOutMs(counters.get(key) ?? null, clock.now(), rules)
+    },
+    failed: (username, address) => change(username, address, (before, nowMs) => afterFailure(before, nowMs, rules)),
+    succeeded: (username, address) => change(username, address, () => null),
+  }
+}
+
+/** The store holds no name and no address. */
+function placeOf(username: string, address: string): { readonly bucket: string; readonly key: string } {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([username, networkOf(address)]))
+    .digest()
+  return { bucket: digest.toString('hex', 0, 1), key: digest.toString('base64url', 1, 17) }
+}
+
+/** One host of IPv6 has a whole network of 2^64 addresses to guess from. */
+function networkOf(written: string): string {
+  const address = written.replace(/^::ffff:(?=\d+\.)/i, '')
+  if (!address.includes(':')) return address
+  const [head = '', tail = ''] = address.toLowerCase().split('::', 2)
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === '' ? [] : tail.split(':')
+  const zeros = address.includes('::') ? Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0') : []
+  return [...before, ...zeros, ...after].slice(0, 4).join(':')
+}
+
+// A counter: `<failures> <time of the last one>`.
+
+function encode({ count, lastAtMs }: Failures): Buffer {
+  return Buffer.from(`${count} ${lastAtMs}`)
+}
+
+function decode(value: Uint8Array): Failures {
+  const [count, lastAtMs] = Buffer.from(value).toString().split(' ')
+  return { count: Number(count), lastAtMs: Number(lastAtMs) }
+}

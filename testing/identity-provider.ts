@@ -1,0 +1,137 @@
+// An OpenID provider on loopback for the tests of single sign-on, which can be made to misbehave in every way they ask for. It
+// has no pages: `signIn` does what a user there would. Real providers are in e2e/.
+
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose'
+import type { CleanUp } from './broker.ts'
+
+export type Claims = Readonly<Record<string, unknown>>
+type Handler = (response: ServerResponse, request: IncomingMessage) => void
+
+export interface ProviderKey {
+  readonly kid: string
+  readonly alg: string
+  readonly privateKey: CryptoKey
+  readonly jwk: JWK
+}
+
+export interface TestProvider {
+  readonly issuer: string
+  /** `GET /keys` …, in the order they came. */
+  readonly requests: string[]
+  /** Members of the discovery document that differ, or with undefined are missing. */
+  document: Claims
+  /** What the key set holds. */
+  keys: readonly unknown[]
+  /** Answers in place of the provider, by path. */
+  readonly instead: Map<string, Handler>
+  readonly key: ProviderKey
+  /** Claims of an id_token for the client `ketch` that is good at this time (milliseconds since 1970). */
+  claims(nonce: string, nowMs: number, changes?: Claims): Claims
+  sign(claims: Claims, header?: Partial<JWTHeaderParameters>, key?: ProviderKey): Promise<string>
+  /** Signs somebody in who was sent to this address, and answers the query that the browser comes back with. */
+  signIn(url: string, idToken: (nonce: string) => Claims | Promise<string>): URLSearchParams
+}
+
+export const CLIENT = { id: 'ketch', secret: 'a secret of the client' } as const
+
+export async function makeKey(alg = 'ES256', kid = `${alg}-1`): Promise<ProviderKey> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
+  return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, use: 'sig', alg } }
+}
+
+export async function startProvider(cleanUp: CleanUp, key?: ProviderKey): Promise<TestProvider> {
+  const own = key ?? (await makeKey())
+  const codes = new Map<string, { query: URLSearchParams; idToken: () => Promise<string> }>()
+  const handlers = new Map<string, Handler>([
+    ['/.well-known/openid-configuration', response => json(response, 200, documentOf(provider))],
+    ['/keys', response => json(response, 200, { keys: provider.keys })],
+    ['/token', (response, request) => void redeem(response, request)],
+  ])
+  const server = createServer((request, response) => {
+    const path = request.url!.split('?', 1)[0]!
+    provider.requests.push(`${request.method} ${path}`)
+    const handler = provider.instead.get(path) ?? handlers.get(path)
+    if (handler === undefined) json(response, 404, {})
+    else handler(response, request)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  cleanUp.after(async () => {
+    server.closeAllConnections()
+    await new Promise(resolve => server.close(resolve))
+  })
+
+  async function redeem(response: ServerResponse, request: IncomingMessage): Promise<void> {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    const form = new URLSearchParams(text)
+    const credentials = Buffer.from(`${CLIENT.id}:${encodeURIComponent(CLIENT.secret).replaceAll('%20', '+')}`)
+    if (request.headers.authorization !== `Basic ${credentials.toString('base64')}`)
+      return json(response, 401, { error: 'invalid_client' })
+    const code = form.get('code') ?? ''
+    const granted = codes.get(code)
+    const challenge = createHash('sha256')
+      .update(form.get('code_verifier') ?? '')
+      .digest('base64url')
+    const isFine =
+      granted !== undefined &&
+      form.get('grant_type') === 'authorization_code' &&
+      granted.query.get('redirect_uri') === form.get('redirect_uri') &&
+      granted.query.get('code_challenge_method') === 'S256' &&
+      granted.query.get('code_challenge') === challenge
+    if (!isFine) return json(response, 400, { error: 'invalid_grant' })
+    codes.delete(code)
+    const tokens = { access_token: 'SECRET-access', refresh_token: 'SECRET-refresh', token_type: 'Bearer' }
+    json(response, 200, { ...tokens, id_token: await granted.idToken() })
+  }
+
+  const provider: TestProvider = {
+    issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: [],
+    document: {},
+    keys: [own.jwk],
+    instead: new Map(),
+    key: own,
+    claims: (nonce, nowMs, changes = {}) => {
+      const now = Math.floor(nowMs / 1000)
+      const subject = { sub: 'subject-1', preferred_username: 'ada', groups: ['staff', 'ketch-admins'] }
+      return { iss: provider.issuer, aud: CLIENT.id, iat: now, exp: now + 300, nonce, ...subject, ...changes }
+    },
+    sign: (claims, header = {}, { kid, alg, privateKey } = own) =>
+      new SignJWT(claims).setProtectedHeader({ alg, kid, ...header }).sign(privateKey),
+    signIn(url, idToken) {
+      const query = new URL(url).searchParams
+      const code = `code-${codes.size}-${query.get('state')}`
+      codes.set(code, {
+        query,
+        async idToken() {
+          const made = await idToken(query.get('nonce') ?? '')
+          return typeof made === 'string' ? made : await provider.sign(made)
+        },
+      })
+      return new URLSearchParams({ code, state: query.get('state') ?? '', iss: provider.issuer })
+    },
+  }
+  return provider
+}
+
+function documentOf({ issuer, document }: TestProvider): Claims {
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/keys`,
+    response_types_supported: ['code'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256', 'ES256'],
+    authorization_response_iss_parameter_supported: true,
+    ...document,
+  }
+}
+
+function json(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
