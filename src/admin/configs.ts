@@ -25,7 +25,7 @@ import {
   typeOfTopicConfig,
   unknownTopicConfig,
 } from '../settings/topic-configs.ts'
-import type { Level, Logger } from '../telemetry/logger.ts'
+import type { Logger } from '../telemetry/logger.ts'
 import type {
   ConfigChange,
   ConfigEdit,
@@ -35,6 +35,7 @@ import type {
   ConfigSynonym,
   ConfigType,
 } from './contract.ts'
+import { levelObjection, listLoggers, setLevels } from './loggers.ts'
 
 export interface ConfigRooms {
   readonly catalogue: CatalogueKeeper
@@ -205,7 +206,8 @@ function editTopic(topic: Topic, { edits, isWhole }: ConfigChange, settings: Set
   return own === undefined ? configs : { ...configs, [PINNED]: own }
 }
 
-function fallbackOf(name: string): string {
+/** What holds for a topic where neither it nor a setting says otherwise. */
+export function fallbackOf(name: string): string {
   const acting = topicConfigs.find(row => row.name === name)
   return acting?.fallback ?? inertTopicConfigs.find(row => row.name === name)?.only ?? ''
 }
@@ -316,55 +318,32 @@ function checkSettingEdits(edits: readonly ConfigEdit[]): Refusal | null {
 
 // Loggers.
 
-const ROOT = 'root'
-
-/** Kafka's words for levels. FATAL, above which nothing is ever written, is our OFF. */
-const LEVELS: ReadonlyMap<string, Level> = new Map([
-  ['DEBUG', 'DEBUG'],
-  ['ERROR', 'ERROR'],
-  ['FATAL', 'OFF'],
-  ['INFO', 'INFO'],
-  ['OFF', 'OFF'],
-  ['TRACE', 'TRACE'],
-  ['WARN', 'WARN'],
-])
-
 function describeLoggers(logger: Logger): readonly ConfigEntry[] {
-  return [...logger.levels()]
-    .map(([name, { level }]) => ({
-      name,
-      value: level,
-      source: 'logger' as const,
-      isReadOnly: false,
-      isSensitive: false,
-      type: 'string' as const,
-      synonyms: [],
-      documentation: 'The level below which this logger and those under it say nothing, until the process ends.',
-    }))
-    .sort(byName)
+  return listLoggers(logger).map(({ name, level }) => ({
+    name,
+    value: level,
+    source: 'logger' as const,
+    isReadOnly: false,
+    isSensitive: false,
+    type: 'string' as const,
+    synonyms: [],
+    documentation: 'The level below which this logger and those under it say nothing, until the process ends.',
+  }))
 }
 
 function alterLevels(logger: Logger, edits: readonly ConfigEdit[], validateOnly: boolean): Refusal | null {
-  const known = logger.levels()
   for (const { name, operation, value } of edits) {
     if (operation === 'append' || operation === 'subtract') {
       const what = operation.toUpperCase()
       return because(INVALID_REQUEST, `${what} operation is not allowed for the BROKER_LOGGER resource`)
     }
-    if (!known.has(name)) return because(INVALID_CONFIG, `Logger ${cut(name)} does not exist!`)
-    if (operation === 'delete' && name === ROOT) {
-      return because(INVALID_REQUEST, 'Removing the log level of the root logger is not allowed')
-    }
-    if (operation === 'set' && !LEVELS.has(value!)) {
-      return because(
-        INVALID_CONFIG,
-        `Cannot set the log level of ${name} to ${cut(value!)} as it is not a supported log level. Valid log levels are ${[...LEVELS.keys()].join(', ')}`,
-      )
-    }
+    const objection = levelObjection(logger, name, operation === 'delete' ? null : value!)
+    if (objection !== null) return objection
   }
   if (validateOnly) return null
-  for (const { name, operation, value } of edits) {
-    logger.setLevel(name, operation === 'delete' ? null : LEVELS.get(value!)!)
-  }
+  setLevels(
+    logger,
+    edits.map(({ name, operation, value }) => ({ name, level: operation === 'delete' ? null : value! })),
+  )
   return null
 }

@@ -2,24 +2,29 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { assigning, claim, commit, DELAY_MS, enter, openGroupWorld, subscribing } from '../../testing/sim/groups.ts'
 import { batchOf, openLogWorld } from '../../testing/sim/logs.ts'
+import { aloneInCluster } from '../cluster/cluster.ts'
 import { credit } from '../coordinator/deliveries.ts'
 import { isRefusal } from '../protocol/errors.ts'
-import type { GroupPosition } from './contract.ts'
-import { deleteOffsets, describePositions, listGroups } from './groups.ts'
+import { describePositions, type PositionRooms } from './group-positions.ts'
+import { deleteOffsets, listGroups } from './groups.ts'
 
 async function open(t: TestContext) {
-  const { clock, store, catalogue, logs, create, partition } = await openLogWorld(t)
+  const { clock, store, settings, catalogue, logs, create, partition } = await openLogWorld(t)
   const world = await openGroupWorld(t, clock, store, {}, catalogue)
   const topic = await create('topic', {}, 3)
-  return { world, rooms: { catalogue, logs, groups: world.groups }, topic, partition }
+  const cluster = aloneInCluster(0, null)
+  await cluster.announce([])
+  const peers = { ask: () => assert.fail('nobody else is there') }
+  const rooms: PositionRooms = { catalogue, logs, groups: world.groups, store, cluster, peers, settings, clock }
+  return { world, rooms, topic, partition }
 }
+
+const positionsOf = async (rooms: PositionRooms) => (await describePositions(rooms, ['g'])).get('g')!
 
 test('a position is what was committed or delivered, beside the end of its log', async t => {
   const { world, rooms, topic, partition } = await open(t)
   const positions = async () => {
-    const described = await describePositions(rooms, 'g')
-    assert(!isRefusal(described))
-    return described.map(row => [
+    return (await positionsOf(rooms)).map(row => [
       row.partition,
       row.committed?.offset ?? null,
       row.deliveredOffset,
@@ -50,7 +55,7 @@ test('a position is what was committed or delivered, beside the end of its log',
     [1, null, 10, 10, 0],
     [2, 99, null, 10, 0],
   ])
-  const [first] = (await describePositions(rooms, 'g')) as readonly GroupPosition[]
+  const [first] = await positionsOf(rooms)
   assert.deepEqual(
     [first!.topic, first!.memberId, first!.committed?.metadata, first!.committed?.commitTimestampMs],
     ['topic', memberId, 'note', world.clock.now()],
@@ -65,10 +70,10 @@ test('positions below the start of the log lag by what is left, and those of del
   const offsets = [{ topicId: topic.id, partition: 0, offset: 1, leaderEpoch: 0, metadata: '', retentionMs: -1 }]
   await commit(world, 1, { offsets })
   await partition('topic').trim(20)
-  const [row] = (await describePositions(rooms, 'g')) as readonly GroupPosition[]
+  const [row] = await positionsOf(rooms)
   assert.equal(row!.lag, 10)
   await rooms.catalogue.remove([topic.id])
-  assert.deepEqual(await describePositions(rooms, 'g'), [])
+  assert.deepEqual(await positionsOf(rooms), [])
 })
 
 test('a topic that is named twice has its offsets deleted under both namings', async t => {
@@ -93,7 +98,7 @@ test('a topic that is named twice has its offsets deleted under both namings', a
     ],
   )
   assert.deepEqual(
-    ((await describePositions(rooms, 'g')) as readonly GroupPosition[]).map(row => row.partition),
+    (await positionsOf(rooms)).map(row => row.partition),
     [2],
   )
   assert.deepEqual(listGroups(rooms, { states: [], types: [] }), [

@@ -1,24 +1,16 @@
-// Lists, describes and deletes consumer groups and their offsets. Names of topics become ids here, and positions are set
-// beside the logs that they are in; what a group is and what may be done to it when is the coordinator's business.
+// Lists, describes and deletes the consumer groups that this broker coordinates, and their offsets. Names of topics become ids
+// here; what a group is and what may be done to it when is the coordinator's business. Groups of the whole cluster are in
+// cluster-groups.ts, where a group is in its partitions in group-positions.ts.
 
 import type { GroupDescription } from '../coordinator/classic-group.ts'
 import type { Groups } from '../coordinator/groups.ts'
-import type { CatalogueKeeper, Topic } from '../log/catalogue.ts'
-import type { Logs } from '../log/logs.ts'
+import type { CatalogueKeeper } from '../log/catalogue.ts'
 import { isRefusal, type Refusal, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
-import type {
-  GroupFilter,
-  GroupOutcome,
-  GroupPosition,
-  ListedGroup,
-  OffsetDeletion,
-  PartitionsOfTopic,
-} from './contract.ts'
+import type { GroupFilter, GroupOutcome, ListedGroup, OffsetDeletion, PartitionsOfTopic } from './contract.ts'
 
 export interface GroupRooms {
   readonly catalogue: CatalogueKeeper
   readonly groups: Groups
-  readonly logs: Logs
 }
 
 /** The only type of group there is. */
@@ -44,69 +36,6 @@ export async function describeGroups(
   groupIds: readonly string[],
 ): Promise<readonly GroupOutcome<GroupDescription>[]> {
   return Promise.all(groupIds.map(async groupId => ({ groupId, result: await groups.describe(groupId) })))
-}
-
-/**
- * Where the group is in every partition that it has committed or that a member owns, by topic and partition; empty for a
- * group that does not exist. Refuses as OffsetFetch does.
- */
-export async function describePositions(
-  rooms: GroupRooms,
-  groupId: string,
-): Promise<readonly GroupPosition[] | Refusal> {
-  const { error, topics } = await rooms.groups.fetchOffsets({ groupId, topics: null })
-  if (error !== null) return error
-  const { topicsById } = rooms.catalogue.current()
-  const positions = new Map<string, GroupPosition>()
-  for (const { topicId, partition, memberId, nextOffset } of rooms.groups.deliveries.ofGroup(groupId)) {
-    const topic = topicsById.get(topicId)
-    if (topic === undefined) continue
-    const deliveredOffset = nextOffset < 0 ? null : nextOffset
-    positions.set(keyOf(topicId, partition), positionIn(rooms, topic, partition, { memberId, deliveredOffset }))
-  }
-  for (const { topicId, offsets } of topics) {
-    const topic = topicsById.get(topicId)
-    if (topic === undefined) continue
-    for (const { partition, ...committed } of offsets) {
-      const owned = positions.get(keyOf(topicId, partition))
-      const { memberId = null, deliveredOffset = null } = owned ?? {}
-      const known = { memberId, deliveredOffset, committed }
-      positions.set(keyOf(topicId, partition), positionIn(rooms, topic, partition, known))
-    }
-  }
-  return [...positions.values()].sort(byTopicAndPartition)
-}
-
-function keyOf(topicId: string, partition: number): string {
-  return `${partition}:${topicId}`
-}
-
-function positionIn(
-  { logs }: GroupRooms,
-  topic: Topic,
-  partition: number,
-  known: Pick<GroupPosition, 'memberId' | 'deliveredOffset'> & Partial<Pick<GroupPosition, 'committed'>>,
-): GroupPosition {
-  const log = logs.partition(topic.id, partition)
-  const isReadable = log !== null && log.refusal === null
-  const committed = known.committed ?? null
-  const nextOffset = Math.max(committed?.offset ?? -1, known.deliveredOffset ?? -1)
-  return {
-    topic: topic.name,
-    topicId: topic.id,
-    partition,
-    memberId: known.memberId,
-    committed,
-    deliveredOffset: known.deliveredOffset,
-    endOffset: isReadable ? log.highWatermark : null,
-    lag:
-      isReadable && nextOffset >= 0 ? Math.max(0, log.highWatermark - Math.max(nextOffset, log.logStartOffset)) : null,
-  }
-}
-
-function byTopicAndPartition(one: GroupPosition, other: GroupPosition): number {
-  if (one.topic === other.topic) return one.partition - other.partition
-  return one.topic < other.topic ? -1 : 1
 }
 
 /** Deletes empty groups with their offsets. One outcome for each group, in order; NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND. */

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openBuild } from './build.ts'
+
+async function folder(t: TestContext): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'ketch-build-'))
+  t.after(() => rm(made, { recursive: true, force: true }))
+  await writeFile(join(made, 'package.json'), '{"name":"ketch","version":"1.2.3"}')
+  return made
+}
+
+function commit(path: string): void {
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', path, '-c', 'user.name=n', '-c', 'user.email=e', ...args], {
+      env: { ...process.env, GIT_COMMITTER_DATE: '2026-11-20T10:00:00+02:00' },
+      stdio: 'ignore',
+    })
+  git('init')
+  git('add', '.')
+  git('commit', '--message=one')
+}
+
+test('a build is of the time of its commit, in UTC', async t => {
+  const path = await folder(t)
+  commit(path)
+  assert.deepEqual(await openBuild(path)(), {
+    group: 'ketch',
+    artifact: 'ketch',
+    version: '1.2.3',
+    time: '2026-11-20T08:00:00.000Z',
+  })
+})
+
+test('what a release wrote beats what git says', async t => {
+  const path = await folder(t)
+  commit(path)
+  await writeFile(join(path, 'build.json'), '{"time":"2026-01-02T03:04:05Z"}')
+  assert.equal((await openBuild(path)()).time, '2026-01-02T03:04:05.000Z')
+})
+
+test('the time of a build that nobody knows is null, and never that of a repository around it', async t => {
+  const path = await folder(t)
+  assert.equal((await openBuild(path)()).time, null)
+  const inner = join(path, 'node_modules', 'ketch')
+  await mkdir(inner, { recursive: true })
+  await writeFile(join(inner, 'package.json'), '{"name":"ketch","version":"1.2.3"}')
+  commit(path)
+  assert.equal((await openBuild(inner)()).time, null)
+})

@@ -1,0 +1,60 @@
+// Which build this is: the version of package.json, and the time of the commit that it was made from. A release writes the time
+// into build.json; a working copy asks git. Where neither tells, the time is not known, and null says so.
+
+import { execFile } from 'node:child_process'
+import { readFile, realpath } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+export interface Build {
+  readonly group: string
+  readonly artifact: string
+  readonly version: string
+  /** The commit's, ISO 8601 in UTC; null when it is not known. */
+  readonly time: string | null
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const GIT_MS = 2_000
+
+/** The build in that folder, asked at the first call and remembered. */
+export function openBuild(root = ROOT): () => Promise<Build> {
+  let asked: Promise<Build> | null = null
+  return () => (asked ??= readBuild(root))
+}
+
+/** What can be told without asking anybody. */
+export async function readPackage(root = ROOT): Promise<{ readonly name: string; readonly version: string }> {
+  return JSON.parse(await readFile(`${root}/package.json`, 'utf8'))
+}
+
+async function readBuild(root: string): Promise<Build> {
+  const { name, version } = await readPackage(root)
+  const time = (await releasedAt(root)) ?? (await committedAt(root))
+  return { group: name, artifact: name, version, time }
+}
+
+/** What a release wrote; null where there is no such file. */
+async function releasedAt(root: string): Promise<string | null> {
+  try {
+    const { time } = JSON.parse(await readFile(`${root}/build.json`, 'utf8')) as { time: string }
+    return new Date(time).toISOString()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** The time of the commit that is checked out; null without git, or where the folder is only part of somebody else's repository. */
+async function committedAt(root: string): Promise<string | null> {
+  const git = async (...args: string[]) => {
+    const { stdout } = await promisify(execFile)('git', ['-C', root, ...args], { timeout: GIT_MS })
+    return stdout.trim()
+  }
+  try {
+    if ((await realpath(await git('rev-parse', '--show-toplevel'))) !== (await realpath(root))) return null
+    return new Date(await git('show', '--no-patch', '--format=%cI', 'HEAD')).toISOString()
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,182 @@
+// SASL credentials of Kafka clients: who has one, and setting and removing them. What is stored of a password says
+// auth/credential-record.ts; secrets are never handed out. Connections that were authenticated before live on.
+
+import {
+  type Credential,
+  credentialOf,
+  KIND,
+  MAX_ITERATIONS,
+  type Mechanism,
+  MIN_ITERATIONS,
+  makeCredential,
+  rowsOf,
+  UnreadableCredential,
+} from '../auth/credential-record.ts'
+import { canonicalUsername, objectionToPassword, objectionToUsername } from '../auth/user-rules.ts'
+import type { Random } from '../base/random.ts'
+import type { Document, Store } from '../store/store.ts'
+
+const ATTEMPTS = 64
+const MAX_TENANT_CHARACTERS = 256
+
+interface CredentialRooms {
+  readonly store: Store
+  readonly random: Random
+}
+
+/** What may be known of a credential. */
+export interface CredentialView {
+  readonly username: string
+  readonly mechanism: Mechanism
+  readonly iterations: number
+  readonly tenantId: string | null
+}
+
+export interface NewCredential extends CredentialView {
+  readonly password: string
+}
+
+/** What is left out stays. Another mechanism or other iterations need the password. */
+export interface CredentialChange {
+  readonly username: string
+  readonly password?: string | undefined
+  readonly mechanism?: Mechanism | undefined
+  readonly iterations?: number | undefined
+  /** Null: none. */
+  readonly tenantId?: string | null | undefined
+}
+
+export type CredentialRefusal =
+  | { readonly kind: 'invalid'; readonly field: string; readonly message: string }
+  | { readonly kind: 'unknown-user' }
+
+export interface ListedCredentials {
+  /** By username. */
+  readonly credentials: readonly CredentialView[]
+  /** Users whose credential somebody else wrote in a form that is not read here. */
+  readonly unreadable: readonly string[]
+}
+
+/** Throws what the store throws. */
+export async function listCredentials({ store }: Pick<CredentialRooms, 'store'>): Promise<ListedCredentials> {
+  const documents = [...(await store.list(KIND))].sort((one, other) => (one.name < other.name ? -1 : 1))
+  const credentials: CredentialView[] = []
+  const unreadable: string[] = []
+  for (const { name, fields } of documents) {
+    try {
+      credentials.push(viewOf(name, credentialOf(name, fields)))
+    } catch (error) {
+      if (!(error instanceof UnreadableCredential)) throw error
+      unreadable.push(name)
+    }
+  }
+  return { credentials, unreadable }
+}
+
+/** Null for a user who has none. Throws what the store throws, or UnreadableCredential. */
+export async function describeCredential(
+  { store }: Pick<CredentialRooms, 'store'>,
+  username: string,
+): Promise<CredentialView | null> {
+  const document = await store.load(KIND, canonicalUsername(username))
+  return document === null ? null : viewOf(document.name, credentialOf(document.name, document.fields))
+}
+
+/** Sets the credential of a user, in place of the one that is there. Throws what the store throws. */
+export async function storeCredential(
+  { store, random }: CredentialRooms,
+  asked: NewCredential,
+): Promise<
+  { readonly kind: 'stored'; readonly isNew: boolean; readonly credential: CredentialView } | CredentialRefusal
+> {
+  const refusal = check(asked)
+  if (refusal !== null) return refusal
+  const username = canonicalUsername(asked.username)
+  const credential = await makeCredential(asked, asked.password, random)
+  const before = await replace(store, username, () => credential)
+  return { kind: 'stored', isNew: before === null, credential: viewOf(username, credential) }
+}
+
+/** Throws what the store throws. */
+export async function changeCredential(
+  { store, random }: CredentialRooms,
+  asked: CredentialChange,
+): Promise<{ readonly kind: 'changed'; readonly credential: CredentialView } | CredentialRefusal> {
+  const refusal = check(asked)
+  if (refusal !== null) return refusal
+  const username = canonicalUsername(asked.username)
+  const known = await describeCredential({ store }, username)
+  if (known === null) return { kind: 'unknown-user' }
+  const { mechanism = known.mechanism, iterations = known.iterations, password } = asked
+  const tenantId = asked.tenantId === undefined ? known.tenantId : asked.tenantId
+  const needsPassword = mechanism !== known.mechanism || iterations !== known.iterations
+  if (password === undefined && needsPassword) {
+    const message = 'is required for another mechanism or other iterations'
+    return { kind: 'invalid', field: 'password', message }
+  }
+  const made =
+    password === undefined ? null : await makeCredential({ mechanism, iterations, tenantId }, password, random)
+  const isThere = await replace(store, username, before => {
+    if (before === null) return null
+    return made ?? { ...credentialOf(username, before.fields), tenantId }
+  })
+  if (isThere === null) return { kind: 'unknown-user' }
+  return { kind: 'changed', credential: { username, mechanism, iterations, tenantId } }
+}
+
+/** Whether there was one. Throws what the store throws. */
+export async function deleteCredential({ store }: Pick<CredentialRooms, 'store'>, username: string): Promise<boolean> {
+  const name = canonicalUsername(username)
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const document = await store.load(KIND, name)
+    if (document === null) return false
+    const outcome = await store.commit({ kind: KIND, name, expect: document.version, changes: [], remove: true })
+    if (outcome.kind === 'committed') return true
+  }
+  throw new Error(BUSY)
+}
+
+const BUSY = 'a credential is changed all the time by others'
+
+/** Stores what `decide` makes of the one that is there (null: none), unless that is null. Resolves with the one before. */
+async function replace(
+  store: Store,
+  username: string,
+  decide: (before: Document | null) => Credential | null,
+): Promise<Document | null> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const before = await store.load(KIND, username)
+    const after = decide(before)
+    if (after === null) return before
+    // A document that is made has nothing to delete.
+    const changes = rowsOf(after).filter(({ value }) => value !== null || before !== null)
+    const outcome = await store.commit({ kind: KIND, name: username, expect: before?.version ?? 0, changes })
+    if (outcome.kind === 'committed') return before
+  }
+  throw new Error(BUSY)
+}
+
+function check({ username, password, iterations, tenantId }: CredentialChange): CredentialRefusal | null {
+  const objections: Readonly<Record<string, string | null>> = {
+    username: objectionToUsername(username),
+    password: password === undefined ? null : objectionToPassword(password),
+    iterations:
+      iterations === undefined || (iterations >= MIN_ITERATIONS && iterations <= MAX_ITERATIONS)
+        ? null
+        : `is not between ${MIN_ITERATIONS} and ${MAX_ITERATIONS}`,
+    tenantId: tenantId === undefined || tenantId === null ? null : objectionToTenant(tenantId),
+  }
+  const wrong = Object.entries(objections).find(([, message]) => message !== null)
+  return wrong === undefined ? null : { kind: 'invalid', field: wrong[0], message: wrong[1]! }
+}
+
+function objectionToTenant(tenantId: string): string | null {
+  if (tenantId === '') return 'is empty'
+  if (!tenantId.isWellFormed()) return 'is not well-formed Unicode'
+  if ([...tenantId].length > MAX_TENANT_CHARACTERS) return `is longer than ${MAX_TENANT_CHARACTERS} characters`
+  return /\p{Cc}/u.test(tenantId) ? 'holds control characters' : null
+}
+
+function viewOf(username: string, { mechanism, iterations, tenantId }: Credential): CredentialView {
+  return { username, mechanism, iterations, tenantId }
+}

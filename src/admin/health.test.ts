@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { makeCertificate, noRedis } from '../../testing/redis.ts'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { createMemoryStore } from '../../testing/sim/memory-store.ts'
+import { testSettings, type Values } from '../settings/settings.ts'
+import type { Pong } from '../store/store.ts'
+import { createHealth } from './health.ts'
+
+function kept(overrides: Partial<Values> = {}) {
+  const clock = new SimulatedClock()
+  const store = createMemoryStore(clock)
+  const broker = { isUp: true }
+  const settings = testSettings({ 'storage.local.embedded.path': '/', ...overrides })
+  const health = createHealth({ store, clock, settings, isUp: () => broker.isUp })
+  const statuses = async () => {
+    const [tree, readiness] = await Promise.all([health.tree(), health.readiness()])
+    return { health: tree.status, readiness: readiness.status, liveness: health.liveness().status }
+  }
+  return { clock, store, broker, health, statuses }
+}
+
+const pong = (part: Pong['part'], failure: string | null = null): Pong => ({
+  part,
+  place: `${part}:6379`,
+  failure,
+  tookMs: 1,
+  durability: { facts: { appendfsync: 'always' }, warnings: [] },
+})
+
+/** Health of a store whose servers answer as the test says. */
+function answering(pongs: () => readonly Pong[]) {
+  const clock = new SimulatedClock()
+  const store = { ping: async () => pongs() }
+  return { clock, health: createHealth({ store, clock, settings: testSettings(), isUp: () => true }) }
+}
+
+test('health: a broker that serves on a store that answers is up, ready and alive', async () => {
+  const { health, statuses } = kept()
+  assert.deepEqual(await statuses(), { health: 'UP', readiness: 'UP', liveness: 'UP' })
+  const { components } = await health.tree()
+  assert.deepEqual(Object.keys(components), ['store', 'broker', 'diskSpace', 'ping', 'ssl'])
+  assert.deepEqual(Object.keys((await health.readiness()).components), ['readinessState', 'store'])
+  assert.deepEqual(Object.keys(health.liveness().components), ['livenessState'])
+})
+
+test('health: a store that refuses takes health down and the broker out of rotation, and leaves it alive', async () => {
+  const { clock, store, statuses } = kept()
+  store.faults.failNext('ping', 'unavailable')
+  assert.deepEqual(await statuses(), { health: 'DOWN', readiness: 'DOWN', liveness: 'UP' })
+  await clock.advance(5_000)
+  assert.deepEqual(await statuses(), { health: 'UP', readiness: 'UP', liveness: 'UP' })
+})
+
+test('health: a store that says nothing is down after two seconds', async () => {
+  const { clock, store, statuses, health } = kept()
+  const release = store.faults.hold('ping')
+  let answered: unknown = null
+  const asked = statuses().then(found => (answered = found))
+  await clock.advance(1_999)
+  assert.equal(answered, null)
+  await clock.advance(1)
+  await asked
+  assert.deepEqual(answered, { health: 'DOWN', readiness: 'DOWN', liveness: 'UP' })
+  const [servers] = Object.values((await health.readiness()).components.store!.details) as [{ failure: string }[]]
+  assert.equal(servers[0]!.failure, 'no answer within 2000 ms')
+  release()
+})
+
+test('health: what the store answered is kept for five seconds, whoever asks and however often', async () => {
+  const { clock, store, health, statuses } = kept()
+  await Promise.all(Array.from({ length: 1_000 }, () => health.readiness()))
+  assert.equal(store.calls.ping, 1)
+  store.faults.failNext('ping', 'unavailable')
+  await clock.advance(4_999)
+  assert.equal((await statuses()).readiness, 'UP')
+  assert.equal(store.calls.ping, 1)
+  await clock.advance(1)
+  assert.equal((await statuses()).readiness, 'DOWN')
+  assert.equal(store.calls.ping, 2)
+})
+
+test('health: a broker that starts or drains is down and not ready at once, and alive', async () => {
+  const { broker, statuses } = kept()
+  broker.isUp = false
+  assert.deepEqual(await statuses(), { health: 'DOWN', readiness: 'OUT_OF_SERVICE', liveness: 'UP' })
+  broker.isUp = true
+  assert.deepEqual(await statuses(), { health: 'UP', readiness: 'UP', liveness: 'UP' })
+})
+
+test('health: on Redis the component is redis, and a server of its own for streams counts with it', async () => {
+  let storage: string | null = null
+  const { clock, health } = answering(() => [pong('storage-redis', storage), pong('redis')])
+  const names = async () => (await health.checks()).map(({ name, status }) => [name, status])
+  assert.deepEqual(await names(), [
+    ['storage-redis-connectivity', 'UP'],
+    ['redis-connectivity', 'UP'],
+  ])
+  assert.equal((await health.tree()).components.redis!.status, 'UP')
+  assert.equal((await health.tree()).components.store, undefined)
+  storage = 'no answer to PING within 2000 ms'
+  await clock.advance(5_000)
+  assert.equal((await health.tree()).components.redis!.status, 'DOWN')
+  assert.equal((await health.readiness()).status, 'DOWN')
+  assert.deepEqual(await names(), [
+    ['storage-redis-connectivity', 'DOWN'],
+    ['redis-connectivity', 'UP'],
+  ])
+})
+
+test('health: where the two are the same Redis there is one check, and on another store one of its own', async () => {
+  assert.deepEqual(
+    (await answering(() => [pong('redis'), pong('redis')]).health.checks()).map(({ name }) => name),
+    ['redis-connectivity'],
+  )
+  assert.deepEqual(
+    (await kept().health.checks()).map(({ name }) => name),
+    ['store-connectivity'],
+  )
+})
+
+test('health: a folder whose disk cannot be told is down, and not less ready for it', async () => {
+  const { health, statuses } = kept({ 'storage.local.embedded.path': '/nowhere/at/all' })
+  assert.equal((await health.tree()).components.diskSpace!.status, 'DOWN')
+  assert.deepEqual(await statuses(), { health: 'DOWN', readiness: 'UP', liveness: 'UP' })
+})
+
+test('health: a certificate that has expired or cannot be read is down', { skip: noRedis }, async t => {
+  const { certificateFile } = await makeCertificate(t)
+  const tls = { 'broker.tls': true, 'broker.cert-file': certificateFile }
+  const statusAt = async (clock: SimulatedClock) => {
+    const health = createHealth({
+      store: createMemoryStore(clock),
+      clock,
+      settings: testSettings(tls),
+      isUp: () => true,
+    })
+    return (await health.tree()).components.ssl!.status
+  }
+  const nowMs = Date.now()
+  assert.equal(await statusAt(new SimulatedClock(nowMs + 60_000)), 'UP')
+  assert.equal(await statusAt(new SimulatedClock(nowMs - 86_400_000)), 'DOWN')
+  assert.equal(await statusAt(new SimulatedClock(nowMs + 3 * 86_400_000)), 'DOWN')
+  await writeFile(certificateFile, 'no certificate')
+  assert.equal(await statusAt(new SimulatedClock(nowMs + 60_000)), 'DOWN')
+})
+
+test('S2: with security switched off health says who may do what, and stays up', async () => {
+  const open = async (address: string | null) => {
+    const { health } = kept({ 'admin.security-enabled': false, 'server.address': address })
+    const { status, components } = await health.tree()
+    return [status, components.adminSecurity!.details.warning]
+  }
+  assert.deepEqual(await open(null), [
+    'UP',
+    'INSECURE: anybody who reaches 0.0.0.0 may do everything (svc.admin.security-enabled=false).',
+  ])
+  assert.match(String((await open('127.0.0.1'))[1]), /^Anybody on this machine may do everything/)
+})

@@ -1,0 +1,49 @@
+// Where a page of messages or a live tail goes on: one offset for each partition, in a text that means nothing to whoever carries
+// it. It names the topic by its id and the question that it belongs to, so that one of another topic, or of a topic that was
+// made again, is told from one that fits.
+//
+//   base64url of: 1 . topic id . o (oldest first) or n (newest first) . partition or * . offsets in base 36, joined with - .
+//
+// The last point tells a whole cursor from one that was cut. An offset of * stands for a partition that is not part of the
+// question.
+
+export type Order = 'oldest' | 'newest'
+
+export interface Cursor {
+  readonly topicId: string
+  readonly order: Order
+  /** Null: all. */
+  readonly partition: number | null
+  /** By partition, or the one of the one partition. Oldest first: the next offset; newest first: the last that was given. */
+  readonly positions: readonly (number | null)[]
+}
+
+const FORMAT = '1'
+/** No digit of base 36. */
+const NOT_PART = '*'
+
+export function encodeCursor({ topicId, order, partition, positions }: Cursor): string {
+  const offsets = positions.map(position => (position === null ? NOT_PART : position.toString(36))).join('-')
+  return Buffer.from([FORMAT, topicId, order[0], partition ?? '*', offsets, ''].join('.')).toString('base64url')
+}
+
+/** Null for what is no cursor. */
+export function decodeCursor(text: string): Cursor | null {
+  const decoded = Buffer.from(text, 'base64url').toString('latin1')
+  const match = /^1\.([A-Za-z0-9_-]{22})\.([on])\.(\*|[0-9]{1,10})\.([0-9a-z*-]+)\.$/.exec(decoded)
+  if (match === null) return null
+  const [, topicId, order, partition, offsets] = match
+  const positions = offsets!.split('-').map(offset => {
+    if (offset === NOT_PART) return null
+    return /^[0-9a-z]{1,11}$/.test(offset) ? Number.parseInt(offset, 36) : Number.NaN
+  })
+  if (positions.some(position => position !== null && !Number.isSafeInteger(position))) return null
+  const isOne = partition !== '*'
+  if (isOne && positions.length !== 1) return null
+  return {
+    topicId: topicId!,
+    order: order === 'o' ? 'oldest' : 'newest',
+    partition: isOne ? Number(partition) : null,
+    positions,
+  }
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { batchOf, openLogWorld } from '../../testing/sim/logs.ts'
+import { reachIn } from '../../testing/sim/reach.ts'
+import { isRefusal } from '../protocol/errors.ts'
+import { HEARTBEAT_MS, MOST_BEHIND, tailMessages } from './message-tail.ts'
+
+async function openTail(t: TestContext, configs: Readonly<Record<string, string>> = {}) {
+  const world = await openLogWorld(t)
+  await world.create('t', configs, 2)
+  const ending = new AbortController()
+  const request = {
+    partition: null,
+    cursor: null,
+    contains: null,
+    decode: 'utf8',
+    keyDecode: 'utf8',
+    previewBytes: 100,
+  } as const
+  const events = await tailMessages(reachIn(world), 't', request, ending.signal)
+  assert.ok(!isRefusal(events))
+  assert.equal((await events.next()).value!.kind, 'begun')
+  /** The next event; time goes by until it comes. */
+  const next = async () => {
+    const coming = events.next()
+    let isThere = false
+    void coming.finally(() => {
+      isThere = true
+    })
+    for (await world.clock.settle(); !isThere; ) await world.clock.advance(100)
+    return (await coming).value ?? null
+  }
+  const append = async (index: number, records: number) => {
+    const appending = world.partition('t', index).append(batchOf(records), 0)
+    await world.clock.settle()
+    assert.ok(!isRefusal(await appending))
+  }
+  return { world, events, next, append, ending }
+}
+
+test('a reader who is too slow is told how much it misses, and is near the end again', async t => {
+  const { next, append } = await openTail(t)
+  await append(0, 3)
+  const first = await next()
+  assert.ok(first?.kind === 'messages' && first.messages.length === 3)
+  // It asks for nothing meanwhile.
+  for (let i = 0; i < 4; i++) await append(i % 2, MOST_BEHIND / 2)
+  const dropped = await next()
+  assert.ok(dropped?.kind === 'dropped' && dropped.count !== null)
+  let seen = 0
+  for (let event = await next(); event?.kind === 'messages'; event = await next()) {
+    seen += event.messages.length
+    if (event.messages.some(({ partition, offset }) => partition === 1 && offset === MOST_BEHIND - 1)) break
+  }
+  assert.equal(dropped.count + seen, 2 * MOST_BEHIND)
+  assert.equal(seen, 200)
+})
+
+test('where offsets follow the clock nothing is dropped for their gaps, and what is has no count', async t => {
+  const { world, next, append } = await openTail(t, { 'offset.sequence.bits': '11' })
+  await append(0, 1)
+  await world.clock.advance(60_000)
+  await append(0, 1)
+  const event = await next()
+  assert.ok(event?.kind === 'messages' && event.messages.length === 2)
+  for (let i = 0; i < 3; i++) await append(0, MOST_BEHIND / 2)
+  let seen = 0
+  let last = await next()
+  for (; last?.kind === 'messages'; last = await next()) seen += last.messages.length
+  assert.ok(seen >= MOST_BEHIND / 2 && seen <= MOST_BEHIND, `${seen}`)
+  assert.ok(last?.kind === 'dropped' && last.count === null)
+})
+
+test('a tail of a quiet topic gives a sign of life', async t => {
+  const { world, next, append } = await openTail(t)
+  const begunAtMs = world.clock.monotonic()
+  assert.equal((await next())?.kind, 'heartbeat')
+  assert.ok(world.clock.monotonic() - begunAtMs >= HEARTBEAT_MS)
+  await append(1, 1)
+  assert.equal((await next())?.kind, 'messages')
+})
+
+test('a tail follows partitions that come while it runs, and ends with its signal', async t => {
+  const { world, events, next, append, ending } = await openTail(t)
+  await world.catalogue.change([world.catalogue.current().topics.get('t')!.id], () => ({ partitions: 3 }))
+  await append(2, 1)
+  const event = await next()
+  assert.ok(event?.kind === 'messages' && event.messages[0]!.partition === 2)
+  const last = events.next()
+  await world.clock.settle()
+  ending.abort()
+  assert.equal((await last).done, true)
+})

@@ -1,0 +1,328 @@
+// Browses the records of a topic: a page of them from one partition or from all, forwards or backwards from a place, in the order
+// of their timestamps (within a partition in that of their offsets); and one record by its offset. What a page costs is bounded,
+// whatever is asked: a page that has read enough ends before it is full and says so. It is no consumer: no group, no fetch that
+// counts for one, nothing delivered.
+
+import type { Clock } from '../base/clock.ts'
+import type { Topic } from '../log/catalogue.ts'
+import { because, INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../protocol/errors.ts'
+import { type Cursor, decodeCursor, encodeCursor, type Order } from './message-cursor.ts'
+import type { Message, MessagePage, Unavailable } from './messages-contract.ts'
+import {
+  type Bounds,
+  boundsOf,
+  checkPartition,
+  findTopic,
+  offsetsForTime,
+  type Place,
+  type ReachRooms,
+} from './reach.ts'
+import {
+  type Filter,
+  type FoundRecord,
+  ReadBudget,
+  type RecordReader,
+  readBackwards,
+  readForwards,
+} from './record-reader.ts'
+import { type Decoding, showHeader, showUnreadable, showValue } from './shown-value.ts'
+
+/** Where a page begins that no cursor names. */
+export type Seek =
+  | { readonly edge: 'earliest' | 'latest' }
+  /** In every partition that is asked for. */
+  | { readonly offset: number }
+  /** Ms since 1970. */
+  | { readonly timestamp: number }
+
+export interface Shown {
+  readonly keyDecode: Decoding
+  readonly decode: Decoding
+  /** Of each key, value and header. */
+  readonly previewBytes: number
+}
+
+export interface BrowseRequest extends Shown {
+  /** Null: all. */
+  readonly partition: number | null
+  readonly order: Order
+  readonly seek: Seek
+  /** Goes on where another page ended, wherever `seek` says. */
+  readonly cursor: string | null
+  readonly limit: number
+  /** Only records whose key or value has this text. */
+  readonly contains: string | null
+}
+
+/** One page reads so many bytes of logs, and then ends. A single batch may be larger. */
+export const PAGE_READ_BYTES = 32 * 1024 * 1024
+const PAGE_RECORDS = 200_000
+/** One page shows so many bytes of records, and then ends. */
+const PAGE_SHOWN_BYTES = 8 * 1024 * 1024
+/** Of all partitions together. */
+const FIRST_READ_BYTES = 1024 * 1024
+const LEAST_CHUNK_BYTES = 16 * 1024
+const LARGEST_CHUNK_BYTES = 256 * 1024
+/** Partitions whose batches are unpacked at the same time. */
+const LOADED_AT_ONCE = 8
+const LISTED_HEADERS = 32
+const SHOWN_AT_ONCE_BYTES = 256 * 1024
+/** Records of each partition that a search backwards begins with. */
+const SEARCHED_AT_ONCE = 1000
+
+/** One page. Throws what the store throws. */
+export async function browseMessages(
+  rooms: ReachRooms,
+  topicName: string,
+  request: BrowseRequest,
+): Promise<MessagePage | Refusal> {
+  const topic = await findTopic(rooms, topicName)
+  if (isRefusal(topic)) return topic
+  const asked = askedPlaces(topic, request.partition)
+  if (isRefusal(asked)) return asked
+  const cursor = request.cursor === null ? null : readCursor(request.cursor, topic, request)
+  if (isRefusal(cursor)) return cursor
+  const found = await boundsOf(rooms, asked)
+  const bounds = new Map<number, Bounds>()
+  const unavailable: Unavailable[] = []
+  for (const [i, { partition }] of asked.entries()) {
+    const one = found[i]!
+    if (isRefusal(one)) unavailable.push(unavailableOf(partition, one))
+    else bounds.set(partition, one)
+  }
+  const places = asked.filter(({ partition }) => bounds.has(partition))
+  const begins =
+    cursor === null ? await seek(rooms, places, bounds, request) : resume(cursor, places, bounds, request.partition)
+  if (isRefusal(begins)) return begins
+  for (const [partition, begin] of begins) if (isRefusal(begin)) unavailable.push(unavailableOf(partition, begin))
+
+  const { order, limit, contains } = request
+  const budget = new ReadBudget(rooms.clock, { maxBytes: PAGE_READ_BYTES, maxRecords: PAGE_RECORDS })
+  const chunkBytes = clamp(Math.ceil(FIRST_READ_BYTES / places.length), LEAST_CHUNK_BYTES, LARGEST_CHUNK_BYTES)
+  const wanted = contains === null ? Math.min(limit, Math.ceil((2 * limit) / places.length)) : SEARCHED_AT_ONCE
+  const options = { chunkBytes, budget, filter: filterOf(contains), wanted }
+  const readers = places.flatMap((place): RecordReader[] => {
+    const { start, end } = bounds.get(place.partition)!
+    const begin = begins.get(place.partition) ?? null
+    if (begin === null || isRefusal(begin)) return []
+    if (order === 'newest') return [readBackwards(rooms, place, { start, before: Math.min(begin, end) }, options)]
+    return [readForwards(rooms, place, { start, from: begin, end }, options)]
+  })
+
+  const { messages, isPartial } = await merge(readers, request, new Display(rooms.clock, request))
+  for (const { partition, refusal } of readers)
+    if (refusal !== null) unavailable.push(unavailableOf(partition, refusal))
+  const positions = new Map(readers.map(({ partition, position, refusal }) => [partition, refusal ? null : position]))
+  const cursorAt = (order: Order, at: (partition: number) => number | null) =>
+    encodeCursor({
+      topicId: topic.id,
+      order,
+      partition: request.partition,
+      positions: asked.map(({ partition }) => at(partition)),
+    })
+  return {
+    messages,
+    nextCursor: readers.every(reader => reader.isDone)
+      ? null
+      : cursorAt(order, partition => positions.get(partition) ?? null),
+    tailCursor: cursorAt('oldest', partition => bounds.get(partition)?.end ?? null),
+    ends: places.map(({ partition }) => {
+      const { start, end } = bounds.get(partition)!
+      return { partition, start, end }
+    }),
+    scanned: budget.records,
+    bytes: budget.bytes,
+    isPartial,
+    unavailable,
+  }
+}
+
+/** One record as a whole, as it was found. OFFSET_OUT_OF_RANGE where there is none at this offset. */
+export async function findRecord(
+  rooms: ReachRooms,
+  topicName: string,
+  partition: number,
+  offset: number,
+): Promise<FoundRecord | Refusal> {
+  const topic = await findTopic(rooms, topicName)
+  if (isRefusal(topic)) return topic
+  const place = { topic, partition }
+  const refusal = checkPartition(topic, partition)
+  if (refusal !== null) return refusal
+  const [bounds] = await boundsOf(rooms, [place])
+  if (isRefusal(bounds)) return bounds
+  const { start, end } = bounds!
+  const none = because(
+    OFFSET_OUT_OF_RANGE,
+    `Partition ${partition} of '${topicName}' has no record at offset ${offset}; it holds ${start} to ${end}.`,
+  )
+  if (offset < start || offset >= end) return none
+  const budget = new ReadBudget(rooms.clock, { maxBytes: PAGE_READ_BYTES, maxRecords: Number.POSITIVE_INFINITY })
+  const options = { chunkBytes: 1, budget, filter: null }
+  const reader = readForwards(rooms, place, { start, from: offset, end: offset + 1 }, options)
+  await reader.load()
+  return reader.refusal ?? reader.head ?? none
+}
+
+export function showMessage(record: FoundRecord, { keyDecode, decode, previewBytes }: Shown, headers: number): Message {
+  const { partition, offset, timestamp, timestampType, key, value, unreadable } = record
+  return {
+    partition,
+    offset,
+    timestamp: timestamp === -1 ? null : timestamp,
+    timestampType,
+    key: unreadable === null ? showValue(key, keyDecode, previewBytes) : null,
+    value:
+      unreadable === null
+        ? showValue(value, decode, previewBytes)
+        : showUnreadable(value ?? Buffer.alloc(0), unreadable, previewBytes),
+    headers: record.headers
+      .slice(0, headers)
+      .map(header => ({ key: header.key, value: showHeader(header.value, decode, previewBytes) })),
+    headerCount: record.headers.length,
+  }
+}
+
+/** Shows records in lists, and lets others have their turn after so many bytes: a large value takes milliseconds to decode. */
+export class Display {
+  readonly #clock: Clock
+  readonly #shown: Shown
+  #bytes = 0
+
+  constructor(clock: Clock, shown: Shown) {
+    this.#clock = clock
+    this.#shown = shown
+  }
+
+  async show(record: FoundRecord): Promise<Message> {
+    this.#bytes += (record.key?.length ?? 0) + (record.value?.length ?? 0)
+    if (this.#bytes >= SHOWN_AT_ONCE_BYTES) {
+      this.#bytes = 0
+      await new Promise<void>(resolve => this.#clock.soon(resolve))
+    }
+    return showMessage(record, this.#shown, LISTED_HEADERS)
+  }
+}
+
+/** Null lets everything through. */
+export function filterOf(contains: string | null): Filter | null {
+  if (contains === null || contains === '') return null
+  const wanted = Buffer.from(contains)
+  return ({ key, value }) => (key?.includes(wanted) ?? false) || (value?.includes(wanted) ?? false)
+}
+
+export function unavailableOf(partition: number, { name, message }: Refusal): Unavailable {
+  return { partition, code: name, detail: message }
+}
+
+/** One partition, or all of them (null). */
+export function askedPlaces(topic: Topic, partition: number | null): readonly Place[] | Refusal {
+  if (partition === null) return Array.from({ length: topic.partitions }, (_, i) => ({ topic, partition: i }))
+  return checkPartition(topic, partition) ?? [{ topic, partition }]
+}
+
+/** A cursor that belongs to this question, else a refusal. */
+export function readCursor(
+  text: string,
+  topic: Topic,
+  { partition, order }: Pick<BrowseRequest, 'partition' | 'order'>,
+): Cursor | Refusal {
+  const cursor = decodeCursor(text)
+  if (cursor === null) return because(INVALID_REQUEST, 'It is no cursor that this API has given.')
+  if (cursor.topicId !== topic.id) return because(INVALID_REQUEST, 'It is of another topic.')
+  if (cursor.order !== order) return because(INVALID_REQUEST, `It is of the order ${cursor.order}.`)
+  if (cursor.partition !== partition || cursor.positions.length > topic.partitions) {
+    return because(INVALID_REQUEST, 'It is of other partitions.')
+  }
+  return cursor
+}
+
+/** Where to go on in each partition; null for those that are not part of it, and a refusal where it fits none. */
+export function resume(
+  { positions, order }: Cursor,
+  places: readonly Place[],
+  bounds: ReadonlyMap<number, Bounds>,
+  only: number | null,
+): ReadonlyMap<number, number | null> | Refusal {
+  const begins = new Map<number, number | null>()
+  for (const { partition } of places) {
+    const known = only === null ? positions[partition] : positions[0]
+    // Partitions that came since then are new as a whole: first to whoever goes forwards, and above whoever goes backwards.
+    const position = known === undefined ? 0 : known
+    if (position !== null && position > bounds.get(partition)!.end) {
+      const { end } = bounds.get(partition)!
+      return because(INVALID_REQUEST, `It is at offset ${position} of partition ${partition}, which ends at ${end}.`)
+    }
+    begins.set(partition, order === 'newest' && known === undefined ? null : position)
+  }
+  return begins
+}
+
+async function seek(
+  rooms: ReachRooms,
+  places: readonly Place[],
+  bounds: ReadonlyMap<number, Bounds>,
+  { seek: to, order }: BrowseRequest,
+): Promise<ReadonlyMap<number, number | Refusal>> {
+  const each = (at: (bounds: Bounds, i: number) => number | Refusal) =>
+    new Map(places.map(({ partition }, i) => [partition, at(bounds.get(partition)!, i)]))
+  if ('edge' in to) return each(({ start, end }) => (to.edge === 'earliest' ? start : end))
+  // Backwards the record at the place is the first.
+  const isBackwards = order === 'newest'
+  if ('offset' in to) return each(() => (isBackwards ? to.offset + 1 : to.offset))
+  const found = await offsetsForTime(rooms, places, isBackwards ? to.timestamp + 1 : to.timestamp)
+  return each(({ end }, i) => found[i] ?? end)
+}
+
+/** Takes the record that is next by its time from whichever reader has it, until the page is full or has cost enough. */
+async function merge(
+  readers: readonly RecordReader[],
+  { order, limit }: BrowseRequest,
+  display: Display,
+): Promise<{ readonly messages: Message[]; readonly isPartial: boolean }> {
+  for (let i = 0; i < readers.length; i += LOADED_AT_ONCE) {
+    await Promise.all(readers.slice(i, i + LOADED_AT_ONCE).map(reader => reader.load()))
+  }
+  const messages: Message[] = []
+  let shownBytes = 0
+  let isPartial = false
+  while (messages.length < limit && shownBytes < PAGE_SHOWN_BYTES) {
+    if (!isPartial && readers.some(reader => reader.head === null && !reader.isDone)) {
+      isPartial = true
+      // Which record is next is not known any more. A page that has none yet takes what there is, so that the next goes on.
+      if (messages.length > 0) break
+    }
+    const next = nextOf(readers, order)
+    if (next === null) break
+    const message = await display.show(next.head!)
+    messages.push(message)
+    shownBytes += bytesOf(message)
+    next.take()
+    await next.load()
+  }
+  return { messages, isPartial: isPartial || (messages.length < limit && !readers.every(reader => reader.isDone)) }
+}
+
+function nextOf(readers: readonly RecordReader[], order: Order): RecordReader | null {
+  let best: RecordReader | null = null
+  for (const reader of readers) {
+    if (reader.head === null) continue
+    if (best === null) best = reader
+    else if (
+      order === 'oldest' ? reader.head.timestamp < best.head!.timestamp : reader.head.timestamp > best.head!.timestamp
+    )
+      best = reader
+  }
+  return best
+}
+
+function bytesOf({ key, value, headers }: Message): number {
+  const sizes = [key, value, ...headers.map(header => header.value)].map(
+    shown => (shown?.text ?? shown?.base64 ?? '').length,
+  )
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+function clamp(value: number, min: number, max: number): number {
+  return Math.min(Math.max(value, min), max)
+}

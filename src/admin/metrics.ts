@@ -1,0 +1,121 @@
+// What this broker counted, as numbers for people and programs: the curated part of the metrics that the console and the tools
+// show. Everything is of this broker only, but for the numbers of topics and groups; a scrape of all brokers adds them up.
+
+import type { CatalogueKeeper } from '../log/catalogue.ts'
+import type { History, TopicRates, TopicSample } from '../telemetry/history.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Percentiles } from '../telemetry/step-histogram.ts'
+import { type ClusterGroupRooms, listGroupsOfCluster } from './cluster-groups.ts'
+
+export interface MetricsRooms extends ClusterGroupRooms {
+  readonly catalogue: CatalogueKeeper
+  readonly metrics: Metrics
+  readonly history: History
+}
+
+/** Counters are since the start of the broker. */
+export interface MetricsSnapshot {
+  readonly topicCount: number
+  /** Of the whole cluster, as far as its brokers answer. */
+  readonly groupCount: number
+  readonly activeConnections: number
+  readonly backpressureConnections: number
+  /** Records and bytes that were acknowledged to producers. */
+  readonly messages: number
+  readonly bytes: number
+  /** Records and bytes that were handed out to consumers. */
+  readonly messagesOut: number
+  readonly bytesOut: number
+  readonly requests: number
+  readonly rebalances: number
+  readonly brokerFailures: number
+  readonly lossyRecords: number
+  readonly requestLatencyMs: Percentiles
+  readonly uptimeMs: number
+}
+
+export async function snapshotMetrics(rooms: MetricsRooms): Promise<MetricsSnapshot> {
+  const { metrics, history, catalogue } = rooms
+  const { groups } = await listGroupsOfCluster(rooms, { states: [], types: [] })
+  let requests = 0
+  for (const { count } of metrics.series('svc.broker.request')) requests += count
+  return {
+    topicCount: catalogue.current().topics.size,
+    groupCount: groups.length,
+    activeConnections: metrics.read('svc.broker.connections', {}),
+    backpressureConnections: metrics.read('svc.broker.backpressure_connections', {}),
+    messages: metrics.total('svc.broker.produce.records'),
+    bytes: metrics.total('svc.broker.produce.bytes'),
+    messagesOut: metrics.total('svc.broker.fetch.records'),
+    bytesOut: metrics.total('svc.broker.fetch.bytes'),
+    requests,
+    rebalances: metrics.total('svc.broker.rebalances'),
+    brokerFailures: metrics.total('svc.broker.failures'),
+    lossyRecords: metrics.total('svc.broker.lossy_records'),
+    requestLatencyMs: history.requestLatency(),
+    uptimeMs: history.uptimeMs,
+  }
+}
+
+/** What topics can be sorted by, and how. A percentile that is not known counts as none. */
+const SORTS = Object.freeze({
+  name: null,
+  recordsIn: ({ produce }: TopicRates) => produce.recordsPerSecond,
+  bytesIn: ({ produce }: TopicRates) => produce.bytesPerSecond,
+  requestsIn: ({ produce }: TopicRates) => produce.requestsPerSecond,
+  recordsOut: ({ fetch }: TopicRates) => fetch.recordsPerSecond,
+  bytesOut: ({ fetch }: TopicRates) => fetch.bytesPerSecond,
+  requestsOut: ({ fetch }: TopicRates) => fetch.requestsPerSecond,
+  produceP99: ({ produce }: TopicRates) => produce.latencyMs.p99 || 0,
+  fetchP99: ({ fetch }: TopicRates) => fetch.latencyMs.p99 || 0,
+})
+
+export type TopicSort = keyof typeof SORTS
+export const topicSorts = Object.freeze(Object.keys(SORTS) as TopicSort[])
+
+export interface TopicMetricsQuery {
+  readonly offset: number
+  readonly limit: number
+  /** Lets through names that contain it, upper and lower case alike. */
+  readonly q?: string | undefined
+  /** Lets through these alone. */
+  readonly names?: readonly string[] | undefined
+  readonly sort: TopicSort
+  readonly order: 'asc' | 'desc'
+  /** How many of the newest samples each topic comes with. */
+  readonly samples: number
+}
+
+export interface TopicMetrics extends TopicRates {
+  readonly name: string
+  readonly samples: readonly TopicSample[]
+}
+
+export interface TopicMetricsPage {
+  /** Of those that were let through. */
+  readonly total: number
+  /** Looked up as they are taken: with their samples a page is long. */
+  readonly topics: Iterable<TopicMetrics>
+}
+
+/** A page of topics with their rates in the last step. Topics that are equal by the sort come by their names. */
+export function listTopicMetrics(
+  { catalogue, history }: Pick<MetricsRooms, 'catalogue' | 'history'>,
+  { offset, limit, q = '', names, sort, order, samples }: TopicMetricsQuery,
+): TopicMetricsPage {
+  const { topics } = catalogue.current()
+  const contained = q.toLowerCase()
+  const among = names === undefined ? [...topics.keys()] : [...new Set(names)].filter(name => topics.has(name))
+  const found = among.filter(name => contained === '' || name.toLowerCase().includes(contained)).sort()
+  const sign = order === 'asc' ? 1 : -1
+  const by = SORTS[sort]
+  if (by !== null) {
+    const weights = new Map(found.map(name => [name, by(history.topic(name))]))
+    found.sort((one, other) => sign * (weights.get(one)! - weights.get(other)!))
+  } else if (order === 'desc') found.reverse()
+  function* page(): Generator<TopicMetrics> {
+    for (const name of found.slice(offset, offset + limit))
+      yield { name, ...history.topic(name), samples: samples === 0 ? [] : history.topicSamples(name, samples) }
+  }
+  return { total: found.length, topics: page() }
+}

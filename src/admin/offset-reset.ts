@@ -1,0 +1,232 @@
+// Resets a consumer group's offsets in two steps: a preview that changes nothing and comes with a token, and the change, which
+// the token stands for. It applies exactly what was shown, and nothing when any of it has changed meanwhile or when somebody
+// has come into the group.
+//
+// The token carries what was shown, signed with a key that the brokers share through the store: whichever of them is asked next can
+// apply it, and none has to remember it.
+//
+//   base64url( HMAC-SHA256 of what follows (32 bytes) | deflated JSON )
+
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { assert } from '../base/assert.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import { CHANGED, type OffsetReplacement } from '../coordinator/offset-replacement.ts'
+import { replaceStoredOffsets } from '../coordinator/stored-offsets.ts'
+import type { Topic } from '../log/catalogue.ts'
+import {
+  because,
+  GROUP_ID_NOT_FOUND,
+  INVALID_REQUEST,
+  isRefusal,
+  NON_EMPTY_GROUP,
+  type Refusal,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../protocol/errors.ts'
+import type { Store } from '../store/store.ts'
+import { type ClusterGroupRooms, describeGroupsOfCluster } from './cluster-groups.ts'
+import type { CommittedPosition, GroupPosition } from './contract.ts'
+import { describePositions, keyOf, type PositionRooms } from './group-positions.ts'
+import type { ResetPreview, ResetRequest, ResetRow } from './groups-contract.ts'
+import { type Bounds, boundsOf, offsetsForTime, type Place } from './reach.ts'
+
+export type ResetRooms = PositionRooms &
+  ClusterGroupRooms & { readonly clock: Clock; readonly random: Random; readonly store: Store }
+
+/** A token is good for so long: somebody reads the rows and types the group's name. */
+const TOKEN_MS = 15 * 60_000
+
+const MAX_TOKEN_BYTES = 16 * 1024 * 1024
+
+/** What the token says is not what is there, or not what is asked for; the preview has to be looked at again. */
+export const OUTDATED = 'outdated'
+
+/** What the reset would do. GROUP_ID_NOT_FOUND, UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST (the offset does not exist). */
+export async function previewReset(rooms: ResetRooms, request: ResetRequest): Promise<ResetPreview | Refusal> {
+  const { groupId } = request
+  const view = (await describeGroupsOfCluster(rooms, [groupId])).get(groupId) ?? GROUP_ID_NOT_FOUND
+  if (isRefusal(view)) return view
+  const rows = await rowsOf(rooms, request)
+  if (isRefusal(rows)) return rows
+  const blockedBy =
+    view.state === 'Empty'
+      ? null
+      : because(NON_EMPTY_GROUP, `The group is ${view.state} with ${view.members.length} members; stop them first.`)
+  const token = blockedBy === null ? await sign(rooms, request, rows) : null
+  return { rows, blockedBy, token }
+}
+
+/** Applies what the token stands for: the rows, all of them. OUTDATED, NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND. */
+export async function applyReset(
+  rooms: ResetRooms,
+  request: ResetRequest,
+  token: string,
+): Promise<readonly ResetRow[] | Refusal | typeof OUTDATED> {
+  const { cluster, groups, store, clock, catalogue } = rooms
+  const { groupId } = request
+  const shown = await verify(rooms, request, token)
+  if (shown === null) return OUTDATED
+  const isThere = ({ topicId, partition }: ResetRow) =>
+    partition < (catalogue.current().topicsById.get(topicId)?.partitions ?? 0)
+  if (!shown.every(isThere)) return OUTDATED
+  const replacements = shown.map(({ topicId, partition, committed, newOffset }): OffsetReplacement => {
+    return { topicId, partition, offset: newOffset, isExpected: found => isSame(found, committed) }
+  })
+  const outcome =
+    cluster.coordinatorOf(groupId) === cluster.brokerId
+      ? await groups.replaceOffsets(groupId, replacements)
+      : await replaceStoredOffsets(store, groupId, replacements, clock.now())
+  if (outcome === CHANGED) return OUTDATED
+  return outcome ?? shown
+}
+
+function isSame(one: CommittedPosition | null, other: CommittedPosition | null): boolean {
+  if (one === null || other === null) return one === other
+  return (
+    one.offset === other.offset &&
+    one.leaderEpoch === other.leaderEpoch &&
+    one.commitTimestampMs === other.commitTimestampMs &&
+    one.metadata === other.metadata
+  )
+}
+
+// ---- rows
+
+async function rowsOf(rooms: ResetRooms, { groupId, scope, target }: ResetRequest): Promise<ResetRow[] | Refusal> {
+  const positions = (await describePositions(rooms, [groupId])).get(groupId)!
+  const byPartition = new Map(positions.map(each => [keyOf(each.topicId, each.partition), each]))
+  const chosen = choose(rooms, scope, positions)
+  if (isRefusal(chosen)) return chosen
+  const bounds = await boundsOf(rooms, chosen)
+  const times = target.to === 'timestamp' ? await offsetsForTime(rooms, chosen, target.timestampMs) : null
+  const rows: ResetRow[] = []
+  for (const [at, { topic, partition }] of chosen.entries()) {
+    const known = byPartition.get(keyOf(topic.id, partition))
+    // Nothing is there to be cleared.
+    if (target.to === 'clear' && known === undefined) continue
+    const ends = bounds[at]!
+    const newOffset = newOffsetOf(target, `${topic.name}-${partition}`, ends, times?.[at] ?? null)
+    if (isRefusal(newOffset)) return newOffset
+    rows.push({
+      topic: topic.name,
+      topicId: topic.id,
+      partition,
+      committed: known?.committed ?? null,
+      deliveredOffset: known?.deliveredOffset ?? null,
+      memberId: known?.memberId ?? null,
+      endOffset: isRefusal(ends) ? null : ends.end,
+      newOffset,
+    })
+  }
+  return rows
+}
+
+function choose(
+  { catalogue }: ResetRooms,
+  { topics, partitions }: ResetRequest['scope'],
+  positions: readonly GroupPosition[],
+): readonly Place[] | Refusal {
+  const { topics: byName } = catalogue.current()
+  const chosen = new Map<string, Place>()
+  const add = (topic: Topic, partition: number) => chosen.set(keyOf(topic.id, partition), { topic, partition })
+  if (topics.length === 0 && partitions.length === 0) {
+    for (const { topic: name, partition } of positions) {
+      const topic = byName.get(name)
+      if (topic !== undefined) add(topic, partition)
+    }
+  }
+  for (const name of topics) {
+    const topic = byName.get(name)
+    if (topic === undefined) return because(UNKNOWN_TOPIC_OR_PARTITION, `There is no topic ${name}.`)
+    for (let partition = 0; partition < topic.partitions; partition++) add(topic, partition)
+  }
+  for (const { topic: name, partition } of partitions) {
+    const topic = byName.get(name)
+    if (topic === undefined || partition >= topic.partitions)
+      return because(UNKNOWN_TOPIC_OR_PARTITION, `There is no partition ${partition} of ${name}.`)
+    add(topic, partition)
+  }
+  return [...chosen.values()]
+}
+
+/** `found` is the first record of the time that is asked for; null where no record is as late. */
+function newOffsetOf(
+  target: ResetRequest['target'],
+  place: string,
+  bounds: Bounds | Refusal,
+  found: number | null | Refusal,
+): number | null | Refusal {
+  if (target.to === 'clear') return null
+  if (isRefusal(bounds)) return bounds
+  const { start, end } = bounds
+  switch (target.to) {
+    case 'earliest':
+      return start
+    case 'latest':
+      return end
+    case 'offset':
+      if (target.offset >= start && target.offset <= end) return target.offset
+      return because(INVALID_REQUEST, `${place} has offsets from ${start} to ${end}, not ${target.offset}.`)
+    case 'timestamp':
+      return found ?? end
+  }
+}
+
+// ---- the token
+
+/** What the token carries. */
+interface Signed {
+  readonly groupId: string
+  readonly asked: unknown
+  readonly expiresAtMs: number
+  readonly rows: readonly ResetRow[]
+}
+
+async function sign(rooms: ResetRooms, request: ResetRequest, rows: readonly ResetRow[]): Promise<string> {
+  const expiresAtMs = rooms.clock.now() + TOKEN_MS
+  const said: Signed = { groupId: request.groupId, asked: askedOf(request), expiresAtMs, rows }
+  const packed = deflateRawSync(JSON.stringify(said))
+  return Buffer.concat([macOf(await sharedKey(rooms), packed), packed]).toString('base64url')
+}
+
+/** The rows that were shown for this request; null for any other token, and for one that is too old. */
+async function verify(rooms: ResetRooms, request: ResetRequest, token: string): Promise<readonly ResetRow[] | null> {
+  const bytes = Buffer.from(token, 'base64url')
+  if (bytes.length <= MAC_BYTES) return null
+  const packed = bytes.subarray(MAC_BYTES)
+  if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), macOf(await sharedKey(rooms), packed))) return null
+  // Signed here: it is what sign() wrote.
+  const said = JSON.parse(inflateRawSync(packed, { maxOutputLength: MAX_TOKEN_BYTES }).toString()) as Signed
+  const isSameRequest =
+    said.groupId === request.groupId && JSON.stringify(said.asked) === JSON.stringify(askedOf(request))
+  return isSameRequest && rooms.clock.now() < said.expiresAtMs ? said.rows : null
+}
+
+function askedOf({ scope, target }: ResetRequest): unknown {
+  const { topics, partitions } = scope
+  return { topics, partitions: partitions.map(({ topic, partition }) => [topic, partition]), target }
+}
+
+const MAC_BYTES = 32
+
+function macOf(key: Uint8Array, packed: Uint8Array): Buffer {
+  return createHmac('sha256', key).update('offset-reset').update(packed).digest()
+}
+
+const KEY_KIND = 'signing-key'
+const KEY_NAME = 'previews'
+const KEY_FIELD = 'key'
+const KEY_BYTES = 32
+
+/** The same on every broker of the store; made by the first that needs it. */
+async function sharedKey({ store, random }: Pick<ResetRooms, 'store' | 'random'>): Promise<Uint8Array> {
+  for (;;) {
+    const document = await store.load(KEY_KIND, KEY_NAME)
+    const found = document?.fields.get(KEY_FIELD)
+    if (found !== undefined) return found
+    assert(document === null, 'the key that previews are signed with is missing from its document')
+    const changes = [{ key: KEY_FIELD, value: random.bytes(KEY_BYTES) }]
+    await store.commit({ kind: KEY_KIND, name: KEY_NAME, expect: 0, changes })
+  }
+}

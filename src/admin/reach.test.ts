@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { openLogWorld } from '../../testing/sim/logs.ts'
+import { reachIn } from '../../testing/sim/reach.ts'
+import { seededRandom } from '../base/random.ts'
+import { SOLE_LEADERSHIP } from '../log/leadership.ts'
+import { isRefusal } from '../protocol/errors.ts'
+import { produceMessages } from './message-writes.ts'
+import { browseMessages } from './messages.ts'
+import { PeerUnavailable } from './peers.ts'
+import type { ReachRooms } from './reach.ts'
+import { describeTopic, listTopics } from './topic-listing.ts'
+
+/** A broker that leads the even partitions of a topic, beside one that does not answer. */
+async function openBesideSilence(t: TestContext, isUnsent: boolean) {
+  const world = await openLogWorld(t, {
+    leadership: { ...SOLE_LEADERSHIP, leads: (_, index) => index % 2 === 0 },
+  })
+  await world.create('t', {}, 4)
+  const rooms: ReachRooms = {
+    ...reachIn(world),
+    cluster: { ...reachIn(world).cluster, leaderOf: (_, index) => index % 2 },
+    peers: {
+      ask: async brokerId => {
+        throw new PeerUnavailable(brokerId, 'has not answered within 5000 ms', isUnsent)
+      },
+    },
+  }
+  return { ...rooms, random: seededRandom(1) }
+}
+
+test('a broker that does not answer takes only its own partitions out of a page, a list and a description', async t => {
+  const rooms = await openBesideSilence(t, false)
+  const message = (partition: number) => ({ partition, value: { text: `in ${partition}` } })
+  const written = await produceMessages(rooms, 't', [message(0), message(1), message(2)])
+  assert.ok(!isRefusal(written))
+  // Whether it was written there nobody knows.
+  assert.deepEqual(
+    written.map(({ offset, error }) => [offset, error?.code]),
+    [
+      [0, undefined],
+      [null, 'REQUEST_TIMED_OUT'],
+      [0, undefined],
+    ],
+  )
+  assert.equal(
+    written[1]!.error!.detail,
+    'The leader, broker 1 has not answered within 5000 ms; it may be done all the same.',
+  )
+  const page = await browseMessages(rooms, 't', {
+    partition: null,
+    order: 'newest',
+    seek: { timestamp: 2_000_000_000_000 },
+    cursor: null,
+    limit: 50,
+    contains: null,
+    decode: 'utf8',
+    keyDecode: 'utf8',
+    previewBytes: 100,
+  })
+  assert.ok(!isRefusal(page))
+  assert.deepEqual(page.messages.map(({ value }) => value?.text).sort(), ['in 0', 'in 2'])
+  assert.deepEqual(
+    page.unavailable.map(({ partition, code }) => `${partition} ${code}`),
+    ['1 LEADER_NOT_AVAILABLE', '3 LEADER_NOT_AVAILABLE'],
+  )
+  const described = await describeTopic(rooms, 't')
+  assert.ok(!isRefusal(described))
+  assert.deepEqual(
+    described.leaders.map(({ leader, end, error }) => [leader, end, error?.code]),
+    [
+      [0, 1, undefined],
+      [1, null, 'LEADER_NOT_AVAILABLE'],
+      [0, 1, undefined],
+      [1, null, 'LEADER_NOT_AVAILABLE'],
+    ],
+  )
+  const { topics } = await listTopics(rooms, { q: '', sort: 'size', order: 'asc', offset: 0, limit: 10 })
+  assert.deepEqual([topics[0]!.records, topics[0]!.sizeBytes], [null, null])
+})
+
+test('what certainly did not reach another broker can be asked again', async t => {
+  const rooms = await openBesideSilence(t, true)
+  const refused = await produceMessages(rooms, 't', [{ partition: 1, value: null }])
+  assert.ok(isRefusal(refused) && refused.name === 'LEADER_NOT_AVAILABLE')
+})

@@ -1,0 +1,390 @@
+// Reaches a partition wherever it is led: in a log of this broker, or over the Kafka protocol at the broker that leads it. Every
+// verb on records goes through here, so that none of them knows which of the two it was. What cannot be reached is a refusal in
+// its row, so that one broker that is away does not take the others' partitions with it; only writes name an unknown outcome.
+
+import type { Clock } from '../base/clock.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import type { CatalogueKeeper, Topic } from '../log/catalogue.ts'
+import type { Appended } from '../log/lane.ts'
+import type { Logs } from '../log/logs.ts'
+import type { Partition } from '../log/partition.ts'
+import {
+  because,
+  errorOf,
+  INVALID_TOPIC_EXCEPTION,
+  isRefusal,
+  KAFKA_STORAGE_ERROR,
+  LEADER_NOT_AVAILABLE,
+  NONE,
+  NOT_LEADER_OR_FOLLOWER,
+  OFFSET_OUT_OF_RANGE,
+  REQUEST_TIMED_OUT,
+  type Refusal,
+  UNKNOWN_SERVER_ERROR,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../protocol/errors.ts'
+import { deleteRecords as deleteRecordsApi } from '../protocol/messages/delete-records.ts'
+import { describeLogDirs as describeLogDirsApi } from '../protocol/messages/describe-log-dirs.ts'
+import { fetch as fetchApi } from '../protocol/messages/fetch.ts'
+import { listOffsets as listOffsetsApi } from '../protocol/messages/list-offsets.ts'
+import { produce as produceApi } from '../protocol/messages/produce.ts'
+import { checkTopicName } from '../protocol/names.ts'
+import { type BatchView, checkBatches, InvalidRecords, splitBatches, viewBatch } from '../protocol/records.ts'
+import type { Settings } from '../settings/settings.ts'
+import { isStoreFailure } from '../store/store.ts'
+import { type Peers, PeerUnavailable } from './peers.ts'
+import { deleteRecords } from './records.ts'
+
+export interface ReachRooms {
+  readonly catalogue: CatalogueKeeper
+  readonly logs: Logs
+  readonly cluster: Cluster
+  readonly peers: Peers
+  readonly settings: Settings
+  readonly clock: Clock
+}
+
+/** One partition of a topic. */
+export interface Place {
+  readonly topic: Topic
+  readonly partition: number
+}
+
+export interface Bounds {
+  /** The first offset that may be read. */
+  readonly start: number
+  /** Readers stop here: the high watermark. */
+  readonly end: number
+  readonly leaderEpoch: number
+}
+
+export interface Chunk {
+  /** Whole batches in offset order; the first covers the offset asked for, or is the next one where that lies in a gap. */
+  readonly batches: readonly BatchView[]
+  readonly bytes: number
+  readonly start: number
+  readonly end: number
+}
+
+const LIST_OFFSETS_VERSION = 7
+const LATEST = -1
+const EARLIEST = -2
+/** By topic id, so that nobody is answered from a topic that was made under the name again. */
+const FETCH_VERSION = 13
+const PRODUCE_VERSION = 13
+const DELETE_RECORDS_VERSION = 2
+const DESCRIBE_LOG_DIRS_VERSION = 4
+
+/** A read from another broker is cut to this. */
+const LARGEST_READ_BYTES = 1024 * 1024
+
+/** How long another broker may take to write. It is less than the broker's answer is waited for. */
+const WRITE_MS = 4_000
+
+/**
+ * The topic of that name; a name that cannot be one is INVALID_TOPIC_EXCEPTION. What another broker has made a moment ago is
+ * looked for. Throws what the store throws.
+ */
+export async function findTopic({ catalogue }: Pick<ReachRooms, 'catalogue'>, name: string): Promise<Topic | Refusal> {
+  const why = checkTopicName(name)
+  if (why !== null) return because(INVALID_TOPIC_EXCEPTION, `Topic name is invalid: ${why}.`)
+  const known = catalogue.current().topics.get(name)
+  if (known !== undefined || !catalogue.isShared) return known ?? unknownTopic(name)
+  await catalogue.catchUp()
+  return catalogue.current().topics.get(name) ?? unknownTopic(name)
+}
+
+function unknownTopic(name: string): Refusal {
+  return because(UNKNOWN_TOPIC_OR_PARTITION, `There is no topic '${name}'.`)
+}
+
+/** Null when the topic has such a partition. */
+export function checkPartition({ name, partitions }: Topic, partition: number): Refusal | null {
+  if (partition >= 0 && partition < partitions) return null
+  const which = partitions === 1 ? 'the partition 0' : `the partitions 0 to ${partitions - 1}`
+  return because(UNKNOWN_TOPIC_OR_PARTITION, `Topic '${name}' has ${which}, not ${partition}.`)
+}
+
+export function placesOf(topic: Topic): Place[] {
+  return Array.from({ length: topic.partitions }, (_, partition) => ({ topic, partition }))
+}
+
+/** Where each partition begins and ends, in order. At most one question to each other broker. */
+export async function boundsOf(rooms: ReachRooms, places: readonly Place[]): Promise<readonly (Bounds | Refusal)[]> {
+  return await ask(rooms, places, {
+    here: partition => {
+      const refusal = partition.checkEpoch(-1)
+      if (refusal !== null) return refusal
+      return { start: partition.logStartOffset, end: partition.highWatermark, leaderEpoch: partition.leaderEpoch }
+    },
+    async there(brokerId, some) {
+      const [starts, ends] = await Promise.all([
+        offsetsAt(rooms, brokerId, some, EARLIEST),
+        offsetsAt(rooms, brokerId, some, LATEST),
+      ])
+      return some.map((_, i): Bounds | Refusal => {
+        const start = starts[i]!
+        const end = ends[i]!
+        if (isRefusal(start)) return start
+        return isRefusal(end) ? end : { start: start.offset, end: end.offset, leaderEpoch: end.leaderEpoch }
+      })
+    },
+  })
+}
+
+/** The offset of the first record at or after this time (ms since 1970) in each partition; null where there is none. */
+export async function offsetsForTime(
+  rooms: ReachRooms,
+  places: readonly Place[],
+  timestamp: number,
+): Promise<readonly (number | null | Refusal)[]> {
+  return await ask(rooms, places, {
+    async here(partition) {
+      const found = await partition.offsetForTimestamp(timestamp)
+      return found === null || isRefusal(found) ? found : found.offset
+    },
+    async there(brokerId, some) {
+      const found = await offsetsAt(rooms, brokerId, some, timestamp)
+      return found.map(each => (isRefusal(each) ? each : each.offset < 0 ? null : each.offset))
+    },
+  })
+}
+
+/** Batches from this offset on, up to maxBytes but at least one. OFFSET_OUT_OF_RANGE below the start and above the end. */
+export async function readFrom(
+  rooms: ReachRooms,
+  place: Place,
+  offset: number,
+  maxBytes: number,
+): Promise<Chunk | Refusal> {
+  const [found] = await ask(rooms, [place], {
+    async here(partition): Promise<Chunk | Refusal> {
+      const read = await partition.read(offset, maxBytes, true)
+      if (isRefusal(read)) return read
+      const { batches, bytes, logStartOffset, highWatermark } = read
+      return { batches: batches.map(viewBatch), bytes, start: logStartOffset, end: highWatermark }
+    },
+    async there(brokerId, [{ topic, partition }]) {
+      const partitionMaxBytes = Math.min(maxBytes, LARGEST_READ_BYTES)
+      const { responses } = await rooms.peers.ask(brokerId, fetchApi, FETCH_VERSION, {
+        maxWaitMs: 0,
+        minBytes: 0,
+        maxBytes: partitionMaxBytes,
+        topics: [{ topicId: topic.id, partitions: [{ partition, fetchOffset: offset, partitionMaxBytes }] }],
+      })
+      const row = responses[0]?.partitions[0]
+      if (row === undefined) return [because(UNKNOWN_SERVER_ERROR, `Broker ${brokerId} answered no partition.`)]
+      if (row.errorCode !== NONE) return [refusalOf(row.errorCode, brokerId, topic, partition)]
+      const bytes = row.records ?? new Uint8Array()
+      try {
+        const batches = splitBatches(bytes)
+        return [{ batches, bytes: bytes.length, start: row.logStartOffset, end: row.highWatermark }]
+      } catch (error) {
+        if (!(error instanceof InvalidRecords)) throw error
+        return [because(UNKNOWN_SERVER_ERROR, `Broker ${brokerId} answered what is no batch: ${error.message}.`)]
+      }
+    },
+  })
+  return found!
+}
+
+/** Appends one batch to each partition, as a producer with acks=all does, and answers in order. The bytes belong to the log. */
+export async function appendTo(
+  rooms: ReachRooms,
+  places: readonly (Place & { readonly batch: Buffer })[],
+): Promise<readonly (Pick<Appended, 'baseOffset' | 'logAppendTimeMs'> | Refusal)[]> {
+  const stallMs = rooms.settings.get('broker.produce-timeout')
+  return await ask(rooms, places, {
+    isWrite: true,
+    here(partition, { batch }) {
+      const checked = checkBatches(batch)
+      return isRefusal(checked) ? checked : partition.append(checked, 0, stallMs)
+    },
+    async there(brokerId, some) {
+      const byTopic = [...Map.groupBy(some, ({ topic }) => topic.id)]
+      const { responses } = await rooms.peers.ask(brokerId, produceApi, PRODUCE_VERSION, {
+        acks: -1,
+        timeoutMs: WRITE_MS,
+        topicData: byTopic.map(([topicId, rows]) => ({
+          topicId,
+          partitionData: rows.map(({ partition, batch }) => ({ index: partition, records: batch })),
+        })),
+      })
+      const found = new Map(
+        responses.flatMap(({ topicId, partitionResponses }) =>
+          partitionResponses.map(row => [`${topicId}:${row.index}`, row] as const),
+        ),
+      )
+      return some.map(({ topic, partition }) => {
+        const row = found.get(`${topic.id}:${partition}`)
+        if (row === undefined)
+          return because(UNKNOWN_SERVER_ERROR, `Broker ${brokerId} did not answer for a partition.`)
+        if (row.errorCode === NONE) return row
+        return refusalOf(row.errorCode, brokerId, topic, partition, row.errorMessage)
+      })
+    },
+  })
+}
+
+/** Deletes the records below an offset (-1: all that may be read) and answers the log start of each partition, in order. */
+export async function deleteBelow(
+  rooms: ReachRooms,
+  places: readonly (Place & { readonly offset: number })[],
+): Promise<readonly (number | Refusal)[]> {
+  return await ask(rooms, places, {
+    isWrite: true,
+    async here(_, { topic, partition, offset }) {
+      const [deleted] = await deleteRecords(rooms, [{ topic: topic.name, partition, offset }], WRITE_MS)
+      return deleted!
+    },
+    async there(brokerId, some) {
+      const byTopic = [...Map.groupBy(some, ({ topic }) => topic.name)]
+      const { topics } = await rooms.peers.ask(brokerId, deleteRecordsApi, DELETE_RECORDS_VERSION, {
+        timeoutMs: WRITE_MS,
+        topics: byTopic.map(([name, rows]) => ({
+          name,
+          partitions: rows.map(({ partition, offset }) => ({ partitionIndex: partition, offset })),
+        })),
+      })
+      const found = new Map(
+        topics.flatMap(({ name, partitions }) =>
+          partitions.map(row => [`${name}:${row.partitionIndex}`, row] as const),
+        ),
+      )
+      return some.map(({ topic, partition }) => {
+        const row = found.get(`${topic.name}:${partition}`)
+        if (row === undefined)
+          return because(UNKNOWN_SERVER_ERROR, `Broker ${brokerId} did not answer for a partition.`)
+        return row.errorCode === NONE ? row.lowWatermark : refusalOf(row.errorCode, brokerId, topic, partition)
+      })
+    },
+  })
+}
+
+/** Bytes of each partition's batches as they rest, in order. */
+export async function sizesOf(rooms: ReachRooms, places: readonly Place[]): Promise<readonly (number | Refusal)[]> {
+  return await ask(rooms, places, {
+    here: partition => partition.sizeBytes,
+    async there(brokerId, some) {
+      const byTopic = [...Map.groupBy(some, ({ topic }) => topic.name)]
+      const { results } = await rooms.peers.ask(brokerId, describeLogDirsApi, DESCRIBE_LOG_DIRS_VERSION, {
+        topics: byTopic.map(([topic, rows]) => ({ topic, partitions: rows.map(({ partition }) => partition) })),
+      })
+      const found = new Map<string, number>()
+      for (const { topics } of results) {
+        for (const { name, partitions } of topics) {
+          for (const { partitionIndex, partitionSize } of partitions) {
+            found.set(`${name}:${partitionIndex}`, partitionSize)
+          }
+        }
+      }
+      return some.map(
+        ({ topic, partition }) => found.get(`${topic.name}:${partition}`) ?? ledElsewhere(topic, partition),
+      )
+    },
+  })
+}
+
+interface Question<P extends Place, T> {
+  /** What was sent and not answered may have been done. */
+  readonly isWrite?: boolean
+  here(partition: Partition, place: P): T | Refusal | Promise<T | Refusal>
+  /** One answer for each place, all of which that broker leads. */
+  there(brokerId: number, places: readonly [P, ...P[]]): Promise<readonly (T | Refusal)[]>
+}
+
+/** One answer for each place, in order. Brokers do not wait for each other. */
+async function ask<P extends Place, T>(
+  rooms: ReachRooms,
+  places: readonly P[],
+  { isWrite = false, here, there }: Question<P, T>,
+): Promise<readonly (T | Refusal)[]> {
+  const answers = new Array<T | Refusal>(places.length)
+  const elsewhere = new Map<number, number[]>()
+  const asking: Promise<void>[] = []
+  const put = (i: number, answer: T | Refusal) => {
+    answers[i] = answer
+  }
+  for (const [i, place] of places.entries()) {
+    const leader = leaderOf(rooms, place)
+    if (isRefusal(leader)) answers[i] = leader
+    else if (typeof leader === 'number') elsewhere.set(leader, [...(elsewhere.get(leader) ?? []), i])
+    else {
+      const answer = here(leader, place)
+      if (answer instanceof Promise) asking.push(answer.catch(refused).then(value => put(i, value)))
+      else put(i, answer)
+    }
+  }
+  for (const [brokerId, indexes] of elsewhere) {
+    const askOne = async () => {
+      const some = indexes.map(i => places[i]!) as [P, ...P[]]
+      const found = await there(brokerId, some).catch(error => {
+        if (!(error instanceof PeerUnavailable)) throw error
+        const refusal = unanswered(error, isWrite)
+        return some.map(() => refusal)
+      })
+      for (const [at, i] of indexes.entries()) answers[i] = found[at]!
+    }
+    asking.push(askOne())
+  }
+  await Promise.all(asking)
+  return answers
+}
+
+/** The partition where it is led here, else the id of the broker that leads it. */
+function leaderOf({ cluster, logs }: ReachRooms, { topic, partition }: Place): Partition | number | Refusal {
+  const refusal = checkPartition(topic, partition)
+  if (refusal !== null) return refusal
+  const here = logs.partition(topic.id, partition)
+  if (here !== null) return here
+  const leader = cluster.leaderOf(topic.id, partition)
+  if (leader >= 0 && leader !== cluster.brokerId) return leader
+  return because(LEADER_NOT_AVAILABLE, `Nobody leads partition ${partition} of '${topic.name}' at this moment.`)
+}
+
+async function offsetsAt({ peers }: ReachRooms, brokerId: number, places: readonly Place[], timestamp: number) {
+  const byTopic = [...Map.groupBy(places, ({ topic }) => topic.name)]
+  const { topics } = await peers.ask(brokerId, listOffsetsApi, LIST_OFFSETS_VERSION, {
+    replicaId: -1,
+    topics: byTopic.map(([name, rows]) => ({
+      name,
+      partitions: rows.map(({ partition }) => ({ partitionIndex: partition, timestamp })),
+    })),
+  })
+  const found = new Map(
+    topics.flatMap(({ name, partitions }) => partitions.map(row => [`${name}:${row.partitionIndex}`, row] as const)),
+  )
+  return places.map(({ topic, partition }) => {
+    const row = found.get(`${topic.name}:${partition}`)
+    if (row === undefined) return ledElsewhere(topic, partition)
+    return row.errorCode === NONE ? row : refusalOf(row.errorCode, brokerId, topic, partition)
+  })
+}
+
+function ledElsewhere({ name }: Topic, partition: number): Refusal {
+  return because(NOT_LEADER_OR_FOLLOWER, `Partition ${partition} of '${name}' has just found another leader.`)
+}
+
+/** What another broker answered in a row. */
+function refusalOf(
+  code: number,
+  brokerId: number,
+  { name }: Topic,
+  partition: number,
+  message?: string | null,
+): Refusal {
+  const error = errorOf(code) ?? UNKNOWN_SERVER_ERROR
+  if (message) return because(error, message)
+  if (error.code === OFFSET_OUT_OF_RANGE.code) return error
+  return because(error, `Broker ${brokerId} answers ${error.name} for partition ${partition} of '${name}'.`)
+}
+
+function unanswered(error: PeerUnavailable, isWrite: boolean): Refusal {
+  if (!isWrite || error.isUnsent) return because(LEADER_NOT_AVAILABLE, `The leader, ${error.message}.`)
+  return because(REQUEST_TIMED_OUT, `The leader, ${error.message}; it may be done all the same.`)
+}
+
+function refused(error: unknown): Refusal {
+  if (!isStoreFailure(error)) throw error
+  return because(KAFKA_STORAGE_ERROR, `The store does not answer: ${error.message}.`)
+}

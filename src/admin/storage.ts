@@ -1,0 +1,56 @@
+// What partitions take of the store: their batches as their leaders count them, and what the store says of their streams.
+
+import { isRefusal } from '../protocol/errors.ts'
+import { type Store, streamId } from '../store/store.ts'
+import { boundsOf, type Place, placesOf, type ReachRooms, sizesOf } from './reach.ts'
+
+export interface StorageRooms extends ReachRooms {
+  readonly store: Store
+}
+
+/** What is null could not be said: the leader did not answer, or the store has no such number. */
+export interface StreamUsage {
+  readonly topic: string
+  readonly partition: number
+  readonly leaderId: number
+  /** Bytes of the batches as they rest. */
+  readonly sizeBytes: number | null
+  readonly startOffset: number | null
+  readonly endOffset: number | null
+  /** What the store keeps of batches, one for each. */
+  readonly entries: number | null
+  /** With everything beside the batches. */
+  readonly memoryBytes: number | null
+}
+
+/** Every partition of the topics that the test lets through. */
+export function partitionsOf({ catalogue }: Pick<StorageRooms, 'catalogue'>, isWanted: (topic: string) => boolean) {
+  return [...catalogue.current().topics.values()].filter(({ name }) => isWanted(name)).flatMap(placesOf)
+}
+
+/** Bytes of the batches of each partition, in order; null where nobody says. */
+export async function measureSizes(rooms: StorageRooms, places: readonly Place[]): Promise<readonly (number | null)[]> {
+  return (await sizesOf(rooms, places)).map(size => (isRefusal(size) ? null : size))
+}
+
+/** In order. Throws what the store throws. */
+export async function measureStreams(rooms: StorageRooms, places: readonly Place[]): Promise<readonly StreamUsage[]> {
+  const [sizes, bounds, usages] = await Promise.all([
+    measureSizes(rooms, places),
+    boundsOf(rooms, places),
+    rooms.store.usage(places.map(({ topic, partition }) => streamId(topic.id, partition))),
+  ])
+  return places.map(({ topic, partition }, at) => {
+    const ends = bounds[at]!
+    return {
+      topic: topic.name,
+      partition,
+      leaderId: rooms.cluster.leaderOf(topic.id, partition),
+      sizeBytes: sizes[at]!,
+      startOffset: isRefusal(ends) ? null : ends.start,
+      endOffset: isRefusal(ends) ? null : ends.end,
+      entries: usages[at]?.entries ?? null,
+      memoryBytes: usages[at]?.memoryBytes ?? null,
+    }
+  })
+}

@@ -1,0 +1,164 @@
+// Lists and describes topics: what the catalogue says of them, and where their partitions begin and end, wherever those are led.
+// A partition that cannot be asked makes a number unknown, never the list.
+
+import type { Topic } from '../log/catalogue.ts'
+import { isRefusal, type Refusal } from '../protocol/errors.ts'
+import type { Settings } from '../settings/settings.ts'
+import { describeTopicConfigs, fallbackOf } from './configs.ts'
+import type { ConfigEntry } from './contract.ts'
+import { type Bounds, boundsOf, findTopic, type Place, placesOf, type ReachRooms, sizesOf } from './reach.ts'
+import type { ShownConfig, TopicDescription, TopicSummary } from './topics-contract.ts'
+
+export const topicSorts = ['name', 'partitions', 'records', 'size', 'created', 'last-write'] as const
+
+export type TopicSort = (typeof topicSorts)[number]
+
+export interface TopicListRequest {
+  /** Only topics whose name has this text, upper and lower case alike; '' lets all through. */
+  readonly q: string
+  readonly sort: TopicSort
+  readonly order: 'asc' | 'desc'
+  readonly offset: number
+  readonly limit: number
+}
+
+/** A page of topics, and how many there are in all of its pages. */
+export async function listTopics(
+  rooms: ReachRooms,
+  request: TopicListRequest,
+): Promise<{ readonly topics: TopicSummary[]; readonly total: number }> {
+  const found = await searchTopics(rooms, request.q)
+  const { sort, order, offset, limit } = request
+  const page = <T>(all: readonly T[]) => all.slice(offset, offset + limit)
+  const total = found.length
+  const rank = RANKS[sort]
+  if (rank !== null) {
+    return { topics: await summarize(rooms, page(found.sort((a, b) => compare(a, b, order, rank)))), total }
+  }
+  // What it is sorted by has to be known of all.
+  const all = await summarize(rooms, found)
+  const measure = MEASURES[sort as keyof typeof MEASURES]
+  return { topics: page(all.sort((a, b) => compare(a, b, order, measure))), total }
+}
+
+/** The names alone, which costs next to nothing. */
+export async function listTopicNames(
+  rooms: ReachRooms,
+  { q, order, offset, limit }: Omit<TopicListRequest, 'sort'>,
+): Promise<{ readonly topics: { readonly name: string }[]; readonly total: number }> {
+  const found = await searchTopics(rooms, q)
+  const sorted = found.sort((a, b) => compare(a, b, order, () => 0))
+  return { topics: sorted.slice(offset, offset + limit).map(({ name }) => ({ name })), total: found.length }
+}
+
+/** Throws what the store throws. */
+export async function describeTopic(rooms: ReachRooms, name: string): Promise<TopicDescription | Refusal> {
+  const topic = await findTopic(rooms, name)
+  if (isRefusal(topic)) return topic
+  const places = placesOf(topic)
+  const [bounds, sizes] = await Promise.all([boundsOf(rooms, places), sizesOf(rooms, places)])
+  const leaders = places.map(({ partition }, i) => {
+    const leader = rooms.cluster.leaderOf(topic.id, partition)
+    const bound = bounds[i]!
+    const size = sizes[i]!
+    const known = isRefusal(bound)
+      ? { leaderEpoch: null, start: null, end: null, error: { code: bound.name, detail: bound.message } }
+      : { leaderEpoch: bound.leaderEpoch, start: bound.start, end: bound.end, error: null }
+    return { partition, leader: leader < 0 ? null : leader, ...known, sizeBytes: isRefusal(size) ? null : size }
+  })
+  return { ...summaryOf(rooms, topic, bounds, sizes), leaders }
+}
+
+/** Every config of the topic, by name. */
+export async function describeConfigsOf(
+  rooms: ReachRooms & { readonly settings: Settings },
+  name: string,
+): Promise<ShownConfig[] | Refusal> {
+  const topic = await findTopic(rooms, name)
+  return isRefusal(topic) ? topic : describeTopicConfigs(topic, rooms.settings).map(showConfig)
+}
+
+/** A config of a topic. */
+export function showConfig({ synonyms: _, ...entry }: ConfigEntry): ShownConfig {
+  return { ...entry, default: fallbackOf(entry.name) }
+}
+
+async function searchTopics({ catalogue }: ReachRooms, q: string): Promise<Topic[]> {
+  const wanted = q.toLowerCase()
+  const all = [...catalogue.current().topics.values()]
+  return wanted === '' ? all : all.filter(({ name }) => name.toLowerCase().includes(wanted))
+}
+
+/** What is known of a topic without asking anybody; null: it is not. */
+const RANKS: Readonly<Record<TopicSort, ((topic: Topic) => number) | null>> = {
+  name: () => 0,
+  partitions: topic => topic.partitions,
+  created: topic => topic.createdAtMs,
+  records: null,
+  size: null,
+  'last-write': null,
+}
+
+const MEASURES = {
+  records: (topic: TopicSummary) => topic.records ?? -1,
+  size: (topic: TopicSummary) => topic.sizeBytes ?? -1,
+  'last-write': (topic: TopicSummary) => topic.lastWriteAt ?? -1,
+} as const
+
+/** Equals are in the order of their names, so that pages fit together. */
+function compare<T extends { readonly name: string }>(a: T, b: T, order: 'asc' | 'desc', rank: (topic: T) => number) {
+  const difference = rank(a) - rank(b) || (a.name < b.name ? -1 : 1)
+  return order === 'asc' ? difference : -difference
+}
+
+async function summarize(rooms: ReachRooms, topics: readonly Topic[]): Promise<TopicSummary[]> {
+  const places: Place[] = topics.flatMap(placesOf)
+  const [bounds, sizes] = await Promise.all([boundsOf(rooms, places), sizesOf(rooms, places)])
+  let at = 0
+  return topics.map(topic => {
+    const from = at
+    at += topic.partitions
+    return summaryOf(rooms, topic, bounds.slice(from, at), sizes.slice(from, at))
+  })
+}
+
+function summaryOf(
+  rooms: ReachRooms,
+  topic: Topic,
+  bounds: readonly (Bounds | Refusal)[],
+  sizes: readonly (number | Refusal)[],
+): TopicSummary {
+  const { name, id, partitions, createdAtMs, configs, resolved } = topic
+  // Where offsets follow the clock they do not count records.
+  let records: number | null = resolved.offsetSequenceBits > 0 ? null : 0
+  for (const bound of bounds) records = records === null || isRefusal(bound) ? null : records + bound.end - bound.start
+  let sizeBytes: number | null = 0
+  for (const size of sizes) sizeBytes = sizeBytes === null || isRefusal(size) ? null : sizeBytes + size
+  return {
+    name,
+    id,
+    partitions,
+    createdAt: createdAtMs,
+    configs,
+    cleanupPolicy: resolved.cleanupPolicy.join(','),
+    retentionMs: String(resolved.retentionMs),
+    retentionBytes: String(resolved.retentionBytes),
+    records,
+    sizeBytes,
+    lastWriteAt: lastWriteOf(rooms, topic),
+  }
+}
+
+/** By the time index, as far as it knows without reading; null where another broker leads a partition. */
+function lastWriteOf({ logs }: ReachRooms, { id, partitions }: Topic): number | null {
+  let newestMs = -1
+  for (let index = 0; index < partitions; index++) {
+    const partition = logs.partition(id, index)
+    if (partition === null) return null
+    const last = partition.state.timeIndex.chunks.findLast(chunk => chunk.next > chunk.from)
+    if (last === undefined) continue
+    if (!last.isKnown) return null
+    newestMs = Math.max(newestMs, last.newestMs)
+  }
+  return newestMs < 0 ? null : newestMs
+}

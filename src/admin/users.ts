@@ -1,0 +1,139 @@
+// What operators do with console users: list, make, change, remove. Kafka clients' credentials are something else. That there is
+// an ADMIN left is decided together with the write, so that two brokers cannot take the last two away.
+
+import type { Accounts, SignInRefusal } from '../auth/accounts.ts'
+import type { Identity, Role, Visitor } from '../auth/identity.ts'
+import type { Busy } from '../auth/password-hash.ts'
+import { canonicalUsername, objectionToPassword, objectionToUsername } from '../auth/user-rules.ts'
+import type { User, Users } from '../auth/user-store.ts'
+
+export interface NewUser {
+  readonly username: string
+  readonly password: string
+  readonly role: Role
+}
+
+export interface UserChanges {
+  readonly role?: Role | undefined
+  readonly password?: string | undefined
+  /** Whoever changes the own password says what it was. */
+  readonly currentPassword?: string | undefined
+}
+
+/** Who asks for a change, and from where. */
+export interface Actor {
+  readonly identity: Identity | null
+  readonly visitor: Visitor
+}
+
+export type UserRefusal =
+  | { readonly kind: 'invalid'; readonly field: 'username' | 'password' | 'currentPassword'; readonly message: string }
+  | { readonly kind: 'unknown-user'; readonly username: string }
+  | { readonly kind: 'user-exists'; readonly username: string }
+  | { readonly kind: 'last-admin'; readonly username: string }
+  | { readonly kind: 'nothing-to-change' }
+  | { readonly kind: 'wrong-current-password' }
+  | { readonly kind: 'password-change-required' }
+  | Exclude<SignInRefusal, { kind: 'wrong-credentials' }>
+  | Busy
+
+/** There was nothing to do. */
+interface Unchanged {
+  readonly kind: 'unchanged'
+  readonly user: User
+}
+
+export function isUserRefusal(answer: User | UserRefusal): answer is UserRefusal {
+  return 'kind' in answer
+}
+
+/** By name. Throws what the store throws, as every verb here does. */
+export async function listUsers({ users }: Accounts): Promise<readonly User[]> {
+  await users.catchUp()
+  return [...users.current().byName.values()].sort((one, other) => (one.username < other.username ? -1 : 1))
+}
+
+export async function describeUser({ users }: Accounts, given: string): Promise<User | UserRefusal> {
+  const username = canonicalUsername(given)
+  await users.catchUp()
+  return users.current().byName.get(username) ?? { kind: 'unknown-user', username }
+}
+
+export async function createUser(
+  accounts: Accounts,
+  { username: given, password, role }: NewUser,
+): Promise<User | UserRefusal> {
+  const { users } = accounts
+  const username = canonicalUsername(given)
+  const name = objectionToUsername(username)
+  if (name !== null) return invalid('username', name)
+  const secret = objectionToPassword(password)
+  if (secret !== null) return invalid('password', secret)
+  const exists: UserRefusal = { kind: 'user-exists', username }
+  await users.catchUp()
+  if (users.current().byName.has(username)) return exists
+  const user = await accounts.makeUser(username, role, password)
+  if ('kind' in user) return user
+  const decided = await users.change<UserRefusal>(({ byName }) =>
+    byName.has(username) ? exists : { kind: 'change', username, user },
+  )
+  return decided.kind === 'change' ? user : decided
+}
+
+/** Another password or role ends the user's sessions, on every broker; nothing else does. */
+export async function changeUser(
+  accounts: Accounts,
+  { identity, visitor }: Actor,
+  given: string,
+  { role, password, currentPassword }: UserChanges,
+): Promise<User | UserRefusal> {
+  const { users } = accounts
+  const username = canonicalUsername(given)
+  const isOwn = identity?.session != null && !identity.isFederated && identity.username === username
+  if (identity?.mustChangePassword && !(isOwn && password !== undefined && (role ?? identity.role) === identity.role))
+    return { kind: 'password-change-required' }
+  if (role === undefined && password === undefined) return { kind: 'nothing-to-change' }
+  await users.catchUp()
+  if (!users.current().byName.has(username)) return { kind: 'unknown-user', username }
+  if (isOwn && password !== undefined) {
+    if (currentPassword === undefined) return invalid('currentPassword', 'is missing: it is your own password')
+    const found = await accounts.checkPassword(username, currentPassword, visitor)
+    if ('kind' in found) return found.kind === 'wrong-credentials' ? { kind: 'wrong-current-password' } : found
+  }
+  const secret = password === undefined ? null : objectionToPassword(password)
+  if (secret !== null) return invalid('password', secret)
+  const renewed = password === undefined ? null : await accounts.makePassword(password)
+  if (renewed !== null && 'kind' in renewed) return renewed
+  const stamp = accounts.makeStamp()
+  const decided = await users.change<UserRefusal | Unchanged>(now => {
+    const user = now.byName.get(username)
+    if (user === undefined) return { kind: 'unknown-user', username }
+    const next = { ...user, ...renewed, role: role ?? user.role, stamp }
+    if (password === undefined && next.role === user.role) return { kind: 'unchanged', user }
+    if (next.role !== 'ADMIN' && isLastAdmin(now, user)) return { kind: 'last-admin', username }
+    return { kind: 'change', username, user: next }
+  })
+  return decided.kind === 'change' || decided.kind === 'unchanged' ? decided.user! : decided
+}
+
+/** The user that was; its sessions end. */
+export async function removeUser({ users }: Accounts, given: string): Promise<User | UserRefusal> {
+  const username = canonicalUsername(given)
+  let removed: User | undefined
+  const decided = await users.change<UserRefusal>(now => {
+    const user = now.byName.get(username)
+    if (user === undefined) return { kind: 'unknown-user', username }
+    if (isLastAdmin(now, user)) return { kind: 'last-admin', username }
+    removed = user
+    return { kind: 'change', username, user: null }
+  })
+  return decided.kind === 'change' ? removed! : decided
+}
+
+function isLastAdmin({ byName }: Users, { username, role }: User): boolean {
+  return role === 'ADMIN' && ![...byName.values()].some(each => each.role === 'ADMIN' && each.username !== username)
+}
+
+function invalid(field: 'username' | 'password' | 'currentPassword', message: string): UserRefusal {
+  return { kind: 'invalid', field, message }
+}
