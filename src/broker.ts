@@ -1,17 +1,26 @@
 // One broker: opens the store, the rooms above it and the listener, in that order, and closes them in the other. The only
 // file beside main.ts that names a concrete adapter. Several brokers can live in one process.
 
+import { openBuild, readPackage } from './admin/build.ts'
+import { createHealth, type HealthRooms } from './admin/health.ts'
+import { publishLag } from './admin/lag-gauges.ts'
+import { MessageReaders } from './admin/message-readers.ts'
+import { type Accounts, openAccounts } from './auth/accounts.ts'
+import type { SingleSignOn } from './auth/single-sign-on.ts'
 import { type Clock, systemClock, within } from './base/clock.ts'
 import { type Random, systemRandom } from './base/random.ts'
 import { aloneInCluster, type Cluster, joinCluster } from './cluster/cluster.ts'
 import { openClientQuotas } from './coordinator/client-quotas.ts'
 import { type Coordination, openGroups } from './coordinator/groups.ts'
 import { openProducerIds } from './coordinator/producer-ids.ts'
+import type { AnyRoute, HttpRooms } from './http/route.ts'
+import type { HttpLimits, HttpServer } from './http/server.ts'
 import { Budget } from './kafka/budget.ts'
 import { createDispatch } from './kafka/dispatch.ts'
 import { handlers } from './kafka/handlers/all.ts'
 import type { Rooms } from './kafka/handlers/handler.ts'
 import { listen } from './kafka/listener.ts'
+import { openPeers } from './kafka/peers.ts'
 import { createThrottle } from './kafka/throttle.ts'
 import { openCatalogue } from './log/catalogue.ts'
 import type { Leadership } from './log/leadership.ts'
@@ -21,8 +30,10 @@ import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
 import { fullKey, type Settings } from './settings/settings.ts'
 import { openEmbeddedStore } from './store/embedded/embedded-store.ts'
 import type { Store } from './store/store.ts'
+import { startHistory } from './telemetry/history.ts'
 import { createLogger, type Logger, writeToStandardOutput } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import { watchRuntime } from './telemetry/runtime-metrics.ts'
 
 export interface BrokerOptions {
   readonly settings: Settings
@@ -34,11 +45,22 @@ export interface BrokerOptions {
   readonly openStore?: () => Promise<Store>
   /** Whether that store can be used by other brokers at the same time. */
   readonly isShared?: boolean
+  /** False: no HTTP side. */
+  readonly hasHttp?: boolean
+  /** Routes and limits in place of the broker's own, for tests of what holds for every route. */
+  readonly http?: HttpOverrides
+}
+
+export interface HttpOverrides {
+  readonly routes?: readonly AnyRoute[]
+  readonly limits?: Partial<HttpLimits>
 }
 
 export interface Broker {
   /** The ports that the Kafka listeners are bound to, in the order of the settings. */
   readonly kafkaPorts: readonly number[]
+  /** The port that the admin API and the console are bound to; null without them. */
+  readonly httpPort: number | null
   /** What Kafka clients of the first listener are told, `host:port`. */
   readonly address: string
   readonly metrics: Metrics
@@ -105,6 +127,8 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     })
   }
   const openStore = options.openStore ?? openEngine
+  // Loaded while the store opens.
+  const httpParts = options.hasHttp === false ? null : loadHttp()
   const store = await openStore()
   log.info(store.description)
   /** What is open, newest last. */
@@ -118,8 +142,21 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     }
   }
   try {
+    const runtime = watchRuntime(metrics, clock)
+    open.push({ what: 'the runtime metrics', close: async () => runtime.close() })
+    const history = startHistory({
+      metrics,
+      clock,
+      logger,
+      enabled: settings.get('admin.metrics-history.enabled'),
+      intervalMs: settings.get('admin.metrics-history.interval'),
+      retentionMs: settings.get('admin.metrics-history.retention'),
+      maxSeries: settings.get('admin.metrics-history.max-series'),
+    })
+    open.push({ what: 'the history', close: async () => history.close() })
     const nodeId = settings.get('broker.id')
     const rack = settings.get('broker.rack')
+    const { version } = await readPackage()
     const isShared = options.isShared ?? engine.engine === 'redis'
     const cluster = isShared
       ? await joinCluster({
@@ -130,10 +167,11 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
           metrics,
           brokerId: nodeId,
           rack,
+          version,
           expiryMs: settings.get('broker.expiry'),
           lost: failure.resolve,
         })
-      : aloneInCluster(nodeId, rack)
+      : aloneInCluster(nodeId, rack, version)
     open.push({ what: 'the cluster', close: () => cluster.close() })
     const catalogue = await openCatalogue(store, settings, clock, random, isShared ? () => isOnlyOne(cluster) : null)
     const logs = await openLogs({
@@ -181,7 +219,10 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     })
     metrics.sample('svc.broker.pending_bytes', {}, () => budget.pendingBytes)
     const throttle = createThrottle(clientQuotas, clock)
-    const rooms: Rooms = {
+    const peers = openPeers({ cluster, clock })
+    open.push({ what: 'the connections to other brokers', close: async () => peers.close() })
+    const rooms: Rooms & Omit<HttpRooms, Made> = {
+      store,
       catalogue,
       logs,
       groups,
@@ -189,15 +230,32 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       clientQuotas,
       throttle,
       cluster,
+      peers,
       nodeId,
       settings,
       metrics,
+      history,
       logger,
       clock,
       random,
     }
+    const lagGauges = publishLag(rooms)
+    open.push({ what: 'the lag gauges', close: () => lagGauges.close() })
     const draining = new AbortController()
     const dispatch = createDispatch(handlers, rooms, draining.signal)
+    const up = metrics.child('svc.broker.up', {})
+    const http =
+      httpParts === null
+        ? null
+        : await openHttp(await httpParts, { ...rooms, isUp: () => up.value === 1 }, options.http)
+    if (http !== null) {
+      const close = () => {
+        const drained = http.drain()
+        http.destroy()
+        return drained
+      }
+      open.push({ what: 'the HTTP side', close })
+    }
     const listeners = await listen({ settings, dispatch, budget, throttle, clock, metrics, logger })
     const reassign = async () => {
       await Promise.all([logs.reassign(), groups.reassign()])
@@ -216,8 +274,8 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     }
     await cluster.announce(listeners.bound.map(({ advertised }) => advertised))
     if (isShared) await reassign()
-    const up = metrics.child('svc.broker.up', {})
     up.set(1)
+    if (http !== null) log.info(`the admin API answers at ${http.url}`, { bound: `${http.host}:${http.port}` })
     const [address] = listeners.bound.map(({ advertised, host, port }) => {
       const told = `${advertised.host}:${advertised.port}`
       log.info(`Kafka clients connect to ${told}`, { listener: advertised.name, bound: `${host}:${port}` })
@@ -251,7 +309,8 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
           'handing over takes too long and is not waited for: what this broker led is led again when it has expired',
         )
       log.info('draining: requests in flight are answered, new ones are not read', { timeoutMs: Math.round(leftMs()) })
-      const drained = listeners.drain()
+      // The probes say that this broker drains for as long as Kafka clients are being answered.
+      const drained = listeners.drain().then(() => http?.drain())
       // Only now, when nobody's next request is read: who is answered would ask again at once.
       draining.abort()
       logs.releaseWaiters()
@@ -259,6 +318,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       if (!(await isDone(leftMs(), drained)))
         log.warn('the drain timeout is over; connections with unanswered requests are closed')
       listeners.destroy()
+      http?.destroy()
       // What a shared store has not heard by now the others find out; a store of this broker's own must be closed well.
       if (!isShared) await closeAll()
       else if (!(await isDone(Math.max(leftMs(), CLOSE_MS), closeAll())))
@@ -268,6 +328,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     let closing: Promise<void> | null = null
     return {
       kafkaPorts: listeners.bound.map(({ port }) => port),
+      httpPort: http?.port ?? null,
       address: address!,
       metrics,
       logger,
@@ -281,6 +342,39 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     await closeAll()
     throw error
   }
+}
+
+/** What openHttp makes for the HTTP side alone. */
+type Made = 'accounts' | 'singleSignOn' | 'health' | 'build' | 'messageReaders'
+
+/** What the HTTP side stands on takes longer to load than the rest of a start; tests of the Kafka side go without. */
+function loadHttp() {
+  const parts = Promise.all([import('./http/server.ts'), import('./http/routes/all.ts')])
+  // Whoever waits for it hears of it.
+  parts.catch(() => {})
+  return parts
+}
+
+async function openHttp(
+  [{ serveHttp, HTTP_LIMITS }, { allRoutes }]: Awaited<ReturnType<typeof loadHttp>>,
+  rooms: Omit<HttpRooms, Made> & Pick<HealthRooms, 'isUp'>,
+  { routes = allRoutes, limits = {} }: HttpOverrides = {},
+): Promise<HttpServer> {
+  const accounts = await openAccounts({ ...rooms, isShared: rooms.catalogue.isShared })
+  const own = {
+    accounts,
+    singleSignOn: await openSso(rooms, accounts),
+    messageReaders: new MessageReaders(),
+    health: createHealth(rooms),
+    build: openBuild(),
+  }
+  return await serveHttp({ ...rooms, ...own }, routes, { ...HTTP_LIMITS, ...limits })
+}
+
+async function openSso(rooms: Omit<HttpRooms, Made>, { isSecured, spend }: Accounts): Promise<SingleSignOn | null> {
+  if (!isSecured || !rooms.settings.get('admin.oauth.enabled')) return null
+  const { openSingleSignOn } = await import('./auth/single-sign-on.ts')
+  return openSingleSignOn({ ...rooms, spend })
 }
 
 /** Whether no other broker lives on the store, as of now. */

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../src/base/clock.ts'
-import { type Broker, startBroker as start } from '../src/broker.ts'
+import { type Broker, type HttpOverrides, startBroker as start } from '../src/broker.ts'
 import { type Settings, type TopicPattern, testSettings, type Values } from '../src/settings/settings.ts'
 import type { Store } from '../src/store/store.ts'
 import { topicPattern } from './topic-pattern.ts'
@@ -22,6 +22,8 @@ export interface TestBroker {
   /** The folder of the embedded store. */
   readonly dir: string
   readonly settings: Settings
+  /** Where the HTTP side answers; '' without it. */
+  readonly url: string
   /** Everything that was logged so far. */
   log(): string
   /** A connection that is closed with the test. */
@@ -32,6 +34,10 @@ export interface TestBrokerOptions {
   readonly clock?: Clock
   readonly openStore?: () => Promise<Store>
   readonly isShared?: boolean
+  /** With the HTTP side, on a free port. */
+  readonly hasHttp?: boolean
+  /** Routes and limits of its own. */
+  readonly http?: HttpOverrides
   /** A folder that is there already; it is left in place. */
   readonly dir?: string
 }
@@ -40,19 +46,21 @@ export interface TestBrokerOptions {
 export async function startBroker(
   cleanUp: CleanUp,
   overrides: Partial<Values> = {},
-  { dir, ...options }: TestBrokerOptions = {},
+  { dir, http, hasHttp = http !== undefined, ...options }: TestBrokerOptions = {},
 ): Promise<TestBroker> {
   const folder = dir ?? (await mkdtemp(join(tmpdir(), 'ketch-')))
   const settings = testSettings({
     'broker.host': '127.0.0.1',
     'broker.port': 0,
     'broker.rebalance-delay': 0,
+    'server.address': '127.0.0.1',
+    'server.port': 0,
     'storage.local.embedded.path': folder,
     topics: [pattern('*')],
     ...overrides,
   })
   const lines: string[] = []
-  const broker = await start({ settings, write: line => lines.push(line), ...options })
+  const broker = await start({ settings, write: line => lines.push(line), hasHttp, ...(http && { http }), ...options })
   cleanUp.after(async () => {
     await broker.close()
     if (dir === undefined) await rm(folder, { recursive: true, force: true })
@@ -62,6 +70,7 @@ export async function startBroker(
     port: broker.kafkaPorts[0]!,
     dir: folder,
     settings,
+    url: broker.httpPort === null ? '' : `http://127.0.0.1:${broker.httpPort}`,
     log: () => lines.join(''),
     async connect() {
       const wire = await connect({ port: broker.kafkaPorts[0]! })

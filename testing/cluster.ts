@@ -26,7 +26,11 @@ export interface TestCluster {
 /** Short, so that tests are; still ten looks of 100 ms. */
 export const EXPIRY_MS = 1_000
 
-export function createCluster(cleanUp: CleanUp, shared: Partial<Values> = {}): TestCluster {
+export function createCluster(
+  cleanUp: CleanUp,
+  shared: Partial<Values> = {},
+  { hasHttp = false }: { readonly hasHttp?: boolean } = {},
+): TestCluster {
   const contents = createMemoryStore(systemClock)
   return {
     contents,
@@ -35,7 +39,7 @@ export function createCluster(cleanUp: CleanUp, shared: Partial<Values> = {}): T
       const broker = await startBroker(
         cleanUp,
         { 'broker.id': id, 'broker.expiry': EXPIRY_MS, 'broker.drain-timeout': 5_000, ...shared, ...overrides },
-        { openStore: async () => store, isShared: true },
+        { openStore: async () => store, isShared: true, hasHttp },
       )
       return { ...broker, id, store, cutOff: () => store.faults.hold('all') }
     },

@@ -1,0 +1,46 @@
+// What a connection is told whose request did not arrive as one: no HTTP/1.1, too large a head, too slow. Node's parser has given
+// up by then, so the answer is written by hand, and the connection ends.
+
+import type { Duplex } from 'node:stream'
+import type { Clock } from '../base/clock.ts'
+import { bodyOf, type Problem, problem } from './problems.ts'
+
+/** For the client to read the answer: closing with unread input resets the connection, and a reset overtakes answers. */
+const LINGER_MS = 1_000
+
+/** Answers where nothing has been answered yet, and closes. */
+export function refuseConnection(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  { clock, requestId, headers }: { clock: Clock; requestId: string; headers: Readonly<Record<string, string>> },
+): void {
+  // The parser fails again at whatever else comes.
+  if (!socket.writable || socket.destroyed) return
+  // An answer that has begun cannot be taken back.
+  const { _httpMessage: answer } = socket as { _httpMessage?: { readonly headersSent: boolean } | null }
+  if (error.code === 'ECONNRESET' || answer?.headersSent === true) return void socket.destroy()
+  const what = problemOf(error)
+  const body = JSON.stringify(bodyOf(what, requestId))
+  const head = [
+    `HTTP/1.1 ${what.status} ${REASON[what.status]}`,
+    ...Object.entries({ ...headers, 'content-type': 'application/problem+json' }).map(
+      ([name, value]) => `${name}: ${value}`,
+    ),
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  clock.timer(LINGER_MS, () => socket.destroy())
+}
+
+const REASON: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+}
+
+function problemOf({ code }: NodeJS.ErrnoException): Problem {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return problem('REQUEST_TIMEOUT')
+  if (code === 'HPE_HEADER_OVERFLOW') return problem('HEADERS_TOO_LARGE')
+  return problem('INVALID_REQUEST', 'This is not an HTTP/1.1 request.')
+}

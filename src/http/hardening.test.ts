@@ -1,0 +1,666 @@
+// What holds for every route, against routes of the test's own. Rows W, S and C are those of the project's list of bad input.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { z } from 'zod'
+import { startBroker } from '../../testing/broker.ts'
+import { eventually } from '../../testing/eventually.ts'
+import { sendRaw } from '../../testing/http.ts'
+import type { Values } from '../settings/settings.ts'
+import { StoreUnavailable } from '../store/store.ts'
+import { problem } from './problems.ts'
+import { type AnyRoute, reply, route } from './route.ts'
+import type { HttpLimits } from './server.ts'
+
+const common = { tag: 'things', doc: 'A thing.', needs: 'viewer' } as const
+
+/** What comes is what goes. */
+const echo = route({
+  ...common,
+  method: 'POST',
+  path: '/api/v1/things/:name',
+  verb: 'change thing',
+  body: z
+    .object({ value: z.unknown().optional(), count: z.int().optional(), secret: z.string().optional() })
+    .optional(),
+  query: z.object({ limit: z.coerce.number().int().min(1).max(1000).optional() }),
+  audited: ['count'],
+  answers: { 200: z.object({ name: z.string(), value: z.unknown(), limit: z.number().optional() }) },
+  answer: ({ params, query, body }) =>
+    reply(200, { name: (params as unknown as { name: string }).name, value: body?.value ?? null, limit: query.limit }),
+})
+
+const list = route({
+  ...common,
+  method: 'GET',
+  path: '/api/v1/things',
+  verb: 'list things',
+  answers: { 200: z.object({ things: z.array(z.string()) }) },
+  answer: () => reply(200, { things: Array.from({ length: 2_000 }, (_, at) => `thing ${at}`) }),
+})
+
+const failures: Readonly<Record<string, () => unknown>> = {
+  'a mistake': () => {
+    throw new Error('at /home/ketch/src/store/embedded.ts:12 of svc:broker:users')
+  },
+  'the store': () => {
+    throw new StoreUnavailable('redis://:secret@10.0.0.1:6379 does not answer svc:broker:acls')
+  },
+  'another shape': () => reply(200, { other: 1 }),
+  'another status': () => reply(299, {}),
+}
+
+const fail = route({
+  ...common,
+  method: 'GET',
+  path: '/api/v1/failures/:kind',
+  verb: 'fail',
+  params: z.object({ kind: z.string() }),
+  answers: { 200: z.object({ isFine: z.boolean() }) },
+  answer: ({ params }) => failures[params.kind]!() as never,
+})
+
+const limits: Partial<HttpLimits> = {}
+
+async function start(
+  t: TestContext,
+  routes: readonly AnyRoute[] = [echo, list, fail],
+  settings: Partial<Values> = { 'admin.security-enabled': false },
+) {
+  const started = await startBroker(t, settings, { http: { routes, limits } })
+  return {
+    ...started,
+    post: (body?: string | Uint8Array, headers: Record<string, string> = {}, path = 'a') =>
+      send(started.url, path, body, headers),
+  }
+}
+
+async function send(url: string, path: string, body: string | Uint8Array | undefined, headers: Record<string, string>) {
+  const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
+  const response = await fetch(`${url}/api/v1/things/${path}`, {
+    method: 'POST',
+    headers: { ...type, ...headers },
+    ...(body === undefined ? {} : { body: body as string }),
+  })
+  const answer = (await response.json()) as Record<string, unknown>
+  return { status: response.status, headers: response.headers, ...answer } as {
+    status: number
+    headers: Headers
+    code?: string
+    detail?: string
+    [member: string]: unknown
+  }
+}
+
+test('W3: a path has one form, and any other is not found', async t => {
+  const { url } = await start(t)
+  const target = async (path: string) =>
+    (await sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).status
+  assert.equal(await target('/api/v1/things'), 200)
+  assert.equal(await target(`${url}/api/v1/things`), 200, 'the absolute form is the same path (RFC 9112, 3.2.2)')
+  const others = [
+    '/api/v1/things/',
+    '//api/v1/things',
+    '/api/v1//things',
+    '/api/v1/x/../things',
+    '/api/v1/x/%2e%2e/things',
+    '/api/v1/./things',
+    '/api/v1/things;x=1',
+    '/API/v1/things',
+    '/api/v1/Things',
+    '/api/v1/things.',
+    '/api/v1/things%00',
+    '/api/v1%2Fthings',
+    '/api/v1/failures/',
+    '/assets/../../etc/passwd',
+    '/assets/%2e%2e/%2e%2e/etc/passwd',
+  ]
+  for (const path of others) assert.equal(await target(path), 404, path)
+  for (const path of ['/api/v1/%ZZ', '/%c3%28']) assert.ok([400, 404].includes(await target(path)), path)
+})
+
+test('W3: with security on every form of a path is refused or not found', async t => {
+  const { url } = await start(t, [list], {})
+  for (const path of ['/api/v1/things', '/api/v1/%74hings', `${url}/api/v1/things`])
+    assert.equal((await sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).status, 401, path)
+})
+
+test('W4: a method is what the request line says', async t => {
+  const { url } = await start(t)
+  for (const method of ['HEAD', 'OPTIONS', 'TRACE', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'QUERY']) {
+    const { status, headers } = await sendRaw(
+      url,
+      `${method} /api/v1/things/a HTTP/1.1\r\nHost: x\r\nX-HTTP-Method-Override: POST\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+    )
+    assert.deepEqual([status, headers.allow], [405, 'POST'], method)
+  }
+  const overridden = await fetch(`${url}/api/v1/things?_method=POST`, {
+    headers: { 'x-http-method-override': 'DELETE' },
+  })
+  assert.equal(overridden.status, 200)
+})
+
+test('S45: no answer has a CORS header, not even to a preflight', async t => {
+  const { url } = await start(t)
+  const preflight = { origin: 'https://evil.example', 'access-control-request-method': 'POST' }
+  for (const [method, path] of [
+    ['OPTIONS', 'things/a'],
+    ['GET', 'things'],
+  ] as const) {
+    const { headers } = await fetch(`${url}/api/v1/${path}`, { method, headers: preflight })
+    assert.deepEqual(
+      [...headers.keys()].filter(name => name.startsWith('access-control-')),
+      [],
+    )
+  }
+})
+
+test('W6, S44: a change from another site is refused before its body and before anybody is looked up', async t => {
+  const { url, post } = await start(t, [echo], {})
+  const { host } = new URL(url)
+  const refused = [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: `http://${host}.evil.example` },
+    { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+  ]
+  // With security on and nobody signed in: 403 and not 401.
+  for (const headers of refused) {
+    const { status, code } = await post('{', headers)
+    assert.deepEqual([status, code], [403, 'CROSS_SITE'], JSON.stringify(headers))
+  }
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/json; charset=utf-16',
+    'application/jsonx',
+    '',
+  ]) {
+    const { status, code } = await post('{}', { 'content-type': type })
+    assert.deepEqual([status, code], [415, 'UNSUPPORTED_MEDIA_TYPE'], type)
+  }
+  const form = await sendRaw(
+    url,
+    `POST /api/v1/things/a HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
+  )
+  assert.equal(form.status, 415, 'an empty form')
+  // The refusal comes although the body never does.
+  const early = await sendRaw(
+    url,
+    `POST /api/v1/things/a HTTP/1.1\r\nHost: ${host}\r\nOrigin: https://evil.example\r\nContent-Type: application/json\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
+  )
+  assert.equal(early.status, 403)
+  for (const headers of [
+    { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },
+    { origin: `https://${host}` },
+    { 'sec-fetch-site': 'none' },
+    {},
+  ])
+    assert.equal((await post('{}', headers)).status, 401, JSON.stringify(headers))
+})
+
+test('S44: a body needs the JSON content type, and no body needs none', async t => {
+  const { url, post } = await start(t)
+  assert.equal((await post()).status, 200)
+  assert.equal((await post(undefined, { 'content-type': 'application/json' })).status, 200)
+  assert.equal((await post('{"value":1}', { 'content-type': 'application/json; charset=UTF-8' })).value, 1)
+  const untyped = await sendRaw(
+    url,
+    'POST /api/v1/things/a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}',
+  )
+  assert.equal(untyped.status, 415)
+  assert.equal((await post('{}', { 'content-encoding': 'gzip' })).status, 415)
+})
+
+test('W7: a body that is too large is 413, and what two readers could understand differently is 400', async t => {
+  const { post } = await start(t)
+  const large = await post(`{"value":"${'x'.repeat(10 * 1024 * 1024)}"}`)
+  assert.deepEqual(
+    [large.status, large.code, large.detail],
+    [413, 'PAYLOAD_TOO_LARGE', 'A body takes 1048576 bytes at most.'],
+  )
+  const bad: readonly (string | Uint8Array)[] = [
+    `{"value":${'['.repeat(10_000)}${']'.repeat(10_000)}}`,
+    '{"value":1,"value":2}',
+    '{"value":1e400}',
+    '{"count":9007199254740993}',
+    '{"value":NaN}',
+    '\uFEFF{}',
+    Buffer.from([0x22, 0xc3, 0x28, 0x22]),
+    '{"value":',
+  ]
+  for (const body of bad) {
+    const { status, code } = await post(body)
+    assert.deepEqual([status, code], [400, 'INVALID_REQUEST'], Buffer.from(body).subarray(0, 40).toString())
+  }
+  const { status } = await post(`{"value":{${Array.from({ length: 50_000 }, (_, at) => `"k${at}":1`).join(',')}}}`)
+  assert.equal(status, 200)
+})
+
+test('S66: the keys of a body are members and nothing else', async t => {
+  const { post } = await start(t)
+  assert.match((await post('{"__proto__":{"isAdmin":true}}')).detail!, /__proto__/)
+  assert.match((await post('{"value":{"\\u005f_proto__":1}}')).detail!, /__proto__/)
+  const { value } = await post('{"value":{"constructor":{"prototype":{"isAdmin":true}},"toString":"x"}}')
+  assert.deepEqual(value, { constructor: { prototype: { isAdmin: true } }, toString: 'x' })
+  assert.equal((await post('{}', {}, '__proto__')).name, '__proto__')
+  assert.equal((await post('{}', {}, 'a?__proto__=1')).status, 400)
+  assert.equal('isAdmin' in {}, false)
+})
+
+test('what a route does not name it does not take, and says so', async t => {
+  const { post } = await start(t)
+  const body = await post('{"valeu":1}')
+  assert.equal(body.status, 400)
+  assert.match(body.detail!, /valeu/)
+  const query = await post('{}', {}, 'a?limti=1')
+  assert.equal(query.status, 400)
+  assert.match(query.detail!, /limti/)
+  assert.deepEqual(Object.keys((await post('{"count":"many"}')).fields as object), ['body.count'])
+})
+
+test('W10: a query that is out of its range, no number or given twice is refused', async t => {
+  const { post } = await start(t)
+  for (const query of ['limit=-1', 'limit=1e9', 'limit=abc', 'limit=1&limit=2', 'limit[]=1', 'limit='])
+    assert.equal((await post('{}', {}, `a?${query}`)).status, 400, query)
+  assert.equal((await post('{}', {}, 'a?limit=7')).limit, 7)
+})
+
+test('W8: what two servers could take apart differently is refused, and the connection ends', async t => {
+  const { url } = await start(t)
+  const head = 'POST /api/v1/things/a HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+  const requests: readonly (readonly [what: string, status: number, text: string])[] = [
+    ['chunked and a length', 400, `${head}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`],
+    ['two lengths', 400, `${head}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
+    ['a length that is none', 400, `${head}Content-Length: +2\r\n\r\n{}`],
+    ['another encoding last', 400, `${head}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
+    ['space before the colon', 400, `${head}X-A : b\r\n\r\n`],
+    ['bare line feeds', 400, 'GET /api/v1/things HTTP/1.1\nHost: x\n\n'],
+    ['no host', 400, 'GET /api/v1/things HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['two hosts', 400, 'GET /api/v1/things HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n'],
+    ['NUL in a header', 400, 'GET /api/v1/things HTTP/1.1\r\nHost: x\r\nX-A: \0\r\n\r\n'],
+    ['not HTTP', 400, '\x16\x03\x01\x02\x00\x01\x00'],
+    ['100 KB of header', 431, `GET /api/v1/things HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(100_000)}\r\n\r\n`],
+    ['100 KB of path', 431, `GET /${'a'.repeat(100_000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
+  ]
+  for (const [what, status, text] of requests) {
+    const answer = await sendRaw(url, text)
+    assert.equal(answer.status, status, what)
+    assert.equal(answer.headers['content-type'], 'application/problem+json', what)
+    assert.ok(JSON.parse(answer.body).code, what)
+  }
+})
+
+test('W8: a folded header is one value, as one server before would have it', async t => {
+  const { url } = await start(t)
+  const { status } = await sendRaw(
+    url,
+    'POST /api/v1/things/a HTTP/1.1\r\nHost: x\r\nX-A: b\r\n Transfer-Encoding: chunked\r\nContent-Length: 0\r\nConnection: close\r\n\r\n',
+  )
+  assert.ok([200, 400].includes(status))
+})
+
+test('S63: headers have a number, connections too', async t => {
+  const { url } = await start(t)
+  const many = Array.from({ length: 101 }, (_, at) => `X-${at}: 1\r\n`).join('')
+  const answer = await sendRaw(url, `GET /api/v1/things HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${many}\r\n`)
+  assert.deepEqual([answer.status, JSON.parse(answer.body).code], [431, 'HEADERS_TOO_LARGE'])
+  const { url: narrow } = await startBroker(t, {}, { http: { routes: [list], limits: { maxConnections: 0 } } })
+  await assert.rejects(fetch(`${narrow}/api/v1/things`))
+})
+
+test('W9: slow headers and slow bodies are answered 408 and closed', async t => {
+  const slow = { headersTimeoutMs: 40, requestTimeoutMs: 80, checkIntervalMs: 10 }
+  const { url } = await startBroker(t, { 'admin.security-enabled': false }, { http: { routes: [echo], limits: slow } })
+  const head = await sendRaw(url, 'POST /api/v1/things/a HTTP/1.1\r\nHost: x\r\n')
+  const body = await sendRaw(
+    url,
+    'POST /api/v1/things/a HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{',
+  )
+  for (const { status, body: text, headers } of [head, body])
+    assert.deepEqual([status, JSON.parse(text).code, headers.connection], [408, 'REQUEST_TIMEOUT', 'close'])
+})
+
+test('W22: there are no files behind paths', async t => {
+  const { url } = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
+  for (const path of [
+    '/assets/../../etc/passwd',
+    '/swagger-ui/../package.json',
+    '/swagger-ui/%2e%2e%2fpackage.json',
+    '/swagger-ui/static/index.html',
+    '/swagger-ui/swagger-ui-bundle.js.map',
+  ]) {
+    const { status } = await sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    assert.equal(status, 404, path)
+  }
+})
+
+test('W23, S6: an error says its code and what is wrong, and nothing of the inside', async t => {
+  const { url, post, log } = await start(t)
+  const answers = await Promise.all([
+    ...Object.keys(failures).map(kind => fetch(`${url}/api/v1/failures/${kind}`)),
+    fetch(`${url}/api/v1/nothing`),
+    fetch(`${url}/api/v1/things/a`),
+    fetch(`${url}/api/v1/%ZZ`),
+    fetch(`${url}/api/v1/things/a?limit=x`, { method: 'POST' }),
+  ])
+  const texts = await Promise.all(answers.map(answer => answer.text()))
+  const more = await Promise.all(['{', '[]', '{"count":{}}', '{"a":1,"a":1}'].map(body => post(body)))
+  for (const text of [...texts, ...more.map(answer => JSON.stringify(answer))]) {
+    const { code, requestId } = JSON.parse(text)
+    assert.match(code, /^[A-Z_]+$/)
+    assert.match(requestId, /^[\w-]{16}$/)
+    assert.doesNotMatch(
+      text,
+      /\bat .*:\d+|\.ts\b|\.js\b|node_modules|\/home|\/work|svc:|redis|secret|fastify|FST_|zod|v?\d+\.\d+\.\d+/i,
+    )
+  }
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [500, 503, 500, 500, 404, 405, 400, 400],
+  )
+  const { requestId } = JSON.parse(texts[0]!)
+  assert.ok(log().includes(requestId), 'the log has the reason under the request id')
+  assert.match(log(), /embedded\.ts:12/)
+})
+
+test('W24, S46: every answer has the security headers, an error too', async t => {
+  const { url } = await start(t, [list, fail], {})
+  const answers = await Promise.all(['/api/v1/things', '/nothing', '/api/v1/%ZZ'].map(path => fetch(url + path)))
+  const raw = await sendRaw(url, 'nonsense\r\n\r\n')
+  for (const headers of [...answers.map(answer => answer.headers), new Headers(raw.headers)]) {
+    assert.equal(
+      headers.get('content-security-policy'),
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    )
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    assert.equal(headers.get('referrer-policy'), 'no-referrer')
+    assert.equal(headers.get('cross-origin-opener-policy'), 'same-origin')
+    assert.equal(headers.get('cache-control'), 'no-store')
+    assert.equal(headers.get('strict-transport-security'), null, 'not without TLS')
+    assert.equal(headers.get('server') ?? headers.get('x-powered-by'), null)
+  }
+})
+
+test('W25: no path takes a WebSocket, and an offer of HTTP/2 is passed over', async t => {
+  const { url } = await start(t)
+  const upgrade = (protocol: string, connection: string) =>
+    sendRaw(
+      url,
+      `GET /api/v1/things HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\nUpgrade: ${protocol}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+    )
+  assert.equal((await upgrade('websocket', 'Upgrade, close')).status, 400)
+  assert.equal((await upgrade('h2c', 'Upgrade, HTTP2-Settings, close')).status, 200)
+  const events = await fetch(`${url}/api/v1/things`, { headers: { accept: 'text/event-stream' } })
+  assert.equal(events.headers.get('content-type'), 'application/json; charset=utf-8')
+  await events.body?.cancel()
+})
+
+test('W2, S56: Basic is asked for and taken only where it belongs', async t => {
+  const byBasic = route({
+    ...common,
+    needs: 'basic-viewer',
+    method: 'GET',
+    path: '/actuator/thing',
+    verb: 'show thing',
+    answers: { 200: z.object({}) },
+    answer: () => reply(200, {}),
+  })
+  const { url } = await start(t, [list, byBasic], {})
+  const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
+  const wrong: readonly Record<string, string>[] = [
+    {},
+    { authorization: '' },
+    { authorization: 'Basic' },
+    { authorization: 'Basic !!!' },
+    { authorization: 'Bearer abc' },
+    basic(''),
+    basic('admin'),
+    basic(':'),
+    basic('admin:wrong'),
+    basic('nobody:wrong'),
+    { ...basic('a:b'), cookie: 'svc-admin-session=x' },
+  ]
+  for (const headers of wrong) {
+    const actuator = await fetch(`${url}/actuator/thing`, { headers })
+    assert.deepEqual(
+      [actuator.status, actuator.headers.get('www-authenticate')],
+      [401, 'Basic realm="ketch", charset="UTF-8"'],
+      JSON.stringify(headers),
+    )
+    const rest = await fetch(`${url}/api/v1/things`, { headers })
+    assert.deepEqual([rest.status, rest.headers.get('www-authenticate')], [401, null], JSON.stringify(headers))
+  }
+})
+
+test('S55: a change leaves a line that says who, from where, what and with what result, and no secret', async t => {
+  const { post, log } = await start(t)
+  await post('{"count":3,"secret":"hunter2"}', {}, 'a%0Ab?limit=2')
+  await post('{"count":"hunter3","secret":1}')
+  await post(undefined, { origin: 'https://evil.example' })
+  const lines = () =>
+    log()
+      .split('\n')
+      .filter(line => line.includes('svc.audit'))
+  await eventually('three lines', () => lines().length === 3)
+  const [good, bad, foreign] = lines()
+  assert.match(good!, /change thing/)
+  assert.match(good!, /who=anonymous from=127\.0\.0\.1 status=200/)
+  assert.ok(good!.includes(String.raw`\"name\":\"a`) && good!.includes(String.raw`\"limit\":2,\"count\":3`), good)
+  assert.match(bad!, /status=400 code=INVALID_REQUEST/)
+  assert.match(foreign!, /who=null .*status=403 code=CROSS_SITE/)
+  assert.doesNotMatch(log(), /hunter2/)
+})
+
+test('JSON is compressed for whoever asks for it', async t => {
+  const { url } = await start(t)
+  const ask = (encoding: string) =>
+    sendRaw(url, `GET /api/v1/things HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept-Encoding: ${encoding}\r\n\r\n`)
+  for (const [encoding, inflate] of [
+    ['br', brotliDecompressSync],
+    ['gzip', gunzipSync],
+  ] as const) {
+    const { headers, body } = await ask(encoding)
+    assert.deepEqual([headers['content-encoding'], headers.vary], [encoding, 'accept-encoding'])
+    const { things } = JSON.parse(inflate(Buffer.from(body, 'latin1')).toString())
+    assert.equal(things.length, 2_000)
+  }
+  assert.equal((await ask('identity')).headers['content-encoding'], undefined)
+})
+
+test('a stream says that it is there, and gives each chunk as it comes, compressed or not', async t => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const stream = route({
+    ...common,
+    method: 'GET',
+    path: '/api/v1/tail',
+    verb: 'tail',
+    contentType: 'text/event-stream',
+    answers: { 200: z.string() },
+    async answer() {
+      async function* chunks() {
+        for (const gate of gates) {
+          await gate.promise
+          yield 'data: x\n\n'
+        }
+      }
+      return { kind: 'streaming', contentType: 'text/event-stream', chunks: chunks() }
+    },
+  })
+  const { url } = await start(t, [stream])
+  const response = await fetch(`${url}/api/v1/tail`, { headers: { 'accept-encoding': 'br, gzip' } })
+  assert.deepEqual(
+    [response.headers.get('content-type'), response.headers.get('content-encoding')],
+    ['text/event-stream', null],
+  )
+  const reader = response.body!.getReader()
+  for (const gate of gates) {
+    gate.resolve()
+    const { value } = await reader.read()
+    assert.equal(new TextDecoder().decode(value), 'data: x\n\n')
+  }
+  assert.equal((await reader.read()).done, true)
+})
+
+test('a stream ends when its client goes', async t => {
+  const gone = Promise.withResolvers<void>()
+  const stream = route({
+    ...common,
+    method: 'GET',
+    path: '/api/v1/tail',
+    verb: 'tail',
+    answers: { 200: z.string() },
+    answer({ ended }) {
+      async function* chunks() {
+        yield 'first'
+        await new Promise<void>(resolve => ended.addEventListener('abort', () => resolve()))
+        gone.resolve()
+      }
+      return { kind: 'streaming', contentType: 'text/event-stream', chunks: chunks() }
+    },
+  })
+  const { url } = await start(t, [stream])
+  const client = new AbortController()
+  const response = await fetch(`${url}/api/v1/tail`, { signal: client.signal })
+  await response.body!.getReader().read()
+  client.abort()
+  await gone.promise
+})
+
+test('draining answers what is under way, ends streams, takes nothing new and keeps no connection', async t => {
+  const begun = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const slow = route({
+    ...common,
+    method: 'GET',
+    path: '/api/v1/slow',
+    verb: 'wait',
+    answers: { 200: z.object({ isDone: z.boolean() }) },
+    async answer() {
+      begun.resolve()
+      await gate.promise
+      return reply(200, { isDone: true })
+    },
+  })
+  const stream = route({
+    ...common,
+    method: 'GET',
+    path: '/api/v1/tail',
+    verb: 'tail',
+    answers: { 200: z.string() },
+    answer({ ended }) {
+      async function* chunks() {
+        yield 'first'
+        await new Promise<void>(resolve => ended.addEventListener('abort', () => resolve()))
+        yield 'last'
+      }
+      return { kind: 'streaming', contentType: 'text/event-stream', chunks: chunks() }
+    },
+  })
+  const { url, broker } = await start(t, [slow, stream, list])
+  // One that has been answered and is kept alive by its client, one without a request, one that waits, one that listens.
+  const unused = sendRaw(url)
+  await (await fetch(`${url}/api/v1/things`)).json()
+  const waiting = fetch(`${url}/api/v1/slow`)
+  await begun.promise
+  const reader = (await fetch(`${url}/api/v1/tail`)).body!.getReader()
+  await reader.read()
+  const startedAtMs = performance.now()
+  const closed = broker.close()
+  assert.equal(new TextDecoder().decode((await reader.read()).value), 'last')
+  assert.equal((await reader.read()).done, true)
+  await assert.rejects(fetch(`${url}/api/v1/things`), 'nobody listens any more')
+  gate.resolve()
+  const answer = await waiting
+  assert.deepEqual([answer.status, await answer.json()], [200, { isDone: true }])
+  await closed
+  assert.equal((await unused).text, '')
+  assert.ok(
+    performance.now() - startedAtMs < 3_000,
+    'well before the keep-alive timeout, and before the drain timeout of 5 s',
+  )
+})
+
+test('what is not answered when the drain timeout is over is closed', async t => {
+  const begun = Promise.withResolvers<void>()
+  const never = route({
+    ...common,
+    method: 'GET',
+    path: '/api/v1/never',
+    verb: 'wait',
+    answers: { 200: z.object({}) },
+    answer: () => {
+      begun.resolve()
+      return new Promise(() => {})
+    },
+  })
+  const { url, broker } = await start(t, [never], { 'admin.security-enabled': false, 'broker.drain-timeout': 50 })
+  const waiting = assert.rejects(fetch(`${url}/api/v1/never`))
+  await begun.promise
+  await broker.close()
+  await waiting
+})
+
+test('a request on a connection that was kept is refused while the broker drains', async t => {
+  const gate = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const slow = route({
+    ...common,
+    method: 'GET',
+    path: '/api/v1/slow',
+    verb: 'wait',
+    answers: { 200: z.object({}) },
+    async answer() {
+      begun.resolve()
+      await gate.promise
+      return reply(200, {})
+    },
+  })
+  const { url, broker } = await start(t, [slow, list])
+  // The second request waits behind the first one, in the same connection.
+  const request = (path: string) => `GET /api/v1/${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+  const answered = sendRaw(url, request('slow'))
+  await begun.promise
+  const closed = broker.close()
+  gate.resolve()
+  const { status, headers } = await answered
+  assert.deepEqual([status, headers.connection], [200, 'close'])
+  await closed
+})
+
+test('a problem that a route returns is answered with its headers', async t => {
+  const refused = route({
+    ...common,
+    method: 'GET',
+    path: '/api/v1/refused',
+    verb: 'be refused',
+    answers: { 200: z.object({}) },
+    answer: () =>
+      problem('TOO_MANY_REQUESTS', 'Not so fast.', { headers: { 'retry-after': '3' }, fields: { name: 'is odd' } }),
+  })
+  const { url } = await start(t, [refused])
+  const response = await fetch(`${url}/api/v1/refused`)
+  assert.deepEqual([response.status, response.headers.get('retry-after')], [429, '3'])
+  const { requestId: _, ...body } = (await response.json()) as Record<string, unknown>
+  assert.deepEqual(body, {
+    type: 'about:blank',
+    title: 'Too many attempts.',
+    status: 429,
+    detail: 'Not so fast.',
+    code: 'TOO_MANY_REQUESTS',
+    fields: { name: 'is odd' },
+  })
+})
+
+test('S46: where a trusted proxy says that the client came by TLS, it is told to come by TLS again', async t => {
+  const forwarded = { headers: { 'x-forwarded-proto': 'https' } }
+  const behind = await start(t, [list], { 'admin.security-enabled': false, 'admin.trusted-proxies': ['127.0.0.1'] })
+  const { headers } = await fetch(`${behind.url}/api/v1/things`, forwarded)
+  assert.equal(headers.get('strict-transport-security'), 'max-age=31536000')
+  const { url } = await start(t, [list])
+  const believed = await fetch(`${url}/api/v1/things`, forwarded)
+  assert.equal(believed.headers.get('strict-transport-security'), null, 'anybody can send such a header')
+})

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readJson } from './json-body.ts'
+
+const read = (text: string | Uint8Array) => readJson(typeof text === 'string' ? Buffer.from(text) : text)
+
+const refusal = (text: string | Uint8Array) => {
+  const outcome = read(text)
+  return 'refused' in outcome ? outcome.refused : null
+}
+
+test('JSON is read as it is written', () => {
+  const text = '{"a": [1, -2.5e3, "x\\"}:\\u0041", true, null, {"a": {}}], "constructor": "c", "": 0}'
+  assert.deepEqual(read(text), { value: JSON.parse(text) })
+  assert.deepEqual(read(' 7 '), { value: 7 })
+  assert.deepEqual(read('"a:b"'), { value: 'a:b' })
+})
+
+test('W7: what two readers could understand differently is refused', () => {
+  assert.match(refusal('{"a": 1, "b": {"a": 1}, "\\u0061": 2}')!, /"a" twice/)
+  assert.match(refusal('[{"a": 1}, {"a": 1, "a": 1}]')!, /"a" twice/)
+  assert.equal(refusal('[{"a": 1}, {"a": 1}]'), null)
+  assert.match(refusal('{"n": 1e400}')!, /1e400/)
+  assert.match(refusal('{"n": -9007199254740993}')!, /-9007199254740993.*as strings/)
+  assert.equal(refusal('{"n": 9007199254740991, "s": "9007199254740993"}'), null)
+  assert.match(refusal(Buffer.from([0x22, 0xc3, 0x28, 0x22]))!, /not UTF-8/)
+  assert.match(refusal('\uFEFF{}')!, /byte order mark/)
+  for (const text of ['{"n": NaN}', "{'a': 1}", '{"a": 1,}', '// x\n{}', '', '{"a"'])
+    assert.equal(refusal(text), 'The body is not JSON.')
+})
+
+test('W7: nesting has an end', () => {
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  assert.equal(refusal(nested(64)), null)
+  assert.match(refusal(nested(65))!, /64 levels/)
+  assert.match(refusal(nested(10_000))!, /64 levels/)
+  assert.match(refusal(`${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`)!, /64 levels/)
+})
+
+test('S66: a member __proto__ is refused however it is written', () => {
+  assert.match(refusal('{"__proto__": {"isAdmin": true}}')!, /__proto__/)
+  assert.match(refusal('{"a": [{"\\u005f_proto__": 1}]}')!, /__proto__/)
+  assert.equal(refusal('{"name": "__proto__"}'), null)
+})

@@ -1,0 +1,85 @@
+// How a JSON body is read: strictly (RFC 8259, and I-JSON of RFC 7493 where it is the stricter one), so that nothing which two
+// readers could understand differently gets as far as a route. What the members mean is for the route's own shape.
+
+/** No shape of a route is nearly as deep. */
+const MAX_DEPTH = 64
+
+/** The value, or why the bytes are not taken, as a sentence. */
+export function readJson(bytes: Uint8Array): { readonly value: unknown } | { readonly refused: string } {
+  const text = decode(bytes)
+  if (text === null) return { refused: 'The body is not UTF-8.' }
+  if (text.startsWith('\uFEFF')) return { refused: 'The body begins with a byte order mark; JSON has none.' }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // The reason that the engine gives quotes the body, which may hold a secret.
+    return { refused: 'The body is not JSON.' }
+  }
+  const refused = findAmbiguity(text)
+  return refused === null ? { value } : { refused }
+}
+
+function decode(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+/** The rest of a string after its first quotation mark, and of a number after its first character. */
+const REST_OF_STRING = /[^"\\]*(?:\\.[^"\\]*)*"/y
+const REST_OF_NUMBER = /[\d.eE+-]*/y
+
+const [QUOTE, COLON, MINUS] = [0x22, 0x3a, 0x2d]
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d]
+
+/** What is JSON by its grammar and still not taken: for text that JSON.parse has accepted. */
+function findAmbiguity(text: string): string | null {
+  /** For each object that is open the keys so far; null for an array. */
+  const open: (Set<string> | null)[] = []
+  /** Where the string begins and ends that may turn out to be a key. */
+  let [from, to] = [0, 0]
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) {
+      from = at
+      at = endOf(REST_OF_STRING, text, at + 1) - 1
+      to = at
+    } else if (code === COLON) {
+      const written = text.slice(from + 1, to)
+      const key: string = written.includes('\\') ? JSON.parse(text.slice(from, to + 1)) : written
+      const keys = open.at(-1)!
+      if (keys!.has(key)) return `The body names ${JSON.stringify(key)} twice in one object.`
+      // As a key of a plain object it is no member, but what the object inherits from.
+      if (key === '__proto__') return 'The body has a member "__proto__".'
+      keys!.add(key)
+    } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      if (open.push(code === OPEN_OBJECT ? new Set() : null) > MAX_DEPTH)
+        return `The body is nested more than ${MAX_DEPTH} levels deep.`
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) open.pop()
+    else if (code === MINUS || isDigit(code)) {
+      const end = endOf(REST_OF_NUMBER, text, at + 1)
+      // Whatever is shorter is exact, unless it has an exponent.
+      if (end - at > 3) {
+        const token = text.slice(at, end)
+        const isInteger = /^-?\d+$/.test(token)
+        if (!Number.isFinite(Number(token)) || (isInteger && !Number.isSafeInteger(Number(token))))
+          return `The body has the number ${token.slice(0, 40)}, which is too large; integers beyond 2^53 travel as strings.`
+      }
+      at = end - 1
+    }
+  }
+  return null
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39
+}
+
+function endOf(rest: RegExp, text: string, from: number): number {
+  rest.lastIndex = from
+  rest.exec(text)
+  return rest.lastIndex
+}

@@ -1,0 +1,213 @@
+// The OpenAPI 3.1 document, derived from the table of routes. It says of every operation who may call it, what it takes and every
+// status that it may answer; the contract test (contract.test.ts) and schemathesis (e2e/http) hold the server to it.
+
+import { z } from 'zod'
+import { takesBasic } from './access.ts'
+import { problemShape } from './problems.ts'
+import { type AnyRoute, isMutation } from './route.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+export const PROBLEM_TYPE = 'application/problem+json'
+
+/** The codes of problems that the route may answer, by status: its own, and those that follow from what it is. */
+export function problemsOf(route: AnyRoute): Readonly<Record<number, readonly string[]>> {
+  const isOpen = route.needs === 'nobody'
+  const isBasic = takesBasic(route.needs)
+  const isAdmins = route.needs === 'admin' || route.needs === 'basic-admin'
+  const hasBody = isMutation(route)
+  const follows: readonly (readonly [status: number, code: string, applies: boolean])[] = [
+    [400, 'INVALID_REQUEST', true],
+    [401, 'UNAUTHENTICATED', !isOpen],
+    [401, 'INVALID_CREDENTIALS', isBasic],
+    [403, 'FORBIDDEN', isAdmins],
+    [403, 'PASSWORD_CHANGE_REQUIRED', !isOpen],
+    [403, 'CROSS_SITE', hasBody],
+    [404, 'NOT_FOUND', route.path.includes('/:')],
+    [413, 'PAYLOAD_TOO_LARGE', hasBody],
+    [415, 'UNSUPPORTED_MEDIA_TYPE', hasBody],
+    [429, 'TOO_MANY_REQUESTS', isBasic],
+    [431, 'HEADERS_TOO_LARGE', true],
+    [500, 'INTERNAL_ERROR', true],
+    [503, 'BUSY', isBasic],
+    [503, 'SHUTTING_DOWN', true],
+    [503, 'STORE_UNAVAILABLE', true],
+  ]
+  const own = Object.entries(route.problems ?? {}).flatMap(([status, codes]) =>
+    codes.split(', ').map(code => [Number(status), code] as const),
+  )
+  const applying = follows.filter(([, , applies]) => applies).map(([status, code]) => [status, code] as const)
+  const codes: Record<number, string[]> = {}
+  for (const [status, code] of [...own, ...applying]) codes[status] = [...new Set([...(codes[status] ?? []), code])]
+  return codes
+}
+
+/** The operation's name for programs: the verb in kebab case. */
+export function operationIdOf({ verb }: Pick<AnyRoute, 'verb'>): string {
+  return verb.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
+}
+
+/** Query and body refuse what they do not name, like the settings: nothing is guessed or ignored. A loose shape stays loose. */
+export function strictly(shape: z.ZodType): z.ZodType {
+  if (shape instanceof z.ZodOptional) return strictly(shape.unwrap() as z.ZodType).optional()
+  return shape instanceof z.ZodObject && shape.def.catchall === undefined ? shape.strict() : shape
+}
+
+/** The document. Throws when two operations have one name. */
+export function describeRoutes(routes: readonly AnyRoute[]): Json {
+  const components = new Map<string, Json>()
+  const paths: Record<string, Record<string, Json>> = {}
+  const names = new Map<string, AnyRoute>()
+  for (const route of routes) {
+    const operationId = operationIdOf(route)
+    const other = names.get(operationId)
+    if (other !== undefined)
+      throw new Error(`${route.method} ${route.path} and ${other.method} ${other.path} are both "${route.verb}"`)
+    names.set(operationId, route)
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describe(route, components) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Ketch', version: 'v1', description: ABOUT },
+    servers: [{ url: '/' }],
+    tags: [...new Set(routes.map(({ tag }) => tag))].sort().map(name => ({ name })),
+    paths,
+    components: {
+      schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
+      securitySchemes: {
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'svc-admin-session',
+          description: 'The cookie that signing in sets.',
+        },
+        basic: { type: 'http', scheme: 'basic', description: 'The same users, for the actuator and this document.' },
+      },
+    },
+  }
+}
+
+const ABOUT = [
+  'The admin API of a Ketch broker.',
+  'Every error is a problem of RFC 9457 with a stable `code`.',
+  'Integers that may pass 2^53 travel as strings.',
+  'A change (POST, PUT, DELETE) is taken from pages of this server and from programs; with a body it needs `Content-Type: application/json`.',
+  'A path answers 405 with `Allow` to methods that it does not list, HEAD and OPTIONS among them.',
+  'A request that does not arrive in time is answered 408.',
+  'With `svc.admin.security-enabled=false` everybody may call everything.',
+].join(' ')
+
+function describe(route: AnyRoute, components: Map<string, Json>): Json {
+  const { verb, doc, tag, needs, params, query, body, answers, contentType = 'application/json' } = route
+  const good = Object.entries(answers).map(
+    ([status, shape]): Response => [
+      status,
+      {
+        description: Number(status) < 300 ? 'As asked.' : 'As the description says.',
+        ...(shape === null ? {} : { content: { [contentType]: { schema: outputSchema(shape, components) } } }),
+      },
+    ],
+  )
+  const problem = { [PROBLEM_TYPE]: { schema: outputSchema(problemShape, components) } }
+  const bad = Object.entries(problemsOf(route)).map(
+    ([status, codes]): Response => [
+      status,
+      {
+        description: codes.map(code => `\`${code}\``).join(', '),
+        content: problem,
+        ...(status === '429' ? { headers: { 'Retry-After': { schema: { type: 'integer' } } } } : {}),
+      },
+    ],
+  )
+  return {
+    operationId: operationIdOf(route),
+    summary: `${verb[0]!.toUpperCase()}${verb.slice(1)}`,
+    description: doc,
+    tags: [tag],
+    security:
+      needs === 'nobody'
+        ? []
+        : needs === 'scrape'
+          ? [{ basic: [] }, {}]
+          : [takesBasic(needs) ? { basic: [] } : { session: [] }],
+    'x-needs': needs,
+    parameters: [...parametersOf('path', params, route.path), ...parametersOf('query', query, route.path)],
+    ...(body === undefined ? {} : { requestBody: bodyOf(body) }),
+    // A status that is both, such as 503 with a health tree, says so with either content type.
+    responses: merged([...good, ...bad]),
+  }
+}
+
+type Response = readonly [status: string, response: Json]
+
+function merged(responses: readonly Response[]): Json {
+  const all: Record<string, Json> = {}
+  for (const [status, response] of responses) {
+    const before = all[status]
+    all[status] =
+      before === undefined
+        ? response
+        : {
+            ...response,
+            description: `${before.description} Or ${response.description}.`,
+            content: { ...(before.content as Json), ...(response.content as Json) },
+          }
+  }
+  return all
+}
+
+function bodyOf(shape: z.ZodType): Json {
+  return {
+    required: !shape.safeParse(undefined).success,
+    content: { 'application/json': { schema: inputSchema(strictly(shape)) } },
+  }
+}
+
+function parametersOf(place: 'path' | 'query', shape: z.ZodType | undefined, path: string): readonly Json[] {
+  const { properties = {}, required = [] } = (shape === undefined ? {} : inputSchema(shape)) as {
+    properties?: Record<string, Json>
+    required?: readonly string[]
+  }
+  const names = place === 'query' ? Object.keys(properties) : [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
+  return names.map(name => {
+    const { description, ...schema } = properties[name] ?? { type: 'string' }
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: place === 'path' ? { minLength: 1, ...schema } : schema,
+    }
+  })
+}
+
+/** Shapes that have an id become components, named by it. */
+function outputSchema(shape: z.ZodType, components: Map<string, Json>): Json {
+  // Within an array the shape itself is a reference too.
+  const { items, $defs = {} } = z.toJSONSchema(z.array(shape), { io: 'output', unrepresentable: 'any' }) as {
+    items: Json
+    $defs?: Record<string, Json>
+  }
+  for (const [id, { id: _, ...schema }] of Object.entries($defs)) components.set(id, asComponents(schema))
+  return asComponents(items)
+}
+
+function asComponents(schema: Json): Json {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
+}
+
+/** In place, because what is taken differs from what is answered by its defaults and by what may be left out. */
+function inputSchema(shape: z.ZodType): Json {
+  const { $schema, ...schema } = z.toJSONSchema(shape, {
+    io: 'input',
+    unrepresentable: 'any',
+    metadata: z.registry(),
+    override({ zodSchema, jsonSchema }) {
+      const { description, examples } = z.globalRegistry.get(zodSchema) ?? {}
+      if (description !== undefined) jsonSchema.description = description
+      if (examples !== undefined) jsonSchema.examples = examples as []
+    },
+  })
+  return schema
+}

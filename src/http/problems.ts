@@ -1,0 +1,106 @@
+// Every error that the HTTP side answers, in one table: a stable code, its status, its title. The body is a problem of RFC 9457
+// with `code`, `fields` and `requestId` beside the standard members. Refusals of the rooms below keep Kafka's names as codes.
+
+import { z } from 'zod'
+import type { Refusal } from '../protocol/errors.ts'
+
+const table = {
+  INVALID_REQUEST: [400, 'The request is not understood.'],
+  UNAUTHENTICATED: [401, 'A session is required.'],
+  INVALID_CREDENTIALS: [401, 'The username or the password is wrong.'],
+  FORBIDDEN: [403, 'The role of this user does not allow it.'],
+  PASSWORD_CHANGE_REQUIRED: [403, 'The password must be changed before anything else.'],
+  WRONG_CURRENT_PASSWORD: [403, 'The current password is wrong.'],
+  CROSS_SITE: [403, 'A change may only be asked for by the console itself.'],
+  NOT_FOUND: [404, 'There is no such thing.'],
+  METHOD_NOT_ALLOWED: [405, 'The path does not take this method.'],
+  REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
+  USER_EXISTS: [409, 'There is a user of this name already.'],
+  LAST_ADMIN: [409, 'The last ADMIN can be neither removed nor made a VIEWER.'],
+  SETUP_CLOSED: [409, 'There are users already: sign in instead.'],
+  CONFLICT: [409, 'What is there does not allow it.'],
+  PREVIEW_REQUIRED: [409, 'Ask with dryRun first, and send the token that it answers.'],
+  PREVIEW_OUTDATED: [409, 'What was shown is not what is there any more, or not what is asked for: look at it again.'],
+  PAYLOAD_TOO_LARGE: [413, 'The body is too large.'],
+  UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be JSON.'],
+  TOO_MANY_REQUESTS: [429, 'Too many attempts.'],
+  HEADERS_TOO_LARGE: [431, 'The headers are too large or too many.'],
+  INTERNAL_ERROR: [500, 'The broker made a mistake.'],
+  SHUTTING_DOWN: [503, 'The broker is shutting down.'],
+  BROKER_UNAVAILABLE: [503, 'Another broker of the cluster does not answer.'],
+  BUSY: [503, 'The broker has too much to do.'],
+  STORE_UNAVAILABLE: [503, 'The store does not answer.'],
+} as const satisfies Record<string, readonly [status: number, title: string]>
+
+type ProblemCode = keyof typeof table
+
+/** An expected no, as a value: a route returns it. */
+export interface Problem {
+  readonly kind: 'problem'
+  readonly status: number
+  readonly code: string
+  readonly title: string
+  readonly detail: string
+  /** What is wrong with each field, by its path in the request. */
+  readonly fields: Readonly<Record<string, string>> | null
+  readonly headers: Readonly<Record<string, string>>
+}
+
+interface More {
+  readonly fields?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** `detail` is one sentence that names the offending thing and what was expected; never a stack, a path or a key of the store. */
+export function problem(code: ProblemCode, detail?: string, { fields, headers = {} }: More = {}): Problem {
+  const [status, title] = table[code]
+  return { kind: 'problem', status, code, title, detail: detail ?? title, fields: fields ?? null, headers }
+}
+
+export function isProblem(value: unknown): value is Problem {
+  return typeof value === 'object' && value !== null && (value as Problem).kind === 'problem'
+}
+
+/** Refusals whose fault lies elsewhere than in the request. The others are 400. */
+const STATUS_OF_REFUSAL: Readonly<Record<string, number>> = {
+  UNKNOWN_SERVER_ERROR: 500,
+  UNKNOWN_TOPIC_OR_PARTITION: 404,
+  UNKNOWN_TOPIC_ID: 404,
+  GROUP_ID_NOT_FOUND: 404,
+  UNKNOWN_MEMBER_ID: 404,
+  RESOURCE_NOT_FOUND: 404,
+  TOPIC_ALREADY_EXISTS: 409,
+  NON_EMPTY_GROUP: 409,
+  GROUP_SUBSCRIBED_TO_TOPIC: 409,
+  LEADER_NOT_AVAILABLE: 503,
+  NOT_LEADER_OR_FOLLOWER: 503,
+  COORDINATOR_NOT_AVAILABLE: 503,
+  COORDINATOR_LOAD_IN_PROGRESS: 503,
+  NOT_COORDINATOR: 503,
+  KAFKA_STORAGE_ERROR: 503,
+  NOT_ENOUGH_REPLICAS: 503,
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND: 503,
+  REQUEST_TIMED_OUT: 503,
+}
+
+export function fromRefusal({ name, message }: Refusal): Problem {
+  const status = STATUS_OF_REFUSAL[name] ?? 400
+  return { kind: 'problem', status, code: name, title: message, detail: message, fields: null, headers: {} }
+}
+
+/** The body, as OpenAPI describes it. */
+export const problemShape = z
+  .object({
+    type: z.string().meta({ description: 'Always about:blank: the code says which problem it is.' }),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string().meta({ description: 'Stable, in capitals; a refusal of Kafka keeps its name.' }),
+    fields: z.record(z.string(), z.string()).optional(),
+    requestId: z.string(),
+  })
+  .meta({ id: 'Problem', description: 'An error (RFC 9457).' })
+
+export function bodyOf({ title, status, detail, code, fields }: Problem, requestId: string) {
+  return { type: 'about:blank', title, status, detail, code, ...(fields === null ? {} : { fields }), requestId }
+}

@@ -1,0 +1,41 @@
+// Every route of the HTTP side. What is not here is answered 404.
+
+import type { AnyRoute } from '../route.ts'
+import { aclRoutes } from './acls.ts'
+import { actuatorRoutes } from './actuator.ts'
+import { authRoutes } from './auth.ts'
+import { brokerRoutes } from './brokers.ts'
+import { credentialRoutes } from './credentials.ts'
+import { groupRoutes } from './groups.ts'
+import { healthRoutes } from './health.ts'
+import { loggerRoutes } from './loggers.ts'
+import { messageRoutes } from './messages.ts'
+import { metricsRoutes } from './metrics.ts'
+import { oidcRoutes } from './oidc.ts'
+import { producerRoutes } from './producers.ts'
+import { referenceRoutes } from './reference.ts'
+import { settingRoutes } from './settings.ts'
+import { storageRoutes } from './storage.ts'
+import { topicRoutes } from './topics.ts'
+import { userRoutes } from './users.ts'
+
+const operations: readonly AnyRoute[] = [
+  ...aclRoutes,
+  ...actuatorRoutes,
+  ...authRoutes,
+  ...brokerRoutes,
+  ...credentialRoutes,
+  ...groupRoutes,
+  ...healthRoutes,
+  ...loggerRoutes,
+  ...messageRoutes,
+  ...metricsRoutes,
+  ...oidcRoutes,
+  ...producerRoutes,
+  ...settingRoutes,
+  ...storageRoutes,
+  ...topicRoutes,
+  ...userRoutes,
+]
+
+export const allRoutes: readonly AnyRoute[] = [...operations, ...referenceRoutes(operations)]

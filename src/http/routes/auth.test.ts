@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { adminClient, signInAt } from '../../../testing/admin-client.ts'
+import { type CleanUp, startBroker } from '../../../testing/broker.ts'
+import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
+import { systemClock } from '../../base/clock.ts'
+import type { Values } from '../../settings/settings.ts'
+
+const PASSWORD = 'correct horse'
+const SECRET = 'the secret of every broker of this test'
+
+async function startSecured(t: CleanUp, overrides: Partial<Values> = {}) {
+  const store = createMemoryStore(systemClock)
+  const broker = await startBroker(
+    t,
+    { 'admin.password': PASSWORD, 'admin.jwt.secret': SECRET, ...overrides },
+    { hasHttp: true, openStore: async () => store },
+  )
+  return { ...broker, store, nobody: adminClient(broker.url) }
+}
+
+test('S43: the session comes in a cookie for no script and no other site, and goes with the logout', async t => {
+  const { url, nobody } = await startSecured(t)
+  const answer = await nobody.ask('POST', '/api/v1/auth/login', { username: 'admin', password: PASSWORD })
+  assert.equal(answer.status, 200)
+  const { expiresAt, ...body } = answer.body!
+  assert.deepEqual(body, { user: 'admin', role: 'ADMIN', passwordChangeRequired: false })
+  assert.ok(Math.abs(Date.parse(String(expiresAt)) - systemClock.now() - 8 * 3_600_000) < 60_000)
+  const [pair, ...attributes] = answer.headers.get('set-cookie')!.split('; ')
+  assert.match(pair!, /^svc-admin-session=[\w-]+\.[\w-]+\.[\w-]+$/)
+  assert.deepEqual(attributes, ['Path=/', 'Max-Age=28800', 'HttpOnly', 'SameSite=Lax'])
+
+  const admin = adminClient(url, pair)
+  assert.equal((await admin.ask('GET', '/api/v1/brokers')).status, 200)
+  const out = await admin.ask('POST', '/api/v1/auth/logout')
+  assert.equal(out.status, 204)
+  assert.equal(out.headers.get('set-cookie'), 'svc-admin-session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax')
+  assert.deepEqual(
+    await Promise.all(
+      ['GET /api/v1/brokers', 'POST /api/v1/auth/logout'].map(async each => {
+        const [method, path] = each.split(' ')
+        return (await admin.ask(method!, path!)).code
+      }),
+    ),
+    ['UNAUTHENTICATED', 'UNAUTHENTICATED'],
+  )
+})
+
+test('W1: no cookie, two of them, one that is none, expired or very long: the same answer', async t => {
+  const { url } = await startSecured(t)
+  const { cookie } = await signInAt(url, 'admin', PASSWORD)
+  const other = (await signInAt(url, 'admin', PASSWORD)).cookie
+  const bodies: unknown[] = []
+  for (const each of [
+    '',
+    `${cookie}; ${other}`,
+    `${cookie}; ${cookie}`,
+    `${cookie}x`,
+    'svc-admin-session=',
+    `svc-admin-session=${'x'.repeat(24_000)}`,
+  ]) {
+    const { status, body, headers } = await adminClient(url, each).ask('GET', '/api/v1/brokers')
+    const { requestId: _, ...rest } = body!
+    bodies.push({ ...rest, status, challenge: headers.get('www-authenticate') })
+  }
+  assert.equal(new Set(bodies.map(each => JSON.stringify(each))).size, 1)
+  assert.deepEqual(bodies[0], {
+    type: 'about:blank',
+    title: 'A session is required.',
+    status: 401,
+    detail: 'A session is required.',
+    code: 'UNAUTHENTICATED',
+    challenge: null,
+  })
+  assert.equal((await adminClient(url, `a=b; ${cookie}; c="d"`).ask('GET', '/api/v1/brokers')).status, 200)
+})
+
+test('what signing in needs is said without a session, and who is signed in with one', async t => {
+  const { url, nobody } = await startSecured(t)
+  const sso = { enabled: false, label: null, href: null }
+  const status = await nobody.ask('GET', '/api/v1/auth/status')
+  assert.deepEqual(status.body, { securityEnabled: true, setupRequired: false, sso })
+  const signedIn = (await (await signInAt(url, 'admin', PASSWORD)).ask('GET', '/api/v1/auth/status')).body!
+  assert.deepEqual(
+    { ...signedIn, expiresAt: '' },
+    {
+      securityEnabled: true,
+      setupRequired: false,
+      sso,
+      user: 'admin',
+      role: 'ADMIN',
+      expiresAt: '',
+      passwordChangeRequired: false,
+    },
+  )
+  assert.deepEqual((await adminClient(url, 'svc-admin-session=x').ask('GET', '/api/v1/auth/status')).body, status.body)
+})
+
+test('without security nobody signs in: everything is open, and the status says so', async t => {
+  const { nobody } = await startSecured(t, { 'admin.security-enabled': false })
+  const { body } = await nobody.ask('GET', '/api/v1/auth/status')
+  assert.deepEqual([body!.securityEnabled, body!.setupRequired], [false, false])
+  assert.equal((await nobody.ask('POST', '/api/v1/auth/logout')).status, 204)
+  assert.equal((await nobody.ask('GET', '/api/v1/users')).status, 200)
+})
+
+test('W12: wrong is wrong in the same words, the eleventh failure waits, and X-Forwarded-For changes nothing', async t => {
+  const { nobody } = await startSecured(t)
+  const attempt = (username: string, password: string, headers = {}) =>
+    nobody.ask('POST', '/api/v1/auth/login', { username, password }, headers)
+  const unknown = await attempt('nobody', PASSWORD)
+  for (let at = 0; at < 10; at++) {
+    const { status, body } = await attempt('admin', `wrong ${at}`, { 'x-forwarded-for': `203.0.113.${at}` })
+    assert.equal(status, 401)
+    assert.deepEqual({ ...body, requestId: '' }, { ...unknown.body, requestId: '' })
+  }
+  const refused = await attempt('admin', PASSWORD, { 'x-forwarded-for': '203.0.113.77' })
+  assert.deepEqual([refused.status, refused.code], [429, 'TOO_MANY_REQUESTS'])
+  assert.match(refused.headers.get('retry-after')!, /^(30|29)$/)
+  assert.equal(refused.headers.get('set-cookie'), null)
+})
+
+test('W12: bodies that are no credentials are told so, and one of a megabyte is too large', async t => {
+  const { nobody } = await startSecured(t)
+  for (const body of [
+    {},
+    { username: 'admin' },
+    { username: 1, password: 'x' },
+    { username: 'a', password: null },
+    [],
+    'x',
+  ])
+    assert.equal((await nobody.ask('POST', '/api/v1/auth/login', body)).code, 'INVALID_REQUEST')
+  const huge = await nobody.ask('POST', '/api/v1/auth/login', { username: 'admin', password: 'x'.repeat(1024 * 1024) })
+  assert.equal(huge.status, 413)
+})
+
+test('W13, S4: fifty setups at once make one admin, who is signed in; afterwards there is nothing to set up', async t => {
+  const { url, nobody } = await startSecured(t, { 'admin.bootstrap': false })
+  assert.equal((await nobody.ask('GET', '/api/v1/auth/status')).body!.setupRequired, true)
+  const bad = await nobody.ask('POST', '/api/v1/auth/setup', { username: 'a:b', password: PASSWORD })
+  assert.deepEqual(bad.body!.fields, { 'body.username': "holds ':', which names of users do not have" })
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, at) =>
+      nobody.ask('POST', '/api/v1/auth/setup', { username: `admin${at}`, password: PASSWORD }),
+    ),
+  )
+  const made = answers.filter(({ status }) => status === 201)
+  assert.equal(made.length, 1)
+  assert.equal(answers.filter(({ code }) => code === 'SETUP_CLOSED').length, 49)
+  const admin = adminClient(url, made[0]!.headers.get('set-cookie')!.split(';')[0])
+  const { body } = await admin.ask('GET', '/api/v1/users')
+  assert.deepEqual(
+    (body!.users as { username: string }[]).map(({ username }) => username),
+    [made[0]!.body!.user],
+  )
+  assert.equal((await nobody.ask('GET', '/api/v1/auth/status')).body!.setupRequired, false)
+})
+
+test('W13: setup is not there while it is switched off, and unavailable while the store is down', async t => {
+  const off = await startSecured(t, { 'admin.bootstrap': false, 'admin.first-run-setup-enabled': false })
+  const body = { username: 'ada', password: PASSWORD }
+  assert.equal((await off.nobody.ask('POST', '/api/v1/auth/setup', body)).status, 404)
+  assert.equal((await off.nobody.ask('GET', '/api/v1/auth/status')).body!.setupRequired, false)
+  const { nobody, store } = await startSecured(t, { 'admin.bootstrap': false })
+  store.faults.failNext('commit', 'unavailable')
+  const answer = await nobody.ask('POST', '/api/v1/auth/setup', body)
+  assert.deepEqual([answer.status, answer.code], [503, 'STORE_UNAVAILABLE'])
+})
+
+test('S49: while the store is down a session is refused, and its logout is not said to be done', async t => {
+  const { url, store } = await startSecured(t)
+  const admin = await signInAt(url, 'admin', PASSWORD)
+  store.faults.failNext('commit', 'unavailable')
+  assert.equal((await admin.ask('POST', '/api/v1/auth/logout')).code, 'STORE_UNAVAILABLE')
+  assert.equal((await admin.ask('GET', '/api/v1/brokers')).status, 200)
+})
+
+test('6.1, S1: with the shipped password nothing but changing it is allowed from elsewhere, and everything from here', async t => {
+  const { url, log } = await startSecured(t, { 'admin.password': 'change-me-now' })
+  const admin = await signInAt(url, 'admin', 'change-me-now')
+  assert.match(log(), /signed in with the shipped password/)
+  assert.equal((await admin.ask('GET', '/api/v1/auth/status')).body!.passwordChangeRequired, true)
+  assert.equal((await admin.ask('GET', '/api/v1/users')).status, 200)
+
+  // What a proxy on this machine passes on does not come from this machine.
+  const far = { 'x-forwarded-for': '203.0.113.9' }
+  for (const [method, path, body] of [
+    ['GET', '/api/v1/brokers'],
+    ['GET', '/api/v1/users'],
+    ['GET', '/api/v1/users/admin'],
+    ['POST', '/api/v1/users', { username: 'eve', password: PASSWORD }],
+    ['PUT', '/api/v1/users/eve', { password: PASSWORD }],
+    ['PUT', '/api/v1/users/admin', { role: 'VIEWER' }],
+    ['PUT', '/api/v1/users/admin', { role: 'VIEWER', password: PASSWORD, currentPassword: 'change-me-now' }],
+    ['DELETE', '/api/v1/users/admin'],
+  ] as const) {
+    const { status, code } = await admin.ask(method, path, body, far)
+    assert.deepEqual([status, code], [403, 'PASSWORD_CHANGE_REQUIRED'], `${method} ${path}`)
+  }
+  const status = (await admin.ask('GET', '/api/v1/auth/status', undefined, far)).body!
+  assert.deepEqual([status.user, status.passwordChangeRequired], ['admin', true])
+  const change = { password: PASSWORD, currentPassword: 'change-me-now' }
+  assert.equal(
+    (await admin.ask('PUT', '/api/v1/users/admin', { ...change, password: 'change-me-now' }, far)).status,
+    400,
+  )
+  assert.equal((await admin.ask('PUT', '/api/v1/users/admin', change, far)).status, 200)
+  assert.equal((await admin.ask('GET', '/api/v1/brokers')).code, 'UNAUTHENTICATED')
+  const again = await signInAt(url, 'admin', PASSWORD)
+  assert.equal((await again.ask('GET', '/api/v1/brokers', undefined, far)).status, 200)
+})
+
+test('6.1: somebody who must change the password can leave', async t => {
+  const { url } = await startSecured(t, { 'admin.password': 'change-me-now' })
+  const admin = await signInAt(url, 'admin', 'change-me-now')
+  assert.equal(
+    (await admin.ask('POST', '/api/v1/auth/logout', undefined, { forwarded: 'for=203.0.113.9' })).status,
+    204,
+  )
+})
+
+test('S56: HTTP Basic is nothing to the admin API', async t => {
+  const { nobody } = await startSecured(t)
+  const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`
+  const answer = await nobody.ask('GET', '/api/v1/brokers', undefined, { authorization })
+  assert.deepEqual([answer.status, answer.headers.get('www-authenticate')], [401, null])
+})
+
+test('W12, S43: a configured proxy is believed who the client is and how it came; nobody else is', async t => {
+  const proxied = {
+    'x-forwarded-for': '203.0.113.9',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'console.example',
+  }
+  const origin = { origin: 'https://console.example' }
+  const credentials = { username: 'admin', password: PASSWORD }
+  const behind = await startSecured(t, {
+    'admin.trusted-proxies': ['10.0.0.0/8', '127.0.0.1'],
+    'admin.login-throttle.max-failures': 1,
+  })
+  const signedIn = await behind.nobody.ask('POST', '/api/v1/auth/login', credentials, { ...proxied, ...origin })
+  assert.equal(signedIn.status, 200)
+  assert.match(signedIn.headers.get('set-cookie')!, /; SameSite=Lax; Secure$/)
+  const wrong = { ...credentials, password: 'wrong' }
+  assert.equal((await behind.nobody.ask('POST', '/api/v1/auth/login', wrong, proxied)).status, 401)
+  assert.equal((await behind.nobody.ask('POST', '/api/v1/auth/login', credentials, proxied)).status, 429)
+  // What the client itself puts before the proxy's word is not looked at.
+  const forged = { ...proxied, 'x-forwarded-for': '198.51.100.1, 203.0.113.9' }
+  assert.equal((await behind.nobody.ask('POST', '/api/v1/auth/login', credentials, forged)).status, 429)
+  const another = { ...proxied, 'x-forwarded-for': '203.0.113.10' }
+  assert.equal((await behind.nobody.ask('POST', '/api/v1/auth/login', credentials, another)).status, 200)
+
+  const alone = await startSecured(t, { 'admin.trusted-proxies': ['10.0.0.0/8'] })
+  const refused = await alone.nobody.ask('POST', '/api/v1/auth/login', credentials, { ...proxied, ...origin })
+  assert.equal(refused.code, 'CROSS_SITE')
+  const plain = await alone.nobody.ask('POST', '/api/v1/auth/login', credentials, proxied)
+  assert.match(plain.headers.get('set-cookie')!, /; SameSite=Lax$/)
+})

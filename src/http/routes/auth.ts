@@ -1,0 +1,140 @@
+// Beginning and ending a session with a password, saying who is signed in, and making the first admin. Single sign-on has
+// routes of its own.
+
+import { z } from 'zod'
+import type { Identity } from '../../auth/identity.ts'
+import { fromSignIn } from '../access.ts'
+import { problem } from '../problems.ts'
+import { reply, route } from '../route.ts'
+import { noSessionCookie, sessionCookie, sessionTokenIn, visitorOf } from '../session-cookie.ts'
+
+const roleShape = z.enum(['ADMIN', 'VIEWER'])
+
+/** Anybody may send it: enough for the longest name and password, each character escaped, and little to take apart. */
+const CREDENTIALS_BYTES = 16 * 1024
+
+const credentialsShape = z.object({ username: z.string(), password: z.string() })
+
+const signedInShape = z
+  .object({
+    user: z.string(),
+    role: roleShape,
+    expiresAt: z.iso.datetime().meta({ description: 'When the session ends by itself.' }),
+    passwordChangeRequired: z.boolean().meta({
+      description: 'The password is the shipped one: change it; from another machine nothing else is allowed.',
+    }),
+  })
+  .meta({ id: 'SignedIn' })
+
+const statusShape = z
+  .object({
+    securityEnabled: z.boolean(),
+    setupRequired: z.boolean().meta({ description: 'There is no user yet: make the first admin.' }),
+    sso: z.object({
+      enabled: z.boolean(),
+      label: z.string().nullable(),
+      href: z.string().nullable().meta({ description: 'Where the browser goes to sign in.' }),
+    }),
+    ...signedInShape.partial().shape,
+  })
+  .meta({ id: 'AuthStatus' })
+
+function signedIn({ username, role, hasShippedPassword, session }: Identity, nowMs: number) {
+  const expiresAt = new Date(session?.expiresAtMs ?? nowMs).toISOString()
+  return { user: username, role, expiresAt, passwordChangeRequired: hasShippedPassword }
+}
+
+const SSO_PATH = '/api/v1/auth/oidc/login'
+
+export const authRoutes = [
+  route({
+    method: 'POST',
+    path: '/api/v1/auth/login',
+    needs: 'nobody',
+    verb: 'sign in',
+    tag: 'auth',
+    doc: 'Begins a session, which the cookie svc-admin-session carries. Failures in a row, by name and address, lock out for a while.',
+    body: credentialsShape,
+    bodyLimit: CREDENTIALS_BYTES,
+    audited: ['username'],
+    answers: { 200: signedInShape },
+    problems: { 401: 'INVALID_CREDENTIALS', 429: 'TOO_MANY_REQUESTS', 503: 'BUSY' },
+    async answer({ body, address, scheme, headers }, { accounts, clock }) {
+      const visitor = visitorOf(address, name => headers[name])
+      const session = await accounts.signIn(body.username, body.password, visitor)
+      if (session.kind !== 'session') return fromSignIn(session)
+      const nowMs = clock.now()
+      return reply(200, signedIn(session.identity, nowMs), { 'set-cookie': sessionCookie(session, scheme, nowMs) })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/auth/logout',
+    needs: 'viewer',
+    verb: 'sign out',
+    tag: 'auth',
+    doc: 'Ends the session, on every broker at once. The one change that a VIEWER may ask for.',
+    answers: { 204: null },
+    async answer({ identity, scheme }, { accounts }) {
+      if (identity?.session) await accounts.endSession(identity.session)
+      return reply(204, undefined, { 'set-cookie': noSessionCookie(scheme) })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/auth/status',
+    needs: 'nobody',
+    verb: 'describe session',
+    tag: 'auth',
+    doc: 'How to sign in here, and who is signed in. Answers without a session too.',
+    answers: { 200: statusShape },
+    async answer({ address, headers }, { accounts, singleSignOn, clock }) {
+      const token = accounts.isSecured ? sessionTokenIn(headers.cookie as string | undefined) : null
+      const visitor = visitorOf(address, name => headers[name])
+      const identity = token === null ? null : await accounts.identify(token, visitor)
+      return reply(200, {
+        securityEnabled: accounts.isSecured,
+        setupRequired: accounts.isSecured && (await accounts.isSetupOpen()),
+        sso: {
+          enabled: singleSignOn !== null,
+          label: singleSignOn?.label ?? null,
+          href: singleSignOn === null ? null : SSO_PATH,
+        },
+        ...(identity === null ? {} : signedIn(identity, clock.now())),
+      })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/auth/setup',
+    needs: 'nobody',
+    verb: 'make first admin',
+    tag: 'auth',
+    doc: 'Makes the first admin and signs it in, while there is no user at all. Of several at once one succeeds.',
+    body: credentialsShape,
+    bodyLimit: CREDENTIALS_BYTES,
+    audited: ['username'],
+    answers: { 201: signedInShape },
+    problems: { 404: 'NOT_FOUND', 409: 'SETUP_CLOSED', 503: 'BUSY' },
+    async answer({ body, address, scheme, headers }, { accounts, clock }) {
+      const visitor = visitorOf(address, name => headers[name])
+      const made = await accounts.setUp(body.username, body.password, visitor)
+      switch (made.kind) {
+        case 'switched-off':
+          return problem('NOT_FOUND', 'First-run setup is switched off (svc.admin.first-run-setup-enabled).')
+        case 'closed':
+          return problem('SETUP_CLOSED')
+        case 'invalid':
+          return problem('INVALID_REQUEST', `The ${made.field} ${made.message}.`, {
+            fields: { [`body.${made.field}`]: made.message },
+          })
+        case 'busy':
+          return fromSignIn(made)
+        case 'session': {
+          const nowMs = clock.now()
+          return reply(201, signedIn(made.identity, nowMs), { 'set-cookie': sessionCookie(made, scheme, nowMs) })
+        }
+      }
+    },
+  }),
+]

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { askHttp } from '../../../testing/ask-http.ts'
+import { startBroker } from '../../../testing/broker.ts'
+
+interface Listed {
+  readonly credentials: readonly { readonly username: string }[]
+  readonly total: number
+}
+
+const PASSWORD = 'correct horse battery'
+
+async function open(t: TestContext) {
+  const broker = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
+  const ask = askHttp(broker.url)
+  const store = (body: object, status = 201) =>
+    ask<{ detail: string; fields?: Record<string, string> }>('/api/v1/credentials', status, {
+      body: { username: 'ada', password: PASSWORD, ...body },
+    })
+  return { ask, store, broker }
+}
+
+test('a credential is stored, shown without its secrets, changed and removed', async t => {
+  const { ask, store, broker } = await open(t)
+  const ada = { username: 'ada', mechanism: 'SCRAM-SHA-256', iterations: 10_000, tenantId: null }
+  assert.deepEqual(await store({}), ada)
+  assert.deepEqual(await store({ tenantId: 'acme' }, 200), { ...ada, tenantId: 'acme' })
+  await store({ username: 'bob', mechanism: 'PLAIN', iterations: 4_096 })
+  const list = async (query = '') => {
+    const { credentials, total } = await ask<Listed>(`/api/v1/credentials${query}`)
+    return [credentials.map(({ username }) => username), total]
+  }
+  assert.deepEqual(await list(), [['ada', 'bob'], 2])
+  assert.deepEqual(await list('?sort=mechanism&limit=1'), [['bob'], 2])
+  assert.deepEqual(await list('?q=AD'), [['ada'], 1])
+  assert.deepEqual(await ask('/api/v1/credentials/ada'), { ...ada, tenantId: 'acme' })
+
+  const change = (body: object, status = 200) =>
+    ask<{ detail: string }>('/api/v1/credentials/ada', status, { method: 'PUT', body })
+  assert.deepEqual(await change({ tenantId: null }), ada)
+  assert.match((await change({ iterations: 20_000 }, 400)).detail, /password is required/)
+  assert.deepEqual(await change({ iterations: 20_000, password: PASSWORD }), { ...ada, iterations: 20_000 })
+  await ask('/api/v1/credentials/nobody', 404, { method: 'PUT', body: { tenantId: 'x' } })
+  await ask('/api/v1/credentials/ada', 204, { method: 'DELETE' })
+  await ask('/api/v1/credentials/ada', 404, { method: 'DELETE' })
+  await ask('/api/v1/credentials/ada', 404)
+  assert.deepEqual(await list(), [['bob'], 1])
+  assert.ok(!broker.log().includes(PASSWORD))
+})
+
+test('W11: a credential is refused for a name, a password or iterations that are none', async t => {
+  const { ask, store } = await open(t)
+  for (const username of ['a:b', '', ' a', 'a\u0000', 'x'.repeat(129), '\u202eabc']) await store({ username }, 400)
+  assert.match((await store({ username: 'group:a' }, 400)).detail, /holds ':'/)
+  for (const iterations of [4_095, 1_000_001, 1e9, 5_000.5, '5000']) await store({ iterations }, 400)
+  for (const password of ['', 'tiny', 'x'.repeat(1_025)]) {
+    const { detail } = await store({ password }, 400)
+    assert.ok(password === '' || !detail.includes(password))
+  }
+  for (const tenantId of ['', 'a\n', 'x'.repeat(257)]) await store({ tenantId }, 400)
+  await store({ mechanism: 'SCRAM-SHA-512' }, 400)
+  assert.equal((await ask<Listed>('/api/v1/credentials')).total, 0)
+  for (const username of ['__proto__', 'a/b', '<img onerror=x>', '*', '%2e%2e', 'ünï']) {
+    await store({ username, iterations: 4_096 })
+    const path = `/api/v1/credentials/${encodeURIComponent(username)}`
+    assert.equal((await ask(path)).username, username)
+    await ask(path, 204, { method: 'DELETE' })
+  }
+})

@@ -1,0 +1,130 @@
+// Groups that another broker coordinates, on a Redis that both share.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type AskHttp, askHttp } from '../../../testing/ask-http.ts'
+import { startBroker } from '../../../testing/broker.ts'
+import { eventually } from '../../../testing/eventually.ts'
+import { append, commit, enter } from '../../../testing/group-calls.ts'
+import { noRedis, startRedis } from '../../../testing/redis.ts'
+import { createTopicOfAll } from '../../../testing/topic.ts'
+import type { Wire } from '../../../testing/wire.ts'
+import { findCoordinator } from '../../protocol/messages/find-coordinator.ts'
+import { metadata } from '../../protocol/messages/metadata.ts'
+
+interface Side {
+  readonly id: number
+  readonly wire: Wire
+  readonly ask: AskHttp
+}
+
+interface Described {
+  readonly positions: readonly Readonly<Record<string, unknown>>[]
+  readonly members: readonly Readonly<Record<string, unknown>>[]
+  readonly lag: Readonly<Record<string, unknown>>
+  readonly coordinatorId: number
+  readonly token: string
+  readonly code: string
+}
+
+interface Listed {
+  readonly groups: readonly { readonly groupId: string; readonly coordinatorId: number }[]
+  readonly unavailableBrokers: readonly { readonly brokerId: number }[]
+}
+
+/** Two brokers that see each other, a topic of six partitions with five records each, and a group of each. */
+async function openTwo(t: TestContext) {
+  const { uri } = await startRedis(t)
+  const start = async (id: number): Promise<Side> => {
+    const settings = { 'broker.id': id, 'redis.uri': uri, 'admin.security-enabled': false, 'broker.expiry': 2_000 }
+    const { url, connect } = await startBroker(t, settings, { hasHttp: true })
+    return { id, wire: await connect(), ask: askHttp(url) }
+  }
+  const [one, two] = [await start(1), await start(2)]
+  const seen = async ({ wire }: Side) => (await wire.send(metadata, 9, { topics: [] })).brokers.length
+  await eventually('both see both', async () => (await seen(one)) === 2 && (await seen(two)) === 2, 20_000)
+  await createTopicOfAll({ port: one.wire.socket.remotePort! }, 'orders', 6, [1, 2])
+  const { topics } = await one.wire.send(metadata, 9, { topics: [{ name: 'orders' }] })
+  for (const { partitionIndex: partition, leaderId } of topics[0]!.partitions) {
+    const { wire } = leaderId === 1 ? one : two
+    const isDone = () =>
+      append(wire, partition, ['a', 'b', 'c', 'd', 'e']).then(
+        () => true,
+        () => false,
+      )
+    await eventually(`partition ${partition} takes records`, isDone, 10_000)
+  }
+  const groupOf = async (id: number, prefix: string) => {
+    for (let i = 0; ; i++) {
+      const { coordinators } = await one.wire.send(findCoordinator, 4, { coordinatorKeys: [`${prefix}${i}`] })
+      if (coordinators[0]!.nodeId === id) return `${prefix}${i}`
+    }
+  }
+  return { one, two, groupOf }
+}
+
+test('a group that the other broker coordinates is listed, described, reset and deleted', {
+  skip: noRedis,
+  timeout: 60_000,
+}, async t => {
+  const { one, two, groupOf } = await openTwo(t)
+  const [ours, theirs] = [await groupOf(1, 'ours'), await groupOf(2, 'theirs')]
+  await commit(one.wire, ours, { 0: 5 })
+  await commit(two.wire, theirs, Object.fromEntries([0, 1, 2, 3, 4, 5].map(partition => [partition, partition])))
+  const listed = await one.ask<Listed>('/api/v1/groups')
+  assert.deepEqual(
+    listed.groups.map(({ groupId, coordinatorId }) => [groupId, coordinatorId]),
+    [
+      [ours, 1],
+      [theirs, 2],
+    ],
+  )
+  assert.deepEqual(listed.unavailableBrokers, [])
+
+  const described = await one.ask<Described>(`/api/v1/groups/${theirs}`)
+  assert.equal(described.coordinatorId, 2)
+  assert.deepEqual(
+    described.positions.map(({ partition, committedOffset, endOffset, lag }) => [
+      partition,
+      committedOffset,
+      endOffset,
+      lag,
+    ]),
+    [0, 1, 2, 3, 4, 5].map(partition => [partition, partition, 5, 5 - partition]),
+  )
+  assert.equal(described.lag.totalLag, 15)
+  assert.ok(Number(described.lag.lastCommitTimestamp) > 1_700_000_000_000)
+  const elsewhere = await two.ask<Described>(`/api/v1/groups/${theirs}`)
+  assert.deepEqual({ ...described, coordinator: null }, { ...elsewhere, coordinator: null }, 'both say the same')
+
+  const { memberId, leave } = await enter(two.wire, theirs)
+  const busy = await one.ask<Described>(`/api/v1/groups/${theirs}`)
+  assert.deepEqual(
+    busy.members.map(member => [member.memberId, member.host, member.assignment]),
+    [[memberId, '127.0.0.1', [{ topic: 'orders', partitions: [0] }]]],
+  )
+  assert.equal(busy.positions[0]!.memberId, memberId)
+  await one.ask(`/api/v1/groups/${theirs}`, 409, { method: 'DELETE' })
+  assert.equal(
+    (await one.ask<Described>(`/api/v1/groups/${theirs}/offsets?topic=orders`, 409, { method: 'DELETE' })).code,
+    'GROUP_SUBSCRIBED_TO_TOPIC',
+  )
+  await leave()
+
+  const path = `/api/v1/groups/${theirs}/offsets/reset`
+  const body = { to: 'latest' }
+  const { token } = await one.ask<Described>(path, 200, { body: { ...body, dryRun: true } })
+  await commit(two.wire, theirs, { 0: 1 })
+  assert.equal((await one.ask<Described>(path, 409, { body: { ...body, token } })).code, 'PREVIEW_OUTDATED')
+  // Shown by one broker, applied by the other.
+  const again = await two.ask<Described>(path, 200, { body: { ...body, dryRun: true } })
+  await one.ask(path, 200, { body: { ...body, token: again.token } })
+  for (const { ask } of [one, two]) {
+    await eventually('everything is read', async () => {
+      const { lag, positions } = await ask<Described>(`/api/v1/groups/${theirs}`)
+      return lag.totalLag === 0 && positions.every(({ committedOffset }) => committedOffset === 5)
+    })
+  }
+  await one.ask(`/api/v1/groups/${theirs}`, 204, { method: 'DELETE' })
+  assert.equal((await two.ask<Described>(`/api/v1/groups/${theirs}`, 404)).code, 'GROUP_ID_NOT_FOUND')
+})

@@ -1,0 +1,47 @@
+// The health tree for the console, with what only somebody who signed in may read: addresses, versions, reasons, and what an
+// acknowledgement promises on this store.
+
+import { z } from 'zod'
+import { reply, route } from '../route.ts'
+
+export const statusShape = z.enum(['UP', 'DOWN', 'OUT_OF_SERVICE'])
+
+export const componentShape = z
+  .object({
+    status: statusShape,
+    details: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: 'HealthComponent' })
+
+const checkShape = z
+  .object({
+    name: z.enum(['redis-connectivity', 'storage-redis-connectivity', 'store-connectivity']),
+    status: statusShape,
+    tookMs: z.int(),
+    details: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'HealthCheck' })
+
+export const healthRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/v1/health',
+    needs: 'viewer',
+    verb: 'show health in full',
+    tag: 'health',
+    doc: 'The health tree with its details, and one check for each connection to the store. The status is in the body; the answer is 200 whenever there is one.',
+    answers: {
+      200: z
+        .object({
+          status: statusShape,
+          details: z.object({ components: z.record(z.string(), componentShape) }),
+          checks: z.array(checkShape),
+        })
+        .meta({ id: 'Health' }),
+    },
+    async answer(_request, { health }) {
+      const [{ status, components }, checks] = await Promise.all([health.tree(), health.checks()])
+      return reply(200, { status, details: { components }, checks })
+    },
+  }),
+]

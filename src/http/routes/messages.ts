@@ -1,0 +1,254 @@
+// Records: browse, show one, download one, produce, and watch them come. The rules are in admin/.
+
+import { z } from 'zod'
+import { type TailEvent, tailMessages } from '../../admin/message-tail.ts'
+import { produceMessages } from '../../admin/message-writes.ts'
+import { browseMessages, findRecord, type Seek, showMessage } from '../../admin/messages.ts'
+import { messageShape, newMessageShape, pageShape, producedShape } from '../../admin/messages-contract.ts'
+import { decodings } from '../../admin/shown-value.ts'
+import { INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../../protocol/errors.ts'
+import { type Problem, problem } from '../problems.ts'
+import { integer } from '../query.ts'
+import { reply, route } from '../route.ts'
+
+const DEFAULT_LIMIT = 50
+const MAX_LIMIT = 1_000
+const PREVIEW_BYTES = 2_048
+const MAX_PREVIEW_BYTES = 65_536
+const MAX_INT32 = 2 ** 31 - 1
+const MOST_PRODUCED = 1_000
+/** A record of the largest default size as base64, with what is around it. */
+const PRODUCE_BODY_BYTES = 2 * 1024 * 1024
+
+const named = z.object({ topic: z.string() })
+const place = z.object({ topic: z.string(), partition: integer(0, MAX_INT32), offset: integer(0) })
+
+const decode = z.enum(decodings).meta({
+  description: 'How values are read: raw (base64), utf8, json, or registry (by the schema that they name).',
+})
+const shown = {
+  decode: decode.default('utf8'),
+  keyDecode: z.enum(decodings).default('utf8').meta({ description: 'The same for keys.' }),
+  previewBytes: integer(0, MAX_PREVIEW_BYTES).default(PREVIEW_BYTES).meta({
+    description: 'So much of each key, value and header is shown.',
+  }),
+}
+const contains = z
+  .string()
+  .max(1_024)
+  .optional()
+  .meta({ description: 'Only records whose key or value has this text.' })
+const problems = {
+  400: 'INVALID_TOPIC_EXCEPTION',
+  404: 'UNKNOWN_TOPIC_OR_PARTITION',
+  503: 'LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR, BUSY',
+}
+
+const BUSY = problem('BUSY', 'As many pages of records are being made as one broker makes, and as many wait as may.')
+
+export const messageRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/v1/topics/:topic/messages',
+    needs: 'viewer',
+    verb: 'browse messages',
+    tag: 'messages',
+    doc:
+      'A page of records of one partition or of all, in the order of their timestamps, within a partition in that of their offsets. It begins at ' +
+      '`from`, `offset` or `timestamp` (one of them; otherwise at the earliest, or newest first at the latest), or goes on at `cursor`. ' +
+      'What cannot be decoded is shown as base64 with the reason.',
+    params: named,
+    query: z.object({
+      partition: integer(0, MAX_INT32).optional().meta({ description: 'All of them where it is left out.' }),
+      order: z.enum(['oldest', 'newest']).default('oldest').meta({
+        description: 'Oldest first reads forwards from the place, newest first backwards.',
+      }),
+      from: z.enum(['earliest', 'latest']).optional(),
+      offset: integer(0).optional().meta({ description: 'In every partition that is asked for.' }),
+      timestamp: integer(0).optional().meta({ description: 'Milliseconds since 1970.' }),
+      cursor: z.string().optional().meta({ description: '`nextCursor` of a page of the same question.' }),
+      limit: integer(1, MAX_LIMIT).default(DEFAULT_LIMIT),
+      ...shown,
+      contains,
+    }),
+    answers: { 200: pageShape },
+    problems: { ...problems, 400: 'INVALID_TOPIC_EXCEPTION, INVALID_REQUEST' },
+    async answer({ params, query }, rooms) {
+      const { from, offset, timestamp, partition, cursor, contains, ...request } = query
+      const places = [from, offset, timestamp].filter(each => each !== undefined)
+      if (places.length > 1) {
+        const fields = { 'querystring.from': 'at most one of from, offset and timestamp may be given' }
+        return problem('INVALID_REQUEST', 'At most one of from, offset and timestamp may be given.', { fields })
+      }
+      const seek: Seek =
+        offset !== undefined
+          ? { offset }
+          : timestamp !== undefined
+            ? { timestamp }
+            : { edge: from ?? (query.order === 'oldest' ? 'earliest' : 'latest') }
+      const browsed = {
+        ...request,
+        seek,
+        partition: partition ?? null,
+        cursor: cursor ?? null,
+        contains: contains ?? null,
+      }
+      const page = await rooms.messageReaders.page(() => browseMessages(rooms, params.topic, browsed))
+      if (page === null) return BUSY
+      return isRefusal(page) ? asProblem(page) : reply(200, page)
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: '/api/v1/topics/:topic/messages',
+    needs: 'admin',
+    verb: 'produce messages',
+    tag: 'messages',
+    doc:
+      'Appends records, as a producer with acks=all does. Those of one partition are written together or not at all; each row says what came of ' +
+      'it. To ask again after REQUEST_TIMED_OUT may write them twice.',
+    params: named,
+    body: z.object({ messages: z.array(newMessageShape).min(1).max(MOST_PRODUCED) }),
+    bodyLimit: PRODUCE_BODY_BYTES,
+    // What records hold is nobody else's business.
+    audited: [],
+    answers: { 200: z.object({ messages: z.array(producedShape) }) },
+    problems: {
+      ...problems,
+      400: 'INVALID_TOPIC_EXCEPTION, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, INVALID_RECORD',
+      503: `${problems[503]}, REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND`,
+    },
+    async answer({ params, body }, rooms) {
+      const produced = await produceMessages(rooms, params.topic, body.messages)
+      return isRefusal(produced) ? produced : reply(200, { messages: produced })
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: '/api/v1/topics/:topic/messages/tail',
+    needs: 'viewer',
+    verb: 'tail messages',
+    tag: 'messages',
+    doc:
+      'Server-sent events of the records as they come: `begin`, then `messages` with a list, `dropped` with a count where the reader is too slow, ' +
+      '`end` when the topic is gone. The id of an event is a cursor; Last-Event-ID or `cursor` goes on there. A comment comes every 15 seconds.',
+    params: named,
+    query: z.object({
+      partition: integer(0, MAX_INT32).optional().meta({ description: 'All of them where it is left out.' }),
+      cursor: z.string().optional().meta({ description: 'The id of an event, or `tailCursor` of a page.' }),
+      ...shown,
+      contains,
+    }),
+    contentType: 'text/event-stream',
+    answers: { 200: z.string() },
+    problems: { ...problems, 400: 'INVALID_TOPIC_EXCEPTION, INVALID_REQUEST' },
+    async answer({ params, query, headers, ended }, rooms) {
+      const { partition, cursor, contains, ...request } = query
+      const leave = rooms.messageReaders.enterTail()
+      if (leave === null) return problem('BUSY', 'There are as many live tails as one broker gives.')
+      ended.addEventListener('abort', leave)
+      let isTailing = false
+      try {
+        const lastId = headers['last-event-id']
+        const events = await tailMessages(
+          rooms,
+          params.topic,
+          {
+            ...request,
+            partition: partition ?? null,
+            cursor: (typeof lastId === 'string' && lastId !== '' ? lastId : cursor) ?? null,
+            contains: contains ?? null,
+          },
+          ended,
+        )
+        if (isRefusal(events)) return asProblem(events)
+        isTailing = true
+        return { kind: 'streaming', contentType: 'text/event-stream', chunks: written(events) }
+      } finally {
+        if (!isTailing || ended.aborted) leave()
+      }
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: '/api/v1/topics/:topic/messages/:partition/:offset',
+    needs: 'viewer',
+    verb: 'show message',
+    tag: 'messages',
+    doc: 'One record as a whole.',
+    params: place,
+    query: z.object({ decode: shown.decode, keyDecode: shown.keyDecode }),
+    answers: { 200: messageShape },
+    problems,
+    async answer({ params, query }, rooms) {
+      const { topic, partition, offset } = params
+      const record = await rooms.messageReaders.page(() => findRecord(rooms, topic, partition, offset))
+      if (record === null) return BUSY
+      if (isRefusal(record)) return asMissing(record)
+      const whole = { ...query, previewBytes: Number.POSITIVE_INFINITY }
+      return reply(200, showMessage(record, whole, Number.POSITIVE_INFINITY))
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: '/api/v1/topics/:topic/messages/:partition/:offset/download',
+    needs: 'viewer',
+    verb: 'download message',
+    tag: 'messages',
+    doc: 'The bytes of one record, of its value or its key, as a file.',
+    params: place,
+    query: z.object({ part: z.enum(['value', 'key']).default('value') }),
+    contentType: 'application/octet-stream',
+    answers: { 200: z.string() },
+    problems,
+    async answer({ params, query: { part } }, rooms) {
+      const { topic, partition, offset } = params
+      const record = await rooms.messageReaders.page(() => findRecord(rooms, topic, partition, offset))
+      if (record === null) return BUSY
+      if (isRefusal(record)) return asMissing(record)
+      const bytes = record[part]
+      if (bytes === null) return problem('NOT_FOUND', `The ${part} of this record is null.`)
+      // A name of a topic has nothing that would have to be quoted.
+      const name = `${topic}-${partition}-${offset}-${part}.bin`
+      return reply(200, bytes, {
+        'content-type': 'application/octet-stream',
+        'content-disposition': `attachment; filename="${name}"`,
+      })
+    },
+  }),
+]
+
+/** A refusal of a question. Nothing but a cursor that does not fit makes it an invalid request. */
+function asProblem(refusal: Refusal): Problem | Refusal {
+  if (refusal.code !== INVALID_REQUEST.code) return refusal
+  return problem('INVALID_REQUEST', `cursor: ${refusal.message}`, { fields: { 'querystring.cursor': refusal.message } })
+}
+
+/** An offset that has no record is a place that does not exist. */
+function asMissing(refusal: Refusal): Problem | Refusal {
+  return refusal.code === OFFSET_OUT_OF_RANGE.code ? problem('NOT_FOUND', refusal.message) : refusal
+}
+
+/** The events as the browser's EventSource reads them. JSON has no line breaks. */
+async function* written(events: AsyncIterable<TailEvent>): AsyncGenerator<string, void> {
+  for await (const event of events) yield textOf(event)
+}
+
+function textOf(event: TailEvent): string {
+  switch (event.kind) {
+    case 'begun':
+      return `retry: 2000\nid: ${event.cursor}\nevent: begin\ndata: {}\n\n`
+    case 'messages':
+      return `id: ${event.cursor}\nevent: messages\ndata: ${JSON.stringify({ messages: event.messages })}\n\n`
+    case 'dropped':
+      return `id: ${event.cursor}\nevent: dropped\ndata: ${JSON.stringify({ count: event.count })}\n\n`
+    case 'heartbeat':
+      return ': heartbeat\n\n'
+    case 'ended':
+      return `event: end\ndata: ${JSON.stringify({ code: event.refusal.name, detail: event.refusal.message })}\n\n`
+  }
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { askHttp } from '../../../testing/ask-http.ts'
+import { startBroker } from '../../../testing/broker.ts'
+import { keys } from '../../settings/settings.ts'
+
+interface Listed {
+  readonly settings: readonly Readonly<Record<string, unknown>>[]
+  readonly total: number
+}
+
+test('every setting is shown with its source, its default and what it means, and no secret', async t => {
+  const secret = 'a-secret-that-nobody-may-read-0123456789'
+  const overrides = { 'admin.security-enabled': false, 'admin.password': secret, 'admin.jwt.secret': secret } as const
+  const { url } = await startBroker(t, overrides, { hasHttp: true })
+  const ask = askHttp(url)
+  const all = await ask<Listed>('/api/v1/settings?limit=1000')
+  assert.deepEqual([all.total, all.settings.length], [keys.length, keys.length])
+  assert.ok(!JSON.stringify(all).includes(secret))
+  const setting = async (key: string) => (await ask<Listed>(`/api/v1/settings?q=${key}`)).settings[0]!
+  const { documentation, ...drain } = await setting('broker.drain-timeout')
+  assert.match(String(documentation), /\.$/)
+  assert.deepEqual(drain, {
+    ...{ key: 'svc.broker.drain-timeout', value: '5s', source: 'default', isSet: false, isSecret: false },
+    ...{ default: '5s', type: 'duration', notYet: null },
+  })
+  const password = await setting('svc.admin.password')
+  assert.deepEqual(
+    [password.value, password.default, password.isSecret, password.isSet, password.source],
+    [null, null, true, true, 'test'],
+  )
+  const set = await ask<Listed>('/api/v1/settings?set=true&limit=1000')
+  assert.ok(set.settings.every(({ isSet }) => isSet === true) && set.total > 3)
+  await ask('/api/v1/settings?set=maybe', 400)
+})

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { askHttp } from '../../../testing/ask-http.ts'
+import { startBroker } from '../../../testing/broker.ts'
+import { append } from '../../../testing/group-calls.ts'
+import { batchOf } from '../../../testing/kafka.ts'
+import { createTopic } from '../../../testing/topic.ts'
+import { produce } from '../../protocol/messages/produce.ts'
+
+interface Shown {
+  readonly store: Readonly<Record<string, unknown>>
+  readonly streams: readonly Readonly<Record<string, unknown>>[]
+  readonly total: number
+}
+
+interface Producers {
+  readonly producers: readonly Readonly<Record<string, unknown>>[]
+  readonly total: number
+}
+
+test('storage shows what each partition takes, by name or the largest first', async t => {
+  const broker = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
+  const ask = askHttp(broker.url)
+  await createTopic(broker, 'orders', 3)
+  await createTopic(broker, 'empty', 1)
+  const wire = await broker.connect()
+  await append(wire, 1, ['a', 'b'])
+  await append(wire, 2, ['a much longer record than those of the other partition'])
+  const { store, streams, total } = await ask<Shown>('/api/v1/storage')
+  assert.deepEqual([store.place, Number(store.totalBytes) > 0, total], [broker.dir, true, 4])
+  assert.deepEqual(
+    streams.map(({ topic, partition, startOffset, endOffset, leaderId }) => {
+      return [topic, partition, startOffset, endOffset, leaderId]
+    }),
+    [
+      ['empty', 0, 0, 0, 0],
+      ['orders', 0, 0, 0, 0],
+      ['orders', 1, 0, 2, 0],
+      ['orders', 2, 0, 1, 0],
+    ],
+  )
+  assert.deepEqual([streams[0]!.sizeBytes, streams[0]!.entries, streams[0]!.memoryBytes], [0, null, null])
+  const largest = await ask<Shown>('/api/v1/storage?sort=size&order=desc&limit=2&q=ORD')
+  assert.deepEqual([largest.streams.map(({ partition }) => partition), largest.total], [[2, 1], 3])
+})
+
+test('idempotent producers are shown as their partitions remember them', async t => {
+  const broker = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
+  const ask = askHttp(broker.url)
+  await createTopic(broker, 'orders', 1)
+  const wire = await broker.connect()
+  for (const baseSequence of [0, 2]) {
+    const records = batchOf(['a', 'b'], { producerId: 7, producerEpoch: 3, baseSequence })
+    const topicData = [{ name: 'orders', partitionData: [{ index: 0, records }] }]
+    await wire.send(produce, 9, { acks: -1, timeoutMs: 5_000, topicData })
+  }
+  const { producers, total } = await ask<Producers>('/api/v1/producers?q=order')
+  const [{ lastAppend, ...producer }] = producers as [Record<string, unknown>]
+  assert.ok(Number(lastAppend) > 1_700_000_000_000)
+  assert.deepEqual(producer, {
+    ...{ topic: 'orders', partition: 0, producerId: 7, epoch: 3, lastSequence: 3, lastOffset: 3 },
+  })
+  assert.equal(total, 1)
+})

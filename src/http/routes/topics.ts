@@ -1,0 +1,248 @@
+// Topics: list, create, describe, configs, partitions, delete, and the deletion of records. The rules are in admin/.
+
+import { z } from 'zod'
+import { alterConfigs } from '../../admin/configs.ts'
+import { createPartitions } from '../../admin/partitions.ts'
+import { checkPartition, deleteBelow, findTopic } from '../../admin/reach.ts'
+import {
+  describeConfigsOf,
+  describeTopic,
+  listTopicNames,
+  listTopics,
+  showConfig,
+  topicSorts,
+} from '../../admin/topic-listing.ts'
+import { createTopics, deleteTopics } from '../../admin/topics.ts'
+import {
+  configChangeShape,
+  configEntryShape,
+  createdTopicShape,
+  deletedRecordsShape,
+  newPartitionsShape,
+  newTopicShape,
+  recordDeletionShape,
+  topicShape,
+  topicSummaryShape,
+} from '../../admin/topics-contract.ts'
+import { isRefusal } from '../../protocol/errors.ts'
+import { problem } from '../problems.ts'
+import { integer } from '../query.ts'
+import { reply, route } from '../route.ts'
+
+/** For the store to do what was asked; browsers and proxies wait longer. */
+const TIMEOUT_MS = 20_000
+const DEFAULT_LIMIT = 100
+const MAX_LIMIT = 1_000
+
+const named = z.object({ topic: z.string() })
+const topicProblems = { 400: 'INVALID_TOPIC_EXCEPTION', 404: 'UNKNOWN_TOPIC_OR_PARTITION', 503: 'REQUEST_TIMED_OUT' }
+const configsAnswer = z.object({ configs: z.array(configEntryShape) })
+
+export const topicRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/v1/topics',
+    needs: 'viewer',
+    verb: 'list topics',
+    tag: 'topics',
+    doc:
+      'A page of the topics whose names contain `q`, upper and lower case alike, and how many there are. With `fields=name` each has only its ' +
+      'name, and without a `limit` there is one page.',
+    query: z.object({
+      q: z.string().default('').meta({ description: 'A part of the name.' }),
+      sort: z.enum(topicSorts).default('name'),
+      order: z.enum(['asc', 'desc']).default('asc'),
+      offset: integer(0).default(0),
+      limit: integer(1, MAX_LIMIT)
+        .optional()
+        .meta({ description: `${DEFAULT_LIMIT} where it is left out.` }),
+      fields: z.enum(['name']).optional(),
+    }),
+    answers: {
+      200: z.object({
+        topics: z.array(topicSummaryShape.partial().required({ name: true })),
+        total: z.int().meta({ description: 'In all pages together.' }),
+        offset: z.int(),
+      }),
+    },
+    async answer({ query }, rooms) {
+      const { fields, limit, ...request } = query
+      const found =
+        fields === 'name'
+          ? await listTopicNames(rooms, { ...request, limit: limit ?? Number.POSITIVE_INFINITY })
+          : await listTopics(rooms, { ...request, limit: limit ?? DEFAULT_LIMIT })
+      return reply(200, { ...found, offset: query.offset })
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: '/api/v1/topics',
+    needs: 'admin',
+    verb: 'create topic',
+    tag: 'topics',
+    doc: 'Creates a topic, or with `validateOnly` says whether it could.',
+    body: newTopicShape,
+    audited: ['name', 'partitions', 'configs', 'validateOnly'],
+    answers: { 200: createdTopicShape, 201: createdTopicShape },
+    problems: {
+      400: 'INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS, INVALID_CONFIG',
+      409: 'TOPIC_ALREADY_EXISTS',
+      503: 'REQUEST_TIMED_OUT',
+    },
+    async answer({ body: { name, partitions = -1, configs = {}, validateOnly = false } }, rooms) {
+      const overrides = Object.entries(configs).map(([config, value]) => ({ name: config, value }))
+      const request = { name, partitions, replicationFactor: -1, assignments: [], configs: overrides }
+      const [outcome] = await createTopics(rooms, [request], { validateOnly, timeoutMs: TIMEOUT_MS, auto: false })
+      const { result } = outcome!
+      if (isRefusal(result)) return result
+      return reply(validateOnly ? 200 : 201, {
+        name,
+        id: validateOnly ? null : result.topicId,
+        partitions: result.partitions,
+        configs: result.configs.map(showConfig),
+      })
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: '/api/v1/topics/:topic',
+    needs: 'viewer',
+    verb: 'describe topic',
+    tag: 'topics',
+    doc: 'A topic with its partitions: who leads each of them, where it begins and ends, and how large it is.',
+    params: named,
+    answers: { 200: topicShape },
+    problems: topicProblems,
+    async answer({ params }, rooms) {
+      const found = await describeTopic(rooms, params.topic)
+      return isRefusal(found) ? found : reply(200, found)
+    },
+  }),
+
+  route({
+    method: 'DELETE',
+    path: '/api/v1/topics/:topic',
+    needs: 'admin',
+    verb: 'delete topic',
+    tag: 'topics',
+    doc: 'Deletes a topic with everything in it.',
+    params: named,
+    answers: { 204: null },
+    problems: topicProblems,
+    async answer({ params }, rooms) {
+      const topic = await findTopic(rooms, params.topic)
+      if (isRefusal(topic)) return topic
+      const reference = { name: topic.name, topicId: null }
+      const [outcome] = await deleteTopics(rooms, [reference], { timeoutMs: TIMEOUT_MS })
+      return isRefusal(outcome!.result) ? outcome!.result : reply(204)
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: '/api/v1/topics/:topic/configs',
+    needs: 'viewer',
+    verb: 'describe topic configs',
+    tag: 'topics',
+    doc: 'Every config of the topic, who gave its value, and what it does. Values are text: some pass 2^53.',
+    params: named,
+    answers: { 200: configsAnswer },
+    problems: topicProblems,
+    async answer({ params }, rooms) {
+      const configs = await describeConfigsOf(rooms, params.topic)
+      return isRefusal(configs) ? configs : reply(200, { configs })
+    },
+  }),
+
+  route({
+    method: 'PUT',
+    path: '/api/v1/topics/:topic/configs',
+    needs: 'admin',
+    verb: 'alter topic configs',
+    tag: 'topics',
+    doc: 'Sets some configs of the topic and takes others back to where they come from otherwise; what is not named stays. All of it or nothing.',
+    params: named,
+    body: configChangeShape,
+    audited: ['set', 'delete', 'validateOnly'],
+    answers: { 200: configsAnswer },
+    problems: { ...topicProblems, 400: 'INVALID_TOPIC_EXCEPTION, INVALID_CONFIG' },
+    async answer({ params, body: { set = {}, delete: gone = [], validateOnly = false } }, rooms) {
+      const topic = await findTopic(rooms, params.topic)
+      if (isRefusal(topic)) return topic
+      const edits = [
+        ...Object.entries(set).map(([name, value]) => ({ name, operation: 'set' as const, value })),
+        ...gone.map(name => ({ name, operation: 'delete' as const, value: null })),
+      ]
+      const change = { resource: { type: 'topic' as const, name: topic.name }, isWhole: false, edits }
+      const [refusal] = await alterConfigs(rooms, [change], { validateOnly })
+      if (isRefusal(refusal)) return refusal
+      const configs = await describeConfigsOf(rooms, topic.name)
+      return isRefusal(configs) ? configs : reply(200, { configs })
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: '/api/v1/topics/:topic/partitions',
+    needs: 'admin',
+    verb: 'add partitions',
+    tag: 'topics',
+    doc: 'Gives a topic more partitions, or with `validateOnly` says whether it could. There are never fewer; keys may go elsewhere from then on.',
+    params: named,
+    body: newPartitionsShape,
+    audited: ['count', 'validateOnly'],
+    answers: { 200: z.object({ name: z.string(), partitions: z.int() }) },
+    problems: { ...topicProblems, 400: 'INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS' },
+    async answer({ params, body: { count, validateOnly = false } }, rooms) {
+      const topic = await findTopic(rooms, params.topic)
+      if (isRefusal(topic)) return topic
+      const request = { name: topic.name, count, assignments: null }
+      const [outcome] = await createPartitions(rooms, [request], { validateOnly, timeoutMs: TIMEOUT_MS })
+      const { result } = outcome!
+      return isRefusal(result) ? result : reply(200, { name: topic.name, partitions: result })
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: '/api/v1/topics/:topic/records/delete',
+    needs: 'admin',
+    verb: 'delete records',
+    tag: 'topics',
+    doc:
+      'Deletes the oldest records of partitions, up to an offset or all of them. Partitions do not wait for each other: each row says what came ' +
+      'of it, and asking again is safe.',
+    params: named,
+    body: recordDeletionShape,
+    audited: ['offsets'],
+    answers: { 200: deletedRecordsShape },
+    problems: {
+      ...topicProblems,
+      400: 'INVALID_TOPIC_EXCEPTION, OFFSET_OUT_OF_RANGE',
+      503: 'REQUEST_TIMED_OUT, LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR',
+    },
+    async answer({ params, body: { offsets } }, rooms) {
+      const topic = await findTopic(rooms, params.topic)
+      if (isRefusal(topic)) return topic
+      if (new Set(offsets.map(({ partition }) => partition)).size < offsets.length)
+        return problem('INVALID_REQUEST', 'offsets: a partition is named more than once.')
+      const stranger = offsets.map(({ partition }) => checkPartition(topic, partition)).find(isRefusal)
+      if (stranger !== undefined) return stranger
+      const places = offsets.map(({ partition, before }) => ({
+        topic,
+        partition,
+        offset: before === 'end' ? -1 : before,
+      }))
+      const results = await deleteBelow(rooms, places)
+      if (results.every(isRefusal)) return results[0]!
+      const partitions = places.map(({ partition }, i) => {
+        const result = results[i]!
+        if (!isRefusal(result)) return { partition, start: result, error: null }
+        return { partition, start: null, error: { code: result.name, detail: result.message } }
+      })
+      return reply(200, { partitions })
+    },
+  }),
+]

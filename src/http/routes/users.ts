@@ -1,0 +1,161 @@
+// Console users: who may sign in with a password, and as what. What holds for them is decided in admin/users.ts.
+
+import { z } from 'zod'
+import {
+  changeUser,
+  createUser,
+  describeUser,
+  isUserRefusal,
+  listUsers,
+  removeUser,
+  type UserRefusal,
+} from '../../admin/users.ts'
+import type { User } from '../../auth/user-store.ts'
+import { fromSignIn } from '../access.ts'
+import { type Problem, problem } from '../problems.ts'
+import { reply, route } from '../route.ts'
+import { visitorOf } from '../session-cookie.ts'
+
+const roleShape = z.enum(['ADMIN', 'VIEWER'])
+
+const userShape = z
+  .object({
+    username: z.string(),
+    role: roleShape,
+    createdAt: z.iso.datetime(),
+    passwordChangedAt: z.iso.datetime(),
+    passwordChangeRequired: z.boolean().meta({ description: 'The password is the shipped one.' }),
+  })
+  .meta({ id: 'User' })
+
+const newUserShape = z.strictObject({
+  username: z.string().meta({ description: 'At most 128 characters, without a colon.' }),
+  password: z
+    .string()
+    .meta({ description: '8 to 1024 bytes of any Unicode.', examples: ['correct horse battery staple'] }),
+  role: roleShape.default('ADMIN'),
+})
+
+const changesShape = z.strictObject({
+  role: roleShape.optional(),
+  password: z
+    .string()
+    .optional()
+    .meta({ examples: ['correct horse battery staple'] }),
+  currentPassword: z.string().optional().meta({ description: 'Required for the own password.' }),
+})
+
+const params = z.object({ username: z.string() })
+
+function shown({ username, role, createdAtMs, passwordChangedAtMs, hasShippedPassword }: User) {
+  return {
+    username,
+    role,
+    createdAt: new Date(createdAtMs).toISOString(),
+    passwordChangedAt: new Date(passwordChangedAtMs).toISOString(),
+    passwordChangeRequired: hasShippedPassword,
+  }
+}
+
+function refused(refusal: UserRefusal): Problem {
+  switch (refusal.kind) {
+    case 'invalid': {
+      const { field, message } = refusal
+      return problem('INVALID_REQUEST', `The ${field} ${message}.`, { fields: { [`body.${field}`]: message } })
+    }
+    case 'unknown-user':
+      return problem('NOT_FOUND', `There is no user '${refusal.username}'.`)
+    case 'user-exists':
+      return problem('USER_EXISTS', `There is a user '${refusal.username}' already.`)
+    case 'last-admin':
+      return problem('LAST_ADMIN', `'${refusal.username}' is the last ADMIN.`)
+    case 'nothing-to-change':
+      return problem('INVALID_REQUEST', 'The body names neither a role nor a password.')
+    case 'wrong-current-password':
+      return problem('WRONG_CURRENT_PASSWORD')
+    case 'password-change-required':
+      return problem('PASSWORD_CHANGE_REQUIRED')
+    case 'locked-out':
+    case 'busy':
+      return fromSignIn(refusal)
+  }
+}
+
+export const userRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/v1/users',
+    needs: 'viewer',
+    verb: 'list users',
+    tag: 'users',
+    doc: 'The users who sign in with a password, by name. Those of single sign-on are not among them.',
+    answers: { 200: z.object({ users: z.array(userShape) }) },
+    async answer(_request, { accounts }) {
+      return reply(200, { users: (await listUsers(accounts)).map(shown) })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/users',
+    needs: 'admin',
+    verb: 'create user',
+    tag: 'users',
+    doc: 'Makes a user. The role is ADMIN where none is given.',
+    body: newUserShape,
+    audited: ['username', 'role'],
+    answers: { 201: userShape },
+    problems: { 409: 'USER_EXISTS', 503: 'BUSY' },
+    async answer({ body }, { accounts }) {
+      const made = await createUser(accounts, body)
+      if (isUserRefusal(made)) return refused(made)
+      return reply(201, shown(made), { location: `/api/v1/users/${encodeURIComponent(made.username)}` })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/users/:username',
+    needs: 'viewer',
+    verb: 'describe user',
+    tag: 'users',
+    doc: 'One user.',
+    params,
+    answers: { 200: userShape },
+    async answer({ params: { username } }, { accounts }) {
+      const found = await describeUser(accounts, username)
+      return isUserRefusal(found) ? refused(found) : reply(200, shown(found))
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/v1/users/:username',
+    needs: 'admin',
+    verb: 'change user',
+    tag: 'users',
+    doc: 'Sets another password or role and ends the sessions of the user on every broker. The own password takes currentPassword.',
+    params,
+    body: changesShape,
+    audited: ['role'],
+    answers: { 200: userShape },
+    problems: { 403: 'WRONG_CURRENT_PASSWORD', 409: 'LAST_ADMIN', 429: 'TOO_MANY_REQUESTS', 503: 'BUSY' },
+    async answer({ params: { username }, body, identity, address, headers }, { accounts }) {
+      const visitor = visitorOf(address, name => headers[name])
+      const changed = await changeUser(accounts, { identity, visitor }, username, body)
+      return isUserRefusal(changed) ? refused(changed) : reply(200, shown(changed))
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/v1/users/:username',
+    needs: 'admin',
+    verb: 'delete user',
+    tag: 'users',
+    doc: 'Removes a user and ends its sessions on every broker. The last ADMIN stays.',
+    params,
+    answers: { 204: null },
+    problems: { 409: 'LAST_ADMIN' },
+    async answer({ params: { username } }, { accounts }) {
+      const removed = await removeUser(accounts, username)
+      return isUserRefusal(removed) ? refused(removed) : reply(204)
+    },
+  }),
+]

@@ -1,0 +1,429 @@
+// The HTTP listener: fastify with the table of routes, and what holds for every one of them: who may pass (access.ts), the
+// shapes that are held against what comes and what goes, one body for errors, security headers, the audit line. What a route
+// does is in routes/.
+
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import compress from '@fastify/compress'
+import cookie from '@fastify/cookie'
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifySchema,
+  fastify,
+} from 'fastify'
+import {
+  hasZodFastifySchemaValidationErrors,
+  isResponseSerializationError,
+  serializerCompiler,
+  validatorCompiler,
+} from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { PeerUnavailable } from '../admin/peers.ts'
+import type { Identity } from '../auth/identity.ts'
+import type { Timer } from '../base/clock.ts'
+import { listenFailed } from '../settings/listen-failed.ts'
+import { fullKey } from '../settings/settings.ts'
+import { isStoreFailure } from '../store/store.ts'
+import { admit, type Caller, checkOrigin } from './access.ts'
+import { audit } from './audit.ts'
+import { refuseConnection } from './client-error.ts'
+import { watchConnections } from './connections.ts'
+import { readJson } from './json-body.ts'
+import { PROBLEM_TYPE, strictly } from './openapi.ts'
+import { bodyOf, fromRefusal, isProblem, type Problem, problem } from './problems.ts'
+import { type Answer, type AnyRoute, type HttpRooms, isMutation, METHODS, type Streaming } from './route.ts'
+
+/** What a client may take of this server before it is told no. */
+export interface HttpLimits {
+  /** For the head of a request, and for the whole of it; 408 beyond. */
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  /** How often connections are held against them. */
+  readonly checkIntervalMs: number
+  /** A request's line and headers; 431 beyond. */
+  readonly maxHeaderBytes: number
+  readonly maxHeaders: number
+  /** 413 beyond, unless the route says otherwise. */
+  readonly bodyBytes: number
+  /** Connections beyond are closed at once. */
+  readonly maxConnections: number
+  /** How often whoever listens to a stream is asked again who they are. */
+  readonly recheckMs: number
+}
+
+export const HTTP_LIMITS: HttpLimits = Object.freeze({
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  checkIntervalMs: 1_000,
+  maxHeaderBytes: 32 * 1024,
+  maxHeaders: 100,
+  bodyBytes: 1024 * 1024,
+  maxConnections: 1_000,
+  recheckMs: 5_000,
+})
+
+/** Shorter answers are not worth compressing; longer ones than the second are compressed off the event loop. */
+const COMPRESS_FROM_BYTES = 1024
+const COMPRESS_HERE_BYTES = 32 * 1024
+
+export interface HttpServer {
+  readonly host: string
+  /** The port that is bound. */
+  readonly port: number
+  /** For people on this machine. */
+  readonly url: string
+  /** Takes no more requests, ends streams, and resolves when what is under way has been answered. Idempotent. */
+  drain(): Promise<void>
+  /** Closes what is still open. */
+  destroy(): void
+}
+
+/** Binds `server.port` and serves the routes. Throws ListenFailed. */
+export async function serveHttp(
+  rooms: HttpRooms,
+  routes: readonly AnyRoute[],
+  limits: HttpLimits = HTTP_LIMITS,
+): Promise<HttpServer> {
+  const { settings } = rooms
+  const ending = new AbortController()
+  const app = await buildServer(rooms, routes, limits, ending.signal)
+  const connections = watchConnections(app.server)
+  const host = settings.get('server.address') ?? '0.0.0.0'
+  const port = settings.get('server.port')
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    await app.close()
+    throw listenFailed(error as NodeJS.ErrnoException, {
+      whom: 'HTTP clients',
+      host,
+      port,
+      key: field => fullKey(field === 'port' ? 'server.port' : 'server.address'),
+      origin: field => settings.origin(field === 'port' ? 'server.port' : 'server.address'),
+    })
+  }
+  const { port: bound } = app.server.address() as AddressInfo
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  return {
+    host,
+    port: bound,
+    url: `http://${name}:${bound}`,
+    drain() {
+      ending.abort()
+      connections.drain()
+      return app.close()
+    },
+    destroy: () => app.server.closeAllConnections(),
+  }
+}
+
+/** What is known of a request once it has been let in or refused. */
+interface Passage {
+  identity: Identity | null
+  /** The problem's code, where it was answered with one. */
+  code: string | null
+}
+
+async function buildServer(
+  rooms: HttpRooms,
+  routes: readonly AnyRoute[],
+  limits: HttpLimits,
+  ending: AbortSignal,
+): Promise<FastifyInstance> {
+  const { accounts, clock, random, settings } = rooms
+  const logger = rooms.logger.named('http')
+  const auditLogger = logger.named('audit')
+  const newRequestId = () => Buffer.from(random.bytes(12)).toString('base64url')
+  const passages = new WeakMap<FastifyRequest, Passage>()
+  const app = fastify({
+    logger: false,
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestTimeoutMs,
+    http: {
+      headersTimeout: limits.headersTimeoutMs,
+      maxHeaderSize: limits.maxHeaderBytes,
+      connectionsCheckingInterval: limits.checkIntervalMs,
+      // Node would refuse in a shape of its own; the hook below refuses instead.
+      requireHostHeader: false,
+    },
+    // An empty list trusts nobody: the headers by which proxies pass clients on are not looked at.
+    trustProxy: [...settings.get('admin.trusted-proxies')],
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    forceCloseConnections: 'idle',
+    // It would answer in a shape of its own; the hook below refuses instead.
+    return503OnClosing: false,
+    routerOptions: {
+      caseSensitive: true,
+      ignoreTrailingSlash: false,
+      ignoreDuplicateSlashes: false,
+      // How long a name may be its route says; fastify's own 100 letters are fewer than a topic has.
+      maxParamLength: limits.maxHeaderBytes,
+    },
+    exposeHeadRoutes: false,
+    // Said here, because fastify would load compilers of JSON Schema before it is told otherwise: 30 ms of the start.
+    schemaController: {
+      // The types know of no others than those.
+      compilersFactory: { buildValidator: () => validator, buildSerializer: () => serializerCompiler } as object,
+    },
+    frameworkErrors: (error, request, answer) => {
+      void send(request, answer.headers(securityHeaders(request)), problemOf(error, request))
+    },
+    clientErrorHandler: (error, socket) =>
+      refuseConnection(error, socket, { clock, requestId: newRequestId(), headers: SECURITY_HEADERS }),
+  })
+  app.server.maxConnections = limits.maxConnections
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes: Buffer, done) => {
+    if (bytes.length === 0) return done(null, undefined)
+    const read = readJson(bytes)
+    if ('refused' in read) return done(Object.assign(new Error(read.refused), { statusCode: 400 }))
+    done(null, read.value)
+  })
+  await app.register(cookie)
+  await app.register(compress, {
+    encodings: ['br', 'gzip'],
+    threshold: COMPRESS_FROM_BYTES,
+    syncThreshold: COMPRESS_HERE_BYTES,
+    globalDecompression: false,
+  })
+
+  app.addHook('onRequest', async (request, answer) => {
+    answer.headers(securityHeaders(request))
+    const refused = checkRequest(request) ?? (request.is404 ? missing(request) : null)
+    if (refused !== null) return send(request, answer, refused)
+  })
+  app.addHook('onSend', (_request, answer, payload, done) => {
+    if (ending.aborted) answer.header('connection', 'close')
+    done(null, payload)
+  })
+  app.setErrorHandler((error: FastifyError, request, answer) => send(request, answer, problemOf(error, request)))
+  app.setNotFoundHandler((request, answer) => send(request, answer, missing(request)))
+
+  function checkRequest({ raw, headers }: FastifyRequest): Problem | null {
+    if (ending.aborted) return problem('SHUTTING_DOWN')
+    // Names and values alternate. Node itself would drop, without a word, what is beyond its own count.
+    if (raw.rawHeaders.length / 2 > limits.maxHeaders)
+      return problem('HEADERS_TOO_LARGE', `A request takes ${limits.maxHeaders} headers at most.`)
+    const hosts = raw.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length
+    if (hosts !== 1 && raw.httpVersion === '1.1') return problem('INVALID_REQUEST', 'A request has one Host header.')
+    // Other upgrades, such as the h2c that clients in Java offer, may be ignored (RFC 9110, 7.8); this one waits for its handshake.
+    if (/\bwebsocket\b/i.test(headers.upgrade ?? '')) return problem('INVALID_REQUEST', 'No path takes a WebSocket.')
+    return null
+  }
+
+  function missing({ url, method }: FastifyRequest): Problem {
+    const path = url.split('?', 1)[0]!
+    const allowed = METHODS.filter(each => {
+      const found = each === method ? null : app.findRoute({ method: each, url: path })
+      return found !== null && hasParams(found.params)
+    })
+    if (allowed.length === 0) return problem('NOT_FOUND', 'There is nothing at this path.')
+    return problem('METHOD_NOT_ALLOWED', `This path takes ${allowed.join(', ')}.`, {
+      headers: { allow: allowed.join(', ') },
+    })
+  }
+
+  function problemOf(error: FastifyError, request: FastifyRequest): Problem {
+    if (hasZodFastifySchemaValidationErrors(error)) {
+      const fields = Object.fromEntries(
+        error.validation.map(({ instancePath, message }) => [
+          [error.validationContext, ...instancePath.split('/').slice(1)].filter(part => part !== '').join('.'),
+          message ?? 'is not as expected',
+        ]),
+      )
+      const detail = Object.entries(fields).map(([field, why]) => `${field}: ${why}`)
+      return problem('INVALID_REQUEST', detail.join('; '), { fields })
+    }
+    if (isStoreFailure(error)) {
+      logger.limited('store', 5_000).warn('an HTTP request could not be answered', { url: request.url, error })
+      return problem('STORE_UNAVAILABLE')
+    }
+    if (error instanceof PeerUnavailable) {
+      logger.limited('peer', 5_000).warn('an HTTP request could not be answered', { url: request.url, error })
+      return problem('BROKER_UNAVAILABLE', `${error.message}.`)
+    }
+    const limitBytes = request.routeOptions.bodyLimit
+    if (error.statusCode === 413) return problem('PAYLOAD_TOO_LARGE', `A body takes ${limitBytes} bytes at most.`)
+    if (error.statusCode === 415) return problem('UNSUPPORTED_MEDIA_TYPE', 'The Content-Type must be application/json.')
+    if (error.statusCode !== undefined && error.statusCode < 500) return problem('INVALID_REQUEST', error.message)
+    const what = isResponseSerializationError(error) ? 'an answer is not as documented' : 'an HTTP request failed'
+    logger.error(what, { method: request.method, url: request.url, requestId: request.id, error })
+    return problem('INTERNAL_ERROR', 'The log of the broker has the reason under this request id.')
+  }
+
+  function send(request: FastifyRequest, answer: FastifyReply, what: Problem): FastifyReply {
+    const passage = passages.get(request)
+    if (passage !== undefined) passage.code = what.code
+    // What is left of a body that is too large is read and thrown away, or the client may never see the answer.
+    if (what.status === 413) answer.removeHeader('connection')
+    return answer
+      .code(what.status)
+      .headers({ ...what.headers, 'content-type': PROBLEM_TYPE })
+      .serializer((body: unknown) => JSON.stringify(body))
+      .send(bodyOf(what, request.id))
+  }
+
+  /** A stream outlives the request that was let in: it ends when the session does, and when nobody can tell whether it has. */
+  function recheck(route: AnyRoute, caller: Caller, barred: AbortController, ended: AbortSignal): void {
+    let timer: Timer | null = null
+    const look = () =>
+      admit(route, caller, accounts, settings.get('admin.anonymous-prometheus')).then(
+        found => (isProblem(found) ? barred.abort() : lookLater()),
+        error => {
+          logger.limited('recheck', 5_000).warn('a stream ends: whose it is cannot be told', { error })
+          barred.abort()
+        },
+      )
+    const lookLater = () => {
+      if (!ended.aborted) timer = clock.timer(limits.recheckMs, () => void look())
+    }
+    ended.addEventListener('abort', () => timer?.cancel(), { once: true })
+    lookLater()
+  }
+
+  /** As lines may end at any time, what goes wrong in between can only be logged. */
+  async function* flow({ chunks }: Streaming, request: FastifyRequest, answer: FastifyReply) {
+    // Whoever listens learns that the stream is there before it has its first chunk.
+    answer.raw.flushHeaders()
+    try {
+      yield* chunks
+    } catch (error) {
+      logger.error('a stream ended early', { url: request.url, requestId: request.id, error })
+      throw error
+    }
+  }
+
+  for (const route of routes) {
+    app.route({
+      method: route.method,
+      url: route.path,
+      schema: shapesOf(route),
+      ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
+      async onRequest(request, answer) {
+        const passage: Passage = { identity: null, code: null }
+        passages.set(request, passage)
+        if (!hasParams(request.params)) return send(request, answer, missing(request))
+        const caller = callerOf(request)
+        const found =
+          checkOrigin(route, caller) ??
+          (await admit(route, caller, accounts, settings.get('admin.anonymous-prometheus')))
+        if (isProblem(found)) return send(request, answer, found)
+        passage.identity = found
+      },
+      async handler(request, answer) {
+        const barred = new AbortController()
+        const ended = AbortSignal.any([ending, closedSignal(answer), barred.signal])
+        const outcome: Answer = await route.answer(
+          {
+            ...callerOf(request),
+            params: request.params as undefined,
+            query: request.query as undefined,
+            body: request.body as undefined,
+            identity: passages.get(request)?.identity ?? null,
+            requestId: request.id,
+            headers: request.headers,
+            ended,
+          },
+          rooms,
+        )
+        if (outcome.kind === 'problem') return send(request, answer, outcome)
+        if (outcome.kind === 'refusal') return send(request, answer, fromRefusal(outcome))
+        if (outcome.kind === 'streaming') {
+          for (const [name, value] of Object.entries(outcome.headers ?? {})) answer.header(name, value)
+          answer.header('content-type', outcome.contentType)
+          recheck(route, callerOf(request), barred, ended)
+          return answer.send(Readable.from(flow(outcome, request, answer), { objectMode: false }))
+        }
+        if (!Object.hasOwn(route.answers, outcome.status))
+          throw new Error(`${route.method} ${route.path} answers ${outcome.status}, which it does not document`)
+        answer.code(outcome.status)
+        for (const [name, value] of Object.entries(outcome.headers)) answer.header(name, value)
+        return answer.send(outcome.body)
+      },
+      ...(isMutation(route)
+        ? {
+            async onResponse(request: FastifyRequest, answer: FastifyReply) {
+              const { params, query, body, ip, id } = request
+              const { identity, code } = passages.get(request)!
+              const who = identity?.username ?? null
+              audit(auditLogger, route, {
+                who,
+                from: ip,
+                params,
+                query,
+                body,
+                status: answer.statusCode,
+                code,
+                requestId: id,
+              })
+            },
+          }
+        : {}),
+    })
+  }
+  await app.ready()
+  return app
+}
+
+/** Fastify's body of a request that has none is null; a shape that takes none is optional. */
+const validator: typeof validatorCompiler = options => {
+  const validate = validatorCompiler(options)
+  return options.httpPart === 'body' ? data => validate(data ?? undefined) : validate
+}
+
+/** What fastify holds requests and good answers against. */
+function shapesOf({ params, query, body, answers }: AnyRoute): FastifySchema {
+  return {
+    ...(params === undefined ? {} : { params }),
+    ...(query === undefined ? {} : { querystring: strictly(query) }),
+    ...(body === undefined ? {} : { body: strictly(body) }),
+    response: Object.fromEntries(Object.entries(answers).map(([status, shape]) => [status, shape ?? z.undefined()])),
+  }
+}
+
+/** For every answer; the console lives under the same policy. */
+const SECURITY_HEADERS = Object.freeze({
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; " +
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cache-control': 'no-store',
+})
+
+/** Browsers heed it under TLS only, and only there it is true (RFC 6797, 7.2). */
+const TRANSPORT_SECURITY = Object.freeze({ 'strict-transport-security': 'max-age=31536000' })
+
+function securityHeaders({ protocol }: FastifyRequest): Record<string, string> {
+  return protocol === 'https' ? { ...SECURITY_HEADERS, ...TRANSPORT_SECURITY } : SECURITY_HEADERS
+}
+
+/** Whether no part of the path that stands for a name is empty: `/topics/` is not the topic with the empty name. */
+function hasParams(params: unknown): boolean {
+  return Object.values(params as Record<string, string>).every(value => value !== '')
+}
+
+function callerOf(request: FastifyRequest): Caller {
+  return {
+    address: request.ip,
+    scheme: request.protocol === 'https' ? 'https' : 'http',
+    host: request.host,
+    cookies: request.cookies,
+    header: name => {
+      const value = request.headers[name]
+      return Array.isArray(value) ? value.join(', ') : value
+    },
+  }
+}
+
+/** Aborts when the connection went away before the answer was complete. */
+function closedSignal(answer: FastifyReply): AbortSignal {
+  const closed = new AbortController()
+  answer.raw.once('close', () => closed.abort())
+  return closed.signal
+}

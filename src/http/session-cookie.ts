@@ -1,0 +1,48 @@
+// The cookie that carries a session: how it is written, and how it is found in a request. What the token in it says is not
+// looked at here.
+
+import type { Session } from '../auth/accounts.ts'
+import type { Visitor } from '../auth/identity.ts'
+import { isLoopback } from '../settings/endpoints.ts'
+
+export const SESSION_COOKIE = 'svc-admin-session'
+
+/** What of a request says where it comes from. */
+export interface Origin {
+  readonly address: string
+  readonly scheme: 'http' | 'https'
+}
+
+/** The token of the Cookie header; null where there is none, or more than one, of which nobody knows whose the first is. */
+export function sessionTokenIn(header: string | undefined): string | null {
+  const prefix = `${SESSION_COOKIE}=`
+  const found = (header ?? '').split(';').flatMap(each => {
+    const pair = each.trim()
+    return pair.startsWith(prefix) ? [pair.slice(prefix.length)] : []
+  })
+  return found.length === 1 ? found[0]!.replace(/^"(.*)"$/, '$1') : null
+}
+
+/** Begins the session in the browser: never for scripts, not for requests from other sites, over TLS only where it came by TLS. */
+export function sessionCookie({ token, identity }: Session, scheme: Origin['scheme'], nowMs: number): string {
+  const seconds = Math.max(0, Math.ceil(((identity.session?.expiresAtMs ?? nowMs) - nowMs) / 1000))
+  return `${SESSION_COOKIE}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure(scheme)}`
+}
+
+/** Takes the cookie away. */
+export function noSessionCookie(scheme: Origin['scheme']): string {
+  return `${SESSION_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax${secure(scheme)}`
+}
+
+/** Lax and not Strict: a Strict cookie is not sent with the navigation that ends a single sign-on. */
+function secure(scheme: Origin['scheme']): string {
+  return scheme === 'https' ? '; Secure' : ''
+}
+
+const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-real-ip'] as const
+
+/** Who comes by loopback through a proxy is not on this machine. */
+export function visitorOf(address: string, header: (name: string) => unknown): Visitor {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
+  return { address: plain, isLocal: isLoopback(plain) && FORWARDING.every(name => header(name) === undefined) }
+}

@@ -1,0 +1,119 @@
+// Two brokers on one Redis: what one of them knows of sessions, failures and users, both do.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { adminClient, signInAt } from '../../testing/admin-client.ts'
+import { type CleanUp, startBroker } from '../../testing/broker.ts'
+import { noRedis, startRedis } from '../../testing/redis.ts'
+import type { Values } from '../settings/settings.ts'
+
+const PASSWORD = 'correct horse'
+
+async function startTwo(t: CleanUp, overrides: Partial<Values> = {}) {
+  const redis = await startRedis(t)
+  const start = (id: number) =>
+    startBroker(
+      t,
+      {
+        'broker.id': id,
+        'broker.drain-timeout': 1_000,
+        'redis.uri': redis.uri,
+        'redis.timeout': 2_000,
+        'admin.password': PASSWORD,
+        'admin.jwt.secret': 'the secret of both brokers of this test',
+        ...overrides,
+      },
+      { hasHttp: true },
+    )
+  const [one, other] = await Promise.all([start(1), start(2)])
+  return { redis, one: one.url, other: other.url }
+}
+
+test('judged 8: log in on one and use the other; log out on one and be refused by the other', {
+  skip: noRedis,
+}, async t => {
+  const { one, other } = await startTwo(t)
+  const admin = await signInAt(one, 'admin', PASSWORD)
+  assert.equal((await admin.at(other).ask('GET', '/api/v1/brokers')).status, 200)
+  assert.equal((await admin.at(other).ask('POST', '/api/v1/auth/logout')).status, 204)
+  assert.equal((await admin.ask('GET', '/api/v1/brokers')).code, 'UNAUTHENTICATED')
+})
+
+test('judged 8, S50: a password or role that changes on one ends the sessions on the other', {
+  skip: noRedis,
+}, async t => {
+  const { one, other } = await startTwo(t)
+  const admin = await signInAt(one, 'admin', PASSWORD)
+  await admin.ask('POST', '/api/v1/users', { username: 'ada', password: PASSWORD, role: 'VIEWER' })
+  const ada = await signInAt(other, 'ada', PASSWORD)
+  assert.equal((await admin.ask('PUT', '/api/v1/users/ada', { role: 'ADMIN' })).status, 200)
+  assert.equal((await ada.ask('GET', '/api/v1/brokers')).status, 401)
+  const again = await signInAt(other, 'ada', PASSWORD)
+  assert.equal((await again.ask('DELETE', '/api/v1/users/admin')).status, 204)
+  assert.equal((await admin.ask('GET', '/api/v1/brokers')).status, 401)
+})
+
+test('judged 8: failures on both count together', { skip: noRedis }, async t => {
+  const { one, other } = await startTwo(t)
+  const attempt = (url: string, password: string) =>
+    adminClient(url).ask('POST', '/api/v1/auth/login', { username: 'admin', password })
+  for (let at = 0; at < 5; at++)
+    for (const url of [one, other]) assert.equal((await attempt(url, `wrong ${at}`)).status, 401)
+  for (const url of [one, other]) {
+    const { status, headers } = await attempt(url, PASSWORD)
+    assert.equal(status, 429)
+    assert.match(headers.get('retry-after')!, /^(30|2\d)$/)
+  }
+})
+
+test('judged 8, W15: of two requests at once to two brokers for the last two ADMINs one stays', {
+  skip: noRedis,
+}, async t => {
+  const { one, other } = await startTwo(t)
+  const admin = await signInAt(one, 'admin', PASSWORD)
+  for (let round = 0; round < 5; round++) {
+    assert.equal((await admin.ask('POST', '/api/v1/users', { username: 'ada', password: PASSWORD })).status, 201)
+    const ada = await signInAt(other, 'ada', PASSWORD)
+    const answers = await Promise.all([
+      ada.at(one).ask('PUT', '/api/v1/users/ada', { role: 'VIEWER' }),
+      admin.at(other).ask('PUT', '/api/v1/users/admin', { role: 'VIEWER' }),
+    ])
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409])
+    if (answers[1]!.status === 200) return
+    assert.equal((await admin.ask('DELETE', '/api/v1/users/ada')).status, 204)
+  }
+})
+
+test('W13, S4: of fifty setups at once to two brokers one makes the first admin', { skip: noRedis }, async t => {
+  const { one, other } = await startTwo(t, { 'admin.bootstrap': false })
+  const setups = Array.from({ length: 50 }, (_, at) =>
+    adminClient(at % 2 === 0 ? one : other).ask('POST', '/api/v1/auth/setup', {
+      username: `a${at}`,
+      password: PASSWORD,
+    }),
+  )
+  const statuses = (await Promise.all(setups)).map(({ status }) => status).sort()
+  assert.deepEqual([statuses[0], new Set(statuses.slice(1))], [201, new Set([409])])
+})
+
+test('S49: while Redis is silent or gone a session is refused, and it is there again afterwards', {
+  skip: noRedis,
+}, async t => {
+  const { redis, one, other } = await startTwo(t)
+  const admin = await signInAt(one, 'admin', PASSWORD)
+  redis.pause()
+  const silent = await Promise.all([one, other].map(url => admin.at(url).ask('GET', '/api/v1/users')))
+  assert.deepEqual(
+    silent.map(({ status, code }) => [status, code]),
+    [
+      [503, 'STORE_UNAVAILABLE'],
+      [503, 'STORE_UNAVAILABLE'],
+    ],
+  )
+  redis.resume()
+  for (;;) {
+    const { status } = await admin.ask('GET', '/api/v1/users')
+    if (status === 200) break
+    assert.equal(status, 503)
+  }
+})

@@ -1,0 +1,120 @@
+// `ketch start`: arguments, environment and file become settings, settings a broker, a signal its end. What a broker is made
+// of is in broker.ts. Exit status: 0 after a drain, 1 for what the operator can put right, 70 for a mistake of ours.
+
+import { readFileSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { systemClock } from './base/clock.ts'
+import { type Broker, startBroker } from './broker.ts'
+import { helpText } from './cli/help.ts'
+import { BrokerIdHeld } from './cluster/membership.ts'
+import { ListenFailed } from './settings/listen-failed.ts'
+import { loadSettings } from './settings/load.ts'
+import { type Settings, SettingsError } from './settings/settings.ts'
+import { readCommandLine } from './settings/sources.ts'
+import { StoreOpenError } from './store/open-error.ts'
+import { OutcomeUnknown, StoreUnavailable } from './store/store.ts'
+
+const OPERATOR_ERROR = 1
+const SOFTWARE_ERROR = 70
+
+/** What closing the rooms may take after the drain timeout is over. */
+const CLOSE_MS = 900
+
+/** A signal to a group of processes (systemd, a terminal) comes here twice: by itself, and passed on by the launcher. */
+const SAME_SIGNAL_MS = 500
+
+/** Says why there is no broker, in one message, and ends the process. */
+function fail(message: string, status = OPERATOR_ERROR): never {
+  process.stderr.write(`ketch: ${message}\n`)
+  process.exit(status)
+}
+
+function versionText(): string {
+  const file = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return `ketch ${(JSON.parse(file) as { version: string }).version}\n`
+}
+
+/** What the process was started with. */
+export interface Beginning {
+  readonly argv: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+}
+
+/** Null when the arguments asked for something else, which then has been printed. */
+function readSettings({ argv, env, cwd }: Beginning): Settings | null {
+  const { wants } = readCommandLine(argv)
+  if (wants !== 'run') {
+    process.stdout.write(wants === 'help' ? helpText() : versionText())
+    return null
+  }
+  return loadSettings({ argv, env, cwd, readFile: path => readFileSync(path) })
+}
+
+/** Drains at the first signal, be the broker still on its way up, and gives up at the second. */
+function closeOnSignals(starting: Promise<Broker>, drainTimeoutMs: number): void {
+  let closingSinceMs: number | null = null
+  const stop = async (signal: NodeJS.Signals) => {
+    const nowMs = systemClock.monotonic()
+    if (closingSinceMs !== null) {
+      if (nowMs - closingSinceMs < SAME_SIGNAL_MS) return
+      process.exit(signal === 'SIGINT' ? 130 : 143)
+    }
+    closingSinceMs = nowMs
+    const broker = await starting
+    broker.logger.named('main').info(`${signal}: closing; a second signal ends the process at once`)
+    systemClock.timer(drainTimeoutMs + CLOSE_MS, () => fail('the broker did not close in time', SOFTWARE_ERROR))
+    await broker.close()
+    process.exit(0)
+  }
+  const onSignal = (signal: NodeJS.Signals) => void stop(signal).catch(die)
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+}
+
+const OPERATORS = [SettingsError, ListenFailed, StoreOpenError, StoreUnavailable, OutcomeUnknown, BrokerIdHeld]
+
+/** Whether the message says all that the operator needs. */
+function isTheOperators(error: unknown): error is Error {
+  return OPERATORS.some(each => error instanceof each)
+}
+
+/** Says what went wrong and ends the process; the stack is shown where it tells of a mistake of ours. */
+function die(error: unknown): never {
+  if (isTheOperators(error)) {
+    fail(error.message)
+  }
+  fail(error instanceof Error ? (error.stack ?? error.message) : String(error), SOFTWARE_ERROR)
+}
+
+/**
+ * Every frame is memory outside of V8's heap. By default V8 collects the whole heap each time 64 MB of such memory have come
+ * and gone, ten times a second at full load, and finds next to nothing. With this flag that memory counts like the
+ * heap's own: a third less CPU for each byte produced, for some hundred MB more at full load (docs/decisions/0011).
+ */
+function collectLessOften(): void {
+  setFlagsFromString('--external-memory-accounted-in-global-limit')
+}
+
+/** Runs a broker until it ends, and the process with it; returns only where the arguments asked for something else. */
+export async function start(beginning: Beginning): Promise<void> {
+  await run(beginning).catch(die)
+}
+
+async function run(beginning: Beginning): Promise<void> {
+  const settings = readSettings(beginning)
+  if (settings === null) return
+  collectLessOften()
+  const starting = startBroker({ settings })
+  closeOnSignals(starting, settings.get('broker.drain-timeout'))
+  const broker = await starting
+  const logger = broker.logger.named('main')
+  const dieOf = (error: unknown) => {
+    logger.error('the broker made a mistake and ends', { error })
+    process.exit(SOFTWARE_ERROR)
+  }
+  process.on('uncaughtException', dieOf)
+  process.on('unhandledRejection', dieOf)
+  logger.error('the broker cannot go on and ends', { error: await broker.failed })
+  process.exit(OPERATOR_ERROR)
+}

@@ -1,0 +1,51 @@
+// The admin API as a program uses it: requests in JSON with the cookie that signing in has set, and answers as they came.
+
+import { assert } from '../src/base/assert.ts'
+
+export interface AdminAnswer {
+  readonly status: number
+  readonly headers: Headers
+  /** Null where there is none. */
+  readonly body: Readonly<Record<string, unknown>> | null
+  /** `code` of a problem; undefined otherwise. */
+  readonly code: unknown
+}
+
+export interface AdminClient {
+  /** The cookie of the session, `name=value`; '' without one. */
+  readonly cookie: string
+  ask(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<AdminAnswer>
+  /** The same on another broker, with the same cookie. */
+  at(url: string): AdminClient
+}
+
+/** Nobody, or whoever the cookie says. */
+export function adminClient(url: string, cookie = ''): AdminClient {
+  return {
+    cookie,
+    at: other => adminClient(other, cookie),
+    async ask(method, path, body, headers = {}) {
+      const response = await fetch(`${url}${path}`, {
+        method,
+        redirect: 'manual',
+        headers: {
+          ...(cookie === '' ? {} : { cookie }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      const parsed = text === '' ? null : (JSON.parse(text) as Record<string, unknown>)
+      return { status: response.status, headers: response.headers, body: parsed, code: parsed?.code }
+    },
+  }
+}
+
+/** Signs in; the client that comes back has the session. */
+export async function signInAt(url: string, username: string, password: string): Promise<AdminClient> {
+  const answer = await adminClient(url).ask('POST', '/api/v1/auth/login', { username, password })
+  const cookie = answer.headers.get('set-cookie')?.split(';', 1)[0]
+  assert(answer.status === 200 && cookie !== undefined, `signing in as ${username} was answered ${answer.status}`)
+  return adminClient(url, cookie)
+}

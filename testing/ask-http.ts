@@ -1,0 +1,20 @@
+// Asks the admin API for what a test expects of it, and fails where another status comes.
+
+import assert from 'node:assert/strict'
+import { adminClient } from './admin-client.ts'
+
+/** Answers the body; null where there is none. The method is GET unless there is a body: then POST. */
+export type AskHttp = <T = Readonly<Record<string, unknown>>>(
+  path: string,
+  status?: number,
+  options?: { readonly method?: 'PUT' | 'DELETE'; readonly body?: unknown },
+) => Promise<T>
+
+export function askHttp(url: string): AskHttp {
+  const client = adminClient(url)
+  return async <T>(path: string, status = 200, { method, body }: { method?: string; body?: unknown } = {}) => {
+    const answer = await client.ask(method ?? (body === undefined ? 'GET' : 'POST'), path, body)
+    assert.equal(answer.status, status, `${path}: ${JSON.stringify(answer.body)}`)
+    return answer.body as T
+  }
+}

@@ -1,0 +1,128 @@
+// Sends every route what testing/contract.ts makes for it, as ADMIN, VIEWER and nobody, and holds every answer against the
+// table: a status that is documented, a code that is documented, a body of the documented shape, and no mistake of the broker.
+
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { takesBasic } from '../src/http/access.ts'
+import { describeRoutes, PROBLEM_TYPE, problemsOf } from '../src/http/openapi.ts'
+import { problemShape } from '../src/http/problems.ts'
+import { type AnyRoute, isMutation } from '../src/http/route.ts'
+import { allRoutes } from '../src/http/routes/all.ts'
+import * as errors from '../src/protocol/errors.ts'
+import { type Asked, operationOf, type Role, requestsFor } from './contract.ts'
+import { signInRoles } from './http-roles.ts'
+
+const MOST_SHOWN = 300
+
+/**
+ * `url` is of a broker with `roleSettings`, `open` of one with security off. Fails with what is not as documented. Routes that
+ * take Basic hash a password for each request: what is odd about a request the open one is asked.
+ */
+export async function checkContract(t: TestContext, { url, open }: { url: string; open: string }): Promise<void> {
+  const document = describeRoutes(allRoutes)
+  const roles = await signInRoles(url)
+  /** By operation and objection, with the first request that led to it. */
+  const found = new Map<string, string>()
+  let sent = 0
+  /** Operations that did what they were asked for. */
+  const done = new Set<AnyRoute>()
+  const send = async (
+    at: string,
+    role: Role,
+    route: AnyRoute,
+    asked: Asked,
+    headers: Readonly<Record<string, string>>,
+  ) => {
+    sent++
+    const { isGood, objection } = await ask(at, route, asked, headers)
+    if (isGood) done.add(route)
+    if (objection === null) return
+    const key = `${route.method} ${route.path}: ${objection.what}`
+    if (!found.has(key)) found.set(key, `${key}, for ${role}, ${asked.what}: ${objection.answer}`)
+  }
+  for (const route of [...allRoutes].sort(inOrder)) {
+    const requests = requestsFor(route, operationOf(document, route))
+    for (const role of ['anonymous', 'VIEWER', 'ADMIN'] as const) {
+      const isWhole = isLetIn(route, role) && !takesBasic(route.needs)
+      for (const asked of isWhole ? requests : requests.slice(0, 2)) {
+        const endsSession = route.path.endsWith('/logout') && role !== 'anonymous'
+        const headers = endsSession ? await roles.signIn(role) : roles.headers(role, route.needs)
+        await send(url, role, route, asked, headers)
+      }
+    }
+    if (takesBasic(route.needs)) for (const asked of requests) await send(open, 'anonymous', route, asked, {})
+  }
+  const never = allRoutes.filter(route => !done.has(route)).map(({ verb }) => verb)
+  t.diagnostic(`${sent} requests to ${allRoutes.length} routes; only ever refused: ${never.join(', ')}`)
+  assert.deepEqual([...found.values()], [])
+}
+
+const ORDER = ['POST', 'PUT', 'GET', 'DELETE']
+
+/** What is made is there to be changed, looked at and removed: a topic is made before records go into it. */
+function inOrder(a: AnyRoute, b: AnyRoute): number {
+  return ORDER.indexOf(a.method) - ORDER.indexOf(b.method) || a.path.length - b.path.length
+}
+
+/** The others are refused before anything of the request is read; the first of them, as nobody asks, are enough to see it. */
+function isLetIn({ needs }: AnyRoute, role: Role): boolean {
+  if (needs === 'nobody') return role === 'anonymous'
+  return role === 'ADMIN'
+}
+
+const KAFKA_CODES: ReadonlySet<string> = new Set(
+  Object.values(errors).flatMap(each => (typeof each === 'object' && 'name' in each ? [each.name] : [])),
+)
+
+interface Objection {
+  readonly what: string
+  readonly answer: string
+}
+
+async function ask(
+  url: string,
+  route: AnyRoute,
+  { path, body }: Asked,
+  headers: Readonly<Record<string, string>>,
+): Promise<{ readonly isGood: boolean; readonly objection: Objection | null }> {
+  const hasBody = isMutation(route) && body !== undefined
+  const response = await fetch(url + path, {
+    method: route.method,
+    redirect: 'manual',
+    ...(hasBody ? { body } : {}),
+    headers: { ...headers, ...(hasBody ? { 'content-type': 'application/json' } : {}) },
+  })
+  const { status } = response
+  const type = (response.headers.get('content-type') ?? '').split(';')[0]!
+  const isGood = type !== PROBLEM_TYPE
+  if (type === 'text/event-stream') {
+    await response.body?.cancel()
+    const isDocumented = Object.hasOwn(route.answers, status)
+    return { isGood, objection: isDocumented ? null : { what: `undocumented ${status}`, answer: type } }
+  }
+  const answer = await response.text()
+  const what = isGood ? objectionToGood(route, status, type, answer) : objectionToProblem(route, status, answer)
+  return { isGood, objection: what === null ? null : { what, answer: answer.slice(0, MOST_SHOWN) } }
+}
+
+function objectionToProblem(route: AnyRoute, status: number, answer: string): string | null {
+  const parsed = problemShape.safeParse(JSON.parse(answer))
+  if (status === 500) return '500'
+  if (!parsed.success) return 'not a problem'
+  const { code } = parsed.data
+  const codes = problemsOf(route)[status]
+  if (codes === undefined) return `undocumented ${status} ${code}`
+  if (parsed.data.status !== status) return `status ${status} says ${parsed.data.status}`
+  // Refusals of the rooms below keep the names that Kafka has for them.
+  return codes.includes(code) || KAFKA_CODES.has(code) ? null : `undocumented code ${code} of ${status}`
+}
+
+function objectionToGood(route: AnyRoute, status: number, type: string, answer: string): string | null {
+  const shape = route.answers[status]
+  if (shape === undefined) return `undocumented ${status}`
+  if (shape === null) return answer === '' ? null : 'a body where none is'
+  const wanted = (route.contentType ?? 'application/json').split(';')[0]!
+  if (type !== wanted) return `${type} in place of ${wanted}`
+  const parsed = shape.safeParse(wanted === 'application/json' ? JSON.parse(answer) : answer)
+  return parsed.success ? null : `another shape: ${parsed.error.message}`
+}

@@ -1,0 +1,206 @@
+// Requests for every route of the HTTP side, made from what the OpenAPI document says of it: such as it asks for, and such as
+// nobody should send. Whoever walks them holds each answer against the same document.
+
+import type { AnyRoute } from '../src/http/route.ts'
+
+export type Role = 'ADMIN' | 'VIEWER' | 'anonymous'
+
+interface Schema {
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly minimum?: number
+  readonly minLength?: number
+  readonly minItems?: number
+  readonly format?: string
+  readonly examples?: readonly unknown[]
+  readonly default?: unknown
+}
+
+interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query'
+  readonly required: boolean
+  readonly schema: Schema
+}
+
+/** What of an operation of the document matters here. */
+export interface Operation {
+  readonly parameters: readonly Parameter[]
+  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } }
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: object }>>
+}
+
+export interface Asked {
+  /** What is odd about it. */
+  readonly what: string
+  readonly path: string
+  /** Undefined: none. */
+  readonly body: string | undefined
+}
+
+/** As the document has it. */
+export function operationOf(document: Readonly<Record<string, unknown>>, route: AnyRoute): Operation {
+  const paths = document.paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  return paths[route.path.replaceAll(/:(\w+)/g, '{$1}')]![route.method.toLowerCase()]!
+}
+
+/** One request that looks right, and such as differ from it in one place. */
+export function requestsFor(route: AnyRoute, operation: Operation): readonly Asked[] {
+  const inPath = operation.parameters.filter(each => each.in === 'path')
+  const inQuery = operation.parameters.filter(each => each.in === 'query')
+  const schema = operation.requestBody?.content['application/json'].schema
+  const names = Object.fromEntries(inPath.map(each => [each.name, String(sample(each.schema, each.name))]))
+  const required = Object.fromEntries(
+    inQuery.filter(each => each.required).map(each => [each.name, String(sample(each.schema, each.name))]),
+  )
+  const body = schema === undefined ? undefined : JSON.stringify(sample(schema))
+  const ask = (what: string, more: { names?: object; query?: string; body?: string } = {}): Asked => ({
+    what,
+    path:
+      route.path.replaceAll(/:(\w+)/g, (_, name) => encode({ ...names, ...more.names }[name as string]!)) +
+      (more.query ?? (Object.keys(required).length === 0 ? '' : `?${new URLSearchParams(required)}`)),
+    body: more.body ?? body,
+  })
+  const queries = inQuery.flatMap(({ name, schema: of }) => [
+    [`${name} as asked for`, `?${new URLSearchParams({ ...required, [name]: String(sample(of, name)) })}`],
+    ...HOSTILE_QUERIES.map(value => [`${name}=${value}`, `?${new URLSearchParams(required)}&${name}=${value}`]),
+    [`${name} twice`, `?${new URLSearchParams(required)}&${name}=1&${name}=2`],
+    [`${name} as an array`, `?${name}[]=1`],
+  ])
+  return [
+    ask('as asked for'),
+    ...inPath.flatMap(({ name }) =>
+      HOSTILE_NAMES.map(value => ask(`${name} ${label(value)}`, { names: { [name]: value } })),
+    ),
+    ...queries.map(([what, query]) => ask(what!, { query: query! })),
+    ask('an unknown query', { query: '?__proto__=1&nobody-asked=2' }),
+    ...(schema === undefined ? [] : HOSTILE_BODIES.map(text => ask(`body ${label(text)}`, { body: text }))),
+    ...(schema === undefined
+      ? []
+      : variations(schema).map(([what, value]) => ask(what, { body: JSON.stringify(value) }))),
+  ]
+}
+
+const HOSTILE_NAMES = [
+  '..',
+  '__proto__',
+  'constructor',
+  '\0',
+  'a\r\nb',
+  'a/b',
+  '<script>alert(1)</script>',
+  '\u202e\u{1f4a9}',
+  '-1',
+  '99999999999999999999',
+  '%',
+  'x'.repeat(5_000),
+]
+const HOSTILE_QUERIES = [
+  '',
+  'x',
+  '-1',
+  '0',
+  '1e9',
+  '99999999999999999999',
+  'NaN',
+  'null',
+  '%00',
+  '%F0%9F%92%A9',
+  '__proto__',
+  'x'.repeat(2_000),
+]
+const HOSTILE_BODIES = ['', 'null', '{}', '[]', '0', '"x"', '{', '{"__proto__":{"role":"ADMIN"}}', '\ufeff{}']
+const HOSTILE_VALUES: readonly unknown[] = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  Number.MAX_SAFE_INTEGER,
+  1e300,
+  '',
+  ' ',
+  'x',
+  '\0',
+  '\ud800',
+  '__proto__',
+  '../../etc/passwd',
+  '\u202e\u{1f4a9}\r\n',
+  '9223372036854775808',
+  'x'.repeat(100_000),
+  [],
+  [null],
+  ['x'],
+  {},
+  { constructor: { prototype: 1 } },
+]
+
+/** The right body with one member left out, replaced or added. */
+function variations(schema: Schema): readonly (readonly [what: string, value: unknown])[] {
+  return alternatives(schema).flatMap(each => {
+    const right = sample(each) as Record<string, unknown>
+    if (typeof right !== 'object' || right === null || Array.isArray(right)) return []
+    const members = Object.keys(each.properties ?? {})
+    return [
+      ['as asked for', right] as const,
+      ['another member', { ...right, 'nobody-asked': 1 }] as const,
+      ...members.map(name => [`without ${name}`, { ...right, [name]: undefined }] as const),
+      ...members.flatMap(name =>
+        HOSTILE_VALUES.map(value => [`${name} ${label(JSON.stringify(value))}`, { ...right, [name]: value }] as const),
+      ),
+    ]
+  })
+}
+
+function alternatives(schema: Schema): readonly Schema[] {
+  const options = schema.anyOf ?? schema.oneOf
+  return options === undefined ? [schema] : options.flatMap(alternatives)
+}
+
+/** What everything is called that is asked for as it should be. */
+export const SAMPLE = 'sample'
+
+/** What is there in every broker, or is more than there was. */
+const KNOWN: Readonly<Record<string, unknown>> = { logger: 'svc.http', broker: '0', count: 3, before: 0, to: 'clear' }
+
+/** A value that the schema takes; of several the first. */
+function sample(schema: Schema, name = ''): unknown {
+  if (Object.hasOwn(KNOWN, name)) return KNOWN[name]
+  if (schema.examples?.[0] !== undefined) return schema.examples[0]
+  if (schema.const !== undefined) return schema.const
+  if (schema.enum !== undefined) return schema.enum[0]
+  const [first] = alternatives(schema)
+  if (first !== undefined && first !== schema) return sample(first, name)
+  const type = typeof schema.type === 'string' ? schema.type : schema.type?.[0]
+  switch (type) {
+    case 'object':
+      return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, of]) => [name, sample(of, name)]))
+    case 'array':
+      return schema.items === undefined ? [] : [sample(schema.items)]
+    case 'integer':
+    case 'number':
+      return Math.max(schema.minimum ?? 1, 0)
+    case 'boolean':
+      return false
+    case 'null':
+      return null
+    default:
+      return SAMPLE.padEnd(schema.minLength ?? 0, 'x')
+  }
+}
+
+/** A lone dot would be taken out of the path before it is sent. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll('.', '%2E')
+}
+
+function label(text: string): string {
+  const shown = JSON.stringify(text)
+  return shown.length > 40 ? `${shown.slice(0, 40)}… (${text.length})` : shown
+}

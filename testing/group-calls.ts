@@ -1,0 +1,44 @@
+// What a consumer group does to a topic `orders`, over the wire: for tests of what operators see of groups.
+
+import assert from 'node:assert/strict'
+import { joinGroup } from '../src/protocol/messages/join-group.ts'
+import { leaveGroup } from '../src/protocol/messages/leave-group.ts'
+import { offsetCommit } from '../src/protocol/messages/offset-commit.ts'
+import { produce } from '../src/protocol/messages/produce.ts'
+import { syncGroup } from '../src/protocol/messages/sync-group.ts'
+import { batchOf } from './kafka.ts'
+import { assigning, subscribing } from './sim/groups.ts'
+import type { Wire } from './wire.ts'
+
+const TOPIC = 'orders'
+
+/** Records to a partition; the broker leads it. */
+export async function append(wire: Wire, partition: number, values: readonly string[], timestamp?: number) {
+  const partitionData = [{ index: partition, records: batchOf(values, {}, timestamp) }]
+  const asked = { acks: -1, timeoutMs: 5_000, topicData: [{ name: TOPIC, partitionData }] }
+  const { responses } = await wire.send(produce, 9, asked)
+  assert.equal(responses[0]!.partitionResponses[0]!.errorCode, 0)
+}
+
+/** Offsets by partition, of a group without members; the broker coordinates it. */
+export async function commit(wire: Wire, groupId: string, offsets: Readonly<Record<number, number>>) {
+  const partitions = Object.entries(offsets).map(([partition, offset]) => {
+    return { partitionIndex: Number(partition), committedOffset: offset, committedMetadata: 'note' }
+  })
+  const asked = { groupId, memberId: '', topics: [{ name: TOPIC, partitions }] }
+  const answer = await wire.send(offsetCommit, 8, asked)
+  for (const { errorCode } of answer.topics[0]!.partitions) assert.equal(errorCode, 0)
+}
+
+/** A static member that reads partition 0, in a stable group. */
+export async function enter(wire: Wire, groupId: string) {
+  const asked = { groupId, memberId: '', groupInstanceId: 'here', sessionTimeoutMs: 10_000, rebalanceTimeoutMs: 10_000 }
+  const { protocols } = subscribing(TOPIC)
+  const joined = await wire.send(joinGroup, 9, { ...asked, protocolType: 'consumer', protocols })
+  assert.equal(joined.errorCode, 0)
+  const { memberId, generationId } = joined
+  const assignments = [{ memberId, assignment: assigning({ [TOPIC]: [0] }) }]
+  await wire.send(syncGroup, 3, { groupId, generationId, memberId, groupInstanceId: 'here', assignments })
+  const members = [{ memberId: '', groupInstanceId: 'here' }]
+  return { memberId, leave: () => wire.send(leaveGroup, 3, { groupId, members }) }
+}

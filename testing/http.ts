@@ -1,0 +1,64 @@
+// HTTP by hand: what no client library would send, and answers as the bytes that came.
+
+import { connect } from 'node:net'
+
+export interface RawAnswer {
+  readonly status: number
+  /** By name in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** Everything that came until the other side closed. */
+  readonly text: string
+}
+
+/** Sends the text, each part once the one before is written, and resolves with all that came once the other side has closed. */
+export function sendRaw(url: string, ...parts: readonly (string | Uint8Array)[]): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port) }, () => {
+      for (const part of parts) socket.write(part)
+    })
+    const chunks: Buffer[] = []
+    socket.on('data', chunk => chunks.push(chunk))
+    socket.on('error', error => {
+      if (chunks.length === 0) reject(error)
+    })
+    socket.on('close', () => resolve(parse(Buffer.concat(chunks).toString('latin1'))))
+  })
+}
+
+function parse(text: string): RawAnswer {
+  const [head = '', ...rest] = text.split('\r\n\r\n')
+  const [first = '', ...lines] = head.split('\r\n')
+  const headers = lines.map(line => {
+    const at = line.indexOf(':')
+    return [line.slice(0, at).toLowerCase(), line.slice(at + 1).trim()] as const
+  })
+  return {
+    status: Number(first.split(' ')[1]),
+    headers: Object.fromEntries(headers),
+    body: rest.join('\r\n\r\n'),
+    text,
+  }
+}
+
+export interface ApiAnswer {
+  readonly status: number
+  /** What the JSON says; undefined where there is no body. A test looks into it as it likes. */
+  // biome-ignore lint/suspicious/noExplicitAny: every member would have to be asserted before it could be asserted
+  readonly body: any
+}
+
+export type CallApi = (method: string, path: string, body?: unknown) => Promise<ApiAnswer>
+
+/** Calls paths below this one, with and for JSON. */
+export function callApi(base: string): CallApi {
+  return async (method, path, body) => {
+    const response = await fetch(`${base}${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    })
+    const text = await response.text()
+    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+  }
+}
