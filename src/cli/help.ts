@@ -1,11 +1,18 @@
-// The text of `ketch --help`, made from the table of settings. It prints nothing itself.
+// The text of `ketch --help`, made from the verbs and the table of settings. It prints nothing itself.
 
 import type { Key, Setting } from '../settings/settings.ts'
 import { fullKey, sections } from '../settings/settings.ts'
+import { commandLines } from './command-help.ts'
+import { commands } from './commands/all.ts'
 
-const INTRODUCTION = `Usage: ketch [--config=<file>] [--svc.<key>=<value> ...]
+const OPENING = `Usage: ketch [start] [--config=<file>] [--svc.<key>=<value> ...]
 
 A streaming broker that speaks the Kafka wire protocol.
+
+`
+
+const INTRODUCTION = `
+Options of start
 
   --config=<file>   settings in YAML (else the file that SVC_CONFIG names, else ./svc.yaml if it exists)
   --help            this text
@@ -22,7 +29,8 @@ export function helpText(): string {
     const lines = Object.entries<Setting<unknown>>(rows).map(([key, row]) => describe(key as Key, row))
     return `\n${title}\n\n${lines.join('')}`
   })
-  return INTRODUCTION + parts.join('')
+  const operations = `Commands\n\n  ketch start  Runs a broker; also where no command is given.\n${commandLines(commands)}`
+  return `${OPENING}${operations}${INTRODUCTION}${parts.join('')}`
 }
 
 function describe(key: Key, { shape, fallbackText, doc, ours, notYet }: Setting<unknown>): string {

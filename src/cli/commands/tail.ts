@@ -1,0 +1,107 @@
+// Records of a topic as they come. For programs each is one line of JSON.
+
+import { sleep } from '../../base/clock.ts'
+import { printable } from '../../base/printable.ts'
+import { type Call, type Command, integerOption, segment, wordOption } from '../command.ts'
+import { CommandFailed, EXIT, type ExitStatus } from '../exit-status.ts'
+
+interface Shown {
+  readonly status: string
+  readonly text?: string
+  readonly base64?: string
+  readonly truncated: boolean
+}
+
+interface Message {
+  readonly partition: number
+  readonly offset: number
+  readonly timestamp: number | null
+  readonly key: Shown | null
+  readonly value: Shown | null
+  readonly headers: readonly { readonly key: string; readonly value: Shown | null }[]
+}
+
+const DECODINGS = ['json', 'utf8', 'raw', 'registry'] as const
+const PAUSE_MS = 1_000
+/** So often in a row nobody answered before it is given up. */
+const MOST_FAILURES = 10
+
+function said(shown: Shown | null): string {
+  if (shown === null) return 'null'
+  const text = shown.text === undefined ? `base64:${shown.base64 ?? ''}` : printable(shown.text)
+  return shown.truncated ? `${text}…` : text
+}
+
+function line({ partition, offset, timestamp, key, value, headers }: Message): string {
+  const when = timestamp === null ? '-' : new Date(timestamp).toISOString()
+  const marks = headers.map(header => ` ${printable(header.key)}=${said(header.value)}`).join('')
+  return `${when}  ${partition}@${offset}  ${said(key)}  ${said(value)}${marks}\n`
+}
+
+export const tailCommands: readonly Command[] = [
+  {
+    name: 'tail',
+    doc: 'The records of a topic as they come, until Ctrl-C. A line has the time, partition@offset, the key and the value.',
+    args: [{ name: 'topic' }],
+    options: {
+      partition: { value: 'n', doc: 'Only this partition.' },
+      last: { value: 'n', doc: 'Begins with so many records that are there already.' },
+      count: { value: 'n', doc: 'Ends after so many records.' },
+      decode: { value: 'as', doc: `How values are read: ${DECODINGS.join(', ')}; utf8 where it is not said.` },
+      contains: { value: 'text', doc: 'Only records whose key or value has this text.' },
+    },
+    run: tail,
+  },
+]
+
+async function tail(call: Call): Promise<ExitStatus> {
+  const { api, terminal, clock } = call
+  const path = `/api/v1/topics/${segment(call.args[0]!)}/messages`
+  const partition = integerOption(call, 'partition', 0)
+  const contains = call.option('contains')
+  const last = integerOption(call, 'last', 1)
+  const query = {
+    ...(partition === undefined ? {} : { partition }),
+    ...(contains === undefined ? {} : { contains }),
+    decode: wordOption(call, 'decode', DECODINGS, 'utf8'),
+  }
+  let left = integerOption(call, 'count', 1) ?? Number.POSITIVE_INFINITY
+  const print = (messages: readonly Message[]) => {
+    for (const message of messages.slice(0, left)) {
+      terminal.out(call.isJson ? `${JSON.stringify(message)}\n` : line(message))
+      left--
+    }
+  }
+  let cursor: string | null = null
+  if (last !== undefined) {
+    const newest = { ...query, order: 'newest', limit: Math.min(last, 1_000) }
+    const page = await api.get<{ messages: readonly Message[]; tailCursor: string }>(path, newest)
+    print([...page.messages].reverse())
+    cursor = page.tailCursor
+  }
+  for (let failures = 0; left > 0; ) {
+    try {
+      const begin = cursor === null ? query : { ...query, cursor }
+      for await (const { type, data, id } of api.events(`${path}/tail`, begin, cursor)) {
+        failures = 0
+        cursor = id ?? cursor
+        if (type === 'messages') print((JSON.parse(data) as { messages: readonly Message[] }).messages)
+        if (type === 'dropped')
+          terminal.err(
+            `ketch: ${(JSON.parse(data) as { count: number }).count} records came faster than they were read\n`,
+          )
+        if (type === 'end') throw new CommandFailed(EXIT.REFUSED, (JSON.parse(data) as { detail: string }).detail)
+        if (left <= 0) return EXIT.OK
+      }
+    } catch (error) {
+      // Ctrl-C is how this ends.
+      if (terminal.interrupted.aborted) return EXIT.OK
+      const isPassing = !(error instanceof CommandFailed) || error.status === EXIT.UNAVAILABLE
+      if (!isPassing || ++failures >= MOST_FAILURES) throw error
+      terminal.err(`ketch: ${error instanceof CommandFailed ? error.message : 'the connection broke'}; trying again\n`)
+    }
+    if (terminal.interrupted.aborted) return EXIT.OK
+    if (left > 0) await sleep(clock, PAUSE_MS)
+  }
+  return EXIT.OK
+}

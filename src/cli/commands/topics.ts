@@ -1,0 +1,188 @@
+// Topics on the command line.
+
+import { type Command, confirm, integerOf, integerOption, pairsOption, segment, wordOption, YES } from '../command.ts'
+import { EXIT } from '../exit-status.ts'
+import { everyRow } from '../pages.ts'
+import { withProgress } from '../progress.ts'
+import { bytes, counted, list, table, time } from '../table.ts'
+
+interface Topic {
+  readonly name: string
+  readonly id: string
+  readonly partitions: number
+  readonly createdAt: number
+  readonly configs: Readonly<Record<string, string>>
+  readonly cleanupPolicy: string
+  readonly records: number | null
+  readonly sizeBytes: number | null
+}
+
+interface Partition {
+  readonly partition: number
+  readonly leader: number | null
+  readonly leaderEpoch: number | null
+  readonly start: number | null
+  readonly end: number | null
+  readonly sizeBytes: number | null
+  readonly error: { readonly detail: string } | null
+}
+
+interface Config {
+  readonly name: string
+  readonly value: string | null
+  readonly source: string
+  readonly default: string | null
+}
+
+const SORTS = ['name', 'partitions', 'records', 'size', 'lastWrite'] as const
+const VALIDATE_ONLY = { value: null, doc: 'Only say whether it could be done.' }
+
+const topicPath = (topic: string) => `/api/v1/topics/${segment(topic)}`
+
+function configTable(configs: readonly Config[]): string {
+  return table(
+    ['CONFIG', 'VALUE', 'FROM', 'DEFAULT'],
+    configs.map(({ name, value, source, default: fallback }) => [name, value, source, fallback]),
+  )
+}
+
+export const topicCommands: readonly Command[] = [
+  {
+    name: 'topics list',
+    doc: 'The topics, with how much is in them.',
+    args: [],
+    options: {
+      filter: { value: 'text', doc: 'Only topics whose name has this text in it, in any case.' },
+      sort: { value: 'by', doc: `${SORTS.join(', ')}; the name where it is not said.` },
+      limit: { value: 'n', doc: 'So many at most; all where it is not said.' },
+    },
+    async run(call) {
+      const { rows: topics } = await everyRow<Topic, { topics: unknown; total: number }>(
+        call,
+        '/api/v1/topics',
+        'topics',
+        {
+          q: call.option('filter'),
+          sort: wordOption(call, 'sort', SORTS, 'name'),
+          most: integerOption(call, 'limit', 1) ?? Number.POSITIVE_INFINITY,
+        },
+      )
+      call.show({ topics }, () =>
+        table(
+          ['TOPIC', 'PARTITIONS', 'RECORDS', 'SIZE', 'CLEANUP'],
+          topics.map(each => [each.name, each.partitions, each.records, bytes(each.sizeBytes), each.cleanupPolicy]),
+        ),
+      )
+      return EXIT.OK
+    },
+  },
+  {
+    name: 'topics create',
+    doc: 'Creates a topic.',
+    args: [{ name: 'topic' }],
+    options: {
+      partitions: { value: 'n', doc: 'Where it is not said, what the topic patterns say, else 1.' },
+      config: { value: 'name=value', doc: 'A config of the topic, such as retention.ms=60000.', isMany: true },
+      'validate-only': VALIDATE_ONLY,
+    },
+    async run(call) {
+      const partitions = integerOption(call, 'partitions', 1)
+      const validateOnly = call.has('validate-only')
+      const made = await call.api.post<{ name: string; partitions: number }>('/api/v1/topics', {
+        name: call.args[0],
+        ...(partitions === undefined ? {} : { partitions }),
+        configs: pairsOption(call, 'config'),
+        validateOnly,
+      })
+      const what = validateOnly ? 'could be created' : 'is created'
+      call.show(made, () => `${made.name} ${what} with ${counted(made.partitions, 'partition')}.\n`)
+      return EXIT.OK
+    },
+  },
+  {
+    name: 'topics describe',
+    doc: 'One topic with its partitions.',
+    args: [{ name: 'topic' }],
+    options: {},
+    async run(call) {
+      const topic = await call.api.get<Topic & { leaders: readonly Partition[] }>(topicPath(call.args[0]!))
+      call.show(topic, () => {
+        const own = Object.entries(topic.configs).map(([name, value]) => `${name}=${value}`)
+        const facts = list([
+          ['topic', topic.name],
+          ['id', topic.id],
+          ['created', time(topic.createdAt)],
+          ['records', topic.records],
+          ['size', bytes(topic.sizeBytes)],
+          ['configs', own.join(' ')],
+        ])
+        const rows = topic.leaders.map(({ partition, leader, leaderEpoch, start, end, sizeBytes, error }) => {
+          return [partition, leader, leaderEpoch, start, end, bytes(sizeBytes), error?.detail ?? '']
+        })
+        return `${facts}\n${table(['PARTITION', 'LEADER', 'EPOCH', 'START', 'END', 'SIZE', 'TROUBLE'], rows)}`
+      })
+      return EXIT.OK
+    },
+  },
+  {
+    name: 'topics delete',
+    doc: 'Deletes topics with everything in them.',
+    args: [{ name: 'topic', isMany: true }],
+    options: { yes: YES },
+    async run(call) {
+      const { args } = call
+      const question = `Delete ${args.length === 1 ? args[0] : `${args.length} topics`} with everything in ${args.length === 1 ? 'it' : 'them'}?`
+      if (!(await confirm(call, question))) return EXIT.OK
+      const deleted: string[] = []
+      const work = async () => {
+        for (const topic of args) {
+          await call.api.delete(topicPath(topic))
+          deleted.push(topic)
+        }
+      }
+      await withProgress(call, () => `${deleted.length} of ${args.length} topics are deleted`, work())
+      call.show({ deleted }, () => deleted.map(topic => `${topic} is deleted.\n`).join(''))
+      return EXIT.OK
+    },
+  },
+  {
+    name: 'topics configs',
+    doc: 'The configs of a topic; with --set or --delete, changes them first, all of it or nothing.',
+    args: [{ name: 'topic' }],
+    options: {
+      set: { value: 'name=value', doc: 'Sets a config.', isMany: true },
+      delete: { value: 'name', doc: 'Takes a config back to where it comes from otherwise.', isMany: true },
+      'validate-only': VALIDATE_ONLY,
+    },
+    async run(call) {
+      const path = `${topicPath(call.args[0]!)}/configs`
+      const change = { set: pairsOption(call, 'set'), delete: call.options('delete') }
+      const isChange = Object.keys(change.set).length > 0 || change.delete.length > 0
+      const { configs } = isChange
+        ? await call.api.put<{ configs: readonly Config[] }>(path, {
+            ...change,
+            validateOnly: call.has('validate-only'),
+          })
+        : await call.api.get<{ configs: readonly Config[] }>(path)
+      call.show({ configs }, () => configTable(configs))
+      return EXIT.OK
+    },
+  },
+  {
+    name: 'topics partitions',
+    doc: 'Gives a topic more partitions. There are never fewer, and keys may go elsewhere from then on.',
+    args: [{ name: 'topic' }, { name: 'count' }],
+    options: { 'validate-only': VALIDATE_ONLY },
+    async run(call) {
+      const [topic, count] = call.args
+      const validateOnly = call.has('validate-only')
+      const body = { count: integerOf(count!, 'the count', 1), validateOnly }
+      const grown = await call.api.post<{ name: string; partitions: number }>(`${topicPath(topic!)}/partitions`, body)
+      call.show(
+        grown,
+        () => `${grown.name} ${validateOnly ? 'could have' : 'has'} ${counted(grown.partitions, 'partition')}.\n`,
+      )
+      return EXIT.OK
+    },
+  },
+]

@@ -1,0 +1,37 @@
+// Lists that the API gives out a page at a time, read whole.
+
+import type { Call } from './command.ts'
+import { withProgress } from './progress.ts'
+
+/** What every page says beside its rows. */
+interface Page {
+  /** In all pages together. */
+  readonly total: number
+}
+
+const PAGE_ROWS = 1_000
+
+/** The rows under this name of every page, `most` at most, and the last page, for what else it says. */
+export async function everyRow<Row, P extends Page>(
+  call: Call,
+  path: string,
+  name: keyof P & string,
+  {
+    most = Number.POSITIVE_INFINITY,
+    ...query
+  }: Readonly<Record<string, string | number | undefined>> & { most?: number } = {},
+): Promise<{ readonly rows: readonly Row[]; readonly last: P }> {
+  const rows: Row[] = []
+  let last: P | null = null
+  const read = async (): Promise<P> => {
+    for (;;) {
+      const limit = Math.min(PAGE_ROWS, most - rows.length)
+      last = await call.api.get<P>(path, { ...query, offset: rows.length, limit })
+      const more = last[name] as readonly Row[]
+      rows.push(...more)
+      if (more.length === 0 || rows.length >= Math.min(last.total, most)) return last
+    }
+  }
+  const said = () => `${rows.length} of ${last?.total ?? '?'} ${name}`
+  return { last: await withProgress(call, said, read()), rows }
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { withProgress } from './progress.ts'
+import type { Terminal } from './terminal.ts'
+
+function screen(isInteractive: boolean) {
+  const said: string[] = []
+  const terminal: Terminal = {
+    out: () => {},
+    err: text => void said.push(text),
+    isInteractive,
+    variable: () => undefined,
+    ask: async () => null,
+    interrupted: new AbortController().signal,
+  }
+  return { said, terminal }
+}
+
+test('what takes long says how far it is, on one line that goes when it is done', async () => {
+  const clock = new SimulatedClock()
+  const { said, terminal } = screen(true)
+  const work = Promise.withResolvers<string>()
+  const done = withProgress({ terminal, clock }, seconds => `${seconds} s`, work.promise)
+  await clock.advance(999)
+  assert.deepEqual(said, [])
+  await clock.advance(1_001)
+  assert.deepEqual(said, ['\r\u001b[K1 s', '\r\u001b[K2 s', '\r\u001b[K2 s'])
+  work.resolve('yes')
+  assert.equal(await done, 'yes')
+  assert.equal(said.at(-1), '\r\u001b[K')
+  const lines = said.length
+  await clock.advance(5_000)
+  assert.equal(said.length, lines)
+})
+
+test('where nobody looks nothing is said', async () => {
+  const clock = new SimulatedClock()
+  const { said, terminal } = screen(false)
+  const work = Promise.withResolvers<string>()
+  const done = withProgress({ terminal, clock }, () => 'waiting', work.promise)
+  await clock.advance(10_000)
+  work.resolve('yes')
+  await done
+  assert.deepEqual(said, [])
+})

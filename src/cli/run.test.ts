@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { type CleanUp, startBroker } from '../../testing/broker.ts'
+import { batchOf, produceTo } from '../../testing/kafka.ts'
+import { createMemoryStore } from '../../testing/sim/memory-store.ts'
+import { systemClock } from '../base/clock.ts'
+import { createTopics } from '../protocol/messages/create-topics.ts'
+import { metadata } from '../protocol/messages/metadata.ts'
+import { offsetCommit } from '../protocol/messages/offset-commit.ts'
+import type { Values } from '../settings/settings.ts'
+import { commands } from './commands/all.ts'
+import { COMMON } from './common-options.ts'
+import { runCommand } from './run.ts'
+import type { Variable } from './terminal.ts'
+
+const PASSWORD = 'correct horse battery'
+const SECURED: Partial<Values> = { 'admin.password': PASSWORD }
+const OPEN: Partial<Values> = { 'admin.security-enabled': false }
+
+interface Typed {
+  readonly variables?: Partial<Record<Variable, string>>
+  /** What somebody types, question by question; nobody is there when it is left out. */
+  readonly answers?: readonly string[]
+  readonly interrupted?: AbortSignal
+  readonly onOut?: () => void
+}
+
+/** Runs a command as a shell would: words in, what was printed and the exit status out. */
+async function ketch(line: string | readonly string[], { variables = {}, answers, interrupted, onOut }: Typed = {}) {
+  let out = ''
+  let err = ''
+  const left = [...(answers ?? [])]
+  const questions: string[] = []
+  const terminal = {
+    out(text: string) {
+      out += text
+      onOut?.()
+    },
+    err(text: string) {
+      err += text
+    },
+    isInteractive: answers !== undefined,
+    variable: (name: Variable) => variables[name],
+    async ask(question: string) {
+      questions.push(question)
+      return left.shift() ?? null
+    },
+    interrupted: interrupted ?? new AbortController().signal,
+  }
+  const status = await runCommand(typeof line === 'string' ? line.split(' ') : line, terminal, systemClock)
+  return { status, out, err, questions }
+}
+
+async function started(t: CleanUp, settings: Partial<Values> = OPEN) {
+  const store = createMemoryStore(systemClock)
+  const broker = await startBroker(t, settings, { hasHttp: true, openStore: async () => store })
+  const run = (line: string, typed: Typed = {}) => ketch([...line.split(' '), `--url=${broker.url}`], typed)
+  const signed = (line: string, typed: Typed = {}) =>
+    run(line, { ...typed, variables: { KETCH_PASSWORD: PASSWORD, ...typed.variables } })
+  return { ...broker, store, run, signed }
+}
+
+test('topics are created, listed, described, changed, grown and deleted', async t => {
+  const { run } = await started(t)
+  const made = await run(
+    'topics create orders --partitions=2 --config retention.ms=60000 --config segment.bytes=2000000',
+  )
+  assert.deepEqual([made.status, made.out], [0, 'orders is created with 2 partitions.\n'])
+  await run('topics create other')
+  const { out } = await run('topics list --filter=ORD')
+  assert.match(out, /^TOPIC +PARTITIONS +RECORDS +SIZE +CLEANUP\norders +2 +0 +0 B +delete\n$/)
+  assert.match((await run('topics describe orders')).out, /configs +retention.ms=60000 segment.bytes=2000000\n/)
+  assert.match((await run('topics configs orders')).out, /^retention.ms +60000 +topic +604800000$/m)
+  const changed = await run('topics configs orders --set retention.ms=1000 --delete segment.bytes --json')
+  const configs = (JSON.parse(changed.out) as { configs: { name: string; value: string; source: string }[] }).configs
+  assert.deepEqual(
+    ['retention.ms', 'segment.bytes'].map(name => configs.find(each => each.name === name)!.source),
+    ['topic', 'default'],
+  )
+  assert.equal((await run('topics partitions orders 3')).out, 'orders has 3 partitions.\n')
+  assert.equal((await run('topics delete orders other --yes')).out, 'orders is deleted.\nother is deleted.\n')
+  assert.deepEqual(JSON.parse((await run('topics list --json')).out), { topics: [] })
+})
+
+test('what the broker refuses is said with its code, and ends with 1', async t => {
+  const { run } = await started(t)
+  const missing = await run('topics describe nothing')
+  assert.deepEqual([missing.status, missing.out], [1, ''])
+  assert.equal(missing.err, "ketch: There is no topic 'nothing'. [UNKNOWN_TOPIC_OR_PARTITION]\n")
+  const forPrograms = await run('topics describe nothing --json')
+  assert.equal(JSON.parse(forPrograms.err).code, 'UNKNOWN_TOPIC_OR_PARTITION')
+  assert.equal((await run('topics create orders --partitions=129')).status, 1)
+})
+
+test('a command line that is not understood ends with 2 and says what was meant, and nobody is asked anything', async () => {
+  const cases: [string, RegExp][] = [
+    ['topcs list', /there is no "topcs"; the nearest is "topics"/],
+    ['topics lst', /there is no "topics lst"; the nearest is "topics list"/],
+    ['topics list --jsn', /there is no "--jsn"; the nearest is "--json"/],
+    ['topics create', /topics create: the topic is missing/],
+    ['topics describe a b', /topics describe: takes no "b"/],
+    ['topics create a --partitions=two', /--partitions: got "two", takes a whole number from 1/],
+    ['topics create a --config=x', /--config: got "x", takes <config>=<value>/],
+    ['topics list --sort=colour', /--sort: got "colour", takes name, /],
+    ['groups reset g --to=offset', /--to=offset goes with --offset/],
+    ['acls create u --operation=READ', /--topic=<name> or --group=<id>/],
+    ['topics list --url=ftp://x', /--url: got "ftp:\/\/x", takes http/],
+    ['users list --password=secret-thing', /never taken from the command line/],
+  ]
+  for (const [line, expected] of cases) {
+    const { status, err, out } = await ketch(line)
+    assert.deepEqual([status, out], [2, ''], line)
+    assert.match(err, expected)
+    assert.doesNotMatch(err, /secret-thing/)
+  }
+})
+
+test('a broker that does not answer, is somebody else or has no store ends with 69', async t => {
+  const nobody = await ketch('topics list --url=http://127.0.0.1:9')
+  assert.equal(nobody.status, 69)
+  assert.match(nobody.err, /no broker answers at http:\/\/127.0.0.1:9: /)
+  const server = createServer((_request, answer) => answer.end('<html>'))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const other = await ketch(`topics list --url=http://127.0.0.1:${port}`)
+  assert.equal(other.status, 69)
+  assert.match(other.err, /is no Ketch: it says 200 without JSON/)
+})
+
+test('a session begins with a password of the environment or one that is typed, and ends with the command', async t => {
+  const { run, signed, log } = await started(t, SECURED)
+  const listed = await signed('users list')
+  assert.equal(listed.status, 0)
+  assert.match(listed.out, /^admin +ADMIN /m)
+  assert.match(log(), /svc.audit {2}sign out who=admin/)
+  const typed = await run('users list', { answers: [PASSWORD] })
+  assert.deepEqual([typed.status, typed.questions], [0, ['Password of admin: ']])
+  const nobody = await run('users list')
+  assert.deepEqual([nobody.status, nobody.out], [2, ''])
+  assert.match(nobody.err, /set KETCH_PASSWORD/)
+  const wrong = await run('users list', { variables: { KETCH_PASSWORD: 'wrong horse battery' } })
+  assert.equal(wrong.status, 77)
+  assert.match(wrong.err, /INVALID_CREDENTIALS/)
+})
+
+test('users are made, changed and removed, and a VIEWER may only look', async t => {
+  const { signed } = await started(t, SECURED)
+  const NEW = { KETCH_NEW_PASSWORD: 'a new long password' }
+  assert.equal((await signed('users create vic --role=viewer', { variables: NEW })).out, 'vic is made, as VIEWER.\n')
+  const asVic = { variables: { KETCH_USER: 'vic', KETCH_PASSWORD: NEW.KETCH_NEW_PASSWORD } }
+  assert.equal((await signed('topics list', asVic)).status, 0)
+  assert.equal((await signed('topics create x', asVic)).status, 77)
+  assert.equal((await signed('users role vic admin')).out, 'vic is ADMIN.\n')
+  const changed = await signed('users password admin', { answers: ['another password', 'another password'] })
+  assert.deepEqual([changed.status, changed.out], [0, 'admin has another password.\n'])
+  const typo = await signed('users create max', {
+    variables: { KETCH_PASSWORD: 'another password' },
+    answers: ['one password', 'other password'],
+  })
+  assert.deepEqual([typo.status, typo.err], [2, 'ketch: the two passwords are not the same; nothing was changed\n'])
+  const now = { variables: { KETCH_PASSWORD: 'another password' } }
+  assert.deepEqual(JSON.parse((await signed('users delete vic --yes --json', now)).out), { deleted: ['vic'] })
+  assert.match((await signed('users role admin viewer', now)).err, /LAST_ADMIN/)
+})
+
+test('what cannot be undone asks first, and is not done where nobody can be asked', async t => {
+  const { run } = await started(t)
+  await run('topics create orders')
+  const no = await run('topics delete orders', { answers: ['n'] })
+  assert.deepEqual([no.status, no.questions], [0, ['Delete orders with everything in it? [y/N] ']])
+  const nobody = await run('topics delete orders')
+  assert.deepEqual(
+    [nobody.status, nobody.err],
+    [2, 'ketch: nothing was changed: nobody is here to be asked, so it takes --yes\n'],
+  )
+  assert.match((await run('topics list')).out, /^orders /m)
+  assert.equal((await run('topics delete orders', { answers: ['y'] })).out, 'orders is deleted.\n')
+})
+
+test('groups are listed, described and reset by what a preview showed', async t => {
+  const { run, connect } = await started(t)
+  const wire = await connect()
+  await wire.send(metadata, 4, { topics: [{ name: 't' }] })
+  await produceTo(wire, batchOf(['a', 'b', 'c']))
+  const partitions = [{ partitionIndex: 0, committedOffset: 1, committedMetadata: '' }]
+  await wire.send(offsetCommit, 8, { groupId: 'g', memberId: '', topics: [{ name: 't', partitions }] })
+  assert.match((await run('groups list')).out, /^g +Empty +0 +2 +2 +0 +0 +\d{4}-/m)
+  assert.match((await run('groups describe g')).out, /^t +0 +1 +- +3 +2 +-$/m)
+  const dry = await run('groups reset g --to=earliest --dry-run')
+  assert.deepEqual([dry.status, dry.err], [0, ''])
+  assert.match(dry.out, /^t +0 +1 +- +3 +0 +-$/m)
+  const reset = await run('groups reset g --to=latest', { answers: ['yes'] })
+  assert.deepEqual([reset.status, reset.out, reset.questions], [0, 'Reset 1 position.\n', ['Reset 1 position? [y/N] ']])
+  assert.match(reset.err, /^t +0 +1 +- +3 +3 +-$/m)
+  assert.match((await run('groups describe g')).out, /^t +0 +3 +- +3 +0 +-$/m)
+  assert.equal((await run('groups delete g --yes')).status, 0)
+  assert.match((await run('groups describe g')).err, /GROUP_ID_NOT_FOUND/)
+})
+
+test('rules and credentials are granted, listed and taken back', async t => {
+  const { run } = await started(t)
+  const variables = { KETCH_NEW_PASSWORD: 'a new long password' }
+  const made = await run('credentials create alice --mechanism=scram-sha-256 --tenant=blue', { variables })
+  assert.deepEqual([made.status, made.out], [0, 'alice may sign in with SCRAM-SHA-256.\n'])
+  assert.match((await run('credentials list')).out, /^alice +SCRAM-SHA-256 +10000 +blue$/m)
+  const granted = await run('acls create alice --topic=orders* --operation=read')
+  assert.deepEqual([granted.status, granted.out], [0, 'alice: READ on topic orders* is granted.\n'])
+  await run('acls create bob --group=g --operation=READ')
+  assert.match((await run('acls list')).out, /^alice +TOPIC +orders\* +READ\nbob +GROUP +g +READ\n$/m)
+  assert.doesNotMatch((await run('acls list bob')).out, /alice/)
+  assert.equal((await run('acls delete alice --topic=orders* --operation=READ --yes')).status, 0)
+  assert.equal((await run('acls delete alice --topic=orders* --operation=READ --yes')).status, 1)
+  assert.equal((await run('credentials delete alice --yes')).status, 0)
+  assert.deepEqual(JSON.parse((await run('credentials list --json')).out), { credentials: [] })
+})
+
+test('a long list is read page by page', async t => {
+  const { run, connect } = await started(t)
+  const wire = await connect()
+  const small = { numPartitions: 1, replicationFactor: 1, assignments: [], configs: [] }
+  const topics = Array.from({ length: 1_002 }, (_, at) => ({ name: `t${at}`, ...small }))
+  await wire.send(createTopics, 5, { topics, timeoutMs: 10_000 })
+  const listed = JSON.parse((await run('topics list --json')).out) as { topics: { name: string }[] }
+  assert.equal(new Set(listed.topics.map(({ name }) => name)).size, 1_002)
+  assert.equal((await run('topics list --limit=3')).out.trim().split('\n').length, 4)
+})
+
+test('a tail shows what is there and what comes, a line for each record, and nothing in a record moves the cursor', async t => {
+  const { run, connect } = await started(t)
+  const wire = await connect()
+  await wire.send(metadata, 4, { topics: [{ name: 't' }] })
+  await produceTo(wire, batchOf(['old', '\u001b[2J\nx']))
+  const last = await run('tail t --last=1 --count=1')
+  assert.deepEqual([last.status, last.out], [0, '2023-11-14T22:13:20.000Z  0@1  null  \\u001b[2J\\nx\n'])
+  const begun = Promise.withResolvers<void>()
+  const both = run('tail t --last=1 --count=2 --json', { onOut: begun.resolve })
+  await begun.promise
+  await produceTo(wire, batchOf(['new']))
+  const values = (await both).out
+    .trim()
+    .split('\n')
+    .map(text => JSON.parse(text).value.text as string)
+  assert.deepEqual(values, ['\u001b[2J\nx', 'new'])
+  const ctrlC = new AbortController()
+  const forever = run('tail t', { interrupted: ctrlC.signal })
+  setImmediate(() => ctrlC.abort())
+  assert.ok([0, 130].includes((await forever).status))
+  assert.equal((await run('tail nothing')).status, 1)
+})
+
+test('health ends with 0, 1 or 69, and shows the details to whoever signs in', async t => {
+  const { run, signed, dir, store } = await started(t, SECURED)
+  store.faults.failNext('ping', 'unavailable')
+  const down = await run('health')
+  assert.deepEqual([down.status, down.out.split('\n')[0]], [1, 'DOWN'])
+  assert.equal((await run('health --live')).status, 0)
+  assert.equal((await run('health --ready')).status, 1)
+  const { run: ask } = await started(t, SECURED)
+  const up = await ask('health')
+  assert.deepEqual([up.status, up.out.split('\n')[0]], [0, 'UP'])
+  assert.ok(!up.out.includes(dir))
+  assert.equal((await ask('health --ready')).status, 0)
+  const full = await signed('health --user=admin')
+  assert.equal(full.status, 1)
+  assert.ok(full.out.includes(dir))
+  assert.equal((await ketch('health --url=http://127.0.0.1:9')).status, 69)
+})
+
+test('every command has a help that names its options, and the guide names every command', async () => {
+  const guide = readFileSync(new URL('../../docs/guides/command-line.md', import.meta.url), 'utf8')
+  for (const { name, options } of commands) {
+    const { status, out } = await ketch(`${name} --help`)
+    assert.equal(status, 0)
+    for (const option of Object.keys({ ...options, ...COMMON }))
+      assert.ok(out.includes(`--${option}`), `${name} ${option}`)
+    assert.ok(guide.includes(`\`ketch ${name}`), name)
+  }
+  assert.match((await ketch('topics --help')).out, /ketch topics partitions <topic> <count>/)
+})

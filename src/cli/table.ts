@@ -1,0 +1,54 @@
+// Tables and values for people: columns as wide as what is in them, numbers to the right, nothing that a client chose can move
+// the cursor.
+
+import { printable } from '../base/printable.ts'
+
+export type Value = string | number | boolean | null | undefined
+
+/** Rows under their headings, each line ended. Null and undefined are a dash. */
+export function table(headings: readonly string[], rows: readonly (readonly Value[])[]): string {
+  const cells = rows.map(row => row.map(shown))
+  const widths = headings.map((heading, at) => Math.max(heading.length, ...cells.map(row => row[at]!.length)))
+  const isNumber = headings.map((_, at) => rows.length > 0 && rows.every(row => isNumeric(row[at])))
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, at) => (isNumber[at] ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!)))
+      .join('  ')
+      .trimEnd()
+  return [headings, ...cells].map(row => `${line(row)}\n`).join('')
+}
+
+/** Names with their values, one a line. */
+export function list(pairs: readonly (readonly [name: string, value: Value])[]): string {
+  const width = Math.max(...pairs.map(([name]) => name.length))
+  return pairs.map(([name, value]) => `${name.padEnd(width)}  ${shown(value)}\n`).join('')
+}
+
+function isNumeric(value: Value): boolean {
+  return typeof value === 'number' || value === null || value === undefined
+}
+
+function shown(value: Value): string {
+  if (value === null || value === undefined || value === '') return '-'
+  return printable(String(value))
+}
+
+/** `1 partition`, `2 partitions`. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
+
+export function bytes(count: number | null): string | null {
+  if (count === null) return null
+  let unit = 0
+  let left = count
+  for (; left >= 1024 && unit < UNITS.length - 1; unit++) left /= 1024
+  return `${unit === 0 ? left : left.toFixed(1)} ${UNITS[unit]}`
+}
+
+/** Milliseconds since 1970 as ISO 8601. */
+export function time(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString()
+}

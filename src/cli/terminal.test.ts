@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import { test } from 'node:test'
+import { CommandFailed, EXIT } from './exit-status.ts'
+import { terminalOf } from './terminal.ts'
+
+function typing(isTTY: boolean) {
+  const stdin = Object.assign(new PassThrough(), { isTTY })
+  const stdout = new PassThrough()
+  const stderr = Object.assign(new PassThrough(), { isTTY })
+  const shown = () => `${stdout.read()?.toString() ?? ''}${stderr.read()?.toString() ?? ''}`
+  const terminal = terminalOf({ stdin, stdout, stderr }, { KETCH_USER: 'ada' }, new AbortController().signal)
+  return { terminal, stdin, shown }
+}
+
+test('a password that is typed is not shown, and an answer is', async () => {
+  const { terminal, stdin, shown } = typing(true)
+  const secret = terminal.ask('Password: ', { isSecret: true })
+  stdin.write('correct horse\u007fe\r')
+  assert.equal(await secret, 'correct horse')
+  const said = shown()
+  assert.ok(said.startsWith('Password: '))
+  assert.doesNotMatch(said, /correct|horse/)
+  const answer = terminal.ask('Sure? ')
+  stdin.write('yes\r')
+  assert.equal(await answer, 'yes')
+  assert.match(shown(), /yes/)
+})
+
+test('where nobody is there nobody is asked, and Ctrl-C at a question ends the command', async () => {
+  assert.equal(await typing(false).terminal.ask('Password: ', { isSecret: true }), null)
+  const { terminal, stdin } = typing(true)
+  const asked = terminal.ask('Password: ', { isSecret: true })
+  stdin.write('\u0003')
+  await assert.rejects(asked, (error: unknown) => error instanceof CommandFailed && error.status === EXIT.INTERRUPTED)
+  assert.equal(terminal.variable('KETCH_USER'), 'ada')
+})
