@@ -3,10 +3,10 @@
 //   check    types, format, lint, house rules, unused code, stale reference pages (side by side)
 //   clients  installs the Debian packages that longer and e2e want, where that can be done
 //   unit     src, testing and scripts, in one process
-//   longer   the rest of src and testing, in one process: with Redis servers, whole clusters, 200 simulated seeds
+//   longer   the rest of src and testing, in one process: with Redis servers, whole clusters, 200 simulated seeds, the HTTP side
 //   e2e      real clients against a broker of its own
-//   chaos    brokers on Redis while something breaks; not in `npm test` before each of its rounds is explained
 //   stores   the clients again, with the broker on Redis and then on a Redis Cluster
+//   chaos    three minutes of brokers on Redis while something breaks
 //
 // With KETCH_NO_SKIP=1 (CI) a skipped test is a failure.
 
@@ -35,14 +35,15 @@ const CHECKS: readonly (readonly [name: string, command: readonly string[]])[] =
 const DEBIAN_PACKAGES: readonly (readonly [file: string, name: string])[] = [
   ['/usr/bin/redis-server', 'redis-server'],
   ['/usr/bin/kcat', 'kcat'],
+  ['/usr/bin/chromium', 'chromium'],
   ['/usr/lib/python3/dist-packages/kafka/__init__.py', 'python3-kafka'],
   ['/usr/lib/python3/dist-packages/confluent_kafka/__init__.py', 'python3-confluent-kafka'],
 ]
 
-/** They wait for servers, replicas, expiries and fail-overs: too long for the inner loop. */
+/** They wait for servers, replicas, expiries and fail-overs, or start a broker with everything for each test: too long for the inner loop. */
 const LONGER = [
-  ...['src/store/redis/**/*.test.ts', 'testing/redis*.test.ts'],
-  ...['src/cluster/cluster.test.ts', 'testing/sim/simulation.test.ts'],
+  ...['src/store/redis/**/*.test.ts', 'testing/redis*.test.ts', 'src/cluster/cluster.test.ts'],
+  ...['testing/sim/simulation.test.ts', 'src/http/**/*.test.ts', 'src/cli/run.test.ts'],
 ]
 
 const REDIS_CHAOS = ['e2e/chaos/redis/**/*.test.ts']
