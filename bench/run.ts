@@ -3,6 +3,7 @@
 //   npm run bench -- produce fetch --rounds 5 --seconds 3
 
 import { parseArgs } from 'node:util'
+import { adminHttp } from './admin-http.ts'
 import { compression } from './compression.ts'
 import { fetch } from './fetch.ts'
 import { groups } from './groups.ts'
@@ -16,6 +17,7 @@ import { redisFetch } from './redis-fetch.ts'
 import { redisLatency } from './redis-latency.ts'
 import { retention } from './retention.ts'
 import { scale } from './scale.ts'
+import { scrape } from './scrape.ts'
 import { startup } from './startup.ts'
 import { waiting } from './waiting.ts'
 
@@ -33,6 +35,8 @@ const QUESTIONS: readonly Question[] = [
   groups,
   scale,
   waiting,
+  scrape,
+  adminHttp,
   kafkaProduce,
   kafkaLatency,
   kafkaConsume,
