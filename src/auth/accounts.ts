@@ -110,7 +110,7 @@ export async function openAccounts({
   const users = await openUserStore({ store, clock, isShared, sessionMs })
   const denylist = await openDenylist({ store, clock, isShared })
   const tokens = createSessionTokens({ clock, random, secret, expiryMs: sessionMs })
-  const hashes = createPasswordHashes(random)
+  const hashes = createPasswordHashes(random, clock)
   const throttle = createSignInThrottle(store, clock, {
     maxFailures: settings.get('admin.login-throttle.max-failures'),
     initialLockoutMs: settings.get('admin.login-throttle.initial-lockout'),

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { argon2Sync } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import { systemClock } from '../base/clock.ts'
 import { systemRandom } from '../base/random.ts'
 import { createPasswordHashes } from './password-hash.ts'
 
 const RIGHT = { kind: 'verdict', isRight: true, isOutdated: false }
 
 test('a hash is argon2id with 19 MiB, two passes and one lane, says so, and is never the same twice', async () => {
-  const hashes = createPasswordHashes(systemRandom)
+  const hashes = createPasswordHashes(systemRandom, systemClock)
   const [one, other] = await Promise.all([hashes.make('correct horse'), hashes.make('correct horse')])
   assert.match(String(one), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
   assert.notEqual(one, other)
@@ -16,7 +18,7 @@ test('a hash is argon2id with 19 MiB, two passes and one lane, says so, and is n
 })
 
 test('S53: a password is taken whole and as any Unicode, however its characters are composed', async () => {
-  const hashes = createPasswordHashes(systemRandom)
+  const hashes = createPasswordHashes(systemRandom, systemClock)
   const long = `${'a'.repeat(1_023)}`
   const made = (await hashes.make(`${long}b`)) as string
   assert.equal(((await hashes.verify(`${long}c`, made)) as typeof RIGHT).isRight, false)
@@ -31,14 +33,14 @@ test('a hash of other parameters is right still, and outdated', async () => {
   const tag = argon2Sync('argon2id', { message: 'correct horse', ...parameters })
   const text = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
   const stored = `$argon2id$v=19$m=8192,t=3,p=1$${text(salt)}$${text(tag)}`
-  assert.deepEqual(await createPasswordHashes(systemRandom).verify('correct horse', stored), {
+  assert.deepEqual(await createPasswordHashes(systemRandom, systemClock).verify('correct horse', stored), {
     ...RIGHT,
     isOutdated: true,
   })
 })
 
 test('S52: a user that does not exist takes as long as one that does, and is never right', async () => {
-  const hashes = createPasswordHashes(systemRandom)
+  const hashes = createPasswordHashes(systemRandom, systemClock)
   const made = (await hashes.make('correct horse')) as string
   const took = async (stored: string | null) => {
     const startedAt = process.cpuUsage()
@@ -56,7 +58,7 @@ test('S52: a user that does not exist takes as long as one that does, and is nev
 })
 
 test('W12: two are hashed at once, 32 wait, and whoever comes then is told that it is busy', async () => {
-  const hashes = createPasswordHashes(systemRandom)
+  const hashes = createPasswordHashes(systemRandom, systemClock)
   const cheap = `$argon2id$v=19$m=8,t=1,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
   const answers = await Promise.all(Array.from({ length: 40 }, () => hashes.verify('wrong horse', cheap)))
   assert.equal(answers.filter(({ kind }) => kind === 'busy').length, 6)
@@ -65,4 +67,19 @@ test('W12: two are hashed at once, 32 wait, and whoever comes then is told that 
     true,
   )
   assert.equal((await hashes.verify('wrong horse', cheap)).kind, 'verdict')
+})
+
+test('passwords are hashed by threads of the lowest priority, and the event loop keeps its own', {
+  skip: process.platform === 'linux' ? false : 'threads have no priority of their own here',
+}, async () => {
+  // proc_pid_stat(5): the nice value is the 17th field behind the name, which may hold blanks.
+  const niceOf = async (thread: string) =>
+    (await readFile(`/proc/self/task/${thread}/stat`, 'utf8')).split(') ').at(-1)!.split(' ')[16]
+  const lowest = async () => (await Promise.all((await readdir('/proc/self/task')).map(niceOf))).filter(is19).length
+  const is19 = (nice: string | undefined) => nice === '19'
+  const before = await lowest()
+  const hashes = createPasswordHashes(systemRandom, systemClock)
+  await Promise.all([hashes.make('correct horse'), hashes.make('battery staple')])
+  assert.equal((await lowest()) - before, 2)
+  assert.equal(await niceOf(String(process.pid)), '0')
 })

@@ -2,10 +2,11 @@
 // with stands beside it (RFC 9106; OWASP: password storage). Each hash takes 19 MiB and a thread for some 40 ms, so few are made
 // at once, few wait, and whoever comes then is told that it is busy. Whose password it is and who guesses is not decided here.
 
-import { argon2, timingSafeEqual } from 'node:crypto'
-import { promisify } from 'node:util'
+import { timingSafeEqual } from 'node:crypto'
 import { assert } from '../base/assert.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
+import { Argon2Threads } from './argon2-threads.ts'
 
 export interface Verdict {
   readonly kind: 'verdict'
@@ -39,7 +40,8 @@ const WAITING = 32
 
 const BUSY: Busy = Object.freeze({ kind: 'busy' })
 
-export function createPasswordHashes(random: Random): PasswordHashes {
+export function createPasswordHashes(random: Random, clock: Clock): PasswordHashes {
+  const threads = new Argon2Threads(clock)
   let running = 0
   const waiting: (() => void)[] = []
   const nobodys = encode(TODAY, random.bytes(SALT_BYTES), random.bytes(TAG_BYTES))
@@ -63,25 +65,23 @@ export function createPasswordHashes(random: Random): PasswordHashes {
     make: password =>
       gated(async () => {
         const salt = random.bytes(SALT_BYTES)
-        return encode(TODAY, salt, await derive(password, salt, TODAY, TAG_BYTES))
+        return encode(TODAY, salt, await threads.hash(inputOf(password, salt, TODAY, TAG_BYTES)))
       }),
 
     verify: (password, stored) =>
       gated(async () => {
         const { parameters, salt, tag } = decode(stored ?? nobodys)
-        const derived = await derive(password, salt, parameters, tag.length)
+        const derived = await threads.hash(inputOf(password, salt, parameters, tag.length))
         const isRight = timingSafeEqual(derived, tag) && stored !== null
         return { kind: 'verdict', isRight, isOutdated: encode(TODAY, salt, tag) !== stored }
       }),
   }
 }
 
-const argon2Async = promisify(argon2)
-
 /** One password is one text: canonically equal ways of writing it are the same (RFC 8265, OpaqueString). */
-function derive(password: string, nonce: Buffer, { memoryKiB, passes, lanes }: Parameters, tagLength: number) {
+function inputOf(password: string, nonce: Buffer, { memoryKiB, passes, lanes }: Parameters, tagLength: number) {
   const message = Buffer.from(password.normalize('NFC'))
-  return argon2Async('argon2id', { message, nonce, parallelism: lanes, tagLength, memory: memoryKiB, passes })
+  return { message, nonce, parallelism: lanes, tagLength, memory: memoryKiB, passes }
 }
 
 function encode({ memoryKiB, passes, lanes }: Parameters, salt: Buffer, tag: Buffer): string {

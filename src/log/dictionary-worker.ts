@@ -1,6 +1,8 @@
 // The thread that trains one dictionary and ends.
 
 import { parentPort, workerData } from 'node:worker_threads'
+import { stepBack } from '../base/quiet-thread.ts'
 import { type TrainingInput, trainDictionary } from './dictionary-training.ts'
 
+stepBack()
 parentPort!.postMessage(trainDictionary(workerData as TrainingInput))

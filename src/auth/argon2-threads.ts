@@ -1,0 +1,67 @@
+// Threads that hash passwords while the event loop and the store's own threads go on. On few processors a hash in Node's pool of
+// threads, which have the priority of all others, makes producers wait (bench/admin-http.ts). How many hash at once is the
+// caller's business.
+
+import { Worker } from 'node:worker_threads'
+import type { Clock, Timer } from '../base/clock.ts'
+
+/** As node:crypto's argon2 takes it. */
+export interface Argon2Input {
+  readonly message: Uint8Array
+  readonly nonce: Uint8Array
+  readonly parallelism: number
+  readonly tagLength: number
+  /** In KiB. */
+  readonly memory: number
+  readonly passes: number
+}
+
+/** A thread takes some megabytes and 30 ms to start: it stays while people sign in, and not for longer. */
+const IDLE_MS = 60_000
+
+export class Argon2Threads {
+  readonly #clock: Clock
+  #idle: Worker[] = []
+  #timer: Timer | null = null
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async hash(input: Argon2Input): Promise<Buffer> {
+    this.#timer?.cancel()
+    const thread = this.#idle.pop() ?? startThread()
+    const tag = await ask(thread, input)
+    this.#idle.push(thread)
+    this.#timer = this.#clock.timer(IDLE_MS, () => this.#endIdle())
+    return tag
+  }
+
+  #endIdle(): void {
+    for (const thread of this.#idle) void thread.terminate()
+    this.#idle = []
+  }
+}
+
+function startThread(): Worker {
+  return new Worker(new URL('./argon2-worker.ts', import.meta.url))
+}
+
+/** Rejects when the thread ends or fails instead of answering; it is of no use then. */
+function ask(thread: Worker, input: Argon2Input): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const end = (code: number) => reject(new Error(`the thread that hashes passwords ended with status ${code}`))
+  const settle = () => {
+    thread.off('message', answer)
+    thread.off('error', fail)
+    thread.off('exit', end)
+    // An idle one does not keep the process alive.
+    thread.unref()
+  }
+  const answer = (tag: Uint8Array) => resolve(Buffer.from(tag.buffer, tag.byteOffset, tag.byteLength))
+  const fail = (error: unknown) => reject(error)
+  thread.on('message', answer).on('error', fail).on('exit', end)
+  thread.ref()
+  thread.postMessage(input)
+  return promise.finally(settle)
+}
