@@ -4,17 +4,7 @@
 
 import { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../base/clock.ts'
-
-/** As node:crypto's argon2 takes it. */
-export interface Argon2Input {
-  readonly message: Uint8Array
-  readonly nonce: Uint8Array
-  readonly parallelism: number
-  readonly tagLength: number
-  /** In KiB. */
-  readonly memory: number
-  readonly passes: number
-}
+import type { Argon2Input } from './argon2-worker.ts'
 
 /** A thread takes some megabytes and 30 ms to start: it stays while people sign in, and not for longer. */
 const IDLE_MS = 60_000

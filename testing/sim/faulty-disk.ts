@@ -21,6 +21,8 @@ export interface FaultyDisk extends Disk {
   readonly stopped: boolean
   /** The next calls of this kind are refused with the error code. */
   failNext(call: DiskCall, code: string, times?: number): void
+  /** All calls of this kind are refused with the error code, until the returned function is called. */
+  failUntil(call: DiskCall, code: string): () => void
   /** The next call of this kind is done whole and then refused. */
   failAfterwards(call: DiskCall, code: string): void
   /** Makes the disk what a power loss may leave of it. */
@@ -41,6 +43,7 @@ export function createFaultyDisk(random: Random): FaultyDisk {
   let stop: { call: number; when: 'before' | 'partly' | 'after' } | null = null
   let stopped = false
   const failures = new Map<DiskCall, string[]>()
+  const lasting = new Map<DiskCall, string>()
   const late = new Map<DiskCall, string>()
   let unsynced: Unsynced[] = []
   let names: { readonly folder: string; readonly undo: () => void }[] = []
@@ -48,7 +51,7 @@ export function createFaultyDisk(random: Random): FaultyDisk {
   /** Does the work, unless a fault says otherwise; `part` is what a write may do of it. */
   async function perform<T>(call: DiskCall, work: () => Promise<T>, part?: () => Promise<unknown>): Promise<T> {
     if (stopped) throw new Error('the disk is gone')
-    const code = failures.get(call)?.shift()
+    const code = failures.get(call)?.shift() ?? lasting.get(call)
     if (code !== undefined) {
       await part?.()
       throw Object.assign(new Error(`${code}: asked for by the test, ${call}`), { code })
@@ -111,6 +114,10 @@ export function createFaultyDisk(random: Random): FaultyDisk {
     },
     failNext(call, code, times = 1) {
       failures.set(call, [...(failures.get(call) ?? []), ...Array.from({ length: times }, () => code)])
+    },
+    failUntil(call, code) {
+      lasting.set(call, code)
+      return () => void lasting.delete(call)
     },
     failAfterwards(call, code) {
       late.set(call, code)

@@ -68,7 +68,7 @@ test('a full disk refuses the round, reads go on, and writing works again withou
   const document = await store.commit({ kind: 'k', name: 'n', expect: 0, changes: [{ key: 'f', value: Buffer.of(1) }] })
   const { version } = expectKind(document, 'committed')
   await append(store, A, epoch, 0)
-  disk.failNext('write', 'ENOSPC', 2)
+  const makeRoom = disk.failUntil('write', 'ENOSPC')
   const refused = await Promise.allSettled([
     append(store, A, epoch, 1),
     store.trim(A, epoch, 1, [{ key: 'x', value: Buffer.of(1) }]),
@@ -87,7 +87,7 @@ test('a full disk refuses the round, reads go on, and writing works again withou
   assert.equal((await store.load('k', 'n'))!.version, version)
   assert.equal(await store.load('k', 'new'), null)
   await assert.rejects(store.open(A, 0, 0), StoreUnavailable)
-  // Room again.
+  makeRoom()
   const opened = expectKind(await store.open(A, epoch, 0), 'opened')
   assert.deepEqual([opened.epoch, opened.start, opened.end, [...opened.rows.keys()]], [epoch + 1, 0, 1, ['end']])
   await append(store, A, opened.epoch, 1)
