@@ -26,7 +26,7 @@ import type { Identity } from '../auth/identity.ts'
 import type { Timer } from '../base/clock.ts'
 import { listenFailed } from '../settings/listen-failed.ts'
 import { fullKey } from '../settings/settings.ts'
-import { isStoreFailure } from '../store/store.ts'
+import { isStoreFailure, UnreadableDocument } from '../store/store.ts'
 import { admit, type Caller, checkOrigin } from './access.ts'
 import { audit } from './audit.ts'
 import { refuseConnection } from './client-error.ts'
@@ -246,6 +246,7 @@ async function buildServer(
       logger.limited('peer', 5_000).warn('an HTTP request could not be answered', { url: request.url, error })
       return problem('BROKER_UNAVAILABLE', `${error.message}.`)
     }
+    if (error instanceof UnreadableDocument) return problem('UNREADABLE', error.message)
     const limitBytes = request.routeOptions.bodyLimit
     if (error.statusCode === 413) return problem('PAYLOAD_TOO_LARGE', `A body takes ${limitBytes} bytes at most.`)
     if (error.statusCode === 415) return problem('UNSUPPORTED_MEDIA_TYPE', 'The Content-Type must be application/json.')
