@@ -68,6 +68,8 @@ export const HTTP_LIMITS: HttpLimits = Object.freeze({
 /** Shorter answers are not worth compressing; longer ones than the second are compressed off the event loop. */
 const COMPRESS_FROM_BYTES = 1024
 const COMPRESS_HERE_BYTES = 32 * 1024
+/** A stream of events is passed on as it comes. */
+const COMPRESSED_TYPES = /^text\/plain;|^application\/(?:(?:problem\+)?json|openmetrics-text)(?:;|$)/
 
 export interface HttpServer {
   readonly host: string
@@ -188,6 +190,7 @@ async function buildServer(
     encodings: ['br', 'gzip'],
     threshold: COMPRESS_FROM_BYTES,
     syncThreshold: COMPRESS_HERE_BYTES,
+    customTypes: COMPRESSED_TYPES,
     globalDecompression: false,
   })
 
