@@ -59,7 +59,7 @@ test('what is written during a request carries its fields, whoever writes it, an
   const write = async () => {
     below.debug('silent')
     below.warn('during')
-    await null
+    await Promise.resolve()
     below.warn('later')
   }
   const done = logger.during(scope, write)

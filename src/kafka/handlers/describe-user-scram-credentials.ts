@@ -8,7 +8,6 @@
 import { type CredentialView, describeCredential, listCredentials } from '../../admin/credentials.ts'
 import { cut } from '../../base/cut.ts'
 import {
-  because,
   DUPLICATE_RESOURCE,
   NONE,
   RESOURCE_NOT_FOUND,
@@ -23,15 +22,16 @@ import { handler } from './handler.ts'
 const SCRAM_SHA_256 = 1
 
 export const describeUserScramCredentialsHandler = handler(describeUserScramCredentials, rooms => {
-  async function describe(user: string) {
+  async function describe(user: string, count: number) {
+    if (count > 1) {
+      const message = 'Cannot describe SCRAM credentials for the same user twice in a single request'
+      return refusedRow(user, DUPLICATE_RESOURCE, `${message}: ${cut(user)}`)
+    }
     try {
       const found = await describeCredential(rooms, user)
       if (found !== null && isScram(found)) return rowOf(user, found)
-      return refusedRow(
-        user,
-        RESOURCE_NOT_FOUND,
-        `Attempt to describe a user credential that does not exist: ${cut(user)}`,
-      )
+      const message = 'Attempt to describe a user credential that does not exist'
+      return refusedRow(user, RESOURCE_NOT_FOUND, `${message}: ${cut(user)}`)
     } catch (error) {
       if (!(error instanceof UnreadableDocument)) throw error
       return refusedRow(user, UNACCEPTABLE_CREDENTIAL, error.message)
@@ -45,7 +45,7 @@ export const describeUserScramCredentialsHandler = handler(describeUserScramCred
       const results =
         counts.size === 0
           ? (await listCredentials(rooms)).credentials.filter(isScram).map(found => rowOf(found.username, found))
-          : await Promise.all([...counts].map(([user, count]) => (count > 1 ? namedTwice(user) : describe(user))))
+          : await Promise.all([...counts].map(([user, count]) => describe(user, count)))
       return { errorCode: NONE, errorMessage: null, results }
     },
     refused: (_, refusal) => ({
@@ -65,12 +65,6 @@ function rowOf(user: string, { iterations }: CredentialView) {
   return { user, errorCode: NONE, errorMessage: null, credentialInfos }
 }
 
-function namedTwice(user: string) {
-  const message = `Cannot describe SCRAM credentials for the same user twice in a single request: ${cut(user)}`
-  return refusedRow(user, DUPLICATE_RESOURCE, message)
-}
-
-function refusedRow(user: string, refusal: Refusal, why: string) {
-  const { code, message } = because(refusal, why)
+function refusedRow(user: string, { code }: Refusal, message: string) {
   return { user, errorCode: code, errorMessage: message, credentialInfos: [] }
 }
