@@ -25,6 +25,7 @@ export async function openSharedLinks(cleanUp: CleanUp, overrides: Partial<Value
   const { links } = await openTestLinks(cleanUp, { ...FEW, ...overrides })
   return {
     description: links.description,
+    isCluster: links.isCluster,
     write: key => links.write(key),
     read: key => links.read(key),
     asked: (key, refusal) => links.asked(key, refusal),

@@ -12,11 +12,10 @@ import {
   type ResourceType,
   rowOf,
   sortGrants,
-  UnreadableRules,
 } from '../auth/acl-rules.ts'
 import { canonicalUsername } from '../auth/user-rules.ts'
 import { checkGroupId, checkTopicName } from '../protocol/names.ts'
-import type { Store } from '../store/store.ts'
+import { type Store, UnreadableDocument } from '../store/store.ts'
 
 /** How often a change is tried again after another writer was faster. */
 const ATTEMPTS = 64
@@ -46,14 +45,14 @@ export async function listAcls({ store }: AclRooms): Promise<ListedAcls> {
     try {
       for (const grant of grantsOf(name, fields)) rules.push({ principal: name, ...grant })
     } catch (error) {
-      if (!(error instanceof UnreadableRules)) throw error
+      if (!(error instanceof UnreadableDocument)) throw error
       unreadable.push(name)
     }
   }
   return { rules, unreadable }
 }
 
-/** The rules of one principal; none for one that nobody knows. Throws what the store throws, or UnreadableRules. */
+/** The rules of one principal; none for one that nobody knows. Throws what the store throws, or UnreadableDocument. */
 export async function describeAcls({ store }: AclRooms, principal: string): Promise<readonly AclRule[]> {
   const name = canonicalUsername(principal)
   const document = await store.load(KIND, name)
@@ -66,7 +65,7 @@ export async function matchAcls(rooms: AclRooms, resourceType: ResourceType, nam
   return { rules: rules.filter(rule => rule.resourceType === resourceType && matches(rule.resource, name)), unreadable }
 }
 
-/** Grants what the rule says; one that is there stays. Throws what the store throws, or UnreadableRules. */
+/** Grants what the rule says; one that is there stays. Throws what the store throws, or UnreadableDocument. */
 export async function createAcl(
   { store }: AclRooms,
   { principal: given, ...grant }: AclRule,
@@ -82,7 +81,7 @@ export async function createAcl(
   return { kind: 'granted', isNew, rule: { principal, ...grant } }
 }
 
-/** Whether there was such a rule. Throws what the store throws, or UnreadableRules. */
+/** Whether there was such a rule. Throws what the store throws, or UnreadableDocument. */
 export async function deleteAcl({ store }: AclRooms, { principal, ...grant }: AclRule): Promise<boolean> {
   return await change(store, canonicalUsername(principal), grants => {
     const left = grants.filter(each => !isSameGrant(each, grant))

@@ -10,11 +10,10 @@ import {
   MIN_ITERATIONS,
   makeCredential,
   rowsOf,
-  UnreadableCredential,
 } from '../auth/credential-record.ts'
 import { canonicalUsername, objectionToPassword, objectionToUsername } from '../auth/user-rules.ts'
 import type { Random } from '../base/random.ts'
-import type { Document, Store } from '../store/store.ts'
+import { type Document, type Store, UnreadableDocument } from '../store/store.ts'
 
 const ATTEMPTS = 64
 const MAX_TENANT_CHARACTERS = 256
@@ -66,14 +65,14 @@ export async function listCredentials({ store }: Pick<CredentialRooms, 'store'>)
     try {
       credentials.push(viewOf(name, credentialOf(name, fields)))
     } catch (error) {
-      if (!(error instanceof UnreadableCredential)) throw error
+      if (!(error instanceof UnreadableDocument)) throw error
       unreadable.push(name)
     }
   }
   return { credentials, unreadable }
 }
 
-/** Null for a user who has none. Throws what the store throws, or UnreadableCredential. */
+/** Null for a user who has none. Throws what the store throws, or UnreadableDocument. */
 export async function describeCredential(
   { store }: Pick<CredentialRooms, 'store'>,
   username: string,

@@ -1,6 +1,6 @@
-// Where groups are in the partitions that they read, set beside the logs. Of a group that this broker coordinates all is known;
+// Where groups are in the partitions that they read, set beside the logs. Of a group that this broker coordinates most is known;
 // of another one what it committed, as it rests in the store, and what its members own, but not what was delivered to them:
-// that is in the memory of its coordinator alone.
+// that is in the memory of its coordinator alone, and only of partitions that it leads too (docs/decisions/0031).
 
 import type { Groups } from '../coordinator/groups.ts'
 import { loadOffsets, type StoredOffsets } from '../coordinator/stored-offsets.ts'

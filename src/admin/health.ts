@@ -2,7 +2,7 @@
 // choose what of it a caller sees. Nothing here changes or repairs anything.
 //
 //   component      asks                                              DOWN when
-//   redis | store  every server of the store for a sign of life      one is silent for 2 s, or refuses
+//   redis | store  every server of the store for a sign of life      one is silent for 2 s, or refuses, slots of its cluster too
 //   broker         the gauge svc.broker.up                           0: before the listeners are there, and while draining
 //   diskSpace      the file system of the data folder                less than 10 MiB are free
 //   ssl            the certificate of the listeners                  it cannot be read, is not valid yet or any more

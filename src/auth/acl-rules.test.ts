@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Grant, grantsOf, matches, rowOf, UnreadableRules } from './acl-rules.ts'
+import { UnreadableDocument } from '../store/store.ts'
+import { type Grant, grantsOf, matches, rowOf } from './acl-rules.ts'
 
 const text = (grants: readonly Grant[]) => Buffer.from(rowOf(grants).value!).toString()
 const read = (document: string) => grantsOf('ada', new Map([['document', Buffer.from(document)]]))
@@ -20,12 +21,14 @@ test('a document of an older release has topics alone', () => {
   assert.deepEqual(read('{}'), [])
 })
 
-test('a document in another form names the principal', () => {
-  for (const document of ['', '[]', 'null', '{"topics":[]}', '{"topics":{"a":"READ"}}', '{"topics":{"a":["ALTER"]}}'])
-    assert.throws(
-      () => read(document),
-      (error: Error) => error instanceof UnreadableRules && error.message.includes('"ada"'),
-    )
+test('a document in another form is refused with the principal and what is wrong', () => {
+  const refused = (document: string, defect: string) =>
+    assert.throws(() => read(document), new UnreadableDocument(`The stored rules of "ada" cannot be read: ${defect}.`))
+  for (const document of ['', '{', 'READ']) refused(document, 'they are no JSON')
+  for (const document of ['[]', 'null', '7']) refused(document, 'they are no JSON object')
+  refused('{"topics":[]}', 'topics is no object')
+  refused('{"groups":{"g":"READ"}}', 'groups["g"] is no list')
+  refused('{"topics":{"a":["READ","ALTER"]}}', 'topics["a"] holds "ALTER", which is no operation')
 })
 
 test('S34: a pattern is for what begins with it, in the same case', () => {

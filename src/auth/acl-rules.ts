@@ -6,7 +6,8 @@
 // `groups` is there only while there is a rule for a group: brokers of older releases cannot read documents that have it. Who
 // may do what on the Kafka listener is not decided here.
 
-import type { Row } from '../store/store.ts'
+import { cut } from '../base/cut.ts'
+import { type Row, UnreadableDocument } from '../store/store.ts'
 
 export const KIND = 'acl'
 const FIELD = 'document'
@@ -62,40 +63,39 @@ function emptyMap(): Record<string, string[]> {
   return Object.create(null)
 }
 
-/** Somebody else has written the rules of a principal, in a form that is not read here. */
-export class UnreadableRules extends Error {
-  override readonly name = 'UnreadableRules'
-
-  constructor(principal: string, options: ErrorOptions) {
-    super(`the rules of ${JSON.stringify(principal)} in the store are not in a form that this version reads`, options)
-  }
-}
-
-/** Throws UnreadableRules when the document is not what `rowOf` makes. */
+/** Throws UnreadableDocument when the document is not what `rowOf` makes. */
 export function grantsOf(principal: string, fields: ReadonlyMap<string, Uint8Array>): readonly Grant[] {
-  try {
-    return parse(Buffer.from(fields.get(FIELD)!).toString())
-  } catch (cause) {
-    throw new UnreadableRules(principal, { cause })
-  }
-}
-
-function parse(text: string): readonly Grant[] {
-  const document: unknown = JSON.parse(text)
-  if (!isObject(document)) throw new Error('it is no object')
+  const unreadable = (defect: string, options?: ErrorOptions) =>
+    new UnreadableDocument(`The stored rules of ${JSON.stringify(principal)} cannot be read: ${defect}.`, options)
+  const document = parsed(Buffer.from(fields.get(FIELD) ?? '').toString(), unreadable)
+  if (!isObject(document)) throw unreadable('they are no JSON object')
   const grants: Grant[] = []
   for (const resourceType of RESOURCE_TYPES) {
-    const map = document[MAP_OF[resourceType]] ?? {}
-    if (!isObject(map)) throw new Error(`${MAP_OF[resourceType]} is no object`)
+    const name = MAP_OF[resourceType]
+    const map = document[name] ?? {}
+    if (!isObject(map)) throw unreadable(`${name} is no object`)
     for (const [resource, operations] of Object.entries(map)) {
-      if (!Array.isArray(operations)) throw new Error(`what stands under ${JSON.stringify(resource)} is no list`)
+      const place = `${name}[${shown(resource)}]`
+      if (!Array.isArray(operations)) throw unreadable(`${place} is no list`)
       for (const operation of operations) {
-        if (!isOperation(operation)) throw new Error(`${JSON.stringify(operation)} is no operation`)
+        if (!isOperation(operation)) throw unreadable(`${place} holds ${shown(operation)}, which is no operation`)
         grants.push({ resourceType, resource, operation })
       }
     }
   }
   return sortGrants(grants)
+}
+
+function parsed(text: string, unreadable: (defect: string, options: ErrorOptions) => Error): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw unreadable('they are no JSON', { cause })
+  }
+}
+
+function shown(value: unknown): string {
+  return cut(JSON.stringify(value))
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seededRandom } from '../base/random.ts'
-import { credentialOf, makeCredential, rowsOf, UnreadableCredential } from './credential-record.ts'
+import { UnreadableDocument } from '../store/store.ts'
+import { credentialOf, makeCredential, rowsOf } from './credential-record.ts'
 
 const fieldsOf = (rows: ReturnType<typeof rowsOf>) =>
   new Map(rows.flatMap(({ key, value }) => (value === null ? [] : [[key, value]])))
@@ -30,7 +31,8 @@ test('a credential comes back as it was stored, and one that is broken says whic
         fields.delete(field)
         assert.throws(
           () => credentialOf('ada', fields),
-          (error: Error) => error instanceof UnreadableCredential && error.message.includes(field),
+          (error: Error) =>
+            error instanceof UnreadableDocument && error.message.includes(`"ada" cannot be read: it has no ${field}`),
         )
       }
     }

@@ -13,7 +13,7 @@
 import { createHash, createHmac, pbkdf2 } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Random } from '../base/random.ts'
-import type { Row } from '../store/store.ts'
+import { type Row, UnreadableDocument } from '../store/store.ts'
 
 export const KIND = 'credential'
 
@@ -71,16 +71,7 @@ export function rowsOf({ mechanism, passwordHash, serverKey, salt, iterations, t
   ]
 }
 
-/** Somebody else has written a credential, in a form that is not read here. */
-export class UnreadableCredential extends Error {
-  override readonly name = 'UnreadableCredential'
-
-  constructor(username: string, field: string) {
-    super(`the credential of ${JSON.stringify(username)} in the store has no ${field} that this version reads`)
-  }
-}
-
-/** Throws UnreadableCredential when the fields are not what `rowsOf` makes. */
+/** Throws UnreadableDocument when the fields are not what `rowsOf` makes. */
 export function credentialOf(username: string, fields: ReadonlyMap<string, Uint8Array>): Credential {
   const read = (name: string) => {
     const value = fields.get(name)
@@ -101,7 +92,10 @@ export function credentialOf(username: string, fields: ReadonlyMap<string, Uint8
             : !(iterations >= MIN_ITERATIONS && iterations <= MAX_ITERATIONS && Number.isInteger(iterations))
               ? 'iterations'
               : null
-  if (wrong !== null) throw new UnreadableCredential(username, wrong)
+  if (wrong !== null) {
+    const what = `The stored credential of ${JSON.stringify(username)} cannot be read`
+    throw new UnreadableDocument(`${what}: it has no ${wrong} that this version knows.`)
+  }
   const tenantId = read('tenant_id') || null
   return { mechanism: mechanism!, passwordHash: passwordHash!, serverKey, salt: salt!, iterations, tenantId }
 }

@@ -19,6 +19,7 @@ const table = {
   LAST_ADMIN: [409, 'The last ADMIN can be neither removed nor made a VIEWER.'],
   SETUP_CLOSED: [409, 'There are users already: sign in instead.'],
   CONFLICT: [409, 'What is there does not allow it.'],
+  UNREADABLE: [409, 'Another program stored this in a form that is not read here.'],
   PREVIEW_REQUIRED: [409, 'Ask with dryRun first, and send the token that it answers.'],
   PREVIEW_OUTDATED: [409, 'What was shown is not what is there any more, or not what is asked for: look at it again.'],
   PAYLOAD_TOO_LARGE: [413, 'The body is too large.'],

@@ -26,7 +26,7 @@ import type { Identity } from '../auth/identity.ts'
 import type { Timer } from '../base/clock.ts'
 import { listenFailed } from '../settings/listen-failed.ts'
 import { fullKey } from '../settings/settings.ts'
-import { isStoreFailure } from '../store/store.ts'
+import { isStoreFailure, UnreadableDocument } from '../store/store.ts'
 import { admit, type Caller, checkOrigin } from './access.ts'
 import { audit } from './audit.ts'
 import { refuseConnection } from './client-error.ts'
@@ -68,6 +68,8 @@ export const HTTP_LIMITS: HttpLimits = Object.freeze({
 /** Shorter answers are not worth compressing; longer ones than the second are compressed off the event loop. */
 const COMPRESS_FROM_BYTES = 1024
 const COMPRESS_HERE_BYTES = 32 * 1024
+/** A stream of events is passed on as it comes. */
+const COMPRESSED_TYPES = /^text\/plain;|^application\/(?:(?:problem\+)?json|openmetrics-text)(?:;|$)/
 
 export interface HttpServer {
   readonly host: string
@@ -188,6 +190,7 @@ async function buildServer(
     encodings: ['br', 'gzip'],
     threshold: COMPRESS_FROM_BYTES,
     syncThreshold: COMPRESS_HERE_BYTES,
+    customTypes: COMPRESSED_TYPES,
     globalDecompression: false,
   })
 
@@ -246,6 +249,7 @@ async function buildServer(
       logger.limited('peer', 5_000).warn('an HTTP request could not be answered', { url: request.url, error })
       return problem('BROKER_UNAVAILABLE', `${error.message}.`)
     }
+    if (error instanceof UnreadableDocument) return problem('UNREADABLE', error.message)
     const limitBytes = request.routeOptions.bodyLimit
     if (error.statusCode === 413) return problem('PAYLOAD_TOO_LARGE', `A body takes ${limitBytes} bytes at most.`)
     if (error.statusCode === 415) return problem('UNSUPPORTED_MEDIA_TYPE', 'The Content-Type must be application/json.')

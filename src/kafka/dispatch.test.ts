@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startBroker } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
+import { enter } from '../../testing/group-calls.ts'
 import { createAttack } from '../../testing/hostile.ts'
 import { batchOf, fetchFrom, fetchOne, type Ground, produceTo, startGround, valuesOf } from '../../testing/kafka.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
@@ -92,13 +93,13 @@ test('a line about a request says which request: its correlation id, client, API
   const store = createMemoryStore(clock)
   const settings = { 'logging.structured.format.console': 'logstash' as const }
   const ground = await startBroker(t, settings, { openStore: async () => store })
-  const scopes = () =>
+  const scopes = (logger = 'svc.kafka.dispatch') =>
     ground
       .log()
       .trim()
       .split('\n')
       .map(line => JSON.parse(line) as Record<string, unknown>)
-      .filter(({ logger_name }) => logger_name === 'svc.kafka.dispatch')
+      .filter(({ logger_name }) => logger_name === logger)
       .map(({ correlationId, clientId, apiKey, apiVersion }) => [correlationId, clientId, apiKey, apiVersion])
   const wire = await ground.connect()
   await wire.raw(frame(metadata.key, 99, Buffer.of(0)))
@@ -108,8 +109,11 @@ test('a line about a request says which request: its correlation id, client, API
   await other.raw(frame(metadata.key, 1, Buffer.from('7fffffff', 'hex')))
   await other.closed
   assert.deepEqual(scopes()[1], [9, 'raw', 'Metadata', 1])
-  store.faults.failNext('commit', 'unavailable', 3)
   const third = await ground.connect()
+  // Rooms below know no requests; what they decide for one carries its fields all the same.
+  await enter(third, 'g')
+  assert.deepEqual(scopes('svc.coordinator.groups').at(-1)!.slice(1), ['wire', 'SyncGroup', 3])
+  store.faults.failNext('commit', 'unavailable', 3)
   await third.send(metadata, 4, { topics: [{ name: 't' }] }, { clientId: 'mine', correlationId: 12 })
   assert.deepEqual(scopes()[2], [12, 'mine', 'Metadata', 4])
 })

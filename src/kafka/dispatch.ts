@@ -132,7 +132,10 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     start(): void {
       let answer: Answer<Api> | Promise<Answer<Api>>
       try {
-        answer = this.#route.answering.answer(this.#request)
+        answer = logger.during(
+          () => this.#scope(),
+          () => this.#route.answering.answer(this.#request),
+        )
       } catch (error) {
         this.outcome = this.#failed(error)
         return

@@ -276,6 +276,15 @@ export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown'
 }
 
+/**
+ * Another program wrote what is there, in a form that is not read here. The message is a sentence for clients that names the document
+ * and what is wrong with it. Adapters throw it of kinds whose place is fixed, where that holds no document at all; whoever reads a
+ * document throws it where that holds something else than it should.
+ */
+export class UnreadableDocument extends Error {
+  override readonly name = 'UnreadableDocument'
+}
+
 /** The store's own trouble, not a defect of whoever called it. */
 export function isStoreFailure(error: unknown): error is StoreUnavailable | OutcomeUnknown {
   return error instanceof StoreUnavailable || error instanceof OutcomeUnknown

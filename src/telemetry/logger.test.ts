@@ -48,6 +48,38 @@ test('a Logstash line is a JSON object with the guaranteed keys and the fields o
   assert(lines[0]!.endsWith('}\n'))
 })
 
+test('what is written during a request carries its fields, whoever writes it, and nothing that comes after does', async () => {
+  const { lines, logger } = recorded('logstash')
+  const below = logger.named('log').within({ partition: 't-0' })
+  let made = 0
+  const scope = () => {
+    made++
+    return SCOPE
+  }
+  const write = async () => {
+    below.debug('silent')
+    below.warn('during')
+    await Promise.resolve()
+    below.warn('later')
+  }
+  const done = logger.during(scope, write)
+  assert.throws(() => logger.during(scope, () => assert.fail('thrown')), /thrown/)
+  below.warn('outside')
+  await done
+  const written = lines.map(line => JSON.parse(line) as Record<string, unknown>)
+  assert.deepEqual(
+    written.map(({ message, correlationId, clientId, apiKey, apiVersion, partition }) => {
+      return [message, partition, correlationId, clientId, apiKey, apiVersion]
+    }),
+    [
+      ['during', 't-0', 7, 'c', 'Produce', 13],
+      ['outside', 't-0', undefined, undefined, undefined, undefined],
+      ['later', 't-0', undefined, undefined, undefined, undefined],
+    ],
+  )
+  assert.equal(made, 1)
+})
+
 test('a field cannot take the place of a guaranteed key', () => {
   const { lines, logger } = recorded('logstash')
   logger.info('real', { message: 'forged', level: 'x', '@timestamp': 0, ['__proto__']: 1 })

@@ -44,6 +44,11 @@ export interface Logger {
   /** The same logger, with these fields in every line. */
   within(scope: RequestScope | Fields): Logger
   /**
+   * Runs the work. What any logger of this broker writes before it gives way is on behalf of this request and carries its scope,
+   * of which nothing is made where nothing is written. Lines that come after an await do not.
+   */
+  during<T>(scope: () => RequestScope, work: () => T): T
+  /**
    * The same logger, silent for everyMs after each line. Silence is shared by all loggers that name this key; the next
    * line says how many were left out in the field `suppressed`. Use few, fixed keys.
    */
@@ -90,13 +95,15 @@ interface Shared {
   /** Full names of loggers, by folded name. Code names loggers, clients do not: this has an end. */
   readonly names: Map<string, string>
   readonly limits: Map<string, Limit>
+  /** Of the request that is being worked for at this moment. */
+  request: (() => RequestScope) | null
   /** Rises when a level changes, so that loggers look theirs up again. */
   version: number
 }
 
 /** The root of one broker's loggers. */
 export function createLogger(options: LoggerOptions): Logger {
-  const shared: Shared = { options, levels: new Map(), names: new Map(), limits: new Map(), version: 0 }
+  const shared: Shared = { options, levels: new Map(), names: new Map(), limits: new Map(), request: null, version: 0 }
   register(shared, ROOT)
   register(shared, 'svc')
   for (const [name, level] of options.levels ?? []) {
@@ -132,7 +139,7 @@ function makeLogger(
       if (entry === null) return
       suppressed = entry
     }
-    const all = suppressed > 0 ? { ...scope, ...fields, suppressed } : { ...scope, ...fields }
+    const all = { ...shared.request?.(), ...scope, ...fields, ...(suppressed > 0 && { suppressed }) }
     const line = { time: new Date(options.clock.now()).toISOString(), level, name, message, fields: all }
     options.write(options.format === 'logstash' ? writeJson(line) : writePlain(line))
   }
@@ -149,6 +156,15 @@ function makeLogger(
       return makeLogger(shared, `svc.${other}`, scope, limit)
     },
     within: more => makeLogger(shared, name, { ...scope, ...more }, limit),
+    during(request, work) {
+      const before = shared.request
+      shared.request = request
+      try {
+        return work()
+      } finally {
+        shared.request = before
+      }
+    },
     limited: (key, everyMs) => makeLogger(shared, name, scope, { key, everyMs }),
     setLevel(target, level) {
       if (level === null) levels.delete(folded(target))

@@ -56,6 +56,7 @@ export const aclRoutes = [
     doc: 'The rules of all principals.',
     query: pagingQuery(['principal', 'resource']).extend({ principal: name.optional() }),
     answers: { 200: z.object({ rules: z.array(ruleShape), total: z.int(), unreadable }) },
+    problems: { 409: 'UNREADABLE' },
     async answer({ query }, rooms) {
       const listed = await listAcls(rooms)
       const isWanted = searchFor(query.q)
@@ -79,6 +80,7 @@ export const aclRoutes = [
     doc: 'The rules of all principals that grant something on this topic, or on this group: exact, by their beginning, or for all.',
     query: z.object({ topic: name.optional(), group: name.optional() }),
     answers: { 200: z.object({ rules: z.array(ruleShape), unreadable }) },
+    problems: { 409: 'UNREADABLE' },
     async answer({ query: { topic, group } }, rooms) {
       if ((topic === undefined) === (group === undefined))
         return problem('INVALID_REQUEST', 'Either topic or group is required, and not both.')
@@ -97,6 +99,7 @@ export const aclRoutes = [
     body: z.object({ principal: name, ...grantFields }),
     audited: ['principal', 'topic', 'resourceType', 'resource', 'operation'],
     answers: { 201: ruleShape, 200: ruleShape },
+    problems: { 409: 'UNREADABLE' },
     async answer({ body: { principal, ...asked } }, rooms) {
       const grant = grantOf(asked)
       if ('kind' in grant) return grant
@@ -119,6 +122,7 @@ export const aclRoutes = [
     doc: "One principal's rules; none where nobody granted it anything.",
     params: z.object({ principal: name }),
     answers: { 200: z.object({ principal: z.string(), rules: z.array(ruleShape) }) },
+    problems: { 409: 'UNREADABLE' },
     async answer({ params: { principal } }, rooms) {
       return reply(200, { principal, rules: await describeAcls(rooms, principal) })
     },
@@ -134,6 +138,7 @@ export const aclRoutes = [
     params: z.object({ principal: name }),
     query: z.object(grantFields),
     answers: { 204: null },
+    problems: { 409: 'UNREADABLE' },
     async answer({ params: { principal }, query }, rooms) {
       const grant = grantOf(query)
       if ('kind' in grant) return grant

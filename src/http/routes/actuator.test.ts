@@ -171,6 +171,19 @@ test('the scrape is open where the setting says so, and only it', async t => {
   assert.equal((await get('/actuator/info')).status, 401)
 })
 
+test('a scrape is compressed for whoever asks for it, in both formats', async t => {
+  const { get } = await started(t, OPEN)
+  for (const accept of ['text/plain', 'application/openmetrics-text; version=1.0.0']) {
+    for (const encoding of ['gzip', 'identity']) {
+      const { headers, text } = await get('/actuator/prometheus', { headers: { accept, 'accept-encoding': encoding } })
+      assert.ok(headers.get('content-type')?.startsWith(accept))
+      assert.equal(headers.get('content-encoding'), encoding === 'gzip' ? 'gzip' : null)
+      assert.match(text, /^svc_broker_up 1$/m)
+      assert.equal(text.endsWith('# EOF\n'), accept !== 'text/plain')
+    }
+  }
+})
+
 test('a VIEWER may read the actuator by Basic, and only an ADMIN may set a level', async t => {
   const secured = { 'admin.password': 'correct horse battery', [EXPOSURE]: ['*'] }
   const { url, get } = await started(t, secured)

@@ -74,6 +74,7 @@ export const credentialRoutes = [
     doc: 'The mechanism and the tenant of one user.',
     params,
     answers: { 200: credentialShape },
+    problems: { 409: 'UNREADABLE' },
     async answer({ params: { username } }, rooms) {
       const credential = await describeCredential(rooms, username)
       return credential === null ? missing() : reply(200, credential)
@@ -96,6 +97,7 @@ export const credentialRoutes = [
     }),
     audited: ['username', 'mechanism', 'iterations', 'tenantId'],
     answers: { 201: credentialShape, 200: credentialShape },
+    problems: { 409: 'UNREADABLE' },
     async answer({ body }, rooms) {
       const outcome = await storeCredential(rooms, body)
       return outcome.kind === 'stored' ? reply(outcome.isNew ? 201 : 200, outcome.credential) : refused(outcome)
@@ -118,6 +120,7 @@ export const credentialRoutes = [
     }),
     audited: ['mechanism', 'iterations', 'tenantId'],
     answers: { 200: credentialShape },
+    problems: { 409: 'UNREADABLE' },
     async answer({ params: { username }, body }, rooms) {
       const outcome = await changeCredential(rooms, { username, ...body })
       return outcome.kind === 'changed' ? reply(200, outcome.credential) : refused(outcome)
@@ -133,6 +136,7 @@ export const credentialRoutes = [
     doc: 'Removes the credential of a user. Connections that are there live on.',
     params,
     answers: { 204: null },
+    problems: { 409: 'UNREADABLE' },
     async answer({ params: { username } }, rooms) {
       return (await deleteCredential(rooms, username)) ? reply(204) : missing()
     },

@@ -32,7 +32,11 @@ const lagShape = z
     partitions: z.int().meta({ description: 'How many the group reads or has read.' }),
     lastCommitTimestamp: timestampMs.nullable(),
   })
-  .meta({ id: 'GroupLag', description: 'Lag counts records that were not delivered to the group.' })
+  .meta({
+    id: 'GroupLag',
+    description:
+      'Lag counts records that were not delivered to the group; where that is not known, those that were not committed.',
+  })
 
 const groupShape = z.object({
   groupId: z.string(),
@@ -59,7 +63,7 @@ const positionShape = z
     metadata: z.string().nullable(),
     deliveredOffset: offset.nullable().meta({
       description:
-        'The one after the last that was delivered; null while unknown, and always where another broker coordinates.',
+        'The one after the last that was delivered; null while unknown, and always where another broker coordinates the group or leads the partition.',
     }),
     endOffset: offset.nullable(),
     lag: z.int().nullable(),

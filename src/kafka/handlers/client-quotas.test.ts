@@ -4,17 +4,10 @@ import { eventually } from '../../../testing/eventually.ts'
 import { batchOf, fetchFrom, type Ground, produceTo, startGround } from '../../../testing/kafka.ts'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import type { Wire } from '../../../testing/wire.ts'
-import {
-  DUPLICATE_RESOURCE,
-  INVALID_REQUEST,
-  NONE,
-  RESOURCE_NOT_FOUND,
-  UNSUPPORTED_VERSION,
-} from '../../protocol/errors.ts'
+import { INVALID_REQUEST, NONE, UNSUPPORTED_VERSION } from '../../protocol/errors.ts'
 import { alterClientQuotas } from '../../protocol/messages/alter-client-quotas.ts'
 import { apiVersions } from '../../protocol/messages/api-versions.ts'
 import { describeClientQuotas } from '../../protocol/messages/describe-client-quotas.ts'
-import { describeUserScramCredentials } from '../../protocol/messages/describe-user-scram-credentials.ts'
 import { fetch } from '../../protocol/messages/fetch.ts'
 import { produce } from '../../protocol/messages/produce.ts'
 import type { RequestInput } from '../../protocol/schema.ts'
@@ -178,22 +171,4 @@ test('connections that come faster than the quota of their address are kept wait
   await Promise.all([tooSoon.closed, unanswered])
   await clock.advance(10_000)
   await (await ground.connect()).send(apiVersions, 0, {})
-})
-
-test('users have no SCRAM credentials, which tools ask for beside the quotas of users', async t => {
-  const wire = await (await startGround(t)).connect()
-  const ask = async (users: string[] | null) => {
-    const body = { users: users?.map(name => ({ name })) ?? null }
-    const { errorCode, results } = await wire.send(describeUserScramCredentials, 0, body)
-    return [errorCode, results.map(each => [each.user, each.errorCode])]
-  }
-  assert.deepEqual(await ask(null), [NONE, []])
-  assert.deepEqual(await ask([]), [NONE, []])
-  assert.deepEqual(await ask(['ann', 'bob', 'ann']), [
-    NONE,
-    [
-      ['ann', DUPLICATE_RESOURCE.code],
-      ['bob', RESOURCE_NOT_FOUND.code],
-    ],
-  ])
 })

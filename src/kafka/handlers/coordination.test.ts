@@ -73,6 +73,7 @@ async function open(t: TestContext) {
   t.after(() => groups.close())
   const clientQuotas = await openClientQuotas(store)
   const rooms: Omit<Rooms, 'logs'> = {
+    store,
     catalogue,
     groups,
     producerIds: openProducerIds(store),

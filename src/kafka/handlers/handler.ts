@@ -13,6 +13,7 @@ import type { Logs } from '../../log/logs.ts'
 import type { Refusal } from '../../protocol/errors.ts'
 import type { Api, RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import type { Settings } from '../../settings/settings.ts'
+import type { Store } from '../../store/store.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { Throttle } from '../throttle.ts'
@@ -54,6 +55,7 @@ export interface Request<Body> {
 
 /** The lower rooms, as handlers reach them. */
 export interface Rooms {
+  readonly store: Store
   readonly catalogue: CatalogueKeeper
   readonly logs: Logs
   readonly groups: Groups

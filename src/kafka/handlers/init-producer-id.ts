@@ -32,13 +32,10 @@ const NO_EPOCH = -1
 export const initProducerIdHandler = handler(initProducerId, rooms => {
   const logger = rooms.logger.named('kafka.init-producer-id')
   return {
-    async answer({ body, correlationId, clientId, apiVersion }) {
+    async answer({ body }) {
       const unfit = check(body)
       if (unfit !== null) {
-        logger
-          .within({ correlationId, clientId, apiKey: initProducerId.name, apiVersion })
-          .limited('init-producer-id', 10_000)
-          .warn(unfit.message, { transactionalId: body.transactionalId })
+        logger.limited('init-producer-id', 10_000).warn(unfit.message, { transactionalId: body.transactionalId })
         return refuse(unfit)
       }
       const producerId = await rooms.producerIds.allocate()

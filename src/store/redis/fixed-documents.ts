@@ -7,11 +7,12 @@
 
 import { createHash } from 'node:crypto'
 import { assert } from '../../base/assert.ts'
-import type { Commit, Committed, Conflict, Document } from '../store.ts'
+import { type Commit, type Committed, type Conflict, type Document, UnreadableDocument } from '../store.ts'
 import { encodeFields } from './fields.ts'
 import { type FunctionName, fcall, withFunctions, wordsOf } from './functions.ts'
 import { type FixedPlace, type FixedPlaces, placeOf } from './keys.ts'
 import { type Argument, followAsk, type Link, type RedisLinks, type Reply } from './links.ts'
+import { RedisError } from './redis-error.ts'
 import { refuse } from './refusals.ts'
 
 /** How many keys a server looks at in one step of a listing, so that nobody waits long behind it. */
@@ -29,7 +30,9 @@ export async function loadFixed(
   const place = placeOf(places, name)
   const { key } = place
   const ask = (command: readonly Argument[]) =>
-    followAsk(links, key, links.write(key), link => link.send(command)).catch(error => refuse(error, `reading ${key}`))
+    followAsk(links, key, links.write(key), link => link.send(command)).catch(
+      refuseReading(`${kind} ${JSON.stringify(name)}`, key),
+    )
   if (place.form === 'member') {
     const value = (await ask(['HGET', key, place.member])) as Buffer | null
     return value === null ? null : documentOf(kind, name, [[place.field, value]], versionOf([value]))
@@ -42,8 +45,8 @@ export async function listFixed(links: RedisLinks, places: FixedPlaces, kind: st
   if (places.form === 'member') {
     const { key, field } = places
     const command = ['HGETALL', key]
-    const flat = (await followAsk(links, key, links.write(key), link => link.send(command)).catch(error =>
-      refuse(error, `reading ${key}`),
+    const flat = (await followAsk(links, key, links.write(key), link => link.send(command)).catch(
+      refuseReading(kind, key),
     )) as readonly Buffer[]
     return pairsOf(flat).map(([member, value]) =>
       documentOf(kind, member.toString(), [[field, value]], versionOf([value])),
@@ -82,6 +85,17 @@ export function commitFixed(
       const kind = answer === 'conflict' ? 'conflict' : 'committed'
       return { outcome: { kind, version: Number(version) }, isConfirmed }
     })
+}
+
+/** What another program put there in another type says nothing of the store, which is well. */
+function refuseReading(document: string, key: string): (error: unknown) => never {
+  return error => {
+    if (error instanceof RedisError && error.code === 'WRONGTYPE')
+      throw new UnreadableDocument(`What is stored as ${document} cannot be read: its key holds no hash.`, {
+        cause: error,
+      })
+    refuse(error, `reading ${key}`)
+  }
 }
 
 function valueFor({ field }: Extract<FixedPlace, { form: 'member' }>, changes: Commit['changes']): Uint8Array {

@@ -83,6 +83,7 @@ export interface IncarnationChange {
 export interface RedisLinks {
   /** For people: version, address, what it promises. */
   readonly description: string
+  readonly isCluster: boolean
   /**
    * The connection that carries all writes of this key's slot, in call order. All keys of one hash tag have the same one until
    * the cluster moves their slot. It is not followed by MOVED or ASK: that is a RedisError, the slot's owner is looked up

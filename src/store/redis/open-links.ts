@@ -14,7 +14,7 @@ import { Primary, type PrimaryOptions } from './primary.ts'
 import { RedisError } from './redis-error.ts'
 import type { ServerLink } from './server-link.ts'
 import { Slots } from './slots.ts'
-import { parseRedirection, parseSlots, SLOTS, type SlotRange, slotOf } from './topology.ts'
+import { objectionToCluster, parseRedirection, parseSlots, SLOTS, type SlotRange, slotOf } from './topology.ts'
 
 /**
  * Connects to all primaries. Throws StoreOpenError, with nothing left open, when one of them cannot be used. A cluster of which a
@@ -126,8 +126,8 @@ export class OpenRedisLinks implements RedisLinks {
   async #askWhole(): Promise<StoreOpenError | null> {
     for (const { control, address } of this.#primaries.values()) {
       try {
-        const state = /cluster_state:(\w+)/.exec(String(await control.send(['CLUSTER', 'INFO'])))?.[1]
-        if (state !== 'ok') return new StoreOpenError(`Redis at ${address} says that the cluster's state is ${state}`)
+        const objection = objectionToCluster(await control.send(['CLUSTER', 'INFO']))
+        if (objection !== null) return new StoreOpenError(`Redis at ${address} ${objection}`)
       } catch (error) {
         // Who may not ask goes without knowing.
         if (error instanceof RedisError && error.code === 'NOPERM') continue
@@ -136,6 +136,10 @@ export class OpenRedisLinks implements RedisLinks {
       }
     }
     return null
+  }
+
+  get isCluster(): boolean {
+    return this.#options.target.isCluster
   }
 
   get description(): string {

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startBroker } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
-import { noRedis, startRedis } from '../../../testing/redis.ts'
+import { noRedis, startRedis, startRedisCluster } from '../../../testing/redis.ts'
 import { openTestStore } from '../../../testing/redis-store.ts'
 
 const skip = noRedis
 
 interface Health {
   readonly status: string
-  readonly components: Record<string, { status: string }>
+  readonly components: Record<string, { status: string; details?: { servers: { failure?: string }[] } }>
 }
 
 test('a PING is answered with what is known of the server, and a silent server is told after the time that was given', {
@@ -30,6 +30,47 @@ test('a PING is answered with what is known of the server, and a silent server i
   assert.equal((await store.ping(2_000))[0]!.failure, null)
   await redis.stop()
   assert.match((await store.ping(200))[0]!.failure!, /Redis|PING/)
+})
+
+test('a Redis Cluster that refuses slots is not fit for use, though every node answers PING', { skip }, async t => {
+  const cluster = await startRedisCluster(t)
+  const { url } = await startBroker(
+    t,
+    { 'admin.security-enabled': false, 'redis.uri': cluster.uri, 'redis.cluster': true, 'broker.drain-timeout': 500 },
+    { hasHttp: true },
+  )
+  const ask = async (path: string) => {
+    const response = await fetch(`${url}/actuator/${path}`)
+    return { code: response.status, body: (await response.json()) as Health }
+  }
+  const until = async (code: number) => {
+    const what = `a readiness of ${code}`
+    await eventually(what, async () => (await ask('health/readiness')).code === code, 30_000)
+  }
+  const everywhere = async (...command: readonly (string | number)[]) => {
+    for (const primary of cluster.primaries) await primary.ask(...command)
+  }
+  assert.equal((await ask('health')).body.components.redis!.status, 'UP')
+  const [owner] = cluster.primaries
+  const [slot] = cluster.slotsOf(owner!)
+
+  const failures = async () => {
+    const { components } = (await ask('health')).body
+    assert.equal(components.redis!.status, 'DOWN')
+    return components.redis!.details!.servers.map(({ failure }) => failure)
+  }
+  await everywhere('CLUSTER', 'DELSLOTS', slot)
+  await until(503)
+  assert.equal((await ask('health/liveness')).code, 200)
+  for (const failure of await failures()) assert.equal(failure, "says that the cluster's state is fail")
+  await owner!.ask('CLUSTER', 'ADDSLOTS', slot)
+  await until(200)
+
+  await everywhere('CONFIG', 'SET', 'cluster-require-full-coverage', 'no')
+  await everywhere('CLUSTER', 'DELSLOTS', slot)
+  await until(503)
+  for (const failure of await failures())
+    assert.equal(failure, "says that 1 of the cluster's 16384 slots are served by nobody")
 })
 
 test('a broker whose Redis is away is alive and not ready, and comes back by itself', { skip }, async t => {

@@ -12,6 +12,7 @@ import { RedisError } from './redis-error.ts'
 import { refuse } from './refusals.ts'
 import { createRounds } from './rounds.ts'
 import { Streams } from './streams.ts'
+import { objectionToCluster } from './topology.ts'
 
 export interface RedisStoreOptions {
   /** Where streams rest, and where documents do: mostly the same object. */
@@ -167,7 +168,10 @@ async function checkFormat(links: RedisLinks, key: string): Promise<void> {
 /** How long a connection that is being made again is given before it is looked at again. */
 const PING_POLL_MS = 100
 
-/** PING on the connection that the breaker does not guard; one that is lost is waited for as long as there is time. */
+/**
+ * PING on the connection that the breaker does not guard; one that is lost is waited for as long as there is time. A node of a
+ * cluster answers PING while it refuses every key, so it is asked for that too.
+ */
 async function pingOne(
   link: Link,
   links: RedisLinks,
@@ -181,8 +185,8 @@ async function pingOne(
     for (;;) {
       if (isClosed()) return 'the store is closed'
       const failure = await link.send(['PING']).then(() => null, failureOf)
-      if (failure === null || !(failure instanceof StoreUnavailable) || leftMs() <= PING_POLL_MS)
-        return failure?.message ?? null
+      if (failure === null) return links.isCluster ? await askCluster(link) : null
+      if (!(failure instanceof StoreUnavailable) || leftMs() <= PING_POLL_MS) return failure.message
       await sleep(clock, PING_POLL_MS)
     }
   }
@@ -191,7 +195,14 @@ async function pingOne(
   return { part, place: address, failure, tookMs: clock.monotonic() - startedAtMs, durability: { facts, warnings } }
 }
 
-/** What stood in the way of a PING, be it the server's own word (LOADING, NOPERM) or its absence. */
+/** Why the cluster refuses keys, as this node of it says; null where it does not, or where this broker may not ask. */
+async function askCluster(link: Link): Promise<string | null> {
+  const info = await link.send(['CLUSTER', 'INFO']).catch(failureOf)
+  if (!(info instanceof Error)) return objectionToCluster(info)
+  return info instanceof RedisError && info.code === 'NOPERM' ? null : info.message
+}
+
+/** What stood in the way of a question, be it the server's own word (LOADING, NOPERM) or its absence. */
 function failureOf(error: unknown): Error {
   if (error instanceof RedisError || isStoreFailure(error)) return error
   throw error

@@ -51,6 +51,16 @@ export function parseSlots(reply: Reply, askedHost: string): readonly SlotRange[
   )
 }
 
+/** What stands in the way of keys on this cluster, as a reply to CLUSTER INFO says; null when nothing does. */
+export function objectionToCluster(reply: Reply): string | null {
+  const field = (name: string) => new RegExp(`^${name}:(\\w+)`, 'm').exec(String(reply))?.[1]
+  const state = field('cluster_state')
+  if (state !== 'ok') return `says that the cluster's state is ${state}`
+  // With cluster-require-full-coverage no, all is well in spite of slots that nobody serves.
+  const served = Number(field('cluster_slots_assigned')) - Number(field('cluster_slots_fail'))
+  return served === SLOTS ? null : `says that ${SLOTS - served} of the cluster's ${SLOTS} slots are served by nobody`
+}
+
 /** Where `MOVED 3999 127.0.0.1:6381` or `ASK ...` says the slot is. */
 export function parseRedirection(message: string, askedHost: string): { slot: number; host: string; port: number } {
   const [, slot = '', address = ''] = message.split(' ')

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startBroker } from '../../../testing/broker.ts'
+import { SimulatedClock } from '../../../testing/sim/clock.ts'
+import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
+import { storeCredential } from '../../admin/credentials.ts'
+import { seededRandom } from '../../base/random.ts'
+import { DUPLICATE_RESOURCE, NONE, RESOURCE_NOT_FOUND, UNACCEPTABLE_CREDENTIAL } from '../../protocol/errors.ts'
+import { describeUserScramCredentials } from '../../protocol/messages/describe-user-scram-credentials.ts'
+
+test('users have the SCRAM credentials that were stored, and PLAIN ones are none', async t => {
+  const store = createMemoryStore(new SimulatedClock())
+  const wire = await (await startBroker(t, {}, { openStore: async () => store })).connect()
+  const ask = async (users: readonly string[] | null) => {
+    const body = { users: users?.map(name => ({ name })) ?? null }
+    const { errorCode, results } = await wire.send(describeUserScramCredentials, 0, body)
+    assert.equal(errorCode, NONE)
+    return results.map(({ user, errorCode, credentialInfos }) => {
+      return [user, errorCode, ...credentialInfos.flatMap(({ mechanism, iterations }) => [mechanism, iterations])]
+    })
+  }
+  assert.deepEqual(await ask(null), [])
+  const rooms = { store, random: seededRandom(1) }
+  const common = { password: 'correct horse', tenantId: null }
+  await storeCredential(rooms, { ...common, username: 'bob', mechanism: 'SCRAM-SHA-256', iterations: 5_000 })
+  await storeCredential(rooms, { ...common, username: 'ann', mechanism: 'SCRAM-SHA-256', iterations: 4_096 })
+  await storeCredential(rooms, { ...common, username: 'plain', mechanism: 'PLAIN', iterations: 4_096 })
+  const theirs = [{ key: 'mechanism', value: Buffer.from('SCRAM-SHA-512') }]
+  await store.commit({ kind: 'credential', name: 'strange', expect: 0, changes: theirs })
+  const [ann, bob] = [
+    ['ann', NONE, 1, 4_096],
+    ['bob', NONE, 1, 5_000],
+  ]
+  assert.deepEqual(await ask(null), [ann, bob])
+  assert.deepEqual(await ask([]), [ann, bob])
+  assert.deepEqual(await ask(['bob', 'nobody', 'plain', 'strange', 'ann', 'bob']), [
+    ['bob', DUPLICATE_RESOURCE.code],
+    ['nobody', RESOURCE_NOT_FOUND.code],
+    ['plain', RESOURCE_NOT_FOUND.code],
+    ['strange', UNACCEPTABLE_CREDENTIAL.code],
+    ann,
+  ])
+})
