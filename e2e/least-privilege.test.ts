@@ -1,4 +1,4 @@
-// The broker where everything is forbidden that it does not need.
+// The broker where everything is forbidden that it does not need. Of S7 the check of key files waits for TLS: no file with a key is read.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
