@@ -1,6 +1,6 @@
 // Runs the stages named on the command line and ends with one count and with the name of everything it skipped.
 //
-//   check    types, format, lint, house rules, unused code, stale reference pages (side by side)
+//   check    types, format, lint, licences, house rules, unused code, stale reference pages (side by side)
 //   clients  installs the Debian packages that longer and e2e want, where that can be done
 //   unit     src, testing and scripts, in one process
 //   longer   the rest of src and testing, in one process: with Redis servers, whole clusters, 200 simulated seeds, the HTTP side
@@ -26,6 +26,7 @@ const CHECKS: readonly (readonly [name: string, command: readonly string[]])[] =
   ['types', [bin('tsc'), '--noEmit', '-p', '.']],
   ['format and lint', [bin('biome'), 'check', '--error-on-warnings', '.']],
   ['floating promises', [bin('oxlint'), '--type-aware', '--deny-warnings']],
+  ['packages', [...node, 'scripts/packages.ts']],
   ['house rules', [...node, 'scripts/tidy.ts']],
   ['unused code', [process.execPath, bin('knip'), '--no-progress']],
   ['reference pages', [...node, 'scripts/docs.ts', '--check']],

@@ -6,6 +6,7 @@ import { createHealth, type HealthRooms } from './admin/health.ts'
 import { publishLag } from './admin/lag-gauges.ts'
 import { MessageReaders } from './admin/message-readers.ts'
 import { type Accounts, openAccounts } from './auth/accounts.ts'
+import type { HashParameters } from './auth/password-hash.ts'
 import type { SingleSignOn } from './auth/single-sign-on.ts'
 import { type Clock, systemClock, within } from './base/clock.ts'
 import { type Random, systemRandom } from './base/random.ts'
@@ -54,6 +55,7 @@ export interface BrokerOptions {
 export interface HttpOverrides {
   readonly routes?: readonly AnyRoute[]
   readonly limits?: Partial<HttpLimits>
+  readonly hashParameters?: HashParameters
 }
 
 export interface Broker {
@@ -358,9 +360,9 @@ function loadHttp() {
 async function openHttp(
   [{ serveHttp, HTTP_LIMITS }, { allRoutes }]: Awaited<ReturnType<typeof loadHttp>>,
   rooms: Omit<HttpRooms, Made> & Pick<HealthRooms, 'isUp'>,
-  { routes = allRoutes, limits = {} }: HttpOverrides = {},
+  { routes = allRoutes, limits = {}, hashParameters }: HttpOverrides = {},
 ): Promise<HttpServer> {
-  const accounts = await openAccounts({ ...rooms, isShared: rooms.catalogue.isShared })
+  const accounts = await openAccounts({ ...rooms, isShared: rooms.catalogue.isShared, hashParameters })
   const own = {
     accounts,
     singleSignOn: await openSso(rooms, accounts),

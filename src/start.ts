@@ -23,6 +23,9 @@ const CLOSE_MS = 900
 /** A signal to a group of processes (systemd, a terminal) comes here twice: by itself, and passed on by the launcher. */
 const SAME_SIGNAL_MS = 500
 
+/** What this process makes is its own user's alone, also where nobody thought of a mode: a crash report, a heap snapshot. */
+const UMASK = 0o077
+
 /** Says why there is no broker, in one message, and ends the process. */
 function fail(message: string, status = OPERATOR_ERROR): never {
   process.stderr.write(`ketch: ${message}\n`)
@@ -104,6 +107,7 @@ export async function start(beginning: Beginning): Promise<void> {
 async function run(beginning: Beginning): Promise<void> {
   const settings = readSettings(beginning)
   if (settings === null) return
+  process.umask(UMASK)
   collectLessOften()
   const starting = startBroker({ settings })
   closeOnSignals(starting, settings.get('broker.drain-timeout'))

@@ -36,7 +36,7 @@ export interface TestBrokerOptions {
   readonly isShared?: boolean
   /** With the HTTP side, on a free port. */
   readonly hasHttp?: boolean
-  /** Routes and limits of its own. */
+  /** Routes, limits and parameters of password hashes of its own. */
   readonly http?: HttpOverrides
   /** A folder that is there already; it is left in place. */
   readonly dir?: string

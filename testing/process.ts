@@ -55,6 +55,8 @@ export async function startBrokerProcess(
     folder?: string
     port?: number
     nodeFlags?: readonly string[]
+    /** The command that runs the broker's own one, in a process with the same id; by default that itself. */
+    within?: (command: readonly string[]) => readonly string[]
   } = {},
 ): Promise<BrokerProcess> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'ketch-')))
@@ -79,15 +81,14 @@ export async function startBrokerProcess(
     assert(!running, 'the broker is running')
     const begunAt = systemClock.monotonic()
     const from = output.length
-    child = spawn(
-      process.execPath,
-      [...NODE_FLAGS, ...(options.nodeFlags ?? []), join(root, 'src', 'main.ts'), ...args],
-      {
-        cwd: root,
-        stdio: ['ignore', 'pipe', 'pipe'],
-        env: { ...NODE_ENVIRONMENT, ...withoutSettings(process.env) },
-      },
-    )
+    const flags = [...NODE_FLAGS, ...(options.nodeFlags ?? [])]
+    const own = [process.execPath, ...flags, join(root, 'src', 'main.ts'), ...args]
+    const [program, ...rest] = options.within?.(own) ?? own
+    child = spawn(program!, rest, {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...NODE_ENVIRONMENT, ...withoutSettings(process.env) },
+    })
     running = true
     const announced = Promise.withResolvers<void>()
     const announcement = new RegExp(`clients connect to .*:${port}\\b`)

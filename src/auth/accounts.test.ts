@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { eventually } from '../../testing/eventually.ts'
+import { sessionToken } from '../../testing/session-token.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { createMemoryStore, type MemoryStore } from '../../testing/sim/memory-store.ts'
 import { systemRandom } from '../base/random.ts'
@@ -55,13 +55,8 @@ async function signIn({ accounts }: World, username = 'admin', password = PASSWO
 }
 
 /** A token as anybody could write it who knows the secret. */
-function tokenOf(claims: Record<string, unknown>, { alg = 'HS256', secret = SECRET } = {}): string {
-  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const signed = `${part({ alg, typ: 'JWT' })}.${part(claims)}`
-  if (alg === 'none') return `${signed}.`
-  const digest = { HS256: 'sha256', HS512: 'sha512' }[alg]!
-  return `${signed}.${createHmac(digest, secret).update(signed).digest('base64url')}`
-}
+const tokenOf = (claims: Record<string, unknown>, options: Partial<Parameters<typeof sessionToken>[1]> = {}) =>
+  sessionToken(claims, { secret: SECRET, ...options })
 
 test('session, valid: it is that of who signed in, with an id and an end after admin.jwt.expiry', async () => {
   const world = await openWorld()

@@ -11,7 +11,7 @@ import { type Store, StoreUnavailable } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { openDenylist } from './denylist.ts'
 import type { Identity, Role, Visitor } from './identity.ts'
-import { type Busy, createPasswordHashes, type PasswordHashes } from './password-hash.ts'
+import { type Busy, createPasswordHashes, type HashParameters, type PasswordHashes } from './password-hash.ts'
 import { createPasswords, type SignInRefusal } from './passwords.ts'
 import { createSessionTokens, type SessionClaims } from './session-tokens.ts'
 import { createSignInThrottle } from './sign-in-throttle.ts'
@@ -90,6 +90,8 @@ export interface AccountsRooms {
   readonly logger: Logger
   /** Whether other brokers use the store too. */
   readonly isShared: boolean
+  /** Of new passwords; those of password-hash.ts unless a test signs in thousands of times. */
+  readonly hashParameters?: HashParameters | undefined
 }
 
 /** How long a request waits for what the store says of its session: shorter than people do. */
@@ -103,6 +105,7 @@ export async function openAccounts({
   random,
   logger,
   isShared,
+  hashParameters,
 }: AccountsRooms): Promise<Accounts> {
   const log = logger.named('auth')
   const sessionMs = settings.get('admin.jwt.expiry')
@@ -110,7 +113,7 @@ export async function openAccounts({
   const users = await openUserStore({ store, clock, isShared, sessionMs })
   const denylist = await openDenylist({ store, clock, isShared })
   const tokens = createSessionTokens({ clock, random, secret, expiryMs: sessionMs })
-  const hashes = createPasswordHashes(random, clock)
+  const hashes = createPasswordHashes(random, clock, hashParameters)
   const throttle = createSignInThrottle(store, clock, {
     maxFailures: settings.get('admin.login-throttle.max-failures'),
     initialLockoutMs: settings.get('admin.login-throttle.initial-lockout'),

@@ -26,13 +26,14 @@ export interface PasswordHashes {
   verify(password: string, stored: string | null): Promise<Verdict | Busy>
 }
 
-interface Parameters {
+/** What a hash costs. */
+export interface HashParameters {
   readonly memoryKiB: number
   readonly passes: number
   readonly lanes: number
 }
 
-const TODAY: Parameters = Object.freeze({ memoryKiB: 19 * 1024, passes: 2, lanes: 1 })
+const TODAY: HashParameters = Object.freeze({ memoryKiB: 19 * 1024, passes: 2, lanes: 1 })
 const SALT_BYTES = 16
 const TAG_BYTES = 32
 const AT_ONCE = 2
@@ -40,11 +41,12 @@ const WAITING = 32
 
 const BUSY: Busy = Object.freeze({ kind: 'busy' })
 
-export function createPasswordHashes(random: Random, clock: Clock): PasswordHashes {
+/** Hashes of other parameters than `today` are right still. */
+export function createPasswordHashes(random: Random, clock: Clock, today: HashParameters = TODAY): PasswordHashes {
   const threads = new Argon2Threads(clock)
   let running = 0
   const waiting: (() => void)[] = []
-  const nobodys = encode(TODAY, random.bytes(SALT_BYTES), random.bytes(TAG_BYTES))
+  const nobodys = encode(today, random.bytes(SALT_BYTES), random.bytes(TAG_BYTES))
 
   async function gated<T>(work: () => Promise<T>): Promise<T | Busy> {
     if (running >= AT_ONCE) {
@@ -65,7 +67,7 @@ export function createPasswordHashes(random: Random, clock: Clock): PasswordHash
     make: password =>
       gated(async () => {
         const salt = random.bytes(SALT_BYTES)
-        return encode(TODAY, salt, await threads.hash(inputOf(password, salt, TODAY, TAG_BYTES)))
+        return encode(today, salt, await threads.hash(inputOf(password, salt, today, TAG_BYTES)))
       }),
 
     verify: (password, stored) =>
@@ -73,18 +75,18 @@ export function createPasswordHashes(random: Random, clock: Clock): PasswordHash
         const { parameters, salt, tag } = decode(stored ?? nobodys)
         const derived = await threads.hash(inputOf(password, salt, parameters, tag.length))
         const isRight = timingSafeEqual(derived, tag) && stored !== null
-        return { kind: 'verdict', isRight, isOutdated: encode(TODAY, salt, tag) !== stored }
+        return { kind: 'verdict', isRight, isOutdated: encode(today, salt, tag) !== stored }
       }),
   }
 }
 
 /** One password is one text: canonically equal ways of writing it are the same (RFC 8265, OpaqueString). */
-function inputOf(password: string, nonce: Buffer, { memoryKiB, passes, lanes }: Parameters, tagLength: number) {
+function inputOf(password: string, nonce: Buffer, { memoryKiB, passes, lanes }: HashParameters, tagLength: number) {
   const message = Buffer.from(password.normalize('NFC'))
   return { message, nonce, parallelism: lanes, tagLength, memory: memoryKiB, passes }
 }
 
-function encode({ memoryKiB, passes, lanes }: Parameters, salt: Buffer, tag: Buffer): string {
+function encode({ memoryKiB, passes, lanes }: HashParameters, salt: Buffer, tag: Buffer): string {
   return `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${unpadded(salt)}$${unpadded(tag)}`
 }
 
@@ -94,7 +96,7 @@ function unpadded(bytes: Buffer): string {
 
 const FORM = /^\$argon2id\$v=19\$m=(\d{1,8}),t=(\d{1,4}),p=(\d{1,3})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
-function decode(stored: string): { readonly parameters: Parameters; readonly salt: Buffer; readonly tag: Buffer } {
+function decode(stored: string): { readonly parameters: HashParameters; readonly salt: Buffer; readonly tag: Buffer } {
   const match = FORM.exec(stored)
   assert(match !== null, 'a password hash in the store is not in a form that this version reads')
   const [, memoryKiB, passes, lanes, salt, tag] = match

@@ -367,6 +367,7 @@ test('W23, S6: an error says its code and what is wrong, and nothing of the insi
   assert.match(log(), /embedded\.ts:12/)
 })
 
+// The other half of W24, a console that is loaded over http where TLS is on, waits for TLS: there is no listener that has it.
 test('W24, S46: every answer has the security headers, an error too', async t => {
   const { url } = await start(t, [list, fail], {})
   const answers = await Promise.all(['/api/v1/things', '/nothing', '/api/v1/%ZZ'].map(path => fetch(url + path)))

@@ -43,7 +43,10 @@ export interface HttpLimits {
   readonly requestTimeoutMs: number
   /** How often connections are held against them. */
   readonly checkIntervalMs: number
-  /** A request's line and headers; 431 beyond. */
+  /**
+   * A request's line and headers; 431 beyond. Node's own 16 KB, and 64 KB of cookies: a browser sends along what any other
+   * server on the host has set, and that must not keep anybody from signing in here.
+   */
   readonly maxHeaderBytes: number
   readonly maxHeaders: number
   /** 413 beyond, unless the route says otherwise. */
@@ -58,7 +61,7 @@ export const HTTP_LIMITS: HttpLimits = Object.freeze({
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   checkIntervalMs: 1_000,
-  maxHeaderBytes: 32 * 1024,
+  maxHeaderBytes: (16 + 64) * 1024,
   maxHeaders: 100,
   bodyBytes: 1024 * 1024,
   maxConnections: 1_000,

@@ -532,7 +532,7 @@ test('S2: an admin API without security is warned about where others reach it, a
   assert.deepEqual(about('--server.address=127.0.0.1'), [])
 })
 
-test('a Kafka listener that anybody can reach is warned about', () => {
+test('S1: a Kafka listener that anybody can reach is warned about', () => {
   const about = (argv: readonly string[]) =>
     load({ argv }).warnings.some(warning => warning.includes('asks nobody for credentials'))
   assert.equal(about([]), true)

@@ -132,7 +132,7 @@ test('records are decoded as asked for, and what cannot be never fails the page'
   })
 })
 
-test('W19: a large or hostile value is cut in lists, whole by its offset, and a file to download', async t => {
+test('W19, S47: a large or hostile value is cut in lists, whole by its offset, and a file to download', async t => {
   const { api, base } = await openApi(t)
   await api('POST', '/topics', { name: 't', configs: { 'max.message.bytes': '2000000' } })
   const large = 'é'.repeat(500_000)

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type LockedPackage, objectionsTo } from './packages.ts'
+
+/** What is said of one package that is as it should be but for this. */
+function objections(but: LockedPackage, allowScripts: Record<string, boolean> = {}): string {
+  const good = { license: 'MIT', integrity: 'sha512-AAAA' }
+  return objectionsTo(
+    { '': {}, 'node_modules/a': good, 'node_modules/a/node_modules/@b/c': { ...good, ...but } },
+    allowScripts,
+  ).join()
+}
+
+test('S8: a package that a broker runs with has a licence that may be passed on', () => {
+  for (const license of ['MIT', '(MIT OR GPL-3.0-only)', 'Apache-2.0 AND BSD-3-Clause'])
+    assert.equal(objections({ license }), '', license)
+  for (const license of [
+    undefined,
+    '',
+    'GPL-3.0-only',
+    'MIT AND SSPL-1.0',
+    'UNLICENSED',
+    'SEE LICENSE IN LICENSE',
+    'mit',
+  ])
+    assert.match(
+      objections({ license } as LockedPackage),
+      /^node_modules\/a\/node_modules\/@b\/c: its licence is/,
+      license,
+    )
+  assert.equal(objections({ license: 'GPL-3.0-only', dev: true }), '', 'nobody gets what only developers run')
+})
+
+test('S8: a package comes from the registry, with its hash, and needs no install script', () => {
+  assert.equal(objections({ resolved: 'https://registry.npmjs.org/@b/c/-/c-1.0.0.tgz' }), '')
+  assert.match(objections({ resolved: 'git+ssh://git@github.com/b/c.git#0123' }), /it comes from git\+ssh/)
+  assert.match(objections({ integrity: 'sha1-AAAA' }), /it has no SHA-512/)
+  assert.match(objections({ hasInstallScript: true, dev: true }, { c: false }), /it has an install script/)
+  assert.match(objections({ hasInstallScript: true }, { '@b/c': true }), /it has an install script/)
+  assert.equal(objections({ hasInstallScript: true }, { '@b/c': false }), '')
+})

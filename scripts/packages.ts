@@ -1,0 +1,63 @@
+// What package-lock.json must say before anything of it is shipped: of each package that a broker runs with, a licence that may be passed
+// on; of every package, where it comes from, its hash, and that nothing waits for its install script. It asks nobody:
+// whether a vulnerability is known is for audit.ts.
+
+import { readFileSync } from 'node:fs'
+
+/** SPDX identifiers of licences that ask for no more than their own text to be kept. */
+const LICENCES: ReadonlySet<string> = new Set([
+  '0BSD',
+  'Apache-2.0',
+  'BlueOak-1.0.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'CC0-1.0',
+  'ISC',
+  'MIT',
+])
+
+const REGISTRY = 'https://registry.npmjs.org/'
+
+/** What is used of a row of `packages`; npm leaves `resolved` out where the configuration says that it is the registry. */
+export interface LockedPackage {
+  readonly dev?: boolean
+  readonly license?: string
+  readonly integrity?: string
+  readonly resolved?: string
+  readonly hasInstallScript?: boolean
+}
+
+/** One sentence for each thing that is wrong, with the package's place. `allowScripts` is that of package.json. */
+export function objectionsTo(
+  packages: Readonly<Record<string, LockedPackage>>,
+  allowScripts: Readonly<Record<string, boolean>>,
+): string[] {
+  return Object.entries(packages).flatMap(([place, { dev, license, integrity, resolved, hasInstallScript }]) => {
+    if (place === '') return []
+    const objections: string[] = []
+    if (dev !== true && !isAllowed(license))
+      objections.push(`its licence is ${license ?? 'not said'}; scripts/packages.ts lists those that may be passed on`)
+    if (resolved !== undefined && !resolved.startsWith(REGISTRY))
+      objections.push(`it comes from ${resolved} and not from ${REGISTRY}`)
+    if (integrity?.startsWith('sha512-') !== true) objections.push('it has no SHA-512')
+    const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)
+    if (hasInstallScript === true && allowScripts[name] !== false)
+      objections.push(
+        'it has an install script; see that it works without, and say so under allowScripts in package.json',
+      )
+    return objections.map(objection => `${place}: ${objection}`)
+  })
+}
+
+/** An expression of one level: `A`, `(A OR B)`, `A AND B`. A deeper one is not understood, and so not allowed. */
+function isAllowed(expression: string | undefined): boolean {
+  const choices = (expression ?? '').replace(/^\((.*)\)$/, '$1').split(' OR ')
+  return choices.some(choice => choice.split(' AND ').every(licence => LICENCES.has(licence)))
+}
+
+if (import.meta.main) {
+  const read = (name: string) => JSON.parse(readFileSync(new URL(`../${name}`, import.meta.url), 'utf8'))
+  const objections = objectionsTo(read('package-lock.json').packages, read('package.json').allowScripts)
+  for (const objection of objections) console.log(objection)
+  process.exit(objections.length > 0 ? 1 : 0)
+}
