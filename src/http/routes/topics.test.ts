@@ -77,6 +77,9 @@ test('a topic that cannot be is refused with what is wrong, and nothing is made'
   await api('POST', '/topics', { name: 'there' })
   const twice = await api('POST', '/topics', { name: 'there' })
   assert.deepEqual([twice.status, twice.body.code], [409, 'TOPIC_ALREADY_EXISTS'])
+  // The title is of the code, the detail of this very request (RFC 9457, 3.1.3).
+  const titles = ['Topic with this name already exists.', "Topic 'there' already exists."]
+  assert.deepEqual([twice.body.title, twice.body.detail], titles)
   const grown = await api('POST', '/topics/there/partitions', { count: 5 })
   assert.match(grown.body.detail, /max-partitions-per-topic is 4/)
   const { body } = await api('GET', '/topics?fields=name')
