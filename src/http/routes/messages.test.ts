@@ -345,5 +345,17 @@ test('a key goes to the partition that the clients of Kafka choose, and what is 
     const answer = await api('POST', '/topics/t/messages', request)
     assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body))
   }
+  const bare = await api('POST', '/topics/t/messages', { messages: [{ value: 'text' }] })
+  assert.deepEqual(bare.body.fields, { 'body.messages.0.value': 'takes {"text": …} or {"base64": …}' })
   assert.equal((await api('POST', '/topics/none/messages', { messages: [{}] })).status, 404)
+})
+
+test('where there is no record, it is said which there are', async t => {
+  const { api } = await openApi(t)
+  await api('POST', '/topics', { name: 't', partitions: 2 })
+  await api('POST', '/topics/t/messages', { messages: [{ partition: 1 }, { partition: 1 }] })
+  const detailOf = async (partition: number, offset: number) =>
+    (await api('GET', `/topics/t/messages/${partition}/${offset}`)).body.detail
+  assert.equal(await detailOf(0, 0), "Partition 0 of 't' has no record at offset 0; it holds none at all.")
+  assert.equal(await detailOf(1, 2), "Partition 1 of 't' has no record at offset 2; it holds 0 to 1.")
 })
