@@ -31,7 +31,7 @@ test('a topic is created, described, grown and deleted', async t => {
       createdAt: null,
       configs: { 'retention.ms': '9007199254740993' },
       cleanupPolicy: 'delete',
-      retentionMs: '9007199254740992',
+      retentionMs: '9007199254740993',
       retentionBytes: '-1',
       records: 1,
       sizeBytes: null,
@@ -212,6 +212,10 @@ test('configs say who gave them, and change one by one', async t => {
   const changed = await api('PUT', '/topics/t/configs', { set: { 'retention.bytes': '5' }, delete: ['retention.ms'] })
   assert.equal(changed.status, 200)
   assert.deepEqual([(await find('retention.bytes')).value, (await find('retention.ms')).source], ['5', 'default'])
+  const longest = '9223372036854775807'
+  await api('PUT', '/topics/t/configs', { set: { 'retention.ms': longest, 'retention.bytes': longest } })
+  const { body: topic } = await api('GET', '/topics/t')
+  assert.deepEqual([topic.retentionMs, topic.retentionBytes], [longest, longest], 'more than a number holds')
 
   for (const body of [
     { set: { 'retention.bytes': 'many' } },
