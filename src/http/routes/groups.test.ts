@@ -36,7 +36,7 @@ async function open(t: TestContext) {
     return positions.map(({ partition, committedOffset }) => [partition, committedOffset])
   }
   const reset = (group: string, body: unknown, status = 200) =>
-    ask<Preview & { code: string; detail: string; fields: object }>(`/api/v1/groups/${group}/offsets/reset`, status, {
+    ask<Preview & { code: string; detail: string }>(`/api/v1/groups/${group}/offsets/reset`, status, {
       body,
     })
   return { wire, ask, offsetsOf, reset }
@@ -186,16 +186,17 @@ test('a reset that is misspelt is refused, and does not become one of everything
   const { wire, offsetsOf, reset } = await open(t)
   await commit(wire, 'g', { 0: 1 })
   const cases = [
-    [{ scope: { topic: 'orders' } }, 'body.scope'],
-    [{ scope: { partitions: [{ topic: 'orders', partition: 0, offset: 3 }] } }, 'body.scope.partitions.0'],
-    [{ offset: 3 }, 'body.offset'],
-    [{ to: 'earliest', timestamp: 3 }, 'body.timestamp'],
-    [{ to: 'timestamp', offset: 3 }, 'body.offset'],
-    [{ to: 'offset' }, 'body.offset'],
+    [{ scope: { topic: 'orders' } }, /topic/],
+    [{ scope: { partitions: [{ topic: 'orders', partition: 0, offset: 3 }] } }, /offset/],
+    [{ offset: 3 }, /^offset goes with to: offset, not with clear/],
+    [{ to: 'earliest', timestamp: 3 }, /^timestamp goes with to: timestamp/],
+    [{ to: 'timestamp', offset: 3 }, /^offset goes with to: offset/],
+    [{ to: 'offset' }, /^offset is missing/],
   ] as const
-  for (const [body, field] of cases) {
-    const { code, fields } = await reset('g', { ...body, dryRun: true }, 400)
-    assert.deepEqual([code, Object.keys(fields)], ['INVALID_REQUEST', [field]], JSON.stringify(body))
+  for (const [body, why] of cases) {
+    const { code, detail } = await reset('g', { ...body, dryRun: true }, 400)
+    assert.equal(code, 'INVALID_REQUEST', JSON.stringify(body))
+    assert.match(detail, why)
   }
   assert.deepEqual(await offsetsOf('g'), [[0, 1]])
 })

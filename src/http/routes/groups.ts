@@ -363,7 +363,7 @@ function targetOf({ to, offset, timestamp }: z.output<typeof resetBody>): ResetT
 }
 
 function misplaced(field: 'offset' | 'timestamp', why: string): Problem {
-  return problem('INVALID_REQUEST', `${field} ${why}.`, { fields: { [`body.${field}`]: why } })
+  return problem('INVALID_REQUEST', `${field} ${why}.`, { fields: { [field]: why } })
 }
 
 /** Kafka's own text does not say which group it is about. */

@@ -346,7 +346,7 @@ test('a key goes to the partition that the clients of Kafka choose, and what is 
     assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body))
   }
   const bare = await api('POST', '/topics/t/messages', { messages: [{ value: 'text' }] })
-  assert.deepEqual(bare.body.fields, { 'body.messages.0.value': 'takes {"text": …} or {"base64": …}' })
+  assert.deepEqual(Object.values(bare.body.fields), ['takes {"text": …} or {"base64": …}'])
   assert.equal((await api('POST', '/topics/none/messages', { messages: [{}] })).status, 404)
 })
 
