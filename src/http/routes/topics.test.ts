@@ -150,6 +150,8 @@ test('W10: a query is taken as documented or refused with the name of the field'
     const { status, body } = await api('GET', path)
     assert.deepEqual([status, body.code], [400, 'INVALID_REQUEST'], path)
     assert.ok(JSON.stringify([body.fields, body.detail]).includes(field), `${path}: ${JSON.stringify(body)}`)
+    if (/^(limit|offset)$/.test(field) && !path.includes('earliest'))
+      assert.match(body.detail, /takes an integer from [01]/)
   }
 })
 
