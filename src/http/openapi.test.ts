@@ -17,3 +17,14 @@ test('a body refuses members that nobody named, however deep they lie', () => {
     for (const [method, { requestBody }] of Object.entries(operations)) walk(requestBody, `${method} ${path}`)
   assert.deepEqual(loose, [])
 })
+
+test('the document says what holds where a query leaves something out', () => {
+  const { paths } = describeRoutes(allRoutes) as {
+    paths: Record<string, { get: { parameters: { name: string; schema: { default?: unknown } }[] } }>
+  }
+  const defaults = paths['/api/v1/metrics/topics']!.get.parameters.map(({ name, schema }) => [name, schema.default])
+  assert.deepEqual(defaults.slice(0, 2), [
+    ['offset', 0],
+    ['limit', 100],
+  ])
+})
