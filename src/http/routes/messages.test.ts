@@ -132,7 +132,7 @@ test('records are decoded as asked for, and what cannot be never fails the page'
   })
 })
 
-test('W19: a large or hostile value is cut in lists, whole by its offset, and a file to download', async t => {
+test('W19, S47: a large or hostile value is text, cut in lists, whole by its offset, and a file to download', async t => {
   const { api, base } = await openApi(t)
   await api('POST', '/topics', { name: 't', configs: { 'max.message.bytes': '2000000' } })
   const large = 'é'.repeat(500_000)
@@ -142,6 +142,10 @@ test('W19: a large or hostile value is cut in lists, whole by its offset, and a 
   })
   assert.equal(produced.status, 200, JSON.stringify(produced.body))
 
+  const listed = await fetch(`${base}/topics/t/messages`)
+  assert.equal(listed.headers.get('content-type'), 'application/json; charset=utf-8')
+  assert.equal(listed.headers.get('x-content-type-options'), 'nosniff')
+  await listed.body?.cancel()
   const { body } = await api('GET', '/topics/t/messages?decode=utf8&previewBytes=2047')
   const [first, second] = body.messages
   // Never half a character.

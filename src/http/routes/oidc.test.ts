@@ -81,7 +81,7 @@ describe('single sign-on', () => {
     assert.match(broker.log(), /sign in by single sign-on who=ada role=ADMIN/)
   })
 
-  test('the browser is sent with PKCE, state and nonce, and remembers it where only we can read it', async t => {
+  test('S32: the browser is sent with PKCE, state and nonce, and remembers it where only we can read it', async t => {
     const { provider, browser } = await setUp(t, { 'admin.oauth.scopes': 'openid profile groups' })
     const one = browser()
     const answer = await one.get('/api/v1/auth/oidc/login?returnTo=/topics')
@@ -119,7 +119,7 @@ describe('single sign-on', () => {
     }
   })
 
-  test('W17: an answer that is not the one to this browser’s login is refused with a fixed word', async t => {
+  test('W17, S32: an answer that is not the one to this browser’s login is refused with a fixed word', async t => {
     const { provider, good, browser } = await setUp(t)
     const cases: readonly [string, string, (query: URLSearchParams, theirs: URLSearchParams) => void][] = [
       ['without state', 'sso-expired', query => query.delete('state')],
@@ -172,7 +172,7 @@ describe('single sign-on', () => {
     refused(await one.callback(mine), 'sso-expired', 'sealed by another')
   })
 
-  test('W17: a login is finished once', async t => {
+  test('W17, S32: a login is finished once', async t => {
     const { provider, broker, clock, good, browser } = await setUp(t)
     const one = browser()
     const query = provider.signIn(await one.begin('/'), good())
@@ -194,7 +194,7 @@ describe('single sign-on', () => {
     assert.match(broker.log(), /reason="the login was finished before"/)
   })
 
-  test('W17: an id_token without nonce, with another one, and for another client gives no session', async t => {
+  test('W17, S32: an id_token without nonce, with another one, and for another client gives no session', async t => {
     const { provider, broker, good, browser } = await setUp(t)
     const cases: readonly [string, string, (nonce: string) => Claims | Promise<string>][] = [
       ['missing nonce', 'sso-invalid', good({ nonce: undefined })],
@@ -220,7 +220,7 @@ describe('single sign-on', () => {
     assert.doesNotMatch(broker.log(), /eyJ|SECRET-/)
   })
 
-  test('a login holds for 10 minutes by the clock of the broker', async t => {
+  test('S32: a login holds for 10 minutes by the clock of the broker', async t => {
     const { provider, clock, good, browser } = await setUp(t)
     const [early, late] = [browser(), browser()]
     const [soon, tooLate] = [
