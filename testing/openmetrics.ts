@@ -1,6 +1,6 @@
 // A strict reader of OpenMetrics 1.0, by its specification: what it does not allow throws with the line. It covers what a broker
-// writes (counters, gauges, histograms; no timestamps, exemplars or other types), and refuses the rest. The same texts were held
-// against the reference reader, prometheus_client's (docs/decisions/0032).
+// writes (counters, gauges, histograms; no timestamps, exemplars or other types), and refuses the rest. In CI the reference reader,
+// prometheus_client's, reads a scrape too (e2e/http/scrape.test.ts).
 
 import assert from 'node:assert/strict'
 

@@ -1,8 +1,8 @@
-// Installs schemathesis from PyPI into a virtual environment of its own, once.
+// Installs the judges of the HTTP side from PyPI into a virtual environment of their own, once.
 
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { FOLDER, schemathesisAbsence, VERSION } from './schemathesis.ts'
+import { FOLDER, judgesAbsence, PACKAGES, PYTHON } from './judges.ts'
 
 function run(command: string, args: readonly string[]): void {
   const { status, error } = spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] })
@@ -12,7 +12,7 @@ function run(command: string, args: readonly string[]): void {
   throw new Error(`${command} ${args.join(' ')} ended with ${status ?? error?.message}`)
 }
 
-if (schemathesisAbsence() !== null) {
+if (judgesAbsence('build') !== null) {
   run('python3', ['-m', 'venv', FOLDER])
-  run(`${FOLDER}/bin/pip`, ['install', '--quiet', '--disable-pip-version-check', `schemathesis==${VERSION}`])
+  run(PYTHON, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...PACKAGES])
 }

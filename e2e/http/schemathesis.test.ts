@@ -8,9 +8,9 @@ import type { Values } from '../../src/settings/settings.ts'
 import { startBroker } from '../../testing/broker.ts'
 import { type Roles, roleSettings, signInRoles } from '../../testing/http-roles.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'
-import { PROGRAM, schemathesisAbsence } from './schemathesis.ts'
+import { judgesAbsence, SCHEMATHESIS } from './judges.ts'
 
-const absence = schemathesisAbsence()
+const absence = judgesAbsence('schemathesis')
 
 /** For how many seconds it asks as whom. */
 const ROLES = { ADMIN: 40, VIEWER: 18, anonymous: 18 } as const
@@ -77,7 +77,7 @@ async function credentialsOf(roles: Roles, role: 'ADMIN' | 'VIEWER'): Promise<re
 
 function run(cwd: string, args: readonly string[]): Promise<{ status: number | null; output: string }> {
   return new Promise(resolve => {
-    const child = spawn(PROGRAM, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(SCHEMATHESIS, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     child.stdout.on('data', chunk => (output += chunk))
     child.stderr.on('data', chunk => (output += chunk))

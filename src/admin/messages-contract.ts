@@ -62,7 +62,10 @@ export type MessagePage = z.infer<typeof pageShape>
 export type Unavailable = z.infer<typeof unavailableShape>
 
 const contentShape = z
-  .union([z.strictObject({ text: z.string() }), z.strictObject({ base64: z.base64() })])
+  .union(
+    [z.strictObject({ text: z.string() }), z.strictObject({ base64: z.base64() })],
+    'takes {"text": …} or {"base64": …}',
+  )
   .meta({ id: 'Content', description: 'Bytes, as text or as base64.' })
 
 export type Content = z.infer<typeof contentShape>

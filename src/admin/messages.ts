@@ -152,9 +152,10 @@ export async function findRecord(
   const [bounds] = await boundsOf(rooms, [place])
   if (isRefusal(bounds)) return bounds
   const { start, end } = bounds!
+  const held = start === end ? 'none at all' : `${start} to ${end - 1}`
   const none = because(
     OFFSET_OUT_OF_RANGE,
-    `Partition ${partition} of '${topicName}' has no record at offset ${offset}; it holds ${start} to ${end}.`,
+    `Partition ${partition} of '${topicName}' has no record at offset ${offset}; it holds ${held}.`,
   )
   if (offset < start || offset >= end) return none
   const budget = new ReadBudget(rooms.clock, { maxBytes: PAGE_READ_BYTES, maxRecords: Number.POSITIVE_INFINITY })

@@ -141,8 +141,9 @@ function summaryOf(
     createdAt: createdAtMs,
     configs,
     cleanupPolicy: resolved.cleanupPolicy.join(','),
-    retentionMs: String(resolved.retentionMs),
-    retentionBytes: String(resolved.retentionBytes),
+    // As text where the topic says it itself: a long of Kafka may be more than a number here holds.
+    retentionMs: configs['retention.ms'] ?? String(resolved.retentionMs),
+    retentionBytes: configs['retention.bytes'] ?? String(resolved.retentionBytes),
     records,
     sizeBytes,
     lastWriteAt: lastWriteOf(rooms, topic),

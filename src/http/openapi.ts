@@ -207,6 +207,8 @@ function inputSchema(shape: z.ZodType): Json {
       const { description, examples } = z.globalRegistry.get(zodSchema) ?? {}
       if (description !== undefined) jsonSchema.description = description
       if (examples !== undefined) jsonSchema.examples = examples as []
+      // Zod leaves it out where the text of a query is read as a number before it is checked.
+      if (zodSchema instanceof z.ZodDefault) jsonSchema.default ??= zodSchema.def.defaultValue
     },
   })
   return schema

@@ -2,7 +2,7 @@
 // with `code`, `fields` and `requestId` beside the standard members. Refusals of the rooms below keep Kafka's names as codes.
 
 import { z } from 'zod'
-import type { Refusal } from '../protocol/errors.ts'
+import { errorOf, type Refusal } from '../protocol/errors.ts'
 
 const table = {
   INVALID_REQUEST: [400, 'The request is not understood.'],
@@ -84,9 +84,10 @@ const STATUS_OF_REFUSAL: Readonly<Record<string, number>> = {
   REQUEST_TIMED_OUT: 503,
 }
 
-export function fromRefusal({ name, message }: Refusal): Problem {
+export function fromRefusal({ code, name, message }: Refusal): Problem {
   const status = STATUS_OF_REFUSAL[name] ?? 400
-  return { kind: 'problem', status, code: name, title: message, detail: message, fields: null, headers: {} }
+  const title = errorOf(code)!.message
+  return { kind: 'problem', status, code: name, title, detail: message, fields: null, headers: {} }
 }
 
 /** The body, as OpenAPI describes it. */

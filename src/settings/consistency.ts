@@ -118,15 +118,18 @@ function checkMcpToken(settings: Settings): string | null {
   return settings.get('admin.security-enabled') ? requires('mcp.enabled', 'mcp.token')(settings) : null
 }
 
+/** A history is answered in one piece, and kept in memory for each series. */
+const MOST_SAMPLES = 10_000
+
 function checkHistory(settings: Settings): string | null {
   const samples = settings.get('admin.metrics-history.retention') / settings.get('admin.metrics-history.interval')
   if (samples < 1) {
     return `${got(settings, 'admin.metrics-history.retention')}, takes at least ${tell(settings, 'admin.metrics-history.interval')}`
   }
-  if (samples <= settings.get('admin.metrics-history.max-series')) return null
+  if (samples <= MOST_SAMPLES) return null
   return (
     `${got(settings, 'admin.metrics-history.retention')}, which at ${tell(settings, 'admin.metrics-history.interval')} is ` +
-    `${Math.floor(samples)} samples for each series; takes at most as many as ${tell(settings, 'admin.metrics-history.max-series')}`
+    `${Math.floor(samples)} samples for each series; takes at most ${MOST_SAMPLES}`
   )
 }
 

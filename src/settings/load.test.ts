@@ -323,11 +323,7 @@ test('C4 and C5: what does not go together fails and names both keys', () => {
     ],
     [
       ['svc.admin.metrics-history.interval=1ms'],
-      [
-        'svc.admin.metrics-history.retention',
-        'svc.admin.metrics-history.interval',
-        'svc.admin.metrics-history.max-series',
-      ],
+      ['svc.admin.metrics-history.retention', 'svc.admin.metrics-history.interval', 'takes at most 10000'],
     ],
     [
       ['svc.admin.metrics-history.interval=2h'],
@@ -794,6 +790,14 @@ test('clock skews are rounded up to whole seconds', () => {
   const settings = load({ argv: ['--svc.admin.oauth.clock-skew=1ms', '--svc.broker.sasl.oauth.clock-skew=2001ms'] })
   assert.equal(settings.get('admin.oauth.clock-skew'), 1000)
   assert.equal(settings.get('broker.sasl.oauth.clock-skew'), 3000)
+})
+
+test('how many series the history keeps says nothing of how long each is', () => {
+  for (const most of ['0', '1'])
+    assert.equal(
+      load({ argv: [`--svc.admin.metrics-history.max-series=${most}`] }).get('admin.metrics-history.max-series'),
+      Number(most),
+    )
 })
 
 test('values with control characters are shown escaped and cut', () => {

@@ -114,7 +114,6 @@ const {
 } = grammar
 
 const OURS = { ours: true } as const
-const HTTP = { notYet: 'the admin HTTP API' } as const
 const CONSOLE = { notYet: 'the web console' } as const
 const TLS = { notYet: 'TLS' } as const
 const SASL = { notYet: 'SASL' } as const
@@ -257,25 +256,25 @@ const admin = {
     integer(),
     '8',
     'Segment inspections that may wait for a free thread.',
-    HTTP,
+    REMOTE,
   ),
   'admin.segment-inspection.threads': row(
     integer({ min: 1, max: 1024 }),
     '8',
     'Remote segment inspections at one time.',
-    HTTP,
+    REMOTE,
   ),
   'admin.segment-inspection.timeout': row(
     duration(),
     '5s',
     'Longest that a segment request waits for its inspection.',
-    HTTP,
+    REMOTE,
   ),
   'admin.segment-inspection.ttl': row(
     duration(),
     '10s',
     'How long a completed inspection is used again; 0 turns that off.',
-    HTTP,
+    REMOTE,
   ),
 }
 
@@ -803,8 +802,8 @@ const remoteStorage = {
 }
 
 const surroundings = {
-  'server.port': row(port(), '8080', 'TCP port of the admin API and the console.', HTTP),
-  'server.address': optional(bindHost(), 'Address the admin API binds.', { ...HTTP, otherwise: 'all interfaces' }),
+  'server.port': row(port(), '8080', 'TCP port of the admin API and the console.'),
+  'server.address': optional(bindHost(), 'Address the admin API binds.', { otherwise: 'all interfaces' }),
   'logging.level': map(
     grammar.level(),
     'Level of a logger and of those below it: logging.level.root=INFO, logging.level.svc.kafka=DEBUG.',

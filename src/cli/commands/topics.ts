@@ -34,7 +34,7 @@ interface Config {
   readonly default: string | null
 }
 
-const SORTS = ['name', 'partitions', 'records', 'size', 'lastWrite'] as const
+const SORTS = ['name', 'partitions', 'records', 'size', 'created', 'last-write'] as const
 const VALIDATE_ONLY = { value: null, doc: 'Only say whether it could be done.' }
 
 const topicPath = (topic: string) => `/api/v1/topics/${segment(topic)}`
@@ -54,6 +54,7 @@ export const topicCommands: readonly Command[] = [
     options: {
       filter: { value: 'text', doc: 'Only topics whose name has this text in it, in any case.' },
       sort: { value: 'by', doc: `${SORTS.join(', ')}; the name where it is not said.` },
+      order: { value: 'asc|desc', doc: 'asc where it is not said; desc has the largest and the newest first.' },
       limit: { value: 'n', doc: 'So many at most; all where it is not said.' },
     },
     async run(call) {
@@ -64,6 +65,7 @@ export const topicCommands: readonly Command[] = [
         {
           q: call.option('filter'),
           sort: wordOption(call, 'sort', SORTS, 'name'),
+          order: wordOption(call, 'order', ['asc', 'desc'], 'asc'),
           most: integerOption(call, 'limit', 1) ?? Number.POSITIVE_INFINITY,
         },
       )

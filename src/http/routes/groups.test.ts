@@ -36,7 +36,9 @@ async function open(t: TestContext) {
     return positions.map(({ partition, committedOffset }) => [partition, committedOffset])
   }
   const reset = (group: string, body: unknown, status = 200) =>
-    ask<Preview & { code: string; detail: string }>(`/api/v1/groups/${group}/offsets/reset`, status, { body })
+    ask<Preview & { code: string; detail: string }>(`/api/v1/groups/${group}/offsets/reset`, status, {
+      body,
+    })
   return { wire, ask, offsetsOf, reset }
 }
 
@@ -120,7 +122,7 @@ test('offsets of topics are deleted, but not of those that members read', async 
   const remove = (group: string, query: string, status: number) =>
     ask(`/api/v1/groups/${group}/offsets?${query}`, status, { method: 'DELETE' })
   await commit(wire, 'g', { 0: 1, 2: 1 })
-  assert.equal((await remove('g', 'topic=nothing', 404)).code, 'NOT_FOUND')
+  assert.equal((await remove('g', 'topic=nothing', 404)).code, 'UNKNOWN_TOPIC_OR_PARTITION')
   assert.deepEqual(await remove('g', 'topic=orders', 200), {
     topics: [{ topic: 'orders', partitions: 3, error: null }],
   })
@@ -176,7 +178,27 @@ test('a reset goes to either end, to an offset or to a time, where it was asked 
   assert.equal((await reset('g', { to: 'offset', dryRun: true }, 400)).code, 'INVALID_REQUEST')
   const scope = { topics: ['nothing'] }
   assert.equal((await reset('g', { scope, dryRun: true }, 404)).code, 'UNKNOWN_TOPIC_OR_PARTITION')
-  assert.equal((await reset('nobody', { dryRun: true }, 404)).code, 'GROUP_ID_NOT_FOUND')
+  const nobody = await reset('nobody', { dryRun: true }, 404)
+  assert.deepEqual([nobody.code, nobody.detail], ['GROUP_ID_NOT_FOUND', "There is no group 'nobody'."])
+})
+
+test('a reset that is misspelt is refused, and does not become one of everything', async t => {
+  const { wire, offsetsOf, reset } = await open(t)
+  await commit(wire, 'g', { 0: 1 })
+  const cases = [
+    [{ scope: { topic: 'orders' } }, /topic/],
+    [{ scope: { partitions: [{ topic: 'orders', partition: 0, offset: 3 }] } }, /offset/],
+    [{ offset: 3 }, /^offset goes with to: offset, not with clear/],
+    [{ to: 'earliest', timestamp: 3 }, /^timestamp goes with to: timestamp/],
+    [{ to: 'timestamp', offset: 3 }, /^offset goes with to: offset/],
+    [{ to: 'offset' }, /^offset is missing/],
+  ] as const
+  for (const [body, why] of cases) {
+    const { code, detail } = await reset('g', { ...body, dryRun: true }, 400)
+    assert.equal(code, 'INVALID_REQUEST', JSON.stringify(body))
+    assert.match(detail, why)
+  }
+  assert.deepEqual(await offsetsOf('g'), [[0, 1]])
 })
 
 test('W20: a reset without the token of its preview, or with that of another or an outdated one, changes nothing', async t => {
@@ -214,7 +236,7 @@ test('W11: whatever a group is called, it is found by its name and nothing else 
   for (const name of ['\u0000', 'a/b/c', '__proto__']) await ask(`/api/v1/groups/${encodeURIComponent(name)}`, 404)
   for (const path of ['%', '%zz', '%ff']) await ask(`/api/v1/groups/${path}`, 400)
   for (const name of ['\u0000', '..', 'constructor', 'x'.repeat(250)])
-    await ask(`/api/v1/groups/a%2Fb/offsets?topic=${encodeURIComponent(name)}`, name.length > 249 ? 400 : 404, {
+    await ask(`/api/v1/groups/a%2Fb/offsets?topic=${encodeURIComponent(name)}`, name === 'constructor' ? 404 : 400, {
       method: 'DELETE',
     })
 })

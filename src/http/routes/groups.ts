@@ -8,14 +8,15 @@ import {
   describeGroupsOfCluster,
   listGroupsOfCluster,
 } from '../../admin/cluster-groups.ts'
-import type { GroupPosition } from '../../admin/contract.ts'
+import type { GroupPosition, PartitionsOfTopic } from '../../admin/contract.ts'
 import { describePositions } from '../../admin/group-positions.ts'
 import type { ClusterGroup, GroupLag, ResetRequest, ResetRow, ResetTarget } from '../../admin/groups-contract.ts'
 import { groupLags, lagOf } from '../../admin/lag.ts'
 import { applyReset, OUTDATED, previewReset } from '../../admin/offset-reset.ts'
-import { GROUP_ID_NOT_FOUND, isRefusal } from '../../protocol/errors.ts'
+import { findTopic } from '../../admin/reach.ts'
+import { because, GROUP_ID_NOT_FOUND, isRefusal, type Refusal } from '../../protocol/errors.ts'
 import { pageOf, pagingQuery, searchFor } from '../paging.ts'
-import { problem } from '../problems.ts'
+import { isProblem, type Problem, problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
 
 const offset = z.int()
@@ -111,12 +112,12 @@ const MAX_RESET_BYTES = 16 * 1024 * 1024
 const partitionIndex = z.int().min(0)
 const topicName = z.string().min(1).max(249)
 
-const resetBody = z.object({
+const resetBody = z.strictObject({
   scope: z
-    .object({
+    .strictObject({
       topics: z.array(topicName).max(MAX_TOPICS).default([]),
       partitions: z
-        .array(z.object({ topic: topicName, partition: partitionIndex }))
+        .array(z.strictObject({ topic: topicName, partition: partitionIndex }))
         .max(MAX_PARTITIONS)
         .default([]),
     })
@@ -191,7 +192,7 @@ export const groupRoutes = [
     problems: { 404: NOT_FOUND, 503: AWAY },
     async answer({ params: { group } }, rooms) {
       const view = (await describeGroupsOfCluster(rooms, [group])).get(group) ?? GROUP_ID_NOT_FOUND
-      if (isRefusal(view)) return view
+      if (isRefusal(view)) return named(view, group)
       const positions = (await describePositions(rooms, [group])).get(group)!
       const endpoint = rooms.cluster.brokers().find(({ id }) => id === view.coordinatorId)?.endpoints[0]
       return reply(200, {
@@ -217,7 +218,7 @@ export const groupRoutes = [
     problems: { 404: NOT_FOUND, 503: AWAY },
     async answer({ params: { group } }, rooms) {
       const view = (await describeGroupsOfCluster(rooms, [group])).get(group) ?? GROUP_ID_NOT_FOUND
-      if (isRefusal(view)) return view
+      if (isRefusal(view)) return named(view, group)
       const positions = (await describePositions(rooms, [group])).get(group)!
       return reply(200, {
         groupId: group,
@@ -239,7 +240,7 @@ export const groupRoutes = [
     problems: { 404: NOT_FOUND, 409: 'NON_EMPTY_GROUP', 503: AWAY },
     async answer({ params: { group } }, rooms) {
       const refusal = await deleteGroupOfCluster(rooms, group)
-      return refusal === null ? reply(204) : refusal
+      return refusal === null ? reply(204) : named(refusal, group)
     },
   }),
 
@@ -271,21 +272,20 @@ export const groupRoutes = [
       }),
     },
     problems: {
+      400: 'INVALID_TOPIC_EXCEPTION',
       404: `${NOT_FOUND}, UNKNOWN_TOPIC_OR_PARTITION`,
       409: 'NON_EMPTY_GROUP, GROUP_SUBSCRIBED_TO_TOPIC',
       503: AWAY,
     },
     async answer({ params: { group }, query }, rooms) {
-      const names = [...new Set([query.topic].flat())]
-      const { topics } = rooms.catalogue.current()
-      const unknown = names.find(name => !topics.has(name))
-      if (unknown !== undefined) return problem('NOT_FOUND', `There is no topic ${unknown}.`)
-      const asked = names.map(name => ({
-        topic: name,
-        partitions: Array.from({ length: topics.get(name)!.partitions }, (_, partition) => partition),
-      }))
+      const asked: PartitionsOfTopic[] = []
+      for (const name of new Set([query.topic].flat())) {
+        const topic = await findTopic(rooms, name)
+        if (isRefusal(topic)) return topic
+        asked.push({ topic: name, partitions: Array.from({ length: topic.partitions }, (_, partition) => partition) })
+      }
       const deletions = await deleteOffsetsOfCluster(rooms, group, asked)
-      if (isRefusal(deletions)) return deletions
+      if (isRefusal(deletions)) return named(deletions, group)
       const rows = deletions.map(({ topic, partitions }) => {
         const refusal = partitions.find(({ result }) => result !== null)?.result ?? null
         return { topic, partitions: partitions.length, refusal }
@@ -334,11 +334,11 @@ export const groupRoutes = [
     },
     async answer({ params: { group }, body }, rooms) {
       const target = targetOf(body)
-      if (target === null) return problem('INVALID_REQUEST', `to: ${body.to} needs ${body.to}, as an integer from 0.`)
+      if (isProblem(target)) return target
       const request: ResetRequest = { groupId: group, scope: body.scope, target }
       if (body.dryRun) {
         const preview = await previewReset(rooms, request)
-        if (isRefusal(preview)) return preview
+        if (isRefusal(preview)) return named(preview, group)
         const { blockedBy, rows, token } = preview
         return reply(200, {
           applied: false,
@@ -350,16 +350,30 @@ export const groupRoutes = [
       if (body.token === undefined) return problem('PREVIEW_REQUIRED')
       const applied = await applyReset(rooms, request, body.token)
       if (applied === OUTDATED) return problem('PREVIEW_OUTDATED')
-      if (isRefusal(applied)) return applied
+      if (isRefusal(applied)) return named(applied, group)
       return reply(200, { applied: true, rows: applied.map(resetRowBody), blockedBy: null, token: null })
     },
   }),
 ]
 
-function targetOf({ to, offset, timestamp }: z.output<typeof resetBody>): ResetTarget | null {
-  if (to === 'offset') return offset === undefined ? null : { to, offset }
-  if (to === 'timestamp') return timestamp === undefined ? null : { to, timestampMs: timestamp }
+/** A place that goes with another `to` is not passed over: whoever named it did not mean `clear`. */
+function targetOf({ to, offset, timestamp }: z.output<typeof resetBody>): ResetTarget | Problem {
+  const stray = to !== 'offset' && offset !== undefined ? 'offset' : 'timestamp'
+  if (stray === 'offset' || (to !== 'timestamp' && timestamp !== undefined))
+    return misplaced(stray, `goes with to: ${stray}, not with ${to}`)
+  if (to === 'offset') return offset === undefined ? misplaced(to, 'is missing') : { to, offset }
+  if (to === 'timestamp') return timestamp === undefined ? misplaced(to, 'is missing') : { to, timestampMs: timestamp }
   return { to }
+}
+
+function misplaced(field: 'offset' | 'timestamp', why: string): Problem {
+  return problem('INVALID_REQUEST', `${field} ${why}.`, { fields: { [field]: why } })
+}
+
+/** Kafka's own text does not say which group it is about. */
+function named(refusal: Refusal, group: string): Refusal {
+  if (refusal.code !== GROUP_ID_NOT_FOUND.code) return refusal
+  return because(refusal, `There is no group '${group}'.`)
 }
 
 function lagBody({ groupId: _, lastCommitTimestampMs, ...lag }: GroupLag) {

@@ -132,7 +132,7 @@ test('records are decoded as asked for, and what cannot be never fails the page'
   })
 })
 
-test('W19, S47: a large or hostile value is cut in lists, whole by its offset, and a file to download', async t => {
+test('W19, S47: a large or hostile value is text, cut in lists, whole by its offset, and a file to download', async t => {
   const { api, base } = await openApi(t)
   await api('POST', '/topics', { name: 't', configs: { 'max.message.bytes': '2000000' } })
   const large = 'é'.repeat(500_000)
@@ -142,6 +142,10 @@ test('W19, S47: a large or hostile value is cut in lists, whole by its offset, a
   })
   assert.equal(produced.status, 200, JSON.stringify(produced.body))
 
+  const listed = await fetch(`${base}/topics/t/messages`)
+  assert.equal(listed.headers.get('content-type'), 'application/json; charset=utf-8')
+  assert.equal(listed.headers.get('x-content-type-options'), 'nosniff')
+  await listed.body?.cancel()
   const { body } = await api('GET', '/topics/t/messages?decode=utf8&previewBytes=2047')
   const [first, second] = body.messages
   // Never half a character.
@@ -345,5 +349,17 @@ test('a key goes to the partition that the clients of Kafka choose, and what is 
     const answer = await api('POST', '/topics/t/messages', request)
     assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body))
   }
+  const bare = await api('POST', '/topics/t/messages', { messages: [{ value: 'text' }] })
+  assert.deepEqual(Object.values(bare.body.fields), ['takes {"text": …} or {"base64": …}'])
   assert.equal((await api('POST', '/topics/none/messages', { messages: [{}] })).status, 404)
+})
+
+test('where there is no record, it is said which there are', async t => {
+  const { api } = await openApi(t)
+  await api('POST', '/topics', { name: 't', partitions: 2 })
+  await api('POST', '/topics/t/messages', { messages: [{ partition: 1 }, { partition: 1 }] })
+  const detailOf = async (partition: number, offset: number) =>
+    (await api('GET', `/topics/t/messages/${partition}/${offset}`)).body.detail
+  assert.equal(await detailOf(0, 0), "Partition 0 of 't' has no record at offset 0; it holds none at all.")
+  assert.equal(await detailOf(1, 2), "Partition 1 of 't' has no record at offset 2; it holds 0 to 1.")
 })

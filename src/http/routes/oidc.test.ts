@@ -119,7 +119,7 @@ describe('single sign-on', () => {
     }
   })
 
-  test('W17: an answer that is not the one to this browser’s login is refused with a fixed word', async t => {
+  test('W17, S32: an answer that is not the one to this browser’s login is refused with a fixed word', async t => {
     const { provider, good, browser } = await setUp(t)
     const cases: readonly [string, string, (query: URLSearchParams, theirs: URLSearchParams) => void][] = [
       ['without state', 'sso-expired', query => query.delete('state')],
@@ -194,7 +194,7 @@ describe('single sign-on', () => {
     assert.match(broker.log(), /reason="the login was finished before"/)
   })
 
-  test('W17: an id_token without nonce, with another one, and for another client gives no session', async t => {
+  test('W17, S32: an id_token without nonce, with another one, and for another client gives no session', async t => {
     const { provider, broker, good, browser } = await setUp(t)
     const cases: readonly [string, string, (nonce: string) => Claims | Promise<string>][] = [
       ['missing nonce', 'sso-invalid', good({ nonce: undefined })],
@@ -337,7 +337,7 @@ describe('single sign-on', () => {
     assert.equal((await signIn(browser(), provider, good())).location, '/')
   })
 
-  test('W18: without the setting it is the host of the request, which nobody can forward, and only a host', async t => {
+  test('W18: without the setting it is the host of the request, which only a configured proxy can forward, and only a host', async t => {
     const { broker } = await setUp(t)
     const callback = async (headers: Readonly<Record<string, string>>) => {
       const { location } = await raw(broker.url, '/api/v1/auth/oidc/login', headers)
@@ -352,6 +352,10 @@ describe('single sign-on', () => {
     assert.equal(await callback(forwarded), own)
     assert.equal(await callback({ host: 'ketch.example:8080' }), 'http://ketch.example:8080/api/v1/auth/oidc/callback')
     assert.equal(await callback({ host: '[::1]:8080' }), 'http://[::1]:8080/api/v1/auth/oidc/callback')
+    const behind = await setUp(t, { 'admin.trusted-proxies': ['127.0.0.1'] })
+    const { location } = await raw(behind.broker.url, '/api/v1/auth/oidc/login', forwarded)
+    const proxied = 'https://evil.example/api/v1/auth/oidc/callback'
+    assert.equal(new URL(location).searchParams.get('redirect_uri'), proxied, 'a configured proxy is believed')
     for (const host of ['evil.example/x?', 'a@evil.example', 'evil.example#', 'a b', 'h:99999', '%65vil', '[x]'])
       assert.equal((await raw(broker.url, '/api/v1/auth/oidc/login', { host })).status, 400, host)
   })

@@ -31,7 +31,7 @@ test('a topic is created, described, grown and deleted', async t => {
       createdAt: null,
       configs: { 'retention.ms': '9007199254740993' },
       cleanupPolicy: 'delete',
-      retentionMs: '9007199254740992',
+      retentionMs: '9007199254740993',
       retentionBytes: '-1',
       records: 1,
       sizeBytes: null,
@@ -77,6 +77,9 @@ test('a topic that cannot be is refused with what is wrong, and nothing is made'
   await api('POST', '/topics', { name: 'there' })
   const twice = await api('POST', '/topics', { name: 'there' })
   assert.deepEqual([twice.status, twice.body.code], [409, 'TOPIC_ALREADY_EXISTS'])
+  // The title is of the code, the detail of this very request (RFC 9457, 3.1.3).
+  const titles = ['Topic with this name already exists.', "Topic 'there' already exists."]
+  assert.deepEqual([twice.body.title, twice.body.detail], titles)
   const grown = await api('POST', '/topics/there/partitions', { count: 5 })
   assert.match(grown.body.detail, /max-partitions-per-topic is 4/)
   const { body } = await api('GET', '/topics?fields=name')
@@ -147,6 +150,8 @@ test('W10: a query is taken as documented or refused with the name of the field'
     const { status, body } = await api('GET', path)
     assert.deepEqual([status, body.code], [400, 'INVALID_REQUEST'], path)
     assert.ok(JSON.stringify([body.fields, body.detail]).includes(field), `${path}: ${JSON.stringify(body)}`)
+    if (/^(limit|offset)$/.test(field) && !path.includes('earliest'))
+      assert.match(body.detail, /takes an integer from [01]/)
   }
 })
 
@@ -209,6 +214,10 @@ test('configs say who gave them, and change one by one', async t => {
   const changed = await api('PUT', '/topics/t/configs', { set: { 'retention.bytes': '5' }, delete: ['retention.ms'] })
   assert.equal(changed.status, 200)
   assert.deepEqual([(await find('retention.bytes')).value, (await find('retention.ms')).source], ['5', 'default'])
+  const longest = '9223372036854775807'
+  await api('PUT', '/topics/t/configs', { set: { 'retention.ms': longest, 'retention.bytes': longest } })
+  const { body: topic } = await api('GET', '/topics/t')
+  assert.deepEqual([topic.retentionMs, topic.retentionBytes], [longest, longest], 'more than a number holds')
 
   for (const body of [
     { set: { 'retention.bytes': 'many' } },
