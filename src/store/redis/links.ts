@@ -58,6 +58,12 @@ export interface Link {
   transaction(commands: readonly (readonly Argument[])[]): Promise<readonly (Reply | RedisError)[]>
 }
 
+/** The connection for questions to a server, which the circuit breaker does not hold back. */
+export interface ControlLink extends Link {
+  /** Throws StoreUnavailable while the breaker holds back what the server's other connections carry. */
+  check(): void
+}
+
 export interface SendOptions {
   readonly connection?: number
 }
@@ -106,7 +112,7 @@ export interface RedisLinks {
   /** What each primary's settings promise, as last seen. */
   durability(): readonly Durability[]
   /** One connection to each primary, beside those that carry reads and writes: FUNCTION LOAD, INFO, SCAN. */
-  primaries(): readonly Link[]
+  primaries(): readonly ControlLink[]
   /** Called once for each primary whose master_replid is another than before, after its links show it, or a second later. */
   onIncarnation(listener: (change: IncarnationChange) => void): void
   /** Waits for what is in flight, then lets go of all connections. */

@@ -9,7 +9,16 @@ import { isStoreFailure, StoreUnavailable } from '../store.ts'
 import { BREAKER_STATES } from './breaker.ts'
 import { explainFailure, isAway } from './connect-failure.ts'
 import { connect, credentialsOf } from './connection.ts'
-import type { Argument, Durability, IncarnationChange, Link, RedisLinks, Reply, SendOptions } from './links.ts'
+import type {
+  Argument,
+  ControlLink,
+  Durability,
+  IncarnationChange,
+  Link,
+  RedisLinks,
+  Reply,
+  SendOptions,
+} from './links.ts'
 import { Primary, type PrimaryOptions } from './primary.ts'
 import { RedisError } from './redis-error.ts'
 import type { ServerLink } from './server-link.ts'
@@ -193,7 +202,7 @@ export class OpenRedisLinks implements RedisLinks {
     }
   }
 
-  primaries(): readonly Link[] {
+  primaries(): readonly ControlLink[] {
     return [...this.#primaries.values()].map(({ control }) => control)
   }
 

@@ -32,6 +32,29 @@ test('a PING is answered with what is known of the server, and a silent server i
   assert.match((await store.ping(200))[0]!.failure!, /Redis|PING/)
 })
 
+test('a Redis that is there again is not fit for use before the circuit breaker says so', { skip }, async t => {
+  const redis = await startRedis(t)
+  const { store } = await openTestStore(t, {
+    'redis.uri': redis.uri,
+    'redis.timeout': 200,
+    'redis.pool.max-wait': 100,
+    'redis.circuit-breaker.open-duration': 4_000,
+  })
+  redis.pause()
+  const refused = () =>
+    store.list('k').then(
+      () => '',
+      (error: Error) => error.message,
+    )
+  await eventually('an open breaker', async () => /the circuit breaker is open/.test(await refused()), 20_000)
+  redis.resume()
+  const failureOfPing = async () => (await store.ping(1_000))[0]!.failure
+  await eventually('PING is answered', async () => /the circuit breaker is/.test((await failureOfPing()) ?? ''))
+  assert.match(await refused(), /the circuit breaker is/)
+  await eventually('the breaker closes', async () => (await failureOfPing()) === null, 20_000)
+  assert.equal(await refused(), '')
+})
+
 test('a Redis Cluster that refuses slots is not fit for use, though every node answers PING', { skip }, async t => {
   const cluster = await startRedisCluster(t)
   const { url } = await startBroker(

@@ -7,7 +7,7 @@ import { isStoreFailure, type Pong, type Space, type Store, StoreUnavailable, ty
 import { createDocuments } from './documents.ts'
 import { loadFunctions } from './functions.ts'
 import { keysOf } from './keys.ts'
-import { followAsk, type Link, type RedisLinks } from './links.ts'
+import { type ControlLink, followAsk, type Link, type RedisLinks } from './links.ts'
 import { RedisError } from './redis-error.ts'
 import { refuse } from './refusals.ts'
 import { createRounds } from './rounds.ts'
@@ -173,7 +173,7 @@ const PING_POLL_MS = 100
  * cluster answers PING while it refuses every key, so it is asked for that too.
  */
 async function pingOne(
-  link: Link,
+  link: ControlLink,
   links: RedisLinks,
   at: { part: Pong['part']; withinMs: number; clock: Clock; isClosed: () => boolean },
 ): Promise<Pong> {
@@ -185,7 +185,7 @@ async function pingOne(
     for (;;) {
       if (isClosed()) return 'the store is closed'
       const failure = await link.send(['PING']).then(() => null, failureOf)
-      if (failure === null) return links.isCluster ? await askCluster(link) : null
+      if (failure === null) return heldBack(link) ?? (links.isCluster ? await askCluster(link) : null)
       if (!(failure instanceof StoreUnavailable) || leftMs() <= PING_POLL_MS) return failure.message
       await sleep(clock, PING_POLL_MS)
     }
@@ -193,6 +193,16 @@ async function pingOne(
   const failure = await within(clock, withinMs, ask(), () => `no answer to PING within ${withinMs} ms`)
   const { warnings = [], ...facts } = links.durability().find(each => each.address === address) ?? {}
   return { part, place: address, failure, tookMs: clock.monotonic() - startedAtMs, durability: { facts, warnings } }
+}
+
+/** Why everything but PING fails still, though the server is there again. */
+function heldBack(link: ControlLink): string | null {
+  try {
+    link.check()
+    return null
+  } catch (error) {
+    return failureOf(error).message
+  }
 }
 
 /** Why the cluster refuses keys, as this node of it says; null where it does not, or where this broker may not ask. */

@@ -6,7 +6,7 @@ import { type Clock, sleep, type Timer } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { OutcomeUnknown, StoreUnavailable } from '../store.ts'
 import type { Connection } from './connection.ts'
-import type { Argument, Link, Reply, SendOptions } from './links.ts'
+import type { Argument, ControlLink, Reply, SendOptions } from './links.ts'
 import { RedisError } from './redis-error.ts'
 
 /** What a link asks of the server that it belongs to, and tells it. */
@@ -54,7 +54,7 @@ const CLOSING: readonly Command[] = [['EXEC']]
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1000
 
-export class ServerLink implements Link {
+export class ServerLink implements ControlLink {
   incarnation = ''
   connection = 0
   readonly #owner: LinkOwner
@@ -151,8 +151,12 @@ export class ServerLink implements Link {
     this.#standing = null
   }
 
+  check(): void {
+    this.#owner.check()
+  }
+
   #take(connection = this.connection): Connected {
-    if (this.#isGuarded) this.#owner.check()
+    if (this.#isGuarded) this.check()
     if (this.#standing === null) throw new StoreUnavailable(`no connection to Redis at ${this.address}: ${this.#why}`)
     if (connection !== this.connection)
       throw new StoreUnavailable(`the connection to Redis at ${this.address} is another than the one asked for`)
