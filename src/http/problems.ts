@@ -41,7 +41,7 @@ export interface Problem {
   readonly code: string
   readonly title: string
   readonly detail: string
-  /** What is wrong with each field, by its path in the request. */
+  /** What is wrong with each field, by its name in the query, the path or the body; what lies deeper, `offsets.0.before`. */
   readonly fields: Readonly<Record<string, string>> | null
   readonly headers: Readonly<Record<string, string>>
 }
@@ -96,7 +96,9 @@ export const problemShape = z
     status: z.int(),
     detail: z.string(),
     code: z.string().meta({ description: 'Stable, in capitals; a refusal of Kafka keeps its name.' }),
-    fields: z.record(z.string(), z.string()).optional(),
+    fields: z.record(z.string(), z.string()).optional().meta({
+      description: 'What is wrong with each field, by its name as it was sent: `limit`, or deeper `offsets.0.before`.',
+    }),
     requestId: z.string(),
   })
   .meta({ id: 'Problem', description: 'An error (RFC 9457).' })

@@ -229,12 +229,7 @@ async function buildServer(
 
   function problemOf(error: FastifyError, request: FastifyRequest): Problem {
     if (hasZodFastifySchemaValidationErrors(error)) {
-      const fields = Object.fromEntries(
-        error.validation.map(({ instancePath, message }) => [
-          [error.validationContext, ...instancePath.split('/').slice(1)].filter(part => part !== '').join('.'),
-          message ?? 'is not as expected',
-        ]),
-      )
+      const fields = fieldsOf(error)
       const detail = Object.entries(fields).map(([field, why]) => `${field}: ${why}`)
       return problem('INVALID_REQUEST', detail.join('; '), { fields })
     }
@@ -367,6 +362,18 @@ async function buildServer(
   }
   await app.ready()
   return app
+}
+
+/** What is wrong with each field, by its name as the caller wrote it; what is wrong with a whole, by what it is of the request. */
+function fieldsOf({ validation, validationContext: place }: FastifyError): Record<string, string> {
+  const rows = validation!.flatMap(({ keyword, instancePath, message, params }) => {
+    const path = instancePath.split('/').filter(part => part !== '')
+    if (keyword === 'unrecognized_keys')
+      return (params.keys as string[]).map(key => [[...path, key].join('.'), 'is not taken here'])
+    const whole = place === 'querystring' ? 'query' : place!
+    return [[path.join('.') || whole, message ?? 'is not as expected']]
+  })
+  return Object.fromEntries(rows)
 }
 
 /** Fastify's body of a request that has none is null; a shape that takes none is optional. */

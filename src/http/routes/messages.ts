@@ -77,7 +77,7 @@ export const messageRoutes = [
       const { from, offset, timestamp, partition, cursor, contains, ...request } = query
       const places = [from, offset, timestamp].filter(each => each !== undefined)
       if (places.length > 1) {
-        const fields = { 'querystring.from': 'at most one of from, offset and timestamp may be given' }
+        const fields = { from: 'at most one of from, offset and timestamp may be given' }
         return problem('INVALID_REQUEST', 'At most one of from, offset and timestamp may be given.', { fields })
       }
       const seek: Seek =
@@ -225,7 +225,7 @@ export const messageRoutes = [
 /** A refusal of a question. Nothing but a cursor that does not fit makes it an invalid request. */
 function asProblem(refusal: Refusal): Problem | Refusal {
   if (refusal.code !== INVALID_REQUEST.code) return refusal
-  return problem('INVALID_REQUEST', `cursor: ${refusal.message}`, { fields: { 'querystring.cursor': refusal.message } })
+  return problem('INVALID_REQUEST', `cursor: ${refusal.message}`, { fields: { cursor: refusal.message } })
 }
 
 /** An offset that has no record is a place that does not exist. */
