@@ -11,6 +11,7 @@ const table = {
   FORBIDDEN: [403, 'The role of this user does not allow it.'],
   PASSWORD_CHANGE_REQUIRED: [403, 'The password must be changed before anything else.'],
   WRONG_CURRENT_PASSWORD: [403, 'The current password is wrong.'],
+  EXPORT_DISABLED: [403, 'Nobody exports records here.'],
   CROSS_SITE: [403, 'A change may only be asked for by the console itself.'],
   NOT_FOUND: [404, 'There is no such thing.'],
   METHOD_NOT_ALLOWED: [405, 'The path does not take this method.'],

@@ -52,6 +52,8 @@ export interface HttpLimits {
   readonly maxConnections: number
   /** How often whoever listens to a stream is asked again who they are. */
   readonly recheckMs: number
+  /** Whoever takes nothing of a stream for this long while there is something is cut off. */
+  readonly stallMs: number
 }
 
 export const HTTP_LIMITS: HttpLimits = Object.freeze({
@@ -63,6 +65,7 @@ export const HTTP_LIMITS: HttpLimits = Object.freeze({
   bodyBytes: 1024 * 1024,
   maxConnections: 1_000,
   recheckMs: 5_000,
+  stallMs: 60_000,
 })
 
 /** Shorter answers are not worth compressing; longer ones than the second are compressed off the event loop. */
@@ -280,13 +283,18 @@ async function buildServer(
     lookLater()
   }
 
-  /** As lines may end at any time, what goes wrong in between can only be logged. */
-  async function* flow({ chunks }: Streaming, request: FastifyRequest, answer: FastifyReply) {
+  /** As lines may end at any time, what goes wrong in between can only be logged, and cuts the connection. */
+  async function* flow({ chunks }: Streaming, request: FastifyRequest, answer: FastifyReply, ended: AbortSignal) {
     // Whoever listens learns that the stream is there before it has its first chunk.
     answer.raw.flushHeaders()
+    // Whoever reads nothing would hold for ever what the stream holds.
+    answer.raw.setTimeout(limits.stallMs, () => {
+      if (answer.raw.writableLength > 0) answer.raw.destroy()
+    })
     try {
       yield* chunks
     } catch (error) {
+      if (ended.aborted) throw error
       logger.error('a stream ended early', { url: request.url, requestId: request.id, error })
       throw error
     }
@@ -331,7 +339,9 @@ async function buildServer(
           for (const [name, value] of Object.entries(outcome.headers ?? {})) answer.header(name, value)
           answer.header('content-type', outcome.contentType)
           recheck(route, callerOf(request), barred, ended)
-          return answer.send(Readable.from(flow(outcome, request, answer), { objectMode: false }))
+          const cut = outcome.isFile ? { signal: ended } : {}
+          const chunks = flow(outcome, request, answer, ended)
+          return answer.send(Readable.from(chunks, { objectMode: false, ...cut }))
         }
         if (!Object.hasOwn(route.answers, outcome.status))
           throw new Error(`${route.method} ${route.path} answers ${outcome.status}, which it does not document`)
