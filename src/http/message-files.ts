@@ -94,7 +94,8 @@ function* jsonOf(value: unknown): Generator<string, void> {
   } else if (typeof value !== 'object' || value === null) yield JSON.stringify(value)
   else {
     const isArray = Array.isArray(value)
-    let before = isArray ? '[' : '{'
+    yield isArray ? '[' : '{'
+    let before = ''
     for (const [name, member] of Object.entries(value)) {
       if (member === undefined) continue
       yield isArray ? before : `${before}${JSON.stringify(name)}:`
