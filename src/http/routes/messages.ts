@@ -1,4 +1,4 @@
-// Records: browse, show one, download one, produce, and watch them come. The rules are in admin/.
+// Records: browse, export, show one, download one, produce, and watch them come. The rules are in admin/.
 
 import { z } from 'zod'
 import { exportMessages, LARGEST_DECODED_BYTES } from '../../admin/message-export.ts'
