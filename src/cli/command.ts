@@ -81,13 +81,12 @@ export function wordOption<W extends string>(call: Call, name: string, words: re
 }
 
 /** Pairs such as `retention.ms=60000`. */
-export function pairsOption(call: Call, name: string): Readonly<Record<string, string>> {
-  const pairs = call.options(name).map(text => {
+export function pairsOption(call: Call, name: string): readonly (readonly [name: string, value: string])[] {
+  return call.options(name).map(text => {
     const equals = text.indexOf('=')
     if (equals <= 0) throw new CommandFailed(EXIT.USAGE, `--${name}: got ${JSON.stringify(text)}, takes <name>=<value>`)
     return [text.slice(0, equals), text.slice(equals + 1)] as const
   })
-  return Object.fromEntries(pairs)
 }
 
 /** The switch that stands in for somebody who answers. */

@@ -299,7 +299,7 @@ test('records are produced from options, lines and JSON, and an export is produc
   }
   await run('topics create t --partitions=3')
   await run('topics create again --partitions=3')
-  const one = await run(['produce', 't', '--value=a b', '--key=k', '--header=h=1=2', '--partition=2'])
+  const one = await run(['produce', 't', '--value=a b', '--key=k', '--header=h=1=2', '--header=h=', '--partition=2'])
   assert.match(one.out, /^PARTITION +RECORDS +FIRST OFFSET +LAST OFFSET\n +2 +1 +0 +0\n$/)
   // Lines end where they end, not where chunks do, and need not be text.
   const input = ['x:fir', 'st\n\nx:\nx:', Buffer.from([0xff, 0xfe]), '\nx:last']
@@ -315,7 +315,7 @@ test('records are produced from options, lines and JSON, and an export is produc
   })
   const seen = await values('t')
   assert.deepEqual(seen.toSorted(), [
-    '"k",,decoded,"a b",,decoded,"[{""key"":""h"",""value"":""1=2""}]"',
+    '"k",,decoded,"a b",,decoded,"[{""key"":""h"",""value"":""1=2""},{""key"":""h"",""value"":""""}]"',
     '"x",,decoded,"",,decoded,"[]"',
     '"x",,decoded,"first",,decoded,"[]"',
     '"x",,decoded,"last",,decoded,"[]"',

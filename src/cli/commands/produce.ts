@@ -147,7 +147,7 @@ function reader(call: Call): (line: Buffer, at: number) => NewMessage {
   const partition = integerOption(call, 'partition', 0)
   if (call.has('ndjson'))
     return (line, at) => ({ ...readJson(line, at), ...(partition === undefined ? {} : { partition }) })
-  const headers = Object.entries(pairsOption(call, 'header')).map(([key, text]) => ({ key, value: { text } }))
+  const headers = pairsOption(call, 'header').map(([key, text]) => ({ key, value: { text } }))
   const given = call.option('key')
   const key = given === undefined ? null : { text: given }
   const separator = call.option('key-separator')

@@ -97,7 +97,7 @@ export const topicCommands: readonly Command[] = [
       const made = await call.api.post<{ name: string; partitions: number }>('/api/v1/topics', {
         name: call.args[0],
         ...(partitions === undefined ? {} : { partitions }),
-        configs: pairsOption(call, 'config'),
+        configs: Object.fromEntries(pairsOption(call, 'config')),
         validateOnly,
       })
       const what = validateOnly ? 'could be created' : 'is created'
@@ -162,7 +162,7 @@ export const topicCommands: readonly Command[] = [
     },
     async run(call) {
       const path = `${topicPath(call.args[0]!)}/configs`
-      const change = { set: pairsOption(call, 'set'), delete: call.options('delete') }
+      const change = { set: Object.fromEntries(pairsOption(call, 'set')), delete: call.options('delete') }
       const isChange = Object.keys(change.set).length > 0 || change.delete.length > 0
       const { configs } = isChange
         ? await call.api.put<{ configs: readonly Config[] }>(path, {
