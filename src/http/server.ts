@@ -283,16 +283,31 @@ async function buildServer(
     lookLater()
   }
 
+  /** Whoever takes no more chunks, though there is something to be read, would hold for ever what the stream holds. */
+  function cutWhoStalls({ raw }: FastifyReply, taken: () => number, ended: AbortSignal): void {
+    let timer: Timer | null = null
+    const lookLater = (before: number) => {
+      if (ended.aborted) return
+      timer = clock.timer(limits.stallMs, () => {
+        if (raw.writableLength > 0 && taken() === before) raw.destroy()
+        else lookLater(taken())
+      })
+    }
+    ended.addEventListener('abort', () => timer?.cancel(), { once: true })
+    lookLater(0)
+  }
+
   /** As lines may end at any time, what goes wrong in between can only be logged, and cuts the connection. */
   async function* flow({ chunks }: Streaming, request: FastifyRequest, answer: FastifyReply, ended: AbortSignal) {
     // Whoever listens learns that the stream is there before it has its first chunk.
     answer.raw.flushHeaders()
-    // Whoever reads nothing would hold for ever what the stream holds.
-    answer.raw.setTimeout(limits.stallMs, () => {
-      if (answer.raw.writableLength > 0) answer.raw.destroy()
-    })
+    let taken = 0
+    cutWhoStalls(answer, () => taken, ended)
     try {
-      yield* chunks
+      for await (const chunk of chunks) {
+        yield chunk
+        taken++
+      }
     } catch (error) {
       if (ended.aborted) throw error
       logger.error('a stream ended early', { url: request.url, requestId: request.id, error })
