@@ -111,7 +111,7 @@ const FOR_TESTS = [
 ]
 const isProduct = (file: string) => file.startsWith('src/') && !isTest(file) && !FOR_TESTS.includes(file)
 
-const IMPORT = /(?<![.\w])(?:from|import)\s*\(?\s*'([^']+)'|new URL\('(\.[^']+\.ts)'/g
+const IMPORT = /(?<![.\w'])(?:from|import)\s*\(?\s*'([^']+)'|new URL\('(\.[^']+\.ts)'/g
 
 /** What a file imports, as repository paths or package names, with the line of each. */
 function importsOf(file: string): { target: string; line: number }[] {

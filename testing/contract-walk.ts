@@ -121,8 +121,8 @@ function objectionToGood(route: AnyRoute, status: number, type: string, answer: 
   const shape = route.answers[status]
   if (shape === undefined) return `undocumented ${status}`
   if (shape === null) return answer === '' ? null : 'a body where none is'
-  const wanted = (route.contentType ?? 'application/json').split(';')[0]!
-  if (type !== wanted) return `${type} in place of ${wanted}`
-  const parsed = shape.safeParse(wanted === 'application/json' ? JSON.parse(answer) : answer)
+  const wanted = [route.contentType ?? 'application/json'].flat().map(each => each.split(';')[0]!)
+  if (!wanted.includes(type)) return `${type} in place of ${wanted.join(' or ')}`
+  const parsed = shape.safeParse(type === 'application/json' ? JSON.parse(answer) : answer)
   return parsed.success ? null : `another shape: ${parsed.error.message}`
 }

@@ -1,26 +1,20 @@
-// How many read records through the admin API at the same time: a page may hold tens of megabytes while it is made, and a tail
-// looks at its topic for as long as it is open. Whoever is too many is told so at once.
+// How many read records through the admin API at the same time: a page may hold tens of megabytes while it is made, an export as
+// much for as long as it takes, and a tail looks at its topic for as long as it is open. Whoever is too many is told so at once.
 
 const TAILS = 16
+const EXPORTS = 4
 const PAGES_AT_ONCE = 4
 const PAGES_WAITING = 64
 
 /** One per broker. */
 export class MessageReaders {
-  #tails = 0
   #pages = 0
   readonly #waiting: (() => void)[] = []
 
   /** A place for a live tail: a function that gives it back, once; null when there are enough. */
-  enterTail(): (() => void) | null {
-    if (this.#tails >= TAILS) return null
-    this.#tails++
-    let isOpen = true
-    return () => {
-      if (isOpen) this.#tails--
-      isOpen = false
-    }
-  }
+  readonly enterTail = places(TAILS)
+  /** The same for an export. */
+  readonly enterExport = places(EXPORTS)
 
   /** Does the work when it is its turn; null when too many wait already. */
   async page<T>(work: () => Promise<T>): Promise<T | null> {
@@ -34,6 +28,19 @@ export class MessageReaders {
       const next = this.#waiting.shift()
       if (next === undefined) this.#pages--
       else next()
+    }
+  }
+}
+
+function places(most: number): () => (() => void) | null {
+  let taken = 0
+  return () => {
+    if (taken >= most) return null
+    taken++
+    let isOpen = true
+    return () => {
+      if (isOpen) taken--
+      isOpen = false
     }
   }
 }

@@ -59,7 +59,6 @@ export const pageShape = z
   .meta({ id: 'MessagePage' })
 
 export type MessagePage = z.infer<typeof pageShape>
-export type Unavailable = z.infer<typeof unavailableShape>
 
 const contentShape = z
   .union(

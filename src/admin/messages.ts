@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Topic } from '../log/catalogue.ts'
 import { because, INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../protocol/errors.ts'
 import { type Cursor, decodeCursor, encodeCursor, type Order } from './message-cursor.ts'
-import type { Message, MessagePage, Unavailable } from './messages-contract.ts'
+import type { Message, MessagePage } from './messages-contract.ts'
 import {
   type Bounds,
   boundsOf,
@@ -42,7 +42,8 @@ export interface Shown {
   readonly previewBytes: number
 }
 
-export interface BrowseRequest extends Shown {
+/** Which records, and in which order. */
+export interface Selection {
   /** Null: all. */
   readonly partition: number | null
   readonly order: Order
@@ -53,6 +54,8 @@ export interface BrowseRequest extends Shown {
   /** Only records whose key or value has this text. */
   readonly contains: string | null
 }
+
+export interface BrowseRequest extends Selection, Shown {}
 
 /** One page reads so many bytes of logs, and then ends. A single batch may be larger. */
 export const PAGE_READ_BYTES = 32 * 1024 * 1024
@@ -67,7 +70,7 @@ const LARGEST_CHUNK_BYTES = 256 * 1024
 const LOADED_AT_ONCE = 8
 const LISTED_HEADERS = 32
 const SHOWN_AT_ONCE_BYTES = 256 * 1024
-/** Records of each partition that a search backwards begins with. */
+/** Records of each partition that a reader backwards looks for at once, and that a search begins with. */
 const SEARCHED_AT_ONCE = 1000
 
 /** One page. Throws what the store throws. */
@@ -76,65 +79,107 @@ export async function browseMessages(
   topicName: string,
   request: BrowseRequest,
 ): Promise<MessagePage | Refusal> {
-  const topic = await findTopic(rooms, topicName)
-  if (isRefusal(topic)) return topic
-  const asked = askedPlaces(topic, request.partition)
-  if (isRefusal(asked)) return asked
-  const cursor = request.cursor === null ? null : readCursor(request.cursor, topic, request)
-  if (isRefusal(cursor)) return cursor
-  const found = await boundsOf(rooms, asked)
-  const bounds = new Map<number, Bounds>()
-  const unavailable: Unavailable[] = []
-  for (const [i, { partition }] of asked.entries()) {
-    const one = found[i]!
-    if (isRefusal(one)) unavailable.push(unavailableOf(partition, one))
-    else bounds.set(partition, one)
-  }
-  const places = asked.filter(({ partition }) => bounds.has(partition))
-  const begins =
-    cursor === null ? await seek(rooms, places, bounds, request) : resume(cursor, places, bounds, request.partition)
-  if (isRefusal(begins)) return begins
-  for (const [partition, begin] of begins) if (isRefusal(begin)) unavailable.push(unavailableOf(partition, begin))
-
-  const { order, limit, contains } = request
-  const budget = new ReadBudget(rooms.clock, { maxBytes: PAGE_READ_BYTES, maxRecords: PAGE_RECORDS })
-  const chunkBytes = clamp(Math.ceil(FIRST_READ_BYTES / places.length), LEAST_CHUNK_BYTES, LARGEST_CHUNK_BYTES)
-  const wanted = contains === null ? Math.min(limit, Math.ceil((2 * limit) / places.length)) : SEARCHED_AT_ONCE
-  const options = { chunkBytes, budget, filter: filterOf(contains), wanted }
-  const readers = places.flatMap((place): RecordReader[] => {
-    const { start, end } = bounds.get(place.partition)!
-    const begin = begins.get(place.partition) ?? null
-    if (begin === null || isRefusal(begin)) return []
-    if (order === 'newest') return [readBackwards(rooms, place, { start, before: Math.min(begin, end) }, options)]
-    return [readForwards(rooms, place, { start, from: begin, end }, options)]
-  })
-
-  const { messages, isPartial } = await merge(readers, request, new Display(rooms.clock, request))
-  for (const { partition, refusal } of readers)
-    if (refusal !== null) unavailable.push(unavailableOf(partition, refusal))
+  const question = await openQuestion(rooms, topicName, request)
+  if (isRefusal(question)) return question
+  const { topic, places, bounds, begins, refusals } = question
+  const budget = pageBudget(rooms.clock)
+  const readers = readersFrom(rooms, question, begins, request, budget)
+  const messages = await pageOf(byTime(readers, request.order), request, new Display(rooms.clock, request))
+  const unavailable = new Map(refusals)
+  for (const { partition, refusal } of readers) if (refusal !== null) unavailable.set(partition, refusal)
   const positions = new Map(readers.map(({ partition, position, refusal }) => [partition, refusal ? null : position]))
   const cursorAt = (order: Order, at: (partition: number) => number | null) =>
     encodeCursor({
       topicId: topic.id,
       order,
       partition: request.partition,
-      positions: asked.map(({ partition }) => at(partition)),
+      positions: places.map(({ partition }) => at(partition)),
     })
+  const isWhole = readers.every(reader => reader.isDone)
   return {
     messages,
-    nextCursor: readers.every(reader => reader.isDone)
-      ? null
-      : cursorAt(order, partition => positions.get(partition) ?? null),
+    nextCursor: isWhole ? null : cursorAt(request.order, partition => positions.get(partition) ?? null),
     tailCursor: cursorAt('oldest', partition => bounds.get(partition)?.end ?? null),
-    ends: places.map(({ partition }) => {
-      const { start, end } = bounds.get(partition)!
-      return { partition, start, end }
-    }),
+    ends: Array.from(bounds, ([partition, { start, end }]) => ({ partition, start, end })),
     scanned: budget.records,
     bytes: budget.bytes,
-    isPartial,
-    unavailable,
+    isPartial: messages.length < request.limit && !isWhole,
+    unavailable: Array.from(unavailable, ([partition, { name, message }]) => ({
+      partition,
+      code: name,
+      detail: message,
+    })),
   }
+}
+
+/** What is to be read, as it is at this moment. */
+export interface Question {
+  readonly topic: Topic
+  /** All that were asked for. */
+  readonly places: readonly Place[]
+  /** Of those that can be reached. */
+  readonly bounds: ReadonlyMap<number, Bounds>
+  /** Where to begin in each partition that has something to be read. */
+  readonly begins: ReadonlyMap<number, number>
+  /** Why the other partitions cannot be read. */
+  readonly refusals: ReadonlyMap<number, Refusal>
+}
+
+/** Throws what the store throws. */
+export async function openQuestion(
+  rooms: ReachRooms,
+  topicName: string,
+  request: Selection,
+): Promise<Question | Refusal> {
+  const topic = await findTopic(rooms, topicName)
+  if (isRefusal(topic)) return topic
+  const places = askedPlaces(topic, request.partition)
+  if (isRefusal(places)) return places
+  const cursor = request.cursor === null ? null : readCursor(request.cursor, topic, request)
+  if (isRefusal(cursor)) return cursor
+  const found = await boundsOf(rooms, places)
+  const bounds = new Map<number, Bounds>()
+  const refusals = new Map<number, Refusal>()
+  for (const [i, { partition }] of places.entries()) {
+    const one = found[i]!
+    if (isRefusal(one)) refusals.set(partition, one)
+    else bounds.set(partition, one)
+  }
+  const reached = places.filter(({ partition }) => bounds.has(partition))
+  const sought =
+    cursor === null ? await seek(rooms, reached, bounds, request) : resume(cursor, reached, bounds, request.partition)
+  if (isRefusal(sought)) return sought
+  const begins = new Map<number, number>()
+  for (const [partition, begin] of sought) {
+    if (isRefusal(begin)) refusals.set(partition, begin)
+    else if (begin !== null) begins.set(partition, begin)
+  }
+  return { topic, places, bounds, begins, refusals }
+}
+
+/** A reader for each of these partitions, from there on. */
+export function readersFrom(
+  rooms: ReachRooms,
+  { topic, bounds }: Question,
+  begins: ReadonlyMap<number, number>,
+  { order, limit, contains }: Selection,
+  budget: ReadBudget,
+): readonly RecordReader[] {
+  const chunkBytes = clamp(Math.ceil(FIRST_READ_BYTES / begins.size), LEAST_CHUNK_BYTES, LARGEST_CHUNK_BYTES)
+  const likely = contains === null ? Math.min(limit, Math.ceil((2 * limit) / begins.size)) : SEARCHED_AT_ONCE
+  const options = { chunkBytes, budget, filter: filterOf(contains), wanted: Math.min(likely, SEARCHED_AT_ONCE) }
+  return Array.from(begins, ([partition, begin]) => {
+    const place = { topic, partition }
+    const { start, end } = bounds.get(partition)!
+    return order === 'newest'
+      ? readBackwards(rooms, place, { start, before: Math.min(begin, end) }, options)
+      : readForwards(rooms, place, { start, from: begin, end }, options)
+  })
+}
+
+/** What one page may read. */
+export function pageBudget(clock: Clock): ReadBudget {
+  return new ReadBudget(clock, { maxBytes: PAGE_READ_BYTES, maxRecords: PAGE_RECORDS })
 }
 
 /** One record as a whole, as it was found. OFFSET_OUT_OF_RANGE where there is none at this offset. */
@@ -212,10 +257,6 @@ export function filterOf(contains: string | null): Filter | null {
   return ({ key, value }) => (key?.includes(wanted) ?? false) || (value?.includes(wanted) ?? false)
 }
 
-export function unavailableOf(partition: number, { name, message }: Refusal): Unavailable {
-  return { partition, code: name, detail: message }
-}
-
 /** One partition, or all of them (null). */
 export function askedPlaces(topic: Topic, partition: number | null): readonly Place[] | Refusal {
   if (partition === null) return Array.from({ length: topic.partitions }, (_, i) => ({ topic, partition: i }))
@@ -263,7 +304,7 @@ async function seek(
   rooms: ReachRooms,
   places: readonly Place[],
   bounds: ReadonlyMap<number, Bounds>,
-  { seek: to, order }: BrowseRequest,
+  { seek: to, order }: Selection,
 ): Promise<ReadonlyMap<number, number | Refusal>> {
   const each = (at: (bounds: Bounds, i: number) => number | Refusal) =>
     new Map(places.map(({ partition }, i) => [partition, at(bounds.get(partition)!, i)]))
@@ -275,33 +316,35 @@ async function seek(
   return each(({ end }, i) => found[i] ?? end)
 }
 
-/** Takes the record that is next by its time from whichever reader has it, until the page is full or has cost enough. */
-async function merge(
-  readers: readonly RecordReader[],
-  { order, limit }: BrowseRequest,
-  display: Display,
-): Promise<{ readonly messages: Message[]; readonly isPartial: boolean }> {
+/** Takes the record that is next by its time from whichever reader has it, until there is none or their budget is spent. */
+export async function* byTime(readers: readonly RecordReader[], order: Order): AsyncGenerator<FoundRecord, void> {
   for (let i = 0; i < readers.length; i += LOADED_AT_ONCE) {
     await Promise.all(readers.slice(i, i + LOADED_AT_ONCE).map(reader => reader.load()))
   }
-  const messages: Message[] = []
-  let shownBytes = 0
-  let isPartial = false
-  while (messages.length < limit && shownBytes < PAGE_SHOWN_BYTES) {
-    if (!isPartial && readers.some(reader => reader.head === null && !reader.isDone)) {
-      isPartial = true
-      // Which record is next is not known any more. A page that has none yet takes what there is, so that the next goes on.
-      if (messages.length > 0) break
-    }
+  const isSpent = () => readers.some(reader => reader.head === null && !reader.isDone)
+  // Which record is next is not known any more. Who has none yet takes what there is, so that the next time goes on.
+  const takesAny = isSpent()
+  while (takesAny || !isSpent()) {
     const next = nextOf(readers, order)
-    if (next === null) break
-    const message = await display.show(next.head!)
-    messages.push(message)
-    shownBytes += bytesOf(message)
+    if (next === null) return
+    const record = next.head!
     next.take()
     await next.load()
+    yield record
   }
-  return { messages, isPartial: isPartial || (messages.length < limit && !readers.every(reader => reader.isDone)) }
+}
+
+/** Takes records until the page is full. */
+async function pageOf(records: AsyncIterable<FoundRecord>, { limit }: Selection, display: Display): Promise<Message[]> {
+  const messages: Message[] = []
+  let shownBytes = 0
+  for await (const record of records) {
+    const message = await display.show(record)
+    messages.push(message)
+    shownBytes += bytesOf(message)
+    if (messages.length >= limit || shownBytes >= PAGE_SHOWN_BYTES) break
+  }
+  return messages
 }
 
 function nextOf(readers: readonly RecordReader[], order: Order): RecordReader | null {

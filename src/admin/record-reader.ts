@@ -78,7 +78,7 @@ export class ReadBudget {
   }
 }
 
-const RECORDS_AT_ONCE = 4096
+const RECORDS_AT_ONCE = 1024
 
 /** What one read asks for; a larger batch comes whole. */
 export interface ReaderOptions {

@@ -22,6 +22,8 @@ export interface Api {
   delete<T>(path: string, query?: Query): Promise<T>
   /** Without a session, whatever the status: for probes. */
   probe<T>(path: string): Promise<{ readonly status: number; readonly body: T }>
+  /** A body in the chunks that come; throws where it breaks off. */
+  download(path: string, query: Query): AsyncIterable<Uint8Array>
   /** Events as they come, until the other side ends or somebody interrupts. */
   events(path: string, query: Query, lastId: string | null): AsyncIterable<ServerEvent>
   /** Ends the session. */
@@ -76,9 +78,13 @@ export function createApi({ url: given, user, terminal, clock }: ApiOptions): Ap
       return await withProgress({ terminal, clock }, seconds => `waiting for ${url}: ${seconds} s`, answered)
     } catch (error) {
       if (error instanceof CommandFailed) throw error
-      if (terminal.interrupted.aborted) throw new CommandFailed(EXIT.INTERRUPTED, 'interrupted', { cause: error })
-      throw new CommandFailed(EXIT.UNAVAILABLE, `no broker answers at ${url}: ${reasonOf(error)}`, { cause: error })
+      throw failed(`no broker answers at ${url}`, error)
     }
+  }
+
+  function failed(what: string, error: unknown): CommandFailed {
+    if (terminal.interrupted.aborted) return new CommandFailed(EXIT.INTERRUPTED, 'interrupted', { cause: error })
+    return new CommandFailed(EXIT.UNAVAILABLE, `${what}: ${reasonOf(error)}`, { cause: error })
   }
 
   let asking: Promise<string> | null = null
@@ -139,6 +145,15 @@ export function createApi({ url: given, user, terminal, clock }: ApiOptions): Ap
       const body = await bodyOf(response, url)
       if (response.ok || response.status === 503) return { status: response.status, body: body as T }
       throw refusalOf(response, body)
+    },
+    async *download(path, query) {
+      const response = await send('GET', withQuery(path, query), { headers: await session() })
+      if (!response.ok) throw refusalOf(response, await bodyOf(response, url))
+      try {
+        if (response.body !== null) yield* response.body
+      } catch (error) {
+        throw failed(`the answer of ${url} broke off`, error)
+      }
     },
     async *events(path, query, lastId) {
       const headers = { ...(await session()), accept: 'text/event-stream' }

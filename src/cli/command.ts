@@ -59,6 +59,17 @@ export function integerOf(text: string, what: string, least: number): number {
   return value
 }
 
+/** Milliseconds since 1970, as such or as ISO 8601. */
+export function timestampOf(text: string, what: string): number {
+  const atMs = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
+  if (Number.isNaN(atMs))
+    throw new CommandFailed(
+      EXIT.USAGE,
+      `${what}: got ${JSON.stringify(text)}, takes milliseconds since 1970 or a time such as 2026-11-22T10:00:00Z`,
+    )
+  return atMs
+}
+
 /** What the option says, of these words. */
 export function wordOption<W extends string>(call: Call, name: string, words: readonly W[], fallback: W): W {
   const text = call.option(name)
@@ -70,14 +81,12 @@ export function wordOption<W extends string>(call: Call, name: string, words: re
 }
 
 /** Pairs such as `retention.ms=60000`. */
-export function pairsOption(call: Call, name: string): Readonly<Record<string, string>> {
-  const pairs = call.options(name).map(text => {
+export function pairsOption(call: Call, name: string): readonly (readonly [name: string, value: string])[] {
+  return call.options(name).map(text => {
     const equals = text.indexOf('=')
-    if (equals <= 0)
-      throw new CommandFailed(EXIT.USAGE, `--${name}: got ${JSON.stringify(text)}, takes <config>=<value>`)
+    if (equals <= 0) throw new CommandFailed(EXIT.USAGE, `--${name}: got ${JSON.stringify(text)}, takes <name>=<value>`)
     return [text.slice(0, equals), text.slice(equals + 1)] as const
   })
-  return Object.fromEntries(pairs)
 }
 
 /** The switch that stands in for somebody who answers. */

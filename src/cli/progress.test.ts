@@ -4,12 +4,16 @@ import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { withProgress } from './progress.ts'
 import type { Terminal } from './terminal.ts'
 
-function screen(isInteractive: boolean) {
+function screen(isWatched: boolean) {
   const said: string[] = []
   const terminal: Terminal = {
     out: () => {},
     err: text => void said.push(text),
-    isInteractive,
+    write: async () => {},
+    async *input() {},
+    isInteractive: false,
+    isWatched,
+    isOutSeen: false,
     variable: () => undefined,
     ask: async () => null,
     interrupted: new AbortController().signal,

@@ -13,7 +13,7 @@ export async function withProgress<T>(
   said: (elapsedSeconds: number) => string,
   work: Promise<T>,
 ): Promise<T> {
-  if (!terminal.isInteractive) return await work
+  if (!terminal.isWatched) return await work
   const startedAtMs = clock.monotonic()
   let isShown = false
   let timer: Timer

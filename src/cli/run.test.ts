@@ -24,12 +24,15 @@ interface Typed {
   readonly variables?: Partial<Record<Variable, string>>
   /** What somebody types, question by question; nobody is there when it is left out. */
   readonly answers?: readonly string[]
+  /** What is piped in, chunk by chunk. */
+  readonly input?: readonly (string | Buffer)[]
   readonly interrupted?: AbortSignal
   readonly onOut?: () => void
 }
 
 /** Runs a command as a shell would: words in, what was printed and the exit status out. */
-async function ketch(line: string | readonly string[], { variables = {}, answers, interrupted, onOut }: Typed = {}) {
+async function ketch(line: string | readonly string[], typed: Typed = {}) {
+  const { variables = {}, answers, input = [], interrupted, onOut } = typed
   let out = ''
   let err = ''
   const left = [...(answers ?? [])]
@@ -42,7 +45,15 @@ async function ketch(line: string | readonly string[], { variables = {}, answers
     err(text: string) {
       err += text
     },
+    async write(bytes: Uint8Array) {
+      out += Buffer.from(bytes).toString()
+    },
+    async *input() {
+      for (const chunk of input) yield Buffer.from(chunk)
+    },
     isInteractive: answers !== undefined,
+    isWatched: answers !== undefined,
+    isOutSeen: answers !== undefined,
     variable: (name: Variable) => variables[name],
     async ask(question: string) {
       questions.push(question)
@@ -57,7 +68,8 @@ async function ketch(line: string | readonly string[], { variables = {}, answers
 async function started(t: CleanUp, settings: Partial<Values> = OPEN) {
   const store = createMemoryStore(systemClock)
   const broker = await startBroker(t, settings, { hasHttp: true, openStore: async () => store })
-  const run = (line: string, typed: Typed = {}) => ketch([...line.split(' '), `--url=${broker.url}`], typed)
+  const run = (line: string | readonly string[], typed: Typed = {}) =>
+    ketch([...(typeof line === 'string' ? line.split(' ') : line), `--url=${broker.url}`], typed)
   const signed = (line: string, typed: Typed = {}) =>
     run(line, { ...typed, variables: { KETCH_PASSWORD: PASSWORD, ...typed.variables } })
   return { ...broker, store, run, signed }
@@ -106,11 +118,19 @@ test('a command line that is not understood ends with 2 and says what was meant,
     ['topics create', /topics create: the topic is missing/],
     ['topics describe a b', /topics describe: takes no "b"/],
     ['topics create a --partitions=two', /--partitions: got "two", takes a whole number from 1/],
-    ['topics create a --config=x', /--config: got "x", takes <config>=<value>/],
+    ['topics create a --config=x', /--config: got "x", takes <name>=<value>/],
     ['topics list --sort=colour', /--sort: got "colour", takes name, /],
     ['groups reset g --to=offset', /--to=offset goes with --offset/],
     ['acls create u --operation=READ', /--topic=<name> or --group=<id>/],
     ['topics list --url=ftp://x', /--url: got "ftp:\/\/x", takes http/],
+    ['topics delete-records t', /--before is missing/],
+    ['topics delete-records t --before=all', /--before: got "all", takes a whole number from 0/],
+    ['loggers set svc.http LOUD', /the level: got "LOUD", takes OFF, .*, inherit/],
+    ['export t --format=xml', /--format: got "xml", takes ndjson, csv/],
+    ['export t --timestamp=noon', /--timestamp: got "noon"/],
+    ['produce t --ndjson --key=k', /--ndjson has keys/],
+    ['produce t --key=k --key-separator=:', /--key-separator is of lines without --key/],
+    ['produce t --value=v --header=h', /--header: got "h", takes <name>=<value>/],
     ['users list --password=secret-thing', /never taken from the command line/],
   ]
   for (const [line, expected] of cases) {
@@ -253,6 +273,116 @@ test('a tail shows what is there and what comes, a line for each record, and not
   setImmediate(() => ctrlC.abort())
   assert.ok([0, 130].includes((await forever).status))
   assert.equal((await run('tail nothing')).status, 1)
+})
+
+test('the oldest records of a topic are deleted, of all partitions or of those that are named', async t => {
+  const { run } = await started(t)
+  await run('topics create t --partitions=2')
+  for (const partition of [0, 1]) await run(`produce t --partition=${partition}`, { input: ['a\nb\nc\n'] })
+  const some = await run('topics delete-records t --before=1', { answers: ['y'] })
+  assert.deepEqual(some.questions, ['Delete the records before offset 1 in 2 partitions of t? [y/N] '])
+  assert.match(some.out, /^ +0 +1 +-\n +1 +1 +-\n$/m)
+  const one = await run('topics delete-records t --before=end --partition=1 --yes --json')
+  assert.deepEqual(JSON.parse(one.out), { partitions: [{ partition: 1, start: 3, error: null }] })
+  const beyond = await run('topics delete-records t --before=4 --yes')
+  assert.deepEqual([beyond.status, beyond.out], [1, ''])
+  assert.match(beyond.err, /OFFSET_OUT_OF_RANGE/)
+  assert.equal((await run('topics delete-records t --before=end')).status, 2)
+  assert.match((await run('topics describe t')).out, /^records +2$/m)
+})
+
+test('records are produced from options, lines and JSON, and an export is produced again as it was', async t => {
+  const { run } = await started(t)
+  const values = async (topic: string) => {
+    const { out } = await run(`export ${topic} --format=csv`)
+    return out
+      .split('\r\n')
+      .slice(1, -1)
+      .map(row => row.split(',').slice(5).join())
+  }
+  await run('topics create t --partitions=3')
+  await run('topics create again --partitions=3')
+  const one = await run(['produce', 't', '--value=a b', '--key=k', '--header=h=1=2', '--header=h=', '--partition=2'])
+  assert.match(one.out, /^PARTITION +RECORDS +FIRST OFFSET +LAST OFFSET\n +2 +1 +0 +0\n$/)
+  // Lines end where they end, not where chunks do, and need not be text.
+  const input = ['x:fir', 'st\n\nx:\nx:', Buffer.from([0xff, 0xfe]), '\nx:last']
+  const noKey = await run('produce t --partition=0 --key-separator=:', { input })
+  assert.equal(noKey.status, 2)
+  assert.match(noKey.err, /^ketch: line 2: has no key before ":"\n$/)
+  const lines = await run('produce t --partition=1 --key-separator=: --json', {
+    input: input.map(each => (each === 'st\n\nx:\nx:' ? 'st\nx:\nx:' : each)),
+  })
+  assert.deepEqual(JSON.parse(lines.out), {
+    records: 4,
+    partitions: [{ partition: 1, records: 4, firstOffset: 0, lastOffset: 3 }],
+  })
+  const seen = await values('t')
+  assert.deepEqual(seen.toSorted(), [
+    '"k",,decoded,"a b",,decoded,"[{""key"":""h"",""value"":""1=2""},{""key"":""h"",""value"":""""}]"',
+    '"x",,decoded,"",,decoded,"[]"',
+    '"x",,decoded,"first",,decoded,"[]"',
+    '"x",,decoded,"last",,decoded,"[]"',
+    '"x",,decoded,,//4=,decode-error,"[]"',
+  ])
+  const exported = await run('export t')
+  const copied = await run('produce again --ndjson', { input: [exported.out] })
+  assert.equal(copied.status, 0, copied.err)
+  assert.equal((await run('export again')).out, exported.out)
+  assert.equal((await run('export t --contains=first --limit=5')).out.split('\n').length, 2)
+  assert.equal((await run('export nothing')).status, 1)
+})
+
+test('what cannot be produced says which line, and how many were produced before it', async t => {
+  const { run } = await started(t)
+  await run('topics create t')
+  const bad: [string, RegExp][] = [
+    ['{', /line 1: is no JSON: /],
+    ['[]', /line 1: is no JSON object/],
+    ['{"vlaue":"x"}', /line 1: a record has no "vlaue"/],
+    ['{"value":5}', /line 1: the value takes a text, /],
+    ['{"value":{"text":"x","truncated":true}}', /line 1: only the beginning of the value is there/],
+    ['{"headers":[{"value":"x"}]}', /line 1: a header takes a key/],
+    ['{"headerCount":40,"headers":[]}', /line 1: only 0 of 40 headers are there/],
+  ]
+  for (const [line, expected] of bad) {
+    const { status, err } = await run('produce t --ndjson', { input: [line] })
+    assert.equal(status, 2, line)
+    assert.match(err, expected)
+  }
+  const late = await run('produce t --ndjson', {
+    input: ['{"value":"good","key":null,"timestamp":null}\n', '{"timestamp":-5}\n'],
+  })
+  assert.equal(late.status, 1)
+  assert.match(late.err, /INVALID_REQUEST\]\n {2}1 record of the input was produced before\n$/)
+  const many = await run('produce t', { input: [Array.from({ length: 2_500 }, (_, i) => `${i}\n`).join('')] })
+  assert.match(many.out, /^ +0 +2500 +1 +2500$/m)
+  assert.equal((await run('produce nothing', { input: ['x\n'] })).status, 1)
+})
+
+test('an export that breaks off ends with 69, whatever was written', async t => {
+  const server = createServer((request, answer) => {
+    if (request.url!.endsWith('/auth/status')) {
+      answer.writeHead(200, { 'content-type': 'application/json' }).end('{"securityEnabled":false}')
+      return
+    }
+    answer.writeHead(200, { 'content-type': 'application/x-ndjson' }).write('{"offset":0}\n', () => answer.destroy())
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { status, err } = await ketch(`export t --url=${url}`)
+  assert.equal(status, 69)
+  assert.match(err, /^ketch: the answer of http:.* broke off: /)
+})
+
+test('levels of loggers are listed, set and taken back', async t => {
+  const { run } = await started(t)
+  assert.match((await run('loggers list')).out, /^LOGGER +LEVEL +SET TO\n(.*\n)*root +INFO +-\n/)
+  assert.equal((await run('loggers set svc.http debug')).out, 'svc.http writes DEBUG.\n')
+  assert.match((await run('loggers list')).out, /^svc.http +DEBUG +DEBUG$/m)
+  const back = await run('loggers set svc.http inherit --json')
+  assert.deepEqual(JSON.parse(back.out), { name: 'svc.http', level: 'INFO', configuredLevel: null })
+  assert.equal((await run('loggers set svc.nothing INFO')).status, 1)
 })
 
 test('health ends with 0, 1 or 69, and shows the details to whoever signs in', async t => {

@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import { CommandFailed, EXIT } from './exit-status.ts'
 import { terminalOf } from './terminal.ts'
 
-function typing(isTTY: boolean) {
+function typing(isTTY: boolean, interrupted = new AbortController().signal) {
   const stdin = Object.assign(new PassThrough(), { isTTY })
   const stdout = new PassThrough()
   const stderr = Object.assign(new PassThrough(), { isTTY })
   const shown = () => `${stdout.read()?.toString() ?? ''}${stderr.read()?.toString() ?? ''}`
-  const terminal = terminalOf({ stdin, stdout, stderr }, { KETCH_USER: 'ada' }, new AbortController().signal)
+  const terminal = terminalOf({ stdin, stdout, stderr }, { KETCH_USER: 'ada' }, interrupted)
   return { terminal, stdin, shown }
 }
 
@@ -34,4 +34,15 @@ test('where nobody is there nobody is asked, and Ctrl-C at a question ends the c
   stdin.write('\u0003')
   await assert.rejects(asked, (error: unknown) => error instanceof CommandFailed && error.status === EXIT.INTERRUPTED)
   assert.equal(terminal.variable('KETCH_USER'), 'ada')
+})
+
+test('what is piped in comes as it was, and Ctrl-C ends waiting for it', async () => {
+  const ctrlC = new AbortController()
+  const { terminal, stdin } = typing(false, ctrlC.signal)
+  stdin.write('one\n')
+  const input = terminal.input()[Symbol.asyncIterator]()
+  assert.equal(Buffer.from((await input.next()).value as Uint8Array).toString(), 'one\n')
+  const next = input.next()
+  ctrlC.abort()
+  await assert.rejects(next, (error: unknown) => error instanceof CommandFailed && error.status === EXIT.INTERRUPTED)
 })

@@ -2,16 +2,24 @@
 // process's own; a test gives it strings.
 
 import { createInterface } from 'node:readline/promises'
-import { type Readable, Writable } from 'node:stream'
+import { addAbortSignal, type Readable, Writable } from 'node:stream'
 import { CommandFailed, EXIT } from './exit-status.ts'
 
 export interface Terminal {
   /** What was asked for. */
   out(text: string): void
+  /** The same, of which there may be much: to be waited for. */
+  write(bytes: Uint8Array): Promise<void>
+  /** What is piped in, or typed until Ctrl-D. */
+  input(): AsyncIterable<Uint8Array>
   /** What is said about it: warnings, questions, progress. */
   err(text: string): void
-  /** Whether somebody is there to be asked, and to see a line change. */
+  /** Whether somebody is there to be asked. */
   readonly isInteractive: boolean
+  /** Whether somebody sees what is said, so that a line may change. */
+  readonly isWatched: boolean
+  /** Whether it is a terminal that what was asked for goes to. */
+  readonly isOutSeen: boolean
   variable(name: Variable): string | undefined
   /** The answer; null where nobody is there. A secret is not shown while it is typed. */
   ask(question: string, options?: { readonly isSecret?: boolean }): Promise<string | null>
@@ -24,7 +32,7 @@ export type Variable = 'KETCH_URL' | 'KETCH_USER' | 'KETCH_PASSWORD' | 'KETCH_NE
 
 export interface Streams {
   readonly stdin: Readable & { readonly isTTY?: boolean }
-  readonly stdout: Writable
+  readonly stdout: Writable & { readonly isTTY?: boolean }
   readonly stderr: Writable & { readonly isTTY?: boolean }
 }
 
@@ -37,8 +45,20 @@ export function terminalOf(
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true
   return {
     out: text => void stdout.write(text),
+    // What becomes of a pipe that nobody reads is the business of whoever owns it.
+    write: bytes => new Promise(resolve => stdout.write(bytes, () => resolve())),
+    async *input() {
+      try {
+        yield* addAbortSignal(interrupted, stdin)
+      } catch (error) {
+        if (!interrupted.aborted) throw error
+        throw new CommandFailed(EXIT.INTERRUPTED, 'interrupted', { cause: error })
+      }
+    },
     err: text => void stderr.write(text),
     isInteractive,
+    isWatched: stderr.isTTY === true,
+    isOutSeen: stdout.isTTY === true,
     variable: name => environment[name],
     interrupted,
     async ask(question, { isSecret = false } = {}) {

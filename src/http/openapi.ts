@@ -105,7 +105,13 @@ function describe(route: AnyRoute, components: Map<string, Json>): Json {
       status,
       {
         description: Number(status) < 300 ? 'As asked.' : 'As the description says.',
-        ...(shape === null ? {} : { content: { [contentType]: { schema: outputSchema(shape, components) } } }),
+        ...(shape === null
+          ? {}
+          : {
+              content: Object.fromEntries(
+                [contentType].flat().map(type => [type, { schema: outputSchema(shape, components) }]),
+              ),
+            }),
       },
     ],
   )

@@ -11,6 +11,7 @@ const table = {
   FORBIDDEN: [403, 'The role of this user does not allow it.'],
   PASSWORD_CHANGE_REQUIRED: [403, 'The password must be changed before anything else.'],
   WRONG_CURRENT_PASSWORD: [403, 'The current password is wrong.'],
+  EXPORT_DISABLED: [403, 'Nobody exports records here.'],
   CROSS_SITE: [403, 'A change may only be asked for by the console itself.'],
   NOT_FOUND: [404, 'There is no such thing.'],
   METHOD_NOT_ALLOWED: [405, 'The path does not take this method.'],
@@ -42,7 +43,7 @@ export interface Problem {
   readonly code: string
   readonly title: string
   readonly detail: string
-  /** What is wrong with each field, by its path in the request. */
+  /** What is wrong with each field, by its name in the query, the path or the body; what lies deeper, `offsets.0.before`. */
   readonly fields: Readonly<Record<string, string>> | null
   readonly headers: Readonly<Record<string, string>>
 }
@@ -98,7 +99,9 @@ export const problemShape = z
     status: z.int(),
     detail: z.string(),
     code: z.string().meta({ description: 'Stable, in capitals; a refusal of Kafka keeps its name.' }),
-    fields: z.record(z.string(), z.string()).optional(),
+    fields: z.record(z.string(), z.string()).optional().meta({
+      description: 'What is wrong with each field, by its name as it was sent: `limit`, or deeper `offsets.0.before`.',
+    }),
     requestId: z.string(),
   })
   .meta({ id: 'Problem', description: 'An error (RFC 9457).' })

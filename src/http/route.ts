@@ -103,6 +103,8 @@ export interface Streaming {
   readonly contentType: string
   readonly headers?: Reply['headers']
   readonly chunks: AsyncIterable<string | Uint8Array>
+  /** It has an end of its own: whatever ends it before cuts the connection, so that nobody takes what came for the whole. */
+  readonly isFile?: boolean
 }
 
 /** A refusal of the rooms below is answered as the problem of its name. */
@@ -132,8 +134,8 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   readonly body?: B
   /** The body of each good status; null for none. A status that is not here is a mistake, and answered 500. */
   readonly answers: Readonly<Record<number, z.ZodType | null>>
-  /** What the good answers are written in where it is not JSON, such as `text/event-stream`, for the reference. */
-  readonly contentType?: string
+  /** What the good answers are written in where it is not JSON, such as `text/event-stream`, for the reference; several where there is a choice. */
+  readonly contentType?: string | readonly string[]
   /**
    * Codes of problems that are this route's own, by status, several with `, ` between. Those that follow from what the route is
    * (`problemsOf` in openapi.ts) need not be said.

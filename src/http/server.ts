@@ -55,6 +55,8 @@ export interface HttpLimits {
   readonly maxConnections: number
   /** How often whoever listens to a stream is asked again who they are. */
   readonly recheckMs: number
+  /** Whoever takes nothing of a stream for this long while there is something is cut off. */
+  readonly stallMs: number
 }
 
 export const HTTP_LIMITS: HttpLimits = Object.freeze({
@@ -66,6 +68,7 @@ export const HTTP_LIMITS: HttpLimits = Object.freeze({
   bodyBytes: 1024 * 1024,
   maxConnections: 1_000,
   recheckMs: 5_000,
+  stallMs: 60_000,
 })
 
 /** Shorter answers are not worth compressing; longer ones than the second are compressed off the event loop. */
@@ -235,12 +238,7 @@ async function buildServer(
 
   function problemOf(error: FastifyError, request: FastifyRequest): Problem {
     if (hasZodFastifySchemaValidationErrors(error)) {
-      const fields = Object.fromEntries(
-        error.validation.map(({ instancePath, message }) => [
-          [error.validationContext, ...instancePath.split('/').slice(1)].filter(part => part !== '').join('.'),
-          message ?? 'is not as expected',
-        ]),
-      )
+      const fields = fieldsOf(error)
       const detail = Object.entries(fields).map(([field, why]) => `${field}: ${why}`)
       return problem('INVALID_REQUEST', detail.join('; '), { fields })
     }
@@ -292,13 +290,33 @@ async function buildServer(
     lookLater()
   }
 
-  /** As lines may end at any time, what goes wrong in between can only be logged. */
-  async function* flow({ chunks }: Streaming, request: FastifyRequest, answer: FastifyReply) {
+  /** Whoever takes no more chunks, though there is something to be read, would hold for ever what the stream holds. */
+  function cutWhoStalls({ raw }: FastifyReply, taken: () => number, ended: AbortSignal): void {
+    let timer: Timer | null = null
+    const lookLater = (before: number) => {
+      if (ended.aborted) return
+      timer = clock.timer(limits.stallMs, () => {
+        if (raw.writableLength > 0 && taken() === before) raw.destroy()
+        else lookLater(taken())
+      })
+    }
+    ended.addEventListener('abort', () => timer?.cancel(), { once: true })
+    lookLater(0)
+  }
+
+  /** As lines may end at any time, what goes wrong in between can only be logged, and cuts the connection. */
+  async function* flow({ chunks }: Streaming, request: FastifyRequest, answer: FastifyReply, ended: AbortSignal) {
     // Whoever listens learns that the stream is there before it has its first chunk.
     answer.raw.flushHeaders()
+    let taken = 0
+    cutWhoStalls(answer, () => taken, ended)
     try {
-      yield* chunks
+      for await (const chunk of chunks) {
+        yield chunk
+        taken++
+      }
     } catch (error) {
+      if (ended.aborted) throw error
       logger.error('a stream ended early', { url: request.url, requestId: request.id, error })
       throw error
     }
@@ -343,7 +361,9 @@ async function buildServer(
           for (const [name, value] of Object.entries(outcome.headers ?? {})) answer.header(name, value)
           answer.header('content-type', outcome.contentType)
           recheck(route, callerOf(request), barred, ended)
-          return answer.send(Readable.from(flow(outcome, request, answer), { objectMode: false }))
+          const cut = outcome.isFile ? { signal: ended } : {}
+          const chunks = flow(outcome, request, answer, ended)
+          return answer.send(Readable.from(chunks, { objectMode: false, ...cut }))
         }
         if (!Object.hasOwn(route.answers, outcome.status))
           throw new Error(`${route.method} ${route.path} answers ${outcome.status}, which it does not document`)
@@ -374,6 +394,18 @@ async function buildServer(
   }
   await app.ready()
   return app
+}
+
+/** What is wrong with each field, by its name as the caller wrote it; what is wrong with a whole, by what it is of the request. */
+function fieldsOf({ validation, validationContext: place }: FastifyError): Record<string, string> {
+  const rows = validation!.flatMap(({ keyword, instancePath, message, params }) => {
+    const path = instancePath.split('/').filter(part => part !== '')
+    if (keyword === 'unrecognized_keys')
+      return (params.keys as string[]).map(key => [[...path, key].join('.'), 'is not taken here'])
+    const whole = place === 'querystring' ? 'query' : place!
+    return [[path.join('.') || whole, message ?? 'is not as expected']]
+  })
+  return Object.fromEntries(rows)
 }
 
 /** Fastify's body of a request that has none is null; a shape that takes none is optional. */

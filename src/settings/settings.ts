@@ -219,6 +219,12 @@ const admin = {
     'Reverse proxies in front of the admin API: what X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host say is taken from these addresses and from nobody else.',
     OURS,
   ),
+  'admin.message-export-enabled': row(
+    boolean(),
+    'true',
+    'Let whoever may browse records export many of them as one file.',
+    OURS,
+  ),
   'admin.jwt.expiry': row(duration({ min: 1000 }), '8h', 'Lifetime of a console session.'),
   'admin.jwt.secret': optional(
     secret(32),

@@ -3,18 +3,24 @@
 import type { Command } from '../command.ts'
 import { aclCommands } from './acls.ts'
 import { credentialCommands } from './credentials.ts'
+import { exportCommands } from './export.ts'
 import { groupCommands } from './groups.ts'
 import { healthCommands } from './health.ts'
+import { loggerCommands } from './loggers.ts'
+import { produceCommands } from './produce.ts'
 import { tailCommands } from './tail.ts'
 import { topicCommands } from './topics.ts'
 import { userCommands } from './users.ts'
 
 export const commands: readonly Command[] = [
   ...topicCommands,
+  ...produceCommands,
   ...tailCommands,
+  ...exportCommands,
   ...groupCommands,
   ...userCommands,
   ...aclCommands,
   ...credentialCommands,
+  ...loggerCommands,
   ...healthCommands,
 ]

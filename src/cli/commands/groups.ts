@@ -1,7 +1,7 @@
 // Consumer groups on the command line.
 
 import { printable } from '../../base/printable.ts'
-import { type Call, type Command, confirm, integerOption, segment, wordOption, YES } from '../command.ts'
+import { type Call, type Command, confirm, integerOption, segment, timestampOf, wordOption, YES } from '../command.ts'
 import { CommandFailed, EXIT } from '../exit-status.ts'
 import { everyRow } from '../pages.ts'
 import { counted, list, table, time } from '../table.ts'
@@ -54,16 +54,6 @@ const TARGETS = ['clear', 'earliest', 'latest', 'offset', 'timestamp'] as const
 
 const groupPath = (group: string) => `/api/v1/groups/${segment(group)}`
 
-function timestampOf(text: string): number {
-  const atMs = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
-  if (Number.isNaN(atMs))
-    throw new CommandFailed(
-      EXIT.USAGE,
-      `--timestamp: got ${JSON.stringify(text)}, takes milliseconds since 1970 or a time such as 2026-11-22T10:00:00Z`,
-    )
-  return atMs
-}
-
 function targetOf(call: Call): object {
   const to = wordOption(call, 'to', TARGETS, 'clear')
   const offset = integerOption(call, 'offset', 0)
@@ -75,7 +65,7 @@ function targetOf(call: Call): object {
   return {
     to,
     ...(offset === undefined ? {} : { offset }),
-    ...(timestamp === undefined ? {} : { timestamp: timestampOf(timestamp) }),
+    ...(timestamp === undefined ? {} : { timestamp: timestampOf(timestamp, '--timestamp') }),
   }
 }
 

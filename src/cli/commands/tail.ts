@@ -21,7 +21,7 @@ interface Message {
   readonly headers: readonly { readonly key: string; readonly value: Shown | null }[]
 }
 
-const DECODINGS = ['json', 'utf8', 'raw', 'registry'] as const
+export const DECODINGS = ['json', 'utf8', 'raw', 'registry'] as const
 const PAUSE_MS = 1_000
 /** So often in a row nobody answered before it is given up. */
 const MOST_FAILURES = 10

@@ -1,7 +1,7 @@
 // Topics on the command line.
 
 import { type Command, confirm, integerOf, integerOption, pairsOption, segment, wordOption, YES } from '../command.ts'
-import { EXIT } from '../exit-status.ts'
+import { CommandFailed, EXIT } from '../exit-status.ts'
 import { everyRow } from '../pages.ts'
 import { withProgress } from '../progress.ts'
 import { bytes, counted, list, table, time } from '../table.ts'
@@ -24,6 +24,12 @@ interface Partition {
   readonly start: number | null
   readonly end: number | null
   readonly sizeBytes: number | null
+  readonly error: { readonly detail: string } | null
+}
+
+interface DeletedRecords {
+  readonly partition: number
+  readonly start: number | null
   readonly error: { readonly detail: string } | null
 }
 
@@ -93,7 +99,7 @@ export const topicCommands: readonly Command[] = [
       const made = await call.api.post<{ name: string; partitions: number }>('/api/v1/topics', {
         name: call.args[0],
         ...(partitions === undefined ? {} : { partitions }),
-        configs: pairsOption(call, 'config'),
+        configs: Object.fromEntries(pairsOption(call, 'config')),
         validateOnly,
       })
       const what = validateOnly ? 'could be created' : 'is created'
@@ -158,7 +164,7 @@ export const topicCommands: readonly Command[] = [
     },
     async run(call) {
       const path = `${topicPath(call.args[0]!)}/configs`
-      const change = { set: pairsOption(call, 'set'), delete: call.options('delete') }
+      const change = { set: Object.fromEntries(pairsOption(call, 'set')), delete: call.options('delete') }
       const isChange = Object.keys(change.set).length > 0 || change.delete.length > 0
       const { configs } = isChange
         ? await call.api.put<{ configs: readonly Config[] }>(path, {
@@ -185,6 +191,37 @@ export const topicCommands: readonly Command[] = [
         () => `${grown.name} ${validateOnly ? 'could have' : 'has'} ${counted(grown.partitions, 'partition')}.\n`,
       )
       return EXIT.OK
+    },
+  },
+  {
+    name: 'topics delete-records',
+    doc: 'Deletes the oldest records of a topic.',
+    args: [{ name: 'topic' }],
+    options: {
+      before: { value: 'offset', doc: 'Those below this offset, or all with end. Required.' },
+      partition: { value: 'n', doc: 'Only in this partition; in all where it is not said.', isMany: true },
+      yes: YES,
+    },
+    async run(call) {
+      const path = topicPath(call.args[0]!)
+      const given = call.option('before')
+      if (given === undefined) throw new CommandFailed(EXIT.USAGE, '--before is missing; takes an offset, or end')
+      const before = given === 'end' ? given : integerOf(given, '--before', 0)
+      const named = call.options('partition').map(text => integerOf(text, '--partition', 0))
+      const partitions =
+        named.length > 0 ? named : Array.from({ length: (await call.api.get<Topic>(path)).partitions }, (_, i) => i)
+      const which = before === 'end' ? 'all records' : `the records before offset ${before}`
+      const where = `${counted(partitions.length, 'partition')} of ${call.args[0]}`
+      if (!(await confirm(call, `Delete ${which} in ${where}?`))) return EXIT.OK
+      const body = { offsets: partitions.map(partition => ({ partition, before })) }
+      const deleted = await call.api.post<{ partitions: readonly DeletedRecords[] }>(`${path}/records/delete`, body)
+      call.show(deleted, () =>
+        table(
+          ['PARTITION', 'START', 'TROUBLE'],
+          deleted.partitions.map(({ partition, start, error }) => [partition, start, error?.detail ?? '']),
+        ),
+      )
+      return deleted.partitions.every(({ error }) => error === null) ? EXIT.OK : EXIT.REFUSED
     },
   },
 ]

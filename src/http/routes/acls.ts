@@ -108,7 +108,7 @@ export const aclRoutes = [
       const { message } = outcome
       const field = outcome.field === 'resource' && asked.topic !== undefined ? 'topic' : outcome.field
       return problem('INVALID_REQUEST', `The ${field} cannot be granted: ${message}.`, {
-        fields: { [`body.${field}`]: message },
+        fields: { [field]: message },
       })
     },
   }),

@@ -126,7 +126,7 @@ export const authRoutes = [
           return problem('SETUP_CLOSED')
         case 'invalid':
           return problem('INVALID_REQUEST', `The ${made.field} ${made.message}.`, {
-            fields: { [`body.${made.field}`]: made.message },
+            fields: { [made.field]: made.message },
           })
         case 'busy':
           return fromSignIn(made)

@@ -146,7 +146,7 @@ export const credentialRoutes = [
 function refused(refusal: CredentialRefusal): Problem {
   if (refusal.kind === 'unknown-user') return missing()
   const { field, message } = refusal
-  return problem('INVALID_REQUEST', `The ${field} ${message}.`, { fields: { [`body.${field}`]: message } })
+  return problem('INVALID_REQUEST', `The ${field} ${message}.`, { fields: { [field]: message } })
 }
 
 function missing(): Problem {

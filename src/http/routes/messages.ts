@@ -1,18 +1,21 @@
-// Records: browse, show one, download one, produce, and watch them come. The rules are in admin/.
+// Records: browse, export, show one, download one, produce, and watch them come. The rules are in admin/.
 
 import { z } from 'zod'
+import { exportMessages, LARGEST_DECODED_BYTES } from '../../admin/message-export.ts'
 import { type TailEvent, tailMessages } from '../../admin/message-tail.ts'
 import { produceMessages } from '../../admin/message-writes.ts'
-import { browseMessages, findRecord, type Seek, showMessage } from '../../admin/messages.ts'
+import { browseMessages, findRecord, type Selection, showMessage } from '../../admin/messages.ts'
 import { messageShape, newMessageShape, pageShape, producedShape } from '../../admin/messages-contract.ts'
 import { decodings } from '../../admin/shown-value.ts'
 import { INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../../protocol/errors.ts'
-import { type Problem, problem } from '../problems.ts'
+import { FILE_FORMATS, fileFormats, fileName, fileOf } from '../message-files.ts'
+import { isProblem, type Problem, problem } from '../problems.ts'
 import { integer } from '../query.ts'
-import { reply, route } from '../route.ts'
+import { type Answer, reply, route } from '../route.ts'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 1_000
+const MOST_EXPORTED = 10_000_000
 const PREVIEW_BYTES = 2_048
 const MAX_PREVIEW_BYTES = 65_536
 const MAX_INT32 = 2 ** 31 - 1
@@ -26,9 +29,12 @@ const place = z.object({ topic: z.string(), partition: integer(0, MAX_INT32), of
 const decode = z.enum(decodings).meta({
   description: 'How values are read: raw (base64), utf8, json, or registry (by the schema that they name).',
 })
-const shown = {
+const decoded = {
   decode: decode.default('utf8'),
   keyDecode: z.enum(decodings).default('utf8').meta({ description: 'The same for keys.' }),
+}
+const shown = {
+  ...decoded,
   previewBytes: integer(0, MAX_PREVIEW_BYTES).default(PREVIEW_BYTES).meta({
     description: 'So much of each key, value and header is shown.',
   }),
@@ -38,6 +44,18 @@ const contains = z
   .max(1_024)
   .optional()
   .meta({ description: 'Only records whose key or value has this text.' })
+/** What a page or an export has in it. */
+const selected = {
+  partition: integer(0, MAX_INT32).optional().meta({ description: 'All of them where it is left out.' }),
+  order: z.enum(['oldest', 'newest']).default('oldest').meta({
+    description: 'Oldest first reads forwards from the place, newest first backwards.',
+  }),
+  from: z.enum(['earliest', 'latest']).optional(),
+  offset: integer(0).optional().meta({ description: 'In every partition that is asked for.' }),
+  timestamp: integer(0).optional().meta({ description: 'Milliseconds since 1970.' }),
+  cursor: z.string().optional().meta({ description: '`nextCursor` of a page of the same question.' }),
+  contains,
+}
 const problems = {
   400: 'INVALID_TOPIC_EXCEPTION',
   404: 'UNKNOWN_TOPIC_OR_PARTITION',
@@ -58,41 +76,13 @@ export const messageRoutes = [
       '`from`, `offset` or `timestamp` (one of them; otherwise at the earliest, or newest first at the latest), or goes on at `cursor`. ' +
       'What cannot be decoded is shown as base64 with the reason.',
     params: named,
-    query: z.object({
-      partition: integer(0, MAX_INT32).optional().meta({ description: 'All of them where it is left out.' }),
-      order: z.enum(['oldest', 'newest']).default('oldest').meta({
-        description: 'Oldest first reads forwards from the place, newest first backwards.',
-      }),
-      from: z.enum(['earliest', 'latest']).optional(),
-      offset: integer(0).optional().meta({ description: 'In every partition that is asked for.' }),
-      timestamp: integer(0).optional().meta({ description: 'Milliseconds since 1970.' }),
-      cursor: z.string().optional().meta({ description: '`nextCursor` of a page of the same question.' }),
-      limit: integer(1, MAX_LIMIT).default(DEFAULT_LIMIT),
-      ...shown,
-      contains,
-    }),
+    query: z.object({ ...selected, limit: integer(1, MAX_LIMIT).default(DEFAULT_LIMIT), ...shown }),
     answers: { 200: pageShape },
     problems: { ...problems, 400: 'INVALID_TOPIC_EXCEPTION, INVALID_REQUEST' },
     async answer({ params, query }, rooms) {
-      const { from, offset, timestamp, partition, cursor, contains, ...request } = query
-      const places = [from, offset, timestamp].filter(each => each !== undefined)
-      if (places.length > 1) {
-        const fields = { 'querystring.from': 'at most one of from, offset and timestamp may be given' }
-        return problem('INVALID_REQUEST', 'At most one of from, offset and timestamp may be given.', { fields })
-      }
-      const seek: Seek =
-        offset !== undefined
-          ? { offset }
-          : timestamp !== undefined
-            ? { timestamp }
-            : { edge: from ?? (query.order === 'oldest' ? 'earliest' : 'latest') }
-      const browsed = {
-        ...request,
-        seek,
-        partition: partition ?? null,
-        cursor: cursor ?? null,
-        contains: contains ?? null,
-      }
+      const selection = selectionOf(query)
+      if (isProblem(selection)) return selection
+      const browsed = { ...query, ...selection }
       const page = await rooms.messageReaders.page(() => browseMessages(rooms, params.topic, browsed))
       if (page === null) return BUSY
       return isRefusal(page) ? asProblem(page) : reply(200, page)
@@ -127,6 +117,45 @@ export const messageRoutes = [
 
   route({
     method: 'GET',
+    path: '/api/v1/topics/:topic/messages/export',
+    needs: 'viewer',
+    verb: 'export messages',
+    tag: 'messages',
+    doc:
+      'The records that a page would have, as many as are asked for, as one file: NDJSON, where each line is a `Message`, whole; or CSV (RFC 4180), where the text of ' +
+      'keys and values is quoted and what is no text is base64 in a column of its own. Text that a spreadsheet would take for a formula has an apostrophe in front, and so ' +
+      `has text that begins with one. A record of more than ${LARGEST_DECODED_BYTES / 1024} KiB is base64 in any case. It ends where the partitions ended when it was asked for; when something goes ` +
+      'wrong before, the connection is cut, so that the answer is incomplete.',
+    params: named,
+    query: z.object({
+      format: z.enum(FILE_FORMATS).default('ndjson'),
+      ...selected,
+      limit: integer(1, MOST_EXPORTED).default(MOST_EXPORTED),
+      ...decoded,
+    }),
+    contentType: FILE_FORMATS.map(format => fileFormats[format].contentType),
+    answers: { 200: z.string() },
+    problems: { ...problems, 400: 'INVALID_TOPIC_EXCEPTION, INVALID_REQUEST', 403: 'EXPORT_DISABLED' },
+    async answer({ params: { topic }, query, ended }, rooms) {
+      if (!rooms.settings.get('admin.message-export-enabled')) return problem('EXPORT_DISABLED')
+      const selection = selectionOf(query)
+      if (isProblem(selection)) return selection
+      const leave = rooms.messageReaders.enterExport()
+      if (leave === null) return problem('BUSY', 'There are as many exports as one broker makes at a time.')
+      return await holding(leave, ended, async () => {
+        const messages = await exportMessages(rooms, topic, { ...query, ...selection }, ended)
+        if (isRefusal(messages)) return asProblem(messages)
+        const { format } = query
+        const { contentType } = fileFormats[format]
+        const headers = { 'content-disposition': `attachment; filename="${fileName(topic, format)}"` }
+        const chunks = fileOf(fileFormats[format], messages, rooms.clock)
+        return { kind: 'streaming', contentType, headers, chunks, isFile: true }
+      })
+    },
+  }),
+
+  route({
+    method: 'GET',
     path: '/api/v1/topics/:topic/messages/tail',
     needs: 'viewer',
     verb: 'tail messages',
@@ -148,9 +177,7 @@ export const messageRoutes = [
       const { partition, cursor, contains, ...request } = query
       const leave = rooms.messageReaders.enterTail()
       if (leave === null) return problem('BUSY', 'There are as many live tails as one broker gives.')
-      ended.addEventListener('abort', leave)
-      let isTailing = false
-      try {
+      return await holding(leave, ended, async () => {
         const lastId = headers['last-event-id']
         const events = await tailMessages(
           rooms,
@@ -164,11 +191,8 @@ export const messageRoutes = [
           ended,
         )
         if (isRefusal(events)) return asProblem(events)
-        isTailing = true
         return { kind: 'streaming', contentType: 'text/event-stream', chunks: written(events) }
-      } finally {
-        if (!isTailing || ended.aborted) leave()
-      }
+      })
     },
   }),
 
@@ -222,10 +246,47 @@ export const messageRoutes = [
   }),
 ]
 
+type Selected = z.output<z.ZodObject<typeof selected>> & { readonly limit: number }
+
+/** Which records a query asks for. */
+function selectionOf({ from, offset, timestamp, partition, cursor, contains, order, limit }: Selected) {
+  const places = [from, offset, timestamp].filter(each => each !== undefined)
+  if (places.length > 1) {
+    const fields = { from: 'at most one of from, offset and timestamp may be given' }
+    return problem('INVALID_REQUEST', 'At most one of from, offset and timestamp may be given.', { fields })
+  }
+  const selection: Selection = {
+    order,
+    limit,
+    seek:
+      offset !== undefined
+        ? { offset }
+        : timestamp !== undefined
+          ? { timestamp }
+          : { edge: from ?? (order === 'oldest' ? 'earliest' : 'latest') },
+    partition: partition ?? null,
+    cursor: cursor ?? null,
+    contains: contains ?? null,
+  }
+  return selection
+}
+
+/** A stream that holds a place for as long as it lasts; the place is given back at once where none comes of it. */
+async function holding(leave: () => void, ended: AbortSignal, begin: () => Promise<Answer>): Promise<Answer> {
+  ended.addEventListener('abort', leave)
+  let answer: Answer | null = null
+  try {
+    answer = await begin()
+    return answer
+  } finally {
+    if (answer?.kind !== 'streaming' || ended.aborted) leave()
+  }
+}
+
 /** A refusal of a question. Nothing but a cursor that does not fit makes it an invalid request. */
 function asProblem(refusal: Refusal): Problem | Refusal {
   if (refusal.code !== INVALID_REQUEST.code) return refusal
-  return problem('INVALID_REQUEST', `cursor: ${refusal.message}`, { fields: { 'querystring.cursor': refusal.message } })
+  return problem('INVALID_REQUEST', `cursor: ${refusal.message}`, { fields: { cursor: refusal.message } })
 }
 
 /** An offset that has no record is a place that does not exist. */

@@ -255,10 +255,10 @@ test('without a remote tier nothing is offloaded and nothing waits', async t => 
 test('a number of a query is one, or is refused by its name', async t => {
   const { get } = await begin(t)
   for (const [query, field] of [
-    ['metrics/topics?offset=', 'querystring.offset'],
-    ['metrics/topics?limit=1e2', 'querystring.limit'],
-    ['metrics/history?from= 1', 'querystring.from'],
-    ['metrics/history?step=0', 'querystring.step'],
+    ['metrics/topics?offset=', 'offset'],
+    ['metrics/topics?limit=1e2', 'limit'],
+    ['metrics/history?from= 1', 'from'],
+    ['metrics/history?step=0', 'step'],
   ] as const) {
     const { status, body } = await get(query)
     assert.deepEqual([status, Object.keys(body.fields)], [400, [field]], query)

@@ -36,7 +36,7 @@ export const oidcRoutes = [
       const returnTo = ownPath(request.query.returnTo)
       if (returnTo === null) {
         const why = 'takes a path of this server, as /topics'
-        return problem('INVALID_REQUEST', `returnTo ${why}.`, { fields: { 'querystring.returnTo': why } })
+        return problem('INVALID_REQUEST', `returnTo ${why}.`, { fields: { returnTo: why } })
       }
       const redirectUri = settings.get('admin.oauth.redirect-uri') ?? derivedRedirectUri(request)
       if (redirectUri === null) return problem('INVALID_REQUEST', 'The Host header is not a host.')

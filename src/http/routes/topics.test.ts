@@ -61,9 +61,9 @@ test('a topic that cannot be is refused with what is wrong, and nothing is made'
   const api = await openApi(t, { 'max-partitions-per-topic': 4 })
   const cases = [
     [{ name: 'a', partitions: 5 }, 400, 'INVALID_PARTITIONS', /max-partitions-per-topic is 4/],
-    [{ name: 'a', partitions: 0 }, 400, 'INVALID_REQUEST', /body\.partitions/],
+    [{ name: 'a', partitions: 0 }, 400, 'INVALID_REQUEST', /^partitions: /],
     [{ name: 'a', configs: { 'no.such': '1' } }, 400, 'INVALID_CONFIG', /no\.such/],
-    [{ name: 'a', configs: { 'retention.ms': 5 } }, 400, 'INVALID_REQUEST', /body\.configs\.retention\.ms/],
+    [{ name: 'a', configs: { 'retention.ms': 5 } }, 400, 'INVALID_REQUEST', /^configs\.retention\.ms: /],
     [{ name: 'a', partition: 5 }, 400, 'INVALID_REQUEST', /partition/],
     [{ name: '__consumer_offsets' }, 400, 'INVALID_TOPIC_EXCEPTION', /prohibited/],
   ] as const
@@ -140,7 +140,7 @@ test('W10: a query is taken as documented or refused with the name of the field'
     ['/topics/t/messages?limit=1001', 'limit'],
     ['/topics/t/messages?previewBytes=9999999', 'previewBytes'],
     ['/topics/t/messages?decode=avro', 'decode'],
-    ['/topics/t/messages?from=earliest&offset=1', 'querystring.from'],
+    ['/topics/t/messages?from=earliest&offset=1', 'from'],
     ['/topics/t/messages/tail?partition=x', 'partition'],
     ['/topics/t/messages/0/-1', 'offset'],
     ['/topics/t/messages/0/9223372036854775808', 'offset'],

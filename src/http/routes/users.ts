@@ -61,7 +61,7 @@ function refused(refusal: UserRefusal): Problem {
   switch (refusal.kind) {
     case 'invalid': {
       const { field, message } = refusal
-      return problem('INVALID_REQUEST', `The ${field} ${message}.`, { fields: { [`body.${field}`]: message } })
+      return problem('INVALID_REQUEST', `The ${field} ${message}.`, { fields: { [field]: message } })
     }
     case 'unknown-user':
       return problem('NOT_FOUND', `There is no user '${refusal.username}'.`)
