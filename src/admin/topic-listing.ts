@@ -102,7 +102,7 @@ const RANKS: Readonly<Record<TopicSort, ((topic: Topic) => number) | null>> = {
 const MEASURES = {
   records: (topic: TopicSummary) => topic.records ?? -1,
   size: (topic: TopicSummary) => topic.sizeBytes ?? -1,
-  'last-write': (topic: TopicSummary) => topic.lastWriteAt ?? -1,
+  'last-write': (topic: TopicSummary) => (topic.lastWriteAt === null ? -1 : Date.parse(topic.lastWriteAt)),
 } as const
 
 /** Equals are in the order of their names, so that pages fit together. */
@@ -138,7 +138,7 @@ function summaryOf(
     name,
     id,
     partitions,
-    createdAt: createdAtMs,
+    createdAt: new Date(createdAtMs).toISOString(),
     configs,
     cleanupPolicy: resolved.cleanupPolicy.join(','),
     // As text where the topic says it itself: a long of Kafka may be more than a number here holds.
@@ -151,7 +151,7 @@ function summaryOf(
 }
 
 /** By the time index, as far as it knows without reading; null where another broker leads a partition. */
-function lastWriteOf({ logs }: ReachRooms, { id, partitions }: Topic): number | null {
+function lastWriteOf({ logs }: ReachRooms, { id, partitions }: Topic): string | null {
   let newestMs = -1
   for (let index = 0; index < partitions; index++) {
     const partition = logs.partition(id, index)
@@ -161,5 +161,5 @@ function lastWriteOf({ logs }: ReachRooms, { id, partitions }: Topic): number | 
     if (!last.isKnown) return null
     newestMs = Math.max(newestMs, last.newestMs)
   }
-  return newestMs < 0 ? null : newestMs
+  return newestMs < 0 ? null : new Date(newestMs).toISOString()
 }

@@ -75,7 +75,10 @@ test('topics are created, listed, described, changed, grown and deleted', async 
   for (const sort of ['name', 'partitions', 'records', 'size', 'created', 'last-write'])
     assert.equal((await run(`topics list --sort=${sort}`)).status, 0, sort)
   assert.match((await run('topics list --sort=partitions --order=desc')).out, /\norders .*\nother /)
-  assert.match((await run('topics describe orders')).out, /configs +retention.ms=60000 segment.bytes=2000000\n/)
+  assert.match(
+    (await run('topics describe orders')).out,
+    /created +\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z\n[\s\S]*configs +retention.ms=60000 segment.bytes=2000000\n/,
+  )
   assert.match((await run('topics configs orders')).out, /^retention.ms +60000 +topic +604800000$/m)
   const changed = await run('topics configs orders --set retention.ms=1000 --delete segment.bytes --json')
   const configs = (JSON.parse(changed.out) as { configs: { name: string; value: string; source: string }[] }).configs

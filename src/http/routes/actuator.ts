@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import type { Component, HealthTree } from '../../admin/health.ts'
 import { findLogger, type LoggerState, levelObjection, listLoggers, setLevels } from '../../admin/loggers.ts'
+import { timeShape } from '../../admin/time-shape.ts'
 import { type Problem, problem } from '../problems.ts'
 import { type HttpRooms, reply, route } from '../route.ts'
 import { componentShape, statusShape } from './health.ts'
@@ -117,7 +118,7 @@ export const actuatorRoutes = [
             group: z.string(),
             artifact: z.string(),
             version: z.string(),
-            time: z.iso.datetime().nullable(),
+            time: timeShape.nullable(),
           }),
         })
         .meta({ id: 'ActuatorInfo' }),

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { listProducers, type ProducerView } from '../../admin/producers.ts'
+import { timeShape } from '../../admin/time-shape.ts'
 import { pageOf, pagingQuery, searchFor } from '../paging.ts'
 import { reply, route } from '../route.ts'
 
@@ -13,7 +14,7 @@ const producerShape = z
     epoch: z.int(),
     lastSequence: z.int(),
     lastOffset: z.int(),
-    lastAppend: z.int().meta({ description: 'Milliseconds since 1970.' }),
+    lastAppendAt: timeShape,
   })
   .meta({ id: 'Producer' })
 
@@ -35,7 +36,10 @@ export const producerRoutes = [
         append: ({ lastAppendMs }: ProducerView) => lastAppendMs,
       }
       const page = pageOf(all, query, by[query.sort], by.topic, ({ partition }) => partition, by.producer)
-      const producers = page.map(({ lastAppendMs, ...producer }) => ({ ...producer, lastAppend: lastAppendMs }))
+      const producers = page.map(({ lastAppendMs, ...producer }) => ({
+        ...producer,
+        lastAppendAt: new Date(lastAppendMs).toISOString(),
+      }))
       return reply(200, { brokerId: rooms.nodeId, producers, total: all.length })
     },
   }),

@@ -42,7 +42,9 @@ test('a topic is created, described, grown and deleted', async t => {
       ],
     },
   )
-  assert.ok(body.sizeBytes > 0 && body.lastWriteAt > 1e12)
+  assert.ok(body.sizeBytes > 0)
+  for (const at of [body.createdAt, body.lastWriteAt]) assert.equal(new Date(at).toISOString(), at)
+  assert.ok(body.createdAt <= body.lastWriteAt)
 
   assert.deepEqual(await api('POST', '/topics/orders/partitions', { count: 5 }), {
     status: 200,

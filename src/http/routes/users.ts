@@ -1,6 +1,7 @@
 // Console users: who may sign in with a password, and as what. What holds for them is decided in admin/users.ts.
 
 import { z } from 'zod'
+import { timeShape } from '../../admin/time-shape.ts'
 import {
   changeUser,
   createUser,
@@ -22,8 +23,8 @@ const userShape = z
   .object({
     username: z.string(),
     role: roleShape,
-    createdAt: z.iso.datetime(),
-    passwordChangedAt: z.iso.datetime(),
+    createdAt: timeShape,
+    passwordChangedAt: timeShape,
     passwordChangeRequired: z.boolean().meta({ description: 'The password is the shipped one.' }),
   })
   .meta({ id: 'User' })
