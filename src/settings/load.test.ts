@@ -726,6 +726,17 @@ test('other maps and lists of the surroundings bind too', () => {
   assert.equal(settings.get('management.endpoint.health.probes.enabled'), false)
 })
 
+test('names that are no endpoint of the actuator are one warning, with those that are', () => {
+  const about = (value: string) =>
+    load({ argv: [`--management.endpoints.web.exposure.include=${value}`] }).warnings.filter(each =>
+      each.includes('exposure'),
+    )
+  assert.deepEqual(about('health,metric,loggers,Info'), [
+    "management.endpoints.web.exposure.include (command line) names what is no endpoint of this broker: 'metric', 'Info'; there are health, info, prometheus, loggers, *",
+  ])
+  assert.deepEqual([...about('health,info,prometheus,loggers'), ...about('*')], [])
+})
+
 test('a command line that is no list of options is refused', () => {
   assert.match(refusal({ argv: ['start'] }), /argument 1 is not an option/)
   assert.match(refusal({ argv: ['--svc.broker.port', '9092'] }), /svc\.broker\.port: got no value/)

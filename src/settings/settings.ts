@@ -819,6 +819,9 @@ const surroundings = {
   ),
 }
 
+/** What `management.endpoints.web.exposure.include` may name, beside `*` for all. */
+export const ACTUATOR_ENDPOINTS = Object.freeze(['health', 'info', 'prometheus', 'loggers'] as const)
+
 /** The table in the order of the reference page. */
 export const sections = Object.freeze([
   { title: 'General', rows: general },
