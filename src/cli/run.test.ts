@@ -15,6 +15,7 @@ import { commands } from './commands/all.ts'
 import { COMMON } from './common-options.ts'
 import { runCommand } from './run.ts'
 import type { Variable } from './terminal.ts'
+import { meansVerb } from './verb-first.ts'
 
 const PASSWORD = 'correct horse battery'
 const SECURED: Partial<Values> = { 'admin.password': PASSWORD }
@@ -114,6 +115,10 @@ test('a command line that is not understood ends with 2 and says what was meant,
     ['groups reset g --to=offset', /--to=offset goes with --offset/],
     ['acls create u --operation=READ', /--topic=<name> or --group=<id>/],
     ['topics list --url=ftp://x', /--url: got "ftp:\/\/x", takes http/],
+    ['--filter=secret-thing topics list', /--filter stands before the command: .* ketch topics … --filter\n/],
+    ['--url=http://secret-thing --partitions 2 topics create a', /--partitions stands before the command: /],
+    ['--url http://secret-thing', /--url belongs to a command, and none is named/],
+    ['--json --url', /--json belongs to a command, and none is named/],
     ['users list --password=secret-thing', /never taken from the command line/],
   ]
   for (const [line, expected] of cases) {
@@ -122,6 +127,22 @@ test('a command line that is not understood ends with 2 and says what was meant,
     assert.match(err, expected)
     assert.doesNotMatch(err, /secret-thing/)
   }
+})
+
+test('options that every command takes may stand before it, and an option alone starts a broker', async t => {
+  const { url } = await started(t)
+  for (const line of [
+    `--url=${url} topics list`,
+    `--json --url ${url} topics list`,
+    `--url ${url} --user x topics list`,
+  ])
+    assert.deepEqual([(await ketch(line)).status, meansVerb(line.split(' '))], [0, true], line)
+  assert.match((await ketch('-h topics list')).out, /^Usage: ketch topics list/)
+  assert.match((await ketch('--help topics list')).out, /^Usage: ketch topics list/)
+  for (const line of ['--help', '--version', '--svc.broker.port=1', '--config topics', '--config=topics'])
+    assert.equal(meansVerb(line.split(' ')), false, line)
+  for (const line of ['--json', '--url=x', '--svc.broker.port=1 topics list'])
+    assert.equal(meansVerb(line.split(' ')), true, line)
 })
 
 test('a broker that does not answer, is somebody else or has no store ends with 69', async t => {
