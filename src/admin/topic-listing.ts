@@ -9,7 +9,7 @@ import type { ConfigEntry } from './contract.ts'
 import { type Bounds, boundsOf, findTopic, type Place, placesOf, type ReachRooms, sizesOf } from './reach.ts'
 import type { ShownConfig, TopicDescription, TopicSummary } from './topics-contract.ts'
 
-export const topicSorts = ['name', 'partitions', 'records', 'size', 'created', 'last-write'] as const
+export const topicSorts = ['name', 'partitions', 'records', 'sizeBytes', 'createdAt', 'lastWriteAt'] as const
 
 export type TopicSort = (typeof topicSorts)[number]
 
@@ -93,16 +93,16 @@ async function searchTopics({ catalogue }: ReachRooms, q: string): Promise<Topic
 const RANKS: Readonly<Record<TopicSort, ((topic: Topic) => number) | null>> = {
   name: () => 0,
   partitions: topic => topic.partitions,
-  created: topic => topic.createdAtMs,
+  createdAt: topic => topic.createdAtMs,
   records: null,
-  size: null,
-  'last-write': null,
+  sizeBytes: null,
+  lastWriteAt: null,
 }
 
 const MEASURES = {
   records: (topic: TopicSummary) => topic.records ?? -1,
-  size: (topic: TopicSummary) => topic.sizeBytes ?? -1,
-  'last-write': (topic: TopicSummary) => (topic.lastWriteAt === null ? -1 : Date.parse(topic.lastWriteAt)),
+  sizeBytes: (topic: TopicSummary) => topic.sizeBytes ?? -1,
+  lastWriteAt: (topic: TopicSummary) => (topic.lastWriteAt === null ? -1 : Date.parse(topic.lastWriteAt)),
 } as const
 
 /** Equals are in the order of their names, so that pages fit together. */

@@ -73,7 +73,7 @@ test('topics are created, listed, described, changed, grown and deleted', async 
   await run('topics create other')
   const { out } = await run('topics list --filter=ORD')
   assert.match(out, /^TOPIC +PARTITIONS +RECORDS +SIZE +CLEANUP\norders +2 +0 +0 B +delete\n$/)
-  for (const sort of ['name', 'partitions', 'records', 'size', 'created', 'last-write'])
+  for (const sort of ['name', 'partitions', 'records', 'sizeBytes', 'createdAt', 'lastWriteAt'])
     assert.equal((await run(`topics list --sort=${sort}`)).status, 0, sort)
   assert.match((await run('topics list --sort=partitions --order=desc')).out, /\norders .*\nother /)
   assert.match(

@@ -67,3 +67,41 @@ test('the document says what holds where a query leaves something out', () => {
     ['limit', 100],
   ])
 })
+
+interface Schema {
+  readonly $ref?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+}
+
+interface Listing {
+  readonly parameters?: readonly { readonly name: string; readonly schema: { readonly enum?: readonly string[] } }[]
+  readonly responses: {
+    readonly 200?: { readonly content: { readonly 'application/json'?: { readonly schema: Schema } } }
+  }
+}
+
+test('what a list is sorted by is called like the member of a row that it is', () => {
+  const { paths, components } = describeRoutes(allRoutes) as {
+    paths: Readonly<Record<string, { readonly get?: Listing }>>
+    components: { readonly schemas: Readonly<Record<string, Schema>> }
+  }
+  const resolve = (schema: Schema | undefined): Schema | undefined =>
+    schema?.$ref === undefined ? schema : components.schemas[schema.$ref.split('/').at(-1)!]
+  const sorted: string[] = []
+  for (const [path, { get }] of Object.entries(paths)) {
+    const sorts = get?.parameters?.find(({ name }) => name === 'sort')?.schema.enum
+    if (sorts === undefined) continue
+    sorted.push(path)
+    const members = Object.values(resolve(get!.responses[200]!.content['application/json']!.schema)!.properties!)
+    for (const sort of sorts) {
+      const found = members.some(({ items }) => {
+        let at = resolve(items)
+        for (const name of sort.split('.')) at = resolve(at?.properties?.[name])
+        return at !== undefined
+      })
+      assert.ok(found, `${path}?sort=${sort}`)
+    }
+  }
+  assert.ok(sorted.length >= 8, sorted.join())
+})

@@ -34,7 +34,7 @@ interface Config {
   readonly default: string | null
 }
 
-const SORTS = ['name', 'partitions', 'records', 'size', 'created', 'last-write'] as const
+const SORTS = ['name', 'partitions', 'records', 'sizeBytes', 'createdAt', 'lastWriteAt'] as const
 const VALIDATE_ONLY = { value: null, doc: 'Only say whether it could be done.' }
 
 const topicPath = (topic: string) => `/api/v1/topics/${segment(topic)}`

@@ -26,16 +26,16 @@ export const producerRoutes = [
     verb: 'list producers',
     tag: 'brokers',
     doc: 'What the partitions that this broker leads remember of idempotent producers, by the names of topics.',
-    query: pagingQuery(['topic', 'producer', 'append']),
+    query: pagingQuery(['topic', 'producerId', 'lastAppendAt']),
     answers: { 200: z.object({ brokerId: z.int(), producers: z.array(producerShape), total: z.int() }) },
     answer({ query }, rooms) {
       const all = listProducers(rooms, searchFor(query.q))
       const by = {
         topic: ({ topic }: ProducerView) => topic,
-        producer: ({ producerId }: ProducerView) => producerId,
-        append: ({ lastAppendMs }: ProducerView) => lastAppendMs,
+        producerId: ({ producerId }: ProducerView) => producerId,
+        lastAppendAt: ({ lastAppendMs }: ProducerView) => lastAppendMs,
       }
-      const page = pageOf(all, query, by[query.sort], by.topic, ({ partition }) => partition, by.producer)
+      const page = pageOf(all, query, by[query.sort], by.topic, ({ partition }) => partition, by.producerId)
       const producers = page.map(({ lastAppendMs, ...producer }) => ({
         ...producer,
         lastAppendAt: new Date(lastAppendMs).toISOString(),

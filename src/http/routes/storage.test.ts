@@ -40,7 +40,7 @@ test('storage shows what each partition takes, by name or the largest first', as
     ],
   )
   assert.deepEqual([streams[0]!.sizeBytes, streams[0]!.entries, streams[0]!.memoryBytes], [0, null, null])
-  const largest = await ask<Shown>('/api/v1/storage?sort=size&order=desc&limit=2&q=ORD')
+  const largest = await ask<Shown>('/api/v1/storage?sort=sizeBytes&order=desc&limit=2&q=ORD')
   assert.deepEqual([largest.streams.map(({ partition }) => partition), largest.total], [[2, 1], 3])
 })
 
