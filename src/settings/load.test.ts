@@ -677,6 +677,7 @@ test('a list of a higher source replaces the whole list of a lower one; an empty
   assert.equal(replaced.overrides.length, 1)
   assert.deepEqual(load({ file, argv: ['--svc.topics='] }).get('topics'), [])
   assert.deepEqual(load({ file: 'svc.topics: []' }).get('topics'), [])
+  for (const argv of [['--svc.topics='], []]) assert.equal(load({ argv }).show('topics'), '')
 })
 
 test('a list with a gap, without a required field, whole and in parts, or of plain values is refused', () => {

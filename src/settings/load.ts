@@ -112,10 +112,10 @@ function bindWhole(given: Map<Key, GivenValue>, key: Key, entry: Entry): void {
     given.set(key, {
       value: Object.freeze(items.map(item => parse(shape.item, item))),
       origin,
-      shown: shape.item.show(text) || 'empty',
+      shown: shape.item.show(text),
     })
   } else if (isBlank) {
-    given.set(key, { value: shape.kind === 'map' ? new Map() : Object.freeze([]), origin, shown: 'empty' })
+    given.set(key, { value: shape.kind === 'map' ? new Map() : Object.freeze([]), origin, shown: '' })
   } else {
     const takes =
       shape.kind === 'map' ? `values by name (${entry.key}.<name>)` : `a list of entries (${entry.key}[0].name)`
