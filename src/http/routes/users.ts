@@ -13,6 +13,7 @@ import {
 } from '../../admin/users.ts'
 import type { User } from '../../auth/user-store.ts'
 import { fromSignIn } from '../access.ts'
+import { pageOf, pagingQuery, searchFor } from '../paging.ts'
 import { type Problem, problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
 import { visitorOf } from '../session-cookie.ts'
@@ -89,10 +90,19 @@ export const userRoutes = [
     needs: 'viewer',
     verb: 'list users',
     tag: 'users',
-    doc: 'The users who sign in with a password, by name. Those of single sign-on are not among them.',
-    answers: { 200: z.object({ users: z.array(userShape) }) },
-    async answer(_request, { accounts }) {
-      return reply(200, { users: (await listUsers(accounts)).map(shown) })
+    doc: 'The users who sign in with a password. Those of single sign-on are not among them.',
+    query: pagingQuery(['username', 'role', 'createdAt', 'passwordChangedAt']),
+    answers: { 200: z.object({ users: z.array(userShape), total: z.int() }) },
+    async answer({ query }, { accounts }) {
+      const isWanted = searchFor(query.q)
+      const wanted = (await listUsers(accounts)).map(shown).filter(({ username }) => isWanted(username))
+      const page = pageOf(
+        wanted,
+        query,
+        each => each[query.sort],
+        each => each.username,
+      )
+      return reply(200, { users: page, total: wanted.length })
     },
   }),
   route({
