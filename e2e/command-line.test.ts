@@ -62,5 +62,6 @@ test('the program that starts a broker also asks one, and its exit status says w
   assert.equal((await ketch('topics list', { KETCH_URL: env.KETCH_URL })).status, 2)
   assert.equal((await ketch('health', { KETCH_URL: 'http://127.0.0.1:9' })).status, 69)
   assert.equal((await ketch('health', env)).out.split('\n')[0], 'UP')
+  assert.equal((await ketch('--url=http://127.0.0.1:9 health')).status, 69)
   assert.match((await ketch('--help')).out, /ketch topics list/)
 })

@@ -29,7 +29,7 @@ function settingRows(key: Key, setting: Setting<unknown>): string[][] {
   const { shape, fallbackText, doc } = setting
   const full = fullKey(key)
   const variable = environmentName(full)
-  const fallback = fallbackText === null ? '' : code(fallbackText)
+  const fallback = fallbackText === null ? '' : code(fallbackText || 'empty')
   const meaning = plain(doc) + notes(setting)
   if (shape.kind === 'one') {
     return [[code(full), code(variable), shape.type.name, fallback, meaning + limits(shape.type.limits)]]

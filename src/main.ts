@@ -14,7 +14,8 @@ if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
 
 const argv = process.argv.slice(2)
 const [verb = 'start'] = argv
-if (verb === 'start' || verb.startsWith('-')) await startBroker(verb === 'start' ? argv.slice(1) : argv)
+if (verb === 'start') await startBroker(argv.slice(1))
+else if (verb.startsWith('-') && !(await import('./cli/verb-first.ts')).meansVerb(argv)) await startBroker(argv)
 else if (verb === 'help') await startBroker(['--help'])
 else await operate()
 

@@ -60,14 +60,14 @@ export async function snapshotMetrics(rooms: MetricsRooms): Promise<MetricsSnaps
 /** What topics can be sorted by, and how. A percentile that is not known counts as none. */
 const SORTS = Object.freeze({
   name: null,
-  recordsIn: ({ produce }: TopicRates) => produce.recordsPerSecond,
-  bytesIn: ({ produce }: TopicRates) => produce.bytesPerSecond,
-  requestsIn: ({ produce }: TopicRates) => produce.requestsPerSecond,
-  recordsOut: ({ fetch }: TopicRates) => fetch.recordsPerSecond,
-  bytesOut: ({ fetch }: TopicRates) => fetch.bytesPerSecond,
-  requestsOut: ({ fetch }: TopicRates) => fetch.requestsPerSecond,
-  produceP99: ({ produce }: TopicRates) => produce.latencyMs.p99 || 0,
-  fetchP99: ({ fetch }: TopicRates) => fetch.latencyMs.p99 || 0,
+  'produce.recordsPerSecond': ({ produce }: TopicRates) => produce.recordsPerSecond,
+  'produce.bytesPerSecond': ({ produce }: TopicRates) => produce.bytesPerSecond,
+  'produce.requestsPerSecond': ({ produce }: TopicRates) => produce.requestsPerSecond,
+  'fetch.recordsPerSecond': ({ fetch }: TopicRates) => fetch.recordsPerSecond,
+  'fetch.bytesPerSecond': ({ fetch }: TopicRates) => fetch.bytesPerSecond,
+  'fetch.requestsPerSecond': ({ fetch }: TopicRates) => fetch.requestsPerSecond,
+  'produce.latencyMs.p99': ({ produce }: TopicRates) => produce.latencyMs.p99 || 0,
+  'fetch.latencyMs.p99': ({ fetch }: TopicRates) => fetch.latencyMs.p99 || 0,
 })
 
 export type TopicSort = keyof typeof SORTS

@@ -75,7 +75,7 @@ test('a broker that does not answer takes only its own partitions out of a page,
       [1, null, 'LEADER_NOT_AVAILABLE'],
     ],
   )
-  const { topics } = await listTopics(rooms, { q: '', sort: 'size', order: 'asc', offset: 0, limit: 10 })
+  const { topics } = await listTopics(rooms, { q: '', sort: 'sizeBytes', order: 'asc', offset: 0, limit: 10 })
   assert.deepEqual([topics[0]!.records, topics[0]!.sizeBytes], [null, null])
 })
 

@@ -9,7 +9,7 @@ import type { ConfigEntry } from './contract.ts'
 import { type Bounds, boundsOf, findTopic, type Place, placesOf, type ReachRooms, sizesOf } from './reach.ts'
 import type { ShownConfig, TopicDescription, TopicSummary } from './topics-contract.ts'
 
-export const topicSorts = ['name', 'partitions', 'records', 'size', 'created', 'last-write'] as const
+export const topicSorts = ['name', 'partitions', 'records', 'sizeBytes', 'createdAt', 'lastWriteAt'] as const
 
 export type TopicSort = (typeof topicSorts)[number]
 
@@ -93,16 +93,16 @@ async function searchTopics({ catalogue }: ReachRooms, q: string): Promise<Topic
 const RANKS: Readonly<Record<TopicSort, ((topic: Topic) => number) | null>> = {
   name: () => 0,
   partitions: topic => topic.partitions,
-  created: topic => topic.createdAtMs,
+  createdAt: topic => topic.createdAtMs,
   records: null,
-  size: null,
-  'last-write': null,
+  sizeBytes: null,
+  lastWriteAt: null,
 }
 
 const MEASURES = {
   records: (topic: TopicSummary) => topic.records ?? -1,
-  size: (topic: TopicSummary) => topic.sizeBytes ?? -1,
-  'last-write': (topic: TopicSummary) => topic.lastWriteAt ?? -1,
+  sizeBytes: (topic: TopicSummary) => topic.sizeBytes ?? -1,
+  lastWriteAt: (topic: TopicSummary) => (topic.lastWriteAt === null ? -1 : Date.parse(topic.lastWriteAt)),
 } as const
 
 /** Equals are in the order of their names, so that pages fit together. */
@@ -138,7 +138,7 @@ function summaryOf(
     name,
     id,
     partitions,
-    createdAt: createdAtMs,
+    createdAt: new Date(createdAtMs).toISOString(),
     configs,
     cleanupPolicy: resolved.cleanupPolicy.join(','),
     // As text where the topic says it itself: a long of Kafka may be more than a number here holds.
@@ -151,7 +151,7 @@ function summaryOf(
 }
 
 /** By the time index, as far as it knows without reading; null where another broker leads a partition. */
-function lastWriteOf({ logs }: ReachRooms, { id, partitions }: Topic): number | null {
+function lastWriteOf({ logs }: ReachRooms, { id, partitions }: Topic): string | null {
   let newestMs = -1
   for (let index = 0; index < partitions; index++) {
     const partition = logs.partition(id, index)
@@ -161,5 +161,5 @@ function lastWriteOf({ logs }: ReachRooms, { id, partitions }: Topic): number | 
     if (!last.isKnown) return null
     newestMs = Math.max(newestMs, last.newestMs)
   }
-  return newestMs < 0 ? null : newestMs
+  return newestMs < 0 ? null : new Date(newestMs).toISOString()
 }

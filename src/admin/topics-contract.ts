@@ -2,6 +2,7 @@
 // behaviour.
 
 import { z } from 'zod'
+import { timeShape } from './time-shape.ts'
 
 const partitionCount = z
   .int()
@@ -13,7 +14,7 @@ export const topicSummaryShape = z
     name: z.string(),
     id: z.string().meta({ description: "Kafka's 22 characters; never used again for another topic." }),
     partitions: z.int(),
-    createdAt: z.int().meta({ description: 'Milliseconds since 1970.' }),
+    createdAt: timeShape,
     configs: z.record(z.string(), z.string()).meta({ description: 'What the topic itself is set to.' }),
     cleanupPolicy: z.string(),
     retentionMs: z.string().meta({ description: 'Milliseconds; -1: no limit.' }),
@@ -23,7 +24,7 @@ export const topicSummaryShape = z
       .nullable()
       .meta({ description: 'Null while a partition cannot be asked, and where offsets follow the clock.' }),
     sizeBytes: z.int().nullable().meta({ description: 'As stored; null while a partition cannot be asked.' }),
-    lastWriteAt: z.int().nullable().meta({
+    lastWriteAt: timeShape.nullable().meta({
       description: 'When the newest record was appended, or says it was; null where this broker does not know.',
     }),
   })

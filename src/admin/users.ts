@@ -47,10 +47,10 @@ export function isUserRefusal(answer: User | UserRefusal): answer is UserRefusal
   return 'kind' in answer
 }
 
-/** By name. Throws what the store throws, as every verb here does. */
+/** In no order. Throws what the store throws, as every verb here does. */
 export async function listUsers({ users }: Accounts): Promise<readonly User[]> {
   await users.catchUp()
-  return [...users.current().byName.values()].sort((one, other) => (one.username < other.username ? -1 : 1))
+  return [...users.current().byName.values()]
 }
 
 export async function describeUser({ users }: Accounts, given: string): Promise<User | UserRefusal> {

@@ -262,6 +262,18 @@ test('S1, 6.1: the shipped password works on this machine with a warning; elsewh
   await signIn(restarted, 'admin', 'change-me-now')
 })
 
+test('S53: a shorter password of the settings is taken with one warning, which does not say it', async () => {
+  const warnings = (log: string) =>
+    log.split('\n').filter(line => line.includes('WARN') && line.includes('svc.admin.password'))
+  const short = await openWorld({ settings: { 'admin.password': 'kurz-77' } })
+  await signIn(short, 'admin', 'kurz-77')
+  assert.equal(warnings(short.log()).length, 1)
+  assert.match(warnings(short.log())[0]!, /svc\.admin\.password \(test\) is shorter than 8 bytes, as no other/)
+  assert.doesNotMatch(short.log(), /kurz/)
+  for (const settings of [{ 'admin.password': 'kurz-778' }, { 'admin.password': 'kurz', 'admin.bootstrap': false }])
+    assert.deepEqual(warnings((await openWorld({ settings })).log()), [])
+})
+
 test('the bootstrap admin is made once, by one of several brokers, and is not touched again', async () => {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)

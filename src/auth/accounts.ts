@@ -18,6 +18,7 @@ import { createSignInThrottle } from './sign-in-throttle.ts'
 import {
   canonicalUsername,
   isPasswordTooLong,
+  isPasswordTooShort,
   isShippedPassword,
   objectionToPassword,
   objectionToUsername,
@@ -296,6 +297,12 @@ async function bootstrap({ settings, users, makeUser, logger }: BootstrapRooms):
   if (isPasswordTooLong(password)) {
     const origin = settings.origin('admin.password')
     throw new SettingsError(`${fullKey('admin.password')}: got a text of more than 1024 bytes (${origin}), takes fewer`)
+  }
+  if (isPasswordTooShort(password)) {
+    log.warn(
+      `INSECURE: ${fullKey('admin.password')} (${settings.origin('admin.password')}) ${objectionToPassword(password)}, as no other ` +
+        `password may be; the admin '${username}' has it until it is changed in the console`,
+    )
   }
   const known = users.current().byName.get(username)
   if (known === undefined) {

@@ -37,11 +37,15 @@ export function objectionToUsername(username: string): string | null {
 /** What is wrong with a password that is to be set, as a phrase that does not hold it, or null. */
 export function objectionToPassword(password: string): string | null {
   if (!password.isWellFormed()) return 'is not well-formed Unicode'
-  const bytes = Buffer.byteLength(password)
-  if (bytes < MIN_PASSWORD_BYTES) return `is shorter than ${MIN_PASSWORD_BYTES} bytes`
-  if (bytes > MAX_PASSWORD_BYTES) return `is longer than ${MAX_PASSWORD_BYTES} bytes`
+  if (isPasswordTooShort(password)) return `is shorter than ${MIN_PASSWORD_BYTES} bytes`
+  if (isPasswordTooLong(password)) return `is longer than ${MAX_PASSWORD_BYTES} bytes`
   if (isShippedPassword(password)) return 'is the shipped default, which anybody can read'
   return null
+}
+
+/** Whether it is one that only the settings may bring. */
+export function isPasswordTooShort(password: string): boolean {
+  return Buffer.byteLength(password) < MIN_PASSWORD_BYTES
 }
 
 /** Whether it is worth comparing at all: nothing longer is ever stored, and none is cut. */

@@ -43,7 +43,7 @@ function describe(key: Key, { shape, fallbackText, doc, ours, notYet }: Setting<
   }
   const type = shape.kind === 'one' ? shape.type.name : shape.kind === 'list' ? 'a,b,…' : shape.item.name
   const name = shape.kind === 'map' ? `${full}.<name>` : full
-  return `  --${name}=<${type}>  (default ${fallbackText ?? 'unset'})\n      ${doc}${note({ ours, notYet })}\n`
+  return `  --${name}=<${type}>  (default ${fallbackText === '' ? 'empty' : (fallbackText ?? 'unset')})\n      ${doc}${note({ ours, notYet })}\n`
 }
 
 function note({ ours, notYet }: { readonly ours?: boolean | undefined; readonly notYet?: string | undefined }): string {

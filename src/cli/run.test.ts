@@ -15,6 +15,7 @@ import { commands } from './commands/all.ts'
 import { COMMON } from './common-options.ts'
 import { runCommand } from './run.ts'
 import type { Variable } from './terminal.ts'
+import { meansVerb } from './verb-first.ts'
 
 const PASSWORD = 'correct horse battery'
 const SECURED: Partial<Values> = { 'admin.password': PASSWORD }
@@ -84,10 +85,13 @@ test('topics are created, listed, described, changed, grown and deleted', async 
   await run('topics create other')
   const { out } = await run('topics list --filter=ORD')
   assert.match(out, /^TOPIC +PARTITIONS +RECORDS +SIZE +CLEANUP\norders +2 +0 +0 B +delete\n$/)
-  for (const sort of ['name', 'partitions', 'records', 'size', 'created', 'last-write'])
+  for (const sort of ['name', 'partitions', 'records', 'sizeBytes', 'createdAt', 'lastWriteAt'])
     assert.equal((await run(`topics list --sort=${sort}`)).status, 0, sort)
   assert.match((await run('topics list --sort=partitions --order=desc')).out, /\norders .*\nother /)
-  assert.match((await run('topics describe orders')).out, /configs +retention.ms=60000 segment.bytes=2000000\n/)
+  assert.match(
+    (await run('topics describe orders')).out,
+    /created +\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z\n[\s\S]*configs +retention.ms=60000 segment.bytes=2000000\n/,
+  )
   assert.match((await run('topics configs orders')).out, /^retention.ms +60000 +topic +604800000$/m)
   const changed = await run('topics configs orders --set retention.ms=1000 --delete segment.bytes --json')
   const configs = (JSON.parse(changed.out) as { configs: { name: string; value: string; source: string }[] }).configs
@@ -131,6 +135,10 @@ test('a command line that is not understood ends with 2 and says what was meant,
     ['produce t --ndjson --key=k', /--ndjson has keys/],
     ['produce t --key=k --key-separator=:', /--key-separator is of lines without --key/],
     ['produce t --value=v --header=h', /--header: got "h", takes <name>=<value>/],
+    ['--filter=secret-thing topics list', /--filter stands before the command: .* ketch topics … --filter\n/],
+    ['--url=http://secret-thing --partitions 2 topics create a', /--partitions stands before the command: /],
+    ['--url http://secret-thing', /--url belongs to a command, and none is named/],
+    ['--json --url', /--json belongs to a command, and none is named/],
     ['users list --password=secret-thing', /never taken from the command line/],
   ]
   for (const [line, expected] of cases) {
@@ -139,6 +147,22 @@ test('a command line that is not understood ends with 2 and says what was meant,
     assert.match(err, expected)
     assert.doesNotMatch(err, /secret-thing/)
   }
+})
+
+test('options that every command takes may stand before it, and an option alone starts a broker', async t => {
+  const { url } = await started(t)
+  for (const line of [
+    `--url=${url} topics list`,
+    `--json --url ${url} topics list`,
+    `--url ${url} --user x topics list`,
+  ])
+    assert.deepEqual([(await ketch(line)).status, meansVerb(line.split(' '))], [0, true], line)
+  assert.match((await ketch('-h topics list')).out, /^Usage: ketch topics list/)
+  assert.match((await ketch('--help topics list')).out, /^Usage: ketch topics list/)
+  for (const line of ['--help', '--version', '--svc.broker.port=1', '--config topics', '--config=topics'])
+    assert.equal(meansVerb(line.split(' ')), false, line)
+  for (const line of ['--json', '--url=x', '--svc.broker.port=1 topics list'])
+    assert.equal(meansVerb(line.split(' ')), true, line)
 })
 
 test('a broker that does not answer, is somebody else or has no store ends with 69', async t => {

@@ -12,6 +12,7 @@ import { commands } from './commands/all.ts'
 import { COMMON } from './common-options.ts'
 import { CommandFailed, EXIT, type ExitStatus } from './exit-status.ts'
 import type { Terminal } from './terminal.ts'
+import { verbFirst } from './verb-first.ts'
 
 const DEFAULT_URL = 'http://localhost:8080'
 const DEFAULT_USER = 'admin'
@@ -20,7 +21,7 @@ const DEFAULT_USER = 'admin'
 export async function runCommand(argv: readonly string[], terminal: Terminal, clock: Clock): Promise<ExitStatus> {
   const isJson = argv.includes('--json')
   try {
-    return await run(argv, terminal, clock)
+    return await run(verbFirst(argv), terminal, clock)
   } catch (error) {
     if (!(error instanceof CommandFailed)) throw error
     terminal.err(

@@ -84,7 +84,7 @@ export function takesBasic(needs: Needs): boolean {
 async function bySession(caller: Caller, accounts: Accounts): Promise<Identity | Problem> {
   const token = sessionTokenIn(caller.header('cookie'))
   const identity = token === null ? null : await accounts.identify(token, visitorOf(caller.address, caller.header))
-  return identity ?? problem('UNAUTHENTICATED')
+  return identity ?? problem('UNAUTHENTICATED', 'A session is required.')
 }
 
 async function byBasic(caller: Caller, accounts: Accounts): Promise<Identity | Problem> {

@@ -15,7 +15,10 @@ export interface Paging {
   readonly limit: number
 }
 
-/** The query of a list that can be sorted by these, the first one unless it is said. */
+/**
+ * The query of a list that can be sorted by these, the first one unless it is said: members of a row as they are spelt there, with
+ * a dot where one lies in another.
+ */
 export function pagingQuery<const S extends string>(sorts: readonly [S, ...S[]]) {
   return z.object({
     q: z.string().max(MAX_SEARCH_CHARACTERS).default('').meta({ description: 'Part of the name, in any case.' }),

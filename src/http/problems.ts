@@ -6,7 +6,7 @@ import { errorOf, type Refusal } from '../protocol/errors.ts'
 
 const table = {
   INVALID_REQUEST: [400, 'The request is not understood.'],
-  UNAUTHENTICATED: [401, 'A session is required.'],
+  UNAUTHENTICATED: [401, 'Nobody is signed in.'],
   INVALID_CREDENTIALS: [401, 'The username or the password is wrong.'],
   FORBIDDEN: [403, 'The role of this user does not allow it.'],
   PASSWORD_CHANGE_REQUIRED: [403, 'The password must be changed before anything else.'],

@@ -34,7 +34,7 @@ test('without a session a route says that it needs one, in one shape', async t =
   assert.match(String(requestId), /^[\w-]{16}$/)
   assert.deepEqual(body, {
     type: 'about:blank',
-    title: 'A session is required.',
+    title: 'Nobody is signed in.',
     status: 401,
     detail: 'A session is required.',
     code: 'UNAUTHENTICATED',

@@ -677,6 +677,7 @@ test('a list of a higher source replaces the whole list of a lower one; an empty
   assert.equal(replaced.overrides.length, 1)
   assert.deepEqual(load({ file, argv: ['--svc.topics='] }).get('topics'), [])
   assert.deepEqual(load({ file: 'svc.topics: []' }).get('topics'), [])
+  for (const argv of [['--svc.topics='], []]) assert.equal(load({ argv }).show('topics'), '')
 })
 
 test('a list with a gap, without a required field, whole and in parts, or of plain values is refused', () => {
@@ -724,6 +725,17 @@ test('other maps and lists of the surroundings bind too', () => {
   assert.deepEqual(Object.fromEntries(settings.get('storage.remote.metrics.common-tags')), { region: 'eu', team: 'a' })
   assert.deepEqual(settings.get('management.endpoints.web.exposure.include'), ['health', 'loggers'])
   assert.equal(settings.get('management.endpoint.health.probes.enabled'), false)
+})
+
+test('names that are no endpoint of the actuator are one warning, with those that are', () => {
+  const about = (value: string) =>
+    load({ argv: [`--management.endpoints.web.exposure.include=${value}`] }).warnings.filter(each =>
+      each.includes('exposure'),
+    )
+  assert.deepEqual(about('health,metric,loggers,Info'), [
+    "management.endpoints.web.exposure.include (command line) names what is no endpoint of this broker: 'metric', 'Info'; there are health, info, prometheus, loggers, *",
+  ])
+  assert.deepEqual([...about('health,info,prometheus,loggers'), ...about('*')], [])
 })
 
 test('a command line that is no list of options is refused', () => {

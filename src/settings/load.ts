@@ -10,7 +10,15 @@ import { chooseEngine, redisKey } from './engine.ts'
 import type { Scalar } from './grammar.ts'
 import { nearest } from './nearest.ts'
 import type { Fields, GivenValue, Key, Settings } from './settings.ts'
-import { fullKey, keys, makeSettings, propertyName, SettingsError, settingsTable } from './settings.ts'
+import {
+  ACTUATOR_ENDPOINTS,
+  fullKey,
+  keys,
+  makeSettings,
+  propertyName,
+  SettingsError,
+  settingsTable,
+} from './settings.ts'
 import type { Entry } from './sources.ts'
 import { CONFIG_VARIABLE, knownEnvironmentNames, readCommandLine, readEnvironment, readYaml } from './sources.ts'
 
@@ -104,10 +112,10 @@ function bindWhole(given: Map<Key, GivenValue>, key: Key, entry: Entry): void {
     given.set(key, {
       value: Object.freeze(items.map(item => parse(shape.item, item))),
       origin,
-      shown: shape.item.show(text) || 'empty',
+      shown: shape.item.show(text),
     })
   } else if (isBlank) {
-    given.set(key, { value: shape.kind === 'map' ? new Map() : Object.freeze([]), origin, shown: 'empty' })
+    given.set(key, { value: shape.kind === 'map' ? new Map() : Object.freeze([]), origin, shown: '' })
   } else {
     const takes =
       shape.kind === 'map' ? `values by name (${entry.key}.<name>)` : `a list of entries (${entry.key}[0].name)`
@@ -295,6 +303,14 @@ function findWarnings(settings: Settings): readonly string[] {
         'svc.admin.oauth.redirect-uri is not set: the provider is told the Host header of whoever signs in; set it to the address that people open',
       )
     }
+  }
+  const exposure = 'management.endpoints.web.exposure.include'
+  const known: readonly string[] = [...ACTUATOR_ENDPOINTS, '*']
+  const unknown = settings.get(exposure).filter(name => !known.includes(name))
+  if (unknown.length > 0) {
+    warnings.push(
+      `${exposure} (${settings.origin(exposure)}) names what is no endpoint of this broker: ${unknown.map(name => `'${name}'`).join(', ')}; there are ${known.join(', ')}`,
+    )
   }
   const key = redisKey(settings)
   if (key !== null && chooseEngine(settings).engine === 'embedded') {

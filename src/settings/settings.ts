@@ -71,7 +71,7 @@ function list<T>(item: Scalar<T>, texts: readonly T[], doc: string, marks: Marks
   return frozen({
     shape: { kind: 'list', item },
     fallback: () => fallback,
-    fallbackText: texts.join(',') || 'empty',
+    fallbackText: texts.join(','),
     doc,
     ...marks,
   })
@@ -79,7 +79,7 @@ function list<T>(item: Scalar<T>, texts: readonly T[], doc: string, marks: Marks
 
 function map<T>(item: Scalar<T>, doc: string, marks: Marks = {}): Setting<ReadonlyMap<string, T>> {
   const fallback: ReadonlyMap<string, T> = new Map()
-  return frozen({ shape: { kind: 'map', item }, fallback: () => fallback, fallbackText: 'empty', doc, ...marks })
+  return frozen({ shape: { kind: 'map', item }, fallback: () => fallback, fallbackText: '', doc, ...marks })
 }
 
 function entries<T>(fields: Fields, doc: string, marks: Marks = {}): Setting<readonly T[]> {
@@ -87,7 +87,7 @@ function entries<T>(fields: Fields, doc: string, marks: Marks = {}): Setting<rea
   return frozen({
     shape: { kind: 'entries', fields },
     fallback: () => fallback,
-    fallbackText: 'empty',
+    fallbackText: '',
     doc,
     ...marks,
   })
@@ -825,6 +825,9 @@ const surroundings = {
   ),
 }
 
+/** What `management.endpoints.web.exposure.include` may name, beside `*` for all. */
+export const ACTUATOR_ENDPOINTS = Object.freeze(['health', 'info', 'prometheus', 'loggers'] as const)
+
 /** The table in the order of the reference page. */
 export const sections = Object.freeze([
   { title: 'General', rows: general },
@@ -891,7 +894,7 @@ export interface Settings {
   origin(key: Key, part?: string): string
   /** Whether any source set the key. */
   isSet(key: Key): boolean
-  /** The value for people: in the unit it would be written in, secrets masked. */
+  /** The value as it would be written, so that an empty list or map is no text; `unset` for none, secrets masked. */
   show(key: Key): string
   /** What the operator should read once at startup; the process goes on. */
   readonly warnings: readonly string[]

@@ -4,13 +4,13 @@ import { type Command, confirm, integerOf, integerOption, pairsOption, segment, 
 import { CommandFailed, EXIT } from '../exit-status.ts'
 import { everyRow } from '../pages.ts'
 import { withProgress } from '../progress.ts'
-import { bytes, counted, list, table, time } from '../table.ts'
+import { bytes, counted, list, table } from '../table.ts'
 
 interface Topic {
   readonly name: string
   readonly id: string
   readonly partitions: number
-  readonly createdAt: number
+  readonly createdAt: string
   readonly configs: Readonly<Record<string, string>>
   readonly cleanupPolicy: string
   readonly records: number | null
@@ -40,7 +40,7 @@ interface Config {
   readonly default: string | null
 }
 
-const SORTS = ['name', 'partitions', 'records', 'size', 'created', 'last-write'] as const
+const SORTS = ['name', 'partitions', 'records', 'sizeBytes', 'createdAt', 'lastWriteAt'] as const
 const VALIDATE_ONLY = { value: null, doc: 'Only say whether it could be done.' }
 
 const topicPath = (topic: string) => `/api/v1/topics/${segment(topic)}`
@@ -119,7 +119,7 @@ export const topicCommands: readonly Command[] = [
         const facts = list([
           ['topic', topic.name],
           ['id', topic.id],
-          ['created', time(topic.createdAt)],
+          ['created', topic.createdAt],
           ['records', topic.records],
           ['size', bytes(topic.sizeBytes)],
           ['configs', own.join(' ')],

@@ -2,6 +2,7 @@
 
 import { type Command, confirm, newPassword, segment, wordOption, YES } from '../command.ts'
 import { CommandFailed, EXIT } from '../exit-status.ts'
+import { everyRow } from '../pages.ts'
 import { table } from '../table.ts'
 
 interface User {
@@ -22,7 +23,7 @@ export const userCommands: readonly Command[] = [
     args: [],
     options: {},
     async run(call) {
-      const { users } = await call.api.get<{ users: readonly User[] }>('/api/v1/users')
+      const { rows: users } = await everyRow<User, { users: unknown; total: number }>(call, '/api/v1/users', 'users')
       call.show({ users }, () =>
         table(
           ['USER', 'ROLE', 'CREATED', 'PASSWORD OF', 'NOTE'],

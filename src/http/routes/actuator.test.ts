@@ -160,6 +160,10 @@ test('W2: without, with an empty, a broken or a wrong Authorization the actuator
       assert.match(headers.get('www-authenticate') ?? '', /^Basic realm=/)
     }
   }
+  // No session would help here, and the problem asks for none.
+  const { body } = await get('/actuator/info')
+  const words = ['UNAUTHENTICATED', 'Nobody is signed in.', 'A username and a password are required.']
+  assert.deepEqual([body.code, body.title, body.detail], words)
 })
 
 test('the scrape is open where the setting says so, and only it', async t => {

@@ -4,12 +4,14 @@
 import { z } from 'zod'
 import type { Component, HealthTree } from '../../admin/health.ts'
 import { findLogger, type LoggerState, levelObjection, listLoggers, setLevels } from '../../admin/loggers.ts'
+import { timeShape } from '../../admin/time-shape.ts'
+import type { ACTUATOR_ENDPOINTS } from '../../settings/settings.ts'
 import { type Problem, problem } from '../problems.ts'
 import { type HttpRooms, reply, route } from '../route.ts'
 import { componentShape, statusShape } from './health.ts'
 import { LEVELS, levelShape, loggerName } from './loggers.ts'
 
-type Endpoint = 'health' | 'info' | 'prometheus' | 'loggers'
+type Endpoint = (typeof ACTUATOR_ENDPOINTS)[number]
 
 const EXPOSURE = 'management.endpoints.web.exposure.include'
 
@@ -117,7 +119,7 @@ export const actuatorRoutes = [
             group: z.string(),
             artifact: z.string(),
             version: z.string(),
-            time: z.iso.datetime().nullable(),
+            time: timeShape.nullable(),
           }),
         })
         .meta({ id: 'ActuatorInfo' }),

@@ -79,7 +79,7 @@ test('W1: whatever is wrong with the cookie, the answer is the same', async t =>
     assert.ok(requestId, what)
     const expected = {
       type: 'about:blank',
-      title: 'A session is required.',
+      title: 'Nobody is signed in.',
       status: 401,
       detail: 'A session is required.',
       code: 'UNAUTHENTICATED',

@@ -2,6 +2,7 @@
 // routes of its own.
 
 import { z } from 'zod'
+import { timeShape } from '../../admin/time-shape.ts'
 import type { Identity } from '../../auth/identity.ts'
 import { fromSignIn } from '../access.ts'
 import { problem } from '../problems.ts'
@@ -19,7 +20,7 @@ const signedInShape = z
   .object({
     user: z.string(),
     role: roleShape,
-    expiresAt: z.iso.datetime().meta({ description: 'When the session ends by itself.' }),
+    expiresAt: timeShape.meta({ description: 'When the session ends by itself.' }),
     passwordChangeRequired: z.boolean().meta({
       description: 'The password is the shipped one: change it; from another machine nothing else is allowed.',
     }),

@@ -53,7 +53,7 @@ test('groups are listed with their lag, searched, sorted and cut into pages', as
     return [groups.map(({ groupId, lag }) => `${groupId} ${lag.totalLag}`), total]
   }
   assert.deepEqual(await list(), [['audit 0', 'billing 5', 'shipping null'], 3])
-  assert.deepEqual(await list('?sort=lag&order=desc'), [['billing 5', 'audit 0', 'shipping null'], 3])
+  assert.deepEqual(await list('?sort=lag.totalLag&order=desc'), [['billing 5', 'audit 0', 'shipping null'], 3])
   assert.deepEqual(await list('?q=I&limit=1&offset=1'), [['billing 5'], 3])
   assert.deepEqual(await list('?state=stable'), [['shipping null'], 1])
   const { groups } = await ask<Listed>('/api/v1/groups?q=ship')

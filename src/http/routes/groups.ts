@@ -138,7 +138,7 @@ export const groupRoutes = [
     verb: 'list groups',
     tag: 'groups',
     doc: 'The consumer groups of the whole cluster, with how far they are behind.',
-    query: pagingQuery(['group', 'state', 'lag']).extend({
+    query: pagingQuery(['groupId', 'state', 'lag.totalLag']).extend({
       state: z.string().max(1_000).default('').meta({ description: 'States that are wanted, with commas between.' }),
     }),
     answers: {
@@ -152,11 +152,11 @@ export const groupRoutes = [
       const idOf = ({ groupId }: ClusterGroup) => groupId
       const lagsOf = async (some: readonly ClusterGroup[]) =>
         new Map((await groupLags(rooms, some.map(idOf))).map(lag => [lag.groupId, lag]))
-      const allLags = query.sort === 'lag' ? await lagsOf(wanted) : null
+      const allLags = query.sort === 'lag.totalLag' ? await lagsOf(wanted) : null
       const sortBy = {
-        group: idOf,
+        groupId: idOf,
         state: ({ state }: ClusterGroup) => state,
-        lag: ({ groupId }: ClusterGroup) => allLags?.get(groupId)?.totalLag ?? null,
+        'lag.totalLag': ({ groupId }: ClusterGroup) => allLags?.get(groupId)?.totalLag ?? null,
       }[query.sort]
       const page = pageOf(wanted, query, sortBy, idOf)
       const [lags, members] = await Promise.all([allLags ?? lagsOf(page), countMembers(rooms, page)])

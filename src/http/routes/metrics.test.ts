@@ -143,8 +143,8 @@ test('topics come in pages by name, by a rate, by part of the name, by names, wi
   }
   assert.deepEqual(await names('offset=1&limit=2'), [4, 'b', 'bb'])
   assert.deepEqual(await names('order=desc'), [4, 'c', 'bb', 'b', 'a'])
-  assert.deepEqual(await names('sort=recordsIn'), [4, 'b', 'bb', 'a', 'c'])
-  assert.deepEqual(await names('sort=bytesIn&order=asc'), [4, 'a', 'c', 'bb', 'b'])
+  assert.deepEqual(await names('sort=produce.recordsPerSecond'), [4, 'b', 'bb', 'a', 'c'])
+  assert.deepEqual(await names('sort=produce.bytesPerSecond&order=asc'), [4, 'a', 'c', 'bb', 'b'])
   assert.deepEqual(await names('q=B'), [2, 'b', 'bb'])
   assert.deepEqual(await names('names=c,none,a,a'), [2, 'a', 'c'])
   const [b] = (await get('metrics/topics?names=b')).body.topics

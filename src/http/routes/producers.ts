@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { listProducers, type ProducerView } from '../../admin/producers.ts'
+import { timeShape } from '../../admin/time-shape.ts'
 import { pageOf, pagingQuery, searchFor } from '../paging.ts'
 import { reply, route } from '../route.ts'
 
@@ -13,7 +14,7 @@ const producerShape = z
     epoch: z.int(),
     lastSequence: z.int(),
     lastOffset: z.int(),
-    lastAppend: z.int().meta({ description: 'Milliseconds since 1970.' }),
+    lastAppendAt: timeShape,
   })
   .meta({ id: 'Producer' })
 
@@ -25,17 +26,20 @@ export const producerRoutes = [
     verb: 'list producers',
     tag: 'brokers',
     doc: 'What the partitions that this broker leads remember of idempotent producers, by the names of topics.',
-    query: pagingQuery(['topic', 'producer', 'append']),
+    query: pagingQuery(['topic', 'producerId', 'lastAppendAt']),
     answers: { 200: z.object({ brokerId: z.int(), producers: z.array(producerShape), total: z.int() }) },
     answer({ query }, rooms) {
       const all = listProducers(rooms, searchFor(query.q))
       const by = {
         topic: ({ topic }: ProducerView) => topic,
-        producer: ({ producerId }: ProducerView) => producerId,
-        append: ({ lastAppendMs }: ProducerView) => lastAppendMs,
+        producerId: ({ producerId }: ProducerView) => producerId,
+        lastAppendAt: ({ lastAppendMs }: ProducerView) => lastAppendMs,
       }
-      const page = pageOf(all, query, by[query.sort], by.topic, ({ partition }) => partition, by.producer)
-      const producers = page.map(({ lastAppendMs, ...producer }) => ({ ...producer, lastAppend: lastAppendMs }))
+      const page = pageOf(all, query, by[query.sort], by.topic, ({ partition }) => partition, by.producerId)
+      const producers = page.map(({ lastAppendMs, ...producer }) => ({
+        ...producer,
+        lastAppendAt: new Date(lastAppendMs).toISOString(),
+      }))
       return reply(200, { brokerId: rooms.nodeId, producers, total: all.length })
     },
   }),

@@ -24,6 +24,13 @@ test('every setting is shown with its source, its default and what it means, and
     ...{ key: 'svc.broker.drain-timeout', value: '5s', source: 'default', isSet: false, isSecret: false },
     ...{ default: '5s', type: 'duration', notYet: null },
   })
+  // A list that is empty is not one that holds a word, and not nothing.
+  for (const key of ['svc.broker.listeners', 'svc.storage.remote.metrics.common-tags']) {
+    const empty = await setting(key)
+    assert.deepEqual([empty.value, empty.default], ['', ''], key)
+  }
+  const uri = await setting('svc.redis.uri')
+  assert.deepEqual([uri.value, uri.default], [null, null])
   const password = await setting('svc.admin.password')
   assert.deepEqual(
     [password.value, password.default, password.isSecret, password.isSet, password.source],

@@ -8,14 +8,14 @@ import { reply, route } from '../route.ts'
 const settingShape = z
   .object({
     key: z.string(),
-    value: z
-      .string()
-      .nullable()
-      .meta({ description: 'As it would be written; null for none, and always for secrets.' }),
+    value: z.string().nullable().meta({
+      description:
+        'As it would be written, so that an empty list or map is an empty text; null for none, and always for secrets.',
+    }),
     source: z.string().meta({ description: 'default, or where it was written.' }),
     isSet: z.boolean(),
     isSecret: z.boolean(),
-    default: z.string().nullable(),
+    default: z.string().nullable().meta({ description: 'In the same way.' }),
     type: z.string(),
     documentation: z.string(),
     notYet: z

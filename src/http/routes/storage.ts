@@ -29,7 +29,7 @@ export const storageRoutes = [
     verb: 'show storage',
     tag: 'storage',
     doc: 'Where partitions rest, how much room there is, and what each partition takes.',
-    query: pagingQuery(['topic', 'size']),
+    query: pagingQuery(['topic', 'sizeBytes']),
     answers: {
       200: z.object({
         store: z.object({
@@ -46,7 +46,7 @@ export const storageRoutes = [
       const { store } = rooms
       const { place, totalBytes, usableBytes } = await store.space()
       const places = partitionsOf(rooms, searchFor(query.q))
-      const sizes = query.sort === 'size' ? await measureSizes(rooms, places) : []
+      const sizes = query.sort === 'sizeBytes' ? await measureSizes(rooms, places) : []
       const rows = places.map((each, at) => ({ place: each, size: sizes[at] ?? null }))
       const page = pageOf(
         rows,

@@ -35,6 +35,29 @@ test('a user is made, listed, described, changed and removed', async t => {
     assert.equal((await admin.ask(method, path, method === 'PUT' ? { role: 'VIEWER' } : undefined)).code, 'NOT_FOUND')
 })
 
+test('users are searched, sorted and paged', async t => {
+  const { admin } = await startSecured(t)
+  for (const [username, role] of [
+    ['Zoe', 'VIEWER'],
+    ['ada', 'ADMIN'],
+    ['zora', 'VIEWER'],
+  ])
+    await admin.ask('POST', '/api/v1/users', { username, password: PASSWORD, role })
+  const list = async (query: string) => {
+    const { status, body } = await admin.ask('GET', `/api/v1/users?${query}`)
+    assert.equal(status, 200, query)
+    const { users, total } = body as unknown as { users: { username: string }[]; total: number }
+    return [users.map(({ username }) => username).join(), total]
+  }
+  assert.deepEqual(await list(''), ['Zoe,ada,admin,zora', 4])
+  assert.deepEqual(await list('q=ZO&order=desc'), ['zora,Zoe', 2])
+  assert.deepEqual(await list('sort=role&order=desc&limit=3'), ['zora,Zoe,admin', 4])
+  assert.deepEqual(await list('sort=createdAt&offset=1&limit=2'), ['Zoe,ada', 4])
+  assert.deepEqual(await list('offset=9'), ['', 4])
+  for (const query of ['limit=0', 'sort=password', 'offset=-1', 'role=ADMIN'])
+    assert.equal((await admin.ask('GET', `/api/v1/users?${query}`)).code, 'INVALID_REQUEST', query)
+})
+
 test('a user without a role is an ADMIN, and of one name there is one', async t => {
   const { admin } = await startSecured(t)
   const body = { username: 'ada', password: PASSWORD }

@@ -1,6 +1,7 @@
 // Console users: who may sign in with a password, and as what. What holds for them is decided in admin/users.ts.
 
 import { z } from 'zod'
+import { timeShape } from '../../admin/time-shape.ts'
 import {
   changeUser,
   createUser,
@@ -12,6 +13,7 @@ import {
 } from '../../admin/users.ts'
 import type { User } from '../../auth/user-store.ts'
 import { fromSignIn } from '../access.ts'
+import { pageOf, pagingQuery, searchFor } from '../paging.ts'
 import { type Problem, problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
 import { visitorOf } from '../session-cookie.ts'
@@ -22,8 +24,8 @@ const userShape = z
   .object({
     username: z.string(),
     role: roleShape,
-    createdAt: z.iso.datetime(),
-    passwordChangedAt: z.iso.datetime(),
+    createdAt: timeShape,
+    passwordChangedAt: timeShape,
     passwordChangeRequired: z.boolean().meta({ description: 'The password is the shipped one.' }),
   })
   .meta({ id: 'User' })
@@ -88,10 +90,19 @@ export const userRoutes = [
     needs: 'viewer',
     verb: 'list users',
     tag: 'users',
-    doc: 'The users who sign in with a password, by name. Those of single sign-on are not among them.',
-    answers: { 200: z.object({ users: z.array(userShape) }) },
-    async answer(_request, { accounts }) {
-      return reply(200, { users: (await listUsers(accounts)).map(shown) })
+    doc: 'The users who sign in with a password. Those of single sign-on are not among them.',
+    query: pagingQuery(['username', 'role', 'createdAt', 'passwordChangedAt']),
+    answers: { 200: z.object({ users: z.array(userShape), total: z.int() }) },
+    async answer({ query }, { accounts }) {
+      const isWanted = searchFor(query.q)
+      const wanted = (await listUsers(accounts)).map(shown).filter(({ username }) => isWanted(username))
+      const page = pageOf(
+        wanted,
+        query,
+        each => each[query.sort],
+        each => each.username,
+      )
+      return reply(200, { users: page, total: wanted.length })
     },
   }),
   route({

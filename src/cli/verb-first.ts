@@ -1,0 +1,43 @@
+// Where the verb of a command line is, when options stand before it: those that every verb takes may, the others are asked back.
+
+import { commands } from './commands/all.ts'
+import { COMMON } from './common-options.ts'
+import { CommandFailed, EXIT } from './exit-status.ts'
+
+/** Whether an operator's verb is meant by arguments that begin with an option, and not a broker. */
+export function meansVerb(argv: readonly string[]): boolean {
+  return verbAt(argv) >= 0 || ['url', 'user', 'json'].includes(nameOf(argv[0]!))
+}
+
+/** The same arguments with the verb first. Throws CommandFailed where that takes a guess. */
+export function verbFirst(argv: readonly string[]): readonly string[] {
+  let at = 0
+  while (argv[at]?.startsWith('-')) {
+    const option = COMMON[nameOf(argv[at]!)]
+    if (option === undefined) break
+    at += option.value === null || argv[at]!.includes('=') ? 1 : 2
+  }
+  const rest = argv.slice(at)
+  if (rest[0]?.startsWith('-') === false) return [...rest, ...argv.slice(0, at)]
+  const verb = verbAt(argv)
+  // Without its value, which may be somebody's password.
+  const option = `--${nameOf(rest[0] ?? argv[0]!)}`
+  throw new CommandFailed(
+    EXIT.USAGE,
+    verb < 0
+      ? `${option} belongs to a command, and none is named: ketch <command> ${option} (ketch --help says what there is)`
+      : `${option} stands before the command: options of a command are written behind it, ketch ${argv[verb]} … ${option}`,
+  )
+}
+
+/** Where a noun of the commands stands, or -1. The file of --config may be called like one. */
+function verbAt(argv: readonly string[]): number {
+  return argv.findIndex(
+    (word, at) => argv[at - 1] !== '--config' && commands.some(({ name }) => name.split(' ')[0] === word),
+  )
+}
+
+/** `url` of `--url=x`. */
+function nameOf(argument: string): string {
+  return argument === '-h' ? 'help' : argument.replace(/^-+/, '').split('=', 1)[0]!
+}
