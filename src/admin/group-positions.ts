@@ -2,6 +2,7 @@
 // of another one what it committed, as it rests in the store, and what its members own, but not what was delivered to them:
 // that is in the memory of its coordinator alone, and only of partitions that it leads too (docs/decisions/0031).
 
+import { takingTurns } from '../base/clock.ts'
 import type { Groups } from '../coordinator/groups.ts'
 import { loadOffsets, type StoredOffsets } from '../coordinator/stored-offsets.ts'
 import { isRefusal } from '../protocol/errors.ts'
@@ -16,6 +17,9 @@ export interface PositionRooms extends ReachRooms {
   readonly groups: Groups
   readonly store: Store
 }
+
+/** The work between two turns of others: a fraction of what a produce request takes. */
+const TURN_MS = 0.2
 
 /** What is known of a group in one partition, before the log is looked at. */
 interface Known extends Place {
@@ -37,21 +41,21 @@ export async function describePositions(
     groupIds.filter(id => (cluster.coordinatorOf(id) === cluster.brokerId) === isHere),
   ) as [string[], string[]]
   const members = await membersElsewhere(rooms, elsewhere)
+  const turn = takingTurns(rooms.clock, TURN_MS)
   const known = new Map<string, readonly Known[]>()
-  await Promise.all([
-    ...here.map(async id => known.set(id, await knownHere(rooms, id))),
-    ...elsewhere.map(async id => known.set(id, await knownElsewhere(rooms, id, members.get(id) ?? []))),
-  ])
+  await Promise.all(elsewhere.map(async id => known.set(id, await knownElsewhere(rooms, id, members.get(id) ?? []))))
+  for (const id of here) {
+    known.set(id, await knownHere(rooms, id))
+    await turn()
+  }
   const endsOf = await lookAtLogs(rooms, [...known.values()].flat())
-  return new Map(
-    groupIds.map(id => [
-      id,
-      known
-        .get(id)!
-        .map(each => positionOf(each, endsOf))
-        .sort(byTopicAndPartition),
-    ]),
-  )
+  const positions = new Map<string, readonly GroupPosition[]>()
+  for (const id of groupIds) {
+    await turn()
+    const found = known.get(id)!.map(each => positionOf(each, endsOf))
+    positions.set(id, found.sort(byTopicAndPartition))
+  }
+  return positions
 }
 
 async function knownHere(rooms: PositionRooms, groupId: string): Promise<readonly Known[]> {
@@ -100,21 +104,26 @@ function together(
   owned: readonly OwnedPartition[],
 ): readonly Known[] {
   const { topicsById } = catalogue.current()
-  const known = new Map<string, Known>()
-  for (const { topicId, partition, memberId, deliveredOffset } of owned) {
-    const topic = topicsById.get(topicId)
-    if (topic !== undefined)
-      known.set(keyOf(topicId, partition), { topic, partition, memberId, deliveredOffset, committed: null })
+  const known: Known[] = []
+  const byPlace = new Places<OwnedPartition>()
+  for (const each of owned) {
+    // Of several members that own it, as some assignors have it, one stands for all.
+    if (byPlace.get(each.topicId, each.partition) !== undefined) continue
+    byPlace.set(each.topicId, each.partition, each)
+    const topic = topicsById.get(each.topicId)
+    if (topic === undefined || committed.get(each.topicId)?.has(each.partition)) continue
+    const { partition, memberId, deliveredOffset } = each
+    known.push({ topic, partition, memberId, deliveredOffset, committed: null })
   }
   for (const [topicId, partitions] of committed) {
     const topic = topicsById.get(topicId)
     if (topic === undefined) continue
     for (const [partition, offset] of partitions) {
-      const { memberId = null, deliveredOffset = null } = known.get(keyOf(topicId, partition)) ?? {}
-      known.set(keyOf(topicId, partition), { topic, partition, memberId, deliveredOffset, committed: offset })
+      const { memberId = null, deliveredOffset = null } = byPlace.get(topicId, partition) ?? {}
+      known.push({ topic, partition, memberId, deliveredOffset, committed: offset })
     }
   }
-  return [...known.values()]
+  return known
 }
 
 /** Where a partition begins and ends; null where nobody could say. */
@@ -122,12 +131,32 @@ type EndsOf = (topicId: string, partition: number) => Bounds | null
 
 /** One look at each log, whoever reads it. */
 async function lookAtLogs(rooms: ReachRooms, places: readonly Place[]): Promise<EndsOf> {
-  const distinct = new Map(places.map(({ topic, partition }) => [keyOf(topic.id, partition), { topic, partition }]))
-  const bounds = await boundsOf(rooms, [...distinct.values()])
-  const ends = new Map([...distinct.keys()].map((key, at) => [key, bounds[at]!]))
+  const indexes = new Places<number>()
+  const distinct: Place[] = []
+  for (const place of places) {
+    if (indexes.get(place.topic.id, place.partition) !== undefined) continue
+    indexes.set(place.topic.id, place.partition, distinct.length)
+    distinct.push(place)
+  }
+  const bounds = await boundsOf(rooms, distinct)
   return (topicId, partition) => {
-    const found = ends.get(keyOf(topicId, partition))
-    return found === undefined || isRefusal(found) ? null : found
+    const found = bounds[indexes.get(topicId, partition)!]!
+    return isRefusal(found) ? null : found
+  }
+}
+
+/** Something for each partition. There are thousands, so that a text as the key of each would be most of the work. */
+class Places<T> {
+  readonly #byTopic = new Map<string, Map<number, T>>()
+
+  get(topicId: string, partition: number): T | undefined {
+    return this.#byTopic.get(topicId)?.get(partition)
+  }
+
+  set(topicId: string, partition: number, value: T): void {
+    const known = this.#byTopic.get(topicId)
+    if (known === undefined) this.#byTopic.set(topicId, new Map([[partition, value]]))
+    else known.set(partition, value)
   }
 }
 

@@ -41,6 +41,20 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
   return new Promise(resolve => clock.timer(delayMs, resolve))
 }
 
+/**
+ * For long work on the event loop: await the returned function between its steps. It lets others have their turn whenever
+ * turnMs have gone by since the last time.
+ */
+export function takingTurns(clock: Clock, turnMs: number): () => Promise<void> | undefined {
+  let endsAtMs = clock.monotonic() + turnMs
+  return () => {
+    if (clock.monotonic() < endsAtMs) return
+    return new Promise<void>(resolve => clock.soon(resolve)).then(() => {
+      endsAtMs = clock.monotonic() + turnMs
+    })
+  }
+}
+
 /** What the work comes to, or `late` when it takes longer than timeoutMs: the work goes on, and nobody hears of it. */
 export async function within<T, L>(clock: Clock, timeoutMs: number, work: Promise<T>, late: () => L): Promise<T | L> {
   const { promise: over, resolve } = Promise.withResolvers<typeof LATE>()
