@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { type CleanUp, startBroker } from '../../testing/broker.ts'
+import { callApi } from '../../testing/http.ts'
 import { batchOf, produceTo } from '../../testing/kafka.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { systemClock } from '../base/clock.ts'
@@ -407,6 +408,15 @@ test('levels of loggers are listed, set and taken back', async t => {
   const back = await run('loggers set svc.http inherit --json')
   assert.deepEqual(JSON.parse(back.out), { name: 'svc.http', level: 'INFO', configuredLevel: null })
   assert.equal((await run('loggers set svc.nothing INFO')).status, 1)
+})
+
+test('a tail shows the timestamp of a record that no calendar has as it is', async t => {
+  const { run, url } = await started(t)
+  await run('topics create t')
+  const timestamp = 9_007_199_254_740_991
+  await callApi(`${url}/api/v1`)('POST', '/topics/t/messages', { messages: [{ value: { text: 'v' }, timestamp }] })
+  const last = await run('tail t --last=1 --count=1')
+  assert.deepEqual([last.status, last.out, last.err], [0, `${timestamp}  0@0  null  v\n`, ''])
 })
 
 test('health ends with 0, 1 or 69, and shows the details to whoever signs in', async t => {

@@ -48,7 +48,11 @@ export function bytes(count: number | null): string | null {
   return `${unit === 0 ? left : left.toFixed(1)} ${UNITS[unit]}`
 }
 
-/** Milliseconds since 1970 as ISO 8601. */
+/** The last that a Date can hold (ECMA-262, 21.4.1.1). */
+const LAST_DATE_MS = 8.64e15
+
+/** Milliseconds since 1970 as ISO 8601; a timestamp that is no date, which a producer may write, as it is. */
 export function time(atMs: number | null): string | null {
-  return atMs === null ? null : new Date(atMs).toISOString()
+  if (atMs === null) return null
+  return Math.abs(atMs) > LAST_DATE_MS ? String(atMs) : new Date(atMs).toISOString()
 }

@@ -4,6 +4,7 @@ import { sleep } from '../../base/clock.ts'
 import { printable } from '../../base/printable.ts'
 import { type Call, type Command, integerOption, segment, wordOption } from '../command.ts'
 import { CommandFailed, EXIT, type ExitStatus } from '../exit-status.ts'
+import { time } from '../table.ts'
 
 interface Shown {
   readonly status: string
@@ -33,9 +34,8 @@ function said(shown: Shown | null): string {
 }
 
 function line({ partition, offset, timestamp, key, value, headers }: Message): string {
-  const when = timestamp === null ? '-' : new Date(timestamp).toISOString()
   const marks = headers.map(header => ` ${printable(header.key)}=${said(header.value)}`).join('')
-  return `${when}  ${partition}@${offset}  ${said(key)}  ${said(value)}${marks}\n`
+  return `${time(timestamp) ?? '-'}  ${partition}@${offset}  ${said(key)}  ${said(value)}${marks}\n`
 }
 
 export const tailCommands: readonly Command[] = [
