@@ -42,8 +42,8 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
 }
 
 /**
- * For long work on the event loop: await the returned function between its steps. It lets others have their turn whenever
- * turnMs have gone by since the last time.
+ * For long work on the event loop: called between its steps, the returned function answers what to wait for whenever turnMs
+ * have gone by since others had their turn; undefined until then.
  */
 export function takingTurns(clock: Clock, turnMs: number): () => Promise<void> | undefined {
   let endsAtMs = clock.monotonic() + turnMs

@@ -2,7 +2,7 @@
 // written out of it goes in chunks, and nobody waits for it longer than a few milliseconds at a time.
 
 import type { Message, ShownValue } from '../admin/messages-contract.ts'
-import type { Clock } from '../base/clock.ts'
+import { type Clock, takingTurns } from '../base/clock.ts'
 
 export const FILE_FORMATS = ['ndjson', 'csv'] as const
 
@@ -59,7 +59,7 @@ export async function* fileOf(
   clock: Clock,
 ): AsyncGenerator<string, void> {
   let chunk = head
-  let turnEndsMs = clock.monotonic() + TURN_MS
+  const turn = takingTurns(clock, TURN_MS)
   for await (const message of messages) {
     for (const piece of line(message)) {
       chunk += piece
@@ -67,9 +67,8 @@ export async function* fileOf(
         yield chunk
         chunk = ''
       }
-      if (clock.monotonic() < turnEndsMs) continue
-      await new Promise<void>(resolve => clock.soon(resolve))
-      turnEndsMs = clock.monotonic() + TURN_MS
+      const others = turn()
+      if (others !== undefined) await others
     }
   }
   if (chunk !== '') yield chunk
