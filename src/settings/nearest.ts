@@ -7,7 +7,7 @@ export function nearest(name: string, known: readonly string[]): string {
   let bestEdits = Number.POSITIVE_INFINITY
   for (const candidate of known) {
     if (Math.abs(candidate.length - wanted.length) >= bestEdits) continue
-    const edits = countEdits(wanted, candidate.toLowerCase())
+    const edits = countEdits(wanted, candidate.toLowerCase(), bestEdits)
     if (edits < bestEdits) {
       best = candidate
       bestEdits = edits
@@ -16,16 +16,23 @@ export function nearest(name: string, known: readonly string[]): string {
   return best
 }
 
-/** Levenshtein distance, one row of the table at a time. */
-function countEdits(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+/** Levenshtein distance, one row of the table at a time; where it is no less than `most`, any number from there on. */
+function countEdits(from: string, to: string, most: number): number {
+  const row = Uint16Array.from({ length: to.length + 1 }, (_, index) => index)
   for (let i = 1; i <= from.length; i++) {
-    const next = [i]
+    let diagonal = row[0]!
+    let least = i
+    row[0] = i
     for (let j = 1; j <= to.length; j++) {
-      const replaced = row[j - 1]! + (from[i - 1] === to[j - 1] ? 0 : 1)
-      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1))
+      const above = row[j]!
+      const replaced = diagonal + (from.charCodeAt(i - 1) === to.charCodeAt(j - 1) ? 0 : 1)
+      const edits = Math.min(replaced, above + 1, row[j - 1]! + 1)
+      row[j] = edits
+      diagonal = above
+      if (edits < least) least = edits
     }
-    row = next
+    // Rows further down never hold less.
+    if (least >= most) return least
   }
   return row[to.length]!
 }

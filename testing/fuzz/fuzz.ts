@@ -11,8 +11,8 @@ import type { Target } from './targets.ts'
 const BATCH = 256
 const LARGEST_INPUT_BYTES = 16 * 1024
 const LARGEST_CORPUS = 4000
-/** What one input may take, at its fastest of three runs: ten times what the slowest does on a machine that others use too. */
-const SLOW_MS = 50
+/** What one input may take, at its fastest of three runs. */
+const SLOW_MS = 20
 
 export interface Crash {
   readonly input: Buffer
