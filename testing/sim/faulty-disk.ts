@@ -13,6 +13,8 @@ export type DiskCall = 'open' | 'write' | 'sync' | 'rename' | 'unlink' | 'syncFo
 export interface FaultyDisk extends Disk {
   /** How many calls were made that change the disk or make it durable. */
   readonly calls: number
+  /** Writes that a loss of power may take back. */
+  readonly unsyncedWrites: number
   /**
    * The power or the process goes at the given call (counted from 0): before it, after it, or with a part of a write
    * done. That call and all later ones are refused.
@@ -23,6 +25,8 @@ export interface FaultyDisk extends Disk {
   failNext(call: DiskCall, code: string, times?: number): void
   /** All calls of this kind are refused with the error code, until the returned function is called. */
   failUntil(call: DiskCall, code: string): () => void
+  /** The next call of this kind does its work and ends when the returned function is called. */
+  holdNext(call: DiskCall): () => void
   /** The next call of this kind is done whole and then refused. */
   failAfterwards(call: DiskCall, code: string): void
   /** Makes the disk what a power loss may leave of it. */
@@ -45,6 +49,7 @@ export function createFaultyDisk(random: Random): FaultyDisk {
   const failures = new Map<DiskCall, string[]>()
   const lasting = new Map<DiskCall, string>()
   const late = new Map<DiskCall, string>()
+  const held = new Map<DiskCall, Promise<void>>()
   let unsynced: Unsynced[] = []
   let names: { readonly folder: string; readonly undo: () => void }[] = []
 
@@ -61,6 +66,13 @@ export function createFaultyDisk(random: Random): FaultyDisk {
       late.delete(call)
       await work()
       throw Object.assign(new Error(`${lateCode}: asked for by the test, after ${call}`), { code: lateCode })
+    }
+    const hold = held.get(call)
+    if (hold !== undefined) {
+      held.delete(call)
+      const done = await work()
+      await hold
+      return done
     }
     const here = calls++ === stop?.call ? stop.when : null
     if (here === null) return work()
@@ -106,6 +118,9 @@ export function createFaultyDisk(random: Random): FaultyDisk {
     get calls() {
       return calls
     },
+    get unsyncedWrites() {
+      return unsynced.length
+    },
     get stopped() {
       return stopped
     },
@@ -118,6 +133,11 @@ export function createFaultyDisk(random: Random): FaultyDisk {
     failUntil(call, code) {
       lasting.set(call, code)
       return () => void lasting.delete(call)
+    },
+    holdNext(call) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held.set(call, promise)
+      return resolve
     },
     failAfterwards(call, code) {
       late.set(call, code)

@@ -113,6 +113,25 @@ test('a full disk is a sign of life, for reads go on; a sync that failed is none
   assert.match((await store.ping(2_000))[0]!.failure!, /has stopped/)
 })
 
+test('with fsync interval, what is written while a sync is under way is synced without another append', async t => {
+  const { store, disk } = await open(t, { fsync: 'interval' })
+  const epoch = await lead(store, A)
+  // Whatever the opening wrote is synced by then.
+  await new Promise(resolve => setTimeout(resolve, 50))
+  const release = disk.holdNext('sync')
+  await append(store, A, epoch, 0)
+  await new Promise(resolve => setTimeout(resolve, 20))
+  await append(store, A, epoch, 1)
+  // The second interval ends while the first sync goes on.
+  await new Promise(resolve => setTimeout(resolve, 20))
+  assert.equal(disk.unsyncedWrites, 1)
+  const { calls } = disk
+  release()
+  await until(() => disk.unsyncedWrites === 0)
+  // Not by the sync of something else that was written, such as what fills the journal's file while nothing happens.
+  assert.equal(disk.calls, calls + 1)
+})
+
 test('a round that was refused is not there after a kill either, even if all of it had reached the disk', async t => {
   const { store, disk, path } = await open(t)
   const epoch = await lead(store, A)

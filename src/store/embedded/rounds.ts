@@ -77,6 +77,7 @@ export class Rounds {
   #scheduled = false
   #writing = false
   #syncing: Promise<void> | null = null
+  /** Written, and acknowledged by the next sync. */
   #unsynced: Round[] = []
   /** What the sync under way will acknowledge. */
   #beingSynced: readonly Round[] = []
@@ -148,7 +149,7 @@ export class Rounds {
       for (const resolve of this.#idle.splice(0)) resolve()
       return
     }
-    if (this.#options.fsyncIntervalMs === null && this.#unsynced.length >= MOST_UNSYNCED) return
+    if (this.#unsynced.length >= MOST_UNSYNCED) return
     const calls = this.#take()
     const bytes = calls.reduce((sum, call) => sum + call.bytes, ROUND_OVERHEAD)
     this.#writing = true
@@ -214,8 +215,7 @@ export class Rounds {
     if (writer.entries === 0) {
       this.#writing = false
       // It may have seen what is written and not acknowledged yet.
-      const last =
-        this.#options.fsyncIntervalMs === null ? (this.#unsynced.at(-1) ?? this.#beingSynced.at(-1)) : undefined
+      const last = this.#unsynced.at(-1) ?? this.#beingSynced.at(-1)
       if (last !== undefined) last.answered.push(...answered)
       else for (const { call, answer } of answered) call.resolve(answer)
       this.#pump()
@@ -245,10 +245,11 @@ export class Rounds {
       this.#lose([round])
       return
     }
-    this.#unsynced.push(round)
     if (this.#options.fsyncIntervalMs === null) {
+      this.#unsynced.push(round)
       if (this.#syncing === null) void this.#sync()
     } else {
+      // Nobody waits for its sync, so that it is not kept until then.
       acknowledge(round)
       this.#syncLater(this.#options.fsyncIntervalMs)
     }
@@ -280,7 +281,8 @@ export class Rounds {
     if (this.#syncTimer !== null) return
     this.#syncTimer = this.#options.clock.timer(ms, () => {
       this.#syncTimer = null
-      if (this.#syncing === null) void this.#sync()
+      // A sync that is under way need not cover what was written last. Of one that fails everybody has been told.
+      this.synced().catch(() => {})
     })
   }
 
@@ -300,7 +302,6 @@ export class Rounds {
           report(`the disk took ${(tookMs / 1000).toFixed(1)} s to sync the journal: produce waited`)
         this.#beingSynced = []
         this.#synced = goal
-        if (this.#options.fsyncIntervalMs !== null) return
         for (const round of rounds) acknowledge(round)
         if (this.#unsynced.length > 0 && this.#failed === null && this.#syncing === null) void this.#sync()
         this.#pump()
