@@ -3,7 +3,6 @@
 
 import { noRedis, startRedis } from '../testing/redis.ts'
 import { type Finding, median, type Question } from './harness.ts'
-import type { Paced } from './paced.ts'
 import { startBrokers } from './redis-brokers.ts'
 
 const PARTITIONS = 16
@@ -22,19 +21,17 @@ export const redisLatency: Question = {
     const args = { partitions: PARTITIONS, rate: RATE, seconds: harness.seconds }
     harness.say(`warming up for ${WARM_UP_SECONDS} s`)
     await harness.paced('produce', broker!.port, { ...args, seconds: WARM_UP_SECONDS })
-    const bares: Paced[] = []
-    const produced: Paced[] = []
-    for (let round = 0; round < harness.rounds; round++) {
-      bares.push(await harness.paced('xadd', redis.port, args))
-      produced.push(await harness.paced('produce', broker!.port, args))
-      const [bare, own] = [bares.at(-1)!, produced.at(-1)!]
+    const { found, notes } = await harness.quietly(async () => {
+      const bare = await harness.paced('xadd', redis.port, args)
+      const own = await harness.paced('produce', broker!.port, args)
       harness.say(
         `p99 ${own.latencyMs.p99.toFixed(2)} ms beside ${bare.latencyMs.p99.toFixed(2)} ms, ${own.rate.toFixed(0)}/s`,
       )
-    }
+      return { bare, own }
+    })
     return (['p99', 'p50'] as const).map((which): Finding => {
-      const samples = produced.map(({ latencyMs }) => latencyMs[which])
-      const baseSamples = bares.map(({ latencyMs }) => latencyMs[which])
+      const samples = found.map(({ own }) => own.latencyMs[which])
+      const baseSamples = found.map(({ bare }) => bare.latencyMs[which])
       return {
         what: `${which} of an acknowledged record`,
         value: median(samples),
@@ -44,6 +41,7 @@ export const redisLatency: Question = {
         ...(which === 'p99' ? { ceiling: 3 } : {}),
         samples,
         baseSamples,
+        notes,
       }
     })
   },
