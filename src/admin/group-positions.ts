@@ -3,8 +3,9 @@
 // that is in the memory of its coordinator alone, and only of partitions that it leads too (docs/decisions/0031).
 
 import { takingTurns } from '../base/clock.ts'
+import type { StoredOffsets } from '../coordinator/group-record.ts'
 import type { Groups } from '../coordinator/groups.ts'
-import { loadOffsets, type StoredOffsets } from '../coordinator/stored-offsets.ts'
+import { loadOffsets } from '../coordinator/stored-offsets.ts'
 import { isRefusal } from '../protocol/errors.ts'
 import type { Store } from '../store/store.ts'
 import { describeElsewhere } from './cluster-groups.ts'
@@ -36,42 +37,68 @@ export async function describePositions(
   rooms: PositionRooms,
   groupIds: readonly string[],
 ): Promise<ReadonlyMap<string, readonly GroupPosition[]>> {
-  const { cluster } = rooms
-  const [here, elsewhere] = [true, false].map(isHere =>
-    groupIds.filter(id => (cluster.coordinatorOf(id) === cluster.brokerId) === isHere),
-  ) as [string[], string[]]
-  const members = await membersElsewhere(rooms, elsewhere)
-  const turn = takingTurns(rooms.clock, TURN_MS)
-  const known = new Map<string, readonly Known[]>()
-  await Promise.all(elsewhere.map(async id => known.set(id, await knownElsewhere(rooms, id, members.get(id) ?? []))))
-  for (const id of here) {
-    known.set(id, await knownHere(rooms, id))
-    await turn()
-  }
-  const endsOf = await lookAtLogs(rooms, [...known.values()].flat())
-  const positions = new Map<string, readonly GroupPosition[]>()
-  for (const id of groupIds) {
-    await turn()
-    const found = known.get(id)!.map(each => positionOf(each, endsOf))
-    positions.set(id, found.sort(byTopicAndPartition))
-  }
+  const positions = await lookAt(rooms, groupIds, positionOf)
+  for (const found of positions.values()) found.sort(byTopicAndPartition)
   return positions
 }
 
+/** What is counted of a position. */
+export type PositionLag = Pick<GroupPosition, 'lag' | 'committed'>
+
+/** The same positions in no order, and of each no more than what is counted: for all groups at once. */
+export async function measurePositions(
+  rooms: PositionRooms,
+  groupIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly PositionLag[]>> {
+  return await lookAt(rooms, groupIds, (known, ends) => ({ lag: lagOf(known, ends), committed: known.committed }))
+}
+
+/** By the id of each group, in their order, what `shape` makes of what is known and of where the log ends; null: nobody can say. */
+async function lookAt<T>(
+  rooms: PositionRooms,
+  groupIds: readonly string[],
+  shape: (known: Known, ends: Bounds | null) => T,
+): Promise<Map<string, T[]>> {
+  const { cluster } = rooms
+  const turn = takingTurns(rooms.clock, TURN_MS)
+  const isHere = (id: string) => cluster.coordinatorOf(id) === cluster.brokerId
+  const elsewhere = groupIds.filter(id => !isHere(id))
+  const members = await membersElsewhere(rooms, elsewhere)
+  const known = new Map<string, readonly Known[]>(groupIds.map(id => [id, []]))
+  await Promise.all(elsewhere.map(async id => known.set(id, await knownElsewhere(rooms, id, members.get(id) ?? []))))
+  for (const id of groupIds) {
+    if (!isHere(id)) continue
+    known.set(id, await knownHere(rooms, id))
+    await turn()
+  }
+  const bounds = await boundsOf(rooms, [...known.values()].flat())
+  const shaped = new Map<string, T[]>()
+  let at = 0
+  for (const [id, places] of known) {
+    await turn()
+    shaped.set(
+      id,
+      places.map(place => {
+        const ends = bounds[at++]!
+        return shape(place, isRefusal(ends) ? null : ends)
+      }),
+    )
+  }
+  return shaped
+}
+
 async function knownHere(rooms: PositionRooms, groupId: string): Promise<readonly Known[]> {
-  const { error, topics } = await rooms.groups.fetchOffsets({ groupId, topics: null })
+  const known = await rooms.groups.readOffsets(groupId, committed => {
+    const owned = rooms.groups.deliveries.ofGroup(groupId).map(({ topicId, partition, memberId, nextOffset }) => ({
+      topicId,
+      partition,
+      memberId,
+      deliveredOffset: nextOffset < 0 ? null : nextOffset,
+    }))
+    return together(rooms, committed, owned)
+  })
   // A group that moves, or is being loaded: the store knows what was committed.
-  if (error !== null) return knownElsewhere(rooms, groupId, [])
-  const committed = new Map(
-    topics.map(({ topicId, offsets }) => [topicId, new Map(offsets.map(each => [each.partition, each]))]),
-  )
-  const owned = rooms.groups.deliveries.ofGroup(groupId).map(({ topicId, partition, memberId, nextOffset }) => ({
-    topicId,
-    partition,
-    memberId,
-    deliveredOffset: nextOffset < 0 ? null : nextOffset,
-  }))
-  return together(rooms, committed, owned)
+  return isRefusal(known) ? knownElsewhere(rooms, groupId, []) : known
 }
 
 async function knownElsewhere(
@@ -98,6 +125,8 @@ interface OwnedPartition {
   readonly deliveredOffset: number | null
 }
 
+const NOBODYS: Partial<OwnedPartition> = Object.freeze({})
+
 function together(
   { catalogue }: Pick<PositionRooms, 'catalogue'>,
   committed: StoredOffsets,
@@ -105,71 +134,44 @@ function together(
 ): readonly Known[] {
   const { topicsById } = catalogue.current()
   const known: Known[] = []
-  const byPlace = new Places<OwnedPartition>()
+  // There are thousands, so that a text as the key of each would be most of the work.
+  const owners = new Map<string, Map<number, OwnedPartition>>()
   for (const each of owned) {
+    const ofTopic = owners.get(each.topicId) ?? new Map<number, OwnedPartition>()
     // Of several members that own it, as some assignors have it, one stands for all.
-    if (byPlace.get(each.topicId, each.partition) !== undefined) continue
-    byPlace.set(each.topicId, each.partition, each)
+    if (ofTopic.has(each.partition)) continue
+    owners.set(each.topicId, ofTopic.set(each.partition, each))
     const topic = topicsById.get(each.topicId)
     if (topic === undefined || committed.get(each.topicId)?.has(each.partition)) continue
     const { partition, memberId, deliveredOffset } = each
     known.push({ topic, partition, memberId, deliveredOffset, committed: null })
   }
-  for (const [topicId, partitions] of committed) {
+  committed.forEach((partitions, topicId) => {
     const topic = topicsById.get(topicId)
-    if (topic === undefined) continue
-    for (const [partition, offset] of partitions) {
-      const { memberId = null, deliveredOffset = null } = byPlace.get(topicId, partition) ?? {}
+    if (topic === undefined) return
+    const ofTopic = owners.get(topicId)
+    partitions.forEach((offset, partition) => {
+      const { memberId = null, deliveredOffset = null } = ofTopic?.get(partition) ?? NOBODYS
       known.push({ topic, partition, memberId, deliveredOffset, committed: offset })
-    }
-  }
+    })
+  })
   return known
-}
-
-/** Where a partition begins and ends; null where nobody could say. */
-type EndsOf = (topicId: string, partition: number) => Bounds | null
-
-/** One look at each log, whoever reads it. */
-async function lookAtLogs(rooms: ReachRooms, places: readonly Place[]): Promise<EndsOf> {
-  const indexes = new Places<number>()
-  const distinct: Place[] = []
-  for (const place of places) {
-    if (indexes.get(place.topic.id, place.partition) !== undefined) continue
-    indexes.set(place.topic.id, place.partition, distinct.length)
-    distinct.push(place)
-  }
-  const bounds = await boundsOf(rooms, distinct)
-  return (topicId, partition) => {
-    const found = bounds[indexes.get(topicId, partition)!]!
-    return isRefusal(found) ? null : found
-  }
-}
-
-/** Something for each partition. There are thousands, so that a text as the key of each would be most of the work. */
-class Places<T> {
-  readonly #byTopic = new Map<string, Map<number, T>>()
-
-  get(topicId: string, partition: number): T | undefined {
-    return this.#byTopic.get(topicId)?.get(partition)
-  }
-
-  set(topicId: string, partition: number, value: T): void {
-    const known = this.#byTopic.get(topicId)
-    if (known === undefined) this.#byTopic.set(topicId, new Map([[partition, value]]))
-    else known.set(partition, value)
-  }
 }
 
 export function keyOf(topicId: string, partition: number): string {
   return `${partition}:${topicId}`
 }
 
-function positionOf({ topic, partition, memberId, deliveredOffset, committed }: Known, endsOf: EndsOf): GroupPosition {
-  const ends = endsOf(topic.id, partition)
-  const nextOffset = Math.max(committed?.offset ?? -1, deliveredOffset ?? -1)
-  const lag = ends === null || nextOffset < 0 ? null : Math.max(0, ends.end - Math.max(nextOffset, ends.start))
+function positionOf(known: Known, ends: Bounds | null): GroupPosition {
+  const { topic, partition, memberId, deliveredOffset, committed } = known
+  const lag = lagOf(known, ends)
   const endOffset = ends?.end ?? null
   return { topic: topic.name, topicId: topic.id, partition, memberId, committed, deliveredOffset, endOffset, lag }
+}
+
+function lagOf({ deliveredOffset, committed }: Known, ends: Bounds | null): number | null {
+  const nextOffset = Math.max(committed?.offset ?? -1, deliveredOffset ?? -1)
+  return ends === null || nextOffset < 0 ? null : Math.max(0, ends.end - Math.max(nextOffset, ends.start))
 }
 
 /** Nobody, where the coordinator does not answer: then only what was committed is known. */

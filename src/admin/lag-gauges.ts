@@ -18,9 +18,6 @@ export interface LagGaugesRooms extends PositionRooms, ClusterGroupRooms {
   readonly logger: Logger
 }
 
-/** Groups that are looked at before others have their turn. */
-const GROUPS_AT_ONCE = 10
-
 /** After a start the lags are known sooner than after a whole interval. */
 const FIRST_AFTER_MS = 1_000
 
@@ -60,10 +57,9 @@ export function publishLag(rooms: LagGaugesRooms): { close(): Promise<void> } {
     }
     isOver = false
     const lags = new Map(names.map(name => [name, Number.NaN]))
-    for (let from = 0; from < listed.length && !isClosed; from += GROUPS_AT_ONCE) {
-      for (const { groupId, totalLag } of await groupLags(rooms, listed.slice(from, from + GROUPS_AT_ONCE)))
-        lags.set(groupId, totalLag ?? Number.NaN)
-      await new Promise<void>(resolve => clock.soon(resolve))
+    for await (const { groupId, totalLag } of groupLags(rooms, listed)) {
+      if (isClosed) return
+      lags.set(groupId, totalLag ?? Number.NaN)
     }
     publish(lags)
   }

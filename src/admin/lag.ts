@@ -1,26 +1,22 @@
 // How far consumer groups are behind. Lag counts what was not delivered; where that is not known, what was committed stands in,
 // and where neither is, the partition's lag is unknown and the total a lower bound.
 
-import type { GroupPosition } from './contract.ts'
-import { describePositions, type PositionRooms } from './group-positions.ts'
+import { measurePositions, type PositionLag, type PositionRooms } from './group-positions.ts'
 import type { GroupLag } from './groups-contract.ts'
 
 /** Groups that are looked at before others have their turn. */
 const GROUPS_AT_ONCE = 10
 
 /** The lag of each of these groups, in their order. Throws what the store throws. */
-export async function groupLags(rooms: PositionRooms, groupIds: readonly string[]): Promise<readonly GroupLag[]> {
-  const lags: GroupLag[] = []
+export async function* groupLags(rooms: PositionRooms, groupIds: readonly string[]): AsyncGenerator<GroupLag> {
   for (let from = 0; from < groupIds.length; from += GROUPS_AT_ONCE) {
     if (from > 0) await new Promise<void>(resolve => rooms.clock.soon(resolve))
     const some = groupIds.slice(from, from + GROUPS_AT_ONCE)
-    const positions = await describePositions(rooms, some)
-    for (const groupId of some) lags.push(lagOf(groupId, positions.get(groupId)!))
+    for (const [groupId, positions] of await measurePositions(rooms, some)) yield lagOf(groupId, positions)
   }
-  return lags
 }
 
-export function lagOf(groupId: string, positions: readonly GroupPosition[]): GroupLag {
+export function lagOf(groupId: string, positions: readonly PositionLag[]): GroupLag {
   let totalLag = 0
   let maxLag = 0
   let known = 0

@@ -109,7 +109,7 @@ export function placesOf(topic: Topic): Place[] {
   return Array.from({ length: topic.partitions }, (_, partition) => ({ topic, partition }))
 }
 
-/** Where each partition begins and ends, in order. At most one question to each other broker. */
+/** Where each partition begins and ends, in order; a place may come again. At most one question to each other broker. */
 export async function boundsOf(rooms: ReachRooms, places: readonly Place[]): Promise<readonly (Bounds | Refusal)[]> {
   return await ask(rooms, places, {
     here: partition => {
@@ -305,7 +305,9 @@ async function ask<P extends Place, T>(
   const put = (i: number, answer: T | Refusal) => {
     answers[i] = answer
   }
-  for (const [i, place] of places.entries()) {
+  // Thousands at once where groups are looked at.
+  for (let i = 0; i < places.length; i++) {
+    const place = places[i]!
     const leader = leaderOf(rooms, place)
     if (isRefusal(leader)) answers[i] = leader
     else if (typeof leader === 'number') elsewhere.set(leader, [...(elsewhere.get(leader) ?? []), i])
@@ -348,7 +350,11 @@ async function offsetsAt({ peers }: ReachRooms, brokerId: number, places: readon
     replicaId: -1,
     topics: byTopic.map(([name, rows]) => ({
       name,
-      partitions: rows.map(({ partition }) => ({ partitionIndex: partition, timestamp })),
+      // Who is asked twice for one partition takes the request for a mistake.
+      partitions: [...new Set(rows.map(({ partition }) => partition))].map(partitionIndex => ({
+        partitionIndex,
+        timestamp,
+      })),
     })),
   })
   const found = new Map(

@@ -33,7 +33,9 @@ export async function listTopics(
   const total = found.length
   const rank = RANKS[sort]
   if (rank !== null) {
-    return { topics: await summarize(rooms, page(found.toSorted((a, b) => compare(a, b, order, rank)))), total }
+    // What was found is by name already.
+    const inOrder = sort === 'name' && order === 'asc' ? found : found.toSorted((a, b) => compare(a, b, order, rank))
+    return { topics: await summarize(rooms, page(inOrder)), total }
   }
   // What it is sorted by has to be known of all.
   const all = await summarize(rooms, found)
@@ -47,8 +49,8 @@ export async function listTopicNames(
   { q, order, offset, limit }: Omit<TopicListRequest, 'sort'>,
 ): Promise<{ readonly topics: { readonly name: string }[]; readonly total: number }> {
   const found = searchTopics(rooms, q)
-  const topics = found.toSorted((a, b) => compare(a, b, order, () => 0)).slice(offset, offset + limit)
-  return { topics: topics.map(({ name }) => ({ name })), total: found.length }
+  const topics = order === 'asc' ? found : found.toReversed()
+  return { topics: topics.slice(offset, offset + limit).map(({ name }) => ({ name })), total: found.length }
 }
 
 /** Throws what the store throws. */

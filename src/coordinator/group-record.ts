@@ -102,6 +102,9 @@ export function decodeOffset(value: Uint8Array): CommittedOffset {
   return read(groupOffset, value)
 }
 
+/** By topic id and partition. */
+export type StoredOffsets = ReadonlyMap<string, ReadonlyMap<number, CommittedOffset>>
+
 /** All committed offsets of a group, by topic id and partition. Throws when one is not what `encodeOffset` makes. */
 export function decodeOffsets(document: Document | null): Map<string, Map<number, CommittedOffset>> {
   const offsets = new Map<string, Map<number, CommittedOffset>>()

@@ -56,7 +56,7 @@ const commit = (group: LiveGroup, offset: number, generation = -1) =>
 
 /** The offset, or the name of the refusal. */
 async function fetch(group: LiveGroup): Promise<number | string> {
-  const found = await group.fetchOffsets(offsets => ({ offset: offsets.get(TOPIC)?.get(0)?.offset ?? -1 }))
+  const found = await group.readOffsets(offsets => ({ offset: offsets.get(TOPIC)?.get(0)?.offset ?? -1 }))
   return 'kind' in found ? found.name : found.offset
 }
 

@@ -73,6 +73,7 @@ import {
   HEAD,
   KIND,
   offsetField,
+  type StoredOffsets,
 } from './group-record.ts'
 import { CHANGED, committedBy, type OffsetReplacement, type ReplaceOutcome } from './offset-replacement.ts'
 
@@ -118,7 +119,6 @@ export interface Surroundings {
 }
 
 type Offsets = Map<string, Map<number, CommittedOffset>>
-type ReadonlyOffsets = ReadonlyMap<string, ReadonlyMap<number, CommittedOffset>>
 
 /** What the next commit stores, and who is answered after it. */
 interface Batch {
@@ -222,7 +222,7 @@ export class LiveGroup {
   }
 
   /** The offsets of one topic, or of all: what is committed when the answer is given, by whichever coordinator. */
-  async fetchOffsets<Reply>(read: (offsets: ReadonlyOffsets) => Reply): Promise<Reply | Refusal> {
+  async readOffsets<Reply>(read: (offsets: StoredOffsets) => Reply): Promise<Reply | Refusal> {
     const doubt = this.#around.isShared ? await this.#checkCurrent() : null
     if (doubt !== null) return doubt
     return await this.#whenReady<Reply | Refusal>(

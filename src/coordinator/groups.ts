@@ -15,6 +15,7 @@ import {
   COORDINATOR_LOAD_IN_PROGRESS,
   GROUP_ID_NOT_FOUND,
   INVALID_GROUP_ID,
+  isRefusal,
   NOT_COORDINATOR,
   REBALANCE_IN_PROGRESS,
   type Refusal,
@@ -38,7 +39,7 @@ import {
   type SyncRequest,
 } from './classic-group.ts'
 import { type Deliveries, openDeliveries } from './deliveries.ts'
-import { type CommittedOffset, KIND } from './group-record.ts'
+import { type CommittedOffset, KIND, type StoredOffsets } from './group-record.ts'
 import { LiveGroup, type OffsetToCommit, type Surroundings, type TopicPartitions } from './group-runtime.ts'
 import type { OffsetReplacement, ReplaceOutcome } from './offset-replacement.ts'
 
@@ -128,6 +129,8 @@ export interface Groups {
   commitOffsets(request: OffsetCommitRequest): Promise<Refusal | null>
   /** What is stored. A group that does not exist has no offsets. */
   fetchOffsets(request: OffsetFetchRequest): Promise<OffsetFetchReply>
+  /** What `read` makes of all that is stored, without a copy: it may not keep it. Answered when it is certain to stay stored. */
+  readOffsets<T extends object>(groupId: string, read: (offsets: StoredOffsets) => T): Promise<T | Refusal>
   /**
    * Who coordinates what has changed: lets go of groups that are not coordinated here any more, and loads those that are now.
    * Resolves when both is done, or when the broker closes.
@@ -288,6 +291,16 @@ export async function openGroups(rooms: {
   const unfitFor = (groupId: string, mayBeEmpty: boolean): Refusal | null =>
     misplaced(groupId) ?? checkGroupId(groupId, mayBeEmpty)
 
+  async function readOffsets<T extends object>(
+    groupId: string,
+    read: (offsets: StoredOffsets) => T,
+  ): Promise<T | Refusal> {
+    const unfit = unfitFor(groupId, true)
+    if (unfit !== null) return unfit
+    if (coordination.isShared && !groups.has(groupId)) await takeOver(await store.load(KIND, groupId))
+    return (await groups.get(groupId)?.readOffsets(read)) ?? read(NO_OFFSETS)
+  }
+
   const checkIntervalMs = settings.get('broker.offsets-retention-check-interval')
   let check = clock.timer(checkIntervalMs, () => void expireOffsets())
 
@@ -344,15 +357,12 @@ export async function openGroups(rooms: {
       return groupOf(request.groupId).commitOffsets(request, request.offsets, request.missing)
     },
 
-    async fetchOffsets(request) {
-      const unfit = unfitFor(request.groupId, true)
-      if (unfit !== null) return { error: unfit, topics: [] }
-      if (coordination.isShared && !groups.has(request.groupId)) await takeOver(await store.load(KIND, request.groupId))
-      const known = groups.get(request.groupId)
-      if (known === undefined) return { error: null, topics: [] }
-      const reply = await known.fetchOffsets(offsets => select(offsets, request.topics))
-      return 'kind' in reply ? { error: reply, topics: [] } : reply
+    async fetchOffsets({ groupId, topics }) {
+      const reply = await readOffsets(groupId, offsets => select(offsets, topics))
+      return isRefusal(reply) ? { error: reply, topics: [] } : { error: null, topics: reply }
     },
+
+    readOffsets,
 
     list() {
       const all = [...groups]
@@ -426,14 +436,13 @@ function uuidText(random: Random): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
+const NO_OFFSETS: StoredOffsets = new Map()
+
 function isRows<Row>(reply: readonly Row[] | Refusal): reply is readonly Row[] {
   return Array.isArray(reply)
 }
 
-function select(
-  offsets: ReadonlyMap<string, ReadonlyMap<number, CommittedOffset>>,
-  wanted: OffsetFetchRequest['topics'],
-): OffsetFetchReply {
+function select(offsets: StoredOffsets, wanted: OffsetFetchRequest['topics']): OffsetFetchReply['topics'] {
   const rowsOf = (topicId: string, partitions: Iterable<number>): FetchedOffset[] => {
     const rows: FetchedOffset[] = []
     for (const partition of partitions) {
@@ -442,9 +451,7 @@ function select(
     }
     return rows
   }
-  const topics =
-    wanted === null
-      ? Array.from(offsets, ([topicId, partitions]) => ({ topicId, offsets: rowsOf(topicId, partitions.keys()) }))
-      : wanted.map(({ topicId, partitions }) => ({ topicId, offsets: rowsOf(topicId, partitions) }))
-  return { error: null, topics }
+  return wanted === null
+    ? Array.from(offsets, ([topicId, partitions]) => ({ topicId, offsets: rowsOf(topicId, partitions.keys()) }))
+    : wanted.map(({ topicId, partitions }) => ({ topicId, offsets: rowsOf(topicId, partitions) }))
 }

@@ -4,20 +4,10 @@
 
 import { GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP } from '../protocol/errors.ts'
 import type { Row, Store } from '../store/store.ts'
-import {
-  type CommittedOffset,
-  decodeHead,
-  decodeOffsets,
-  encodeOffset,
-  HEAD,
-  KIND,
-  offsetField,
-} from './group-record.ts'
+import { decodeHead, decodeOffsets, encodeOffset, HEAD, KIND, offsetField, type StoredOffsets } from './group-record.ts'
 import { CHANGED, committedBy, type OffsetReplacement, type ReplaceOutcome } from './offset-replacement.ts'
 
-export type StoredOffsets = ReadonlyMap<string, ReadonlyMap<number, CommittedOffset>>
-
-/** By topic id and partition; empty for a group that does not exist. Throws what the store throws. */
+/** Empty for a group that does not exist. Throws what the store throws. */
 export async function loadOffsets(store: Store, groupId: string): Promise<StoredOffsets> {
   return decodeOffsets(await store.load(KIND, groupId))
 }

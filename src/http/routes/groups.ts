@@ -151,7 +151,7 @@ export const groupRoutes = [
       const wanted = groups.filter(({ groupId }) => isWanted(groupId))
       const idOf = ({ groupId }: ClusterGroup) => groupId
       const lagsOf = async (some: readonly ClusterGroup[]) =>
-        new Map((await groupLags(rooms, some.map(idOf))).map(lag => [lag.groupId, lag]))
+        new Map(await Array.fromAsync(groupLags(rooms, some.map(idOf)), lag => [lag.groupId, lag] as const))
       const allLags = query.sort === 'lag.totalLag' ? await lagsOf(wanted) : null
       const sortBy = {
         groupId: idOf,

@@ -235,10 +235,8 @@ export const metricsRoutes = [
     },
     async answer({ query: { samples } }, rooms) {
       const { groups, silent } = await listGroupsOfCluster(rooms, { states: [], types: [] })
-      const lags = await groupLags(
-        rooms,
-        groups.map(({ groupId }) => groupId),
-      )
+      const groupIds = groups.map(({ groupId }) => groupId)
+      const lags = await Array.fromAsync(groupLags(rooms, groupIds))
       const samplesOf = (groupId: string) =>
         rooms.history
           .groupSamples(groupId, howMany(samples!))
