@@ -1,6 +1,7 @@
 // How far consumer groups are behind. Lag counts what was not delivered; where that is not known, what was committed stands in,
 // and where neither is, the partition's lag is unknown and the total a lower bound.
 
+import { afterOthers } from '../base/clock.ts'
 import { measurePositions, type PositionLag, type PositionRooms } from './group-positions.ts'
 import type { GroupLag } from './groups-contract.ts'
 
@@ -10,7 +11,7 @@ const GROUPS_AT_ONCE = 10
 /** The lag of each of these groups, in their order. Throws what the store throws. */
 export async function* groupLags(rooms: PositionRooms, groupIds: readonly string[]): AsyncGenerator<GroupLag> {
   for (let from = 0; from < groupIds.length; from += GROUPS_AT_ONCE) {
-    if (from > 0) await new Promise<void>(resolve => rooms.clock.soon(resolve))
+    if (from > 0) await afterOthers(rooms.clock)
     const some = groupIds.slice(from, from + GROUPS_AT_ONCE)
     for (const [groupId, positions] of await measurePositions(rooms, some)) yield lagOf(groupId, positions)
   }

@@ -2,6 +2,7 @@
 // is asked. It reads as a page does and begins the next one where that ended, so that it never holds more than one page may read;
 // unlike a page it leaves nothing out: what cannot be read ends it with an error.
 
+import { afterOthers } from '../base/clock.ts'
 import { isRefusal, type Refusal } from '../protocol/errors.ts'
 import {
   byTime,
@@ -52,7 +53,7 @@ async function* everyMessage(
   let left = request.limit
   while (begins.size > 0) {
     // What is in memory is read without one.
-    await new Promise<void>(resolve => rooms.clock.soon(resolve))
+    await afterOthers(rooms.clock)
     ended.throwIfAborted()
     const readers = readersFrom(rooms, question, begins, request, pageBudget(rooms.clock))
     const check = () => {

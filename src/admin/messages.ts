@@ -3,7 +3,7 @@
 // whatever is asked: a page that has read enough ends before it is full and says so. It is no consumer: no group, no fetch that
 // counts for one, nothing delivered.
 
-import type { Clock } from '../base/clock.ts'
+import { type Clock, takingTurns } from '../base/clock.ts'
 import type { Topic } from '../log/catalogue.ts'
 import { because, INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../protocol/errors.ts'
 import { type Cursor, decodeCursor, encodeCursor, type Order } from './message-cursor.ts'
@@ -69,7 +69,8 @@ const LARGEST_CHUNK_BYTES = 256 * 1024
 /** Partitions whose batches are unpacked at the same time. */
 const LOADED_AT_ONCE = 8
 const LISTED_HEADERS = 32
-const SHOWN_AT_ONCE_BYTES = 256 * 1024
+/** The work between two turns of others. */
+const TURN_MS = 0.5
 /** Records of each partition that a reader backwards looks for at once, and that a search begins with. */
 const SEARCHED_AT_ONCE = 1000
 
@@ -229,23 +230,19 @@ export function showMessage(record: FoundRecord, { keyDecode, decode, previewByt
   }
 }
 
-/** Shows records in lists, and lets others have their turn after so many bytes: a large value takes milliseconds to decode. */
+/** Shows records in lists, and lets others have their turn in between: a large value takes milliseconds to decode. */
 export class Display {
-  readonly #clock: Clock
   readonly #shown: Shown
-  #bytes = 0
+  readonly #turn: ReturnType<typeof takingTurns>
 
   constructor(clock: Clock, shown: Shown) {
-    this.#clock = clock
     this.#shown = shown
+    this.#turn = takingTurns(clock, TURN_MS)
   }
 
   async show(record: FoundRecord): Promise<Message> {
-    this.#bytes += (record.key?.length ?? 0) + (record.value?.length ?? 0)
-    if (this.#bytes >= SHOWN_AT_ONCE_BYTES) {
-      this.#bytes = 0
-      await new Promise<void>(resolve => this.#clock.soon(resolve))
-    }
+    const turn = this.#turn()
+    if (turn !== undefined) await turn
     return showMessage(record, this.#shown, LISTED_HEADERS)
   }
 }

@@ -3,7 +3,7 @@
 // its records from the last to the first. What it reads is taken from a budget that the readers of one page share, so that no
 // question costs more than so much, whatever lies in the log.
 
-import type { Clock } from '../base/clock.ts'
+import { type Clock, takingTurns } from '../base/clock.ts'
 import { isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../protocol/errors.ts'
 import {
   BATCH_HEADER_BYTES,
@@ -34,14 +34,14 @@ export type Filter = (record: FoundRecord) => boolean
 
 /** What the readers of one question may still read. */
 export class ReadBudget {
-  readonly #clock: Clock
+  readonly #turn: ReturnType<typeof takingTurns>
   #bytes = 0
   #records = 0
   readonly #maxBytes: number
   readonly #maxRecords: number
 
   constructor(clock: Clock, limits: { readonly maxBytes: number; readonly maxRecords: number }) {
-    this.#clock = clock
+    this.#turn = takingTurns(clock, TURN_MS)
     this.#maxBytes = limits.maxBytes
     this.#maxRecords = limits.maxRecords
   }
@@ -70,15 +70,15 @@ export class ReadBudget {
     this.#bytes += bytes
   }
 
-  /** To be waited for where it is not null: others have their turn after so many records. */
-  decoded(): Promise<void> | null {
+  /** To be waited for where it is not undefined: the others' turn. */
+  decoded(): Promise<void> | undefined {
     this.#records++
-    if (this.#records % RECORDS_AT_ONCE !== 0) return null
-    return new Promise(resolve => this.#clock.soon(resolve))
+    return this.#turn()
   }
 }
 
-const RECORDS_AT_ONCE = 1024
+/** The work between two turns of others. A few hundred records. */
+const TURN_MS = 0.5
 
 /** What one read asks for; a larger batch comes whole. */
 export interface ReaderOptions {
@@ -147,7 +147,7 @@ export function readForwards(
             continue
           }
           const turn = budget.decoded()
-          if (turn !== null) await turn
+          if (turn !== undefined) await turn
           const record = next.value
           if (record.lastOffset < position) continue
           // What lies above the end came after the question.
@@ -257,7 +257,7 @@ export function readBackwards(
       for (let next = records.next(); !next.done; next = records.next()) {
         const record = next.value
         const turn = budget.decoded()
-        if (turn !== null) await turn
+        if (turn !== undefined) await turn
         if (record.lastOffset < lowest) continue
         if (record.offset >= bottom) break
         if (filter !== null && !filter(record)) continue

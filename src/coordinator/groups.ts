@@ -5,7 +5,7 @@
 // or connections.
 
 import { assert } from '../base/assert.ts'
-import { type Clock, sleep } from '../base/clock.ts'
+import { afterOthers, type Clock, sleep } from '../base/clock.ts'
 import { watchClockJumps } from '../base/clock-jumps.ts'
 import { coalesce } from '../base/coalesce.ts'
 import type { Random } from '../base/random.ts'
@@ -316,7 +316,7 @@ export async function openGroups(rooms: {
       const some = all.slice(from, from + GROUPS_PER_TURN)
       for (const count of await Promise.all(some.map(group => group.expireOffsets(clock.now() - mistrustedMs))))
         expired += count
-      await new Promise<void>(resolve => clock.soon(resolve))
+      await afterOthers(clock)
     }
     if (expired > 0) logger.info('offsets have expired', { count: expired })
     if (!closed) check = clock.timer(checkIntervalMs, () => void expireOffsets())

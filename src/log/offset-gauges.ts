@@ -2,7 +2,7 @@
 // there may be ten thousand of them. Above the cap nothing is refreshed, so the gauges that exist stay as they were and no others
 // come; a partition that goes away takes its gauges with it all the same.
 
-import type { Clock, Timer } from '../base/clock.ts'
+import { afterOthers, type Clock, type Timer } from '../base/clock.ts'
 import { fullKey, type Settings } from '../settings/settings.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { GaugeChild, Metrics } from '../telemetry/metrics.ts'
@@ -67,7 +67,7 @@ export function startOffsetGauges({ partitions, settings, clock, logger, metrics
     if (isWithinCap(all.length)) {
       for (let from = 0; from < all.length && !isStopped; from += AT_ONCE) {
         for (const partition of all.slice(from, from + AT_ONCE)) read(partition)
-        if (from + AT_ONCE < all.length) await new Promise<void>(resolve => clock.soon(resolve))
+        if (from + AT_ONCE < all.length) await afterOthers(clock)
       }
     }
     if (!isStopped) timer = later()

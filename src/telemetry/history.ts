@@ -9,7 +9,7 @@
 //
 // It measures nothing itself, and what it has is of this broker only.
 
-import type { Clock } from '../base/clock.ts'
+import { afterOthers, type Clock } from '../base/clock.ts'
 import type { Logger } from './logger.ts'
 import { type MetricName, type Metrics, metricRows, type Series } from './metrics.ts'
 import { Ring } from './ring.ts'
@@ -237,7 +237,7 @@ export function startHistory(rooms: HistoryRooms): History {
           series.step.clear()
         }
         if (captured === 'series') keep(track, missed)
-        if (++looked % AT_ONCE === 0) await new Promise<void>(resolve => clock.soon(resolve))
+        if (++looked % AT_ONCE === 0) await afterOthers(clock)
       }
       for (const [value, track] of gone) {
         letGo(track)

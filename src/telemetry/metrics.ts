@@ -5,7 +5,7 @@
 //
 // Names as scraped: dots become underscores, timers end in _seconds, counters in _total. Timers take milliseconds.
 
-import type { Clock } from '../base/clock.ts'
+import { afterOthers, type Clock } from '../base/clock.ts'
 import {
   chooseFormat,
   contentTypeOf,
@@ -389,7 +389,7 @@ export function createMetrics(buckets: Buckets = {}): Metrics {
   async function* slices(format: Format, clock: Clock): AsyncGenerator<string> {
     for (const slice of families(format)) {
       yield slice
-      await new Promise<void>(resolve => clock.soon(resolve))
+      await afterOthers(clock)
     }
   }
 

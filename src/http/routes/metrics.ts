@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { listGroupsOfCluster } from '../../admin/cluster-groups.ts'
 import { groupLags } from '../../admin/lag.ts'
 import { listTopicMetrics, snapshotMetrics, type TopicMetrics, topicSorts } from '../../admin/metrics.ts'
-import type { Clock } from '../../base/clock.ts'
+import { afterOthers, type Clock } from '../../base/clock.ts'
 import type { Percentiles } from '../../telemetry/step-histogram.ts'
 import { integer } from '../query.ts'
 import { type Answer, type HttpRooms, type Reply, reply, route } from '../route.ts'
@@ -298,7 +298,7 @@ async function* inSlices(head: object, topics: Iterable<TopicMetrics>, clock: Cl
     yield text
     text = ''
     samples = 0
-    await new Promise<void>(resolve => clock.soon(resolve))
+    await afterOthers(clock)
   }
   yield `${text}]}`
 }

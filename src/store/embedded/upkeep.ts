@@ -5,7 +5,7 @@
 // lmdb names the new place of a copied run, the old file stays, so copies need no replay.
 
 import { assert } from '../../base/assert.ts'
-import type { Clock, Timer } from '../../base/clock.ts'
+import { afterOthers, type Clock, type Timer } from '../../base/clock.ts'
 import { type FileUse, fileChange, goneKey, type Position, type Taken, takeCheckpoint } from './checkpoint.ts'
 import type { Contents, Stream } from './contents.ts'
 import { type BatchMark, isIntact, markOf } from './entry.ts'
@@ -269,7 +269,7 @@ export class Upkeep {
     for (const stream of [...contents.streams.values()]) {
       let seen = 0
       for (const run of this.#storedRuns(stream)) {
-        if (++seen % 5_000 === 0) await new Promise<void>(resolve => clock.soon(resolve))
+        if (++seen % 5_000 === 0) await afterOthers(clock)
         if (this.#closing || budget <= 0) return
         if (!worn.has(run.file) || stream.moved.has(run.baseOffset)) continue
         budget -= run.length

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { afterOthers, type Clock, systemClock, takingTurns } from './clock.ts'
+
+/** An event loop whose turns take as long as this says, in milliseconds. */
+function loopOf(turnMs: (turn: number) => number): Clock & { readonly turns: number } {
+  let nowMs = 0
+  let turns = 0
+  return {
+    ...systemClock,
+    get turns() {
+      return turns
+    },
+    monotonic: () => nowMs,
+    soon(fn) {
+      nowMs += turnMs(turns++)
+      fn()
+    },
+  }
+}
+
+test('whoever lets others go first goes on after the first turn in which they had nothing to do', async () => {
+  const clock = loopOf(turn => (turn < 3 ? 0.4 : 0.01))
+  await afterOthers(clock)
+  assert.equal(clock.turns, 4)
+})
+
+test('whoever lets others go first goes on after 5 ms of theirs, and after one turn that is longer', async () => {
+  const busy = loopOf(() => 1)
+  await afterOthers(busy)
+  assert.equal(busy.turns, 5)
+  const held = loopOf(() => 100)
+  await afterOthers(held)
+  assert.equal(held.turns, 1)
+})
+
+test('long work waits for others when its turn is over, and no sooner', async () => {
+  let nowMs = 0
+  const clock = { ...loopOf(() => 0), monotonic: () => nowMs }
+  const turn = takingTurns(clock, 2)
+  nowMs = 1.9
+  assert.equal(turn(), undefined)
+  nowMs = 2
+  await turn()
+  assert.equal(turn(), undefined)
+  nowMs = 4
+  assert.ok(turn() instanceof Promise)
+})
