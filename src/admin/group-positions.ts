@@ -2,7 +2,7 @@
 // of another one what it committed, as it rests in the store, and what its members own, but not what was delivered to them:
 // that is in the memory of its coordinator alone, and only of partitions that it leads too (docs/decisions/0031).
 
-import { takingTurns } from '../base/clock.ts'
+import { type Turns, takingTurns } from '../base/clock.ts'
 import type { StoredOffsets } from '../coordinator/group-record.ts'
 import type { Groups } from '../coordinator/groups.ts'
 import { loadOffsets } from '../coordinator/stored-offsets.ts'
@@ -20,7 +20,7 @@ export interface PositionRooms extends ReachRooms {
 }
 
 /** The work between two turns of others: a fraction of what a produce request takes. */
-const TURN_MS = 0.2
+export const TURN_MS = 0.2
 
 /** What is known of a group in one partition, before the log is looked at. */
 interface Known extends Place {
@@ -37,7 +37,7 @@ export async function describePositions(
   rooms: PositionRooms,
   groupIds: readonly string[],
 ): Promise<ReadonlyMap<string, readonly GroupPosition[]>> {
-  const positions = await lookAt(rooms, groupIds, positionOf)
+  const positions = await lookAt(rooms, groupIds, takingTurns(rooms.clock, TURN_MS), positionOf)
   for (const found of positions.values()) found.sort(byTopicAndPartition)
   return positions
 }
@@ -49,18 +49,19 @@ export type PositionLag = Pick<GroupPosition, 'lag' | 'committed'>
 export async function measurePositions(
   rooms: PositionRooms,
   groupIds: readonly string[],
+  turn: Turns,
 ): Promise<ReadonlyMap<string, readonly PositionLag[]>> {
-  return await lookAt(rooms, groupIds, (known, ends) => ({ lag: lagOf(known, ends), committed: known.committed }))
+  return await lookAt(rooms, groupIds, turn, (known, ends) => ({ lag: lagOf(known, ends), committed: known.committed }))
 }
 
 /** By the id of each group, in their order, what `shape` makes of what is known and of where the log ends; null: nobody can say. */
 async function lookAt<T>(
   rooms: PositionRooms,
   groupIds: readonly string[],
+  turn: Turns,
   shape: (known: Known, ends: Bounds | null) => T,
 ): Promise<Map<string, T[]>> {
   const { cluster } = rooms
-  const turn = takingTurns(rooms.clock, TURN_MS)
   const isHere = (id: string) => cluster.coordinatorOf(id) === cluster.brokerId
   const elsewhere = groupIds.filter(id => !isHere(id))
   const members = await membersElsewhere(rooms, elsewhere)

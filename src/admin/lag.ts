@@ -1,19 +1,19 @@
 // How far consumer groups are behind. Lag counts what was not delivered; where that is not known, what was committed stands in,
 // and where neither is, the partition's lag is unknown and the total a lower bound.
 
-import { afterOthers } from '../base/clock.ts'
-import { measurePositions, type PositionLag, type PositionRooms } from './group-positions.ts'
+import { takingTurns } from '../base/clock.ts'
+import { measurePositions, type PositionLag, type PositionRooms, TURN_MS } from './group-positions.ts'
 import type { GroupLag } from './groups-contract.ts'
 
-/** Groups that are looked at before others have their turn. */
+/** At most so many are in memory, and asked of another broker, at once. */
 const GROUPS_AT_ONCE = 10
 
 /** The lag of each of these groups, in their order. Throws what the store throws. */
 export async function* groupLags(rooms: PositionRooms, groupIds: readonly string[]): AsyncGenerator<GroupLag> {
+  const turn = takingTurns(rooms.clock, TURN_MS)
   for (let from = 0; from < groupIds.length; from += GROUPS_AT_ONCE) {
-    if (from > 0) await afterOthers(rooms.clock)
     const some = groupIds.slice(from, from + GROUPS_AT_ONCE)
-    for (const [groupId, positions] of await measurePositions(rooms, some)) yield lagOf(groupId, positions)
+    for (const [groupId, positions] of await measurePositions(rooms, some, turn)) yield lagOf(groupId, positions)
   }
 }
 

@@ -3,7 +3,7 @@
 // whatever is asked: a page that has read enough ends before it is full and says so. It is no consumer: no group, no fetch that
 // counts for one, nothing delivered.
 
-import { type Clock, takingTurns } from '../base/clock.ts'
+import { type Clock, type Turns, takingTurns } from '../base/clock.ts'
 import type { Topic } from '../log/catalogue.ts'
 import { because, INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../protocol/errors.ts'
 import { type Cursor, decodeCursor, encodeCursor, type Order } from './message-cursor.ts'
@@ -233,7 +233,7 @@ export function showMessage(record: FoundRecord, { keyDecode, decode, previewByt
 /** Shows records in lists, and lets others have their turn in between: a large value takes milliseconds to decode. */
 export class Display {
   readonly #shown: Shown
-  readonly #turn: ReturnType<typeof takingTurns>
+  readonly #turn: Turns
 
   constructor(clock: Clock, shown: Shown) {
     this.#shown = shown

@@ -3,7 +3,7 @@
 // its records from the last to the first. What it reads is taken from a budget that the readers of one page share, so that no
 // question costs more than so much, whatever lies in the log.
 
-import { type Clock, takingTurns } from '../base/clock.ts'
+import { type Clock, type Turns, takingTurns } from '../base/clock.ts'
 import { isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../protocol/errors.ts'
 import {
   BATCH_HEADER_BYTES,
@@ -34,7 +34,7 @@ export type Filter = (record: FoundRecord) => boolean
 
 /** What the readers of one question may still read. */
 export class ReadBudget {
-  readonly #turn: ReturnType<typeof takingTurns>
+  readonly #turn: Turns
   #bytes = 0
   #records = 0
   readonly #maxBytes: number

@@ -45,27 +45,39 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
 const IDLE_TURN_MS = 0.05
 /** However busy the others are, work that lets them go first goes on after this. */
 const MOST_PATIENCE_MS = 5
+/** Between two turns of long work where others are busy: what they do takes several turns of the event loop, with waiting in between. */
+const PAUSE_MS = 1
 
-/** For work that nobody waits for in a hurry: resolves when the event loop has had a turn with nothing to do for others. */
-export async function afterOthers(clock: Clock): Promise<void> {
-  const goesOnAtMs = clock.monotonic() + MOST_PATIENCE_MS
-  for (;;) {
-    const beganAtMs = clock.monotonic()
+/**
+ * For work that nobody waits for in a hurry: resolves when the event loop has had a turn with nothing to do for others. Answers
+ * whether there was a turn with something.
+ */
+export async function afterOthers(clock: Clock): Promise<boolean> {
+  const beganAtMs = clock.monotonic()
+  for (let turnAtMs = beganAtMs; ; ) {
     await new Promise<void>(resolve => clock.soon(resolve))
-    const endedAtMs = clock.monotonic()
-    if (endedAtMs - beganAtMs < IDLE_TURN_MS || endedAtMs >= goesOnAtMs) return
+    const nowMs = clock.monotonic()
+    if (nowMs - turnAtMs < IDLE_TURN_MS) return turnAtMs > beganAtMs
+    if (nowMs - beganAtMs >= MOST_PATIENCE_MS) return true
+    turnAtMs = nowMs
   }
 }
 
+/** What takingTurns answers. */
+export type Turns = () => Promise<void> | undefined
+
 /**
  * For long work on the event loop: called between its steps, the returned function answers what to wait for whenever turnMs
- * have gone by since others went first; undefined until then.
+ * have gone by since others went first; undefined until then. Once others were seen busy, each of its turns is short beside theirs.
  */
-export function takingTurns(clock: Clock, turnMs: number): () => Promise<void> | undefined {
+export function takingTurns(clock: Clock, turnMs: number): Turns {
   let endsAtMs = clock.monotonic() + turnMs
+  let areOthersBusy = false
   return () => {
     if (clock.monotonic() < endsAtMs) return
-    return afterOthers(clock).then(() => {
+    return afterOthers(clock).then(async wereBusy => {
+      areOthersBusy ||= wereBusy
+      if (areOthersBusy) await sleep(clock, PAUSE_MS)
       endsAtMs = clock.monotonic() + turnMs
     })
   }
