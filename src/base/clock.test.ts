@@ -46,3 +46,19 @@ test('long work waits for others when its turn is over, and no sooner', async ()
   nowMs = 4
   assert.ok(turn() instanceof Promise)
 })
+
+test('long work pauses between its turns once others were busy', async () => {
+  const pauses: number[] = []
+  const timer = (delayMs: number, fn: () => void) => {
+    pauses.push(delayMs)
+    fn()
+    return { cancel() {} }
+  }
+  const loop = loopOf(turn => (turn === 1 ? 0.4 : 0.01))
+  const turn = takingTurns({ ...loop, monotonic: loop.monotonic, timer }, 0)
+  await turn()
+  assert.deepEqual(pauses, [])
+  await turn()
+  await turn()
+  assert.deepEqual(pauses, [1, 1])
+})
