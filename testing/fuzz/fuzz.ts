@@ -1,6 +1,8 @@
 // The loop of the fuzzer: inputs are changed at random, those that reach code that none before them reached are kept and
 // changed further. What a target must withstand is in targets.ts; files and the terminal are run.ts's.
 
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Random } from '../../src/base/random.ts'
 import { mutate } from '../mutation.ts'
@@ -11,7 +13,7 @@ import type { Target } from './targets.ts'
 const BATCH = 256
 const LARGEST_INPUT_BYTES = 16 * 1024
 const LARGEST_CORPUS = 4000
-/** What one input may take, at its fastest of three runs. */
+/** What one input may take, at its fastest (timed.ts). */
 const SLOW_MS = 20
 
 export interface Crash {
@@ -47,18 +49,10 @@ export function openCampaign(target: Target, coverage: Coverage, random: Random)
     return systemClock.monotonic() - startedAt > SLOW_MS ? slow(input) : null
   }
 
-  /**
-   * Judged by this thread's time of the processor: on a busy machine the clock blames the input for what other processes do, and
-   * the time of all threads for what the compiler and the collector of garbage do beside it.
-   */
+  /** What took long here may have been held up by others. */
   async function slow(input: Buffer): Promise<Crash | null> {
-    let leastMs = Number.POSITIVE_INFINITY
-    for (let i = 0; i < 3; i++) {
-      const before = process.threadCpuUsage()
-      await target.run(input)
-      const { user, system } = process.threadCpuUsage(before)
-      leastMs = Math.min(leastMs, (user + system) / 1000)
-    }
+    const timed = new Worker(new URL('./timed.ts', import.meta.url), { workerData: { name: target.name, input } })
+    const [leastMs] = await once(timed, 'message')
     return leastMs > SLOW_MS ? { input, error: new Error(`took ${leastMs} ms of processor time`) } : null
   }
 
