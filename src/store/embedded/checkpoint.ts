@@ -14,7 +14,7 @@
 import { createHash } from 'node:crypto'
 import { assert } from '../../base/assert.ts'
 import { type Contents, newStream, type Overlay, type Stream } from './contents.ts'
-import { decodeRun, encodeRun, type Run, runKey, streamEnd, streamStart } from './run-index.ts'
+import { decodeRun, type Run, runKey, streamEnd, streamStart } from './run-index.ts'
 import type { Change, TableName, Tables } from './tables.ts'
 
 /** A place between two rounds. */
@@ -117,12 +117,19 @@ function* everything(tables: Tables, table: TableName) {
   yield* tables[table].range({ start: Buffer.from([0]), end: Buffer.alloc(16, 0xff) })
 }
 
+/** A run that lmdb holds after a checkpoint, with the place that it had there before (null: none). */
+interface StoredRun {
+  readonly stream: number
+  readonly run: Run
+  readonly formerly: Run | null
+}
+
 /** A checkpoint that was taken and waits to be written. Exactly one of `written` and `abandoned` is called. */
 export interface Taken {
   readonly at: Position
+  /** All but the runs, which are many and stay as they are: they are encoded (run-index.ts) when there is time. */
   readonly changes: readonly Change[]
-  /** Runs that lmdb holds after it, with the place that they had there before (null: none). */
-  readonly runs: readonly { readonly run: Run; readonly formerly: Run | null }[]
+  readonly runs: readonly StoredRun[]
   /** What lmdb calls removed, and the log starts that it names, once it is written. */
   readonly removed: readonly Stream[]
   readonly starts: ReadonlyMap<Stream, number>
@@ -135,7 +142,7 @@ export interface Taken {
 /** Gathers what has changed since the last one was taken. None may be waiting. */
 export function takeCheckpoint(tables: Tables, contents: Contents, at: Position, era: number, clean: boolean): Taken {
   const changes: Change[] = []
-  const runs: { run: Run; formerly: Run | null }[] = []
+  const runs: StoredRun[] = []
   const streams = contents.dirtyStreams
   const heads = contents.dirtyHeads
   const removed = contents.removedStreams
@@ -151,16 +158,14 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
     changes.push({ table: 'streams', key: u32(stream.number), value: encodeStream(stream) })
     for (const run of stream.recent) {
       run.storing = true
-      runs.push({ run, formerly: null })
-      changes.push({ table: 'runs', key: runKey(stream.number, run.baseOffset), value: encodeRun(run) })
+      runs.push({ stream: stream.number, run, formerly: null })
     }
     for (const run of stream.moved.values()) {
       const key = runKey(stream.number, run.baseOffset)
       const former = tables.runs.get(key)
       if (former === undefined) continue
       moved.push({ stream, run })
-      runs.push({ run, formerly: decodeRun(key, former) })
-      changes.push({ table: 'runs', key, value: encodeRun(run) })
+      runs.push({ stream: stream.number, run, formerly: decodeRun(key, former) })
     }
     assert(stream.rowsStoring === null, 'two checkpoints at once')
     stream.rowsStoring = stream.rows

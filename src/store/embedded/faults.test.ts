@@ -227,6 +227,20 @@ test('files are used again after retention, and what they held before never come
   assert.deepEqual(await offsetsOf(again.store, A, start), await offsetsOf(store, A, start))
 })
 
+test('appends that a checkpoint takes several turns to put into the index are found there, and those that came meanwhile after it', async t => {
+  const { store, path } = await open(t, { fsync: 'interval', checkpointBytes: 100 << 10 })
+  const epoch = await lead(store, A)
+  const total = 2_000
+  await Promise.all(Array.from({ length: total }, (_, at) => append(store, A, epoch, at)))
+  const all = Array.from({ length: total }, (_, at) => at)
+  assert.deepEqual(await offsetsOf(store, A), all)
+  await store.close()
+  const again = await open(t, { path })
+  assert.deepEqual(again.reports, [])
+  assert.deepEqual(await offsetsOf(again.store, A), all)
+  assert.deepEqual((await offsetsOf(again.store, A, 1_234)).length, total - 1_234)
+})
+
 test('the live rest of files that are mostly dead is copied forward, and reads the same from there', async t => {
   const { store, path } = await open(t, { journalFileBytes: 128 << 10, checkpointBytes: 64 << 10 })
   const busy = await lead(store, A)

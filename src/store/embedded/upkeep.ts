@@ -11,7 +11,7 @@ import type { Contents, Stream } from './contents.ts'
 import { type BatchMark, isIntact, markOf } from './entry.ts'
 import type { Journal, JournalFile } from './journal.ts'
 import type { AddEntry, Rounds } from './rounds.ts'
-import { decodeRun, type Run, runKey, streamEnd, streamStart } from './run-index.ts'
+import { decodeRun, encodeRuns, type Run, runKey, streamEnd, streamStart } from './run-index.ts'
 import type { Change, Tables } from './tables.ts'
 
 export interface UpkeepOptions {
@@ -28,6 +28,8 @@ export interface UpkeepOptions {
 /** A checkpoint is also taken after so many young runs, and so long after the first change. */
 const CHECKPOINT_RUNS = 20_000
 const CHECKPOINT_MS = 5_000
+/** Runs that are encoded in one turn of the event loop. */
+const ENCODED_AT_ONCE = 256
 /** Rows that one lmdb batch deletes. */
 const SWEEP_ROWS = 2_000
 /** A file is copied forward when less than this part of it is live. */
@@ -132,7 +134,7 @@ export class Upkeep {
   }
 
   async #write(taken: Taken): Promise<void> {
-    const { tables, journal, contents } = this.#options
+    const { clock, tables, journal, contents } = this.#options
     const changes = [...taken.changes]
     const stored = new Map<number, number>()
     const add = (file: number, bytes: number) => stored.set(file, (stored.get(file) ?? 0) + bytes)
@@ -144,6 +146,10 @@ export class Upkeep {
       this.#noteFile(file, file.stored + (stored.get(file.number) ?? 0), changes)
     }
     try {
+      for (let from = 0; from < taken.runs.length; from += ENCODED_AT_ONCE) {
+        if (from > 0) await afterOthers(clock)
+        changes.push(...encodeRuns(taken.runs.slice(from, from + ENCODED_AT_ONCE)))
+      }
       await this.#attached().synced()
       await tables.commit(changes)
     } catch (error) {
