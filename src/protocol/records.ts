@@ -15,6 +15,7 @@
 
 import { assert } from '../base/assert.ts'
 import { crc32c } from '../base/crc32c.ts'
+import { readInt64, writeInt64 } from '../base/int64.ts'
 import { type Codec, codecs, compressSync, decompress, NotDecompressed } from './compression.ts'
 import {
   because,
@@ -59,7 +60,7 @@ export class BatchView {
   }
 
   get baseOffset(): number {
-    return int64(this.bytes, 0)
+    return readInt64(this.bytes, 0)
   }
   /** Of the whole batch in bytes, what is before batchLength included. */
   get batchLength(): number {
@@ -97,14 +98,14 @@ export class BatchView {
     return this.baseOffset + this.lastOffsetDelta
   }
   get baseTimestamp(): number {
-    return int64(this.bytes, 27)
+    return readInt64(this.bytes, 27)
   }
   get maxTimestamp(): number {
-    return int64(this.bytes, 35)
+    return readInt64(this.bytes, 35)
   }
   /** -1: none. */
   get producerId(): number {
-    return int64(this.bytes, 43)
+    return readInt64(this.bytes, 43)
   }
   get producerEpoch(): number {
     return this.bytes.readInt16BE(51)
@@ -120,16 +121,6 @@ export class BatchView {
 /** The view of bytes that are exactly one batch, such as the store gives back. Nothing is checked. */
 export function viewBatch(bytes: Uint8Array): BatchView {
   return new BatchView(bytes)
-}
-
-function int64(bytes: Buffer, at: number): number {
-  return bytes.readInt32BE(at) * 4294967296 + bytes.readUInt32BE(at + 4)
-}
-
-function putInt64(bytes: Buffer, at: number, value: number): void {
-  assert(Number.isSafeInteger(value), `an int64 must be an integer of at most 53 bits, got ${value}`)
-  bytes.writeInt32BE(Math.floor(value / 4294967296), at)
-  bytes.writeUInt32BE(value % 4294967296 < 0 ? (value % 4294967296) + 4294967296 : value % 4294967296, at + 4)
 }
 
 /**
@@ -218,14 +209,14 @@ function hasRecords(bytes: Buffer, count: number): boolean {
 
 /** Writes what the log decides into the batch. The checksum does not cover it. */
 export function stamp(bytes: Buffer, baseOffset: number, leaderEpoch: number): void {
-  putInt64(bytes, 0, baseOffset)
+  writeInt64(bytes, 0, baseOffset)
   bytes.writeInt32BE(leaderEpoch, 12)
 }
 
 /** Makes ms since 1970 the timestamp of every record of the batch, in place. */
 export function stampAppendTime(bytes: Buffer, ms: number): void {
   bytes.writeInt16BE(bytes.readInt16BE(21) | LOG_APPEND_TIME_BIT, 21)
-  putInt64(bytes, 35, ms)
+  writeInt64(bytes, 35, ms)
   bytes.writeUInt32BE(crc32c(bytes.subarray(CRC_FROM)), CRC_AT)
 }
 
@@ -407,13 +398,13 @@ export function encodeBatch(records: readonly NewRecord[], options: BatchOptions
   const flags = (options.isTransactional ? TRANSACTIONAL_BIT : 0) | (options.isControl ? CONTROL_BIT : 0)
   bytes.writeInt16BE(codecs.indexOf(compression) | flags, 21)
   bytes.writeInt32BE(records.length - 1, 23)
-  putInt64(bytes, 27, baseTimestamp)
-  putInt64(
+  writeInt64(bytes, 27, baseTimestamp)
+  writeInt64(
     bytes,
     35,
     stamps.reduce((a, b) => Math.max(a, b)),
   )
-  putInt64(bytes, 43, options.producerId ?? -1)
+  writeInt64(bytes, 43, options.producerId ?? -1)
   bytes.writeInt16BE(options.producerEpoch ?? -1, 51)
   bytes.writeInt32BE(options.baseSequence ?? -1, 53)
   bytes.writeInt32BE(records.length, 57)

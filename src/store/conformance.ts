@@ -105,6 +105,16 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(offsets(await read(store, 0)), [])
   })
 
+  check('the largest timestamp that a batch can have is kept', async ({ store, reopen }) => {
+    await led(store)
+    const batch = { ...exampleBatch(0), maxTimestamp: 2 ** 63 }
+    Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.length).writeBigInt64BE(2n ** 63n - 1n, 35)
+    await append(store, exampleAppend(A, 1, 0, [batch]))
+    const found = async (from: Store) => (await read(from, 0)).batches.map(({ maxTimestamp }) => maxTimestamp)
+    assert.deepEqual(await found(store), [2 ** 63])
+    assert.deepEqual(await found(await reopen()), [2 ** 63])
+  })
+
   check('every verb on a stream that does not exist answers gone', async ({ store }) => {
     assert.equal((await store.open(A, 0, 0)).kind, 'gone')
     assert.equal((await store.append(exampleAppend(A, 1, 0))).kind, 'gone')

@@ -5,6 +5,7 @@
 import { statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Clock, within } from '../../base/clock.ts'
+import { readInt64 } from '../../base/int64.ts'
 import { type Random, systemRandom } from '../../base/random.ts'
 import { StoreOpenError } from '../open-error.ts'
 import {
@@ -570,7 +571,7 @@ function batchOf(baseOffset: number, nextOffset: number, bytes: Buffer): Batch {
     baseOffset,
     nextOffset,
     recordCount: whole ? bytes.readInt32BE(57) : 0,
-    maxTimestamp: whole ? bytes.readInt32BE(35) * 2 ** 32 + bytes.readUInt32BE(39) : -1,
+    maxTimestamp: whole ? readInt64(bytes, 35) : -1,
     bytes,
   }
 }

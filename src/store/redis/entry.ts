@@ -8,6 +8,7 @@
 // of what lies between two entries is known without reading it.
 
 import { assert } from '../../base/assert.ts'
+import { readInt64, writeInt64 } from '../../base/int64.ts'
 import type { Batch, EpochStart } from '../store.ts'
 import type { Reply } from './links.ts'
 
@@ -41,8 +42,8 @@ export function encodeHeader(batch: Batch, position: number): Buffer {
   header.writeUInt16BE(0, 2)
   header.writeUInt32BE(batch.recordCount, 4)
   header.writeUInt32BE(batch.nextOffset - batch.baseOffset, 8)
-  header.writeBigInt64BE(BigInt(batch.maxTimestamp), 12)
-  header.writeBigInt64BE(BigInt(position), 20)
+  writeInt64(header, 12, batch.maxTimestamp)
+  writeInt64(header, 20, position)
   return header
 }
 
@@ -57,12 +58,12 @@ export function decodeEntry(reply: Reply): Entry {
   const baseOffset = sequence - 1
   return {
     epoch,
-    position: Number(header!.readBigInt64BE(20)),
+    position: readInt64(header!, 20),
     batch: {
       baseOffset,
       nextOffset: baseOffset + header!.readUInt32BE(8),
       recordCount: header!.readUInt32BE(4),
-      maxTimestamp: Number(header!.readBigInt64BE(12)),
+      maxTimestamp: readInt64(header!, 12),
       bytes: bytes!,
     },
   }

@@ -1,0 +1,25 @@
+// Signed 64-bit integers as numbers, without a BigInt for each. Exact to 2^53; beyond that the nearest number there is, so that the
+// largest int64 is read as 2^63, and 2^63 is written as the largest int64.
+
+import { assert } from './assert.ts'
+
+const HIGH = 2 ** 32
+const MOST = 2 ** 63
+
+export function readInt64(bytes: Buffer, at: number): number {
+  return bytes.readInt32BE(at) * HIGH + bytes.readUInt32BE(at + 4)
+}
+
+export function writeInt64(bytes: Buffer, at: number, value: number): void {
+  if (value === MOST) {
+    bytes.writeInt32BE(0x7fff_ffff, at)
+    bytes.writeUInt32BE(0xffff_ffff, at + 4)
+    return
+  }
+  // No message is made of a number that is right.
+  if (!Number.isInteger(value) || Math.abs(value) > MOST)
+    assert(false, `an int64 must be an integer below 2^63, got ${value}`)
+  const high = Math.floor(value / HIGH)
+  bytes.writeInt32BE(high, at)
+  bytes.writeUInt32BE(value - high * HIGH, at + 4)
+}
