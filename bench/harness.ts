@@ -46,6 +46,8 @@ export interface Harness {
   broker(settings?: Readonly<Record<string, string>>, folder?: string): Promise<BrokerProcess>
   /** Starts bench/ceiling.ts. */
   ceiling(mode: 'produce' | 'fetch' | 'park', args?: readonly string[]): Promise<Served>
+  /** Starts bench/relay.ts in front of a port. */
+  relay(to: number): Promise<Served>
   /** Runs bench/generator.ts to its end. Rejects when the broker refuses anything. */
   load(mode: 'produce' | 'fetch', to: Served, args: Readonly<Record<string, string | number | true>>): Promise<Measured>
   /** Runs bench/paced.ts to its end. Rejects as `load` does. */
@@ -97,7 +99,8 @@ export async function ask(question: Question, options: { rounds: number; seconds
         { after: fn => void ends.push(fn) },
         { settings, ...(folder === undefined ? {} : { folder }) },
       ),
-    ceiling: (mode, args = []) => startCeiling(mode, args, fn => void ends.push(fn)),
+    ceiling: (mode, args = []) => startServer('ceiling.ts', [mode, ...args], fn => void ends.push(fn)),
+    relay: to => startServer('relay.ts', ['--to', String(to)], fn => void ends.push(fn)),
     async load(mode, to, args) {
       const before = cpuSeconds(to.pid)
       const load = await runProgram<Load>('generator.ts', mode, to.port, args)
@@ -166,12 +169,13 @@ async function writeResult(question: Question, options: object, findings: readon
   await writeFile(`${path}.md`, lines.join('\n'))
 }
 
-async function startCeiling(
-  mode: 'produce' | 'fetch' | 'park',
+/** A program of this folder that prints where it listens, until the question is answered. */
+async function startServer(
+  program: 'ceiling.ts' | 'relay.ts',
   args: readonly string[],
   after: (fn: () => Promise<void>) => void,
 ): Promise<Served> {
-  const child = spawn(process.execPath, [join(here, 'ceiling.ts'), mode, ...args], {
+  const child = spawn(process.execPath, [join(here, program), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const gone = new Promise<void>(resolve => child.once('close', () => resolve()))
@@ -186,7 +190,7 @@ async function startCeiling(
       const match = /:(\d+)\n/.exec(printed)
       if (match) resolve({ port: Number(match[1]), pid: child.pid! })
     })
-    child.once('close', status => reject(new Error(`the ceiling ended with status ${status}`)))
+    child.once('close', status => reject(new Error(`${program} ended with status ${status}`)))
   })
 }
 
