@@ -167,7 +167,9 @@ export class Lane {
       this.#queue.push({
         batch,
         encoding: compression.encode(topic, batch),
-        ...limits,
+        arrivedAtMs,
+        deadlineMs: limits.deadlineMs,
+        stallMs: limits.stallMs,
         answer(value) {
           // At once: what waits behind it may be formed in this very turn.
           if (isRefusal(value)) refused.note(stream, batch, value)

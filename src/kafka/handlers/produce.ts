@@ -62,10 +62,12 @@ export const produceHandler = handler(produce, rooms => {
           appends.push(looked === null ? append(topic[naming], data) : looked.then(() => append(topic[naming], data)))
         }
       }
-      return Promise.all(appends).then(appended => {
+      const answered = (appended: readonly (Appended | Refusal)[]) => {
         if (body.acks === 0) return appended.some(isRefusal) ? CLOSE : null
         return answerOf(body, appended)
-      })
+      }
+      // Where little is sent it is one batch, and needs nothing that waits for several.
+      return appends.length === 1 ? appends[0]!.then(only => answered([only])) : Promise.all(appends).then(answered)
 
       function append(said: string, { index, records }: PartitionData): Promise<Appended | Refusal> {
         const isTwice = repeated.size > 0 && repeated.has(keyOf(said, index))

@@ -26,6 +26,8 @@ const MOST_ELEMENTS = 2 ** 31 - 1
 const DEEPEST = 32
 /** So much is allocated on the word of a length; for more as many bytes must have come. */
 const TRUSTED_BYTES = 1024 * 1024
+/** V8 keeps so few bytes within the object, which is much less work than memory of their own, and than a call to copy them. */
+const ON_HEAP_BYTES = 64
 /** The sign and the digits of a 64-bit number. */
 const LONGEST_NUMBER = 20
 const EXACT_DIGITS = 15
@@ -97,7 +99,8 @@ export class ReplyReader {
       bulk.copy(target, 0, 0, this.#filled)
       this.#bulk = target
     }
-    chunk.copy(target, this.#filled, from, from + count)
+    if (count > ON_HEAP_BYTES) chunk.copy(target, this.#filled, from, from + count)
+    else for (let at = 0; at < count; at++) target[this.#filled + at] = chunk[from + at]!
     this.#filled = needed
     return from + count
   }
@@ -107,7 +110,7 @@ export class ReplyReader {
     const end = to - 2
     if (end < from || bytes[end] !== CR) throw new MalformedReply('a line does not end with \\r\\n')
     if (this.#bulk !== null) this.#endBulk(this.#bulk, end - from)
-    else if (bytes[from] === PLUS) this.#found(bytes.toString('utf8', from + 1, end))
+    else if (bytes[from] === PLUS) this.#found(textIn(bytes, from + 1, end))
     else if (bytes[from] === MINUS) this.#found(new RedisError(bytes.toString('utf8', from + 1, end)))
     else if (bytes[from] === COLON) this.#found(numberIn(bytes, from + 1, end))
     else if (bytes[from] === DOLLAR) this.#beginBulk(numberIn(bytes, from + 1, end))
@@ -122,7 +125,8 @@ export class ReplyReader {
       return
     }
     // Of its own: what it lies in is nobody else's, so that whoever keeps it keeps nothing beside it.
-    this.#bulk = Buffer.allocUnsafeSlow(Math.min(length, TRUSTED_BYTES))
+    this.#bulk =
+      length <= ON_HEAP_BYTES ? Buffer.alloc(length) : Buffer.allocUnsafeSlow(Math.min(length, TRUSTED_BYTES))
     this.#bulkLength = length
     this.#filled = 0
   }
@@ -158,6 +162,19 @@ export class ReplyReader {
     this.#array = null
     this.#onReply(found)
   }
+}
+
+/** Most lines of text are one of two. */
+function textIn(bytes: Buffer, from: number, end: number): string {
+  if (isText(bytes, from, end, 'QUEUED')) return 'QUEUED'
+  if (isText(bytes, from, end, 'OK')) return 'OK'
+  return bytes.toString('utf8', from, end)
+}
+
+function isText(bytes: Buffer, from: number, end: number, text: string): boolean {
+  if (end - from !== text.length) return false
+  for (let at = 0; at < text.length; at++) if (bytes[from + at] !== text.charCodeAt(at)) return false
+  return true
 }
 
 function numberIn(bytes: Buffer, from: number, end: number): number {

@@ -167,7 +167,7 @@ export class ServerLink implements ControlLink {
   async #transact(opening: readonly Command[], commands: readonly Command[]): Promise<readonly (Reply | RedisError)[]> {
     const standing = this.#take()
     let reason: { readonly at: number; readonly error: RedisError } | null = null as typeof reason
-    const replying = standing.connection.sendAll(opening.concat(commands, CLOSING), (at, error) => {
+    const replying = standing.connection.sendAll([...opening, ...commands, ...CLOSING], (at, error) => {
       reason ??= { at, error }
     })
     let replies: Reply

@@ -31,7 +31,7 @@ export function cut(sizes: Sizes, position: number, offset: number, end: number)
 }
 
 export function encodeSizes({ end, start, largest, largestAt, largestAfter }: Sizes): string {
-  return [end, start, largest, largestAt, largestAfter].join(' ')
+  return `${end} ${start} ${largest} ${largestAt} ${largestAfter}`
 }
 
 export function decodeSizes(text: string): Sizes {

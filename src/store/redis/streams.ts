@@ -422,16 +422,19 @@ export class Streams {
 
     let { sizes } = known
     const ids: string[] = []
+    let joinedIds = ''
     const commands = [stream.arm]
     for (const batch of append.batches) {
       const id = entryId(append.epoch, batch.baseOffset)
       ids.push(id)
+      joinedIds = joinedIds === '' ? id : `${joinedIds} ${id}`
       commands.push(['XADD', batches, 'NOMKSTREAM', id, 'h', encodeHeader(batch, sizes.end), 'b', batch.bytes])
       sizes = grown(sizes, batch.baseOffset, batch.bytes.length)
     }
     const end = append.batches.at(-1)!.nextOffset
     const { replicas } = this.#rooms
     const sealing = [
+      ...stream.seal,
       String(append.epoch),
       String(append.at),
       append.attempt,
@@ -439,10 +442,11 @@ export class Streams {
       String(replicas === 0 ? end : known.highWatermark),
       encodeSizes(sizes),
       String(ids.length),
-      ids.join(' '),
+      joinedIds,
       ids.at(-1)!,
+      ...encodeFields(append.rows),
     ]
-    commands.push(stream.seal.concat(sealing, encodeFields(append.rows)))
+    commands.push(sealing)
     let written: Written
     try {
       written = await links.borrow(meta, link => followAsk(links, meta, link, on => rounds.write(on, commands)))
