@@ -171,6 +171,8 @@ class GroupRefusal extends Error {
 
 const MEMBER_ID_REQUIRED = 79
 const UNKNOWN_MEMBER_ID = 25
+/** To a commit of a member (KIP-848): the store has lost the whole group. */
+const GROUP_ID_NOT_FOUND = 69
 /** What sends a member back to JoinGroup, with the id it has. */
 const REJOIN: readonly number[] = [22, 27]
 /** What passes by itself. */
@@ -178,8 +180,11 @@ const PASSING: readonly number[] = [14, 15, 16]
 
 const POLLS_BEFORE_COMMIT = 3
 
-/** A member of a classic group: joins, takes its part, polls, commits; starts over from wherever it is thrown out. */
-export async function runGroupMember(run: Run, group: string): Promise<void> {
+/**
+ * A member of a classic group: joins, takes its part, polls, commits; starts over from wherever it is thrown out. Also where the group
+ * is gone, if the store may lose what it had acknowledged; otherwise that is an error.
+ */
+export async function runGroupMember(run: Run, group: string, { mayLose = false } = {}): Promise<void> {
   let memberId = ''
   while (!run.stopping) {
     const wire = await run.connect()
@@ -193,7 +198,7 @@ export async function runGroupMember(run: Run, group: string): Promise<void> {
           await consume(wire, run, process, joined)
         } catch (error) {
           if (!(error instanceof GroupRefusal)) throw error
-          if (error.code === UNKNOWN_MEMBER_ID) memberId = ''
+          if (error.code === UNKNOWN_MEMBER_ID || (mayLose && error.code === GROUP_ID_NOT_FOUND)) memberId = ''
           else if (PASSING.includes(error.code)) await run.pause(20)
           else if (!REJOIN.includes(error.code)) throw error
           process = run.history.process()

@@ -3,7 +3,7 @@
 import { eventually } from '../../../testing/eventually.ts'
 import type { RedisServer } from '../../../testing/redis.ts'
 import type { Fault } from './round.ts'
-import type { ClusterScene } from './scene.ts'
+import { type ClusterScene, isInStep } from './scene.ts'
 
 /** F23: the slot of a partition that is written to. */
 const moveSlot: Fault<ClusterScene> = {
@@ -37,10 +37,7 @@ async function isWhole(scene: ClusterScene): Promise<void> {
     async () => {
       const primaries = await scene.primaries()
       if (primaries.length !== scene.cluster.primaries.length) return false
-      for (const primary of primaries) {
-        await primary.ask('PUBLISH', 'in', 'step')
-        if (Number(await primary.ask('WAIT', '1', '100')) !== 1) return false
-      }
+      for (const primary of primaries) if (!(await isInStep(primary))) return false
       return true
     },
     60_000,

@@ -2,7 +2,7 @@
 // the brokers are pointed at the server that was promoted (F20).
 
 import type { Fault, RoundContext } from './round.ts'
-import { EXPIRY_MS, follow, type ReplicatedScene, WAIT_MS } from './scene.ts'
+import { EXPIRY_MS, follow, inStep, type ReplicatedScene, WAIT_MS } from './scene.ts'
 
 /** Makes the replica the primary and sends the brokers there; the old one stays as it is, and follows nobody. */
 async function promote(scene: ReplicatedScene, except?: number): Promise<void> {
@@ -27,15 +27,19 @@ function holdTail({ replication }: ReplicatedScene): void {
   replication.freeze('to-server')
 }
 
-/** F19, F20: the replica has everything that was acknowledged. */
+/** F19, F20: the replica has everything that was acknowledged, or, where it is not waited for, all but what was on its way. */
 const failOver: Fault<ReplicatedScene> = {
   name: 'a fail-over',
   raisesEpoch: true,
-  async act({ scene, run, random }) {
+  async act(context) {
+    const { scene, run, random } = context
     const ms = random.below(1_500)
+    await inStep(scene.primary)
+    context.lossMayBegin()
     await scene.primary.stop('SIGKILL')
     await run.pause(ms)
     await promote(scene)
+    context.lossEnds()
     await scene.replica.start()
     await scene.replica.loaded()
     await takeBack(scene)
@@ -51,6 +55,8 @@ const failOverWithoutTail: Fault<ReplicatedScene> = {
     const { scene, run, random } = context
     // Long enough for an append to have waited for the replica, and to stand in the log without it.
     const ms = 2 * WAIT_MS + random.below(1_000)
+    // Else it is the topic that is lost, which was made a moment ago.
+    await inStep(scene.primary)
     holdTail(scene)
     context.lossMayBegin()
     await run.pause(ms)

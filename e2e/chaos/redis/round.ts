@@ -95,8 +95,8 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
       // A producer whose sequences are lost has to begin anew, which is not what these rounds are about.
       ...(scene.mayLose ? [] : [runIdempotentProducer(run), runIdempotentProducer(run)]),
       runFollower(run),
-      runGroupMember(run, group),
-      runGroupMember(run, group),
+      runGroupMember(run, group, scene),
+      runGroupMember(run, group, scene),
     ]
     underWay.push(...running)
     const clients = Promise.all(running)

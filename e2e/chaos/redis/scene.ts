@@ -109,20 +109,26 @@ export async function openReplicated(
   return scene
 }
 
-/** Resolves when the replica confirms what its primary is written. */
+/** Resolves when the replica follows the primary and is in step. */
 export async function follow(primary: RedisServer, replica: RedisServer, replication: TcpProxy): Promise<void> {
   replication.retarget(primary.port)
   replication.reset()
   await replication.heal()
   await replica.ask('REPLICAOF', '127.0.0.1', replication.port)
-  await eventually(
-    'a replica that is in step',
-    async () => {
-      await primary.ask('PUBLISH', 'in', 'step')
-      return Number(await primary.ask('WAIT', '1', '100')) === 1
-    },
-    30_000,
-  )
+  await inStep(primary)
+}
+
+/** Resolves when the replica confirms what its primary has been written until now. */
+export async function inStep(primary: RedisServer): Promise<void> {
+  await eventually('a replica that is in step', () => isInStep(primary), 30_000)
+}
+
+/** WAIT is about what its own connection has written. */
+export async function isInStep(primary: RedisServer): Promise<boolean> {
+  return await primary.session(async ask => {
+    await ask('PUBLISH', 'in', 'step')
+    return Number(await ask('WAIT', '1', '100')) === 1
+  })
 }
 
 /** Three brokers on a cluster of three primaries, each with a replica whose word is waited for. */
