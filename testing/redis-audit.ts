@@ -99,7 +99,10 @@ async function auditStream(ask: Ask, prefix: string, report: (problem: string) =
     epoch: Number(epoch),
     from: Number(from),
   }))
-  const [start, end, visible, epoch] = [number('start'), number('end'), number('visible'), number('epoch')]
+  const [start, epoch] = [number('start'), number('epoch')]
+  const sealed = (meta.get('sealed') ?? '').split(' ')
+  const [end, visible, length] = sealed.map(Number) as [number, number, number]
+  const newest = sealed[3] ?? '0-1'
   if (!(start <= visible && visible <= end)) report(`start ${start}, visible ${visible} and end ${end} do not rise`)
   for (const [at, each] of epochs.entries()) {
     const before = epochs[at - 1]
@@ -110,7 +113,7 @@ async function auditStream(ask: Ask, prefix: string, report: (problem: string) =
   if ((epochs.at(-1)?.epoch ?? 0) !== epoch) report(`its epoch is ${epoch} and the last of its epochs another`)
   /** Where offsets may have been left out: an epoch began there. */
   const begins = new Set(epochs.map(each => each.from))
-  const last = placeOf(meta.get('last') ?? '0-1')
+  const last = placeOf(newest)
   const covered: [number, number][] = []
   const sequences = new Map<string, number>()
   let entries = 0
@@ -125,7 +128,7 @@ async function auditStream(ask: Ask, prefix: string, report: (problem: string) =
       entries++
       if (!isAbove(place, before)) report(`entry ${id} is not above ${before.epoch}-${before.sequence}`)
       before = place
-      if (isAbove(place, last)) report(`entry ${id} lies above the newest sealed one, ${meta.get('last')}`)
+      if (isAbove(place, last)) report(`entry ${id} lies above the newest sealed one, ${newest}`)
       const owner = epochs.findLast(each => each.from <= base)
       if (owner !== undefined && owner.epoch !== place.epoch) {
         report(`entry ${id} lies where epoch ${owner.epoch} began at ${owner.from}`)
@@ -160,11 +163,10 @@ async function auditStream(ask: Ask, prefix: string, report: (problem: string) =
     if (page.length < PAGE) break
     from = `(${String(page.at(-1)![0])}`
   }
-  const length = number('length')
   if (entries !== length) report(`it has ${entries} entries and should have ${length}`)
   const reached = covered.at(-1)?.[1] ?? start
   if (entries > 0 && (before.epoch !== last.epoch || before.sequence !== last.sequence)) {
-    report(`its newest entry is ${before.epoch}-${before.sequence} and should be ${meta.get('last')}`)
+    report(`its newest entry is ${before.epoch}-${before.sequence} and should be ${newest}`)
   }
   if (reached > end) report(`its entries reach ${reached}, its end is ${end}`)
   else if (reached < end && !begins.has(end))

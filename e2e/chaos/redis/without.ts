@@ -49,15 +49,21 @@ const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
   ],
   /** What an append of unknown outcome came to is not looked up, neither by its id nor at its place. */
   attempt: [
-    lua(["epochs, m[8] or '', m[10]", "epochs, '', m[10]"]),
+    lua(["sealed, m[5] or '', m[7]", "sealed, '', m[7]"]),
     { file: LANE, text: 'if (opened.end <= at) return false', instead: 'return false' },
   ],
   /** An append counts if the number of entries is right. */
-  arm: [lua(['elseif before ~= length then', 'elseif false then'])],
+  arm: [
+    lua(
+      ['elseif before ~= tonumber(args[6]) then', 'elseif false then'],
+      ['there ~= before + args[7]', 'there ~= args[6] + args[7]'],
+    ),
+  ],
   /** An append goes wherever its leader believes the end to be, on whatever server it finds. */
   'compare-and-incarnation': [
     lua(
-      ["elseif m[2] ~= args[2] or (m[6] and tonumber(m[6]) > tonumber(m[2])) then no = {'misplaced', m[2]}", ''],
+      ["elseif m[2] ~= args[2] or m[3] then no = {'misplaced', string.match(m[2], '^%d+')}", ''],
+      ['elseif before ~= tonumber(args[6]) then', 'elseif false then'],
       ['if renewed then epoch = epoch + 1000 end', ''],
     ),
     {

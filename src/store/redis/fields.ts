@@ -3,11 +3,9 @@
 import type { Row } from '../store.ts'
 import type { Argument } from './links.ts'
 
-const NO_CHANGES = ['0']
-
-/** How many are set, then each with its value, then those that are deleted. Of two changes of one field the last counts. */
+/** How many are set, then each with its value, then those that are deleted; nothing for none. Of two changes of one field the last counts. */
 export function encodeFields(rows: readonly Row[]): readonly Argument[] {
-  if (rows.length === 0) return NO_CHANGES
+  if (rows.length === 0) return []
   const sets: Argument[] = []
   const deletions: string[] = []
   // Most appends change one row or none.

@@ -13,12 +13,14 @@
 -- Nothing comes between those commands. So all entries of the append have landed if, and only if, there are as many more when
 -- it is sealed as when it was armed; a count alone would take a stranger's entry for one that was refused.
 --
--- An entry above meta.last has never been sealed: no reader sees it, the next `open` sweeps it.
+-- An entry above the last that was sealed counts for nothing: no reader sees it, the next `open` sweeps it.
 --
--- Fields of meta: epoch, epochs ("<epoch>:<start> ..." ascending), start (the log start), end (the next offset), visible (the
--- high watermark), length (entries that must be there), last (id of the newest sealed entry), attempt (the last one
--- that was sealed), replid (the incarnation of the store that it was opened under), sizes (the leader's book-keeping), floor
+-- Fields of meta: epoch, epochs ("<epoch>:<start> ..." ascending), start (the log start), sealed (see below), attempt (the last
+-- one that was sealed), replid (the incarnation of the store that it was opened under), sizes (the leader's book-keeping), floor
 -- (offsets below it were told to somebody before the store lost them: until `open` has raised the end nothing is sealed).
+--
+-- sealed is "<end> <visible> <length> <last>": the next offset, the high watermark, the entries that must be there, and the id of
+-- the newest. One field, because a leader knows it by heart and `seal` compares it whole.
 
 -- Numbers go out as text: Lua would write large ones as 1e+15.
 local function whole(number) return string.format('%.0f', number) end
@@ -58,6 +60,15 @@ local function setLastId(batches, id)
   redis.pcall('XSETID', batches, id, 'ENTRIESADDED', redis.call('XLEN', batches), 'MAXDELETEDID', '0-0')
 end
 
+local function unpackSealed(sealed)
+  local ending, visible, length, last = string.match(sealed, '^(%d+) (%d+) (%d+) (%S+)$')
+  return tonumber(ending), tonumber(visible), tonumber(length), last
+end
+
+local function packSealed(ending, visible, length, last)
+  return whole(ending) .. ' ' .. whole(visible) .. ' ' .. whole(length) .. ' ' .. last
+end
+
 local function makeEmpty(batches)
   redis.call('XADD', batches, '0-1', 'x', '')
   redis.call('XDEL', batches, '0-1')
@@ -69,8 +80,9 @@ local function keepRows(rows)
   if redis.call('EXISTS', rows) == 0 then redis.call('HSET', rows, '.', '') end
 end
 
--- args from `at`: how many fields are set, then each with its value, then the fields that are deleted.
+-- args from `at`: how many fields are set, then each with its value, then the fields that are deleted; or none.
 local function applyFields(key, args, at)
+  if not args[at] then return end
   local sets = tonumber(args[at])
   for i = at + 1, at + 2 * sets, 2 do redis.call('HSET', key, args[i], args[i + 1]) end
   for i = at + 1 + 2 * sets, #args do redis.call('HDEL', key, args[i]) end
@@ -86,8 +98,7 @@ register('create', {}, function(keys)
   redis.call('DEL', keys[1], keys[2], keys[3])
   makeEmpty(keys[1])
   keepRows(keys[3])
-  redis.call('HSET', keys[2], 'epoch', '0', 'epochs', '', 'start', '0', 'end', '0', 'visible', '0', 'length', '0',
-    'last', '0-1', 'sizes', '')
+  redis.call('HSET', keys[2], 'epoch', '0', 'epochs', '', 'start', '0', 'sealed', packSealed(0, 0, 0, '0-1'), 'sizes', '')
   return {'created'}
 end)
 
@@ -95,38 +106,36 @@ end)
 -- keys: batches meta rows   args: the epoch that the caller knows (0: none), floor, whether all that is there is visible at once
 -- Repairing and taking over must work on a full Redis: it frees memory, and the lead must not hang on it.
 register('open', {'allow-oom'}, function(keys, args)
-  local m = redis.call('HMGET', keys[2], 'epoch', 'epochs', 'start', 'end', 'visible', 'length', 'last', 'attempt',
-    'replid', 'sizes', 'floor')
+  local m = redis.call('HMGET', keys[2], 'epoch', 'epochs', 'start', 'sealed', 'attempt', 'replid', 'sizes', 'floor')
   if not m[1] then return {'gone'} end
   local epoch, known = tonumber(m[1]), tonumber(args[1])
   if known > 0 and epoch > known then return {'fenced', m[1]} end
+  local formerEnd, visible, expected, last = unpackSealed(m[4])
 
   keepRows(keys[3])
   local swept = 0
   repeat -- a few at a time: this copies their payloads
-    local stray = redis.call('XRANGE', keys[1], '(' .. m[7], '+', 'COUNT', 8)
+    local stray = redis.call('XRANGE', keys[1], '(' .. last, '+', 'COUNT', 8)
     for i = 1, #stray do redis.call('XDEL', keys[1], stray[i][1]) end
     swept = swept + #stray
   until #stray == 0
   local length = redis.call('XLEN', keys[1])
-  local missing = tonumber(m[6]) - length
   if redis.call('EXISTS', keys[1]) == 0 then makeEmpty(keys[1]) end
 
   local replid = incarnation()
-  local renewed = m[9] and m[9] ~= replid
+  local renewed = m[6] and m[6] ~= replid
   epoch = epoch + 1
   if renewed then epoch = epoch + 1000 end -- the store may have lost epochs that were in use
-  local start, ending = tonumber(m[3]), math.max(tonumber(m[4]), tonumber(args[2]), tonumber(m[11] or 0))
+  local start, ending = tonumber(m[3]), math.max(formerEnd, tonumber(args[2]), tonumber(m[8] or 0))
   local epochs = living(m[2] .. ' ' .. whole(epoch) .. ':' .. whole(ending), start)
-  local visible = args[3] == '1' and ending or tonumber(m[5])
-  redis.call('HSET', keys[2], 'epoch', whole(epoch), 'epochs', epochs, 'end', whole(ending), 'visible', whole(visible),
-    'replid', replid)
-  redis.call('HDEL', keys[2], 'floor')
+  if args[3] == '1' then visible = ending end
   -- With everything gone the length stays, so that whoever opens it next learns of it too.
-  if length > 0 then redis.call('HSET', keys[2], 'length', length) end
+  local sealed = packSealed(ending, visible, length > 0 and length or expected, last)
+  redis.call('HSET', keys[2], 'epoch', whole(epoch), 'epochs', epochs, 'sealed', sealed, 'replid', replid)
+  redis.call('HDEL', keys[2], 'floor')
   setLastId(keys[1], whole(epoch) .. '-0')
-  return {'opened', whole(epoch), m[3], whole(ending), whole(visible), epochs, m[8] or '', m[10], replid, m[9] or '',
-    m[4], whole(swept), whole(missing), whole(length)}
+  return {'opened', whole(epoch), m[3], epochs, sealed, m[5] or '', m[7], replid, m[6] or '', whole(formerEnd), whole(swept),
+    whole(expected - length), whole(length)}
 end)
 
 -- Of which stream the append that is under way is, and how many entries that had when it began. Held here from `arm` to `seal`,
@@ -146,39 +155,37 @@ end)
 -- The last command of an append. Writes nothing but in its last lines, and takes back what the XADDs before it did
 -- otherwise: those of its own ids that lie above the last sealed one can only be this append's.
 -- keys: batches meta rows
--- args: epoch, at, attempt, the new end, the high watermark that the leader knows, sizes, number of ids, the ids, the last of them, rows
+-- args: epoch, what is sealed as the leader knows it, attempt, what is sealed with this append, sizes, length as the leader knows
+-- it, number of ids, the ids, rows
 -- answers 1, or why not
 register('seal', {}, function(keys, args)
-  local m = redis.call('HMGET', keys[2], 'epoch', 'end', 'length', 'last', 'visible', 'floor')
+  local m = redis.call('HMGET', keys[2], 'epoch', 'sealed', 'floor')
   local before = armed == keys[1] and armedLength or -1
   armed = nil
-  local length = tonumber(m[3]) or 0
-  local after = length + tonumber(args[7])
   local no
   if not m[1] then no = {'gone'}
   elseif m[1] ~= args[1] then no = {'fenced', m[1]}
-  elseif m[2] ~= args[2] or (m[6] and tonumber(m[6]) > tonumber(m[2])) then no = {'misplaced', m[2]}
-  elseif before ~= length then
-    no = {'torn', 'it had ' .. whole(before) .. ' entries where ' .. m[3] .. ' were expected'}
+  elseif m[2] ~= args[2] or m[3] then no = {'misplaced', string.match(m[2], '^%d+')}
+  elseif before ~= tonumber(args[6]) then
+    no = {'torn', 'it had ' .. whole(before) .. ' entries where ' .. args[6] .. ' were expected'}
   else
     local there = redis.call('XLEN', keys[1])
-    if there ~= after then no = {'torn', 'it took ' .. whole(there - length) .. ' of ' .. args[7] .. ' entries'} end
+    if there ~= before + args[7] then no = {'torn', 'it took ' .. whole(there - before) .. ' of ' .. args[7] .. ' entries'} end
   end
   if no then
     if m[1] then
+      local last = string.match(m[2], '%S+$')
       for id in string.gmatch(args[8], '%S+') do
-        if above(id, m[4]) then redis.call('XDEL', keys[1], id) end
+        if above(id, last) then redis.call('XDEL', keys[1], id) end
       end
       local opened = m[1] .. '-0'
-      setLastId(keys[1], above(opened, m[4]) and opened or m[4])
+      setLastId(keys[1], above(opened, last) and opened or last)
     end
     return no
   end
   -- Rows first: where they cannot be written this ends here, and nothing has been sealed.
-  applyFields(keys[3], args, 10)
-  local visible = tonumber(args[5]) > tonumber(m[5]) and args[5] or m[5]
-  redis.call('HSET', keys[2], 'end', args[4], 'visible', visible, 'length', whole(after), 'last', args[9], 'attempt', args[3],
-    'sizes', args[6])
+  applyFields(keys[3], args, 9)
+  redis.call('HSET', keys[2], 'sealed', args[4], 'attempt', args[3], 'sizes', args[5])
   return 1
 end)
 
@@ -186,35 +193,37 @@ end)
 -- keys: batches meta rows
 -- args: epoch, new log start, the high watermark that the leader knows, id of the first entry to keep, sizes, rows
 register('trim', {'allow-oom'}, function(keys, args)
-  local m = redis.call('HMGET', keys[2], 'epoch', 'start', 'visible', 'length', 'epochs')
+  local m = redis.call('HMGET', keys[2], 'epoch', 'start', 'sealed', 'epochs')
   if not m[1] then return {'gone'} elseif m[1] ~= args[1] then return {'fenced', m[1]} end
-  local visible = math.max(tonumber(m[3]), tonumber(args[3]))
+  local ending, visible, length, last = unpackSealed(m[3])
+  visible = math.max(visible, tonumber(args[3]))
   local start = math.max(tonumber(m[2]), math.min(tonumber(args[2]), visible))
   local dropped = 0
   if start == tonumber(args[2]) then dropped = redis.call('XTRIM', keys[1], 'MINID', '=', args[4]) end
-  redis.call('HSET', keys[2], 'start', whole(start), 'visible', whole(visible), 'length', whole(tonumber(m[4]) - dropped),
-    'epochs', living(m[5], start), 'sizes', args[5])
+  local epochs, sealed = living(m[4], start), packSealed(ending, visible, length - dropped, last)
+  redis.call('HSET', keys[2], 'start', whole(start), 'sealed', sealed, 'epochs', epochs, 'sizes', args[5])
   applyFields(keys[3], args, 6)
-  return {'trimmed', whole(start), living(m[5], start), whole(tonumber(m[4]) - dropped)}
+  return {'trimmed', whole(start), epochs, sealed}
 end)
 
 -- A write that a WAIT after it can count: what was written before it is then on the replicas too.
 -- keys: meta   args: epoch
 register('confirm', {'allow-oom'}, function(keys, args)
-  local m = redis.call('HMGET', keys[1], 'epoch', 'end')
+  local m = redis.call('HMGET', keys[1], 'epoch', 'sealed')
   if not m[1] then return {'gone'} elseif m[1] ~= args[1] then return {'fenced', m[1]} end
   redis.call('HSET', keys[1], 'epoch', m[1])
-  return {'confirmed', m[2]}
+  return {'confirmed', string.match(m[2], '^%d+')}
 end)
 
 -- After the store has lost the end of a log: offsets that somebody was told of are not used again, whoever leads next. The end
 -- itself stays, or an append that a former leader has under way, at the end that it knew, would find its place again.
 -- keys: meta   args: floor
 register('raise', {'allow-oom'}, function(keys, args)
-  local m = redis.call('HMGET', keys[1], 'end', 'floor')
+  local m = redis.call('HMGET', keys[1], 'sealed', 'floor')
   if not m[1] then return {'gone'} end
-  if math.max(tonumber(m[1]), tonumber(m[2] or 0)) < tonumber(args[1]) then redis.call('HSET', keys[1], 'floor', args[1]) end
-  return {'raised', m[1]}
+  local ending = string.match(m[1], '^%d+')
+  if math.max(tonumber(ending), tonumber(m[2] or 0)) < tonumber(args[1]) then redis.call('HSET', keys[1], 'floor', args[1]) end
+  return {'raised', ending}
 end)
 
 -- As `confirm`, for whoever reads documents. keys: counter

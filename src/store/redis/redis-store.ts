@@ -30,7 +30,7 @@ export interface RedisStoreOptions {
 }
 
 /** What the keys hold, as docs/reference/redis-keys.md describes it. */
-const FORMAT = '1'
+const FORMAT = '2'
 
 /** How often it is looked whether streams have moved to another primary. */
 const LOOK_MS = 2_000

@@ -9,7 +9,6 @@ import type {
   Batch,
   Confirmed,
   Damaged,
-  EpochStart,
   Fenced,
   Gone,
   Misplaced,
@@ -27,10 +26,11 @@ import { encodeFields } from './fields.ts'
 import { fcall, isMissing, loadFunctions, withFunctions, wordsOf } from './functions.ts'
 import type { Keys, StreamKeys } from './keys.ts'
 import { type Argument, followAsk, type Link, type RedisLinks, type Reply } from './links.ts'
+import { decodeEpochs, decodeMeta, decodeSealed, encodeSealed, type Known, META } from './meta.ts'
 import { RedisError } from './redis-error.ts'
 import { refuse } from './refusals.ts'
 import type { Rounds, Written } from './rounds.ts'
-import { countThatFits, cut, decodeSizes, encodeSizes, grown, type Sizes } from './sizes.ts'
+import { countThatFits, cut, decodeSizes, encodeSizes, grown } from './sizes.ts'
 import { Turns } from './turns.ts'
 
 export interface StreamsRooms {
@@ -48,18 +48,6 @@ export interface StreamsRooms {
 /** Keeps the hash of rows from being no key at all (functions.lua). */
 const NO_ROW = '.'
 
-/** What is known of a stream, as of its last answer. */
-interface Known {
-  readonly epoch: number
-  readonly epochs: readonly EpochStart[]
-  readonly start: number
-  readonly end: number
-  readonly highWatermark: number
-  readonly sizes: Sizes
-  readonly length: number
-  readonly damage: Opened['damage']
-}
-
 interface Stream {
   readonly id: StreamId
   readonly keys: StreamKeys
@@ -71,6 +59,8 @@ interface Stream {
   /** Null when it must be asked for; `isLed` when it is of this process's own lead. */
   known: Known | null
   isLed: boolean
+  /** What is stored may be another than what is known: it is looked at before it is changed again. */
+  isVague: boolean
   /** The incarnation that it was opened under, and the one that its link believed in then: a link learns of it later. */
   openedUnder: { readonly replid: string; readonly believed: string } | null
   /** Set while the store may have gone back behind what is known. */
@@ -89,9 +79,8 @@ interface Stream {
 const OPENED = [
   'epoch',
   'start',
-  'end',
-  'visible',
   'epochs',
+  'sealed',
   'attempt',
   'sizes',
   'replid',
@@ -101,8 +90,6 @@ const OPENED = [
   'missing',
   'length',
 ] as const
-/** What is kept in meta of a stream that stands. */
-const META = ['epoch', 'epochs', 'start', 'end', 'visible', 'sizes', 'length'] as const
 
 /** What `seal` answers when the append counts. */
 const SEALED = 1
@@ -162,12 +149,13 @@ export class Streams {
         const { batches, meta, rows } = keys.stream(id)
         const ask = (key: string, command: readonly string[]) => links.read(key).send(command)
         try {
-          const [length, ...bytes] = await Promise.all([
-            ask(meta, ['HGET', meta, 'length']),
+          const [sealed, ...bytes] = await Promise.all([
+            ask(meta, ['HGET', meta, 'sealed']),
             ...[batches, meta, rows].map(key => ask(key, ['MEMORY', 'USAGE', key])),
           ])
-          if (length === null) return null
-          return { entries: Number(length), memoryBytes: bytes.reduce<number>((sum, each) => sum + Number(each), 0) }
+          if (sealed === null) return null
+          const { length } = decodeSealed(String(sealed))
+          return { entries: length, memoryBytes: bytes.reduce<number>((sum, each) => sum + Number(each), 0) }
         } catch (error) {
           return refuse(error, `measuring ${meta}`)
         }
@@ -245,6 +233,7 @@ export class Streams {
         turns: new Turns(),
         known: null,
         isLed: false,
+        isVague: false,
         openedUnder: null,
         isStale: false,
         isTorn: false,
@@ -260,6 +249,7 @@ export class Streams {
   #forget(stream: Stream): void {
     stream.known = null
     stream.isLed = false
+    stream.isVague = false
     stream.openedUnder = null
     stream.isStale = false
     stream.isTorn = false
@@ -321,15 +311,17 @@ export class Streams {
     const { attempt, formerEnd, formerly, missing, replid, swept } = told
     const isEmptied = Number(missing) > 0 && Number(told.length) === 0
     const message = `somebody deleted the ${missing} entries of ${batches}; delete the topic, or bring the key back`
+    const { end, visible } = decodeSealed(told.sealed)
     const known: Known = {
       epoch: Number(told.epoch),
       epochs: decodeEpochs(told.epochs),
       start: Number(told.start),
-      end: Number(told.end),
+      end,
       // The opening itself is a write behind all others: whoever has it has those too.
-      highWatermark: isConfirmed ? Number(told.end) : Number(told.visible),
+      highWatermark: isConfirmed ? end : visible,
       sizes: decodeSizes(told.sizes),
       length: Number(told.length),
+      sealed: told.sealed,
       damage: isEmptied ? { offset: Number(told.start), message } : null,
     }
     if (isEmptied) report(message)
@@ -340,6 +332,7 @@ export class Streams {
     }
     stream.known = known
     stream.isLed = true
+    stream.isVague = false
     stream.isStale = false
     stream.openedUnder = { replid, believed: link.incarnation }
     stream.readTo = -1
@@ -415,10 +408,12 @@ export class Streams {
     if (stream.isStale || this.#elsewhere(stream) !== null) {
       throw new OutcomeUnknown(`the store is another one than when ${stream.id} was opened; it must be opened again`)
     }
-    const known = this.#led(stream, append.epoch) ?? (await this.#look(stream))
+    let known = this.#led(stream, append.epoch)
+    if (known?.end !== append.at) known = await this.#look(stream)
     if (known === null) return { kind: 'gone' }
     if (known.epoch !== append.epoch) return { kind: 'fenced', epoch: known.epoch }
     if (known.damage !== null) return { kind: 'damaged', message: known.damage.message }
+    if (known.end !== append.at) return { kind: 'misplaced', end: known.end }
 
     let { sizes } = known
     const ids: string[] = []
@@ -432,18 +427,19 @@ export class Streams {
       sizes = grown(sizes, batch.baseOffset, batch.bytes.length)
     }
     const end = append.batches.at(-1)!.nextOffset
-    const { replicas } = this.#rooms
+    const length = known.length + ids.length
+    const visible = this.#rooms.replicas === 0 ? end : known.highWatermark
+    const sealed = encodeSealed({ end, visible, length }, ids.at(-1)!)
     const sealing = [
       ...stream.seal,
       String(append.epoch),
-      String(append.at),
+      known.sealed,
       append.attempt,
-      String(end),
-      String(replicas === 0 ? end : known.highWatermark),
+      sealed,
       encodeSizes(sizes),
+      String(known.length),
       String(ids.length),
       joinedIds,
-      ids.at(-1)!,
       ...encodeFields(append.rows),
     ]
     commands.push(sealing)
@@ -471,6 +467,7 @@ export class Streams {
           stream.isLed = false
           return { kind, epoch: Number(detail) }
         case 'misplaced':
+          stream.isVague = true
           return { kind, end: Number(detail) }
         default:
           assert(kind === 'torn', `seal answers what is known, not ${kind}`)
@@ -482,7 +479,7 @@ export class Streams {
     const highWatermark = isConfirmed ? end : known.highWatermark
     stream.isTorn = false
     stream.told = Math.max(stream.told, highWatermark)
-    stream.known = { ...known, end, highWatermark, sizes, length: known.length + ids.length }
+    stream.known = { ...known, end, highWatermark, sizes, length, sealed }
     return { kind: 'appended', end, highWatermark }
   }
 
@@ -591,7 +588,8 @@ export class Streams {
       [batches, meta, rows],
       [epoch, start, known.highWatermark, keep, encodeSizes(sizes), ...encodeFields(changes)],
     )
-    const [kind, detail, epochs, length] = wordsOf(
+    stream.isVague = true
+    const [kind, detail, epochs, sealed] = wordsOf(
       await withFunctions(links, () => this.#write(meta, call, `trimming ${batches}`)),
     )
     if (kind === 'gone') {
@@ -603,7 +601,15 @@ export class Streams {
       return { kind, epoch: Number(detail) }
     }
     const bytes = sizes.start - known.sizes.start
-    stream.known = { ...known, start: Number(detail), epochs: decodeEpochs(epochs!), sizes, length: Number(length) }
+    stream.known = {
+      ...known,
+      start: Number(detail),
+      epochs: decodeEpochs(epochs!),
+      sizes,
+      length: decodeSealed(sealed!).length,
+      sealed: sealed!,
+    }
+    stream.isVague = false
     return { kind: 'trimmed', start: Number(detail), bytes }
   }
 
@@ -624,8 +630,8 @@ export class Streams {
   }
 
   /** What is known of the stream under this epoch, where that is of this process's own lead. */
-  #led({ isLed, known }: Stream, epoch: number): Known | null {
-    return isLed && known?.epoch === epoch ? known : null
+  #led({ isLed, isVague, known }: Stream, epoch: number): Known | null {
+    return isLed && !isVague && known?.epoch === epoch ? known : null
   }
 
   /**
@@ -647,9 +653,18 @@ export class Streams {
     const reply = await followAsk(links, meta, links.write(meta), link => link.send(asks)).catch(error =>
       refuse(error, `reading ${meta}`),
     )
-    const known = decodeMeta(reply)
-    stream.known = known
-    return known
+    const stored = decodeMeta(reply)
+    const { known, isLed, told } = stream
+    stream.isVague = false
+    if (isLed && stored !== null && stored.epoch === known?.epoch) {
+      // Its leader knows better how far readers may see, and alone what is damaged.
+      const highWatermark = Math.max(stored.highWatermark, Math.min(told, stored.end))
+      stream.known = { ...stored, highWatermark, damage: known.damage }
+    } else {
+      stream.known = stored
+      stream.isLed = false
+    }
+    return stream.known
   }
 }
 
@@ -698,28 +713,6 @@ function decodeBatch(entry: Reply): Batch | string {
 
 function averageOf({ sizes, length }: Known): number {
   return length > 0 ? (sizes.end - sizes.start) / length : 0
-}
-
-function decodeMeta(reply: Reply): Known | null {
-  const [epoch, epochs, start, end, visible, sizes, length] = reply as readonly (Buffer | null)[]
-  if (epoch === null) return null
-  return {
-    epoch: Number(epoch),
-    epochs: decodeEpochs(String(epochs)),
-    start: Number(start),
-    end: Number(end),
-    highWatermark: Number(visible),
-    sizes: decodeSizes(String(sizes)),
-    length: Number(length),
-    damage: null,
-  }
-}
-
-function decodeEpochs(text: string): readonly EpochStart[] {
-  return [...text.matchAll(/(\d+):(\d+)/g)].map(([, epoch, start]) => ({
-    epoch: Number(epoch),
-    startOffset: Number(start),
-  }))
 }
 
 function decodeRows(fields: readonly Buffer[]): ReadonlyMap<string, Uint8Array> {

@@ -1,0 +1,68 @@
+// The meta hash of a stream, as functions.lua keeps it, to and from what is known of the stream.
+
+import { assert } from '../../base/assert.ts'
+import type { EpochStart, Opened } from '../store.ts'
+import type { Reply } from './links.ts'
+import { decodeSizes, type Sizes } from './sizes.ts'
+
+/** What is known of a stream, as of its last answer. */
+export interface Known {
+  readonly epoch: number
+  readonly epochs: readonly EpochStart[]
+  readonly start: number
+  readonly end: number
+  readonly highWatermark: number
+  readonly sizes: Sizes
+  readonly length: number
+  /** The field `sealed` as it stands there: an append counts only if it finds it unchanged. */
+  readonly sealed: string
+  readonly damage: Opened['damage']
+}
+
+/** The field `sealed`: what every append changes and must know. */
+export interface Sealed {
+  readonly end: number
+  /** The high watermark as the leader last stored it. */
+  readonly visible: number
+  readonly length: number
+}
+
+/** What decodeMeta takes, in order. */
+export const META = ['epoch', 'epochs', 'start', 'sealed', 'sizes'] as const
+
+/** `last` is the id of the newest entry. */
+export function encodeSealed({ end, visible, length }: Sealed, last: string): string {
+  return `${end} ${visible} ${length} ${last}`
+}
+
+export function decodeSealed(text: string): Sealed {
+  const found = /^(\d+) (\d+) (\d+) /.exec(text)
+  assert(found !== null, `"sealed" of a stream is not ${JSON.stringify(text)}`)
+  return { end: Number(found[1]), visible: Number(found[2]), length: Number(found[3]) }
+}
+
+export function decodeEpochs(text: string): readonly EpochStart[] {
+  return [...text.matchAll(/(\d+):(\d+)/g)].map(([, epoch, start]) => ({
+    epoch: Number(epoch),
+    startOffset: Number(start),
+  }))
+}
+
+/** Null where there is no such stream. */
+export function decodeMeta(reply: Reply): Known | null {
+  const [epoch, epochs, start, packed, sizes] = (reply as readonly (Buffer | null)[]).map(field => field?.toString())
+  if (epoch === undefined) return null
+  const sealed = String(packed)
+  const { end, visible, length } = decodeSealed(sealed)
+  return {
+    epoch: Number(epoch),
+    epochs: decodeEpochs(String(epochs)),
+    start: Number(start),
+    end,
+    highWatermark: visible,
+    sizes: decodeSizes(String(sizes)),
+    length,
+    sealed,
+    damage: null,
+  }
+}
