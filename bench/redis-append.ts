@@ -81,16 +81,16 @@ export const redisAppend: Question = {
     const { store } = await openTestStore(cleanUp, values)
     const { links } = await openTestLinks(cleanUp, values)
     const template = exampleBatch(0, 1, BATCH_BYTES)
-    const appends: number[] = []
-    const bares: number[] = []
-    // The first of each warms up.
-    for (let round = 0; round <= harness.rounds; round++) {
-      const bare = await measure(harness.seconds, bareLoop(links, template))
-      const append = await measure(harness.seconds, await appendLoop(store, round, template))
-      if (round === 0) continue
-      bares.push(bare)
-      appends.push(append)
-    }
+    let rounds = 0
+    const round = async () => ({
+      bare: await measure(harness.seconds, bareLoop(links, template)),
+      append: await measure(harness.seconds, await appendLoop(store, rounds++, template)),
+    })
+    // The first one warms up.
+    await round()
+    const { found, notes } = await harness.quietly(round)
+    const appends = found.map(({ append }) => append)
+    const bares = found.map(({ bare }) => bare)
     return [
       {
         what: 'append path alone',
@@ -101,6 +101,7 @@ export const redisAppend: Question = {
         floor: 0.75,
         samples: appends,
         baseSamples: bares,
+        notes,
       },
     ]
   },
