@@ -3,6 +3,7 @@
 //   check    types, format, lint, licences, house rules, unused code, stale reference pages (side by side)
 //   clients  installs the Debian packages that longer and e2e want, where that can be done
 //   unit     src, testing and scripts, in one process
+//   inner    check and unit side by side: the inner loop
 //   longer   the rest of src and testing, in one process: with Redis servers, whole clusters, 200 simulated seeds, the HTTP side
 //   e2e      real clients against a broker of its own
 //   stores   the clients again, with the broker on Redis and then on a Redis Cluster
@@ -41,10 +42,15 @@ const DEBIAN_PACKAGES: readonly (readonly [file: string, name: string])[] = [
   ['/usr/lib/python3/dist-packages/confluent_kafka/__init__.py', 'python3-confluent-kafka'],
 ]
 
-/** They wait for servers, replicas, expiries and fail-overs, or start a broker with everything for each test: too long for the inner loop. */
+/**
+ * They wait for servers, replicas, expiries and fail-overs, start a broker with everything for each test, hash passwords, train
+ * dictionaries, or count for seconds: too long for the inner loop.
+ */
 const LONGER = [
   ...['src/store/redis/**/*.test.ts', 'testing/redis*.test.ts', 'src/cluster/cluster.test.ts'],
   ...['testing/sim/simulation.test.ts', 'src/http/**/*.test.ts', 'src/cli/run.test.ts'],
+  ...['src/auth/{accounts,password-hash}.test.ts', 'src/log/{compression,retention}.test.ts'],
+  ...['src/store/embedded/{damage,faults,kill}.test.ts', 'src/kafka/{throttle,connection}.test.ts'],
 ]
 
 const REDIS_CHAOS = ['e2e/chaos/redis/**/*.test.ts']
@@ -128,9 +134,12 @@ async function testOnStores(): Promise<void> {
   delete process.env.KETCH_STORE
 }
 
-const STAGES: Readonly<Record<string, () => Promise<void> | void>> = {
+const unit = () => test(['src/**/*.test.ts', 'testing/**/*.test.ts', 'scripts/**/*.test.ts'], 'none', LONGER)
+
+const STAGES: Readonly<Record<string, () => Promise<unknown> | void>> = {
   check,
-  unit: () => test(['src/**/*.test.ts', 'testing/**/*.test.ts', 'scripts/**/*.test.ts'], 'none', LONGER),
+  unit,
+  inner: () => Promise.all([check(), unit()]),
   longer: () => test(LONGER, 'none'),
   clients: installClients,
   e2e: () => test(['e2e/**/*.test.ts'], 'process', REDIS_CHAOS),
