@@ -136,7 +136,7 @@ async function testOnStores(): Promise<void> {
 
 const unit = () => test(['src/**/*.test.ts', 'testing/**/*.test.ts', 'scripts/**/*.test.ts'], 'none', LONGER)
 
-const STAGES: Readonly<Record<string, () => Promise<unknown> | void>> = {
+const STAGES: Readonly<Record<string, () => unknown>> = {
   check,
   unit,
   inner: () => Promise.all([check(), unit()]),

@@ -12,7 +12,7 @@ import { describeElsewhere } from './cluster-groups.ts'
 import type { CommittedPosition, GroupPosition } from './contract.ts'
 import type { GroupMember } from './groups-contract.ts'
 import { PeerUnavailable } from './peers.ts'
-import { type Bounds, boundsOf, type Place, type ReachRooms } from './reach.ts'
+import { type Bounds, boundsHere, boundsOf, type Place, type ReachRooms } from './reach.ts'
 
 export interface PositionRooms extends ReachRooms {
   readonly groups: Groups
@@ -37,55 +37,51 @@ export async function describePositions(
   rooms: PositionRooms,
   groupIds: readonly string[],
 ): Promise<ReadonlyMap<string, readonly GroupPosition[]>> {
-  const positions = await lookAt(rooms, groupIds, takingTurns(rooms.clock, TURN_MS), positionOf)
+  const positions = new Map<string, GroupPosition[]>(groupIds.map(id => [id, []]))
+  await visitPositions(rooms, groupIds, takingTurns(rooms.clock, TURN_MS), (groupId, known, ends) => {
+    positions.get(groupId)!.push(positionOf(known, ends))
+  })
   for (const found of positions.values()) found.sort(byTopicAndPartition)
   return positions
 }
 
-/** What is counted of a position. */
-export type PositionLag = Pick<GroupPosition, 'lag' | 'committed'>
+/** Takes what is known of a group in one partition, and where the log begins and ends; null: nobody can say. */
+type Visit = (groupId: string, known: Known, ends: Bounds | null) => void
 
-/** The same positions in no order, and of each no more than what is counted: for all groups at once. */
-export async function measurePositions(
+/** Calls `visit` for each position of these groups, in no order. Throws what the store throws. */
+export async function visitPositions(
   rooms: PositionRooms,
   groupIds: readonly string[],
   turn: Turns,
-): Promise<ReadonlyMap<string, readonly PositionLag[]>> {
-  return await lookAt(rooms, groupIds, turn, (known, ends) => ({ lag: lagOf(known, ends), committed: known.committed }))
-}
-
-/** By the id of each group, in their order, what `shape` makes of what is known and of where the log ends; null: nobody can say. */
-async function lookAt<T>(
-  rooms: PositionRooms,
-  groupIds: readonly string[],
-  turn: Turns,
-  shape: (known: Known, ends: Bounds | null) => T,
-): Promise<Map<string, T[]>> {
+  visit: Visit,
+): Promise<void> {
   const { cluster } = rooms
+  /** They are asked for together. */
+  const ledElsewhere: { readonly groupId: string; readonly known: Known }[] = []
+  const take = (groupId: string, positions: readonly Known[]) => {
+    for (const known of positions) {
+      const ends = boundsHere(rooms, known)
+      if (ends === null) ledElsewhere.push({ groupId, known })
+      else visit(groupId, known, isRefusal(ends) ? null : ends)
+    }
+  }
   const isHere = (id: string) => cluster.coordinatorOf(id) === cluster.brokerId
   const elsewhere = groupIds.filter(id => !isHere(id))
   const members = await membersElsewhere(rooms, elsewhere)
-  const known = new Map<string, readonly Known[]>(groupIds.map(id => [id, []]))
-  await Promise.all(elsewhere.map(async id => known.set(id, await knownElsewhere(rooms, id, members.get(id) ?? []))))
+  await Promise.all(elsewhere.map(async id => take(id, await knownElsewhere(rooms, id, members.get(id) ?? []))))
   for (const id of groupIds) {
     if (!isHere(id)) continue
-    known.set(id, await knownHere(rooms, id))
-    await turn()
+    take(id, await knownHere(rooms, id))
+    const others = turn()
+    if (others !== undefined) await others
   }
-  const bounds = await boundsOf(rooms, [...known.values()].flat())
-  const shaped = new Map<string, T[]>()
-  let at = 0
-  for (const [id, places] of known) {
-    await turn()
-    shaped.set(
-      id,
-      places.map(place => {
-        const ends = bounds[at++]!
-        return shape(place, isRefusal(ends) ? null : ends)
-      }),
-    )
+  if (ledElsewhere.length === 0) return
+  const places = ledElsewhere.map(({ known }) => known)
+  const bounds = await boundsOf(rooms, places)
+  for (const [at, { groupId, known }] of ledElsewhere.entries()) {
+    const ends = bounds[at]!
+    visit(groupId, known, isRefusal(ends) ? null : ends)
   }
-  return shaped
 }
 
 async function knownHere(rooms: PositionRooms, groupId: string): Promise<readonly Known[]> {
@@ -165,12 +161,13 @@ export function keyOf(topicId: string, partition: number): string {
 
 function positionOf(known: Known, ends: Bounds | null): GroupPosition {
   const { topic, partition, memberId, deliveredOffset, committed } = known
-  const lag = lagOf(known, ends)
+  const lag = positionLag(known, ends)
   const endOffset = ends?.end ?? null
   return { topic: topic.name, topicId: topic.id, partition, memberId, committed, deliveredOffset, endOffset, lag }
 }
 
-function lagOf({ deliveredOffset, committed }: Known, ends: Bounds | null): number | null {
+/** Null: unknown. */
+export function positionLag({ deliveredOffset, committed }: Known, ends: Bounds | null): number | null {
   const nextOffset = Math.max(committed?.offset ?? -1, deliveredOffset ?? -1)
   return ends === null || nextOffset < 0 ? null : Math.max(0, ends.end - Math.max(nextOffset, ends.start))
 }

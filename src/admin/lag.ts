@@ -2,10 +2,11 @@
 // and where neither is, the partition's lag is unknown and the total a lower bound.
 
 import { takingTurns } from '../base/clock.ts'
-import { measurePositions, type PositionLag, type PositionRooms, TURN_MS } from './group-positions.ts'
+import type { CommittedPosition, GroupPosition } from './contract.ts'
+import { type PositionRooms, positionLag, TURN_MS, visitPositions } from './group-positions.ts'
 import type { GroupLag } from './groups-contract.ts'
 
-/** At most so many are in memory, and asked of another broker, at once. */
+/** At most so many are asked of another broker at once. */
 const GROUPS_AT_ONCE = 10
 
 /** The lag of each of these groups, in their order. Throws what the store throws. */
@@ -13,31 +14,47 @@ export async function* groupLags(rooms: PositionRooms, groupIds: readonly string
   const turn = takingTurns(rooms.clock, TURN_MS)
   for (let from = 0; from < groupIds.length; from += GROUPS_AT_ONCE) {
     const some = groupIds.slice(from, from + GROUPS_AT_ONCE)
-    for (const [groupId, positions] of await measurePositions(rooms, some, turn)) yield lagOf(groupId, positions)
+    const sums = new Map(some.map(groupId => [groupId, new LagSum()]))
+    await visitPositions(rooms, some, turn, (groupId, known, ends) =>
+      sums.get(groupId)!.add(positionLag(known, ends), known.committed),
+    )
+    for (const [groupId, sum] of sums) yield sum.of(groupId)
   }
 }
 
-export function lagOf(groupId: string, positions: readonly PositionLag[]): GroupLag {
-  let totalLag = 0
-  let maxLag = 0
-  let known = 0
-  let lastCommitTimestampMs: number | null = null
-  for (const { lag, committed } of positions) {
+export function lagOf(groupId: string, positions: readonly GroupPosition[]): GroupLag {
+  const sum = new LagSum()
+  for (const { lag, committed } of positions) sum.add(lag, committed)
+  return sum.of(groupId)
+}
+
+class LagSum {
+  #total = 0
+  #max = 0
+  #known = 0
+  #partitions = 0
+  #lastCommitTimestampMs: number | null = null
+
+  add(lag: number | null, committed: CommittedPosition | null): void {
+    this.#partitions++
     if (lag !== null) {
-      known++
-      totalLag += lag
-      if (lag > maxLag) maxLag = lag
+      this.#known++
+      this.#total += lag
+      if (lag > this.#max) this.#max = lag
     }
-    if (committed !== null && committed.commitTimestampMs > (lastCommitTimestampMs ?? -1))
-      lastCommitTimestampMs = committed.commitTimestampMs
+    if (committed !== null && committed.commitTimestampMs > (this.#lastCommitTimestampMs ?? -1))
+      this.#lastCommitTimestampMs = committed.commitTimestampMs
   }
-  const isUnknown = known === 0 && positions.length > 0
-  return {
-    groupId,
-    totalLag: isUnknown ? null : totalLag,
-    maxLag: isUnknown ? null : maxLag,
-    partitionsWithUnknownLag: positions.length - known,
-    partitions: positions.length,
-    lastCommitTimestampMs,
+
+  of(groupId: string): GroupLag {
+    const isUnknown = this.#known === 0 && this.#partitions > 0
+    return {
+      groupId,
+      totalLag: isUnknown ? null : this.#total,
+      maxLag: isUnknown ? null : this.#max,
+      partitionsWithUnknownLag: this.#partitions - this.#known,
+      partitions: this.#partitions,
+      lastCommitTimestampMs: this.#lastCommitTimestampMs,
+    }
   }
 }

@@ -112,11 +112,7 @@ export function placesOf(topic: Topic): Place[] {
 /** Where each partition begins and ends, in order; a place may come again. At most one question to each other broker. */
 export async function boundsOf(rooms: ReachRooms, places: readonly Place[]): Promise<readonly (Bounds | Refusal)[]> {
   return await ask(rooms, places, {
-    here: partition => {
-      const refusal = partition.checkEpoch(-1)
-      if (refusal !== null) return refusal
-      return { start: partition.logStartOffset, end: partition.highWatermark, leaderEpoch: partition.leaderEpoch }
-    },
+    here: boundsIn,
     async there(brokerId, some) {
       const [starts, ends] = await Promise.all([
         offsetsAt(rooms, brokerId, some, EARLIEST),
@@ -130,6 +126,19 @@ export async function boundsOf(rooms: ReachRooms, places: readonly Place[]): Pro
       })
     },
   })
+}
+
+/** The same of one partition, at once; null where another broker leads it. */
+export function boundsHere(rooms: ReachRooms, place: Place): Bounds | Refusal | null {
+  const leader = leaderOf(rooms, place)
+  if (typeof leader === 'number') return null
+  return isRefusal(leader) ? leader : boundsIn(leader)
+}
+
+function boundsIn(partition: Partition): Bounds | Refusal {
+  const refusal = partition.checkEpoch(-1)
+  if (refusal !== null) return refusal
+  return { start: partition.logStartOffset, end: partition.highWatermark, leaderEpoch: partition.leaderEpoch }
 }
 
 /** The offset of the first record at or after this time (ms since 1970) in each partition; null where there is none. */

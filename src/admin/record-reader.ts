@@ -217,8 +217,9 @@ export function readBackwards(
         }
         position = bottom
         bottom = await collect(stretch.from, stretch.chunk.batches)
-        // Gaps, markers and filters leave little of a stretch: the next one is longer, unless that is more than one read gives.
-        if (found.length < wanted && !stretch.isShortened) span *= SPAN_GROWTH
+        // Gaps, markers and filters may leave little of a stretch, and what was wanted was not enough: the next one is longer,
+        // unless that is more than one read gives.
+        if (!stretch.isShortened) span *= SPAN_GROWTH
       }
     },
   }
@@ -248,12 +249,14 @@ export function readBackwards(
 
   /** Fills `found` with the newest records below the bottom, and answers the new bottom. */
   async function collect(from: number, batches: readonly BatchView[]): Promise<number> {
-    const lowest = Math.max(start, Math.min(from, batches[0]?.baseOffset ?? from))
+    const [first] = batches
+    const isPassedOver = filter === null && (first?.recordCount ?? 0) <= PASSED_OVER_AT_ONCE
+    const lowest = isPassedOver ? from : Math.max(start, Math.min(from, first?.baseOffset ?? from))
     let kept: FoundRecord[] = []
     let isCut = false
     for (const batch of batches) {
       if (batch.baseOffset >= bottom) break
-      const records = await openBatch(place, batch)
+      const records = await openBatch(place, batch, lowest)
       for (let next = records.next(); !next.done; next = records.next()) {
         const record = next.value
         const turn = budget.decoded()
@@ -281,6 +284,8 @@ interface Stretch {
 }
 
 const SPAN_GROWTH = 4
+/** Records that are passed over without a turn of others. Of a larger batch all are decoded, once. */
+const PASSED_OVER_AT_ONCE = 10_000
 const KEPT_RECORDS = 1000
 
 /** Where the log begins by now, if it begins above the offset that was just refused; else null. */
@@ -291,12 +296,12 @@ async function startAbove(rooms: ReachRooms, place: Place, offset: number, refus
 }
 
 /** The records of a batch, those of markers left out. What cannot be taken apart is one record that says so. */
-async function openBatch(place: Place, batch: BatchView): Promise<Iterator<FoundRecord, undefined>> {
+async function openBatch(place: Place, batch: BatchView, from = 0): Promise<Iterator<FoundRecord, undefined>> {
   // Markers of transactions are the broker's own.
   if (batch.isControl) return [].values()
   let records: Iterable<DecodedRecord>
   try {
-    records = await openRecords(batch.bytes)
+    records = await openRecords(batch.bytes, { from })
   } catch (error) {
     if (!(error instanceof InvalidRecords)) throw error
     return [unreadableFrom(place, batch, batch.baseOffset, error)].values()

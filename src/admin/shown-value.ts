@@ -1,6 +1,7 @@
 // How a key, a value or a header is shown: its bytes decoded as somebody asked for, or as base64 with the reason why not. A
 // number is never read as one: what is shown is the text that was produced. A value that cannot be decoded is no failure.
 
+import { isUtf8 } from 'node:buffer'
 import type { ShownValue } from './messages-contract.ts'
 
 /** `registry`: by the schema whose id the bytes begin with. */
@@ -36,16 +37,10 @@ export function showUnreadable(bytes: Buffer, reason: string, previewBytes: numb
 }
 
 function whyNot(bytes: Buffer, decoding: 'utf8' | 'json'): string | null {
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    // The only thing that it throws for is that the bytes are something else.
-    return 'The bytes are not UTF-8.'
-  }
+  if (!isUtf8(bytes)) return 'The bytes are not UTF-8.'
   if (decoding === 'utf8') return null
   try {
-    JSON.parse(text)
+    JSON.parse(bytes.toString())
     return null
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error

@@ -328,6 +328,29 @@ test('records are decoded one by one as they are taken', async () => {
   assert.throws(() => records.next(), InvalidRecords)
 })
 
+test('records below an offset are passed over, and what is in them is not looked at', async () => {
+  for (const compression of codecs) {
+    const bytes = encodeBatch(three, { compression, baseOffset: 10 })
+    for (const from of [0, 10, 11, 12, 13]) {
+      const offsets = [...(await openRecords(bytes, { from }))].map(({ offset }) => offset)
+      assert.deepEqual(
+        offsets,
+        [10, 11, 12].filter(offset => offset >= from),
+        `${compression} from ${from}`,
+      )
+    }
+  }
+  const damaged = encodeBatch(three)
+  // The length of the first record's key.
+  damaged[61 + 4] = 0x7e
+  const [records, rest] = [await openRecords(damaged), await openRecords(damaged, { from: 1 })]
+  assert.throws(() => [...records], InvalidRecords)
+  assert.deepEqual(
+    [...rest].map(({ offset }) => offset),
+    [1, 2],
+  )
+})
+
 test('a record of 30,000 headers and a batch of 30,000 small records are accepted', async () => {
   const headers = Array.from({ length: 30_000 }, () => ({ key: '', value: null }))
   const wide = checkBatches(encodeBatch([{ headers }]))

@@ -261,16 +261,17 @@ export function splitBatches(bytes: Uint8Array): BatchView[] {
 
 /** Every record of one batch. Throws InvalidRecords. */
 export async function readRecords(bytes: Uint8Array, maxBytes = MAX_UNPACKED_BYTES): Promise<DecodedRecord[]> {
-  return [...(await openRecords(bytes, maxBytes))]
+  return [...(await openRecords(bytes, { maxBytes }))]
 }
 
 /**
- * The records of one batch, each decoded when it is taken, so that a caller with a million of them can pause.
+ * The records of one batch, each decoded when it is taken, so that a caller with a million of them can pause. Those below `from`
+ * are passed over at once, which is far less work, and what is in them is not looked at.
  * Throws InvalidRecords, at once for what cannot be unpacked and from the iteration for what cannot be decoded.
  */
 export async function openRecords(
   bytes: Uint8Array,
-  maxBytes = MAX_UNPACKED_BYTES,
+  { maxBytes = MAX_UNPACKED_BYTES, from = 0 }: { readonly maxBytes?: number; readonly from?: number } = {},
 ): Promise<IterableIterator<DecodedRecord>> {
   const batch = viewBatch(bytes)
   if (bytes.length < BATCH_HEADER_BYTES || batch.batchLength !== bytes.length)
@@ -279,7 +280,7 @@ export async function openRecords(
   const codec = codecs[batch.attributes & CODEC_MASK]
   if (codec === undefined) throw new InvalidRecords(`the compression type ${batch.attributes & CODEC_MASK} is unknown`)
   const payload = await unpack(codec, batch.bytes.subarray(BATCH_HEADER_BYTES), maxBytes)
-  return decodeRecords(batch, payload)
+  return decodeRecords(batch, payload, from)
 }
 
 async function unpack(codec: Codec, payload: Buffer, maxBytes: number): Promise<Buffer> {
@@ -291,7 +292,7 @@ async function unpack(codec: Codec, payload: Buffer, maxBytes: number): Promise<
   }
 }
 
-function* decodeRecords(batch: BatchView, payload: Buffer): Generator<DecodedRecord, undefined> {
+function* decodeRecords(batch: BatchView, payload: Buffer, from: number): Generator<DecodedRecord, undefined> {
   const { recordCount: count, baseOffset, baseTimestamp, lastOffsetDelta } = batch
   const appendTime = batch.timestampType === 'LogAppendTime' ? batch.maxTimestamp : null
   if (count < 0 || count * SMALLEST_RECORD_BYTES > payload.length)
@@ -312,6 +313,11 @@ function* decodeRecords(batch: BatchView, payload: Buffer): Generator<DecodedRec
     if (delta <= lastDelta || delta > lastOffsetDelta)
       throw new InvalidRecords(`the offset delta ${delta} does not follow ${lastDelta} up to ${lastOffsetDelta}`)
     lastDelta = delta
+    if (baseOffset + delta < from) {
+      at = end
+      end = payload.length
+      continue
+    }
     const key = slice('key')
     const value = slice('value')
     const headers = readHeaders()
