@@ -78,17 +78,18 @@ async function check(): Promise<void> {
   }
 }
 
+/** `atOnce`: files beside each other, each in a process of its own. */
 async function test(
   patterns: readonly string[],
   isolation: 'none' | 'process',
-  except: readonly string[] = [],
+  { except = [], atOnce = 1 }: { readonly except?: readonly string[]; readonly atOnce?: number } = {},
 ): Promise<void> {
   const files = globSync([...patterns], { cwd: root, exclude: [...except] }).map(file => join(root, file))
   if (files.length === 0) return
   const stream = run({
     files: files.sort(),
     isolation,
-    concurrency: 1,
+    concurrency: atOnce,
     // A test that hangs is a failure with a name, not a run without an end.
     timeout: isolation === 'none' ? 60_000 : 300_000,
     execArgv: isolation === 'process' ? [...node.slice(1), '--import=./testing/file-limit.ts'] : [],
@@ -129,12 +130,13 @@ const ON_ANY_STORE = ['e2e/matrix.test.ts', 'e2e/{kcat,kafkajs,python}/*.test.ts
 async function testOnStores(): Promise<void> {
   for (const store of ['redis', 'redis-cluster']) {
     process.env.KETCH_STORE = store
-    await test(ON_ANY_STORE, 'process')
+    await test(ON_ANY_STORE, 'process', { atOnce: 2 })
   }
   delete process.env.KETCH_STORE
 }
 
-const unit = () => test(['src/**/*.test.ts', 'testing/**/*.test.ts', 'scripts/**/*.test.ts'], 'none', LONGER)
+const unit = () =>
+  test(['src/**/*.test.ts', 'testing/**/*.test.ts', 'scripts/**/*.test.ts'], 'none', { except: LONGER })
 
 const STAGES: Readonly<Record<string, () => unknown>> = {
   check,
@@ -142,7 +144,8 @@ const STAGES: Readonly<Record<string, () => unknown>> = {
   inner: () => Promise.all([check(), unit()]),
   longer: () => test(LONGER, 'none'),
   clients: installClients,
-  e2e: () => test(['e2e/**/*.test.ts'], 'process', REDIS_CHAOS),
+  // Clients wait more than they compute.
+  e2e: () => test(['e2e/**/*.test.ts'], 'process', { except: REDIS_CHAOS, atOnce: 2 }),
   chaos: () => test(REDIS_CHAOS, 'process'),
   stores: testOnStores,
 }
