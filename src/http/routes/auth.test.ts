@@ -23,17 +23,18 @@ async function startSecured(t: CleanUp, overrides: Partial<Values> = {}, http: H
 
 test('S43: the session comes in a cookie for no script and no other site, and goes with the logout', async t => {
   const { url, nobody } = await startSecured(t)
-  const answer = await nobody.ask('POST', '/api/v1/auth/login', { username: 'admin', password: PASSWORD })
+  const signIn = () => nobody.ask('POST', '/api/v1/auth/login', { username: 'admin', password: PASSWORD })
+  const second = () => Math.floor(systemClock.now() / 1000)
+  let [begun, answer] = [second(), await signIn()]
+  // What is left of a session is told in whole seconds: one less where one went by meanwhile.
+  while (second() !== begun) [begun, answer] = [second(), await signIn()]
   assert.equal(answer.status, 200)
   const { expiresAt, ...body } = answer.body!
   assert.deepEqual(body, { user: 'admin', role: 'ADMIN', passwordChangeRequired: false })
   assert.ok(Math.abs(Date.parse(String(expiresAt)) - systemClock.now() - 8 * 3_600_000) < 60_000)
   const [pair, ...attributes] = answer.headers.get('set-cookie')!.split('; ')
   assert.match(pair!, /^svc-admin-session=[\w-]+\.[\w-]+\.[\w-]+$/)
-  const [path, maxAge, ...flags] = attributes
-  assert.deepEqual([path, flags], ['Path=/', ['HttpOnly', 'SameSite=Lax']])
-  // What is left when the answer is made, in whole seconds.
-  assert.match(maxAge!, /^Max-Age=(28800|2879\d)$/)
+  assert.deepEqual(attributes, ['Path=/', 'Max-Age=28800', 'HttpOnly', 'SameSite=Lax'])
 
   const admin = adminClient(url, pair)
   assert.equal((await admin.ask('GET', '/api/v1/brokers')).status, 200)
