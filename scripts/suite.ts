@@ -4,7 +4,8 @@
 //   clients  installs the Debian packages that longer and e2e want, where that can be done
 //   unit     src, testing and scripts, in one process
 //   inner    check and unit side by side: the inner loop
-//   longer   the rest of src and testing, in one process: with Redis servers, whole clusters, 200 simulated seeds, the HTTP side
+//   longer   the rest of src and testing, in one process: with Redis servers, whole clusters, 200 simulated seeds, the HTTP side,
+//            passwords, dictionaries
 //   e2e      real clients against a broker of its own
 //   stores   the clients again, with the broker on Redis and then on a Redis Cluster
 //   chaos    three minutes of brokers on Redis while something breaks
