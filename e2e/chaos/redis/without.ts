@@ -62,7 +62,7 @@ const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
   /** An append goes wherever its leader believes the end to be, on whatever server it finds. */
   'compare-and-incarnation': [
     lua(
-      ["elseif m[2] ~= args[2] or m[3] then no = {'misplaced', string.match(m[2], '^%d+')}", ''],
+      ["elseif m[2] ~= args[2] or m[3] then no = {'misplaced', endOf(m[2])}", ''],
       ['elseif before ~= tonumber(args[6]) then', 'elseif false then'],
       ['if renewed then epoch = epoch + 1000 end', ''],
     ),

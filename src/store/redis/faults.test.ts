@@ -18,6 +18,7 @@ import { fcall } from './functions.ts'
 import { keysOf } from './keys.ts'
 
 const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
+const B = 'AAAAAAAAAAAAAAAAAAAAAQ:1'
 const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
 const KEYS = keysOf('svc').stream(A)
 
@@ -130,6 +131,25 @@ test('what is sealed has changed behind its leader: it is refused once, and goes
   assert.equal(await redis.ask('XLEN', KEYS.batches), 1)
   await appended(store, exampleAppend(A, 1, 3))
   assert.deepEqual([await offsetsOf(store, 2), (await store.usage([A]))[0]?.entries], [[2, 3], 2])
+})
+
+test('a meta hash that somebody broke is named, and refuses its stream only', { skip }, async t => {
+  const { redis, store } = await standing(t)
+  await led(store)
+  await led(store, B)
+  await appended(store, exampleAppend(A, 1, 0))
+  const { store: other } = await openTestStore(t as CleanUp, at(redis))
+  for (const break_ of [
+    ['HDEL', KEYS.meta, 'sealed'],
+    ['HSET', KEYS.meta, 'sealed', 'x'],
+  ]) {
+    await redis.ask(...break_)
+    const refused = { name: 'StoreUnavailable', message: /the field sealed is/ }
+    await assert.rejects(store.append(exampleAppend(A, 1, 1)), refused)
+    await assert.rejects(other.open(A, 1, 0), refused)
+    await assert.rejects(other.read(A, 0, EVERYTHING), refused)
+  }
+  await appended(store, exampleAppend(B, 1, 0))
 })
 
 test('H3: an append whose answer is lost is unknown, and opening tells that it happened, once', { skip }, async t => {

@@ -61,9 +61,12 @@ local function setLastId(batches, id)
 end
 
 local function unpackSealed(sealed)
-  local ending, visible, length, last = string.match(sealed, '^(%d+) (%d+) (%d+) (%S+)$')
+  local ending, visible, length, last = string.match(sealed or '', '^(%d+) (%d+) (%d+) (%S+)$')
+  if not last then error({err = 'ERR the field sealed is not in a form that this version reads'}) end
   return tonumber(ending), tonumber(visible), tonumber(length), last
 end
+
+local function endOf(sealed) return whole((unpackSealed(sealed))) end
 
 local function packSealed(ending, visible, length, last)
   return whole(ending) .. ' ' .. whole(visible) .. ' ' .. whole(length) .. ' ' .. last
@@ -165,7 +168,7 @@ register('seal', {}, function(keys, args)
   local no
   if not m[1] then no = {'gone'}
   elseif m[1] ~= args[1] then no = {'fenced', m[1]}
-  elseif m[2] ~= args[2] or m[3] then no = {'misplaced', string.match(m[2], '^%d+')}
+  elseif m[2] ~= args[2] or m[3] then no = {'misplaced', endOf(m[2])}
   elseif before ~= tonumber(args[6]) then
     no = {'torn', 'it had ' .. whole(before) .. ' entries where ' .. args[6] .. ' were expected'}
   else
@@ -174,7 +177,7 @@ register('seal', {}, function(keys, args)
   end
   if no then
     if m[1] then
-      local last = string.match(m[2], '%S+$')
+      local _, _, _, last = unpackSealed(m[2])
       for id in string.gmatch(args[8], '%S+') do
         if above(id, last) then redis.call('XDEL', keys[1], id) end
       end
@@ -212,7 +215,7 @@ register('confirm', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[1], 'epoch', 'sealed')
   if not m[1] then return {'gone'} elseif m[1] ~= args[1] then return {'fenced', m[1]} end
   redis.call('HSET', keys[1], 'epoch', m[1])
-  return {'confirmed', string.match(m[2], '^%d+')}
+  return {'confirmed', endOf(m[2])}
 end)
 
 -- After the store has lost the end of a log: offsets that somebody was told of are not used again, whoever leads next. The end
@@ -221,7 +224,7 @@ end)
 register('raise', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[1], 'sealed', 'floor')
   if not m[1] then return {'gone'} end
-  local ending = string.match(m[1], '^%d+')
+  local ending = endOf(m[1])
   if math.max(tonumber(ending), tonumber(m[2] or 0)) < tonumber(args[1]) then redis.call('HSET', keys[1], 'floor', args[1]) end
   return {'raised', ending}
 end)

@@ -1,7 +1,6 @@
 // The meta hash of a stream, as functions.lua keeps it, to and from what is known of the stream.
 
-import { assert } from '../../base/assert.ts'
-import type { EpochStart, Opened } from '../store.ts'
+import { type EpochStart, type Opened, StoreUnavailable } from '../store.ts'
 import type { Reply } from './links.ts'
 import { decodeSizes, type Sizes } from './sizes.ts'
 
@@ -35,9 +34,11 @@ export function encodeSealed({ end, visible, length }: Sealed, last: string): st
   return `${end} ${visible} ${length} ${last}`
 }
 
+/** Throws StoreUnavailable where somebody else wrote it. */
 export function decodeSealed(text: string): Sealed {
   const found = /^(\d+) (\d+) (\d+) /.exec(text)
-  assert(found !== null, `"sealed" of a stream is not ${JSON.stringify(text)}`)
+  if (found === null)
+    throw new StoreUnavailable(`the field sealed is ${JSON.stringify(text)}, which this version does not read`)
   return { end: Number(found[1]), visible: Number(found[2]), length: Number(found[3]) }
 }
 
