@@ -251,14 +251,14 @@ test('a level set by the actuator holds at once, is shown, and is taken back', a
   assert.doesNotMatch(log(), /DEBUG svc.kafka {2}(before|after)/)
 })
 
-test('W14: an unknown level, a name with a newline and hundreds of names are refused and leave nothing behind', async t => {
+test('W14: an unknown level, a name with a newline and 10,000 names are refused and leave nothing behind', async t => {
   const { get, post, broker, log } = await started(t, LOGGERS)
   assert.equal((await post('/actuator/loggers/svc', { configuredLevel: 'LOUD' })).status, 400)
   const known = broker.logger.levels().size
   assert.equal((await post('/actuator/loggers/svc', {})).status, 400)
   assert.equal((await post('/actuator/loggers/root', { configuredLevel: null })).status, 400)
   assert.equal((await post('/actuator/loggers/svc%0aERROR%20forged', { configuredLevel: 'DEBUG' })).status, 400)
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 100; round++) {
     const names = Array.from({ length: 100 }, (_, at) => `svc.none${round * 100 + at}`)
     const answers = await Promise.all(
       names.map(name => post(`/actuator/loggers/${name}`, { configuredLevel: 'DEBUG' })),
