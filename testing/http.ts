@@ -41,24 +41,3 @@ function parse(text: string): RawAnswer {
     text,
   }
 }
-
-export interface ApiAnswer {
-  readonly status: number
-  /** What the JSON says; undefined where there is no body. A test looks into it as it likes. */
-  // biome-ignore lint/suspicious/noExplicitAny: every member would have to be asserted before it could be asserted
-  readonly body: any
-}
-
-export type CallApi = (method: string, path: string, body?: unknown) => Promise<ApiAnswer>
-
-/** Calls paths below this one, with and for JSON. */
-export function callApi(base: string): CallApi {
-  return async (method, path, body) => {
-    const response = await fetch(`${base}${path}`, {
-      method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-    })
-    const text = await response.text()
-    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
-  }
-}

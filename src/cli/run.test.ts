@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { adminClient } from '../../testing/admin-client.ts'
 import { type CleanUp, startBroker } from '../../testing/broker.ts'
-import { callApi } from '../../testing/http.ts'
 import { batchOf, produceTo } from '../../testing/kafka.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { systemClock } from '../base/clock.ts'
@@ -412,7 +412,7 @@ test('levels of loggers are listed, set and taken back', async t => {
 
 test('a tail shows the timestamp of a record that no calendar has as it is', async t => {
   const { run, url } = await started(t)
-  const api = callApi(`${url}/api/v1`)
+  const api = adminClient(`${url}/api/v1`).ask
   const configs = { 'message.timestamp.after.max.ms': '9223372036854775807' }
   assert.equal((await api('POST', '/topics', { name: 't', configs })).status, 201)
   const timestamp = 9_007_199_254_740_991

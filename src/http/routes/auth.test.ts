@@ -29,7 +29,7 @@ test('S43: the session comes in a cookie for no script and no other site, and go
   // What is left of a session is told in whole seconds: one less where one went by meanwhile.
   while (second() !== begun) [begun, answer] = [second(), await signIn()]
   assert.equal(answer.status, 200)
-  const { expiresAt, ...body } = answer.body!
+  const { expiresAt, ...body } = answer.body
   assert.deepEqual(body, { user: 'admin', role: 'ADMIN', passwordChangeRequired: false })
   assert.ok(Math.abs(Date.parse(String(expiresAt)) - systemClock.now() - 8 * 3_600_000) < 60_000)
   const [pair, ...attributes] = answer.headers.get('set-cookie')!.split('; ')
@@ -79,7 +79,7 @@ test('W1: whatever is wrong with the cookie, the answer is the same', async t =>
     empty: named(''),
   })) {
     const { status, body, headers } = await brokersFor(each)
-    const { requestId, ...rest } = body!
+    const { requestId, ...rest } = body
     assert.ok(requestId, what)
     const expected = {
       type: 'about:blank',
@@ -103,7 +103,7 @@ test('what signing in needs is said without a session, and who is signed in with
   const sso = { enabled: false, label: null, href: null }
   const status = await nobody.ask('GET', '/api/v1/auth/status')
   assert.deepEqual(status.body, { securityEnabled: true, setupRequired: false, sso })
-  const signedIn = (await (await signInAt(url, 'admin', PASSWORD)).ask('GET', '/api/v1/auth/status')).body!
+  const signedIn = (await (await signInAt(url, 'admin', PASSWORD)).ask('GET', '/api/v1/auth/status')).body
   assert.deepEqual(
     { ...signedIn, expiresAt: '' },
     {
@@ -122,7 +122,7 @@ test('what signing in needs is said without a session, and who is signed in with
 test('without security nobody signs in: everything is open, and the status says so', async t => {
   const { nobody } = await startSecured(t, { 'admin.security-enabled': false })
   const { body } = await nobody.ask('GET', '/api/v1/auth/status')
-  assert.deepEqual([body!.securityEnabled, body!.setupRequired], [false, false])
+  assert.deepEqual([body.securityEnabled, body.setupRequired], [false, false])
   assert.equal((await nobody.ask('POST', '/api/v1/auth/logout')).status, 204)
   assert.equal((await nobody.ask('GET', '/api/v1/users')).status, 200)
 })
@@ -160,9 +160,9 @@ test('W12: bodies that are no credentials are told so, and one of a megabyte is 
 
 test('W13, S4: fifty setups at once make one admin, who is signed in; afterwards there is nothing to set up', async t => {
   const { url, nobody } = await startSecured(t, { 'admin.bootstrap': false })
-  assert.equal((await nobody.ask('GET', '/api/v1/auth/status')).body!.setupRequired, true)
+  assert.equal((await nobody.ask('GET', '/api/v1/auth/status')).body.setupRequired, true)
   const bad = await nobody.ask('POST', '/api/v1/auth/setup', { username: 'a:b', password: PASSWORD })
-  assert.deepEqual(bad.body!.fields, { username: "holds ':', which names of users do not have" })
+  assert.deepEqual(bad.body.fields, { username: "holds ':', which names of users do not have" })
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, at) =>
       nobody.ask('POST', '/api/v1/auth/setup', { username: `admin${at}`, password: PASSWORD }),
@@ -174,17 +174,17 @@ test('W13, S4: fifty setups at once make one admin, who is signed in; afterwards
   const admin = adminClient(url, made[0]!.headers.get('set-cookie')!.split(';')[0])
   const { body } = await admin.ask('GET', '/api/v1/users')
   assert.deepEqual(
-    (body!.users as { username: string }[]).map(({ username }) => username),
-    [made[0]!.body!.user],
+    (body.users as { username: string }[]).map(({ username }) => username),
+    [made[0]!.body.user],
   )
-  assert.equal((await nobody.ask('GET', '/api/v1/auth/status')).body!.setupRequired, false)
+  assert.equal((await nobody.ask('GET', '/api/v1/auth/status')).body.setupRequired, false)
 })
 
 test('W13: setup is not there while it is switched off, and unavailable while the store is down', async t => {
   const off = await startSecured(t, { 'admin.bootstrap': false, 'admin.first-run-setup-enabled': false })
   const body = { username: 'ada', password: PASSWORD }
   assert.equal((await off.nobody.ask('POST', '/api/v1/auth/setup', body)).status, 404)
-  assert.equal((await off.nobody.ask('GET', '/api/v1/auth/status')).body!.setupRequired, false)
+  assert.equal((await off.nobody.ask('GET', '/api/v1/auth/status')).body.setupRequired, false)
   const { nobody, store } = await startSecured(t, { 'admin.bootstrap': false })
   store.faults.failNext('commit', 'unavailable')
   const answer = await nobody.ask('POST', '/api/v1/auth/setup', body)
@@ -203,7 +203,7 @@ test('6.1, S1: with the shipped password nothing but changing it is allowed from
   const { url, log } = await startSecured(t, { 'admin.password': 'change-me-now' })
   const admin = await signInAt(url, 'admin', 'change-me-now')
   assert.match(log(), /signed in with the shipped password/)
-  assert.equal((await admin.ask('GET', '/api/v1/auth/status')).body!.passwordChangeRequired, true)
+  assert.equal((await admin.ask('GET', '/api/v1/auth/status')).body.passwordChangeRequired, true)
   assert.equal((await admin.ask('GET', '/api/v1/users')).status, 200)
 
   // What a proxy on this machine passes on does not come from this machine.
@@ -221,7 +221,7 @@ test('6.1, S1: with the shipped password nothing but changing it is allowed from
     const { status, code } = await admin.ask(method, path, body, far)
     assert.deepEqual([status, code], [403, 'PASSWORD_CHANGE_REQUIRED'], `${method} ${path}`)
   }
-  const status = (await admin.ask('GET', '/api/v1/auth/status', undefined, far)).body!
+  const status = (await admin.ask('GET', '/api/v1/auth/status', undefined, far)).body
   assert.deepEqual([status.user, status.passwordChangeRequired], ['admin', true])
   const change = { password: PASSWORD, currentPassword: 'change-me-now' }
   assert.equal(

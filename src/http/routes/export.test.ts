@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { type AdminClient, signInAt } from '../../../testing/admin-client.ts'
+import { type AdminClient, adminClient, signInAt } from '../../../testing/admin-client.ts'
 import { type CleanUp, startBroker } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
-import { callApi } from '../../../testing/http.ts'
 import { seededRandom } from '../../base/random.ts'
 import { produce } from '../../protocol/messages/produce.ts'
 import { encodeBatch } from '../../protocol/records.ts'
@@ -21,7 +20,7 @@ async function openApi(
   return {
     ...broker,
     base,
-    api: callApi(base),
+    api: adminClient(base).ask,
     file: (query: string) => fetch(`${base}/topics/t/messages/export?${query}`),
   }
 }

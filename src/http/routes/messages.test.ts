@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { adminClient } from '../../../testing/admin-client.ts'
 import { type CleanUp, startBroker } from '../../../testing/broker.ts'
-import { callApi } from '../../../testing/http.ts'
 import { crc32c } from '../../base/crc32c.ts'
 import { codecs } from '../../protocol/compression.ts'
 import { produce } from '../../protocol/messages/produce.ts'
@@ -14,7 +14,7 @@ async function openApi(t: CleanUp, overrides: Partial<Values> = {}) {
   const wire = await broker.connect()
   return {
     base,
-    api: callApi(base),
+    api: adminClient(base).ask,
     async send(topic: string, index: number, batch: Buffer) {
       const { responses } = await wire.send(produce, 9, {
         acks: -1,

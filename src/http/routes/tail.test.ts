@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { signInAt } from '../../../testing/admin-client.ts'
+import { adminClient, signInAt } from '../../../testing/admin-client.ts'
 import { type CleanUp, startBroker } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
-import { callApi } from '../../../testing/http.ts'
 
 interface Event {
   readonly id: string
@@ -59,7 +58,7 @@ async function listen(t: CleanUp, url: string, headers: Record<string, string> =
 async function openApi(t: CleanUp) {
   const broker = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
   const base = `${broker.url}/api/v1`
-  const api = callApi(base)
+  const api = adminClient(base).ask
   await api('POST', '/topics', { name: 't', partitions: 2 })
   const send = (...texts: string[]) =>
     api('POST', '/topics/t/messages', {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { adminClient } from '../../../testing/admin-client.ts'
 import { type CleanUp, startBroker } from '../../../testing/broker.ts'
-import { callApi } from '../../../testing/http.ts'
 import type { Values } from '../../settings/settings.ts'
 
 async function openApi(t: CleanUp, overrides: Partial<Values> = {}) {
   const { url } = await startBroker(t, { 'admin.security-enabled': false, ...overrides }, { hasHttp: true })
-  return callApi(`${url}/api/v1`)
+  return adminClient(`${url}/api/v1`).ask
 }
 
 test('a topic is created, described, grown and deleted', async t => {
@@ -46,10 +46,8 @@ test('a topic is created, described, grown and deleted', async t => {
   for (const at of [body.createdAt, body.lastWriteAt]) assert.equal(new Date(at).toISOString(), at)
   assert.ok(body.createdAt <= body.lastWriteAt)
 
-  assert.deepEqual(await api('POST', '/topics/orders/partitions', { count: 5 }), {
-    status: 200,
-    body: { name: 'orders', partitions: 5 },
-  })
+  const grown = await api('POST', '/topics/orders/partitions', { count: 5 })
+  assert.deepEqual([grown.status, grown.body], [200, { name: 'orders', partitions: 5 }])
   const fewer = await api('POST', '/topics/orders/partitions', { count: 3 })
   assert.deepEqual([fewer.status, fewer.body.code], [400, 'INVALID_PARTITIONS'])
 

@@ -19,17 +19,17 @@ test('a user is made, listed, described, changed and removed', async t => {
   assert.equal(made.status, 201)
   const path = '/api/v1/users/zo%C3%AB%2F1'
   assert.equal(made.headers.get('location'), path)
-  const { createdAt, passwordChangedAt, ...user } = made.body!
+  const { createdAt, passwordChangedAt, ...user } = made.body
   assert.deepEqual(user, { username: 'zoë/1', role: 'VIEWER', passwordChangeRequired: false })
   assert.equal(createdAt, passwordChangedAt)
   assert.deepEqual((await admin.ask('GET', path)).body, made.body)
-  const listed = (await admin.ask('GET', '/api/v1/users')).body!.users as { username: string }[]
+  const listed = (await admin.ask('GET', '/api/v1/users')).body.users as { username: string }[]
   assert.deepEqual(
     listed.map(({ username }) => username),
     ['admin', 'zoë/1'],
   )
   assert.equal((await (await signInAt(url, 'zoë/1', PASSWORD)).ask('GET', path)).status, 200)
-  assert.equal((await admin.ask('PUT', path, { role: 'ADMIN' })).body!.role, 'ADMIN')
+  assert.equal((await admin.ask('PUT', path, { role: 'ADMIN' })).body.role, 'ADMIN')
   assert.equal((await admin.ask('DELETE', path)).status, 204)
   for (const method of ['GET', 'PUT', 'DELETE'])
     assert.equal((await admin.ask(method, path, method === 'PUT' ? { role: 'VIEWER' } : undefined)).code, 'NOT_FOUND')
@@ -46,7 +46,7 @@ test('users are searched, sorted and paged', async t => {
   const list = async (query: string) => {
     const { status, body } = await admin.ask('GET', `/api/v1/users?${query}`)
     assert.equal(status, 200, query)
-    const { users, total } = body as unknown as { users: { username: string }[]; total: number }
+    const { users, total } = body as { users: { username: string }[]; total: number }
     return [users.map(({ username }) => username).join(), total]
   }
   assert.deepEqual(await list(''), ['Zoe,ada,admin,zora', 4])
@@ -63,7 +63,7 @@ test('a user without a role is an ADMIN, and of one name there is one', async t 
   const body = { username: 'ada', password: PASSWORD }
   const answers = await Promise.all([1, 2, 3].map(() => admin.ask('POST', '/api/v1/users', body)))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409])
-  assert.equal(answers.find(({ status }) => status === 201)!.body!.role, 'ADMIN')
+  assert.equal(answers.find(({ status }) => status === 201)!.body.role, 'ADMIN')
   assert.equal((await admin.ask('POST', '/api/v1/users', body)).code, 'USER_EXISTS')
   assert.equal((await admin.ask('POST', '/api/v1/users', { ...body, username: 'zoe\u0308' })).status, 201)
   assert.equal((await admin.ask('POST', '/api/v1/users', { ...body, username: 'zo\u00eb' })).status, 409)
@@ -83,7 +83,7 @@ test('S53, W16: names and passwords that are not taken are told why, by their fi
     })
     assert.deepEqual([status, code], [400, 'INVALID_REQUEST'], JSON.stringify(body))
     assert(!JSON.stringify(answer).includes('s3cret!'))
-    return answer!.fields as Record<string, string>
+    return answer.fields as Record<string, string>
   }
   for (const username of ['', 'a:b', 'a\nb', 'a\u200bb', ' ada', 'x'.repeat(129), '\uff41da', '\ud800'])
     assert.ok((await refusal({ username })).username, JSON.stringify(username))
@@ -115,7 +115,7 @@ test('W16: the own password takes the current one; success ends the sessions of 
   const { admin, url } = await startSecured(t)
   const second = await signInAt(url, 'admin', PASSWORD)
   const missing = await admin.ask('PUT', '/api/v1/users/admin', { password: 'another one' })
-  assert.deepEqual([missing.status, Object.keys(missing.body!.fields as object)], [400, ['currentPassword']])
+  assert.deepEqual([missing.status, Object.keys(missing.body.fields)], [400, ['currentPassword']])
   const wrong = await admin.ask('PUT', '/api/v1/users/admin', { password: 'another one', currentPassword: 'wrong' })
   assert.deepEqual([wrong.status, wrong.code], [403, 'WRONG_CURRENT_PASSWORD'])
   assert.equal((await second.ask('GET', '/api/v1/users')).status, 200)
