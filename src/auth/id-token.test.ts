@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { constants, KeyObject, sign } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { before, describe, test } from 'node:test'
@@ -135,17 +136,15 @@ describe('id_tokens', () => {
     assert.deepEqual(provider.requests, [], 'nobody looks for keys for them')
   })
 
-  test('S26: the algorithm of the token must be that of the key', async t => {
+  test('S26: the algorithm of the token must be that of the key, however well it is signed', async t => {
     const { provider, claims, verify } = await setUp(t)
-    const [header, payload, signature] = (await provider.sign(claims())).split('.')
-    assert.ok(header)
-    for (const changed of [
-      { alg: 'RS256', kid: key.kid },
-      { alg: 'ES256', kid: rsa.kid },
-      { alg: 'ES384', kid: key.kid },
-      { alg: 'PS256', kid: rsa.kid },
-    ])
-      assert.equal((await verify(`${encoded(changed)}.${payload}.${signature}`)).kind, 'bad')
+    assert.equal((await verify(signed(rsa, { alg: 'RS256' }, claims()))).kind, 'good')
+    assert.equal((await verify(signed(key, { alg: 'ES256' }, claims()))).kind, 'good')
+    for (const alg of ['RS384', 'RS512', 'PS256', 'PS384', 'ES256'])
+      assert.equal((await verify(signed(rsa, { alg }, claims()))).kind, 'bad', alg)
+    for (const alg of ['ES384', 'ES512', 'RS256'])
+      assert.equal((await verify(signed(key, { alg }, claims()))).kind, 'bad', alg)
+    assert.equal(provider.requests.filter(request => request === 'GET /keys').length, 1)
   })
 
   test('a signature by another key under the same name is bad, as is one of other claims', async t => {
@@ -170,9 +169,17 @@ describe('id_tokens', () => {
     for (const header of [{ jku: `${url}/keys` }, { x5u: `${url}/cert` }, { jwk: impostor.jwk }, { x5c: ['AAAA'] }])
       assert.equal((await verify(await provider.sign(claims(), header, impostor))).kind, 'bad')
     assert.deepEqual(asked, [])
-    const [, payload, signature] = (await provider.sign(claims())).split('.')
-    const critical = encoded({ alg: 'ES256', kid: key.kid, crit: ['exp'], exp: now() + 9 })
-    assert.equal((await verify(`${critical}.${payload}.${signature}`)).kind, 'bad')
+  })
+
+  test('S27: a header that says what has to be understood is bad, however well it is signed', async t => {
+    const { claims, verify } = await setUp(t)
+    for (const critical of [
+      { crit: ['exp'], exp: now() + 9 },
+
+      { crit: [] },
+      { crit: 'exp' },
+    ])
+      assert.equal((await verify(signed(key, { alg: 'ES256', ...critical }, claims()))).kind, 'bad')
   })
 
   test('S28: of 10,000 tokens with made-up key names at most one has the keys fetched again', async t => {
@@ -190,6 +197,15 @@ describe('id_tokens', () => {
       for (const { kind } of await Promise.all(tokens.map(token => verify(token)))) assert.equal(kind, 'bad')
     }
     assert.equal(fetched(), 2)
+    const another = async () => {
+      const token = `${encoded({ alg: 'ES256', kid: 'made-up' })}.${payload}.${signature}`
+      assert.equal((await verify(token)).kind, 'bad')
+      return fetched()
+    }
+    await clock.advance(29_999)
+    assert.equal(await another(), 2)
+    await clock.advance(1)
+    assert.equal(await another(), 3)
   })
 
   test('S28: a key that the provider begins to use is found, once the last fetch was 30 s ago', async t => {
@@ -308,6 +324,18 @@ describe('id_tokens', () => {
     )
   })
 })
+
+/** A token whose signature is what its header says, as far as the key can: jose signs nothing that it would not take itself. */
+function signed({ kid, privateKey }: ProviderKey, header: Claims & { readonly alg: string }, claims: Claims): string {
+  const input = `${encoded({ kid, ...header })}.${encoded(claims)}`
+  const signature = sign(`sha${header.alg.slice(2)}`, Buffer.from(input), {
+    key: KeyObject.from(privateKey),
+    padding: header.alg.startsWith('PS') ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING,
+    saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
+    dsaEncoding: 'ieee-p1363',
+  })
+  return `${input}.${base64url.encode(signature)}`
+}
 
 function encoded(value: unknown): string {
   return base64url.encode(JSON.stringify(value))
