@@ -18,6 +18,7 @@ import { produce } from '../protocol/messages/produce.ts'
 import { type Api, inRange, type ResponseInput } from '../protocol/schema.ts'
 import { isStoreFailure } from '../store/store.ts'
 import type { RequestScope } from '../telemetry/logger.ts'
+import { type FindFault, faultFinder } from './faults.ts'
 import {
   type Answer,
   type Answering,
@@ -80,6 +81,7 @@ const LOG_EVERY_MS = 10_000
 interface Route {
   readonly api: Api
   readonly answering: Answering<Api>
+  readonly findFault: FindFault
 }
 
 type Settled = (exchange: Exchange, outcome: Outcome) => void
@@ -109,7 +111,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
   const routes = new Map<number, Route>()
   for (const { api, open } of handlers) {
     assert(!routes.has(api.key), `two handlers answer ${api.name}`)
-    routes.set(api.key, { api, answering: open(rooms) })
+    routes.set(api.key, { api, answering: open(rooms), findFault: faultFinder(api) })
   }
 
   /** One request that was read and handed to its handler. */
@@ -178,10 +180,19 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
         return answer === null ? this.#silent() : CLOSED
       }
       try {
-        return this.#encoded(answer as ResponseInput<Api>, 'success')
+        return this.#encoded(answer as ResponseInput<Api>, this.#resultOf(answer))
       } catch (error) {
         return this.#failed(error)
       }
+    }
+
+    /** A handler that could not do something says so in the rows of its answer. */
+    #resultOf(answer: object): Result {
+      const { api, findFault } = this.#route
+      const fault = findFault(answer)
+      if (fault === null) return 'success'
+      measures.failed(api.name, fault.name)
+      return fault === REQUEST_TIMED_OUT ? 'timeout' : 'error'
     }
 
     /** What the handler threw, told to the log and to the client. */

@@ -139,7 +139,8 @@ export function createMeasures(metrics: Metrics, catalogue: CatalogueKeeper): Me
       }
       child.observe(elapsedMs)
       if (answerBytes > 0) children.out.observe(answerBytes)
-      if (result !== 'success') return
+      // What acks=0 did not get written nobody is told of.
+      if (answer === null && result !== 'success') return
       if (api === produce) produced(body as Producing, answer as Produced | null, elapsedMs)
       else if (api === fetch) fetched(answer as Fetched, elapsedMs)
     },

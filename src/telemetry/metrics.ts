@@ -81,16 +81,18 @@ const table = Object.freeze({
   }),
   'svc.broker.fetch.delivery': timer(['topic'], 'Time of a fetch that delivered records.', { captured: 'percentiles' }),
   'svc.broker.fetch.empty': timer(['topic'], 'Time of a successful fetch that delivered no records.'),
-  'svc.broker.request': timer(['api_key', 'result'], 'Time of a request by API; result is success, error or timeout.', {
-    captured: 'percentiles',
-  }),
+  'svc.broker.request': timer(
+    ['api_key', 'result'],
+    'Time of a request by API; result is error or timeout where the broker could not do it, in whole or in part, and success otherwise: what it refuses with reason is no error of its own.',
+    { captured: 'percentiles' },
+  ),
   'svc.broker.frame_size': distribution(['direction', 'api_key'], 'Bytes of a frame; direction is in or out.', {
     buckets: BYTES,
   }),
   'svc.broker.up': gauge([], '1 while the broker serves, 0 while it starts or drains.'),
   'svc.broker.failures': counter(
     ['operation', 'error_type'],
-    'What failed, by operation and kind of error; authentication is operation=auth.',
+    'What failed, by operation and kind of error, which of an answer is the first error code that is not the doing of the client; authentication is operation=auth.',
     { captured: 'rate' },
   ),
   'svc.broker.lossy_records': counter(

@@ -245,6 +245,7 @@ test('an append takes at most the smaller of the two timeouts, and is then REQUE
     assert.equal(isAnswered, false)
     await clock.advance(1)
     assert.equal((await answer).errorCode, REQUEST_TIMED_OUT.code)
+    assert.equal(await ground.sample('svc_broker_request_seconds_count{api_key="Produce",result="timeout"}'), 1)
     release()
   }
 })
@@ -256,4 +257,23 @@ test('a store that is away is a code that producers try again', async t => {
   const row = await produceTo(wire, batchOf(['v']))
   assert.equal(row.errorCode, KAFKA_STORAGE_ERROR.code)
   assert.equal((await produceTo(wire, batchOf(['v']))).baseOffset, 0)
+})
+
+test('a request that the broker could not carry out did not succeed, whatever its answer says of other partitions', async t => {
+  const ground = await startGround(t, { topics: [pattern('*', { partitions: 2 })] })
+  const wire = await ground.connect()
+  const requests = (result: string) =>
+    ground.sample(`svc_broker_request_seconds_count{api_key="Produce",result="${result}"}`)
+  const partitionData = [0, 1].map(index => ({ index, records: batchOf(['a', 'b']) }))
+  ground.store.faults.failNext('append', 'unavailable')
+  const topicData = [{ name: 't', partitionData }]
+  const { responses } = await wire.send(produce, 9, { acks: -1, timeoutMs: 1000, topicData })
+  const codes = responses[0]!.partitionResponses.map(({ errorCode }) => errorCode)
+  assert.deepEqual(codes, [KAFKA_STORAGE_ERROR.code, NONE])
+  assert.deepEqual([await requests('error'), await ground.failures('Produce', 'KAFKA_STORAGE_ERROR')], [1, 1])
+  assert.equal(await ground.sample('svc_broker_produce_records_total{topic="t"}'), 2, 'what was written counts')
+  // What the client got wrong is no fault of the broker.
+  assert.equal((await produceTo(wire, batchOf(['v']), { index: 9 })).errorCode, UNKNOWN_TOPIC_OR_PARTITION.code)
+  assert.equal(await requests('success'), 1)
+  assert.equal(await ground.failures('Produce', 'UNKNOWN_TOPIC_OR_PARTITION'), 0)
 })
