@@ -166,7 +166,6 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
           clock,
           random,
           logger,
-          metrics,
           brokerId: nodeId,
           rack,
           version,
@@ -175,6 +174,8 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
         })
       : aloneInCluster(nodeId, rack, version)
     open.push({ what: 'the cluster', close: () => cluster.close() })
+    metrics.sample('svc.cluster.brokers', {}, () => cluster.brokers().length)
+    metrics.sample('svc.cluster.confirmed', {}, () => (cluster.isConfirmed ? 1 : 0))
     const catalogue = await openCatalogue(store, settings, clock, random, isShared ? () => isOnlyOne(cluster) : null)
     const logs = await openLogs({
       store,

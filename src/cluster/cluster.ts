@@ -6,7 +6,6 @@ import { type Clock, sleep } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { isStoreFailure, type Store } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
 import type { BrokerInfo, Endpoint } from './broker-record.ts'
 import { openEpochs } from './epochs.ts'
 import { joinCluster as join, type Membership } from './membership.ts'
@@ -54,7 +53,6 @@ export interface ClusterRooms {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
-  readonly metrics: Metrics
   readonly brokerId: number
   readonly rack: string | null
   /** Of Ketch, for people. */
@@ -66,7 +64,7 @@ export interface ClusterRooms {
 
 /** Joins the brokers on this store. Throws BrokerIdHeld when another that lives has the id, else what the store throws. */
 export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
-  const { brokerId, clock, metrics, expiryMs } = rooms
+  const { brokerId, clock, expiryMs } = rooms
   const logger = rooms.logger.named('cluster')
   const watches: ClusterWatch[] = []
   const views = viewsOf(brokerId)
@@ -97,8 +95,6 @@ export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
       for (const watch of watches) watch.looked()
     },
   })
-  metrics.sample('svc.cluster.brokers', {}, () => views.brokers().length)
-  metrics.sample('svc.cluster.confirmed', {}, () => (membership.isConfirmed ? 1 : 0))
   return {
     ...views,
     get isConfirmed() {

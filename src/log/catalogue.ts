@@ -59,7 +59,10 @@ export interface CatalogueWatch {
   /** The same topics with other configs or more partitions. */
   changed?(topics: readonly Topic[]): Promise<void>
   removed(topics: readonly Topic[]): void
-  /** The store is another cluster than the one that this broker had joined: it was emptied, or another one took its place. */
+  /**
+   * The store is another cluster than the one that this broker had joined: it was emptied, or another one took its place. What is
+   * lost is told of as removed afterwards.
+   */
   replaced?(clusterId: { readonly before: string; readonly after: string }, lost: readonly Topic[]): void
 }
 
@@ -151,9 +154,9 @@ export async function openCatalogue(
     })
     const removed = [...catalogue.topicsById.values()].filter(topic => !loaded.topicsById.has(topic.id))
     const { clusterId: before } = catalogue
-    await publish(loaded, { added, changed, removed })
-    const after = loaded.clusterId
+    const { clusterId: after } = loaded
     if (after !== before) for (const watch of watches) watch.replaced?.({ before, after }, removed)
+    await publish(loaded, { added, changed, removed })
     for (const stream of removed.flatMap(streamsOf)) leftovers.add(stream)
     // Whoever removed them may have died before their streams had gone.
     if (removed.length > 0) removeLater()

@@ -441,10 +441,11 @@ test('what is in the log but not on enough replicas is said so, to a repeat too,
   const store = createMemoryStore(clock)
   let covered = 0
   const lagging = lagBehind(store, () => covered)
-  const { createPartition, logs } = await openLogWorld(t, { clock, store: lagging })
+  const { createPartition, logs, metrics } = await openLogWorld(t, { clock, store: lagging })
   const partition = await createPartition()
   assert.equal(said(await partition.append(idempotent(0), 0)), NOT_ENOUGH_REPLICAS_AFTER_APPEND.name)
   assert.equal(said(await partition.append(idempotent(0), 0)), NOT_ENOUGH_REPLICAS_AFTER_APPEND.name)
+  assert.match(await metrics.scrape(), /^svc_storage_ack_seconds_count{[^}]*result="error"[^}]*} 1$/m)
   assert.deepEqual([partition.endOffset, partition.highWatermark, (await readAll(partition)).length], [1, 0, 0])
   const waiting = waitForNews(logs, [partition])
   covered = 2

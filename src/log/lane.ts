@@ -77,6 +77,7 @@ export interface WriteMetrics {
   readonly done: ObservedChild
   readonly failed: ObservedChild
   readonly acknowledged: ObservedChild
+  readonly unacknowledged: ObservedChild
   readonly messages: ObservedChild
   refused(reason: 'fenced' | 'misplaced' | 'gone' | 'damaged'): void
 }
@@ -544,7 +545,9 @@ export class Lane {
     const { writes, clock } = this.#rooms
     const tookMs = clock.monotonic() - group.startedAtMs
     writes.done.observe(tookMs)
-    writes.acknowledged.observe(tookMs)
+    // Where replicas are waited for and too few have it, it is in the log and no promise.
+    const isDurable = group.end <= this.#state.highWatermark
+    ;(isDurable ? writes.acknowledged : writes.unacknowledged).observe(tookMs)
     writes.messages.observe(group.records)
     this.#movedAtMs = group.startedAtMs + tookMs
     this.#displaced = 0
@@ -568,6 +571,8 @@ export class Lane {
   }
 
   #refuse(group: Group, refusal: Refusal): void {
+    const { writes, clock } = this.#rooms
+    writes.unacknowledged.observe(clock.monotonic() - group.startedAtMs)
     this.#group = null
     for (const pending of group.pending) answer(pending, refusal)
     for (const repeat of group.repeats) answer(repeat, refusal)

@@ -134,3 +134,23 @@ test('reads and writes of the store are counted', async t => {
   assert.match(scraped, /^svc_storage_read_messages_sum{[^}]*tier="local"[^}]*} 7$/m)
   assert.match(scraped, /^svc_storage_ack_seconds_count{[^}]*result="success"[^}]*} 1$/m)
 })
+
+test('a write that was not made counts as one that was not acknowledged', async t => {
+  const { createPartition, store, metrics } = await openLogWorld(t)
+  const partition = await createPartition()
+  store.faults.failNext('append', 'unavailable')
+  assert(isRefusal(await partition.append(batchOf(1), 0)))
+  assert.match(await metrics.scrape(), /^svc_storage_ack_seconds_count{[^}]*result="error"[^}]*} 1$/m)
+})
+
+test('what a store that was emptied had acknowledged is counted as lost', async t => {
+  const world = await openLogWorld(t)
+  const partition = await world.createPartition()
+  for (const records of [7, 13]) assert(!isRefusal(await partition.append(batchOf(records), 0)))
+  world.store.faults.empty()
+  await world.catalogue.catchUp()
+  const lost = () => world.metrics.total('svc.broker.lossy_records')
+  assert.equal(lost(), 20)
+  await world.catalogue.catchUp()
+  assert.equal(lost(), 20, 'once')
+})

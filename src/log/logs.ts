@@ -102,6 +102,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       done: metrics.child('svc.storage.write', { tier: 'local', result: 'success' }),
       failed: metrics.child('svc.storage.write', { tier: 'local', result: 'error' }),
       acknowledged: metrics.child('svc.storage.ack', { tier: 'local', result: 'success' }),
+      unacknowledged: metrics.child('svc.storage.ack', { tier: 'local', result: 'error' }),
       messages: metrics.child('svc.storage.write.messages', { tier: 'local' }),
       refused: reason => metrics.count('svc.storage.append.refusals', { reason }),
     },
@@ -195,6 +196,13 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       }
       await open(arrange(known))
     },
+    replaced(_, gone) {
+      const lost = metrics.child('svc.broker.lossy_records', { reason: 'lost' })
+      for (const topic of gone) {
+        for (const partition of topics.get(topic.id) ?? [])
+          if (partition !== null) lost.inc(recordsOf(partition, topic))
+      }
+    },
     removed(gone) {
       for (const topic of gone) {
         const refusal = because(UNKNOWN_TOPIC_OR_PARTITION, `Topic '${topic.name}' has been removed.`)
@@ -264,3 +272,9 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
 }
 
 const NOT_LED_HERE = because(NOT_LEADER_OR_FOLLOWER, 'Another broker leads the partition; nothing was appended.')
+
+/** That the log holds, or at least holds: where offsets follow the clock they do not count records. */
+function recordsOf({ logStartOffset, highWatermark }: Partition, { resolved }: Topic): number {
+  const offsets = highWatermark - logStartOffset
+  return resolved.offsetSequenceBits > 0 ? Math.min(offsets, 1) : offsets
+}

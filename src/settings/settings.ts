@@ -796,7 +796,7 @@ const remoteStorage = {
   'storage.worker.lease-duration': row(
     duration({ min: 1 }),
     '2m',
-    "How long the worker's lead lasts without renewal; longer than tick-interval.",
+    "Taken for compatibility: each broker's worker looks after the partitions that it leads, and the lead is the lease. Longer than tick-interval.",
   ),
   'storage.worker.offload-jobs.max-attempts': row(
     integer({ min: 1 }),

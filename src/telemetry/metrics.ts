@@ -138,9 +138,12 @@ const table = Object.freeze({
     { captured: 'series' },
   ),
   'svc.broker.rebalances': counter([], 'Rebalances that completed.', OURS),
-  'svc.storage.read': timer(['tier', 'result', 'mode'], 'Time of a read from the store.'),
+  'svc.storage.read': timer(['tier', 'result', 'mode'], 'Time of a read from the store; mode is stream, since no consumer group of the store is read through.'),
   'svc.storage.write': timer(['tier', 'result'], 'Time of a write to the store.'),
-  'svc.storage.ack': timer(['tier', 'result'], 'Time until a write is as durable as an acknowledgement says.'),
+  'svc.storage.ack': timer(
+    ['tier', 'result'],
+    'Time until a write is as durable as an acknowledgement says; result=error where it was not, or nobody can say.',
+  ),
   'svc.storage.read.messages': distribution(['tier', 'mode'], 'Records of one read.'),
   'svc.storage.write.messages': distribution(['tier'], 'Records of one write.'),
   'svc.storage.cache_bytes': gauge([], 'Bytes in the tail cache.', OURS),
@@ -207,7 +210,7 @@ const table = Object.freeze({
     'Partitions whose end the store had lost when it came back. Offsets that this broker knew are not used again.',
     OURS,
   ),
-  'svc.storage.worker.up': gauge([], '1 while this broker runs the storage worker.'),
+  'svc.storage.worker.up': gauge([], '1 while this broker runs the storage worker, for the partitions that it leads.'),
   'svc.storage.worker.failures': counter(['phase', 'error_type'], 'Steps of the storage worker that failed.'),
   'jvm.memory.used': gauge(
     ['area'],

@@ -71,7 +71,6 @@ export class ClusterBroker {
       clock,
       random,
       logger,
-      metrics,
       brokerId: id,
       rack: null,
       expiryMs: EXPIRY_MS,

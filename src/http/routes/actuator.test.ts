@@ -172,6 +172,9 @@ test('the scrape is open where the setting says so, and only it', async t => {
   assert.equal(status, 200)
   assert.match(headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4|^application\/openmetrics-text/)
   assert.match(text, /^svc_broker_up 1$/m)
+  // The alert on a broker that the others cannot see pages at 0.
+  assert.match(text, /^svc_cluster_confirmed 1$/m)
+  assert.match(text, /^svc_cluster_brokers 1$/m)
   assert.equal((await get('/actuator/info')).status, 401)
 })
 

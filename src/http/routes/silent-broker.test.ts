@@ -13,7 +13,6 @@ import { joinCluster } from '../../cluster/cluster.ts'
 import { findCoordinator } from '../../protocol/messages/find-coordinator.ts'
 import { metadata } from '../../protocol/messages/metadata.ts'
 import { createLogger } from '../../telemetry/logger.ts'
-import { createMetrics } from '../../telemetry/metrics.ts'
 
 interface Listed {
   readonly groups: readonly { readonly groupId: string; readonly lag: Readonly<Record<string, unknown>> }[]
@@ -35,7 +34,6 @@ test('while a broker does not answer, the others answer for what they know and s
     clock: systemClock,
     random: systemRandom,
     logger: createLogger({ clock: systemClock, write: () => {}, format: 'plain' }),
-    metrics: createMetrics(),
     brokerId: 2,
     rack: null,
     expiryMs: 1_000,
