@@ -111,11 +111,13 @@ const MAX_PRINCIPAL_CHARACTERS = 256
 
 /** What is wrong with a principal that is to be granted something, as a phrase; null when nothing is. */
 export function objectionToPrincipal(principal: string): string | null {
-  const name = principal.startsWith(GROUP_PREFIX) ? principal.slice(GROUP_PREFIX.length) : principal
+  const isGroup = principal.startsWith(GROUP_PREFIX)
+  const name = isGroup ? principal.slice(GROUP_PREFIX.length) : principal
   if (name === '') return 'names nobody'
   if (!name.isWellFormed()) return 'is not well-formed Unicode'
   if ([...name].length > MAX_PRINCIPAL_CHARACTERS) return `is longer than ${MAX_PRINCIPAL_CHARACTERS} characters`
-  if (name.includes(':')) return "holds ':', which only group:<name> does"
+  // Providers name groups as they like, also by URNs.
+  if (!isGroup && name.includes(':')) return "holds ':', which only group:<name> does"
   if (/\p{Cc}/u.test(name)) return 'holds control characters'
   return null
 }

@@ -10,7 +10,7 @@ interface Credential {
   readonly username: string
   readonly mechanism: string
   readonly iterations: number
-  readonly tenantId: string | null
+  readonly tenant_id: string | null
 }
 
 interface CredentialPage {
@@ -35,7 +35,7 @@ export const credentialCommands: readonly Command[] = [
       call.show({ credentials }, () =>
         table(
           ['USER', 'MECHANISM', 'ITERATIONS', 'TENANT'],
-          credentials.map(each => [each.username, each.mechanism, each.iterations, each.tenantId]),
+          credentials.map(each => [each.username, each.mechanism, each.iterations, each.tenant_id]),
         ),
       )
       return EXIT.OK
@@ -52,9 +52,9 @@ export const credentialCommands: readonly Command[] = [
     async run(call) {
       const username = call.args[0]!
       const mechanism = wordOption(call, 'mechanism', MECHANISMS, 'SCRAM-SHA-256')
-      const tenantId = call.option('tenant')
+      const tenant = call.option('tenant')
       const password = await newPassword(call, username)
-      const body = { username, mechanism, password, ...(tenantId === undefined ? {} : { tenantId }) }
+      const body = { username, mechanism, password, ...(tenant === undefined ? {} : { tenant_id: tenant }) }
       const made = await call.api.post<Credential>('/api/v1/credentials', body)
       call.show(made, () => `${made.username} may sign in with ${made.mechanism}.\n`)
       return EXIT.OK

@@ -47,6 +47,13 @@ test('rules are granted in either form, listed, and taken back one by one', asyn
     'ada GROUP billing READ',
   ])
   assert.deepEqual(await texts('/api/v1/acls/group%3Anobody'), [])
+  // A provider names its groups as it likes.
+  const urn = { principal: 'group:urn:example:staff', resource: 'a', operation: 'READ' }
+  await grant(urn)
+  assert.deepEqual(await texts('/api/v1/acls?principal=group:urn:example:staff'), [
+    'group:urn:example:staff TOPIC a READ',
+  ])
+  await ask('/api/v1/acls/group%3Aurn%3Aexample%3Astaff?resource=a&operation=READ', 204, { method: 'DELETE' })
 
   const take = (query: string, status: number) => ask(`/api/v1/acls/ada?${query}`, status, { method: 'DELETE' })
   await take('topic=orders&operation=WRITE', 404)
@@ -81,7 +88,7 @@ test('W11: a rule is refused for what cannot be a principal, a topic or a group'
   await refuse({ topic: 'a', resourceType: 'GROUP' }, /resourceType TOPIC/)
   await refuse({ resourceType: 'GROUP', resource: 'a\u0000' }, /control characters/)
   await refuse({ topic: 'a', operation: 'ALTER' }, /operation/)
-  for (const principal of ['', 'a:b', 'group:', 'group:a:b', 'a\n', 'x'.repeat(257)])
+  for (const principal of ['', 'a:b', 'group:', 'group:a\n', 'a\n', 'x'.repeat(257)])
     await refuse({ topic: 'a', principal }, /principal/)
   assert.deepEqual(await texts('/api/v1/acls'), [])
   for (const principal of ['__proto__', 'constructor', '<img onerror=x>', '%2e%2e', 'a/b', 'ünï', 'x'.repeat(256)]) {

@@ -22,9 +22,9 @@ async function open(t: TestContext) {
 
 test('a credential is stored, shown without its secrets, changed and removed', async t => {
   const { ask, store, broker } = await open(t)
-  const ada = { username: 'ada', mechanism: 'SCRAM-SHA-256', iterations: 10_000, tenantId: null }
+  const ada = { username: 'ada', mechanism: 'SCRAM-SHA-256', iterations: 10_000, tenant_id: null }
   assert.deepEqual(await store({}), ada)
-  assert.deepEqual(await store({ tenantId: 'acme' }, 200), { ...ada, tenantId: 'acme' })
+  assert.deepEqual(await store({ tenant_id: 'acme' }, 200), { ...ada, tenant_id: 'acme' })
   await store({ username: 'bob', mechanism: 'PLAIN', iterations: 4_096 })
   const list = async (query = '') => {
     const { credentials, total } = await ask<Listed>(`/api/v1/credentials${query}`)
@@ -33,14 +33,14 @@ test('a credential is stored, shown without its secrets, changed and removed', a
   assert.deepEqual(await list(), [['ada', 'bob'], 2])
   assert.deepEqual(await list('?sort=mechanism&limit=1'), [['bob'], 2])
   assert.deepEqual(await list('?q=AD'), [['ada'], 1])
-  assert.deepEqual(await ask('/api/v1/credentials/ada'), { ...ada, tenantId: 'acme' })
+  assert.deepEqual(await ask('/api/v1/credentials/ada'), { ...ada, tenant_id: 'acme' })
 
   const change = (body: object, status = 200) =>
     ask<{ detail: string }>('/api/v1/credentials/ada', status, { method: 'PUT', body })
-  assert.deepEqual(await change({ tenantId: null }), ada)
+  assert.deepEqual(await change({ tenant_id: null }), ada)
   assert.match((await change({ iterations: 20_000 }, 400)).detail, /password is required/)
   assert.deepEqual(await change({ iterations: 20_000, password: PASSWORD }), { ...ada, iterations: 20_000 })
-  await ask('/api/v1/credentials/nobody', 404, { method: 'PUT', body: { tenantId: 'x' } })
+  await ask('/api/v1/credentials/nobody', 404, { method: 'PUT', body: { tenant_id: 'x' } })
   await ask('/api/v1/credentials/ada', 204, { method: 'DELETE' })
   await ask('/api/v1/credentials/ada', 404, { method: 'DELETE' })
   await ask('/api/v1/credentials/ada', 404)
@@ -57,7 +57,7 @@ test('W11: a credential is refused for a name, a password or iterations that are
     const { detail } = await store({ password }, 400)
     assert.ok(password === '' || !detail.includes(password))
   }
-  for (const tenantId of ['', 'a\n', 'x'.repeat(257)]) await store({ tenantId }, 400)
+  for (const tenant of ['', 'a\n', 'x'.repeat(257)]) await store({ tenant_id: tenant }, 400)
   await store({ mechanism: 'SCRAM-SHA-512' }, 400)
   assert.equal((await ask<Listed>('/api/v1/credentials')).total, 0)
   for (const username of ['__proto__', 'a/b', '<img onerror=x>', '*', '%2e%2e', 'ünï']) {

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import {
   type CredentialRefusal,
+  type CredentialView,
   changeCredential,
   deleteCredential,
   describeCredential,
@@ -19,7 +20,8 @@ const credentialShape = z
     username: z.string(),
     mechanism: z.enum(MECHANISMS),
     iterations: z.int(),
-    tenantId: z.string().nullable(),
+    // The name that the credential has in the store, and by which it is specified.
+    tenant_id: z.string().nullable(),
   })
   .meta({ id: 'Credential' })
 
@@ -29,7 +31,7 @@ const password = z
   .meta({ description: '8 to 1024 bytes of any Unicode.', examples: ['correct horse battery staple'] })
 const mechanism = z.enum(MECHANISMS)
 const iterations = z.int().min(MIN_ITERATIONS).max(MAX_ITERATIONS)
-const tenantId = z.string().min(1).nullable()
+const tenant = z.string().min(1).nullable()
 
 const params = z.object({ username })
 
@@ -41,7 +43,7 @@ export const credentialRoutes = [
     verb: 'list credentials',
     tag: 'security',
     doc: 'Who may authenticate with which mechanism, without anything secret.',
-    query: pagingQuery(['username', 'mechanism', 'tenantId']),
+    query: pagingQuery(['username', 'mechanism', 'tenant_id']),
     answers: {
       200: z.object({
         credentials: z.array(credentialShape),
@@ -54,7 +56,7 @@ export const credentialRoutes = [
     async answer({ query }, rooms) {
       const { credentials, unreadable } = await listCredentials(rooms)
       const isWanted = searchFor(query.q)
-      const wanted = credentials.filter(each => isWanted(each.username))
+      const wanted = credentials.filter(each => isWanted(each.username)).map(shown)
       const page = pageOf(
         wanted,
         query,
@@ -77,7 +79,7 @@ export const credentialRoutes = [
     problems: { 409: 'UNREADABLE' },
     async answer({ params: { username } }, rooms) {
       const credential = await describeCredential(rooms, username)
-      return credential === null ? missing() : reply(200, credential)
+      return credential === null ? missing() : reply(200, shown(credential))
     },
   }),
 
@@ -93,14 +95,14 @@ export const credentialRoutes = [
       password,
       mechanism: mechanism.default('SCRAM-SHA-256'),
       iterations: iterations.default(DEFAULT_ITERATIONS),
-      tenantId: tenantId.default(null),
+      tenant_id: tenant.default(null),
     }),
-    audited: ['username', 'mechanism', 'iterations', 'tenantId'],
+    audited: ['username', 'mechanism', 'iterations', 'tenant_id'],
     answers: { 201: credentialShape, 200: credentialShape },
     problems: { 409: 'UNREADABLE' },
-    async answer({ body }, rooms) {
-      const outcome = await storeCredential(rooms, body)
-      return outcome.kind === 'stored' ? reply(outcome.isNew ? 201 : 200, outcome.credential) : refused(outcome)
+    async answer({ body: { tenant_id: tenantId, ...asked } }, rooms) {
+      const outcome = await storeCredential(rooms, { ...asked, tenantId })
+      return outcome.kind === 'stored' ? reply(outcome.isNew ? 201 : 200, shown(outcome.credential)) : refused(outcome)
     },
   }),
 
@@ -116,14 +118,14 @@ export const credentialRoutes = [
       password: password.optional(),
       mechanism: mechanism.optional(),
       iterations: iterations.optional(),
-      tenantId: tenantId.optional(),
+      tenant_id: tenant.optional(),
     }),
-    audited: ['mechanism', 'iterations', 'tenantId'],
+    audited: ['mechanism', 'iterations', 'tenant_id'],
     answers: { 200: credentialShape },
     problems: { 409: 'UNREADABLE' },
-    async answer({ params: { username }, body }, rooms) {
-      const outcome = await changeCredential(rooms, { username, ...body })
-      return outcome.kind === 'changed' ? reply(200, outcome.credential) : refused(outcome)
+    async answer({ params: { username }, body: { tenant_id: tenantId, ...asked } }, rooms) {
+      const outcome = await changeCredential(rooms, { username, ...asked, tenantId })
+      return outcome.kind === 'changed' ? reply(200, shown(outcome.credential)) : refused(outcome)
     },
   }),
 
@@ -143,9 +145,14 @@ export const credentialRoutes = [
   }),
 ]
 
+function shown({ tenantId, ...credential }: CredentialView) {
+  return { ...credential, tenant_id: tenantId }
+}
+
 function refused(refusal: CredentialRefusal): Problem {
   if (refusal.kind === 'unknown-user') return missing()
-  const { field, message } = refusal
+  const { message } = refusal
+  const field = refusal.field === 'tenantId' ? 'tenant_id' : refusal.field
   return problem('INVALID_REQUEST', `The ${field} ${message}.`, { fields: { [field]: message } })
 }
 

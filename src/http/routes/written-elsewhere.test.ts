@@ -63,7 +63,7 @@ test('a credential in another form is refused with the user and what is wrong, a
   await redis.ask('HSET', 'svc:broker:credentials:eve', 'mechanism', 'PLAIN', 'password_hash', 'x', 'salt', 'x')
   await redis.ask('HSET', 'svc:broker:credentials:eve', 'iterations', 'many')
   await redis.ask('SET', 'svc:broker:credentials:joe', 'no hash')
-  const change = { method: 'PUT', body: { tenantId: 'acme' } } as const
+  const change = { method: 'PUT', body: { tenant_id: 'acme' } } as const
   for (const [user, detail] of [
     ['bob', 'The stored credential of "bob" cannot be read: it has no mechanism that this version knows.'],
     ['eve', 'The stored credential of "eve" cannot be read: it has no iterations that this version knows.'],
