@@ -3,6 +3,7 @@
 
 import { type Accounts, ANYBODY, type SignInRefusal } from '../auth/accounts.ts'
 import type { Identity } from '../auth/identity.ts'
+import { isStoreFailure } from '../store/store.ts'
 import { type Problem, problem } from './problems.ts'
 import { isMutation, type Needs, type Route } from './route.ts'
 import { sessionTokenIn, visitorOf } from './session-cookie.ts'
@@ -59,15 +60,15 @@ function hasBody(caller: Caller): boolean {
 
 /** Who calls, null where that does not matter, or why the route is closed to them. Throws what the store throws. */
 export async function admit(
-  { needs, method, path }: Pick<Route, 'needs' | 'method' | 'path'>,
+  { needs, method, path, isForBadTimes }: Pick<Route, 'needs' | 'method' | 'path' | 'isForBadTimes'>,
   caller: Caller,
   accounts: Accounts,
   isScrapeOpen: boolean,
 ): Promise<Identity | Problem | null> {
   if (!accounts.isSecured) return ANYBODY
   if (needs === 'nobody' || (needs === 'scrape' && isScrapeOpen)) return null
-  const identity = takesBasic(needs) ? await byBasic(caller, accounts) : await bySession(caller, accounts)
-  if ('kind' in identity) return identity
+  const identity = await identify(caller, accounts, takesBasic(needs), isForBadTimes ?? false)
+  if (identity === null || 'kind' in identity) return identity
   if (identity.mustChangePassword && !WAYS_OUT.has(`${method} ${path}`)) return problem('PASSWORD_CHANGE_REQUIRED')
   if ((needs === 'admin' || needs === 'basic-admin') && identity.role !== 'ADMIN') return problem('FORBIDDEN')
   return identity
@@ -79,6 +80,15 @@ const WAYS_OUT: ReadonlySet<string> = new Set(['PUT /api/v1/users/:username', 'P
 /** By HTTP Basic in place of the session, as the specification has it for the actuator and the OpenAPI document. */
 export function takesBasic(needs: Needs): boolean {
   return needs === 'basic-viewer' || needs === 'basic-admin' || needs === 'scrape'
+}
+
+async function identify(caller: Caller, accounts: Accounts, isBasic: boolean, mayLackStore: boolean) {
+  try {
+    return await (isBasic ? byBasic(caller, accounts) : bySession(caller, accounts))
+  } catch (error) {
+    if (mayLackStore && isStoreFailure(error)) return null
+    throw error
+  }
 }
 
 async function bySession(caller: Caller, accounts: Accounts): Promise<Identity | Problem> {

@@ -85,9 +85,14 @@ const STATUS_OF_REFUSAL: Readonly<Record<string, number>> = {
   REQUEST_TIMED_OUT: 503,
 }
 
+/** Where Kafka's own words are wrong of some of what has the code. */
+const TITLE_OF_REFUSAL: Readonly<Record<string, string>> = {
+  INVALID_PARTITIONS: 'A topic cannot have this number of partitions.',
+}
+
 export function fromRefusal({ code, name, message }: Refusal): Problem {
   const status = STATUS_OF_REFUSAL[name] ?? 400
-  const title = errorOf(code)!.message
+  const title = TITLE_OF_REFUSAL[name] ?? errorOf(code)!.message
   return { kind: 'problem', status, code: name, title, detail: message, fields: null, headers: {} }
 }
 

@@ -122,6 +122,8 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   /** fastify's form, `/api/v1/topics/:topic`. */
   readonly path: string
   readonly needs: Needs
+  /** It says what is wrong: asked with a session that cannot be looked up while the store is away, it answers, with identity null. */
+  readonly isForBadTimes?: true
   /** What is done to what, such as `create topic`: the operation in OpenAPI, and the verb of the audit line of a mutation. */
   readonly verb: string
   /** The section of the reference. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { adminClient, signInAt } from '../../testing/admin-client.ts'
+import { type AdminClient, adminClient, signInAt } from '../../testing/admin-client.ts'
 import { type CleanUp, startBroker } from '../../testing/broker.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'
 import type { Values } from '../settings/settings.ts'
@@ -10,7 +10,7 @@ import type { Values } from '../settings/settings.ts'
 const PASSWORD = 'correct horse'
 
 async function startTwo(t: CleanUp, overrides: Partial<Values> = {}) {
-  const redis = await startRedis(t)
+  const redis = await startRedis(t, { appendfsync: 'everysec' })
   const start = (id: number) =>
     startBroker(
       t,
@@ -51,6 +51,10 @@ test('judged 8, S50: a password or role that changes on one ends the sessions on
   const again = await signInAt(other, 'ada', PASSWORD)
   assert.equal((await again.ask('DELETE', '/api/v1/users/admin')).status, 204)
   assert.equal((await admin.ask('GET', '/api/v1/brokers')).status, 401)
+  const elsewhere = await signInAt(one, 'ada', PASSWORD)
+  const change = { currentPassword: PASSWORD, password: `${PASSWORD} anew` }
+  assert.equal((await again.ask('PUT', '/api/v1/users/ada', change)).status, 200)
+  assert.equal((await elsewhere.ask('GET', '/api/v1/brokers')).status, 401)
 })
 
 test('judged 8: failures on both count together', { skip: noRedis }, async t => {
@@ -66,21 +70,38 @@ test('judged 8: failures on both count together', { skip: noRedis }, async t => 
   }
 })
 
-test('judged 8, W15: of two requests at once to two brokers for the last two ADMINs one stays', {
+test('judged 8, W15, S54: of two requests at once to two brokers for the last two ADMINs one stays', {
   skip: noRedis,
 }, async t => {
   const { one, other } = await startTwo(t)
-  const admin = await signInAt(one, 'admin', PASSWORD)
-  for (let round = 0; round < 5; round++) {
-    assert.equal((await admin.ask('POST', '/api/v1/users', { username: 'ada', password: PASSWORD })).status, 201)
-    const ada = await signInAt(other, 'ada', PASSWORD)
-    const answers = await Promise.all([
-      ada.at(one).ask('PUT', '/api/v1/users/ada', { role: 'VIEWER' }),
-      admin.at(other).ask('PUT', '/api/v1/users/admin', { role: 'VIEWER' }),
-    ])
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409])
-    if (answers[1]!.status === 200) return
-    assert.equal((await admin.ask('DELETE', '/api/v1/users/ada')).status, 204)
+  for (const [method, body, done] of [
+    ['PUT', { role: 'VIEWER' }, 200],
+    ['DELETE', undefined, 204],
+  ] as const) {
+    for (let round = 0; round < 5; round++) {
+      const admin = await signInAt(one, 'admin', PASSWORD)
+      assert.equal((await admin.ask('POST', '/api/v1/users', { username: 'ada', password: PASSWORD })).status, 201)
+      const ada = await signInAt(other, 'ada', PASSWORD)
+      const answers = await Promise.all([
+        ada.at(one).ask(method, '/api/v1/users/ada', body),
+        admin.at(other).ask(method, '/api/v1/users/admin', body),
+      ])
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [done, 409])
+      const [kept, gone] = answers[0]!.status === 409 ? ['ada', 'admin'] : ['admin', 'ada']
+      const survivor = await signInAt(one, kept, PASSWORD)
+      const { users } = (await survivor.ask('GET', '/api/v1/users')).body
+      const admins = users.filter(({ role }: { role: string }) => role === 'ADMIN')
+      assert.deepEqual(
+        admins.map(({ username }: { username: string }) => username),
+        [kept],
+      )
+      await survivor.ask('DELETE', `/api/v1/users/${gone}`)
+      if (kept === 'admin') continue
+      const back = { username: 'admin', password: PASSWORD }
+      assert.equal((await survivor.ask('POST', '/api/v1/users', back)).status, 201)
+      const restored = await signInAt(one, 'admin', PASSWORD)
+      assert.equal((await restored.ask('DELETE', '/api/v1/users/ada')).status, 204)
+    }
   }
 })
 
@@ -111,9 +132,24 @@ test('S49: while Redis is silent or gone a session is refused, and it is there a
     ],
   )
   redis.resume()
+  await isBack(admin)
+  await redis.stop('SIGKILL')
+  const gone = await admin.ask('GET', '/api/v1/users')
+  assert.deepEqual([gone.status, gone.code], [503, 'STORE_UNAVAILABLE'])
+  // What is wrong is told all the same, as much of it as anybody may know.
+  const { status, body } = await admin.ask('GET', '/api/v1/health')
+  assert.deepEqual([status, body.status, body.details.components.redis], [200, 'DOWN', { status: 'DOWN' }])
+  const [{ name, status: checked, details }] = body.checks
+  assert.deepEqual([name, checked, details], ['redis-connectivity', 'DOWN', {}])
+  assert.equal((await adminClient(one).ask('GET', '/api/v1/health')).status, 401, 'who brings no session is nobody')
+  await redis.start()
+  await isBack(admin)
+})
+
+async function isBack(admin: AdminClient): Promise<void> {
   for (;;) {
     const { status } = await admin.ask('GET', '/api/v1/users')
-    if (status === 200) break
+    if (status === 200) return
     assert.equal(status, 503)
   }
-})
+}

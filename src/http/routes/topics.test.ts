@@ -50,6 +50,7 @@ test('a topic is created, described, grown and deleted', async t => {
   assert.deepEqual([grown.status, grown.body], [200, { name: 'orders', partitions: 5 }])
   const fewer = await api('POST', '/topics/orders/partitions', { count: 3 })
   assert.deepEqual([fewer.status, fewer.body.code], [400, 'INVALID_PARTITIONS'])
+  assert.equal(fewer.body.title, 'A topic cannot have this number of partitions.')
 
   assert.equal((await api('DELETE', '/topics/orders')).status, 204)
   const gone = await api('GET', '/topics/orders')
