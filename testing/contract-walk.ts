@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import type { z } from 'zod'
 import { takesBasic } from '../src/http/access.ts'
 import { describeRoutes, PROBLEM_TYPE, problemsOf } from '../src/http/openapi.ts'
 import { problemShape } from '../src/http/problems.ts'
@@ -13,6 +14,14 @@ import { type Asked, operationOf, type Role, requestsFor } from './contract.ts'
 import { signInRoles } from './http-roles.ts'
 
 const MOST_SHOWN = 300
+
+const INSIDE =
+  /\bat .*:\d+|\.ts\b|\.js\b|node_modules|\/home|\/work|svc:|redis|secret|fastify|FST_|zod|v?\d+\.\d+\.\d+/i
+
+/** What an error says that none may say: of stacks, files, keys of the store, what it is made of, versions; null: nothing. */
+export function insideOf({ requestId: _, ...said }: z.output<typeof problemShape>): string | null {
+  return INSIDE.exec(JSON.stringify(said))?.[0] ?? null
+}
 
 /**
  * `url` is of a broker with `roleSettings`, `open` of one with security off. Fails with what is not as documented. Routes that
@@ -112,6 +121,8 @@ function objectionToProblem(route: AnyRoute, status: number, answer: string): st
   const { code } = parsed.data
   const codes = problemsOf(route)[status]
   if (codes === undefined) return `undocumented ${status} ${code}`
+  const inside = insideOf(parsed.data)
+  if (inside !== null) return `of the inside: ${inside}`
   if (parsed.data.status !== status) return `status ${status} says ${parsed.data.status}`
   // Refusals of the rooms below keep the names that Kafka has for them.
   return codes.includes(code) || KAFKA_CODES.has(code) ? null : `undocumented code ${code} of ${status}`

@@ -25,7 +25,7 @@ async function check(t: TestContext, stores: () => Promise<Partial<Values>>): Pr
   await checkContract(t, { url: secured.url, open: (await startBroker(t, open, { hasHttp: true })).url })
 }
 
-test('every route answers as it is documented, whatever is sent, to ADMIN, VIEWER and nobody', t =>
+test('every route answers as it is documented, whatever is sent, to ADMIN, VIEWER and nobody, and S6: with nothing of the inside', t =>
   check(t, async () => ({})))
 
 test('every route answers on Redis as it is documented', { skip: noRedis }, t =>

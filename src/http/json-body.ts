@@ -64,14 +64,26 @@ function findAmbiguity(text: string): string | null {
       // Whatever is shorter is exact, unless it has an exponent.
       if (end - at > 3) {
         const token = text.slice(at, end)
-        const isInteger = /^-?\d+$/.test(token)
-        if (!Number.isFinite(Number(token)) || (isInteger && !Number.isSafeInteger(Number(token))))
+        if (isRounded(token))
           return `The body has the number ${token.slice(0, 40)}, which is too large; integers beyond 2^53 travel as strings.`
       }
       at = end - 1
     }
   }
   return null
+}
+
+/** An integer that nothing here can hold, also where it is written with a fraction or an exponent. */
+function isRounded(token: string): boolean {
+  const value = Number(token)
+  if (!Number.isInteger(value)) return !Number.isFinite(value)
+  if (Number.isSafeInteger(value)) return false
+  return /^-?\d+$/.test(token) || digitsOf(token) !== digitsOf(String(value))
+}
+
+/** The significant ones. */
+function digitsOf(number: string): string {
+  return number.replace(/e.*|[-.]/gi, '').replace(/^0+|0+$/g, '')
 }
 
 function isDigit(code: number): boolean {
