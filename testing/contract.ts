@@ -99,7 +99,12 @@ const HOSTILE_NAMES = [
   '-1',
   '99999999999999999999',
   '%',
-  'x'.repeat(5_000),
+  'a:b',
+  '{x}',
+  'a=2Cb=3D',
+  '__consumer_offsets',
+  'x'.repeat(10_000),
+  'x'.repeat(64 * 1024),
 ]
 const HOSTILE_QUERIES = [
   '',

@@ -776,8 +776,9 @@ test('C10: an identity provider is asked over https, or on this machine', () => 
         assert(!message.includes('hunter2'), message)
       }
     }
-  for (const uri of ['file:///etc/passwd', 'http://169.254.169.254/', 'data:application/json,{}', '/keys'])
-    assert.match(refusal({ argv: [`--svc.admin.oauth.jwks-uri=${uri}`] }), /^svc\.admin\.oauth\.jwks-uri: got/)
+  for (const key of ['svc.admin.oauth.jwks-uri', 'svc.broker.sasl.oauth.jwks-uri'])
+    for (const uri of ['file:///etc/passwd', 'http://169.254.169.254/', 'data:application/json,{}', '/keys'])
+      assert(refusal({ argv: [`--${key}=${uri}`] }).startsWith(`${key}: got`), uri)
   for (const uri of ['ftp://h/', '/api/v1/auth/oidc/callback', 'https://h/callback?x=1', 'https://h/callback#x'])
     assert.match(refusal({ argv: [`--svc.admin.oauth.redirect-uri=${uri}`] }), /^svc\.admin\.oauth\.redirect-uri: got/)
   load({ argv: ['--svc.admin.oauth.redirect-uri=http://ketch.example/api/v1/auth/oidc/callback'] })

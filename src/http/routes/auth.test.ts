@@ -11,12 +11,12 @@ import type { Values } from '../../settings/settings.ts'
 const PASSWORD = 'correct horse'
 const SECRET = 'the secret of every broker of this test'
 
-async function startSecured(t: CleanUp, overrides: Partial<Values> = {}, http: HttpOverrides = {}) {
+async function startSecured(t: CleanUp, overrides: Partial<Values> = {}, http: HttpOverrides = {}, isShared = false) {
   const store = createMemoryStore(systemClock)
   const broker = await startBroker(
     t,
     { 'admin.password': PASSWORD, 'admin.jwt.secret': SECRET, ...overrides },
-    { http, openStore: async () => store },
+    { http, isShared, openStore: async () => store },
   )
   return { ...broker, store, nobody: adminClient(broker.url) }
 }
@@ -191,12 +191,19 @@ test('W13: setup is not there while it is switched off, and unavailable while th
   assert.deepEqual([answer.status, answer.code], [503, 'STORE_UNAVAILABLE'])
 })
 
-test('S49: while the store is down a session is refused, and its logout is not said to be done', async t => {
+test('S49: while the store is down a session is refused, and a logout is not said to be done', async t => {
   const { url, store } = await startSecured(t)
   const admin = await signInAt(url, 'admin', PASSWORD)
   store.faults.failNext('commit', 'unavailable')
   assert.equal((await admin.ask('POST', '/api/v1/auth/logout')).code, 'STORE_UNAVAILABLE')
   assert.equal((await admin.ask('GET', '/api/v1/brokers')).status, 200)
+  // Where others write too, the store is asked who somebody is.
+  const shared = await startSecured(t, {}, {}, true)
+  const somebody = await signInAt(shared.url, 'admin', PASSWORD)
+  shared.store.faults.failNext('version', 'unavailable')
+  const refused = await somebody.ask('GET', '/api/v1/brokers')
+  assert.deepEqual([refused.status, refused.code], [503, 'STORE_UNAVAILABLE'])
+  assert.equal((await somebody.ask('GET', '/api/v1/brokers')).status, 200)
 })
 
 test('6.1, S1: with the shipped password nothing but changing it is allowed from elsewhere, and everything from here', async t => {
@@ -279,6 +286,18 @@ test('W12, S43: a configured proxy is believed who the client is and how it came
   assert.equal(refused.code, 'CROSS_SITE')
   const plain = await alone.nobody.ask('POST', '/api/v1/auth/login', credentials, proxied)
   assert.match(plain.headers.get('set-cookie')!, /; SameSite=Lax$/)
+})
+
+test('W12, S51: of a thousand sign-ins at once under as many names a few are looked at, and the others told to come back', async t => {
+  const { nobody } = await startSecured(t, {}, { hashParameters: { memoryKiB: 512, passes: 1, lanes: 1 } })
+  const answers = await Promise.all(
+    Array.from({ length: 1_000 }, (_, at) =>
+      nobody.ask('POST', '/api/v1/auth/login', { username: `name ${at}`, password: 'wrong horse' }),
+    ),
+  )
+  const kinds = answers.map(({ status, code, headers }) => [status, code, headers.get('retry-after')].join())
+  assert.deepEqual([...new Set(kinds)].sort(), ['401,INVALID_CREDENTIALS,', '503,BUSY,1'])
+  assert.equal((await nobody.ask('POST', '/api/v1/auth/login', { username: 'admin', password: PASSWORD })).status, 200)
 })
 
 test('S52: how long the answer takes does not tell whether the user exists, in 1,000 tries each', {

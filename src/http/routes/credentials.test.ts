@@ -60,7 +60,14 @@ test('W11: a credential is refused for a name, a password or iterations that are
   for (const tenant of ['', 'a\n', 'x'.repeat(257)]) await store({ tenant_id: tenant }, 400)
   await store({ mechanism: 'SCRAM-SHA-512' }, 400)
   assert.equal((await ask<Listed>('/api/v1/credentials')).total, 0)
-  for (const username of ['__proto__', 'a/b', '<img onerror=x>', '*', '%2e%2e', 'ünï']) {
+  for (const username of ['a:b', 'a\u0000', 'x'.repeat(10_000)]) {
+    const path = `/api/v1/credentials/${encodeURIComponent(username)}`
+    const none = username.length > 1_024 ? 400 : 404
+    await ask(path, none)
+    await ask(path, none, { method: 'DELETE' })
+    await ask(path, 400, { method: 'PUT', body: { tenant_id: 'x' } })
+  }
+  for (const username of ['a=2Cb=3D', '__proto__', 'a/b', '<img onerror=x>', '*', '%2e%2e', 'ünï']) {
     await store({ username, iterations: 4_096 })
     const path = `/api/v1/credentials/${encodeURIComponent(username)}`
     assert.equal((await ask(path)).username, username)

@@ -174,6 +174,8 @@ test('W19: a CSV export is RFC 4180, base64 where it is no text, and no formula 
   // An empty text is quoted, none is not.
   assert.match(csv, /,"",,decoded,"",,decoded,/)
   assert.equal(await (await file('format=csv&offset=99')).text(), `${head!.join()}\r\n`)
+  // To programs, which read the other form, nothing is a formula.
+  assert.equal(JSON.parse((await (await file('')).text()).split('\n')[0]!).value.text, texts[0][0])
 })
 
 test('what cannot be asked for is refused, and an export can be turned off', async t => {

@@ -234,6 +234,7 @@ test('W11: whatever a group is called, it is found by its name and nothing else 
   for (const name of names) await commit(wire, name, { 0: 1 })
   for (const name of names) assert.deepEqual(await offsetsOf(encodeURIComponent(name)), [[0, 1]], name)
   for (const name of ['\u0000', 'a/b/c', '__proto__']) await ask(`/api/v1/groups/${encodeURIComponent(name)}`, 404)
+  for (const name of ['x'.repeat(64 * 1024), 'a\u0000']) await ask(`/api/v1/groups/${encodeURIComponent(name)}`, 404)
   for (const path of ['%', '%zz', '%ff']) await ask(`/api/v1/groups/${path}`, 400)
   for (const name of ['\u0000', '..', 'constructor', 'x'.repeat(250)])
     await ask(`/api/v1/groups/a%2Fb/offsets?topic=${encodeURIComponent(name)}`, name === 'constructor' ? 404 : 400, {

@@ -353,7 +353,8 @@ describe('single sign-on', () => {
     assert.equal(await callback({ host: 'ketch.example:8080' }), 'http://ketch.example:8080/api/v1/auth/oidc/callback')
     assert.equal(await callback({ host: '[::1]:8080' }), 'http://[::1]:8080/api/v1/auth/oidc/callback')
     const behind = await setUp(t, { 'admin.trusted-proxies': ['127.0.0.1'] })
-    const { location } = await raw(behind.broker.url, '/api/v1/auth/oidc/login', forwarded)
+    const { location, cookies } = await raw(behind.broker.url, '/api/v1/auth/oidc/login', forwarded)
+    assert.match(cookies, /^svc-admin-sso=.*; Secure\b/, 'S32, S43: it came by TLS')
     const proxied = 'https://evil.example/api/v1/auth/oidc/callback'
     assert.equal(new URL(location).searchParams.get('redirect_uri'), proxied, 'a configured proxy is believed')
     for (const host of ['evil.example/x?', 'a@evil.example', 'evil.example#', 'a b', 'h:99999', '%65vil', '[x]'])
@@ -525,11 +526,12 @@ function raw(
   url: string,
   path: string,
   headers: Readonly<Record<string, string>>,
-): Promise<{ readonly status: number; readonly location: string }> {
+): Promise<{ readonly status: number; readonly location: string; readonly cookies: string }> {
   return new Promise((resolve, reject) => {
     httpRequest(url + path, { headers }, response => {
       response.resume()
-      resolve({ status: response.statusCode!, location: response.headers.location ?? '' })
+      const { location = '', 'set-cookie': cookies = [] } = response.headers
+      resolve({ status: response.statusCode!, location, cookies: cookies.join() })
     })
       .on('error', reject)
       .end()

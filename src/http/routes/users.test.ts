@@ -179,6 +179,9 @@ test('W15, S54: the last ADMIN is neither removed nor demoted, by however many r
   ])
   const statuses = both.map(({ status }) => status)
   assert.equal(statuses.filter(status => status < 300).length, 1, statuses.join())
+  const survivor = statuses[0]! < 300 ? admin : ada
+  const { users } = (await survivor.ask('GET', '/api/v1/users')).body
+  assert.equal(users.filter(({ role }: { role: string }) => role === 'ADMIN').length, 1)
 })
 
 test('S5, S55: every change leaves a line with who, from where and what, and no secret is in it', async t => {
