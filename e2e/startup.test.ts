@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { startBrokerProcess } from '../testing/process.ts'
+import { askHttp } from '../testing/ask-http.ts'
+import { freePort, startBrokerProcess } from '../testing/process.ts'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
@@ -68,6 +69,34 @@ test('the first line names the engine and the key, and SIGTERM ends with status 
   assert.match(broker.output().split('\n')[0]!, /embedded.*svc\.storage\.local\.engine/)
   assert.match(broker.output(), new RegExp(`Kafka clients connect to ${broker.address}`))
   assert.equal(await broker.kill('SIGTERM'), 0)
+})
+
+test('S1, S2: a broker that anybody can reach and that asks nobody says so in its log, and in health', async t => {
+  const { output, url, kill } = await startBrokerProcess(t, {
+    settings: {
+      'svc.broker.host': '0.0.0.0',
+      'server.address': '0.0.0.0',
+      'server.port': String(await freePort()),
+      'svc.admin.security-enabled': 'false',
+    },
+  })
+  const { details } = await askHttp(url)<{ details: { components: Readonly<Record<string, unknown>> } }>(
+    '/api/v1/health',
+  )
+  await kill('SIGKILL')
+  assert.match(output(), / WARN +svc\.broker {2}the Kafka listener \S+ on 0\.0\.0\.0 asks nobody for credentials /)
+  assert.match(
+    output(),
+    / WARN +svc\.broker {2}INSECURE: svc\.admin\.security-enabled=false, and the admin API answers on 0\.0\.0\.0: /,
+  )
+  assert.deepEqual(details.components.adminSecurity, {
+    status: 'UP',
+    details: {
+      isEnabled: false,
+      address: '0.0.0.0',
+      warning: 'INSECURE: anybody who reaches 0.0.0.0 may do everything (svc.admin.security-enabled=false).',
+    },
+  })
 })
 
 test('a signal to the launcher and its broker together is one signal: the broker drains', async t => {

@@ -1,12 +1,21 @@
 // A broker in the test's own process, on a free port of 127.0.0.1 and a folder of its own, closed when the test ends. Its
-// log goes to memory, so that a test can look for a line.
+// log goes to memory, so that a test can look for a line; that no secret is in there is looked at in every test (S5).
 
+import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../src/base/clock.ts'
 import { type Broker, type HttpOverrides, startBroker as start } from '../src/broker.ts'
-import { type Settings, type TopicPattern, testSettings, type Values } from '../src/settings/settings.ts'
+import {
+  fullKey,
+  type Key,
+  type Settings,
+  settingsTable,
+  type TopicPattern,
+  testSettings,
+  type Values,
+} from '../src/settings/settings.ts'
 import type { Store } from '../src/store/store.ts'
 import { topicPattern } from './topic-pattern.ts'
 import { connect, type Wire } from './wire.ts'
@@ -64,6 +73,7 @@ export async function startBroker(
   cleanUp.after(async () => {
     await broker.close()
     if (dir === undefined) await rm(folder, { recursive: true, force: true })
+    assertNoSecretIn(lines.join(''), overrides)
   })
   return {
     broker,
@@ -77,6 +87,17 @@ export async function startBroker(
       cleanUp.after(() => wire.close())
       return wire
     },
+  }
+}
+
+/** A shorter one may stand in a line by chance. */
+const LEAST_SECRET = 8
+
+function assertNoSecretIn(log: string, given: Partial<Values>): void {
+  for (const [key, value] of Object.entries(given) as [Key, unknown][]) {
+    const { shape } = settingsTable[key]
+    if (shape.kind !== 'one' || shape.type.name !== 'secret' || typeof value !== 'string') continue
+    if (value.length >= LEAST_SECRET) assert.ok(!log.includes(value), `${fullKey(key)} is in the log`)
   }
 }
 

@@ -138,7 +138,10 @@ const table = Object.freeze({
     { captured: 'series' },
   ),
   'svc.broker.rebalances': counter([], 'Rebalances that completed.', OURS),
-  'svc.storage.read': timer(['tier', 'result', 'mode'], 'Time of a read from the store; mode is stream, since no consumer group of the store is read through.'),
+  'svc.storage.read': timer(
+    ['tier', 'result', 'mode'],
+    'Time of a read from the store; mode is stream, since no consumer group of the store is read through.',
+  ),
   'svc.storage.write': timer(['tier', 'result'], 'Time of a write to the store.'),
   'svc.storage.ack': timer(
     ['tier', 'result'],
