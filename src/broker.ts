@@ -394,6 +394,7 @@ function leadershipOf(cluster: Cluster): Leadership {
     get isConfirmed() {
       return cluster.isConfirmed
     },
+    epochOf: cluster.epochOf,
     led: cluster.led,
     async stillLeads(topicId, index) {
       await cluster.look()

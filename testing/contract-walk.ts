@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { z } from 'zod'
 import { takesBasic } from '../src/http/access.ts'
 import { describeRoutes, PROBLEM_TYPE, problemsOf } from '../src/http/openapi.ts'
 import { problemShape } from '../src/http/problems.ts'
@@ -19,7 +18,7 @@ const INSIDE =
   /\bat .*:\d+|\.ts\b|\.js\b|node_modules|\/home|\/work|svc:|redis|secret|fastify|FST_|zod|v?\d+\.\d+\.\d+/i
 
 /** What an error says that none may say: of stacks, files, keys of the store, what it is made of, versions; null: nothing. */
-export function insideOf({ requestId: _, ...said }: z.output<typeof problemShape>): string | null {
+export function insideOf({ requestId: _, ...said }: Readonly<Record<string, unknown>>): string | null {
   return INSIDE.exec(JSON.stringify(said))?.[0] ?? null
 }
 

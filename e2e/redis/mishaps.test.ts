@@ -5,8 +5,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectSocket, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { systemClock } from '../../src/base/clock.ts'
 import { KAFKA_STORAGE_ERROR, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION } from '../../src/protocol/errors.ts'
+import { metadata } from '../../src/protocol/messages/metadata.ts'
+import { askHttp } from '../../testing/ask-http.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { batchOf, produceTo } from '../../testing/kafka.ts'
 import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts'
@@ -41,6 +44,18 @@ async function refusalOf(t: TestContext, broker: BrokerProcess): Promise<{ code:
   const { errorCode, errorMessage } = await produceTo(wire, batchOf(['refused']), { timeoutMs: 5_000 })
   await wire.close()
   return { code: errorCode, message: errorMessage }
+}
+
+/** Who leads partition 0 of `t`, and with which epoch, as this broker has it. */
+async function leadOf(t: TestContext, broker: BrokerProcess) {
+  const wire = await connect({ port: broker.port })
+  t.after(() => wire.close())
+  const { brokers, topics } = await wire.send(metadata, 12, { topics: [{ name: 't' }] })
+  await wire.close()
+  const { leaderId, leaderEpoch } = topics[0]!.partitions[0]!
+  // The first epoch is of the broker that stood alone.
+  const hasMoved = leaderId === 2
+  return { brokers: brokers.length, leaderId, epoch: hasMoved && leaderEpoch === 1 ? 0 : leaderEpoch }
 }
 
 /** Nothing that ends a broker, and nothing that it takes for a mistake of its own. */
@@ -79,12 +94,16 @@ async function goesOnAfter(
 test('a Redis that was emptied under its brokers is told of, and is a new cluster without a restart', {
   skip,
 }, async t => {
-  const settings = { 'svc.broker.expiry': '1s' }
+  const settings = { 'svc.broker.expiry': '1s', 'svc.admin.security-enabled': 'false' }
   const { redis, broker } = await standing(t, { settings })
   const other = await startBrokerProcess(t, {
     settings: { 'svc.redis.uri': redis.uri, 'svc.broker.id': '2', ...settings },
   })
   const brokers = [broker, other]
+  await eventually('both know who leads, and since when', async () => {
+    const views = await Promise.all(brokers.map(one => leadOf(t, one)))
+    return views.every(({ brokers, epoch }) => brokers === 2 && epoch > 0) && isDeepStrictEqual(views[0], views[1])
+  })
   const keys = async () => ((await redis.ask('KEYS', '*')) as string[]).filter(key => !key.includes('{')).sort()
   assert.deepEqual(await keys(), ['svc:format', 'svc:streams'])
   await redis.ask('FLUSHALL')
@@ -92,6 +111,9 @@ test('a Redis that was emptied under its brokers is told of, and is a new cluste
     await eventually('it is told', () =>
       /the store was emptied or replaced: cluster \S+ is gone with its 1 topics/.test(one.output()),
     )
+  const lost = async ({ url }: BrokerProcess) =>
+    (await askHttp(url)<{ lossyRecords: number }>('/api/v1/metrics')).lossyRecords
+  assert.deepEqual([(await lost(broker)) + (await lost(other))], [FIRST.length], 'whoever led them counts them')
   const codes = new Set<number>()
   await eventually('the topic is known to be gone', async () => {
     for (const one of brokers) codes.add((await refusalOf(t, one)).code)

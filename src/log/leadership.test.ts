@@ -14,12 +14,13 @@ async function openTwo(t: TestContext) {
   const contents = createMemoryStore(clock)
   const open = async (leadsAtFirst: boolean) => {
     /** `learns`: what a look at the store brings. */
-    const view = { leads: leadsAtFirst, learns: null as boolean | null, isConfirmed: true, looks: 0 }
+    const view = { leads: leadsAtFirst, learns: null as boolean | null, isConfirmed: true, looks: 0, epoch: -1 }
     const leadership = {
       leads: () => view.leads,
       get isConfirmed() {
         return view.isConfirmed
       },
+      epochOf: () => view.epoch,
       led() {},
       async stillLeads() {
         view.looks++
@@ -60,6 +61,23 @@ test('a partition moves when its leader changes, and each says so', async t => {
   assert.match(two.world.lines.join(''), /leads orders-0 \(epoch 2\)/)
   const counted = [one, two].map(({ world }) => world.metrics.total('svc.cluster.leadership_changes'))
   assert.deepEqual(counted, [1, 1])
+})
+
+test('what an emptied store takes is counted by whoever led it last, though nobody leads by then', async t => {
+  const { one, two } = await openTwo(t)
+  for (const offset of [0, 1, 2]) assert.equal(await one.append(), offset)
+  one.leads = false
+  two.leads = true
+  await one.world.logs.reassign()
+  await two.world.logs.reassign()
+  assert.equal(await two.append(), 3)
+  one.epoch = two.epoch = two.world.partition('orders').leaderEpoch
+  two.leads = false
+  await two.world.logs.reassign()
+  one.store.faults.empty()
+  for (const { world } of [one, two]) await world.catalogue.catchUp()
+  const lost = [one, two].map(({ world }) => world.metrics.total('svc.broker.lossy_records'))
+  assert.deepEqual(lost, [0, 4])
 })
 
 test('a leader that others have replaced appends nothing, looks who leads, and does not take it back', async t => {

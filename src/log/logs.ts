@@ -12,6 +12,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { CatalogueKeeper, Topic } from './catalogue.ts'
 import { Compression } from './compression.ts'
 import { Dictionaries } from './dictionaries.ts'
+import { Holdings } from './holdings.ts'
 import type { Lane } from './lane.ts'
 import type { Leadership } from './leadership.ts'
 import { startOffsetGauges } from './offset-gauges.ts'
@@ -75,6 +76,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   const logger = given.logger.named('log')
   /** Null where another broker leads. */
   const topics = new Map<string, readonly (Partition | null)[]>()
+  const holdings = new Holdings(leadership)
   const cache = new TailCache(settings.get('storage.local.tail-cache-bytes'))
   const waiters = createWaiters(clock)
   /** Partitions that are closed but still have something with the store. */
@@ -152,7 +154,9 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
         taken.push(partition)
         return partition
       }
-      if (known !== null) lost.push(known)
+      if (known === null) return null
+      lost.push(known)
+      holdings.leave(known, topic)
       return null
     })
     topics.set(topic.id, after)
@@ -198,16 +202,14 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     },
     replaced(_, gone) {
       const lost = metrics.child('svc.broker.lossy_records', { reason: 'lost' })
-      for (const topic of gone) {
-        for (const partition of topics.get(topic.id) ?? [])
-          if (partition !== null) lost.inc(recordsOf(partition, topic))
-      }
+      for (const topic of gone) lost.inc(holdings.of(topic, topics.get(topic.id) ?? []))
     },
     removed(gone) {
       for (const topic of gone) {
         const refusal = because(UNKNOWN_TOPIC_OR_PARTITION, `Topic '${topic.name}' has been removed.`)
         for (const partition of topics.get(topic.id) ?? []) if (partition !== null) shut(partition, refusal)
         topics.delete(topic.id)
+        holdings.forget(topic.id)
         dictionaries.removed(topic)
         metrics.forget('topic', topic.name)
       }
@@ -272,9 +274,3 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
 }
 
 const NOT_LED_HERE = because(NOT_LEADER_OR_FOLLOWER, 'Another broker leads the partition; nothing was appended.')
-
-/** That the log holds, or at least holds: where offsets follow the clock they do not count records. */
-function recordsOf({ logStartOffset, highWatermark }: Partition, { resolved }: Topic): number {
-  const offsets = highWatermark - logStartOffset
-  return resolved.offsetSequenceBits > 0 ? Math.min(offsets, 1) : offsets
-}

@@ -87,6 +87,7 @@ export class ClusterBroker {
       get isConfirmed() {
         return cluster.isConfirmed
       },
+      epochOf: cluster.epochOf,
       led: cluster.led,
       async stillLeads(topicId: string, index: number) {
         await cluster.look()
