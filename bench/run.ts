@@ -44,16 +44,38 @@ const QUESTIONS: readonly Question[] = [
   kafkaStartup,
 ]
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '3' } },
-})
-const names = positionals.length > 0 ? positionals : QUESTIONS.map(question => question.name)
-let isMet = true
-for (const name of names) {
-  const question = QUESTIONS.find(one => one.name === name)
-  if (question === undefined)
-    throw new Error(`no question is called ${name}; there are ${QUESTIONS.map(q => q.name).join(', ')}`)
-  isMet = (await ask(question, { rounds: Number(values.rounds), seconds: Number(values.seconds) })) && isMet
+const USAGE = `npm run bench -- [questions] [--rounds n] [--seconds n]; the questions are ${QUESTIONS.map(({ name }) => name).join(', ')}`
+
+process.exitCode = await run()
+
+/** Ends with 0 where every promise was met, 1 where not, 2 where it is not said what to do. */
+async function run(): Promise<number> {
+  let asked: readonly Question[]
+  let amounts: { readonly rounds: number; readonly seconds: number }
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '3' } },
+    })
+    asked = positionals.length > 0 ? positionals.map(questionOf) : QUESTIONS
+    amounts = { rounds: amount('rounds', values.rounds), seconds: amount('seconds', values.seconds) }
+  } catch (error) {
+    console.error(`${(error as Error).message}\n${USAGE}`)
+    return 2
+  }
+  let isMet = true
+  for (const question of asked) isMet = (await ask(question, amounts)) && isMet
+  return isMet ? 0 : 1
 }
-process.exitCode = isMet ? 0 : 1
+
+function questionOf(name: string): Question {
+  const question = QUESTIONS.find(one => one.name === name)
+  if (question === undefined) throw new Error(`no question is called ${name}`)
+  return question
+}
+
+function amount(name: string, text: string): number {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name}: got ${text}, takes an integer from 1`)
+  return value
+}
