@@ -24,7 +24,6 @@ import { listen } from './kafka/listener.ts'
 import { openPeers } from './kafka/peers.ts'
 import { createThrottle } from './kafka/throttle.ts'
 import { openCatalogue } from './log/catalogue.ts'
-import type { Leadership } from './log/leadership.ts'
 import { openLogs } from './log/logs.ts'
 import { chooseEngine } from './settings/engine.ts'
 import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
@@ -180,7 +179,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     const logs = await openLogs({
       store,
       catalogue,
-      leadership: leadershipOf(cluster),
+      leadership: cluster,
       settings,
       clock,
       random,
@@ -384,21 +383,4 @@ async function openSso(rooms: Omit<HttpRooms, Made>, { isSecured, spend }: Accou
 async function isOnlyOne(cluster: Cluster): Promise<boolean> {
   await cluster.look()
   return cluster.isConfirmed && cluster.brokers().every(({ id }) => id === cluster.brokerId)
-}
-
-/** Who leads, as the logs ask it. */
-function leadershipOf(cluster: Cluster): Leadership {
-  const leads = (topicId: string, index: number) => cluster.leaderOf(topicId, index) === cluster.brokerId
-  return {
-    leads,
-    get isConfirmed() {
-      return cluster.isConfirmed
-    },
-    epochOf: cluster.epochOf,
-    led: cluster.led,
-    async stillLeads(topicId, index) {
-      await cluster.look()
-      return leads(topicId, index)
-    },
-  }
 }

@@ -17,6 +17,10 @@ export interface Cluster {
   brokers(): readonly BrokerInfo[]
   /** The id of the broker that leads the partition; -1 when nobody lives. */
   leaderOf(topicId: string, index: number): number
+  /** Whether this broker leads the partition. */
+  leads(topicId: string, index: number): boolean
+  /** The same after a look at the store. */
+  stillLeads(topicId: string, index: number): Promise<boolean>
   /** The leader epoch of a partition, as far as it is known; -1 when it is not. It may be that of the leader before. */
   epochOf(topicId: string, index: number): number
   /** This broker leads the partition, with this epoch. */
@@ -100,6 +104,10 @@ export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
     get isConfirmed() {
       return membership.isConfirmed
     },
+    async stillLeads(topicId, index) {
+      await membership.look()
+      return views.leads(topicId, index)
+    },
     epochOf: epochs.of,
     led: epochs.led,
     forgetTopic: epochs.forget,
@@ -131,6 +139,7 @@ export function aloneInCluster(brokerId: number, rack: string | null, version: s
   return {
     ...views,
     isConfirmed: true,
+    stillLeads: async (topicId, index) => views.leads(topicId, index),
     epochOf: () => -1,
     led() {},
     forgetTopic() {},
@@ -149,17 +158,19 @@ function viewsOf(brokerId: number) {
   /** The hash of the topic that was asked about last: partitions come one after the other. */
   let lastTopicId = ''
   let lastHash = 0
+  function leaderOf(topicId: string, index: number): number {
+    if (ids.length === 1) return ids[0]!
+    if (topicId !== lastTopicId) {
+      lastHash = hashOf(topicId)
+      lastTopicId = topicId
+    }
+    return drawOf(ids, hashWithin(lastHash, index))
+  }
   return {
     brokerId,
     brokers: () => living,
-    leaderOf(topicId: string, index: number): number {
-      if (ids.length === 1) return ids[0]!
-      if (topicId !== lastTopicId) {
-        lastHash = hashOf(topicId)
-        lastTopicId = topicId
-      }
-      return drawOf(ids, hashWithin(lastHash, index))
-    },
+    leaderOf,
+    leads: (topicId: string, index: number) => leaderOf(topicId, index) === brokerId,
     coordinatorOf: (key: string) => drawOf(ids, hashOf(key)),
     set(brokers: readonly BrokerInfo[]): void {
       living = brokers

@@ -76,25 +76,12 @@ export class ClusterBroker {
       expiryMs: EXPIRY_MS,
       lost: ended,
     })
-    const leads = (topicId: string, index: number) => cluster.leaderOf(topicId, index) === id
     const isOnlyOne = async () => {
       await cluster.look()
       return cluster.isConfirmed && cluster.brokers().every(each => each.id === id)
     }
     const catalogue = await openCatalogue(store, settings, clock, random, isOnlyOne)
-    const leadership = {
-      leads,
-      get isConfirmed() {
-        return cluster.isConfirmed
-      },
-      epochOf: cluster.epochOf,
-      led: cluster.led,
-      async stillLeads(topicId: string, index: number) {
-        await cluster.look()
-        return leads(topicId, index)
-      },
-    }
-    const logs = await openLogs({ store, catalogue, leadership, settings, clock, random, metrics, logger })
+    const logs = await openLogs({ store, catalogue, leadership: cluster, settings, clock, random, metrics, logger })
     const coordination = {
       coordinates: (groupId: string) => cluster.coordinatorOf(groupId) === id,
       get isConfirmed() {
