@@ -30,12 +30,12 @@ export interface LockedPackage {
 /** So many packages and more are not needed beside Node; the project asks for fewer. */
 const TOO_MANY = 15
 
-/** Why a broker asks for too many packages itself, or null. Node, which comes as a package too, does not count. */
-export function objectionToCount(dependencies: object): string | null {
+/** A sentence where a broker asks for too many packages itself. Node, which comes as a package too, does not count. */
+export function objectionsToCount(dependencies: object): string[] {
   const count = Object.keys(dependencies).length
   return count < TOO_MANY
-    ? null
-    : `package.json: a broker runs with ${count} packages; fewer than ${TOO_MANY} are allowed`
+    ? []
+    : [`package.json: a broker runs with ${count} packages; fewer than ${TOO_MANY} are allowed`]
 }
 
 /** One sentence for each thing that is wrong, with the package's place. `allowScripts` is that of package.json. */
@@ -69,10 +69,9 @@ function isAllowed(expression: string | undefined): boolean {
 if (import.meta.main) {
   const read = (name: string) => JSON.parse(readFileSync(new URL(`../${name}`, import.meta.url), 'utf8'))
   const { allowScripts, dependencies } = read('package.json')
-  const count = objectionToCount(dependencies)
   const objections = [
     ...objectionsTo(read('package-lock.json').packages, allowScripts),
-    ...(count === null ? [] : [count]),
+    ...objectionsToCount(dependencies),
   ]
   for (const objection of objections) console.log(objection)
   process.exit(objections.length > 0 ? 1 : 0)

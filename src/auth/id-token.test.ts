@@ -173,12 +173,7 @@ describe('id_tokens', () => {
 
   test('S27: a header that says what has to be understood is bad, however well it is signed', async t => {
     const { claims, verify } = await setUp(t)
-    for (const critical of [
-      { crit: ['exp'], exp: now() + 9 },
-
-      { crit: [] },
-      { crit: 'exp' },
-    ])
+    for (const critical of [{ crit: ['exp'], exp: now() + 9 }, { crit: [] }, { crit: 'exp' }])
       assert.equal((await verify(signed(key, { alg: 'ES256', ...critical }, claims()))).kind, 'bad')
   })
 

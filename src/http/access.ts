@@ -67,7 +67,8 @@ export async function admit(
 ): Promise<Identity | Problem | null> {
   if (!accounts.isSecured) return ANYBODY
   if (needs === 'nobody' || (needs === 'scrape' && isScrapeOpen)) return null
-  const identity = await identify(caller, accounts, takesBasic(needs), isForBadTimes ?? false)
+  const looking = takesBasic(needs) ? byBasic(caller, accounts) : bySession(caller, accounts)
+  const identity = await (isForBadTimes ? looking.catch(nobodyWhileAway) : looking)
   if (identity === null || 'kind' in identity) return identity
   if (identity.mustChangePassword && !WAYS_OUT.has(`${method} ${path}`)) return problem('PASSWORD_CHANGE_REQUIRED')
   if ((needs === 'admin' || needs === 'basic-admin') && identity.role !== 'ADMIN') return problem('FORBIDDEN')
@@ -82,13 +83,10 @@ export function takesBasic(needs: Needs): boolean {
   return needs === 'basic-viewer' || needs === 'basic-admin' || needs === 'scrape'
 }
 
-async function identify(caller: Caller, accounts: Accounts, isBasic: boolean, mayLackStore: boolean) {
-  try {
-    return await (isBasic ? byBasic(caller, accounts) : bySession(caller, accounts))
-  } catch (error) {
-    if (mayLackStore && isStoreFailure(error)) return null
-    throw error
-  }
+/** While the store is away nobody is known. */
+function nobodyWhileAway(error: unknown): null {
+  if (isStoreFailure(error)) return null
+  throw error
 }
 
 async function bySession(caller: Caller, accounts: Accounts): Promise<Identity | Problem> {

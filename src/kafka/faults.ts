@@ -42,28 +42,21 @@ function finderOf(fields: Fields): ((struct: Struct) => Refusal | null) | null {
     const find = inner === undefined ? null : finderOf(inner)
     return find === null ? [] : [{ name, find }]
   })
-  const isCoded = 'errorCode' in fields
-  if (!isCoded && below.length === 0) return null
+  if (!('errorCode' in fields) && below.length === 0) return null
   return struct => {
-    const code = isCoded ? struct.errorCode : undefined
-    // Absent: 0 is its fallback.
-    if (code !== undefined && code !== 0) {
-      const fault = FAULTS.get(code as number)
-      if (fault !== undefined) return fault
-    }
+    const { errorCode } = struct
+    // Absent: 0 is its fallback, or there is none here.
+    const fault = errorCode === 0 ? undefined : FAULTS.get(errorCode as number)
+    if (fault !== undefined) return fault
     for (const { name, find } of below) {
       const value = struct[name] as Struct | readonly Struct[] | null | undefined
-      if (value === null || value === undefined) continue
-      if (!Array.isArray(value)) {
-        const fault = find(value as Struct)
-        if (fault !== null) return fault
-        continue
-      }
-      for (const each of value) {
-        const fault = find(each)
-        if (fault !== null) return fault
+      for (const each of Array.isArray(value) ? value : [value ?? NOTHING]) {
+        const found = find(each)
+        if (found !== null) return found
       }
     }
     return null
   }
 }
+
+const NOTHING: Struct = Object.freeze({})

@@ -2,13 +2,13 @@
 // scrape, the levels of loggers. Health answers anybody, and says only statuses to whoever did not sign in.
 
 import { z } from 'zod'
-import type { Component, HealthTree } from '../../admin/health.ts'
+import type { HealthTree } from '../../admin/health.ts'
 import { findLogger, type LoggerState, levelObjection, listLoggers, setLevels } from '../../admin/loggers.ts'
 import { timeShape } from '../../admin/time-shape.ts'
 import type { ACTUATOR_ENDPOINTS } from '../../settings/settings.ts'
 import { type Problem, problem } from '../problems.ts'
 import { type HttpRooms, reply, route } from '../route.ts'
-import { componentShape, statusShape } from './health.ts'
+import { componentShape, shownTree, statusShape } from './health.ts'
 import { LEVELS, levelShape, loggerName } from './loggers.ts'
 
 type Endpoint = (typeof ACTUATOR_ENDPOINTS)[number]
@@ -36,17 +36,8 @@ const healthShape = z
   })
   .meta({ id: 'ActuatorHealth' })
 
-/** What a caller may see: without being somebody, no address, no version and no reason. */
-function shown({ status, components }: HealthTree, isKnown: boolean) {
-  const visible = ([name, { status, details }]: [string, Component]) => [
-    name,
-    isKnown && Object.keys(details).length > 0 ? { status, details } : { status },
-  ]
-  return { status, components: Object.fromEntries(Object.entries(components).map(visible)) }
-}
-
 function answerHealth(tree: HealthTree, isKnown: boolean, more: { groups?: readonly string[] } = {}) {
-  return reply(tree.status === 'UP' ? 200 : 503, { ...shown(tree, isKnown), ...more })
+  return reply(tree.status === 'UP' ? 200 : 503, { ...shownTree(tree, isKnown), ...more })
 }
 
 const healthAnswers = { 200: healthShape, 503: healthShape }

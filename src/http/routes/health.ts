@@ -2,6 +2,7 @@
 // acknowledgement promises on this store.
 
 import { z } from 'zod'
+import type { Component, HealthTree } from '../../admin/health.ts'
 import { reply, route } from '../route.ts'
 
 export const statusShape = z.enum(['UP', 'DOWN', 'OUT_OF_SERVICE'])
@@ -12,6 +13,15 @@ export const componentShape = z
     details: z.record(z.string(), z.unknown()).optional(),
   })
   .meta({ id: 'HealthComponent' })
+
+/** What a caller may see: without being somebody, no address, no version and no reason. */
+export function shownTree({ status, components }: HealthTree, isKnown: boolean) {
+  const visible = ([name, { status, details }]: [string, Component]) => [
+    name,
+    isKnown && Object.keys(details).length > 0 ? { status, details } : { status },
+  ]
+  return { status, components: Object.fromEntries(Object.entries(components).map(visible)) }
+}
 
 const checkShape = z
   .object({
@@ -41,14 +51,11 @@ export const healthRoutes = [
         .meta({ id: 'Health' }),
     },
     async answer({ identity }, { health }) {
-      const [{ status, components }, checks] = await Promise.all([health.tree(), health.checks()])
-      if (identity !== null) return reply(200, { status, details: { components }, checks })
-      const bare = Object.entries(components).map(([name, component]) => [name, { status: component.status }])
-      return reply(200, {
-        status,
-        details: { components: Object.fromEntries(bare) },
-        checks: checks.map(check => ({ ...check, details: {} })),
-      })
+      const [tree, checks] = await Promise.all([health.tree(), health.checks()])
+      const { status } = tree
+      if (identity !== null) return reply(200, { status, details: { components: tree.components }, checks })
+      const { components } = shownTree(tree, false)
+      return reply(200, { status, details: { components }, checks: checks.map(check => ({ ...check, details: {} })) })
     },
   }),
 ]

@@ -167,6 +167,10 @@ test('W19, S47: a large or hostile value is text, cut in lists, whole by its off
   for (const path of ['/topics/t/messages/0/2', '/topics/t/messages/0/9007199254740991', '/topics/t/messages/1/0']) {
     assert.equal((await api('GET', path)).status, 404, path)
   }
+  // The API itself takes a megabyte too.
+  const messages = [{ key: { text: script }, value: { text: 'é'.repeat(500_000) } }, { value: { text: script } }]
+  const produced = await api('POST', '/topics/t/messages', { messages })
+  assert.equal(produced.status, 200, JSON.stringify(produced.body))
 })
 
 test('a page of all partitions is in the order of time, and pages go through every record once', async t => {
