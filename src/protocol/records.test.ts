@@ -340,6 +340,7 @@ test('records below an offset are passed over, and what is in them is not looked
       )
     }
   }
+  assert.equal((await readRecords(encodeBatch(three, { baseOffset: -(2 ** 63) }))).length, three.length)
   const damaged = encodeBatch(three)
   // The length of the first record's key.
   damaged[61 + 4] = 0x7e

@@ -266,12 +266,16 @@ export async function readRecords(bytes: Uint8Array, maxBytes = MAX_UNPACKED_BYT
 
 /**
  * The records of one batch, each decoded when it is taken, so that a caller with a million of them can pause. Those below `from`
- * are passed over at once, which is far less work, and what is in them is not looked at.
+ * are passed over at once, which is far less work, and what is in them is not looked at. Without it none are: a client's batch may
+ * come with a base offset below 0, which the log overwrites.
  * Throws InvalidRecords, at once for what cannot be unpacked and from the iteration for what cannot be decoded.
  */
 export async function openRecords(
   bytes: Uint8Array,
-  { maxBytes = MAX_UNPACKED_BYTES, from = 0 }: { readonly maxBytes?: number; readonly from?: number } = {},
+  {
+    maxBytes = MAX_UNPACKED_BYTES,
+    from = Number.NEGATIVE_INFINITY,
+  }: { readonly maxBytes?: number; readonly from?: number } = {},
 ): Promise<IterableIterator<DecodedRecord>> {
   const batch = viewBatch(bytes)
   if (bytes.length < BATCH_HEADER_BYTES || batch.batchLength !== bytes.length)
