@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url'
 import { askHttp } from '../testing/ask-http.ts'
 import { freePort, startBrokerProcess } from '../testing/process.ts'
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const root = fileURLToPath(new URL('..', import.meta.url))
+const main = join(root, 'src', 'main.ts')
 
 interface Ended {
   readonly status: number | null
@@ -99,17 +100,41 @@ test('S1, S2: a broker that anybody can reach and that asks nobody says so in it
   })
 })
 
-test('a signal to the launcher and its broker together is one signal: the broker drains', async t => {
-  const cwd = await folder(t)
-  const launcher = fileURLToPath(new URL('../scripts/start.mjs', import.meta.url))
-  const options = ['--svc.broker.host=127.0.0.1', '--svc.broker.port=0']
-  const child = spawn(process.execPath, [launcher, ...options], { cwd, detached: true })
-  const ended = new Promise(resolve => child.on('close', resolve))
+/** Starts the broker by a command in a process group of its own, and sends SIGTERM to that pid, below 0 to the group, once it listens. */
+async function stopOnceUp(t: TestContext, [program, ...args]: readonly string[], receiver: (pid: number) => number) {
+  const settings = {
+    ...{ 'svc.broker.host': '127.0.0.1', 'svc.broker.port': '0', 'server.address': '127.0.0.1', 'server.port': '0' },
+    'svc.storage.local.embedded.path': await folder(t),
+  }
+  const options = Object.entries(settings).map(([key, value]) => `--${key}=${value}`)
+  const child = spawn(program!, [...args, ...options], { cwd: root, detached: true })
+  let hasClosed = false
+  // Whoever is left of the group holds the output open.
+  const closed = new Promise<void>(resolve =>
+    child.on('close', () => {
+      hasClosed = true
+      resolve()
+    }),
+  )
+  t.after(() => hasClosed || process.kill(-child.pid!, 'SIGKILL'))
   let out = ''
   child.stdout.on('data', chunk => {
-    if (!out.includes('Kafka clients') && String(chunk).includes('Kafka clients')) process.kill(-child.pid!, 'SIGTERM')
+    const wasUp = out.includes('Kafka clients')
     out += chunk
+    if (!wasUp && out.includes('Kafka clients')) process.kill(receiver(child.pid!), 'SIGTERM')
   })
-  assert.equal(await ended, 0, out)
+  await closed
+  return { status: child.exitCode, out }
+}
+
+test('a signal to the launcher and its broker together is one signal: the broker drains', async t => {
+  const launcher = [process.execPath, join(root, 'scripts', 'start.mjs')]
+  const { status, out } = await stopOnceUp(t, launcher, pid => -pid)
+  assert.equal(status, 0, out)
+  assert.match(out, / closed\n$/)
+})
+
+test('a signal to npm alone, as a supervisor sends it to what it started, reaches the broker', async t => {
+  const { out } = await stopOnceUp(t, ['npm', 'start', '--'], pid => pid)
   assert.match(out, / closed\n$/)
 })
