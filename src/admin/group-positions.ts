@@ -167,9 +167,12 @@ function positionOf(known: Known, ends: Bounds | null): GroupPosition {
 }
 
 /** Null: unknown. */
-export function positionLag({ deliveredOffset, committed }: Known, ends: Bounds | null): number | null {
+export function positionLag({ topic, deliveredOffset, committed }: Known, ends: Bounds | null): number | null {
   const nextOffset = Math.max(committed?.offset ?? -1, deliveredOffset ?? -1)
-  return ends === null || nextOffset < 0 ? null : Math.max(0, ends.end - Math.max(nextOffset, ends.start))
+  if (ends === null || nextOffset < 0) return null
+  const offsets = Math.max(0, ends.end - Math.max(nextOffset, ends.start))
+  // Where offsets follow the clock they do not count records: none are left, or nobody can say how many.
+  return offsets > 0 && topic.resolved.offsetSequenceBits > 0 ? null : offsets
 }
 
 /** Nobody, where the coordinator does not answer: then only what was committed is known. */

@@ -12,11 +12,11 @@ const REFRESH_MS = 15_000
 const NOBODY = { generation: -1, memberId: '', instanceId: null }
 
 /** A topic of two partitions with ten records each. */
-async function open(t: TestContext, overrides: Partial<Values> = {}) {
+async function open(t: TestContext, overrides: Partial<Values> = {}, configs: Readonly<Record<string, string>> = {}) {
   const logWorld = await openLogWorld(t)
   const { clock, store, catalogue, logs, metrics, partition } = logWorld
   const world = await openGroupWorld(t, clock, store, {}, catalogue)
-  const topic = await logWorld.create('topic', {}, 2)
+  const topic = await logWorld.create('topic', configs, 2)
   for (const index of [0, 1]) await partition('topic', index).append(batchOf(10), 0)
   const cluster = aloneInCluster(0, null)
   await cluster.announce([])
@@ -80,6 +80,16 @@ test('a lag that cannot be known reads NaN, and comes back when it can', async t
   world.groups.heartbeat('g', claim(joined.got()!))
   await clock.advance(refreshMs)
   assert.deepEqual(lags(), { g: 6 })
+})
+
+test('where offsets follow the clock they count nothing: a group has no lag, or nobody knows how much', async t => {
+  const { clock, commitTo, lags, partition } = await open(t, {}, { 'offset.sequence.bits': '11' })
+  const ends = [0, 1].map(index => partition('topic', index).highWatermark)
+  await commitTo('behind', 0, 0)
+  await commitTo('halfway', ends[0]!, 0)
+  await commitTo('done', ...ends)
+  await clock.advance(1_000)
+  assert.deepEqual(lags(), { behind: Number.NaN, done: 0, halfway: 0 })
 })
 
 test('above the cap all gauges read NaN, as many as the cap allows, with one warning', async t => {
