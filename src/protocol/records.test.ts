@@ -220,6 +220,7 @@ test('flags and producer fields that a client must not send are refused as Kafka
   assert.equal(from(5, 0, -1), 'INVALID_RECORD')
   assert.equal(from(5, -1, 0), 'INVALID_PRODUCER_EPOCH')
   assert.equal(from(-2, 0, 0), 'INVALID_RECORD')
+  assert.equal(from(2 ** 60, 0, 0), 'INVALID_RECORD')
 })
 
 test('zstd is refused below Produce 7, other codecs are not', () => {

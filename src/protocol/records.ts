@@ -162,7 +162,9 @@ function checkProducer(batch: BatchView): Refusal | null {
   const { producerId } = batch
   if (producerId === -1)
     return batch.isTransactional ? because(INVALID_RECORD, 'A transactional batch needs a producer id.') : null
-  if (producerId < -1) return because(INVALID_RECORD, `The producer id ${producerId} is not one.`)
+  // Ids are given out by counting up. Two that are too large would be read as one, whose repeats are dropped.
+  if (producerId < -1 || !Number.isSafeInteger(producerId))
+    return because(INVALID_RECORD, `The producer id ${producerId} is not one.`)
   if (batch.producerEpoch < 0)
     return because(INVALID_PRODUCER_EPOCH, `The producer epoch ${batch.producerEpoch} is below 0.`)
   if (batch.baseSequence < 0)
