@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { decodeCursor, encodeCursor } from './message-cursor.ts'
+import { decodeCursor, encodeCursor, UNSOUGHT } from './message-cursor.ts'
 
 const topicId = fc.uint8Array({ minLength: 16, maxLength: 16 }).map(bytes => Buffer.from(bytes).toString('base64url'))
 const order = fc.constantFrom('oldest' as const, 'newest' as const)
-const position = fc.option(fc.oneof(fc.nat({ max: 100 }), fc.maxSafeNat()), { nil: null })
+const position = fc.oneof(fc.nat({ max: 100 }), fc.maxSafeNat(), fc.constantFrom(null, UNSOUGHT))
 const ofAll = fc.record(
   {
     topicId,

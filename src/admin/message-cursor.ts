@@ -5,39 +5,52 @@
 //   base64url of: 1 . topic id . o (oldest first) or n (newest first) . partition or * . offsets in base 36, joined with - .
 //
 // The last point tells a whole cursor from one that was cut. An offset of * stands for a partition that is not part of the
-// question.
+// question, one of ? for a partition in which nobody could look for the place yet.
 
 export type Order = 'oldest' | 'newest'
+
+/** Where to begin is still to be looked for: the partition could not be reached. */
+export const UNSOUGHT = Symbol('unsought')
+
+/** The next offset (oldest first) or the last that was given (newest first); null: not part of the question. */
+export type Position = number | null | typeof UNSOUGHT
 
 export interface Cursor {
   readonly topicId: string
   readonly order: Order
   /** Null: all. */
   readonly partition: number | null
-  /** By partition, or the one of the one partition. Oldest first: the next offset; newest first: the last that was given. */
-  readonly positions: readonly (number | null)[]
+  /** By partition, or the one of the one partition. */
+  readonly positions: readonly Position[]
 }
 
 const FORMAT = '1'
-/** No digit of base 36. */
+/** No digits of base 36. */
 const NOT_PART = '*'
+const NOT_SOUGHT = '?'
 
 export function encodeCursor({ topicId, order, partition, positions }: Cursor): string {
-  const offsets = positions.map(position => (position === null ? NOT_PART : position.toString(36))).join('-')
-  return Buffer.from([FORMAT, topicId, order[0], partition ?? '*', offsets, ''].join('.')).toString('base64url')
+  const offsets = positions.map(position => {
+    if (position === null) return NOT_PART
+    return position === UNSOUGHT ? NOT_SOUGHT : position.toString(36)
+  })
+  return Buffer.from([FORMAT, topicId, order[0], partition ?? '*', offsets.join('-'), ''].join('.')).toString(
+    'base64url',
+  )
 }
 
 /** Null for what is no cursor. */
 export function decodeCursor(text: string): Cursor | null {
   const decoded = Buffer.from(text, 'base64url').toString('latin1')
-  const match = /^1\.([A-Za-z0-9_-]{22})\.([on])\.(\*|[0-9]{1,10})\.([0-9a-z*-]+)\.$/.exec(decoded)
+  const match = /^1\.([A-Za-z0-9_-]{22})\.([on])\.(\*|[0-9]{1,10})\.([0-9a-z*?-]+)\.$/.exec(decoded)
   if (match === null) return null
   const [, topicId, order, partition, offsets] = match
-  const positions = offsets!.split('-').map(offset => {
+  const positions = offsets!.split('-').map((offset): Position => {
     if (offset === NOT_PART) return null
+    if (offset === NOT_SOUGHT) return UNSOUGHT
     return /^[0-9a-z]{1,11}$/.test(offset) ? Number.parseInt(offset, 36) : Number.NaN
   })
-  if (positions.some(position => position !== null && !Number.isSafeInteger(position))) return null
+  if (positions.some(position => typeof position === 'number' && !Number.isSafeInteger(position))) return null
   const isOne = partition !== '*'
   if (isOne && positions.length !== 1) return null
   return {

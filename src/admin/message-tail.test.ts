@@ -91,3 +91,45 @@ test('a tail follows partitions that come while it runs, and ends with its signa
   ending.abort()
   assert.equal((await last).done, true)
 })
+
+test('a tail that goes on while a partition cannot be reached goes on there too, where it was, once it can', async t => {
+  const world = await openLogWorld(t)
+  await world.create('t', {}, 2)
+  const append = async (index: number, value: string) => {
+    const appending = world.partition('t', index).append(batchOf([{ value }]), 0)
+    await world.clock.settle()
+    assert.ok(!isRefusal(await appending))
+  }
+  await append(1, 'seen')
+  let isAway = false
+  const rooms = reachIn(world, partition => isAway && partition === 1)
+  const ending = new AbortController()
+  const shown = { decode: 'utf8', keyDecode: 'utf8', previewBytes: 100, contains: null, partition: null } as const
+  const tail = async (cursor: string | null) => {
+    const events = await tailMessages(rooms, 't', { ...shown, cursor }, ending.signal)
+    assert.ok(!isRefusal(events))
+    const { value: begun } = await events.next()
+    assert.ok(begun?.kind === 'begun')
+    return { events, cursor: begun.cursor }
+  }
+  const { cursor } = await tail(null)
+  await append(0, 'first')
+  await append(1, 'second')
+  isAway = true
+  const { events } = await tail(cursor)
+  const seen: (string | null | undefined)[] = []
+  while (seen.length < 2) {
+    const coming = events.next()
+    for (let isThere = false; !isThere; await world.clock.advance(100)) {
+      void coming.then(() => {
+        isThere = true
+      })
+      await world.clock.settle()
+    }
+    const event = (await coming).value!
+    assert.ok(event.kind === 'messages', event.kind)
+    seen.push(...event.messages.map(({ value }) => value?.text))
+    isAway = false
+  }
+  assert.deepEqual(seen, ['first', 'second'])
+})

@@ -6,7 +6,7 @@ import type { Clock, Timer } from '../base/clock.ts'
 import type { Topic } from '../log/catalogue.ts'
 import { CORRUPT_MESSAGE, isRefusal, type Refusal, UNKNOWN_TOPIC_ID } from '../protocol/errors.ts'
 import { encodeCursor } from './message-cursor.ts'
-import { askedPlaces, Display, filterOf, readCursor, resume, type Shown } from './messages.ts'
+import { askedPlaces, Display, filterOf, positionIn, readCursor, resume, type Shown } from './messages.ts'
 import type { Message } from './messages-contract.ts'
 import { type Bounds, boundsOf, findTopic, type Place, type ReachRooms } from './reach.ts'
 import { type FoundRecord, ReadBudget, readForwards } from './record-reader.ts'
@@ -58,14 +58,14 @@ export async function tailMessages(
   if (request.cursor !== null) {
     const cursor = readCursor(request.cursor, topic, { partition: request.partition, order: 'oldest' })
     if (isRefusal(cursor)) return cursor
-    const begins = resume(
-      cursor,
-      places.filter(({ partition }) => bounds.has(partition)),
-      bounds,
-      request.partition,
-    )
+    const reached = places.filter(({ partition }) => bounds.has(partition))
+    const begins = resume(cursor, reached, bounds)
     if (isRefusal(begins)) return begins
-    for (const [partition, begin] of begins) if (begin !== null) positions.set(partition, begin)
+    for (const { partition } of places) {
+      // Who cannot be asked at this moment goes on there too, once it can.
+      const begin = bounds.has(partition) ? begins.get(partition) : positionIn(cursor, partition)
+      if (typeof begin === 'number') positions.set(partition, begin)
+    }
   }
   for (const [partition, { end }] of bounds) if (!positions.has(partition)) positions.set(partition, end)
   return follow(rooms, topic, request, positions, ended)

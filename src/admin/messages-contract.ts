@@ -44,7 +44,9 @@ export const unavailableShape = z.object({ partition: z.int(), code: z.string(),
 export const pageShape = z
   .object({
     messages: z.array(messageShape),
-    nextCursor: z.string().nullable().meta({ description: 'Where the next page begins; null after the last.' }),
+    nextCursor: z.string().nullable().meta({
+      description: 'Where the next page begins; null after the last, and where only `unavailable` partitions are left.',
+    }),
     tailCursor: z
       .string()
       .meta({ description: 'Where a live tail begins that misses nothing after `ends` as they are here.' }),
@@ -54,7 +56,9 @@ export const pageShape = z
     isPartial: z.boolean().meta({
       description: 'The page ended before it was full, because it had read enough; the next one goes on.',
     }),
-    unavailable: z.array(unavailableShape).meta({ description: 'Partitions that could not be read.' }),
+    unavailable: z.array(unavailableShape).meta({
+      description: 'Partitions that could not be read. The next page tries them again, from where they were.',
+    }),
   })
   .meta({ id: 'MessagePage' })
 

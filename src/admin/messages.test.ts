@@ -19,8 +19,8 @@ const REQUEST: BrowseRequest = {
   previewBytes: 100,
 }
 
-async function browse(world: LogWorld, request: Partial<BrowseRequest>) {
-  const page = await browseMessages(reachIn(world), 't', { ...REQUEST, ...request })
+async function browse(world: LogWorld, request: Partial<BrowseRequest>, isAway?: (partition: number) => boolean) {
+  const page = await browseMessages(reachIn(world, isAway), 't', { ...REQUEST, ...request })
   assert.ok(!isRefusal(page), JSON.stringify(page))
   return page
 }
@@ -157,7 +157,8 @@ test('a batch that is damaged is said to be, and its neighbours are shown', asyn
     unavailable.map(({ partition, code }) => [partition, code]),
     [[0, 'CORRUPT_MESSAGE']],
   )
-  assert.equal(nextCursor, null)
+  const last = await browse(again, { cursor: nextCursor })
+  assert.deepEqual([last.messages, last.unavailable, last.nextCursor], [[], unavailable, null])
 })
 
 test('pages in either direction go through every record once, whatever the batches and the pages are', async t => {
@@ -194,4 +195,54 @@ test('pages in either direction go through every record once, whatever the batch
     }),
     { numRuns: 40 },
   )
+})
+
+test('partitions that were away for a page, also for the first, are gone on with where they were, by each order and from any place', async t => {
+  const world = await openLogWorld(t)
+  await world.create('t', {}, 3)
+  const fromMs = world.clock.now() - 10_000
+  for (let index = 0; index < 3; index++) {
+    await append(
+      world,
+      index,
+      Array.from({ length: 10 }, (_, i) => ({ timestamp: fromMs + 3 * i + index })),
+    )
+  }
+  const places = [
+    { order: 'oldest', seek: { edge: 'earliest' }, expected: 30 },
+    { order: 'oldest', seek: { offset: 4 }, expected: 18 },
+    { order: 'oldest', seek: { timestamp: fromMs + 15 }, expected: 15 },
+    { order: 'newest', seek: { edge: 'latest' }, expected: 30 },
+    { order: 'newest', seek: { offset: 4 }, expected: 15 },
+  ] as const
+  for (const { expected, ...from } of places) {
+    for (const awayFor of [0, 1]) {
+      const seen = new Set<string>()
+      let cursor: string | null = null
+      for (let at = 0; at === 0 || cursor !== null; at++) {
+        const isAway = (partition: number) => at === awayFor && partition > 0
+        const page: Awaited<ReturnType<typeof browse>> = await browse(world, { ...from, limit: 4, cursor }, isAway)
+        const unavailable = page.unavailable.map(({ partition }) => partition)
+        assert.deepEqual(unavailable, at === awayFor ? [1, 2] : [])
+        for (const { partition, offset } of page.messages) {
+          assert.ok(!seen.has(`${partition}:${offset}`))
+          seen.add(`${partition}:${offset}`)
+        }
+        cursor = page.nextCursor
+      }
+      assert.equal(seen.size, expected, JSON.stringify([from, awayFor]))
+    }
+  }
+})
+
+test('a page that begins at an offset which a partition has not reached is gone on with', async t => {
+  const world = await openLogWorld(t)
+  await world.create('t', {}, 2)
+  await append(world, 0, 100)
+  await append(world, 1, 10)
+  const seek = { offset: 50 }
+  const first = await browse(world, { seek, limit: 10 })
+  const next = await browse(world, { seek, limit: 50, cursor: first.nextCursor })
+  const offsets = [...first.messages, ...next.messages].map(({ offset }) => offset)
+  assert.deepEqual([offsets[0], offsets.length, next.nextCursor], [50, 50, null])
 })

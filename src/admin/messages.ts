@@ -6,7 +6,7 @@
 import { type Clock, type Turns, takingTurns } from '../base/clock.ts'
 import type { Topic } from '../log/catalogue.ts'
 import { because, INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../protocol/errors.ts'
-import { type Cursor, decodeCursor, encodeCursor, type Order } from './message-cursor.ts'
+import { type Cursor, decodeCursor, encodeCursor, type Order, type Position, UNSOUGHT } from './message-cursor.ts'
 import type { Message, MessagePage } from './messages-contract.ts'
 import {
   type Bounds,
@@ -82,14 +82,15 @@ export async function browseMessages(
 ): Promise<MessagePage | Refusal> {
   const question = await openQuestion(rooms, topicName, request)
   if (isRefusal(question)) return question
-  const { topic, places, bounds, begins, refusals } = question
+  const { topic, places, bounds, begins, refusals, unread } = question
   const budget = pageBudget(rooms.clock)
   const readers = readersFrom(rooms, question, begins, request, budget)
   const messages = await pageOf(byTime(readers, request.order), request, new Display(rooms.clock, request))
   const unavailable = new Map(refusals)
   for (const { partition, refusal } of readers) if (refusal !== null) unavailable.set(partition, refusal)
-  const positions = new Map(readers.map(({ partition, position, refusal }) => [partition, refusal ? null : position]))
-  const cursorAt = (order: Order, at: (partition: number) => number | null) =>
+  // Who cannot be read at this moment is asked again by the next page.
+  const positions = new Map([...unread, ...readers.map(({ partition, position }) => [partition, position] as const)])
+  const cursorAt = (order: Order, at: (partition: number) => Position) =>
     encodeCursor({
       topicId: topic.id,
       order,
@@ -97,9 +98,11 @@ export async function browseMessages(
       positions: places.map(({ partition }) => at(partition)),
     })
   const isWhole = readers.every(reader => reader.isDone)
+  // A program that takes page after page gets to an end although one of them stays away.
+  const isLast = isWhole && (unavailable.size === 0 || messages.length === 0)
   return {
     messages,
-    nextCursor: isWhole ? null : cursorAt(request.order, partition => positions.get(partition) ?? null),
+    nextCursor: isLast ? null : cursorAt(request.order, partition => positions.get(partition) ?? null),
     tailCursor: cursorAt('oldest', partition => bounds.get(partition)?.end ?? null),
     ends: Array.from(bounds, ([partition, { start, end }]) => ({ partition, start, end })),
     scanned: budget.records,
@@ -124,6 +127,8 @@ export interface Question {
   readonly begins: ReadonlyMap<number, number>
   /** Why the other partitions cannot be read. */
   readonly refusals: ReadonlyMap<number, Refusal>
+  /** Where to begin in those once they can. */
+  readonly unread: ReadonlyMap<number, Position>
 }
 
 /** Throws what the store throws. */
@@ -147,15 +152,17 @@ export async function openQuestion(
     else bounds.set(partition, one)
   }
   const reached = places.filter(({ partition }) => bounds.has(partition))
-  const sought =
-    cursor === null ? await seek(rooms, reached, bounds, request) : resume(cursor, reached, bounds, request.partition)
-  if (isRefusal(sought)) return sought
+  const positionOf = (partition: number): Position => (cursor === null ? UNSOUGHT : positionIn(cursor, partition))
+  const resumed = cursor === null ? new Map<number, number | null>() : resume(cursor, reached, bounds)
+  if (isRefusal(resumed)) return resumed
+  const unsought = reached.filter(({ partition }) => positionOf(partition) === UNSOUGHT)
   const begins = new Map<number, number>()
-  for (const [partition, begin] of sought) {
+  for (const [partition, begin] of [...resumed, ...(await seek(rooms, unsought, bounds, request))]) {
     if (isRefusal(begin)) refusals.set(partition, begin)
     else if (begin !== null) begins.set(partition, begin)
   }
-  return { topic, places, bounds, begins, refusals }
+  const unread = new Map<number, Position>(Array.from(refusals.keys(), partition => [partition, positionOf(partition)]))
+  return { topic, places, bounds, begins, refusals, unread }
 }
 
 /** A reader for each of these partitions, from there on. */
@@ -276,23 +283,30 @@ export function readCursor(
   return cursor
 }
 
-/** Where to go on in each partition; null for those that are not part of it, and a refusal where it fits none. */
+/** Partitions that came since then are new as a whole: first to whoever goes forwards, and above whoever goes backwards. */
+export function positionIn({ positions, partition: only, order }: Cursor, partition: number): Position {
+  const known = only === null ? positions[partition] : positions[0]
+  if (known === undefined) return order === 'newest' ? null : 0
+  return known
+}
+
+/**
+ * Where to go on in each partition that was sought before; null for those that are not part of it, and a refusal where it fits
+ * none.
+ */
 export function resume(
-  { positions, order }: Cursor,
+  cursor: Cursor,
   places: readonly Place[],
   bounds: ReadonlyMap<number, Bounds>,
-  only: number | null,
 ): ReadonlyMap<number, number | null> | Refusal {
   const begins = new Map<number, number | null>()
   for (const { partition } of places) {
-    const known = only === null ? positions[partition] : positions[0]
-    // Partitions that came since then are new as a whole: first to whoever goes forwards, and above whoever goes backwards.
-    const position = known === undefined ? 0 : known
-    if (position !== null && position > bounds.get(partition)!.end) {
-      const { end } = bounds.get(partition)!
+    const position = positionIn(cursor, partition)
+    if (position === UNSOUGHT) continue
+    const { end } = bounds.get(partition)!
+    if (position !== null && position > end)
       return because(INVALID_REQUEST, `It is at offset ${position} of partition ${partition}, which ends at ${end}.`)
-    }
-    begins.set(partition, order === 'newest' && known === undefined ? null : position)
+    begins.set(partition, position)
   }
   return begins
 }

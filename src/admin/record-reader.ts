@@ -111,7 +111,7 @@ export function readForwards(
   { start, from, end }: { readonly start: number; readonly from: number; readonly end: number },
   { chunkBytes, budget, filter }: ReaderOptions,
 ): RecordReader {
-  let position = Math.max(start, from)
+  let position = Math.min(Math.max(start, from), Math.max(start, end))
   let head: FoundRecord | null = null
   let refusal: Refusal | null = null
   let batches: readonly BatchView[] = []

@@ -1,15 +1,20 @@
-// The verbs on records over the log room in memory, with nobody else in the cluster.
+// The verbs on records over the log room in memory. Some partitions may be led by another broker, which does not answer.
 
+import { PeerUnavailable } from '../../src/admin/peers.ts'
 import type { ReachRooms } from '../../src/admin/reach.ts'
 import { aloneInCluster } from '../../src/cluster/cluster.ts'
 import type { LogWorld } from './logs.ts'
 
-export function reachIn(world: LogWorld): ReachRooms {
+export function reachIn(world: LogWorld, isAway: (partition: number) => boolean = () => false): ReachRooms {
   const peers = {
     ask(brokerId: number): never {
-      throw new Error(`broker ${brokerId} is asked, and there is none`)
+      throw new PeerUnavailable(brokerId, 'does not answer', true)
     },
   }
-  const { catalogue, logs, settings, clock } = world
-  return { catalogue, logs, settings, clock, peers, cluster: aloneInCluster(0, null) }
+  const { catalogue, settings, clock } = world
+  const logs: ReachRooms['logs'] = Object.assign(Object.create(world.logs), {
+    partition: (topicId: string, index: number) => (isAway(index) ? null : world.logs.partition(topicId, index)),
+  })
+  const cluster = { ...aloneInCluster(0, null), leaderOf: (_: string, index: number) => (isAway(index) ? 1 : 0) }
+  return { catalogue, logs, settings, clock, peers, cluster }
 }
