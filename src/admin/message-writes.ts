@@ -5,11 +5,13 @@ import { murmur2 } from '../base/murmur2.ts'
 import type { Random } from '../base/random.ts'
 import { isRefusal, type Refusal } from '../protocol/errors.ts'
 import { encodeBatch, type NewRecord } from '../protocol/records.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import type { Content, NewMessage, Produced } from './messages-contract.ts'
 import { appendTo, checkPartition, findTopic, type ReachRooms } from './reach.ts'
 
 export interface WriteRooms extends ReachRooms {
   readonly random: Random
+  readonly metrics: Metrics
 }
 
 /**

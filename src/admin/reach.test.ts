@@ -4,10 +4,10 @@ import { openLogWorld } from '../../testing/sim/logs.ts'
 import { reachIn } from '../../testing/sim/reach.ts'
 import { seededRandom } from '../base/random.ts'
 import { SOLE_LEADERSHIP } from '../log/leadership.ts'
-import { isRefusal } from '../protocol/errors.ts'
+import { isRefusal, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
 import { produceMessages } from './message-writes.ts'
 import { browseMessages } from './messages.ts'
-import { PeerUnavailable } from './peers.ts'
+import { type Peers, PeerUnavailable } from './peers.ts'
 import type { ReachRooms } from './reach.ts'
 import { describeTopic, listTopics } from './topic-listing.ts'
 
@@ -26,7 +26,7 @@ async function openBesideSilence(t: TestContext, isUnsent: boolean) {
       },
     },
   }
-  return { ...rooms, random: seededRandom(1) }
+  return { ...rooms, random: seededRandom(1), metrics: world.metrics }
 }
 
 test('a broker that does not answer takes only its own partitions out of a page, a list and a description', async t => {
@@ -83,4 +83,17 @@ test('what certainly did not reach another broker can be asked again', async t =
   const rooms = await openBesideSilence(t, true)
   const refused = await produceMessages(rooms, 't', [{ partition: 1, value: null }])
   assert.ok(isRefusal(refused) && refused.name === 'LEADER_NOT_AVAILABLE')
+})
+
+test('a partition that its leader has not heard of yet is one to ask for again, not one that does not exist', async t => {
+  const rooms = await openBesideSilence(t, true)
+  const topicId = rooms.catalogue.current().topics.get('t')!.id
+  const partitionResponses = [{ index: 1, errorCode: UNKNOWN_TOPIC_OR_PARTITION.code }]
+  const peers: Peers = { ask: async () => ({ responses: [{ topicId, partitionResponses }] }) as never }
+  const refused = await produceMessages({ ...rooms, peers }, 't', [{ partition: 1, value: null }])
+  assert.ok(isRefusal(refused))
+  assert.deepEqual(
+    [refused.name, refused.message],
+    ['LEADER_NOT_AVAILABLE', "Broker 1 does not know partition 1 of 't' at this moment."],
+  )
 })

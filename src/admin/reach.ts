@@ -21,6 +21,7 @@ import {
   REQUEST_TIMED_OUT,
   type Refusal,
   UNKNOWN_SERVER_ERROR,
+  UNKNOWN_TOPIC_ID,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
 import { deleteRecords as deleteRecordsApi } from '../protocol/messages/delete-records.ts'
@@ -32,6 +33,7 @@ import { checkTopicName } from '../protocol/names.ts'
 import { type BatchView, checkBatches, InvalidRecords, splitBatches, viewBatch } from '../protocol/records.ts'
 import type { Settings } from '../settings/settings.ts'
 import { isStoreFailure } from '../store/store.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import { type Peers, PeerUnavailable } from './peers.ts'
 import { deleteRecords } from './records.ts'
 
@@ -197,17 +199,27 @@ export async function readFrom(
   return found!
 }
 
-/** Appends one batch to each partition, as a producer with acks=all does, and answers in order. The bytes belong to the log. */
+/**
+ * Appends one batch to each partition, as a producer with acks=all does, and answers in order. The bytes belong to the log. Who
+ * leads a partition counts what was produced to it, here as where a request comes over the Kafka protocol.
+ */
 export async function appendTo(
-  rooms: ReachRooms,
+  rooms: ReachRooms & { readonly metrics: Metrics },
   places: readonly (Place & { readonly batch: Buffer })[],
 ): Promise<readonly (Pick<Appended, 'baseOffset' | 'logAppendTimeMs'> | Refusal)[]> {
   const stallMs = rooms.settings.get('broker.produce-timeout')
   return await ask(rooms, places, {
     isWrite: true,
-    here(partition, { batch }) {
+    async here(partition, { topic, batch }) {
       const checked = checkBatches(batch)
-      return isRefusal(checked) ? checked : partition.append(checked, 0, stallMs)
+      if (isRefusal(checked)) return checked
+      const appended = await partition.append(checked, 0, stallMs)
+      // A topic that was deleted meanwhile has no series any more.
+      if (!isRefusal(appended) && rooms.catalogue.current().topicsById.has(topic.id)) {
+        rooms.metrics.count('svc.broker.produce.records', { topic: topic.name }, checked.recordCount)
+        rooms.metrics.count('svc.broker.produce.bytes', { topic: topic.name }, batch.length)
+      }
+      return appended
     },
     async there(brokerId, some) {
       const byTopic = [...Map.groupBy(some, ({ topic }) => topic.id)]
@@ -389,6 +401,12 @@ function refusalOf(
   message?: string | null,
 ): Refusal {
   const error = errorOf(code) ?? UNKNOWN_SERVER_ERROR
+  // We know it: either that broker has not heard of it yet, or we have not heard that it is gone.
+  if (error.code === UNKNOWN_TOPIC_OR_PARTITION.code || error.code === UNKNOWN_TOPIC_ID.code)
+    return because(
+      LEADER_NOT_AVAILABLE,
+      `Broker ${brokerId} does not know partition ${partition} of '${name}' at this moment.`,
+    )
   if (message) return because(error, message)
   if (error.code === OFFSET_OUT_OF_RANGE.code) return error
   return because(error, `Broker ${brokerId} answers ${error.name} for partition ${partition} of '${name}'.`)

@@ -80,6 +80,20 @@ test('100,000 records that a client counted are as many in the scrape, the snaps
   assert.equal(Math.round(produced), counted)
 })
 
+test('what is produced over HTTP counts as what Kafka clients produce', async t => {
+  const { url, create, get, send } = await begin(t)
+  await create('a')
+  await send('a', batchOf(['first']))
+  const messages = [{ value: { text: 'second' } }, { value: { text: 'third' } }]
+  const response = await fetch(`${url}/api/v1/topics/a/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ messages }),
+  })
+  assert.equal(response.status, 200)
+  assert.equal((await get('metrics')).body.messages, 3)
+})
+
 test('the scrape of a broker at work is read by a strict reader and has every metric whose room exists', async t => {
   const { url, create, send, clock, wire } = await begin(t, { topics: [pattern('*', { partitions: 128 })] })
   await create('a', 'b')
