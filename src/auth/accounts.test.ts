@@ -325,6 +325,16 @@ test('W12: a thousand wrong passwords at once are counted like a thousand in a r
   )
 })
 
+test('W12: guesses at once from many addresses of one network of IPv6 are counted like guesses from one', async () => {
+  const { accounts } = await openWorld({ settings: { 'admin.login-throttle.max-failures': 2 } })
+  const from = (host: number) => ({ address: `2001:db8:1:2::${host}`, isLocal: false })
+  const answers = await Promise.all(
+    Array.from({ length: 34 }, (_, at) => accounts.signIn('admin', `wrong ${at}`, from(at))),
+  )
+  const hashed = answers.filter(({ kind }) => kind === 'wrong-credentials')
+  assert.equal(hashed.length, 2)
+})
+
 test('S51: HTTP Basic and the login count together, on every broker', async () => {
   const settings = { 'admin.login-throttle.max-failures': 4 }
   const one = await openWorld({ settings, isShared: true })

@@ -1,7 +1,7 @@
 // Whose password it is, for the login and for HTTP Basic alike: throttled by name and address, bounded in what it hashes, and the
 // same in words and time whether the user exists or not. It issues no session.
 //
-// Attempts for one name from one address go one after the other, so that a thousand at once are counted like a thousand in a
+// Attempts for one name from one network go one after the other, so that a thousand at once are counted like a thousand in a
 // row: as many are hashed as may fail, and the rest is refused.
 
 import { createHmac } from 'node:crypto'
@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { PasswordHashes } from './password-hash.ts'
-import type { SignInThrottle } from './sign-in-throttle.ts'
+import { networkOf, type SignInThrottle } from './sign-in-throttle.ts'
 import { createTurns } from './turns.ts'
 import { canonicalUsername, isPasswordTooLong } from './user-rules.ts'
 import type { User, UserStore } from './user-store.ts'
@@ -105,7 +105,7 @@ export function createPasswords({ users, newest, hashes, throttle, clock, random
   return {
     async check(given, password, address) {
       const username = canonicalUsername(given)
-      return (await turns.take(`${address} ${username}`, () => attempt(username, password, address))) ?? BUSY
+      return (await turns.take(`${networkOf(address)} ${username}`, () => attempt(username, password, address))) ?? BUSY
     },
   }
 }

@@ -124,8 +124,8 @@ function placeOf(username: string, address: string): { readonly bucket: string; 
   return { bucket: digest.toString('hex', 0, 1), key: digest.toString('base64url', 1, 17) }
 }
 
-/** One host of IPv6 has a whole network of 2^64 addresses to guess from. */
-function networkOf(written: string): string {
+/** Whom an address stands for: one host of IPv6 has a whole network of 2^64 addresses to guess from. */
+export function networkOf(written: string): string {
   const address = written.replace(/^::ffff:(?=\d+\.)/i, '')
   if (!address.includes(':')) return address
   const [head = '', tail = ''] = address.toLowerCase().split('::', 2)
