@@ -115,11 +115,12 @@ export async function openAccounts({
   const denylist = await openDenylist({ store, clock, isShared })
   const tokens = createSessionTokens({ clock, random, secret, expiryMs: sessionMs })
   const hashes = createPasswordHashes(random, clock, hashParameters)
-  const throttle = createSignInThrottle(store, clock, {
+  const rules = {
     maxFailures: settings.get('admin.login-throttle.max-failures'),
     initialLockoutMs: settings.get('admin.login-throttle.initial-lockout'),
     maxLockoutMs: settings.get('admin.login-throttle.max-lockout'),
-  })
+  }
+  const throttle = createSignInThrottle({ store, clock, random, rules })
   const making = makingUsers(hashes, clock, random)
   /** The first one closes it, and nobody else's password is hashed. */
   const setUpInTurn = workInTurn()

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
-import { StoreUnavailable } from '../store/store.ts'
+import { systemRandom } from '../base/random.ts'
+import { type Store, StoreUnavailable } from '../store/store.ts'
 import { createSignInThrottle, type ThrottleRules } from './sign-in-throttle.ts'
 
 const SECOND = 1_000
@@ -15,12 +16,13 @@ const RULES: ThrottleRules = { maxFailures: 10, initialLockoutMs: 30 * SECOND, m
 function openThrottle(rules = RULES) {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
-  const throttle = createSignInThrottle(store, clock, rules)
+  const beside = (face: Store) => createSignInThrottle({ store: face, clock, random: systemRandom, rules })
+  const throttle = beside(store)
   const fail = async (times: number, username = 'ada', address = '10.0.0.1') => {
     for (let at = 0; at < times; at++) await throttle.failed(username, address)
   }
   const lockedOutMs = (username = 'ada', address = '10.0.0.1') => throttle.lockedOutMs(username, address)
-  return { clock, store, throttle, fail, lockedOutMs }
+  return { clock, store, beside, throttle, fail, lockedOutMs }
 }
 
 test('lockout, open and a failure below max-failures: still open', async () => {
@@ -90,45 +92,68 @@ test('a lockout holds for one name and one address, and of IPv6 for the network 
 })
 
 test('S51: two brokers count together', async () => {
-  const { clock, store, fail, lockedOutMs } = openThrottle()
-  const other = createSignInThrottle(store.beside(), clock, RULES)
+  const { store, beside, fail, lockedOutMs } = openThrottle()
+  const other = beside(store.beside())
   await Promise.all([fail(5), ...Array.from({ length: 5 }, () => other.failed('ada', '10.0.0.1'))])
   assert.equal(await lockedOutMs(), 30 * SECOND)
   assert.equal(await other.lockedOutMs('ada', '10.0.0.1'), 30 * SECOND)
 })
 
-test('names without end take a bounded room, and push out the oldest first', async () => {
+test('S51: brokers whose store was emptied count together again', async () => {
+  const { store, beside, throttle, fail, lockedOutMs } = openThrottle()
+  const other = beside(store.beside())
+  await fail(10)
+  store.faults.empty()
+  assert.deepEqual([await lockedOutMs(), await other.lockedOutMs('ada', '10.0.0.1')], [0, 0])
+  for (let at = 0; at < 5; at++) for (const each of [throttle, other]) await each.failed('ada', '10.0.0.1')
+  for (const each of [throttle, other]) assert.equal(await each.lockedOutMs('ada', '10.0.0.1'), 30 * SECOND)
+})
+
+/** So many names of one document, as they are for whoever knows how a name becomes the first byte of its digest. */
+function namesOfOneDocument(count: number, digestOf: (text: string) => Buffer): readonly string[] {
+  const names: string[] = []
+  for (let at = 0; names.length < count; at++)
+    if (digestOf(JSON.stringify([`name ${at}`, '10.0.0.9']))[0] === 7) names.push(`name ${at}`)
+  return names
+}
+
+test('names without end take a bounded room, and whoever is locked out stays so', async () => {
   const { clock, store, throttle, lockedOutMs, fail } = openThrottle()
-  // Names that share a document: each has room for 64, and there are 256 of them.
-  const bucketOf = (name: string) =>
-    createHash('sha256')
-      .update(JSON.stringify([name, '10.0.0.9']))
-      .digest()[0]
-  const names = Array.from({ length: 40_000 }, (_, at) => `name ${at}`).filter(name => bucketOf(name) === 7)
-  const [first, ...others] = names.slice(0, 100)
+  await throttle.failed('somebody', '10.0.0.9')
+  const secret = (await store.load('signing-key', 'sign-in-failures'))!.fields.get('key')!
+  const [first, ...others] = namesOfOneDocument(100, text => createHmac('sha256', secret).update(text).digest())
   await fail(10, first, '10.0.0.9')
   for (const name of others) {
     await clock.advance(1)
     await throttle.failed(name, '10.0.0.9')
   }
-  assert.deepEqual(
-    (await store.list('sign-in-failures')).map(({ fields }) => fields.size),
-    [64],
-  )
-  assert.equal(await lockedOutMs(first, '10.0.0.9'), 0)
+  const sizes = (await store.list('sign-in-failures')).map(({ fields }) => fields.size)
+  assert.equal(Math.max(...sizes), 64)
+  assert.equal(await lockedOutMs(first, '10.0.0.9'), 30 * SECOND - others.length)
   await fail(9, others.at(-1), '10.0.0.9')
   assert.equal(await lockedOutMs(others.at(-1), '10.0.0.9'), 30 * SECOND)
+  await fail(9, others[0], '10.0.0.9')
+  assert.equal(await lockedOutMs(others[0], '10.0.0.9'), 0, 'of the weak ones the oldest went first')
+})
+
+test('who shares a document cannot be computed without the key of the store', async () => {
+  const { store, throttle } = openThrottle()
+  const names = namesOfOneDocument(64, text => createHash('sha256').update(text).digest())
+  for (const name of names) await throttle.failed(name, '10.0.0.9')
+  const documents = await store.list('sign-in-failures')
+  assert.ok(documents.length > 8, `${names.length} names lie in ${documents.length} documents`)
 })
 
 test('what time has cleared is taken out of the store with the next failure beside it', async () => {
   const { clock, store, throttle } = openThrottle()
   for (let at = 0; at < 500; at++) await throttle.failed(`name ${at}`, '10.0.0.9')
   await clock.advance(15 * MINUTE)
-  for (let at = 0; at < 1_500; at++) await throttle.failed(`later ${at}`, '10.0.0.9')
+  // So many that none of the documents is without one.
+  for (let at = 0; at < 5_000; at++) await throttle.failed(`later ${at}`, '10.0.0.9')
   const sizes = (await store.list('sign-in-failures')).map(({ fields }) => fields.size)
   assert.equal(
     sizes.reduce((sum, size) => sum + size, 0),
-    1_500,
+    5_000,
   )
 })
 

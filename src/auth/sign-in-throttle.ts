@@ -9,12 +9,15 @@
 //                                                             max-lockout
 //
 // Counters lie in a fixed number of documents with a fixed number of places each: names and addresses without end push each
-// other out, the oldest first, and take no more room. An attempt costs a hash before it counts, so that filling the places
-// takes longer than it would take to wait.
+// other out and take no more room. The weakest goes first, so that one that locks somebody out goes last; and which names share
+// a document depends on a key that the store holds, so that nobody can choose names which push out a certain one. An attempt costs
+// a hash before it counts: to fill all places with stronger counters takes longer than it would take to wait.
 
-import { createHash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
 import { OutcomeUnknown, type Row, type Store, StoreUnavailable } from '../store/store.ts'
+import { findSharedKey, makeSharedKey } from './shared-key.ts'
 
 export interface ThrottleRules {
   readonly maxFailures: number
@@ -62,7 +65,14 @@ const PLACES = 64
 /** How often a counter is tried again after another writer was faster. */
 const ATTEMPTS = 64
 
-export function createSignInThrottle(store: Store, clock: Clock, rules: ThrottleRules): SignInThrottle {
+export interface SignInThrottleRooms {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly rules: ThrottleRules
+}
+
+export function createSignInThrottle({ store, clock, random, rules }: SignInThrottleRooms): SignInThrottle {
   async function load(bucket: string) {
     const document = await store.load(KIND, bucket)
     const counters = new Map([...(document?.fields ?? [])].map(([key, value]) => [key, decode(value)]))
@@ -71,11 +81,9 @@ export function createSignInThrottle(store: Store, clock: Clock, rules: Throttle
 
   /** Sets the counter to what `next` makes of it; null clears it. */
   async function change(
-    username: string,
-    address: string,
+    { bucket, key }: Place,
     next: (failures: Failures | null, nowMs: number) => Failures | null,
   ): Promise<void> {
-    const { bucket, key } = placeOf(username, address)
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const { version, counters } = await load(bucket)
       const nowMs = clock.now()
@@ -95,30 +103,44 @@ export function createSignInThrottle(store: Store, clock: Clock, rules: Throttle
     throw new StoreUnavailable(`failed sign-ins were counted by others ${ATTEMPTS} times in a row`)
   }
 
-  /** Takes out what time has cleared and, where that leaves no place for one more, the oldest. */
+  /** Takes out what time has cleared and, where that leaves no place for one more, the weakest. */
   function makeRoom(others: ReadonlyMap<string, Failures>, nowMs: number): readonly Row[] {
     const isOver = (failures: Failures) => standing(failures, nowMs, rules) === null
     const over = [...others].filter(([, failures]) => isOver(failures))
     const held = [...others].filter(([, failures]) => !isOver(failures))
-    const oldestFirst = held.toSorted(([, one], [, other]) => one.lastAtMs - other.lastAtMs)
-    const surplus = oldestFirst.slice(0, Math.max(0, held.length - (PLACES - 1)))
+    const weakestFirst = held.toSorted(([, one], [, other]) => one.count - other.count || one.lastAtMs - other.lastAtMs)
+    const surplus = weakestFirst.slice(0, Math.max(0, held.length - (PLACES - 1)))
     return [...over, ...surplus].map(([key]) => ({ key, value: null }))
   }
 
   return {
     async lockedOutMs(username, address) {
-      const { bucket, key } = placeOf(username, address)
+      const secret = await findSharedKey(store, KIND)
+      // Without the key nothing was counted.
+      if (secret === null) return 0
+      const { bucket, key } = placeOf(secret, username, address)
       const { counters } = await load(bucket)
       return lockedOutMs(counters.get(key) ?? null, clock.now(), rules)
     },
-    failed: (username, address) => change(username, address, (before, nowMs) => afterFailure(before, nowMs, rules)),
-    succeeded: (username, address) => change(username, address, () => null),
+    async failed(username, address) {
+      const secret = await makeSharedKey(store, random, KIND)
+      await change(placeOf(secret, username, address), (before, nowMs) => afterFailure(before, nowMs, rules))
+    },
+    async succeeded(username, address) {
+      const secret = await findSharedKey(store, KIND)
+      if (secret !== null) await change(placeOf(secret, username, address), () => null)
+    },
   }
 }
 
+interface Place {
+  readonly bucket: string
+  readonly key: string
+}
+
 /** The store holds no name and no address. */
-function placeOf(username: string, address: string): { readonly bucket: string; readonly key: string } {
-  const digest = createHash('sha256')
+function placeOf(secret: Uint8Array, username: string, address: string): Place {
+  const digest = createHmac('sha256', secret)
     .update(JSON.stringify([username, networkOf(address)]))
     .digest()
   return { bucket: digest.toString('hex', 0, 1), key: digest.toString('base64url', 1, 17) }
