@@ -1,9 +1,10 @@
-// Sessions that were ended before their time, by `jti`: one document each, kept for as long as the token could have lived. On a
-// store that others use every question is asked of the store, so that what one broker ended no other accepts; elsewhere the
+// Sessions that were ended before their time, by `jti`: one document each, kept for as long as the token could have lived by the
+// clock of any broker. On a store that others use every question is asked of the store, so that what one broker ended no other accepts; elsewhere the
 // answer is in memory. No answer is no "no": what the store throws is thrown on.
 
 import type { Clock } from '../base/clock.ts'
 import { isStoreFailure, OutcomeUnknown, type Store } from '../store/store.ts'
+import { MOST_CLOCK_SKEW_MS } from './clock-skew.ts'
 
 export interface Denylist {
   isDenied(jti: string): Promise<boolean>
@@ -35,7 +36,8 @@ export async function openDenylist({ store, clock, isShared }: DenylistRooms): P
     const nowMs = clock.now()
     for (const { name, version, fields } of await store.list(KIND)) {
       known?.add(name)
-      if (Number(Buffer.from(fields.get(UNTIL) ?? []).toString()) > nowMs) continue
+      // By the clock of another broker the token may live for as long as that is behind this one.
+      if (Number(Buffer.from(fields.get(UNTIL) ?? []).toString()) + MOST_CLOCK_SKEW_MS > nowMs) continue
       // A conflict says that another broker did it.
       await store.commit({ kind: KIND, name, expect: version, changes: [], remove: true })
       known?.delete(name)

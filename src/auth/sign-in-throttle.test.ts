@@ -16,7 +16,8 @@ const RULES: ThrottleRules = { maxFailures: 10, initialLockoutMs: 30 * SECOND, m
 function openThrottle(rules = RULES) {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
-  const beside = (face: Store) => createSignInThrottle({ store: face, clock, random: systemRandom, rules })
+  const beside = (face: Store, by = clock) =>
+    createSignInThrottle({ store: face, clock: by, random: systemRandom, rules })
   const throttle = beside(store)
   const fail = async (times: number, username = 'ada', address = '10.0.0.1') => {
     for (let at = 0; at < times; at++) await throttle.failed(username, address)
@@ -97,6 +98,39 @@ test('S51: two brokers count together', async () => {
   await Promise.all([fail(5), ...Array.from({ length: 5 }, () => other.failed('ada', '10.0.0.1'))])
   assert.equal(await lockedOutMs(), 30 * SECOND)
   assert.equal(await other.lockedOutMs('ada', '10.0.0.1'), 30 * SECOND)
+})
+
+/** A second broker on the store, whose clock is ahead. */
+function openAhead(aheadMs: number) {
+  const world = openThrottle()
+  const clockAhead = new SimulatedClock(world.clock.now() + aheadMs)
+  const ahead = world.beside(world.store.beside(), clockAhead)
+  return { ...world, clockAhead, ahead, aheadMs: () => ahead.lockedOutMs('ada', '10.0.0.1') }
+}
+
+test('S51: brokers whose clocks are 20 minutes apart count together', async () => {
+  const { clock, clockAhead, ahead, aheadMs, fail, lockedOutMs } = openAhead(20 * MINUTE)
+  // The first one is too old for the broker that is ahead; from then on the counter has its time.
+  for (let at = 0; at < 5; at++) {
+    await fail(1)
+    await ahead.failed('ada', '10.0.0.1')
+  }
+  assert.deepEqual([await lockedOutMs(), await aheadMs()], [0, 0])
+  await fail(1)
+  assert.deepEqual([await lockedOutMs(), await aheadMs()], [30 * SECOND, 30 * SECOND])
+  await clockAhead.advance(30 * SECOND)
+  await clock.advance(30 * SECOND)
+  assert.deepEqual([await lockedOutMs(), await aheadMs()], [30 * SECOND, 0])
+  await clock.advance(20 * MINUTE)
+  assert.equal(await lockedOutMs(), 0, 'whoever is behind locks out for longer, by as much as that')
+})
+
+test('a time that no clock can have by now locks nobody out', async () => {
+  const { ahead, fail, lockedOutMs } = openAhead(27 * 60 * MINUTE)
+  for (let at = 0; at < 10; at++) await ahead.failed('ada', '10.0.0.1')
+  assert.equal(await lockedOutMs(), 0)
+  await fail(10)
+  assert.equal(await lockedOutMs(), 30 * SECOND)
 })
 
 test('S51: brokers whose store was emptied count together again', async () => {

@@ -12,11 +12,16 @@
 // other out and take no more room. The weakest goes first, so that one that locks somebody out goes last; and which names share
 // a document depends on a key that the store holds, so that nobody can choose names which push out a certain one. An attempt costs
 // a hash before it counts: to fill all places with stronger counters takes longer than it would take to wait.
+//
+// Clocks of brokers may be apart. A counter keeps the latest time that any broker has given it, and a failure that seems to lie in
+// the future is one of this moment: a broker whose clock is behind locks out for longer, by as much as it is behind, and one whose
+// clock is ahead forgets what others counted only until it has counted itself.
 
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { OutcomeUnknown, type Row, type Store, StoreUnavailable } from '../store/store.ts'
+import { MOST_CLOCK_SKEW_MS } from './clock-skew.ts'
 import { findSharedKey, makeSharedKey } from './shared-key.ts'
 
 export interface ThrottleRules {
@@ -42,12 +47,13 @@ export interface SignInThrottle {
 export function standing(failures: Failures | null, nowMs: number, { maxLockoutMs }: ThrottleRules): Failures | null {
   if (failures === null) return null
   const agoMs = nowMs - failures.lastAtMs
-  // A time that lies further ahead than any lockout is of a clock that was wrong.
-  return agoMs >= maxLockoutMs || agoMs < -maxLockoutMs ? null : failures
+  // A time that lies further ahead is of a clock that was wrong: it would lock out until it comes.
+  return agoMs >= maxLockoutMs || agoMs < -MOST_CLOCK_SKEW_MS ? null : failures
 }
 
 export function afterFailure(failures: Failures | null, nowMs: number, rules: ThrottleRules): Failures {
-  return { count: (standing(failures, nowMs, rules)?.count ?? 0) + 1, lastAtMs: nowMs }
+  const { count, lastAtMs } = standing(failures, nowMs, rules) ?? { count: 0, lastAtMs: nowMs }
+  return { count: count + 1, lastAtMs: Math.max(lastAtMs, nowMs) }
 }
 
 /** How long attempts are refused from now on; 0: they are not. */
@@ -55,7 +61,7 @@ export function lockedOutMs(failures: Failures | null, nowMs: number, rules: Thr
   const current = standing(failures, nowMs, rules)
   if (current === null || current.count < rules.maxFailures) return 0
   const lockoutMs = Math.min(rules.initialLockoutMs * 2 ** (current.count - rules.maxFailures), rules.maxLockoutMs)
-  return Math.min(Math.max(0, current.lastAtMs + lockoutMs - nowMs), rules.maxLockoutMs)
+  return Math.max(0, lockoutMs - Math.max(0, nowMs - current.lastAtMs))
 }
 
 /** One document for each first byte of a counter's name. */
