@@ -55,7 +55,7 @@ export async function openDenylist({ store, clock, isShared }: DenylistRooms): P
         try {
           const changes = [{ key: UNTIL, value: Buffer.from(String(expiresAtMs)) }]
           // A conflict says that it is denied already.
-          const outcome = await store.commit({ kind: KIND, name: jti, expect: 0, changes })
+          const outcome = await store.commit({ kind: KIND, name: jti, expect: 0, changes, mayOverfill: true })
           isFirst = outcome.kind === 'committed'
           break
         } catch (error) {

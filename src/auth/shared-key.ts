@@ -25,6 +25,6 @@ export async function makeSharedKey(store: Store, random: Random, name: string):
     if (found !== null) return found
     // A conflict says that another broker made it.
     const changes = [{ key: FIELD, value: random.bytes(BYTES) }]
-    await store.commit({ kind: KIND, name, expect: 0, changes })
+    await store.commit({ kind: KIND, name, expect: 0, changes, mayOverfill: true })
   }
 }

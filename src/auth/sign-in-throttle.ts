@@ -99,7 +99,8 @@ export function createSignInThrottle({ store, clock, random, rules }: SignInThro
       counters.delete(key)
       const rows = [{ key, value: after === null ? null : encode(after) }, ...makeRoom(counters, nowMs)]
       try {
-        const outcome = await store.commit({ kind: KIND, name: bucket, expect: version, changes: rows })
+        const commit = { kind: KIND, name: bucket, expect: version, changes: rows, mayOverfill: true }
+        const outcome = await store.commit(commit)
         if (outcome.kind === 'committed') return
       } catch (error) {
         // A failure that is counted twice locks out sooner, never later.

@@ -70,6 +70,18 @@ test('judged 8: failures on both count together', { skip: noRedis }, async t => 
   }
 })
 
+test('H29, W12: a full Redis counts failures on both and lets a session end on both', { skip: noRedis }, async t => {
+  const { redis, one, other } = await startTwo(t)
+  const admin = await signInAt(one, 'admin', PASSWORD)
+  await redis.ask('CONFIG', 'SET', 'maxmemory', '1')
+  const refused = await admin.ask('POST', '/api/v1/users', { username: 'ada', password: PASSWORD })
+  assert.equal(refused.status, 503, 'it is full')
+  for (let at = 0; at < 10; at++) assert.equal(await signInStatus(one, `wrong ${at}`), 401)
+  assert.deepEqual([await signInStatus(one, PASSWORD), await signInStatus(other, PASSWORD)], [429, 429])
+  assert.equal((await admin.ask('POST', '/api/v1/auth/logout')).status, 204)
+  for (const url of [one, other]) assert.equal((await admin.at(url).ask('GET', '/api/v1/users')).status, 401)
+})
+
 test('judged 8, W15, S54: of two requests at once to two brokers for the last two ADMINs one stays', {
   skip: noRedis,
 }, async t => {
@@ -145,6 +157,10 @@ test('S49: while Redis is silent or gone a session is refused, and it is there a
   await redis.start()
   await isBack(admin)
 })
+
+async function signInStatus(url: string, password: string): Promise<number> {
+  return (await adminClient(url).ask('POST', '/api/v1/auth/login', { username: 'admin', password })).status
+}
 
 async function isBack(admin: AdminClient): Promise<void> {
   for (;;) {

@@ -190,6 +190,11 @@ export interface Commit {
   readonly changes: readonly Row[]
   /** Deletes the whole document; `changes` is then empty. */
   readonly remove?: boolean
+  /**
+   * Asks a store that has reached its limit to take it all the same, where it can, as it takes what adds nothing: for the few bytes
+   * that stop somebody who could go on without them.
+   */
+  readonly mayOverfill?: boolean
 }
 
 export interface Committed {

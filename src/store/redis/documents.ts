@@ -107,7 +107,7 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
     },
 
     async commit(commit) {
-      const { kind, name, expect, changes, remove = false } = commit
+      const { kind, name, expect, changes, remove = false, mayOverfill = false } = commit
       const fixed = keys.fixed(kind)
       if (fixed !== null) {
         const done = await commitFixed(links, fixed, commit, (link, call) => rounds.writeOne(link, call))
@@ -117,7 +117,7 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
       const fields = encodeFields(changes.map(({ key, value }) => ({ key: FIELD_PREFIX + key, value })))
       const addsNothing = remove || (expect > 0 && changes.every(({ value }) => value === null))
       const call = fcall(
-        addsNothing ? 'recommit' : 'commit',
+        addsNothing || mayOverfill ? 'recommit' : 'commit',
         [document, index, counter],
         [name, expect, remove ? 1 : 0, ...fields],
       )

@@ -434,6 +434,8 @@ test('H29: a full Redis refuses appends and commits by name; reads, leads, signs
   const full = { name: 'StoreUnavailable', message: /maxmemory.*OOM/s }
   await assert.rejects(store.append(exampleAppend(A, 1, 2)), full)
   await assert.rejects(store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] }), full)
+  const few = { kind: 'k', name: 'few', changes: [{ key: 'f', value: Buffer.of(1) }], mayOverfill: true }
+  expectKind(await store.commit({ ...few, expect: 0 }), 'committed')
   assert.deepEqual(await offsetsOf(store), [0, 1])
   assert.equal((await reopened(store, 1)).end, 2)
   assert.equal(expectKind(await store.trim(A, 2, 1, []), 'trimmed').start, 1)

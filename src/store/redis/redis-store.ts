@@ -150,6 +150,11 @@ class News {
 
 /** A store that was emptied under its brokers gets its format again before anything else. */
 async function keepFormat(links: RedisLinks, key: string): Promise<void> {
+  // A full Redis refuses even a SET that has nothing to do.
+  const found = await followAsk(links, key, links.write(key), link => link.send(['GET', key])).catch(error =>
+    refuse(error, `reading ${key}`),
+  )
+  if (found !== null) return
   const sets = ['SET', key, FORMAT, 'NX']
   await followAsk(links, key, links.write(key), link => link.send(sets)).catch(error => refuse(error, `writing ${key}`))
 }
