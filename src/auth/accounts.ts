@@ -120,7 +120,7 @@ export async function openAccounts({
     initialLockoutMs: settings.get('admin.login-throttle.initial-lockout'),
     maxLockoutMs: settings.get('admin.login-throttle.max-lockout'),
   }
-  const throttle = createSignInThrottle({ store, clock, random, rules })
+  const throttle = createSignInThrottle({ store, clock, random, logger, rules })
   const making = makingUsers(hashes, clock, random)
   /** The first one closes it, and nobody else's password is hashed. */
   const setUpInTurn = workInTurn()

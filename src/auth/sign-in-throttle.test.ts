@@ -5,6 +5,7 @@ import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { systemRandom } from '../base/random.ts'
 import { type Store, StoreUnavailable } from '../store/store.ts'
+import { createLogger } from '../telemetry/logger.ts'
 import { createSignInThrottle, type ThrottleRules } from './sign-in-throttle.ts'
 
 const SECOND = 1_000
@@ -16,14 +17,16 @@ const RULES: ThrottleRules = { maxFailures: 10, initialLockoutMs: 30 * SECOND, m
 function openThrottle(rules = RULES) {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
+  const lines: string[] = []
+  const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain', levels: new Map() })
   const beside = (face: Store, by = clock) =>
-    createSignInThrottle({ store: face, clock: by, random: systemRandom, rules })
+    createSignInThrottle({ store: face, clock: by, random: systemRandom, logger, rules })
   const throttle = beside(store)
   const fail = async (times: number, username = 'ada', address = '10.0.0.1') => {
     for (let at = 0; at < times; at++) await throttle.failed(username, address)
   }
   const lockedOutMs = (username = 'ada', address = '10.0.0.1') => throttle.lockedOutMs(username, address)
-  return { clock, store, beside, throttle, fail, lockedOutMs }
+  return { clock, store, beside, throttle, fail, lockedOutMs, log: () => lines.join('') }
 }
 
 test('lockout, open and a failure below max-failures: still open', async () => {
@@ -195,4 +198,43 @@ test('without the store nobody is let by', async () => {
   const { store, lockedOutMs } = openThrottle()
   store.faults.failNext('load', 'unavailable')
   await assert.rejects(lockedOutMs(), StoreUnavailable)
+})
+
+test('S51: failures that the store does not take are counted by this broker until time or a success clears them', async () => {
+  const { clock, store, throttle, fail, lockedOutMs, log } = openThrottle()
+  store.faults.failNext('commit', 'unavailable', 100)
+  await fail(9)
+  assert.equal(await lockedOutMs(), 0)
+  await fail(1)
+  assert.equal(await lockedOutMs(), 30 * SECOND)
+  assert.match(log(), /WARN .*the store did not take a failed sign-in.*told to refuse commit/)
+  await clock.advance(30 * SECOND)
+  await fail(1)
+  assert.equal(await lockedOutMs(), 60 * SECOND)
+  await throttle.succeeded('ada', '10.0.0.1')
+  assert.equal(await lockedOutMs(), 0)
+  await fail(10)
+  await clock.advance(15 * MINUTE)
+  await fail(9)
+  assert.equal(await lockedOutMs(), 0)
+})
+
+test('names without end take a bounded room in memory too, and whoever is locked out stays so', async () => {
+  const { store, fail, lockedOutMs } = openThrottle()
+  store.faults.failNext('commit', 'unavailable', 2_000)
+  await fail(10)
+  for (let at = 0; at < 1_100; at++) await fail(1, `name ${at}`)
+  assert.equal(await lockedOutMs(), 30 * SECOND)
+  for (const name of ['name 0', 'name 1099']) await fail(9, name)
+  assert.deepEqual([await lockedOutMs('name 0'), await lockedOutMs('name 1099')], [0, 30 * SECOND])
+})
+
+test('a right password is right while the store does not take that it was', async () => {
+  const { store, throttle, fail, lockedOutMs, log } = openThrottle()
+  await fail(9)
+  store.faults.failNext('commit', 'unavailable')
+  await throttle.succeeded('ada', '10.0.0.1')
+  assert.match(log(), /WARN .*the store did not take a sign-in.*told to refuse commit/)
+  await fail(1)
+  assert.equal(await lockedOutMs(), 30 * SECOND, 'nothing was cleared in the store')
 })

@@ -1,5 +1,7 @@
 // How often somebody may guess a password, by user name and address (specification, "Console login lockout"). The states and
-// what moves them are pure functions; the counters rest in the store, where every broker counts the same ones.
+// what moves them are pure functions; the counters rest in the store, where every broker counts the same ones. What the store does
+// not take (a full disk, too few replicas) each broker counts alone, in memory: a right password needs no write, so that wrong
+// ones would be told from it without end.
 //
 //            failure, fewer than max-failures           success, or max-lockout without a failure, from anywhere
 //          ┌──────────┐                              ┌──────────────────────────────────────────────> open, 0 failures
@@ -20,7 +22,8 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import { OutcomeUnknown, type Row, type Store, StoreUnavailable } from '../store/store.ts'
+import { isStoreFailure, OutcomeUnknown, type Store, StoreUnavailable } from '../store/store.ts'
+import type { Logger } from '../telemetry/logger.ts'
 import { MOST_CLOCK_SKEW_MS } from './clock-skew.ts'
 import { findSharedKey, makeSharedKey } from './shared-key.ts'
 
@@ -37,9 +40,11 @@ export interface Failures {
 }
 
 export interface SignInThrottle {
-  /** How long this name is locked out from this address; 0 when it is not. */
+  /** How long this name is locked out from this address; 0 when it is not. Throws what the store throws. */
   lockedOutMs(username: string, address: string): Promise<number>
+  /** Counts it here where the store does not take it. */
   failed(username: string, address: string): Promise<void>
+  /** Where the store does not take it, what was counted there stays until time clears it. */
   succeeded(username: string, address: string): Promise<void>
 }
 
@@ -68,17 +73,27 @@ export function lockedOutMs(failures: Failures | null, nowMs: number, rules: Thr
 const KIND = 'sign-in-failures'
 /** Counters in each. */
 const PLACES = 64
+/** Counters in memory. */
+const PLACES_HERE = 1_024
 /** How often a counter is tried again after another writer was faster. */
 const ATTEMPTS = 64
+const LOG_EVERY_MS = 5_000
 
 export interface SignInThrottleRooms {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
+  readonly logger: Logger
   readonly rules: ThrottleRules
 }
 
-export function createSignInThrottle({ store, clock, random, rules }: SignInThrottleRooms): SignInThrottle {
+export function createSignInThrottle({ store, clock, random, logger, rules }: SignInThrottleRooms): SignInThrottle {
+  const log = logger.named('auth')
+  /** Failures that the store did not take. */
+  const countedHere = new Map<string, Failures>()
+  const secretHere = random.bytes(32)
+  const keyHere = (username: string, address: string) => placeOf(secretHere, username, address).key
+
   async function load(bucket: string) {
     const document = await store.load(KIND, bucket)
     const counters = new Map([...(document?.fields ?? [])].map(([key, value]) => [key, decode(value)]))
@@ -97,9 +112,10 @@ export function createSignInThrottle({ store, clock, random, rules }: SignInThro
       const after = next(before, nowMs)
       if (before === null && after === null) return
       counters.delete(key)
-      const rows = [{ key, value: after === null ? null : encode(after) }, ...makeRoom(counters, nowMs)]
+      const surplus = surplusOf(counters, PLACES, nowMs).map(other => ({ key: other, value: null }))
+      const changes = [{ key, value: after === null ? null : encode(after) }, ...surplus]
       try {
-        const commit = { kind: KIND, name: bucket, expect: version, changes: rows, mayOverfill: true }
+        const commit = { kind: KIND, name: bucket, expect: version, changes, mayOverfill: true }
         const outcome = await store.commit(commit)
         if (outcome.kind === 'committed') return
       } catch (error) {
@@ -110,32 +126,63 @@ export function createSignInThrottle({ store, clock, random, rules }: SignInThro
     throw new StoreUnavailable(`failed sign-ins were counted by others ${ATTEMPTS} times in a row`)
   }
 
-  /** Takes out what time has cleared and, where that leaves no place for one more, the weakest. */
-  function makeRoom(others: ReadonlyMap<string, Failures>, nowMs: number): readonly Row[] {
+  /** Who goes for one more: what time has cleared and, where that leaves no place, the weakest. */
+  function surplusOf(others: ReadonlyMap<string, Failures>, places: number, nowMs: number): readonly string[] {
     const isOver = (failures: Failures) => standing(failures, nowMs, rules) === null
     const over = [...others].filter(([, failures]) => isOver(failures))
     const held = [...others].filter(([, failures]) => !isOver(failures))
     const weakestFirst = held.toSorted(([, one], [, other]) => one.count - other.count || one.lastAtMs - other.lastAtMs)
-    const surplus = weakestFirst.slice(0, Math.max(0, held.length - (PLACES - 1)))
-    return [...over, ...surplus].map(([key]) => ({ key, value: null }))
+    const surplus = weakestFirst.slice(0, Math.max(0, held.length - (places - 1)))
+    return [...over, ...surplus].map(([key]) => key)
+  }
+
+  function countHere(key: string): void {
+    const nowMs = clock.now()
+    const after = afterFailure(countedHere.get(key) ?? null, nowMs, rules)
+    countedHere.delete(key)
+    for (const other of surplusOf(countedHere, PLACES_HERE, nowMs)) countedHere.delete(other)
+    countedHere.set(key, after)
+  }
+
+  async function lockedOutByStoreMs(username: string, address: string): Promise<number> {
+    const secret = await findSharedKey(store, KIND)
+    // Without the key nothing was counted.
+    if (secret === null) return 0
+    const { bucket, key } = placeOf(secret, username, address)
+    const { counters } = await load(bucket)
+    return lockedOutMs(counters.get(key) ?? null, clock.now(), rules)
   }
 
   return {
     async lockedOutMs(username, address) {
-      const secret = await findSharedKey(store, KIND)
-      // Without the key nothing was counted.
-      if (secret === null) return 0
-      const { bucket, key } = placeOf(secret, username, address)
-      const { counters } = await load(bucket)
-      return lockedOutMs(counters.get(key) ?? null, clock.now(), rules)
+      const byStoreMs = await lockedOutByStoreMs(username, address)
+      const here = countedHere.get(keyHere(username, address)) ?? null
+      return Math.max(byStoreMs, lockedOutMs(here, clock.now(), rules))
     },
+
     async failed(username, address) {
-      const secret = await makeSharedKey(store, random, KIND)
-      await change(placeOf(secret, username, address), (before, nowMs) => afterFailure(before, nowMs, rules))
+      try {
+        const secret = await makeSharedKey(store, random, KIND)
+        await change(placeOf(secret, username, address), (before, nowMs) => afterFailure(before, nowMs, rules))
+      } catch (error) {
+        if (!isStoreFailure(error)) throw error
+        countHere(keyHere(username, address))
+        const message = 'the store did not take a failed sign-in: this broker counts it alone'
+        log.limited('sign-in-counted-here', LOG_EVERY_MS).warn(message, { error })
+      }
     },
+
     async succeeded(username, address) {
-      const secret = await findSharedKey(store, KIND)
-      if (secret !== null) await change(placeOf(secret, username, address), () => null)
+      countedHere.delete(keyHere(username, address))
+      try {
+        const secret = await findSharedKey(store, KIND)
+        if (secret !== null) await change(placeOf(secret, username, address), () => null)
+      } catch (error) {
+        // Refusing the right password alone would tell it from a wrong one.
+        if (!isStoreFailure(error)) throw error
+        const message = 'the store did not take a sign-in: the failures before it count until time clears them'
+        log.limited('sign-in-not-cleared', LOG_EVERY_MS).warn(message, { error })
+      }
     },
   }
 }

@@ -82,6 +82,18 @@ test('H29, W12: a full Redis counts failures on both and lets a session end on b
   for (const url of [one, other]) assert.equal((await admin.at(url).ask('GET', '/api/v1/users')).status, 401)
 })
 
+test('W12: while Redis takes no writes each broker counts failures alone, and the right password stays right', {
+  skip: noRedis,
+}, async t => {
+  const { redis, one, other } = await startTwo(t)
+  await redis.ask('CONFIG', 'SET', 'min-replicas-to-write', '1')
+  assert.equal(await signInStatus(one, PASSWORD), 200)
+  for (const url of [one, other]) {
+    for (let at = 0; at < 10; at++) assert.equal(await signInStatus(url, `wrong ${at}`), 401)
+    assert.equal(await signInStatus(url, PASSWORD), 429)
+  }
+})
+
 test('judged 8, W15, S54: of two requests at once to two brokers for the last two ADMINs one stays', {
   skip: noRedis,
 }, async t => {
