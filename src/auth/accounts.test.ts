@@ -344,6 +344,14 @@ test('W12: guesses at once from many addresses of one network of IPv6 are counte
   assert.equal(hashed.length, 2)
 })
 
+test('W12: whoever left before the turn came is neither looked at nor counted', async () => {
+  const { accounts, store } = await openWorld()
+  const left = { ...HERE, ended: AbortSignal.abort() }
+  for (const password of [PASSWORD, 'wrong'])
+    assert.deepEqual(await accounts.signIn('admin', password, left), { kind: 'busy' })
+  assert.deepEqual(await store.list('sign-in-failures'), [])
+})
+
 test('S51: HTTP Basic and the login count together, on every broker', async () => {
   const settings = { 'admin.login-throttle.max-failures': 4 }
   const one = await openWorld({ settings, isShared: true })

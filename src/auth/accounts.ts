@@ -187,12 +187,12 @@ export async function openAccounts({
     },
 
     async checkPassword(username, password, visitor) {
-      const found = await passwords.check(username, password, visitor.address)
+      const found = await passwords.check(username, password, visitor)
       return 'kind' in found ? found : identityOf(found, visitor, null)
     },
 
     async signIn(username, password, visitor) {
-      const found = await passwords.check(username, password, visitor.address)
+      const found = await passwords.check(username, password, visitor)
       if ('kind' in found) return found
       if (found.hasShippedPassword) {
         log.warn('somebody signed in with the shipped password, which anybody can read: change it', {

@@ -22,4 +22,8 @@ export interface Visitor {
   readonly address: string
   /** The client is certainly a program on this machine: it came by loopback, and nobody says to have passed it on. */
   readonly isLocal: boolean
+  /** A session brought the request. */
+  readonly isSignedIn?: boolean
+  /** Aborts when nobody waits for the answer any more. */
+  readonly ended?: AbortSignal | undefined
 }

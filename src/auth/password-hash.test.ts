@@ -15,18 +15,18 @@ test('a hash is argon2id with 19 MiB, two passes and one lane, says so, and is n
   const [one, other] = await Promise.all([hashes.make('correct horse'), hashes.make('correct horse')])
   assert.match(String(one), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
   assert.notEqual(one, other)
-  assert.deepEqual(await hashes.verify('correct horse', one as string), RIGHT)
-  assert.equal(((await hashes.verify('correct horsf', one as string)) as typeof RIGHT).isRight, false)
+  assert.deepEqual(await hashes.verify('correct horse', one as string, null), RIGHT)
+  assert.equal(((await hashes.verify('correct horsf', one as string, null)) as typeof RIGHT).isRight, false)
 })
 
 test('S53: a password is taken whole and as any Unicode, however its characters are composed', async () => {
   const hashes = createPasswordHashes(systemRandom, systemClock)
   const long = `${'a'.repeat(1_023)}`
   const made = (await hashes.make(`${long}b`)) as string
-  assert.equal(((await hashes.verify(`${long}c`, made)) as typeof RIGHT).isRight, false)
+  assert.equal(((await hashes.verify(`${long}c`, made, null)) as typeof RIGHT).isRight, false)
   const composed = (await hashes.make('pass\u00e9\u{1F511}\u0000word')) as string
-  assert.deepEqual(await hashes.verify('passe\u0301\u{1F511}\u0000word', composed), RIGHT)
-  assert.equal(((await hashes.verify('passe\u{1F511}\u0000word', composed)) as typeof RIGHT).isRight, false)
+  assert.deepEqual(await hashes.verify('passe\u0301\u{1F511}\u0000word', composed, null), RIGHT)
+  assert.equal(((await hashes.verify('passe\u{1F511}\u0000word', composed, null)) as typeof RIGHT).isRight, false)
 })
 
 test('a hash of other parameters is right still, and outdated', async () => {
@@ -35,7 +35,7 @@ test('a hash of other parameters is right still, and outdated', async () => {
   const tag = argon2Sync('argon2id', { message: 'correct horse', ...parameters })
   const text = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
   const stored = `$argon2id$v=19$m=8192,t=3,p=1$${text(salt)}$${text(tag)}`
-  assert.deepEqual(await createPasswordHashes(systemRandom, systemClock).verify('correct horse', stored), {
+  assert.deepEqual(await createPasswordHashes(systemRandom, systemClock).verify('correct horse', stored, null), {
     ...RIGHT,
     isOutdated: true,
   })
@@ -47,7 +47,7 @@ test('S52: for a user that does not exist the same is computed as for one that d
   // What the threads are asked goes on to them: how long that takes is compared where the answer is sent (routes/auth.test.ts).
   const asked = t.mock.method(Worker.prototype, 'postMessage').mock
   for (const stored of [made, null])
-    assert.equal(((await hashes.verify('wrong horse', stored)) as typeof RIGHT).isRight, false)
+    assert.equal(((await hashes.verify('wrong horse', stored, null)) as typeof RIGHT).isRight, false)
   const [known, unknown] = asked.calls.map(({ arguments: [input] }) => {
     const { nonce, message, ...parameters } = input as Argon2Input
     return { ...parameters, nonceBytes: nonce.length, message: Buffer.from(message).toString() }
@@ -63,16 +63,50 @@ test('S52: for a user that does not exist the same is computed as for one that d
   })
 })
 
+/** Of so little that a hash takes no time. */
+const CHEAP = `$argon2id$v=19$m=8,t=1,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
+
+const from = (network: number, ended?: AbortSignal) => ({ network: `10.0.0.${network}`, ended })
+
 test('W12: two are hashed at once, 32 wait, and whoever comes then is told that it is busy', async () => {
   const hashes = createPasswordHashes(systemRandom, systemClock)
-  const cheap = `$argon2id$v=19$m=8,t=1,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
-  const answers = await Promise.all(Array.from({ length: 40 }, () => hashes.verify('wrong horse', cheap)))
-  assert.equal(answers.filter(({ kind }) => kind === 'busy').length, 6)
-  assert.equal(
-    answers.slice(34).every(({ kind }) => kind === 'busy'),
-    true,
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, at) => hashes.verify('wrong', CHEAP, from(at))))
+  assert.deepEqual(
+    answers.map(({ kind }) => kind),
+    [...Array<string>(34).fill('verdict'), ...Array<string>(6).fill('busy')],
   )
-  assert.equal((await hashes.verify('wrong horse', cheap)).kind, 'verdict')
+  assert.equal((await hashes.verify('wrong', CHEAP, from(40))).kind, 'verdict')
+})
+
+test('W12, S51: of one network four wait, and others find a place beside them', async () => {
+  const hashes = createPasswordHashes(systemRandom, systemClock)
+  const one = Array.from({ length: 40 }, () => hashes.verify('wrong', CHEAP, from(1)))
+  const other = await hashes.verify('wrong', CHEAP, from(2))
+  const hashed = (await Promise.all(one)).filter(({ kind }) => kind === 'verdict')
+  assert.deepEqual([hashed.length, other.kind], [6, 'verdict'])
+})
+
+test('W12: who is signed in finds a place to wait, however many strangers wait', async () => {
+  const hashes = createPasswordHashes(systemRandom, systemClock)
+  const strangers = Array.from({ length: 40 }, (_, at) => hashes.verify('wrong', CHEAP, from(at)))
+  const made = hashes.make('correct horse')
+  assert.equal((await hashes.verify('wrong', CHEAP, null)).kind, 'verdict')
+  assert.equal(typeof (await made), 'string')
+  assert.equal((await Promise.all(strangers)).filter(({ kind }) => kind === 'verdict').length, 34)
+})
+
+test('W12: a client that has left gives its place up', async () => {
+  const hashes = createPasswordHashes(systemRandom, systemClock)
+  const leaving = new AbortController()
+  const strangers = Array.from({ length: 6 }, () => hashes.verify('wrong', CHEAP, from(1, leaving.signal)))
+  assert.equal((await hashes.verify('wrong', CHEAP, from(1))).kind, 'busy')
+  leaving.abort()
+  assert.equal((await hashes.verify('wrong', CHEAP, from(1))).kind, 'verdict')
+  assert.deepEqual(
+    (await Promise.all(strangers)).map(({ kind }) => kind),
+    ['verdict', 'verdict', 'busy', 'busy', 'busy', 'busy'],
+  )
+  assert.equal((await hashes.verify('wrong', CHEAP, from(1, leaving.signal))).kind, 'busy')
 })
 
 test('passwords are hashed by threads of the lowest priority, and the event loop keeps its own', {

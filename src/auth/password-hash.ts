@@ -1,6 +1,7 @@
 // Passwords at rest: argon2id in PHC's string form, `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`, so that what a hash was made
 // with stands beside it (RFC 9106; OWASP: password storage). Each hash takes 19 MiB and a thread for some 40 ms, so few are made
-// at once, few wait, and whoever comes then is told that it is busy. Whose password it is and who guesses is not decided here.
+// at once, few wait, and whoever comes then is told that it is busy. Strangers wait apart, a few of one network, so that no host
+// keeps the others out. Whose password it is and who guesses is not decided here.
 
 import { timingSafeEqual } from 'node:crypto'
 import { assert } from '../base/assert.ts'
@@ -20,10 +21,19 @@ export interface Busy {
   readonly kind: 'busy'
 }
 
+/** Somebody who is not signed in. */
+export interface Stranger {
+  /** As `networkOf` names it. */
+  readonly network: string
+  /** Aborts when nobody waits for the answer any more. */
+  readonly ended: AbortSignal | undefined
+}
+
 export interface PasswordHashes {
+  /** For somebody who is signed in, or for the broker itself. */
   make(password: string): Promise<string | Busy>
-  /** Null stands for a user that does not exist: as long, and never right. */
-  verify(password: string, stored: string | null): Promise<Verdict | Busy>
+  /** `stored` null stands for a user that does not exist: as long, and never right. `stranger` null: for somebody who is signed in. */
+  verify(password: string, stored: string | null, stranger: Stranger | null): Promise<Verdict | Busy>
 }
 
 /** What a hash costs. */
@@ -37,46 +47,76 @@ const TODAY: HashParameters = Object.freeze({ memoryKiB: 19 * 1024, passes: 2, l
 const SALT_BYTES = 16
 const TAG_BYTES = 32
 const AT_ONCE = 2
+/** Of those who are signed in, and of strangers. */
 const WAITING = 32
+/** Strangers of one network. */
+const WAITING_OF_NETWORK = 4
 
 const BUSY: Busy = Object.freeze({ kind: 'busy' })
 
 /** Hashes of other parameters than `today` are right still. */
 export function createPasswordHashes(random: Random, clock: Clock, today: HashParameters = TODAY): PasswordHashes {
   const threads = new Argon2Threads(clock)
-  let running = 0
-  const waiting: (() => void)[] = []
+  const gated = createGate()
   const nobodys = encode(today, random.bytes(SALT_BYTES), random.bytes(TAG_BYTES))
-
-  async function gated<T>(work: () => Promise<T>): Promise<T | Busy> {
-    if (running >= AT_ONCE) {
-      if (waiting.length >= WAITING) return BUSY
-      await new Promise<void>(resolve => waiting.push(resolve))
-    } else running++
-    try {
-      return await work()
-    } finally {
-      // The place goes to the next one as it is, so that nobody who comes meanwhile takes it.
-      const next = waiting.shift()
-      if (next === undefined) running--
-      else next()
-    }
-  }
 
   return {
     make: password =>
-      gated(async () => {
+      gated(null, async () => {
         const salt = random.bytes(SALT_BYTES)
         return encode(today, salt, await threads.hash(inputOf(password, salt, today, TAG_BYTES)))
       }),
 
-    verify: (password, stored) =>
-      gated(async () => {
+    verify: (password, stored, stranger) =>
+      gated(stranger, async () => {
         const { parameters, salt, tag } = decode(stored ?? nobodys)
         const derived = await threads.hash(inputOf(password, salt, parameters, tag.length))
         const isRight = timingSafeEqual(derived, tag) && stored !== null
         return { kind: 'verdict', isRight, isOutdated: encode(today, salt, tag) !== stored }
       }),
+  }
+}
+
+type Gate = <T>(stranger: Stranger | null, work: () => Promise<T>) => Promise<T | Busy>
+
+function createGate(): Gate {
+  let running = 0
+  const waiting: Record<'signedIn' | 'strangers', { readonly network: string | null; begin(): void }[]> = {
+    signedIn: [],
+    strangers: [],
+  }
+
+  /** Resolves with whether it is the caller's turn: there may be no place to wait, or nobody who waits any more. */
+  function turn(stranger: Stranger | null): Promise<boolean> {
+    const line = stranger === null ? waiting.signedIn : waiting.strangers
+    const network = stranger?.network ?? null
+    const neighbours = line.filter(each => each.network === network).length
+    if (line.length >= WAITING || (stranger !== null && neighbours >= WAITING_OF_NETWORK)) return Promise.resolve(false)
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const waiter = { network, begin: () => resolve(true) }
+    line.push(waiter)
+    const leave = () => {
+      const at = line.indexOf(waiter)
+      if (at < 0) return
+      line.splice(at, 1)
+      resolve(false)
+    }
+    stranger?.ended?.addEventListener('abort', leave, { once: true })
+    return promise
+  }
+
+  return async (stranger, work) => {
+    if (stranger?.ended?.aborted) return BUSY
+    if (running < AT_ONCE) running++
+    else if (!(await turn(stranger))) return BUSY
+    try {
+      return await work()
+    } finally {
+      // The place goes to the next one as it is, so that nobody who comes meanwhile takes it.
+      const next = waiting.signedIn.shift() ?? waiting.strangers.shift()
+      if (next === undefined) running--
+      else next.begin()
+    }
   }
 }
 

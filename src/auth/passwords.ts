@@ -8,6 +8,7 @@ import { createHmac } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import type { Visitor } from './identity.ts'
 import type { PasswordHashes } from './password-hash.ts'
 import { networkOf, type SignInThrottle } from './sign-in-throttle.ts'
 import { createTurns } from './turns.ts'
@@ -22,7 +23,7 @@ export type SignInRefusal =
 
 export interface Passwords {
   /** The user whose password it is. Throws what the store throws. */
-  check(username: string, password: string, address: string): Promise<User | SignInRefusal>
+  check(username: string, password: string, visitor: Visitor): Promise<User | SignInRefusal>
 }
 
 export interface PasswordsRooms {
@@ -78,7 +79,9 @@ export function createPasswords({ users, newest, hashes, throttle, clock, random
     return decided?.user ?? user
   }
 
-  async function attempt(username: string, password: string, address: string): Promise<User | SignInRefusal> {
+  async function attempt(username: string, password: string, visitor: Visitor): Promise<User | SignInRefusal> {
+    const { address, isSignedIn = false, ended } = visitor
+    if (ended?.aborted) return BUSY
     const retryAfterMs = await throttle.lockedOutMs(username, address)
     if (retryAfterMs > 0) return { kind: 'locked-out', retryAfterMs }
     await newest()
@@ -89,7 +92,9 @@ export function createPasswords({ users, newest, hashes, throttle, clock, random
       await throttle.succeeded(username, address)
       return user
     }
-    const verdict = await hashes.verify(isTooLong ? '' : password, isTooLong ? null : (user?.passwordHash ?? null))
+    const stranger = isSignedIn ? null : { network: networkOf(address), ended }
+    const stored = isTooLong ? null : (user?.passwordHash ?? null)
+    const verdict = await hashes.verify(isTooLong ? '' : password, stored, stranger)
     if (verdict.kind === 'busy') return BUSY
     if (!verdict.isRight || user === undefined) {
       await throttle.failed(username, address)
@@ -103,9 +108,10 @@ export function createPasswords({ users, newest, hashes, throttle, clock, random
   }
 
   return {
-    async check(given, password, address) {
+    async check(given, password, visitor) {
       const username = canonicalUsername(given)
-      return (await turns.take(`${networkOf(address)} ${username}`, () => attempt(username, password, address))) ?? BUSY
+      const key = `${networkOf(visitor.address)} ${username}`
+      return (await turns.take(key, () => attempt(username, password, visitor))) ?? BUSY
     },
   }
 }

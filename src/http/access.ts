@@ -15,6 +15,8 @@ export interface Caller {
   readonly host: string
   readonly cookies: Readonly<Record<string, string | undefined>>
   header(name: string): string | undefined
+  /** Aborts when nobody waits for the answer any more. */
+  readonly ended?: AbortSignal
 }
 
 /**
@@ -100,7 +102,8 @@ async function byBasic(caller: Caller, accounts: Accounts): Promise<Identity | P
   const given = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(caller.header('authorization') ?? '')
   const [username, password] = splitOnce(Buffer.from(given?.[1] ?? '', 'base64').toString(), ':')
   if (password === null) return problem('UNAUTHENTICATED', 'A username and a password are required.', { headers })
-  const found = await accounts.checkPassword(username, password, visitorOf(caller.address, caller.header))
+  const visitor = visitorOf(caller.address, caller.header, caller.ended)
+  const found = await accounts.checkPassword(username, password, visitor)
   return 'kind' in found ? fromSignIn(found, headers) : found
 }
 

@@ -341,7 +341,7 @@ async function buildServer(
         const passage: Passage = { identity: null, code: null }
         passages.set(request, passage)
         if (!hasParams(request.params)) return send(request, answer, missing(request))
-        const caller = callerOf(request)
+        const caller = { ...callerOf(request), ended: closedSignal(answer) }
         const found =
           checkOrigin(route, caller) ??
           (await admit(route, caller, accounts, settings.get('admin.anonymous-prometheus')))

@@ -42,7 +42,7 @@ function secure(scheme: Origin['scheme']): string {
 const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-real-ip'] as const
 
 /** Who comes by loopback through a proxy is not on this machine. */
-export function visitorOf(address: string, header: (name: string) => unknown): Visitor {
+export function visitorOf(address: string, header: (name: string) => unknown, ended?: AbortSignal): Visitor {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-  return { address: plain, isLocal: isLoopback(plain) && FORWARDING.every(name => header(name) === undefined) }
+  return { address: plain, isLocal: isLoopback(plain) && FORWARDING.every(name => header(name) === undefined), ended }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { adminClient, signInAt } from '../../../testing/admin-client.ts'
 import { type CleanUp, startBroker } from '../../../testing/broker.ts'
+import { eventually } from '../../../testing/eventually.ts'
 import { sessionToken } from '../../../testing/session-token.ts'
 import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
 import { systemClock } from '../../base/clock.ts'
@@ -298,6 +299,33 @@ test('W12, S51: of a thousand sign-ins at once under as many names a few are loo
   const kinds = answers.map(({ status, code, headers }) => [status, code, headers.get('retry-after')].join())
   assert.deepEqual([...new Set(kinds)].sort(), ['401,INVALID_CREDENTIALS,', '503,BUSY,1'])
   assert.equal((await nobody.ask('POST', '/api/v1/auth/login', { username: 'admin', password: PASSWORD })).status, 200)
+})
+
+test('W12: a client that has left is not hashed for, neither at the login nor by HTTP Basic', async t => {
+  const { url, store, nobody } = await startSecured(t)
+  const wrong = { username: 'admin', password: 'wrong horse' }
+  const authorization = `Basic ${Buffer.from('admin:wrong horse').toString('base64')}`
+  for (const [path, init] of [
+    [
+      '/api/v1/auth/login',
+      { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(wrong) },
+    ],
+    ['/actuator/info', { headers: { authorization } }],
+  ] as const) {
+    const letGo = store.faults.hold('load')
+    const before = store.calls.load
+    const leaving = new AbortController()
+    const left = assert.rejects(fetch(url + path, { ...init, signal: leaving.signal }), { name: 'AbortError' })
+    await eventually('the attempt waits for the store', () => store.calls.load > before)
+    leaving.abort()
+    await left
+    // By then the broker has seen the connection close.
+    for (let at = 0; at < 3; at++) await nobody.ask('GET', '/api/v1/auth/status')
+    letGo()
+    // One name from one address goes in turns: once this one is in, the other is over.
+    await signInAt(url, 'admin', PASSWORD)
+    assert.deepEqual(await store.list('sign-in-failures'), [], path)
+  }
 })
 
 test('S52: how long the answer takes does not tell whether the user exists, in 1,000 tries each', {

@@ -60,8 +60,8 @@ export const authRoutes = [
     audited: ['username'],
     answers: { 200: signedInShape },
     problems: { 401: 'INVALID_CREDENTIALS', 429: 'TOO_MANY_REQUESTS', 503: 'BUSY' },
-    async answer({ body, address, scheme, headers }, { accounts, clock }) {
-      const visitor = visitorOf(address, name => headers[name])
+    async answer({ body, address, scheme, headers, ended }, { accounts, clock }) {
+      const visitor = visitorOf(address, name => headers[name], ended)
       const session = await accounts.signIn(body.username, body.password, visitor)
       if (session.kind !== 'session') return fromSignIn(session)
       const nowMs = clock.now()

@@ -149,7 +149,7 @@ export const userRoutes = [
     answers: { 200: userShape },
     problems: { 403: 'WRONG_CURRENT_PASSWORD', 409: 'LAST_ADMIN', 429: 'TOO_MANY_REQUESTS', 503: 'BUSY' },
     async answer({ params: { username }, body, identity, address, headers }, { accounts }) {
-      const visitor = visitorOf(address, name => headers[name])
+      const visitor = { ...visitorOf(address, name => headers[name]), isSignedIn: identity?.session != null }
       const changed = await changeUser(accounts, { identity, visitor }, username, body)
       return isUserRefusal(changed) ? refused(changed) : reply(200, shown(changed))
     },
