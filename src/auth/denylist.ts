@@ -1,6 +1,6 @@
-// Sessions that were ended before their time, by `jti`: one document each, kept for as long as the token could have lived by the
-// clock of any broker. On a store that others use every question is asked of the store, so that what one broker ended no other accepts; elsewhere the
-// answer is in memory. No answer is no "no": what the store throws is thrown on.
+// Sessions that were ended before their time, by `jti`: one document each, kept for as long as the token could have lived by
+// the clock of any broker. On a store that others use every question is asked of the store, so that what one broker ended no
+// other accepts; elsewhere the answer is in memory. No answer is no "no": what the store throws is thrown on.
 
 import type { Clock } from '../base/clock.ts'
 import { isStoreFailure, OutcomeUnknown, type Store } from '../store/store.ts'
