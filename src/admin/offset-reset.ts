@@ -9,7 +9,7 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import { assert } from '../base/assert.ts'
+import { makeSharedKey } from '../auth/shared-key.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { CHANGED, type OffsetReplacement } from '../coordinator/offset-replacement.ts'
@@ -187,7 +187,7 @@ async function sign(rooms: ResetRooms, request: ResetRequest, rows: readonly Res
   const expiresAtMs = rooms.clock.now() + TOKEN_MS
   const said: Signed = { groupId: request.groupId, asked: askedOf(request), expiresAtMs, rows }
   const packed = deflateRawSync(JSON.stringify(said))
-  return Buffer.concat([macOf(await sharedKey(rooms), packed), packed]).toString('base64url')
+  return Buffer.concat([macOf(await keyOfPreviews(rooms), packed), packed]).toString('base64url')
 }
 
 /** The rows that were shown for this request; null for any other token, and for one that is too old. */
@@ -195,7 +195,7 @@ async function verify(rooms: ResetRooms, request: ResetRequest, token: string): 
   const bytes = Buffer.from(token, 'base64url')
   if (bytes.length <= MAC_BYTES) return null
   const packed = bytes.subarray(MAC_BYTES)
-  if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), macOf(await sharedKey(rooms), packed))) return null
+  if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), macOf(await keyOfPreviews(rooms), packed))) return null
   // Signed here: it is what sign() wrote.
   const said = JSON.parse(inflateRawSync(packed, { maxOutputLength: MAX_TOKEN_BYTES }).toString()) as Signed
   const isSameRequest =
@@ -210,23 +210,11 @@ function askedOf({ scope, target }: ResetRequest): unknown {
 
 const MAC_BYTES = 32
 
-function macOf(key: Uint8Array, packed: Uint8Array): Buffer {
-  return createHmac('sha256', key).update('offset-reset').update(packed).digest()
+/** The same on every broker of the store. */
+function keyOfPreviews({ store, random }: ResetRooms): Promise<Uint8Array> {
+  return makeSharedKey(store, random, 'previews')
 }
 
-const KEY_KIND = 'signing-key'
-const KEY_NAME = 'previews'
-const KEY_FIELD = 'key'
-const KEY_BYTES = 32
-
-/** The same on every broker of the store; made by the first that needs it. */
-async function sharedKey({ store, random }: Pick<ResetRooms, 'store' | 'random'>): Promise<Uint8Array> {
-  for (;;) {
-    const document = await store.load(KEY_KIND, KEY_NAME)
-    const found = document?.fields.get(KEY_FIELD)
-    if (found !== undefined) return found
-    assert(document === null, 'the key that previews are signed with is missing from its document')
-    const changes = [{ key: KEY_FIELD, value: random.bytes(KEY_BYTES) }]
-    await store.commit({ kind: KEY_KIND, name: KEY_NAME, expect: 0, changes })
-  }
+function macOf(key: Uint8Array, packed: Uint8Array): Buffer {
+  return createHmac('sha256', key).update('offset-reset').update(packed).digest()
 }
