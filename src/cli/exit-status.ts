@@ -3,7 +3,7 @@
 export const EXIT = Object.freeze({
   /** Done. */
   OK: 0,
-  /** The broker refused: there is no such thing, it exists already, it is not healthy. Nothing was changed. */
+  /** The broker refused: there is no such thing, it exists already, it is not healthy. Nothing was changed that is not said. */
   REFUSED: 1,
   /** The command line is not understood, or asks for something that somebody must confirm. */
   USAGE: 2,

@@ -229,6 +229,20 @@ test('what cannot be undone asks first, and is not done where nobody can be aske
   assert.equal((await run('topics delete orders', { answers: ['y'] })).out, 'orders is deleted.\n')
 })
 
+test('a deletion that ends at a topic says which topics were deleted before it', async t => {
+  const { run } = await started(t)
+  for (const topic of ['d1', 'd2', 'd3', 'd4']) await run(`topics create ${topic}`)
+  const missing = "ketch: There is no topic 'nope'. [UNKNOWN_TOPIC_OR_PARTITION]\n"
+  const first = await run('topics delete --yes nope d1')
+  assert.deepEqual([first.status, first.out, first.err], [1, '', missing])
+  const one = await run('topics delete --yes d1 nope d2')
+  assert.deepEqual([one.status, one.out, one.err], [1, '', `${missing}  d1 was deleted before\n`])
+  const two = await run('topics delete --yes d2 d3 nope d4 --json')
+  const { code, deleted } = JSON.parse(two.err)
+  assert.deepEqual([two.status, two.out, code, deleted], [1, '', 'UNKNOWN_TOPIC_OR_PARTITION', ['d2', 'd3']])
+  assert.match((await run('topics list')).out, /^TOPIC .*\nd4 .*\n$/)
+})
+
 test('groups are listed, described and reset by what a preview showed', async t => {
   const { run, connect } = await started(t)
   const wire = await connect()

@@ -148,7 +148,15 @@ export const topicCommands: readonly Command[] = [
           deleted.push(topic)
         }
       }
-      await withProgress(call, () => `${deleted.length} of ${args.length} topics are deleted`, work())
+      try {
+        await withProgress(call, () => `${deleted.length} of ${args.length} topics are deleted`, work())
+      } catch (error) {
+        if (!(error instanceof CommandFailed) || deleted.length === 0) throw error
+        const { status, message, problem } = error
+        const before = `${deleted.join(', ')} ${deleted.length === 1 ? 'was' : 'were'} deleted before`
+        const told = problem === null ? null : { ...problem, deleted }
+        throw new CommandFailed(status, `${message}\n  ${before}`, { problem: told, cause: error })
+      }
       call.show({ deleted }, () => deleted.map(topic => `${topic} is deleted.\n`).join(''))
       return EXIT.OK
     },
