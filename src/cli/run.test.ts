@@ -314,6 +314,26 @@ test('a tail shows what is there and what comes, a line for each record, and not
   assert.equal((await run('tail nothing')).status, 1)
 })
 
+test('a tail that is too slow where offsets have gaps says that it missed some records, and no number', async t => {
+  const { run, connect } = await started(t)
+  await run('topics create t --config offset.sequence.bits=11')
+  await run('produce t --value=there')
+  const wire = await connect()
+  // One more than a broker looks at at once, and as one batch, so that they are seen together.
+  const many = batchOf(Array.from({ length: 2_001 }, (_, i) => `many ${i}`))
+  const produced: Promise<unknown>[] = []
+  let lines = 0
+  const onOut = () => {
+    lines++
+    if (lines === 1) produced.push(produceTo(wire, many))
+    if (lines === 2_001) produced.push(produceTo(wire, batchOf(['after'])))
+  }
+  const { status, out, err } = await run('tail t --last=1 --count=2002', { onOut })
+  await Promise.all(produced)
+  assert.deepEqual([status, err], [0, 'ketch: some records came faster than they were read\n'])
+  assert.match(out, /null {2}many 1999\n.* null {2}after\n$/)
+})
+
 test('the oldest records of a topic are deleted, of all partitions or of those that are named', async t => {
   const { run } = await started(t)
   await run('topics create t --partitions=2')

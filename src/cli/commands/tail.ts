@@ -86,10 +86,11 @@ async function tail(call: Call): Promise<ExitStatus> {
         failures = 0
         cursor = id ?? cursor
         if (type === 'messages') print((JSON.parse(data) as { messages: readonly Message[] }).messages)
-        if (type === 'dropped')
-          terminal.err(
-            `ketch: ${(JSON.parse(data) as { count: number }).count} records came faster than they were read\n`,
-          )
+        if (type === 'dropped') {
+          // Null: in a topic whose offsets have gaps nobody has counted them.
+          const { count } = JSON.parse(data) as { count: number | null }
+          terminal.err(`ketch: ${count ?? 'some'} records came faster than they were read\n`)
+        }
         if (type === 'end') throw new CommandFailed(EXIT.REFUSED, (JSON.parse(data) as { detail: string }).detail)
         if (left <= 0) return EXIT.OK
       }
