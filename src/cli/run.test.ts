@@ -314,6 +314,28 @@ test('a tail shows what is there and what comes, a line for each record, and not
   assert.equal((await run('tail nothing')).status, 1)
 })
 
+test('a tail begins with as many records as were asked for, however many pages they take, and goes on after them', async t => {
+  const { run, connect } = await started(t)
+  await run('topics create t')
+  await run('produce t', { input: [Array.from({ length: 2_500 }, (_, i) => `${i}\n`).join('')] })
+  const values = (out: string) => out.split('\n').flatMap(line => line.split('  ').slice(3))
+  const numbers = (from: number, end: number) => Array.from({ length: end - from }, (_, i) => String(from + i))
+  const beginning = await run('tail t --last=2200 --count=1000')
+  assert.deepEqual([beginning.status, values(beginning.out)], [0, numbers(300, 1_300)])
+  const produced: Promise<unknown>[] = []
+  const onOut = () => {
+    if (produced.length === 0) produced.push(run('produce t --value=2500'))
+  }
+  const last = await run('tail t --last=2200 --count=2201', { onOut })
+  await Promise.all(produced)
+  assert.deepEqual([last.status, last.err, values(last.out)], [0, '', numbers(300, 2_501)])
+  assert.deepEqual(values((await run('tail t --last=9000 --count=2501')).out), numbers(0, 2_501))
+  // More than one page looks at, so that one page ends before it has anything.
+  const wire = await connect()
+  for (let i = 0; i < 3; i++) await produceTo(wire, batchOf(Array.from({ length: 70_000 }, () => '')))
+  assert.deepEqual(values((await run('tail t --last=1 --count=1 --contains=2500')).out), ['2500'])
+})
+
 test('a tail that is too slow where offsets have gaps says that it missed some records, and no number', async t => {
   const { run, connect } = await started(t)
   await run('topics create t --config offset.sequence.bits=11')

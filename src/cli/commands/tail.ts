@@ -2,8 +2,10 @@
 
 import { sleep } from '../../base/clock.ts'
 import { printable } from '../../base/printable.ts'
+import type { Query } from '../api.ts'
 import { type Call, type Command, integerOption, segment, wordOption } from '../command.ts'
 import { CommandFailed, EXIT, type ExitStatus } from '../exit-status.ts'
+import { withProgress } from '../progress.ts'
 import { time } from '../table.ts'
 
 interface Shown {
@@ -22,7 +24,16 @@ interface Message {
   readonly headers: readonly { readonly key: string; readonly value: Shown | null }[]
 }
 
+interface Page {
+  readonly messages: readonly Message[]
+  /** Null after the last page. One that is not full need not be the last. */
+  readonly nextCursor: string | null
+  readonly tailCursor: string
+}
+
 export const DECODINGS = ['json', 'utf8', 'raw', 'registry'] as const
+/** As many as the API gives at once. */
+const PAGE_MESSAGES = 1_000
 const PAUSE_MS = 1_000
 /** So often in a row nobody answered before it is given up. */
 const MOST_FAILURES = 10
@@ -74,10 +85,9 @@ async function tail(call: Call): Promise<ExitStatus> {
   }
   let cursor: string | null = null
   if (last !== undefined) {
-    const newest = { ...query, order: 'newest', limit: Math.min(last, 1_000) }
-    const page = await api.get<{ messages: readonly Message[]; tailCursor: string }>(path, newest)
-    print([...page.messages].reverse())
-    cursor = page.tailCursor
+    const newest = await readNewest(call, path, query, last)
+    print(newest.messages.reverse())
+    cursor = newest.tailCursor
   }
   for (let failures = 0; left > 0; ) {
     try {
@@ -105,4 +115,23 @@ async function tail(call: Call): Promise<ExitStatus> {
     if (left > 0) await sleep(clock, PAUSE_MS)
   }
   return EXIT.OK
+}
+
+/** So many of the newest records, or all that there are, newest first, and where a tail begins that misses none after them. */
+async function readNewest(call: Call, path: string, query: Query, most: number) {
+  const messages: Message[] = []
+  const readPage = async (cursor?: string): Promise<Page> => {
+    const limit = Math.min(most - messages.length, PAGE_MESSAGES)
+    const page = await call.api.get<Page>(path, { ...query, order: 'newest', limit, cursor })
+    messages.push(...page.messages)
+    return page
+  }
+  const read = async (): Promise<string> => {
+    const { nextCursor, tailCursor } = await readPage()
+    for (let next = nextCursor; next !== null && messages.length < most; ) next = (await readPage(next)).nextCursor
+    // What comes while further pages are read is above where the first page saw the end.
+    return tailCursor
+  }
+  const said = () => `${messages.length} of ${most} records`
+  return { tailCursor: await withProgress(call, said, read()), messages }
 }
