@@ -115,7 +115,10 @@ export async function newPassword({ terminal }: Call, whose: string): Promise<st
   return first
 }
 
-/** A part of a path, whatever is in it. */
+/** A part of a path, whatever is in it. Throws CommandFailed for the two names that none can be. */
 export function segment(text: string): string {
+  // Whoever makes a request of a URL resolves these first, also as %2e (URL Standard, 4.4), and asks for another path.
+  if (text === '.' || text === '..')
+    throw new CommandFailed(EXIT.USAGE, `${JSON.stringify(text)} cannot be part of a URL, so it cannot be named here`)
   return encodeURIComponent(text)
 }

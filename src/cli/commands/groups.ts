@@ -186,8 +186,9 @@ export const groupCommands: readonly Command[] = [
     options: { yes: YES },
     async run(call) {
       const [group] = call.args
+      const path = groupPath(group!)
       if (!(await confirm(call, `Delete the group ${group} with its offsets?`))) return EXIT.OK
-      await call.api.delete(groupPath(group!))
+      await call.api.delete(path)
       call.show({ deleted: [group] }, () => `${group} is deleted.\n`)
       return EXIT.OK
     },
