@@ -157,7 +157,7 @@ test('a topic that is deleted takes its samples with it, and what the broker cou
 })
 
 test('series beyond max-series have rates and no samples, one warning says so, and room is given back', async () => {
-  const { clock, metrics, history, produce, lines } = begin({ maxSeries: 2 })
+  const { clock, metrics, history, produce, lines } = begin({ maxSeries: 4 })
   for (const topic of ['a', 'b', 'c']) produce(topic, 15)
   await clock.advance(STEP_MS)
   for (const topic of ['a', 'b', 'c', 'd']) produce(topic, 15)
@@ -165,13 +165,34 @@ test('series beyond max-series have rates and no samples, one warning says so, a
   assert.equal(history.topic('d').produce.recordsPerSecond, 1)
   const kept = ['a', 'b', 'c', 'd'].filter(topic => history.topicSamples(topic).length > 0)
   assert.deepEqual(kept, ['a', 'b'])
-  assert.equal(lines.filter(line => line.includes('svc.admin.metrics-history.max-series is 2')).length, 1)
+  assert.equal(lines.filter(line => line.includes('svc.admin.metrics-history.max-series is 4')).length, 1)
   for (const topic of kept) metrics.forget('topic', topic)
   for (const topic of ['c', 'd']) produce(topic, 15)
   await clock.advance(STEP_MS)
   produce('c', 15)
   await clock.advance(STEP_MS)
   assert.ok(history.topicSamples('c').length > 0)
+})
+
+test('a topic has records and bytes in its samples, or no samples where there is no room for both', async () => {
+  const { clock, metrics, history, produce } = begin({ maxSeries: 3 })
+  const samplesOf = (topic: string) =>
+    history.topicSamples(topic).map(each => [each.recordsPerSecond, each.bytesPerSecond])
+  for (const topic of ['a', 'b']) produce(topic, 15)
+  metrics.set('svc.group.lag', { group: 'g' }, 7)
+  await clock.advance(STEP_MS)
+  assert.deepEqual([samplesOf('a'), samplesOf('b')], [[[1, 100]], []])
+  assert.equal(history.groupSamples('g').length, 1)
+  metrics.forget('topic', 'a')
+  // With the step that finds it gone its room is given back.
+  await clock.advance(STEP_MS)
+  produce('b', 30)
+  await clock.advance(STEP_MS)
+  await clock.advance(STEP_MS)
+  assert.deepEqual(samplesOf('b'), [
+    [2, 200],
+    [0, 0],
+  ])
 })
 
 test('no more samples are kept than retention / interval, of the newest steps', async () => {

@@ -81,7 +81,7 @@ export interface History {
   samples(query?: HistoryQuery): readonly HistorySample[]
   /** In the last step; zero before the first, and for a topic that nothing is known of. */
   topic(name: string): TopicRates
-  /** What was produced, oldest first, the newest `limit` steps since there was anything. */
+  /** What was produced, oldest first, the newest `limit` steps since there was anything; none where there is no room for them. */
   topicSamples(name: string, limit?: number): readonly TopicSample[]
   groupSamples(groupId: string, limit?: number): readonly GroupSample[]
   /** Over the last step and the one that is under way. */
@@ -113,6 +113,10 @@ interface Track {
 
 /** Children that are looked at before others have their turn. */
 const AT_ONCE = 500
+
+/** Both are in each sample of a topic, so they are kept together or not at all: the first takes room for the two. */
+const RECORDS = 'svc.broker.produce.records'
+const BYTES = 'svc.broker.produce.bytes'
 
 const PRODUCE = 'Produce'
 const FETCH = 'Fetch'
@@ -222,7 +226,7 @@ export function startHistory(rooms: HistoryRooms): History {
         gone.delete(value)
         let track = known.get(value)
         if (track === undefined || track.series !== series) {
-          if (track !== undefined) letGo(track)
+          if (track !== undefined) letGo(name, track)
           track = { label: value, series, last: 0, rate: 0, percentiles: NO_PERCENTILES, ring: null }
           known.set(value, track)
         }
@@ -236,21 +240,22 @@ export function startHistory(rooms: HistoryRooms): History {
           track.percentiles = series.step.percentiles()
           series.step.clear()
         }
-        if (captured === 'series') keep(track, missed)
+        if (captured === 'series') keep(name, track, missed)
         if (++looked % AT_ONCE === 0) await afterOthers(clock)
       }
       for (const [value, track] of gone) {
-        letGo(track)
+        letGo(name, track)
         known.delete(value)
       }
     }
   }
 
-  function keep(track: Track, missed: number): void {
+  function keep(name: MetricName, track: Track, missed: number): void {
     if (track.ring === null) {
       // What never had any traffic needs no room.
       if (track.rate === 0) return
-      if (seriesCount >= maxSeries) {
+      if (name === BYTES && !find(RECORDS, track.label)?.ring) return
+      if (seriesCount + roomOf(name) > maxSeries) {
         if (!hasWarned) {
           hasWarned = true
           logger.warn(
@@ -261,15 +266,15 @@ export function startHistory(rooms: HistoryRooms): History {
         }
         return
       }
-      seriesCount++
+      seriesCount += roomOf(name)
       track.ring = new Ring(capacity)
     }
     for (let i = Math.min(missed, capacity); i > 0; i--) track.ring.push(track.rate)
   }
 
-  function letGo(track: Track): void {
+  function letGo(name: MetricName, track: Track): void {
     if (track.ring === null) return
-    seriesCount--
+    seriesCount -= roomOf(name)
     track.ring = null
   }
 
@@ -293,9 +298,9 @@ export function startHistory(rooms: HistoryRooms): History {
   const rateOf = (name: MetricName, label: string): number => find(name, label)?.rate ?? 0
   const latencyOf = (name: MetricName, label: string): Percentiles => find(name, label)?.percentiles ?? NO_PERCENTILES
 
-  /** How many samples there are to hand out of series that may have begun at different steps. */
+  /** How many samples there are to hand out of series of which each sample has all. */
   function lengthOf(limit: number, ...rings: readonly (Ring | null)[]): number {
-    return isServed ? Math.min(limit, times.length, Math.max(...rings.map(ring => ring?.length ?? 0))) : 0
+    return isServed ? Math.min(limit, times.length, ...rings.map(ring => ring?.length ?? 0)) : 0
   }
 
   return {
@@ -326,8 +331,8 @@ export function startHistory(rooms: HistoryRooms): History {
     },
     topic: name => ({
       produce: {
-        recordsPerSecond: rateOf('svc.broker.produce.records', name),
-        bytesPerSecond: rateOf('svc.broker.produce.bytes', name),
+        recordsPerSecond: rateOf(RECORDS, name),
+        bytesPerSecond: rateOf(BYTES, name),
         requestsPerSecond: rateOf('svc.broker.produce', name),
         latencyMs: latencyOf('svc.broker.produce', name),
       },
@@ -339,15 +344,14 @@ export function startHistory(rooms: HistoryRooms): History {
       },
     }),
     topicSamples(name, limit = Number.POSITIVE_INFINITY) {
-      const records = find('svc.broker.produce.records', name)?.ring ?? null
-      const bytes = find('svc.broker.produce.bytes', name)?.ring ?? null
+      const records = find(RECORDS, name)?.ring ?? null
+      const bytes = find(BYTES, name)?.ring ?? null
       const samples: TopicSample[] = []
       for (let age = lengthOf(limit, records, bytes) - 1; age >= 0; age--) {
         samples.push({
           timestamp: times.back(age),
-          // One that begins later than the other had nothing before.
-          recordsPerSecond: records?.back(age) || 0,
-          bytesPerSecond: bytes?.back(age) || 0,
+          recordsPerSecond: records!.back(age),
+          bytesPerSecond: bytes!.back(age),
         })
       }
       return samples
@@ -372,6 +376,12 @@ export function startHistory(rooms: HistoryRooms): History {
   }
 }
 
+/** How many series are counted for one of this metric. */
+function roomOf(name: MetricName): number {
+  if (name === RECORDS) return 2
+  return name === BYTES ? 0 : 1
+}
+
 /** What counts up, by the rate that it gives. */
 function totalsOf(metrics: Metrics): Readonly<Record<Rate, number>> {
   const requests = { all: 0, [PRODUCE]: 0, [FETCH]: 0 }
@@ -381,8 +391,8 @@ function totalsOf(metrics: Metrics): Readonly<Record<Rate, number>> {
     if (api === PRODUCE || api === FETCH) requests[api] += count
   }
   return {
-    messagesInPerSecond: metrics.total('svc.broker.produce.records'),
-    bytesInPerSecond: metrics.total('svc.broker.produce.bytes'),
+    messagesInPerSecond: metrics.total(RECORDS),
+    bytesInPerSecond: metrics.total(BYTES),
     messagesOutPerSecond: metrics.total('svc.broker.fetch.records'),
     bytesOutPerSecond: metrics.total('svc.broker.fetch.bytes'),
     requestsPerSecond: requests.all,
