@@ -8,6 +8,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import type { JoinRequest } from './classic-group.ts'
 import { openDeliveries } from './deliveries.ts'
 import { LiveGroup, type Surroundings } from './group-runtime.ts'
+import { replaceStoredOffsets } from './stored-offsets.ts'
 
 const TOPIC = 'AAAAAAAAAAAAAAAAAAAAAQ'
 
@@ -94,6 +95,22 @@ test('each failed commit is counted by its kind', async () => {
   await store.commit({ kind: 'group', name: 'g', expect: (await store.load('group', 'g'))!.version, changes: [] })
   await commit(group, 2)
   assert.deepEqual(told.failed, ['store-unavailable', 'outcome-unknown', 'outcome-unknown', 'conflict'])
+})
+
+test('what an operator wrote through another broker is loaded with an INFO line, and is no failure', async () => {
+  const { clock, store, around, told } = surround()
+  const lines: string[] = []
+  const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain' })
+  const group = new LiveGroup('g', null, { ...around, isShared: true, logger })
+  await commit(group, 5)
+  const replacement = { topicId: TOPIC, partition: 0, isExpected: () => true, offset: 3 }
+  assert.equal(await replaceStoredOffsets(store, 'g', [replacement], clock.now()), null)
+  assert.equal(await fetch(group), 'NOT_COORDINATOR')
+  await clock.settle()
+  assert.equal(await fetch(group), 3)
+  assert.equal(lines.length, 1)
+  assert.match(lines[0]!, / INFO .*another coordinator has written this group, it is loaded again/)
+  assert.deepEqual(told.failed, [])
 })
 
 const steps = fc.array(

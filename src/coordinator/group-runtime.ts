@@ -81,6 +81,7 @@ import { CHANGED, committedBy, type OffsetReplacement, type ReplaceOutcome } fro
 const RELOAD_AFTER_MS = 1_000
 /** A store that is away concerns all groups at once. */
 const COMPLAIN_EVERY_MS = 5_000
+const REPLACED = 'another coordinator has written this group, it is loaded again'
 /** A timer that is later than this says that the whole process stood still, and heartbeats may lie unread. */
 const STALL_MS = 1_000
 
@@ -410,20 +411,12 @@ export class LiveGroup {
     while (stored > this.#version && this.#inFlight !== null) await this.#committing
     const isOurs = this.#version === known ? stored === known : stored <= this.#version
     if (isOurs || this.#group === null) return null
-    this.#replaced(stored)
-    return NOT_COORDINATOR
-  }
-
-  #replaced(found: number): void {
+    // Nothing was lost: an operator who resets offsets through another broker writes the group there.
     this.#around.logger
-      .limited('group-commit', COMPLAIN_EVERY_MS)
-      .warn('another coordinator has written this group, it is loaded again', {
-        group: this.#id,
-        expected: this.#version,
-        found,
-      })
-    this.#around.failed('conflict')
+      .limited('group-check', COMPLAIN_EVERY_MS)
+      .info(REPLACED, { group: this.#id, expected: this.#version, found: stored })
     this.#drop(NOT_COORDINATOR)
+    return NOT_COORDINATOR
   }
 
   #apply(group: ClassicGroup, decision: Decision): void {
@@ -524,7 +517,11 @@ export class LiveGroup {
       const { remove } = batch
       const outcome = await store.commit({ kind: KIND, name: this.#id, expect: this.#version, changes, remove })
       if (outcome.kind === 'conflict') {
-        this.#replaced(outcome.version)
+        this.#around.logger
+          .limited('group-commit', COMPLAIN_EVERY_MS)
+          .warn(REPLACED, { group: this.#id, expected: this.#version, found: outcome.version })
+        this.#around.failed('conflict')
+        this.#drop(NOT_COORDINATOR)
         return
       }
       if (remove) this.#adopt(null)
