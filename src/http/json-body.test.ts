@@ -33,6 +33,15 @@ test('W7: what two readers could understand differently is refused', () => {
     assert.equal(refusal(text), 'The body is not JSON.')
 })
 
+test('W7: an unpaired surrogate is refused wherever it stands, and a pair is taken however it is written', () => {
+  const unpaired = ['\\ud800', '\\uDFFF', 'a\\ud83db', '\\ude00\\ud83d', '\\ud83d\\\\ude00', '\\ud83d\\ud83d\\ude00']
+  for (const one of unpaired)
+    for (const body of [`"${one}"`, `[{"a": ["${one}"]}]`, `{"${one}": 1}`])
+      assert.match(refusal(body)!, /unpaired surrogate/, body)
+  for (const paired of ['\\ud83d\\ude00', '\\uD83D\\uDE00', '\u{1f600}', '\\ud7ff\\ue000', '\\\\ud800', '\\uffff'])
+    assert.deepEqual(read(`{"${paired}": "${paired}"}`), { value: JSON.parse(`{"${paired}": "${paired}"}`) }, paired)
+})
+
 test('W7: nesting has an end', () => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
   assert.equal(refusal(nested(64)), null)

@@ -31,6 +31,8 @@ function decode(bytes: Uint8Array): string | null {
 /** The rest of a string after its first quotation mark, and of a number after its first character. */
 const REST_OF_STRING = /[^"\\]*(?:\\.[^"\\]*)*"/y
 const REST_OF_NUMBER = /[\d.eE+-]*/y
+/** The escape of a surrogate, paired or not; as such UTF-8 has none. */
+const SURROGATE = /\\u[dD][89a-fA-F]/
 
 const [QUOTE, COLON, MINUS] = [0x22, 0x3a, 0x2d]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d]
@@ -47,6 +49,10 @@ function findAmbiguity(text: string): string | null {
       from = at
       at = endOf(REST_OF_STRING, text, at + 1) - 1
       to = at
+      const written = text.slice(from, to + 1)
+      // RFC 7493, 2.1. Written as UTF-8 it would become U+FFFD, which nobody has sent.
+      if (SURROGATE.test(written) && !(JSON.parse(written) as string).isWellFormed())
+        return 'The body has a string with an unpaired surrogate, which stands for no character.'
     } else if (code === COLON) {
       const written = text.slice(from + 1, to)
       const key: string = written.includes('\\') ? JSON.parse(text.slice(from, to + 1)) : written

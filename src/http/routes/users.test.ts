@@ -85,10 +85,12 @@ test('S53, W16: names and passwords that are not taken are told why, by their fi
     assert(!JSON.stringify(answer).includes('s3cret!'))
     return answer.fields as Record<string, string>
   }
-  for (const username of ['', 'a:b', 'a\nb', 'a\u200bb', ' ada', 'x'.repeat(129), '\uff41da', '\ud800'])
+  for (const username of ['', 'a:b', 'a\nb', 'a\u200bb', ' ada', 'x'.repeat(129), '\uff41da'])
     assert.ok((await refusal({ username })).username, JSON.stringify(username))
-  for (const password of ['', 's3cret!', 'é'.repeat(3), 'x'.repeat(1_025), `${'x'.repeat(20)}\ud800`, 'change-me-now'])
+  for (const password of ['', 's3cret!', 'é'.repeat(3), 'x'.repeat(1_025), 'change-me-now'])
     assert.ok((await refusal({ password })).password, password)
+  // No body may have it, so there is no field of it.
+  for (const body of [{ username: '\ud800' }, { password: `${'x'.repeat(20)}\ud800` }]) await refusal(body)
   assert.ok(await refusal({ role: 'ROOT' }))
   for (const password of ['éééé', '\u{1F511}\u{1F511}', ' '.repeat(8), 'x'.repeat(1_024)]) {
     const username = `with ${password.codePointAt(0)} ${password.length}`
