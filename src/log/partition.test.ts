@@ -264,6 +264,7 @@ test('an append is refused for its size, its kind and its times', async t => {
     ],
     ['oldest allowed', at(now - 10_000), 1],
     ['too old', at(now - 10_001), INVALID_TIMESTAMP.name],
+    ['before 1970', at(-2), INVALID_TIMESTAMP.name],
     ['newest allowed', at(now, now + 5_000), 2],
     ['too new', at(now, now + 5_001), INVALID_TIMESTAMP.name],
     ['without a time', at(-1), 4],

@@ -351,7 +351,8 @@ export class Partition {
     if (messageTimestampType === 'LogAppendTime') return null
     const nowMs = this.#rooms.clock.now()
     const { baseTimestamp, maxTimestamp } = batch
-    const isTooOld = baseTimestamp >= 0 && baseTimestamp < nowMs - messageTimestampBeforeMaxMs
+    // -1 is no time at all; what is below it lies before 1970.
+    const isTooOld = baseTimestamp !== -1 && baseTimestamp < nowMs - messageTimestampBeforeMaxMs
     if (!isTooOld && maxTimestamp <= nowMs + messageTimestampAfterMaxMs) return null
     return because(
       INVALID_TIMESTAMP,
