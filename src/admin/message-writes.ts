@@ -3,7 +3,7 @@
 
 import { murmur2 } from '../base/murmur2.ts'
 import type { Random } from '../base/random.ts'
-import { isRefusal, type Refusal } from '../protocol/errors.ts'
+import { because, INVALID_TIMESTAMP, isRefusal, type Refusal } from '../protocol/errors.ts'
 import { encodeBatch, type NewRecord } from '../protocol/records.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Content, NewMessage, Produced } from './messages-contract.ts'
@@ -37,6 +37,10 @@ export async function produceMessages(
     rows.push({ at, record })
     byPartition.set(partition, rows)
   }
+  for (const [partition, rows] of byPartition) {
+    const refusal = checkTimes(partition, rows)
+    if (refusal !== null) return refusal
+  }
   const places = Array.from(byPartition, ([partition, rows]) => ({
     topic,
     partition,
@@ -66,6 +70,13 @@ function recordOf({ key, value, headers = [], timestamp }: NewMessage, nowMs: nu
     headers: headers.map(header => ({ key: header.key, value: bytesOf(header.value) })),
     timestamp: timestamp ?? nowMs,
   }
+}
+
+/** A batch has the times as distances from its first; one of 2^53 and more would not come back as it was. */
+function checkTimes(partition: number, rows: readonly { readonly record: NewRecord }[]): Refusal | null {
+  const first = rows[0]!.record.timestamp!
+  if (rows.every(({ record }) => Number.isSafeInteger(record.timestamp! - first))) return null
+  return because(INVALID_TIMESTAMP, `The times of the records for partition ${partition} are 2^53 ms apart or more.`)
 }
 
 function bytesOf(content: Content | null | undefined): Buffer | null {

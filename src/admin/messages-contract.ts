@@ -21,7 +21,10 @@ export const messageShape = z
   .object({
     partition: z.int(),
     offset: z.int(),
-    timestamp: z.number().nullable().meta({ description: 'Milliseconds since 1970; null: the record has none.' }),
+    timestamp: z.number().nullable().meta({
+      description:
+        'Milliseconds since 1970, below 0 before that, and beyond 2^53 the nearest number; null: the record has none.',
+    }),
     timestampType: z.enum(['CreateTime', 'LogAppendTime']),
     key: shownValueShape.nullable(),
     value: shownValueShape.nullable().meta({ description: 'Null is a tombstone.' }),
@@ -84,7 +87,12 @@ export const newMessageShape = z
     key: contentShape.nullish(),
     value: contentShape.nullish().meta({ description: 'Null or left out: a tombstone.' }),
     headers: z.array(z.strictObject({ key: z.string(), value: contentShape.nullable() })).optional(),
-    timestamp: z.int().min(0).optional().meta({ description: 'Milliseconds since 1970; left out: now.' }),
+    // Kafka writes -1 for none, and it would come back as null.
+    timestamp: z
+      .int()
+      .refine(timestamp => timestamp !== -1, 'takes no -1, which stands for no time at all')
+      .optional()
+      .meta({ description: 'Milliseconds since 1970, below 0 before that, but not -1; left out: now.' }),
   })
   .meta({ id: 'NewMessage' })
 

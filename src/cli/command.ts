@@ -61,7 +61,7 @@ export function integerOf(text: string, what: string, least: number): number {
 
 /** Milliseconds since 1970, as such or as ISO 8601. */
 export function timestampOf(text: string, what: string): number {
-  const atMs = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
+  const atMs = /^-?\d+$/.test(text) ? Number(text) : Date.parse(text)
   if (Number.isNaN(atMs))
     throw new CommandFailed(
       EXIT.USAGE,

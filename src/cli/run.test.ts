@@ -417,6 +417,28 @@ test('records are produced from options, lines and JSON, and an export is produc
   assert.equal((await run('export nothing')).status, 1)
 })
 
+test('records from before 1970 are exported and produced again as they are, and not looked for by their time', async t => {
+  const { run, connect } = await started(t)
+  await run('topics create t')
+  await run('topics create again')
+  const wire = await connect()
+  for (const timestamp of [-86_400_000, -2, Number.MIN_SAFE_INTEGER, 0])
+    await produceTo(wire, batchOf([String(timestamp)], {}, timestamp))
+  const { out: exported } = await run('export t')
+  const copied = await run('produce again --ndjson', { input: [exported] })
+  assert.deepEqual([copied.status, copied.err], [0, ''])
+  assert.equal((await run('export again')).out, exported)
+  assert.match(
+    (await run('tail again --last=4 --count=4')).out,
+    /^1969-12-31T00:00:00.000Z {2}0@0 {2}null {2}-86400000$/m,
+  )
+  for (const timestamp of ['1969-12-31T00:00:00Z', '-5', '-1']) {
+    const { status, out, err } = await run(`export t --timestamp=${timestamp}`)
+    assert.deepEqual([status, out], [1, ''])
+    assert.match(err, /timestamp: takes an integer from 0: Kafka's protocol cannot ask for a time before 1970/)
+  }
+})
+
 test('what cannot be produced says which line, and how many were produced before it', async t => {
   const { run } = await started(t)
   await run('topics create t')
@@ -435,7 +457,7 @@ test('what cannot be produced says which line, and how many were produced before
     assert.match(err, expected)
   }
   const late = await run('produce t --ndjson', {
-    input: ['{"value":"good","key":null,"timestamp":null}\n', '{"timestamp":-5}\n'],
+    input: ['{"value":"good","key":null,"timestamp":null}\n', '{"timestamp":-1}\n'],
   })
   assert.equal(late.status, 1)
   assert.match(late.err, /INVALID_REQUEST\]\n {2}1 record of the input was produced before\n$/)

@@ -71,7 +71,7 @@ function findAmbiguity(text: string): string | null {
       if (end - at > 3) {
         const token = text.slice(at, end)
         if (isRounded(token))
-          return `The body has the number ${token.slice(0, 40)}, which is too large; integers beyond 2^53 travel as strings.`
+          return `The body has the number ${token.slice(0, 40)}, which is too large to be exact; what may pass 2^53 is taken as a string.`
       }
       at = end - 1
     }

@@ -91,7 +91,7 @@ export function describeRoutes(routes: readonly AnyRoute[]): Json {
 const ABOUT = [
   'The admin API of a Ketch broker.',
   'Every error is a problem of RFC 9457 with a stable `code`.',
-  'Integers that may pass 2^53 travel as strings.',
+  'Integers that may pass 2^53 travel as strings, but for the `timestamp` of a record, which is then the nearest number.',
   'A time in a member whose name ends in `At` is RFC 3339 text in UTC with milliseconds; in a `timestamp` it is milliseconds since 1970, and a duration in a member `…Ms` is milliseconds.',
   'A change (POST, PUT, DELETE) is taken from pages of this server and from programs; with a body it needs `Content-Type: application/json`.',
   'A path answers 405 with `Allow` to methods that it does not list, HEAD and OPTIONS among them.',

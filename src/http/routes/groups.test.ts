@@ -192,6 +192,7 @@ test('a reset that is misspelt is refused, and does not become one of everything
     [{ to: 'earliest', timestamp: 3 }, /^timestamp goes with to: timestamp/],
     [{ to: 'timestamp', offset: 3 }, /^offset goes with to: offset/],
     [{ to: 'offset' }, /^offset is missing/],
+    [{ to: 'timestamp', timestamp: -2 }, /timestamp.* cannot ask for a time before 1970/],
   ] as const
   for (const [body, why] of cases) {
     const { code, detail } = await reset('g', { ...body, dryRun: true }, 400)

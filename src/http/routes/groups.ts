@@ -17,6 +17,7 @@ import { findTopic } from '../../admin/reach.ts'
 import { because, GROUP_ID_NOT_FOUND, isRefusal, type Refusal } from '../../protocol/errors.ts'
 import { pageOf, pagingQuery, searchFor } from '../paging.ts'
 import { isProblem, type Problem, problem } from '../problems.ts'
+import { SOUGHT_TIME } from '../query.ts'
 import { reply, route } from '../route.ts'
 
 const offset = z.int()
@@ -125,7 +126,7 @@ const resetBody = z.strictObject({
     .meta({ description: 'Empty: every partition in which the group has a position.' }),
   to: z.enum(['clear', 'earliest', 'latest', 'offset', 'timestamp']).default('clear'),
   offset: z.int().min(0).optional(),
-  timestamp: timestampMs.min(0).optional(),
+  timestamp: timestampMs.min(0, SOUGHT_TIME).optional(),
   dryRun: z.boolean().default(false),
   token: z.string().optional().meta({ description: 'Of the preview that is to be applied.' }),
 })

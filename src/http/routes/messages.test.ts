@@ -356,6 +356,45 @@ test('a key goes to the partition that the clients of Kafka choose, and what is 
   assert.equal((await api('POST', '/topics/none/messages', { messages: [{}] })).status, 404)
 })
 
+test('a time before 1970 is taken as it is, as far as the topic takes it and a batch can hold it', async t => {
+  const { api } = await openApi(t)
+  const after = { 'message.timestamp.after.max.ms': '9223372036854775807' }
+  await api('POST', '/topics', { name: 't', configs: after })
+  await api('POST', '/topics', { name: 'young', configs: { 'message.timestamp.before.max.ms': '1000' } })
+  const produceAt = (topic: string, ...timestamps: number[]) =>
+    api('POST', `/topics/${topic}/messages`, { messages: timestamps.map(timestamp => ({ timestamp })) })
+  const timesOf = (body: Row) => body.messages.map(({ timestamp }: Row) => timestamp)
+  const times = [0, -86_400_001, -2, -3, Number.MIN_SAFE_INTEGER]
+  assert.deepEqual(timesOf((await produceAt('t', ...times)).body), times)
+  assert.deepEqual(timesOf((await api('GET', '/topics/t/messages')).body), times)
+  const none = await produceAt('t', -1)
+  assert.deepEqual(none.body.fields, { 'messages.0.timestamp': 'takes no -1, which stands for no time at all' })
+  const apart = await produceAt('t', Number.MIN_SAFE_INTEGER, 1)
+  assert.deepEqual([apart.status, apart.code], [400, 'INVALID_TIMESTAMP'])
+  assert.match(apart.body.detail, /for partition 0 are 2\^53 ms apart or more/)
+  assert.equal((await produceAt('young', -2)).code, 'INVALID_TIMESTAMP')
+  const sought = await api('GET', '/topics/t/messages?timestamp=-2')
+  assert.match(sought.body.fields.timestamp, /cannot ask for a time before 1970/)
+})
+
+test('a time beyond 2^53 is shown as the nearest number, as the document says, and is not taken', async t => {
+  const { api, base, send } = await openApi(t)
+  await api('POST', '/topics', { name: 't', configs: { 'message.timestamp.after.max.ms': '9223372036854775807' } })
+  const batch = encodeBatch([{ value: 'late', timestamp: 0 }])
+  for (const at of [27, 35]) batch.writeBigInt64BE(2n ** 53n + 1n, at)
+  batch.writeUInt32BE(crc32c(batch.subarray(21)), 17)
+  await send('t', 0, batch)
+  assert.equal((await api('GET', '/topics/t/messages/0/0')).body.timestamp, 2 ** 53)
+  const { body } = await adminClient(base.replace('/api/v1', '')).ask('GET', '/v3/api-docs')
+  assert.match(
+    body.info.description,
+    /travel as strings, but for the `timestamp` of a record, which is then the nearest/,
+  )
+  assert.match(body.components.schemas.Message.properties.timestamp.description, /beyond 2\^53 the nearest number/)
+  const again = await api('POST', '/topics/t/messages', { messages: [{ timestamp: 2 ** 53 }] })
+  assert.deepEqual([again.status, again.code], [400, 'INVALID_REQUEST'])
+})
+
 test('where there is no record, it is said which there are', async t => {
   const { api } = await openApi(t)
   await api('POST', '/topics', { name: 't', partitions: 2 })

@@ -10,7 +10,7 @@ import { decodings } from '../../admin/shown-value.ts'
 import { INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../../protocol/errors.ts'
 import { FILE_FORMATS, fileFormats, fileName, fileOf } from '../message-files.ts'
 import { isProblem, type Problem, problem } from '../problems.ts'
-import { integer } from '../query.ts'
+import { integer, SOUGHT_TIME } from '../query.ts'
 import { type Answer, reply, route } from '../route.ts'
 
 const DEFAULT_LIMIT = 50
@@ -52,7 +52,9 @@ const selected = {
   }),
   from: z.enum(['earliest', 'latest']).optional(),
   offset: integer(0).optional().meta({ description: 'In every partition that is asked for.' }),
-  timestamp: integer(0).optional().meta({ description: 'Milliseconds since 1970.' }),
+  timestamp: integer(0, Number.MAX_SAFE_INTEGER, SOUGHT_TIME)
+    .optional()
+    .meta({ description: 'Milliseconds since 1970; nothing before that can be looked for.' }),
   cursor: z.string().optional().meta({ description: '`nextCursor` of a page of the same question.' }),
   contains,
 }
