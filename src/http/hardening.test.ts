@@ -1,6 +1,7 @@
 // What holds for every route, against routes of the test's own. Rows W, S and C are those of the project's list of bad input.
 
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { z } from 'zod'
@@ -463,6 +464,35 @@ test('S55: a change leaves a line that says who, from where, what and with what 
   assert.match(bad!, /status=400 code=INVALID_REQUEST/)
   assert.match(foreign!, /who=null .*status=403 code=CROSS_SITE/)
   assert.doesNotMatch(log(), /hunter2/)
+})
+
+test('S55: a change whose asker hangs up leaves its line, and so does one that is refused for its headers', async t => {
+  const begun = Promise.withResolvers<void>()
+  const gone = Promise.withResolvers<void>()
+  const slow = route({
+    ...common,
+    method: 'DELETE',
+    path: '/api/v1/slow/:name',
+    verb: 'delete slowly',
+    answers: { 204: null },
+    async answer({ ended }) {
+      ended.addEventListener('abort', () => gone.resolve())
+      begun.resolve()
+      await gone.promise
+      return reply(204)
+    },
+  })
+  const { url, log } = await start(t, [slow])
+  const head = 'DELETE /api/v1/slow/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
+  const many = Array.from({ length: 101 }, (_, at) => `X-${at}: 1\r\n`).join('')
+  assert.equal((await sendRaw(url, `${head}${many}\r\n`)).status, 431)
+  await eventually('a line of the refused one', () => /delete slowly.* status=431 code=HEADERS_TOO_LARGE/.test(log()))
+  const { hostname, port } = new URL(url)
+  const client = connect({ host: hostname, port: Number(port) }, () => client.write(`${head}\r\n`))
+  await begun.promise
+  client.resetAndDestroy()
+  await gone.promise
+  await eventually('a line of the one that was made', () => /delete slowly.* status=204/.test(log()))
 })
 
 test('JSON is compressed for whoever asks for it', async t => {

@@ -204,6 +204,7 @@ async function buildServer(
   })
 
   app.addHook('onRequest', async (request, answer) => {
+    passages.set(request, { identity: null, code: null })
     answer.headers(securityHeaders(request))
     const refused = checkRequest(request) ?? (request.is404 ? missing(request) : null)
     if (refused !== null) return send(request, answer, refused)
@@ -338,8 +339,7 @@ async function buildServer(
       schema: shapesOf(route),
       ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
       async onRequest(request, answer) {
-        const passage: Passage = { identity: null, code: null }
-        passages.set(request, passage)
+        const passage = passages.get(request)!
         if (!hasParams(request.params)) return send(request, answer, missing(request))
         const caller = { ...callerOf(request), ended: closedSignal(answer) }
         const found =
@@ -382,7 +382,8 @@ async function buildServer(
       },
       ...(isMutation(route)
         ? {
-            async onResponse(request: FastifyRequest, answer: FastifyReply) {
+            // When an answer is sent, and not when it was: whoever hangs up has made the change all the same.
+            async onSend(request: FastifyRequest, answer: FastifyReply, payload: unknown) {
               const { params, query, body, ip, id } = request
               const { identity, code } = passages.get(request)!
               const who = identity?.username ?? null
@@ -396,6 +397,7 @@ async function buildServer(
                 code,
                 requestId: id,
               })
+              return payload
             },
           }
         : {}),
