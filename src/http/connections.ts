@@ -1,5 +1,5 @@
 // Which connections of the HTTP listener somebody waits at. A connection is kept alive by its client, or was opened ahead of need as
-// browsers do: when the broker drains, none of these may hold it.
+// browsers do: when the broker drains, none of these may hold it. One that asks and does not read what it is answered is cut.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -9,16 +9,29 @@ export interface HttpConnections {
   drain(): void
 }
 
+/** More than any client sends ahead of the answers. Each waits in memory, and Node reads on for as long as none is answered. */
+const MAX_PIPELINED = 64
+
+/**
+ * Cuts a connection with more requests at once than that. Also one on which nothing moved for the `timeout` of the server, unless
+ * it waits for an answer that is not there yet.
+ */
 export function watchConnections(server: Server): HttpConnections {
   /** Requests that are not answered yet. */
   const waiting = new Map<Socket, number>()
   let isDraining = false
+  server.on('timeout', (socket: Socket) => {
+    if (socket.writableLength > 0 || !waiting.get(socket)) socket.destroy()
+  })
   server.on('connection', (socket: Socket) => {
     waiting.set(socket, 0)
     socket.once('close', () => waiting.delete(socket))
   })
-  server.on('request', ({ socket }: IncomingMessage, answer: ServerResponse) => {
-    waiting.set(socket, (waiting.get(socket) ?? 0) + 1)
+  // Before the request is looked at, so that nothing is done for one of a connection that is cut.
+  server.prependListener('request', ({ socket }: IncomingMessage, answer: ServerResponse) => {
+    const count = (waiting.get(socket) ?? 0) + 1
+    if (count > MAX_PIPELINED) socket.destroy()
+    waiting.set(socket, count)
     answer.once('close', () => {
       const left = waiting.get(socket)
       if (left === undefined) return

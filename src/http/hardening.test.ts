@@ -66,6 +66,8 @@ const fail = route({
 
 const limits: Partial<HttpLimits> = {}
 
+type Gate = PromiseWithResolvers<void>
+
 async function start(
   t: TestContext,
   routes: readonly AnyRoute[] = [echo, list, fail],
@@ -568,6 +570,71 @@ test('a stream ends when its client goes', async t => {
   await response.body!.getReader().read()
   client.abort()
   await gone.promise
+})
+
+test('S59: a connection takes 64 requests ahead of their answers, and is cut beyond', async t => {
+  const gate = Promise.withResolvers<void>()
+  let begun = 0
+  const slow = route({
+    ...common,
+    method: 'GET',
+    path: '/api/v1/slow',
+    verb: 'wait',
+    answers: { 200: z.object({}) },
+    async answer() {
+      begun++
+      await gate.promise
+      return reply(200, {})
+    },
+  })
+  const { url } = await start(t, [slow])
+  const request = (more = '') => `GET /api/v1/slow HTTP/1.1\r\nHost: x\r\n${more}\r\n`
+  // All of them come in one piece, so that none is read after the cut.
+  const cut = await sendRaw(url, request().repeat(1_000)).catch((error: NodeJS.ErrnoException) => error)
+  assert.ok('code' in cut ? cut.code === 'ECONNRESET' : cut.text === '')
+  await eventually('those that it takes are under way', () => begun === 64)
+  const all = sendRaw(url, request().repeat(63) + request('Connection: close\r\n'))
+  await eventually('64 of another connection are, and no others', () => begun === 128)
+  gate.resolve()
+  assert.equal((await all).text.match(/HTTP\/1\.1 200/g)?.length, 64)
+})
+
+test('S59: whoever does not read the answers is cut off, and whoever waits for one is not', async t => {
+  const [begun, gate, cut] = [0, 1, 2].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate]
+  const slow = route({
+    ...common,
+    method: 'GET',
+    path: '/api/v1/slow',
+    verb: 'wait',
+    answers: { 200: z.object({}) },
+    async answer() {
+      begun.resolve()
+      await gate.promise
+      return reply(200, {})
+    },
+  })
+  const large = route({
+    ...common,
+    method: 'GET',
+    path: '/api/v1/large',
+    verb: 'show much',
+    answers: { 200: z.string() },
+    answer({ ended }) {
+      ended.addEventListener('abort', () => cut.resolve())
+      return reply(200, 'x'.repeat(32 * 1024 * 1024))
+    },
+  })
+  const http = { routes: [slow, large], limits: { stallMs: 200 } }
+  const { url } = await startBroker(t, { 'admin.security-enabled': false }, { http })
+  const waiting = fetch(`${url}/api/v1/slow`)
+  await begun.promise
+  const { hostname, port } = new URL(url)
+  const client = connect({ host: hostname, port: Number(port) })
+  t.after(() => client.destroy())
+  client.pause().write('GET /api/v1/large HTTP/1.1\r\nHost: x\r\n\r\n')
+  await cut.promise
+  gate.resolve()
+  assert.equal((await waiting).status, 200)
 })
 
 test('draining answers what is under way, ends streams, takes nothing new and keeps no connection', async t => {

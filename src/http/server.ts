@@ -55,7 +55,7 @@ export interface HttpLimits {
   readonly maxConnections: number
   /** How often whoever listens to a stream is asked again who they are. */
   readonly recheckMs: number
-  /** Whoever takes nothing of a stream for this long while there is something is cut off. */
+  /** Whoever takes nothing of an answer for this long while there is something is cut off (connections.ts). */
   readonly stallMs: number
 }
 
@@ -132,6 +132,8 @@ export async function serveHttp(
 
 /** What is known of a request once it has been let in or refused. */
 interface Passage {
+  /** As it came: a connection that was closed meanwhile has no address any more. */
+  readonly caller: Caller
   identity: Identity | null
   /** The problem's code, where it was answered with one. */
   code: string | null
@@ -152,6 +154,7 @@ async function buildServer(
     logger: false,
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
+    connectionTimeout: limits.stallMs,
     http: {
       headersTimeout: limits.headersTimeoutMs,
       maxHeaderSize: limits.maxHeaderBytes,
@@ -204,7 +207,9 @@ async function buildServer(
   })
 
   app.addHook('onRequest', async (request, answer) => {
-    passages.set(request, { identity: null, code: null })
+    // What else came with the request for which the connection was cut: nobody would read an answer.
+    if (request.raw.socket.destroyed) return answer.hijack()
+    passages.set(request, { caller: callerOf(request, answer), identity: null, code: null })
     answer.headers(securityHeaders(request))
     const refused = checkRequest(request) ?? (request.is404 ? missing(request) : null)
     if (refused !== null) return send(request, answer, refused)
@@ -300,31 +305,12 @@ async function buildServer(
     lookLater()
   }
 
-  /** Whoever takes no more chunks, though there is something to be read, would hold for ever what the stream holds. */
-  function cutWhoStalls({ raw }: FastifyReply, taken: () => number, ended: AbortSignal): void {
-    let timer: Timer | null = null
-    const lookLater = (before: number) => {
-      if (ended.aborted) return
-      timer = clock.timer(limits.stallMs, () => {
-        if (raw.writableLength > 0 && taken() === before) raw.destroy()
-        else lookLater(taken())
-      })
-    }
-    ended.addEventListener('abort', () => timer?.cancel(), { once: true })
-    lookLater(0)
-  }
-
   /** As lines may end at any time, what goes wrong in between can only be logged, and cuts the connection. */
   async function* flow({ chunks }: Streaming, request: FastifyRequest, answer: FastifyReply, ended: AbortSignal) {
     // Whoever listens learns that the stream is there before it has its first chunk.
     answer.raw.flushHeaders()
-    let taken = 0
-    cutWhoStalls(answer, () => taken, ended)
     try {
-      for await (const chunk of chunks) {
-        yield chunk
-        taken++
-      }
+      yield* chunks
     } catch (error) {
       if (ended.aborted) throw error
       logger.error('a stream ended early', { url: request.url, requestId: request.id, error })
@@ -341,23 +327,23 @@ async function buildServer(
       async onRequest(request, answer) {
         const passage = passages.get(request)!
         if (!hasParams(request.params)) return send(request, answer, missing(request))
-        const caller = { ...callerOf(request), ended: closedSignal(answer) }
         const found =
-          checkOrigin(route, caller) ??
-          (await admit(route, caller, accounts, settings.get('admin.anonymous-prometheus')))
+          checkOrigin(route, passage.caller) ??
+          (await admit(route, passage.caller, accounts, settings.get('admin.anonymous-prometheus')))
         if (isProblem(found)) return send(request, answer, found)
         passage.identity = found
       },
       async handler(request, answer) {
+        const { caller, identity } = passages.get(request)!
         const barred = new AbortController()
         const ended = AbortSignal.any([ending, closedSignal(answer), barred.signal])
         const outcome: Answer = await route.answer(
           {
-            ...callerOf(request),
+            ...caller,
             params: request.params as undefined,
             query: request.query as undefined,
             body: request.body as undefined,
-            identity: passages.get(request)?.identity ?? null,
+            identity,
             requestId: request.id,
             headers: request.headers,
             ended,
@@ -369,7 +355,7 @@ async function buildServer(
         if (outcome.kind === 'streaming') {
           for (const [name, value] of Object.entries(outcome.headers ?? {})) answer.header(name, value)
           answer.header('content-type', outcome.contentType)
-          recheck(route, callerOf(request), barred, ended)
+          recheck(route, caller, barred, ended)
           const cut = outcome.isFile ? { signal: ended } : {}
           const chunks = flow(outcome, request, answer, ended)
           return answer.send(Readable.from(chunks, { objectMode: false, ...cut }))
@@ -384,12 +370,12 @@ async function buildServer(
         ? {
             // When an answer is sent, and not when it was: whoever hangs up has made the change all the same.
             async onSend(request: FastifyRequest, answer: FastifyReply, payload: unknown) {
-              const { params, query, body, ip, id } = request
-              const { identity, code } = passages.get(request)!
+              const { params, query, body, id } = request
+              const { caller, identity, code } = passages.get(request)!
               const who = identity?.username ?? null
               audit(auditLogger, route, {
                 who,
-                from: ip,
+                from: caller.address,
                 params,
                 query,
                 body,
@@ -460,7 +446,7 @@ function hasParams(params: unknown): boolean {
 
 function callerOf(request: FastifyRequest): Caller {
   return {
-    address: request.ip,
+    address: request.ip ?? '',
     scheme: request.protocol === 'https' ? 'https' : 'http',
     host: request.host,
     cookies: request.cookies,
