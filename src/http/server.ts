@@ -333,6 +333,17 @@ async function buildServer(
         if (isProblem(found)) return send(request, answer, found)
         passage.identity = found
       },
+      // Once more when the body is there: that may take half a minute, within which the session may have ended.
+      ...(isMutation(route)
+        ? {
+            async preHandler(request: FastifyRequest, answer: FastifyReply) {
+              const passage = passages.get(request)!
+              const found = await admit(route, passage.caller, accounts, settings.get('admin.anonymous-prometheus'))
+              if (isProblem(found)) return send(request, answer, found)
+              passage.identity = found
+            },
+          }
+        : {}),
       async handler(request, answer) {
         const { caller, identity } = passages.get(request)!
         const barred = new AbortController()

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { adminClient, signInAt } from '../../../testing/admin-client.ts'
+import { type AdminAnswer, type AdminClient, adminClient, signInAt } from '../../../testing/admin-client.ts'
 import { type CleanUp, startBroker } from '../../../testing/broker.ts'
 import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
 import { systemClock } from '../../base/clock.ts'
@@ -195,4 +198,30 @@ test('S5, S55: every change leaves a line with who, from where and what, and no 
     assert.match(log(), new RegExp(`svc\\.audit +${verb} .*who=admin from=127\\.0\\.0\\.1`))
   assert(!log().includes('marked'))
   assert(!log().includes('argon2'))
+})
+
+test('S50: an ADMIN whose session ends while the body of a change is on its way does not make the change', async t => {
+  const { admin, url } = await startSecured(t)
+  const ends: Readonly<Record<string, (ada: AdminClient) => Promise<AdminAnswer>>> = {
+    'is removed': () => admin.ask('DELETE', '/api/v1/users/ada'),
+    'is made a VIEWER': () => admin.ask('PUT', '/api/v1/users/ada', { role: 'VIEWER' }),
+    'has another password': () => admin.ask('PUT', '/api/v1/users/ada', { password: `${PASSWORD} anew` }),
+    'signs out': ada => ada.ask('POST', '/api/v1/auth/logout'),
+  }
+  for (const [what, end] of Object.entries(ends)) {
+    await admin.ask('POST', '/api/v1/users', { username: 'ada', password: PASSWORD, role: 'ADMIN' })
+    const ada = await signInAt(url, 'ada', PASSWORD)
+    const body = JSON.stringify({ username: 'backdoor', password: PASSWORD, role: 'ADMIN' })
+    const headers = { cookie: ada.cookie, 'content-type': 'application/json', 'content-length': body.length }
+    // What asks whether to go on has been let in when it is told to.
+    const late = request(`${url}/api/v1/users`, { method: 'POST', headers: { ...headers, expect: '100-continue' } })
+    late.flushHeaders()
+    await once(late, 'continue')
+    assert.ok((await end(ada)).status < 300, what)
+    late.end(body)
+    const [answer] = (await once(late, 'response')) as [IncomingMessage]
+    assert.equal(JSON.parse(await text(answer)).code, 'UNAUTHENTICATED', what)
+    assert.equal((await admin.ask('GET', '/api/v1/users/backdoor')).status, 404, what)
+    await admin.ask('DELETE', '/api/v1/users/ada')
+  }
 })
