@@ -20,7 +20,7 @@ export interface Identity {
 export interface Visitor {
   /** An IP address without a port. */
   readonly address: string
-  /** The client is certainly a program on this machine: it came by loopback, and nobody says to have passed it on. */
+  /** The client is certainly a program on this machine: it came by loopback, asked a name of this machine, and nobody says to have passed it on. */
   readonly isLocal: boolean
   /** A session brought the request. */
   readonly isSignedIn?: boolean

@@ -39,10 +39,26 @@ function secure(scheme: Origin['scheme']): string {
   return scheme === 'https' ? '; Secure' : ''
 }
 
-const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-real-ip'] as const
+/** What proxies and content delivery networks say of whom they pass on. */
+const FORWARDING = Object.freeze([
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'cf-connecting-ip',
+])
 
-/** Who comes by loopback through a proxy is not on this machine. */
+/** This machine in a Host header, by names that no server of names can give to another site. */
+const LOOPBACK_HOST = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?$/i
+
+/**
+ * Who comes by loopback through a proxy is not on this machine. Nor is a page whose name was made to resolve to this machine after
+ * it was loaded (DNS rebinding): the browser sends that name as the Host.
+ */
 export function visitorOf(address: string, header: (name: string) => unknown, ended?: AbortSignal): Visitor {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-  return { address: plain, isLocal: isLoopback(plain) && FORWARDING.every(name => header(name) === undefined), ended }
+  const isDirect = LOOPBACK_HOST.test(String(header('host'))) && FORWARDING.every(name => header(name) === undefined)
+  return { address: plain, isLocal: isLoopback(plain) && isDirect, ended }
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { adminClient, signInAt } from '../../../testing/admin-client.ts'
 import { type CleanUp, startBroker } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
+import { sendRaw } from '../../../testing/http.ts'
 import { sessionToken } from '../../../testing/session-token.ts'
 import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
 import { systemClock } from '../../base/clock.ts'
@@ -229,6 +230,25 @@ test('6.1, S1: with the shipped password nothing but changing it is allowed from
     const { status, code } = await admin.ask(method, path, body, far)
     assert.deepEqual([status, code], [403, 'PASSWORD_CHANGE_REQUIRED'], `${method} ${path}`)
   }
+  const passedOn: readonly Record<string, string>[] = [
+    { forwarded: 'for=203.0.113.9' },
+    { via: '1.1 proxy' },
+    { 'x-forwarded-host': 'console.example' },
+    { 'x-forwarded-proto': 'https' },
+    { 'x-real-ip': '203.0.113.9' },
+    { 'cf-connecting-ip': '203.0.113.9' },
+  ]
+  for (const headers of passedOn) {
+    const { code } = await admin.ask('GET', '/api/v1/users', undefined, headers)
+    assert.equal(code, 'PASSWORD_CHANGE_REQUIRED', JSON.stringify(headers))
+  }
+  const asked = (host: string) =>
+    sendRaw(url, `GET /api/v1/users HTTP/1.1\r\nHost: ${host}\r\nCookie: ${admin.cookie}\r\nConnection: close\r\n\r\n`)
+  // A page whose name has been made to resolve to this machine (DNS rebinding).
+  for (const host of ['console.example', '127.0.0.1.example:8080', 'localhost.example'])
+    assert.match((await asked(host)).body, /PASSWORD_CHANGE_REQUIRED/, host)
+  for (const host of ['localhost', 'LOCALHOST:8080', '127.0.0.2:80', '[::1]', '[::1]:8080'])
+    assert.equal((await asked(host)).status, 200, host)
   const status = (await admin.ask('GET', '/api/v1/auth/status', undefined, far)).body
   assert.deepEqual([status.user, status.passwordChangeRequired], ['admin', true])
   const change = { password: PASSWORD, currentPassword: 'change-me-now' }
