@@ -92,8 +92,9 @@ export async function storeCredential(
   if (refusal !== null) return refusal
   const username = canonicalUsername(asked.username)
   const credential = await makeCredential(asked, asked.password, random)
-  const before = await replace(store, username, () => credential)
-  return { kind: 'stored', isNew: before === null, credential: viewOf(username, credential) }
+  const stored = await replace(store, username, () => credential)
+  if ('kind' in stored) return stored
+  return { kind: 'stored', isNew: stored.before === null, credential: viewOf(username, credential) }
 }
 
 /** Throws what the store throws. */
@@ -104,23 +105,22 @@ export async function changeCredential(
   const refusal = check(asked)
   if (refusal !== null) return refusal
   const username = canonicalUsername(asked.username)
-  const known = await describeCredential({ store }, username)
-  if (known === null) return { kind: 'unknown-user' }
-  const { mechanism = known.mechanism, iterations = known.iterations, password } = asked
-  const tenantId = asked.tenantId === undefined ? known.tenantId : asked.tenantId
-  const needsPassword = mechanism !== known.mechanism || iterations !== known.iterations
-  if (password === undefined && needsPassword) {
-    const message = 'is required for another mechanism or other iterations'
-    return { kind: 'invalid', field: 'password', message }
-  }
-  const made =
-    password === undefined ? null : await makeCredential({ mechanism, iterations, tenantId }, password, random)
-  const isThere = await replace(store, username, before => {
-    if (before === null) return null
-    return made ?? { ...credentialOf(username, before.fields), tenantId }
+  let made: Credential | null = null
+  // A password is derived for so long that others change what is there meanwhile: what was not asked for is taken as it is then.
+  const stored = await replace(store, username, async before => {
+    if (before === null) return { kind: 'unknown-user' }
+    const known = credentialOf(username, before.fields)
+    const { mechanism = known.mechanism, iterations = known.iterations, tenantId = known.tenantId, password } = asked
+    const fits = (credential: Credential) => credential.mechanism === mechanism && credential.iterations === iterations
+    if (password !== undefined) {
+      if (made === null || !fits(made))
+        made = await makeCredential({ mechanism, iterations, tenantId }, password, random)
+      return { ...made, tenantId }
+    }
+    if (fits(known)) return { ...known, tenantId }
+    return { kind: 'invalid', field: 'password', message: 'is required for another mechanism or other iterations' }
   })
-  if (isThere === null) return { kind: 'unknown-user' }
-  return { kind: 'changed', credential: { username, mechanism, iterations, tenantId } }
+  return 'kind' in stored ? stored : { kind: 'changed', credential: viewOf(username, stored.after) }
 }
 
 /** Whether there was one. Throws what the store throws. */
@@ -137,20 +137,23 @@ export async function deleteCredential({ store }: Pick<CredentialRooms, 'store'>
 
 const BUSY = 'a credential is changed all the time by others'
 
-/** Stores what `decide` makes of the one that is there (null: none), unless that is null. Resolves with the one before. */
+/**
+ * Stores what `decide` makes of the one that is there (null: none), and asks it again when another writer was faster. Resolves with
+ * the one before and the one after, or with the refusal that it answered.
+ */
 async function replace(
   store: Store,
   username: string,
-  decide: (before: Document | null) => Credential | null,
-): Promise<Document | null> {
+  decide: (before: Document | null) => Credential | Promise<Credential | CredentialRefusal>,
+): Promise<{ readonly before: Document | null; readonly after: Credential } | CredentialRefusal> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const before = await store.load(KIND, username)
-    const after = decide(before)
-    if (after === null) return before
+    const after = await decide(before)
+    if ('kind' in after) return after
     // A document that is made has nothing to delete.
     const changes = rowsOf(after).filter(({ value }) => value !== null || before !== null)
     const outcome = await store.commit({ kind: KIND, name: username, expect: before?.version ?? 0, changes })
-    if (outcome.kind === 'committed') return before
+    if (outcome.kind === 'committed') return { before, after }
   }
   throw new Error(BUSY)
 }
