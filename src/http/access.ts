@@ -51,8 +51,14 @@ const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/
 
 /** A page that came by https, from a proxy in front that this server knows nothing of, is no worse than one by http. */
 function isOwn(origin: string, { scheme, host }: Caller): boolean {
-  const own = host.toLowerCase()
-  return origin === `${scheme}://${own}` || origin === `https://${own}`
+  const given = originOf(origin)
+  return given !== null && [scheme, 'https'].some(each => given === originOf(`${each}://${host}`))
+}
+
+/** In the one way of writing it: in lower case, and without the port that the scheme has anyway (RFC 6454, 4). Null for what is none. */
+function originOf(text: string): string | null {
+  const url = URL.parse(text)
+  return url !== null && url.href === `${url.origin}/` ? url.origin : null
 }
 
 function hasBody(caller: Caller): boolean {

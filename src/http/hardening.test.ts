@@ -198,6 +198,27 @@ test('W6, S44: a change from another site is refused before its body and before 
     `POST /api/v1/things/a HTTP/1.1\r\nHost: ${host}\r\nOrigin: https://evil.example\r\nContent-Type: application/json\r\nContent-Length: 10\r\nConnection: close\r\n\r\n`,
   )
   assert.equal(early.status, 403)
+  // A default port is the same port written or not (RFC 6454, 4), and another name before an @ is no name.
+  const fromTo = async (origin: string, named: string) => {
+    const head = `POST /api/v1/things/a HTTP/1.1\r\nHost: ${named}\r\nOrigin: ${origin}\r\nConnection: close\r\n`
+    return (await sendRaw(url, `${head}\r\n`)).status
+  }
+  for (const [origin, named] of [
+    ['https://console.example', 'console.example:443'],
+    ['https://console.example:443', 'console.example'],
+    ['http://console.example', 'Console.Example:80'],
+  ] as const)
+    assert.equal(await fromTo(origin, named), 401, `${origin} ${named}`)
+  for (const [origin, named] of [
+    ['http://console.example', 'console.example:443'],
+    ['https://console.example', 'console.example:80'],
+    ['https://console.example', 'a@console.example'],
+    ['https://console.example', 'console.example/a'],
+    ['https://console.example:8443', 'console.example'],
+    ['null', 'null'],
+    ['null', ''],
+  ] as const)
+    assert.equal(await fromTo(origin, named), 403, `${origin} ${named}`)
   for (const headers of [
     { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },
     { origin: `https://${host}` },
