@@ -457,7 +457,7 @@ function hasParams(params: unknown): boolean {
 
 function callerOf(request: FastifyRequest): Caller {
   return {
-    address: request.ip ?? '',
+    address: withoutPort(request.ip ?? ''),
     scheme: request.protocol === 'https' ? 'https' : 'http',
     host: request.host,
     cookies: request.cookies,
@@ -466,6 +466,11 @@ function callerOf(request: FastifyRequest): Caller {
       return Array.isArray(value) ? value.join(', ') : value
     },
   }
+}
+
+/** Some proxies write the port into X-Forwarded-For too: with it each connection would be another client. */
+function withoutPort(address: string): string {
+  return address.replace(/^\[(.+)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
 }
 
 /** Aborts when the connection went away before the answer was complete. */

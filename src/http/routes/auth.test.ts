@@ -299,6 +299,14 @@ test('W12, S43: a configured proxy is believed who the client is and how it came
   // What the client itself puts before the proxy's word is not looked at.
   const forged = { ...proxied, 'x-forwarded-for': '198.51.100.1, 203.0.113.9' }
   assert.equal((await behind.nobody.ask('POST', '/api/v1/auth/login', credentials, forged)).status, 429)
+  const withPort = { ...proxied, 'x-forwarded-for': '203.0.113.9:40001' }
+  assert.equal((await behind.nobody.ask('POST', '/api/v1/auth/login', credentials, withPort)).status, 429)
+  for (const [at, address] of ['2001:db8::1', '[2001:db8::1]', '[2001:db8::1]:443'].entries()) {
+    const { status } = await behind.nobody.ask('POST', '/api/v1/auth/login', wrong, { 'x-forwarded-for': address })
+    assert.equal(status, at === 0 ? 401 : 429, address)
+  }
+  assert.match(behind.log(), / from=2001:db8::1 status=429 /)
+  assert.doesNotMatch(behind.log(), /40001|:443/)
   const another = { ...proxied, 'x-forwarded-for': '203.0.113.10' }
   assert.equal((await behind.nobody.ask('POST', '/api/v1/auth/login', credentials, another)).status, 200)
 
