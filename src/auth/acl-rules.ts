@@ -8,6 +8,7 @@
 
 import { cut } from '../base/cut.ts'
 import { type Row, UnreadableDocument } from '../store/store.ts'
+import { isDots } from './user-rules.ts'
 
 export const KIND = 'acl'
 const FIELD = 'document'
@@ -116,6 +117,7 @@ export function objectionToPrincipal(principal: string): string | null {
   if (name === '') return 'names nobody'
   if (!name.isWellFormed()) return 'is not well-formed Unicode'
   if ([...name].length > MAX_PRINCIPAL_CHARACTERS) return `is longer than ${MAX_PRINCIPAL_CHARACTERS} characters`
+  if (isDots(principal)) return "is '.' or '..', which no browser can ask for"
   // Providers name groups as they like, also by URNs.
   if (!isGroup && name.includes(':')) return "holds ':', which only group:<name> does"
   if (/\p{Cc}/u.test(name)) return 'holds control characters'

@@ -20,11 +20,17 @@ export function canonicalUsername(username: string): string {
   return username.normalize('NFC')
 }
 
+/** `.` and `..` have a meaning of their own in a URL, percent-encoded too: no request for what has such a name leaves a browser. */
+export function isDots(name: string): boolean {
+  return name === '.' || name === '..'
+}
+
 /** What is wrong with the name of a user that is to be made, as a phrase, or null. */
 export function objectionToUsername(username: string): string | null {
   if (username === '') return 'is empty'
   if (!username.isWellFormed()) return 'is not well-formed Unicode'
   if ([...username].length > MAX_USERNAME_CHARACTERS) return `is longer than ${MAX_USERNAME_CHARACTERS} characters`
+  if (isDots(username)) return "is '.' or '..', which no browser can ask for"
   if (username.includes(':')) return "holds ':', which names of users do not have"
   if (/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u.test(username)) return 'holds a character that cannot be seen'
   if (username !== username.trim()) return 'begins or ends with a space'

@@ -88,7 +88,7 @@ test('W11: a rule is refused for what cannot be a principal, a topic or a group'
   await refuse({ topic: 'a', resourceType: 'GROUP' }, /resourceType TOPIC/)
   await refuse({ resourceType: 'GROUP', resource: 'a\u0000' }, /control characters/)
   await refuse({ topic: 'a', operation: 'ALTER' }, /operation/)
-  for (const principal of ['', 'a:b', 'group:', 'group:a\n', 'a\n', 'x'.repeat(257)])
+  for (const principal of ['', 'a:b', 'group:', 'group:a\n', 'a\n', 'x'.repeat(257), '.', '..'])
     await refuse({ topic: 'a', principal }, /principal/)
   assert.deepEqual(await texts('/api/v1/acls'), [])
   for (const principal of [

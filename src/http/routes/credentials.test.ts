@@ -50,7 +50,8 @@ test('a credential is stored, shown without its secrets, changed and removed', a
 
 test('W11: a credential is refused for a name, a password or iterations that are none', async t => {
   const { ask, store } = await open(t)
-  for (const username of ['a:b', '', ' a', 'a\u0000', 'x'.repeat(129), '\u202eabc']) await store({ username }, 400)
+  for (const username of ['a:b', '', ' a', 'a\u0000', 'x'.repeat(129), '\u202eabc', '.', '..'])
+    await store({ username }, 400)
   assert.match((await store({ username: 'group:a' }, 400)).detail, /holds ':'/)
   for (const iterations of [4_095, 1_000_001, 1e9, 5_000.5, '5000']) await store({ iterations }, 400)
   for (const password of ['', 'tiny', 'x'.repeat(1_025)]) {

@@ -90,6 +90,8 @@ test('S53, W16: names and passwords that are not taken are told why, by their fi
   }
   for (const username of ['', 'a:b', 'a\nb', 'a\u200bb', ' ada', 'x'.repeat(129), '\uff41da'])
     assert.ok((await refusal({ username })).username, JSON.stringify(username))
+  for (const username of ['.', '..'])
+    assert.equal((await refusal({ username })).username, "is '.' or '..', which no browser can ask for")
   for (const password of ['', 's3cret!', 'é'.repeat(3), 'x'.repeat(1_025), 'change-me-now'])
     assert.ok((await refusal({ password })).password, password)
   // No body may have it, so there is no field of it.
