@@ -58,6 +58,7 @@ test('S31: a name is text of up to 256 characters without colons and controls', 
   for (const name of [
     ...[undefined, null, 7, true, {}, ['ada'], '', ' ', 'a'.repeat(257)],
     ...['group:admins', 'a:b', 'a\nb', 'a\0', '\u001b[31m', '\u202eada', 'a\u2028b', '\ud800'],
+    ...['ada\ufe0f', 'a\u034fda', 'ada\u115f', 'ada\u17b4', 'ada\u{e0100}', 'ada\u2800'],
   ])
     assert.equal(named(name), 'unusable', String(name))
 })

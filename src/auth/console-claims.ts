@@ -27,7 +27,7 @@ export function readConsoleClaims(
   const nameClaim = settings.get('admin.oauth.username-claim')
   const username = own(claims, nameClaim)
   if (!isName(username)) {
-    const takes = `takes 1 to ${NAME_CHARACTERS} characters without : and control characters`
+    const takes = `takes 1 to ${NAME_CHARACTERS} characters without : and what cannot be seen`
     return { kind: 'unusable', why: `the claim ${nameClaim} ${takes}` }
   }
   const groupsClaim = settings.get('admin.oauth.roles.claim')
@@ -46,14 +46,14 @@ function own(claims: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(claims, name) ? claims[name] : undefined
 }
 
-/** Nobody's name may pass for `group:<name>`, forge a line, or be more than a line. */
+/** Nobody's name may pass for `group:<name>` or, by what cannot be seen, for another's, forge a line, or be more than a line. */
 function isName(value: unknown): value is string {
   return (
     typeof value === 'string' &&
     value.trim() !== '' &&
     [...value].length <= NAME_CHARACTERS &&
     value.isWellFormed() &&
-    !/[:\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(value)
+    !/[:\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u.test(value)
   )
 }
 

@@ -25,6 +25,9 @@ export function isDots(name: string): boolean {
   return name === '.' || name === '..'
 }
 
+/** Joiners, fillers and selectors of variants are letters and marks to Unicode, and U+2800 is a symbol: braille without a dot. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
+
 /** What is wrong with the name of a user that is to be made, as a phrase, or null. */
 export function objectionToUsername(username: string): string | null {
   if (username === '') return 'is empty'
@@ -32,7 +35,7 @@ export function objectionToUsername(username: string): string | null {
   if ([...username].length > MAX_USERNAME_CHARACTERS) return `is longer than ${MAX_USERNAME_CHARACTERS} characters`
   if (isDots(username)) return "is '.' or '..', which no browser can ask for"
   if (username.includes(':')) return "holds ':', which names of users do not have"
-  if (/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u.test(username)) return 'holds a character that cannot be seen'
+  if (UNSEEN.test(username)) return 'holds a character that cannot be seen'
   if (username !== username.trim()) return 'begins or ends with a space'
   // What looks the same in another width or style would be another user.
   if (username.normalize('NFKC') !== canonicalUsername(username))
