@@ -7,6 +7,8 @@ import type { AnyRoute } from './route.ts'
 export interface Asked {
   /** Null where nobody signed in. */
   readonly who: string | null
+  /** An identity provider vouches for the name: a user in the store who has the same one is somebody else. */
+  readonly sso: boolean
   readonly from: string
   readonly params: unknown
   readonly query: unknown

@@ -482,7 +482,7 @@ test('S55: a change leaves a line that says who, from where, what and with what 
   await eventually('three lines', () => lines().length === 3)
   const [good, bad, foreign] = lines()
   assert.match(good!, /change thing/)
-  assert.match(good!, /who=anonymous from=127\.0\.0\.1 status=200/)
+  assert.match(good!, /who=anonymous sso=false from=127\.0\.0\.1 status=200/)
   assert.ok(good!.includes(String.raw`\"name\":\"a`) && good!.includes(String.raw`\"limit\":2,\"count\":3`), good)
   assert.match(bad!, /status=400 code=INVALID_REQUEST/)
   assert.match(foreign!, /who=null .*status=403 code=CROSS_SITE/)

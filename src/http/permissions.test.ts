@@ -146,7 +146,9 @@ test('S55: every change leaves a line with who, from where, what and what came o
     assert.ok(line.includes(route.verb), line)
     assert.match(
       line,
-      new RegExp(`who=${route.needs === 'nobody' ? 'null' : 'admin'} from=127.0.0.1 status=${response.status} `),
+      new RegExp(
+        `who=${route.needs === 'nobody' ? 'null' : 'admin'} sso=false from=127.0.0.1 status=${response.status} `,
+      ),
     )
     assert.match(line, /code=\w+ requestId=[\w-]{16} what=/)
   }

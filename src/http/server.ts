@@ -386,6 +386,7 @@ async function buildServer(
               const who = identity?.username ?? null
               audit(auditLogger, route, {
                 who,
+                sso: identity?.isFederated ?? false,
                 from: caller.address,
                 params,
                 query,

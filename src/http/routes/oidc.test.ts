@@ -371,7 +371,7 @@ describe('single sign-on', () => {
   })
 
   test('somebody of the provider and a local user of the same name are two', async t => {
-    const { provider, good, browser } = await setUp(t)
+    const { provider, broker, good, browser } = await setUp(t)
     const federated = browser()
     assert.equal((await signIn(federated, provider, good({ preferred_username: ADMIN.username }))).location, '/')
     const local = browser()
@@ -388,6 +388,8 @@ describe('single sign-on', () => {
     assert.equal((await local.get('/api/v1/brokers')).status, 401)
     assert.equal((await federated.post('/api/v1/auth/logout')).status, 204)
     assert.equal((await federated.get('/api/v1/brokers')).status, 401)
+    const changes = [...broker.log().matchAll(/svc\.audit {2}change user (.*) from=/g)].map(([, who]) => who)
+    assert.deepEqual(changes, ['who=admin sso=false', 'who=admin sso=true'])
   })
 
   test('a session keeps its role until it ends, whatever the provider says by then', async t => {

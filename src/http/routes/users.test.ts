@@ -90,6 +90,8 @@ test('S53, W16: names and passwords that are not taken are told why, by their fi
   }
   for (const username of ['', 'a:b', 'a\nb', 'a\u200bb', ' ada', 'x'.repeat(129), '\uff41da'])
     assert.ok((await refusal({ username })).username, JSON.stringify(username))
+  for (const unseen of ['\ufe0f', '\u034f', '\u115f', '\u17b4', '\u{e0100}', '\u2800'])
+    assert.equal((await refusal({ username: `ada${unseen}` })).username, 'holds a character that cannot be seen')
   for (const username of ['.', '..'])
     assert.equal((await refusal({ username })).username, "is '.' or '..', which no browser can ask for")
   for (const password of ['', 's3cret!', 'é'.repeat(3), 'x'.repeat(1_025), 'change-me-now'])
@@ -197,7 +199,7 @@ test('S5, S55: every change leaves a line with who, from where and what, and no 
   await admin.ask('PUT', '/api/v1/users/ada', { password: 'another marked secret' })
   await admin.ask('DELETE', '/api/v1/users/ada')
   for (const verb of ['create user', 'change user', 'delete user'])
-    assert.match(log(), new RegExp(`svc\\.audit +${verb} .*who=admin from=127\\.0\\.0\\.1`))
+    assert.match(log(), new RegExp(`svc\\.audit +${verb} .*who=admin sso=false from=127\\.0\\.0\\.1`))
   assert(!log().includes('marked'))
   assert(!log().includes('argon2'))
 })
