@@ -433,6 +433,15 @@ test('W25: no path takes a WebSocket, and an offer of HTTP/2 is passed over', as
   await plain.body?.cancel()
 })
 
+test('W24: an expectation that nobody knows is passed over, and the answer is one of ours', async t => {
+  const { url } = await start(t)
+  const { status, headers } = await sendRaw(
+    url,
+    'GET /api/v1/things HTTP/1.1\r\nHost: x\r\nExpect: nonsense\r\nConnection: close\r\n\r\n',
+  )
+  assert.deepEqual([status, headers['x-content-type-options']], [200, 'nosniff'])
+})
+
 test('W2, S56: Basic is asked for and taken only where it belongs', async t => {
   const byBasic = route({
     ...common,

@@ -189,6 +189,8 @@ async function buildServer(
       refuseConnection(error, socket, { clock, requestId: newRequestId(), headers: SECURITY_HEADERS }),
   })
   app.server.maxConnections = limits.maxConnections
+  // Node would answer 417 in a shape of its own; what is not known may be passed over (RFC 9110, 10.1.1).
+  app.server.on('checkExpectation', (request, answer) => app.server.emit('request', request, answer))
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes: Buffer, done) => {
     if (bytes.length === 0) return done(null, undefined)
