@@ -16,7 +16,7 @@ export interface Caller {
   readonly cookies: Readonly<Record<string, string | undefined>>
   header(name: string): string | undefined
   /** Aborts when nobody waits for the answer any more. */
-  readonly ended?: AbortSignal
+  readonly ended: AbortSignal
 }
 
 /**

@@ -349,7 +349,7 @@ async function buildServer(
       async handler(request, answer) {
         const { caller, identity } = passages.get(request)!
         const barred = new AbortController()
-        const ended = AbortSignal.any([ending, closedSignal(answer), barred.signal])
+        const ended = AbortSignal.any([ending, caller.ended, barred.signal])
         const outcome: Answer = await route.answer(
           {
             ...caller,
@@ -458,11 +458,12 @@ function hasParams(params: unknown): boolean {
   return Object.values(params as Record<string, string>).every(value => value !== '')
 }
 
-function callerOf(request: FastifyRequest): Caller {
+function callerOf(request: FastifyRequest, answer: FastifyReply): Caller {
   return {
     address: withoutPort(request.ip ?? ''),
     scheme: request.protocol === 'https' ? 'https' : 'http',
     host: request.host,
+    ended: closedSignal(answer),
     cookies: request.cookies,
     header: name => {
       const value = request.headers[name]
