@@ -61,7 +61,9 @@ export function integerOf(text: string, what: string, least: number): number {
 
 /** Milliseconds since 1970, as such or as ISO 8601. */
 export function timestampOf(text: string, what: string): number {
-  const atMs = /^-?\d+$/.test(text) ? Number(text) : Date.parse(text)
+  // Anything else Date.parse would make some day of: of 5.5 the fifth of May 2001.
+  const isTime = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/i.test(text)
+  const atMs = /^-?\d+$/.test(text) ? Number(text) : isTime ? Date.parse(text) : Number.NaN
   if (Number.isNaN(atMs))
     throw new CommandFailed(
       EXIT.USAGE,

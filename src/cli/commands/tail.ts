@@ -29,6 +29,7 @@ interface Page {
   /** Null after the last page. One that is not full need not be the last. */
   readonly nextCursor: string | null
   readonly tailCursor: string
+  readonly unavailable: readonly { readonly partition: number; readonly detail: string }[]
 }
 
 export const DECODINGS = ['json', 'utf8', 'raw', 'registry'] as const
@@ -120,10 +121,13 @@ async function tail(call: Call): Promise<ExitStatus> {
 /** So many of the newest records, or all that there are, newest first, and where a tail begins that misses none after them. */
 async function readNewest(call: Call, path: string, query: Query, most: number) {
   const messages: Message[] = []
+  /** A page tries again what the one before could not read. */
+  let unavailable: Page['unavailable'] = []
   const readPage = async (cursor?: string): Promise<Page> => {
     const limit = Math.min(most - messages.length, PAGE_MESSAGES)
     const page = await call.api.get<Page>(path, { ...query, order: 'newest', limit, cursor })
     messages.push(...page.messages)
+    unavailable = page.unavailable
     return page
   }
   const read = async (): Promise<string> => {
@@ -133,5 +137,8 @@ async function readNewest(call: Call, path: string, query: Query, most: number) 
     return tailCursor
   }
   const said = () => `${messages.length} of ${most} records`
-  return { tailCursor: await withProgress(call, said, read()), messages }
+  const tailCursor = await withProgress(call, said, read())
+  for (const { partition, detail } of unavailable)
+    call.terminal.err(`ketch: partition ${partition} cannot be read: ${detail}\n`)
+  return { tailCursor, messages }
 }
