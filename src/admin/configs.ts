@@ -92,6 +92,7 @@ export async function alterConfigs(
   changes: readonly ConfigChange[],
   { validateOnly }: { readonly validateOnly: boolean },
 ): Promise<readonly (Refusal | null)[]> {
+  if (rooms.catalogue.isShared) await rooms.catalogue.catchUp()
   const counts = new Map<string, number>()
   for (const { resource } of changes) counts.set(keyOf(resource), (counts.get(keyOf(resource)) ?? 0) + 1)
   const outcomes: (Refusal | null)[] = []

@@ -204,6 +204,19 @@ test('overrides that another writer changed are seen by the partitions, and deci
   assert.deepEqual([retentionMs, retentionBytes], [1, 2])
 })
 
+test('a change that is none to what is known here is one where another writer has changed the topic', async t => {
+  const world = await openLogWorld(t)
+  const { id } = await world.create('orders', { 'retention.ms': '1' })
+  const open = () => openCatalogue(world.store, world.settings, world.clock, seededRandom(1), async () => false)
+  const [behind, other] = [await open(), await open()]
+  await other.change([id], () => ({ configs: { 'retention.ms': '2' } }))
+  await behind.change([id], () => ({ configs: { 'retention.ms': '1' } }))
+  await other.catchUp()
+  assert.deepEqual(other.current().topicsById.get(id)!.configs, { 'retention.ms': '1' })
+  await other.remove([id])
+  assert.deepEqual(said(await behind.change([id], ({ configs }) => ({ configs }))), [UNKNOWN_TOPIC_ID.name])
+})
+
 test('a topic gets more partitions, which take appends at once, and keeps those it has', async t => {
   const world = await openLogWorld(t)
   const { catalogue, logs } = world

@@ -321,6 +321,11 @@ export async function openCatalogue(
             return isRefusal(change) ? change : withChange(topic, change, settings)
           })
           const changed = answers.filter(isTopic).filter(topic => !isSame(topic, catalogue.topicsById.get(topic.id)!))
+          // What changes nothing that is known here may change what another broker has stored a moment ago.
+          if (changed.length === 0 && isAlone !== null && (await store.version(KIND, NAME)) !== catalogue.version) {
+            isStale = true
+            return null
+          }
           if (changed.length > 0) {
             // Streams first, as for a new topic.
             const fresh = changed.flatMap(topic =>
