@@ -138,3 +138,39 @@ test('a signal to npm alone, as a supervisor sends it to what it started, reache
   const { out } = await stopOnceUp(t, ['npm', 'start', '--'], pid => pid)
   assert.match(out, / closed\n$/)
 })
+
+test('a broker whose log nobody reads any more goes on, and says so once', async t => {
+  const options = [
+    '--svc.broker.host=127.0.0.1',
+    '--svc.broker.port=0',
+    '--server.address=127.0.0.1',
+    '--server.port=0',
+  ]
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...options], {
+    cwd: await folder(t),
+  })
+  t.after(() => child.kill('SIGKILL'))
+  let [out, err] = ['', '']
+  const url = await new Promise<string>(resolve => {
+    child.stdout.on('data', chunk => {
+      out += chunk
+      const [, found] = /the admin API answers at (\S+)/.exec(out) ?? []
+      if (found !== undefined && out.includes('Kafka clients')) resolve(found)
+    })
+  })
+  child.stderr.on('data', chunk => {
+    err += chunk
+  })
+  child.stdout.destroy()
+  const signIn = async () => {
+    const body = JSON.stringify({ username: 'nobody', password: 'is no password' })
+    const headers = { 'content-type': 'application/json' }
+    return (await fetch(`${url}/api/v1/auth/login`, { method: 'POST', headers, body })).status
+  }
+  // Each leaves a line.
+  for (let i = 0; i < 3; i++) assert.equal(await signIn(), 401)
+  const ended = new Promise(resolve => child.on('close', resolve))
+  child.kill('SIGTERM')
+  assert.equal(await ended, 0, err)
+  assert.equal(err.match(/the log cannot be written to the standard output: .*EPIPE/g)?.length, 1, err)
+})

@@ -99,6 +99,18 @@ function collectLessOften(): void {
   setFlagsFromString('--external-memory-accounted-in-global-limit')
 }
 
+/** Whoever reads the log may go away, and the disk that it is sent to may be full. The broker goes on, and says so once. */
+function outliveOutput(): void {
+  let isSaid = false
+  process.stdout.on('error', ({ message }) => {
+    if (isSaid) return
+    isSaid = true
+    process.stderr.write(`ketch: the log cannot be written to the standard output: ${message}\n`)
+  })
+  // Nobody is left to be told.
+  process.stderr.on('error', () => {})
+}
+
 /** Runs a broker until it ends, and the process with it; returns only where the arguments asked for something else. */
 export async function start(beginning: Beginning): Promise<void> {
   await run(beginning).catch(die)
@@ -108,6 +120,7 @@ async function run(beginning: Beginning): Promise<void> {
   const settings = readSettings(beginning)
   if (settings === null) return
   process.umask(UMASK)
+  outliveOutput()
   collectLessOften()
   const starting = startBroker({ settings })
   closeOnSignals(starting, settings.get('broker.drain-timeout'))
