@@ -7,6 +7,9 @@ import type { Level, Logger } from '../telemetry/logger.ts'
 
 const ROOT = 'root'
 
+/** Its lines tell what was changed, levels included, so its own is that of the settings. */
+export const AUDIT_LOGGER = 'svc.audit'
+
 /** Kafka's words for levels. FATAL, above which nothing is ever written, is our OFF. */
 const LEVELS: ReadonlyMap<string, Level> = new Map([
   ['DEBUG', 'DEBUG'],
@@ -42,6 +45,8 @@ export function findLogger(logger: Logger, name: string): LoggerState | null {
 /** Why the level of this logger cannot be set to that, or, with null, not be taken back; null when it can. In Kafka's words. */
 export function levelObjection(logger: Logger, name: string, level: string | null): Refusal | null {
   if (!logger.levels().has(name)) return because(INVALID_CONFIG, `Logger ${cut(name)} does not exist!`)
+  if (name === AUDIT_LOGGER)
+    return because(INVALID_REQUEST, `The level of ${AUDIT_LOGGER} is set at the start and not while the broker runs`)
   if (level === null && name === ROOT)
     return because(INVALID_REQUEST, 'Removing the log level of the root logger is not allowed')
   if (level !== null && !LEVELS.has(level)) {

@@ -1,6 +1,7 @@
 // One line for every change that was asked for: who, from where, what, and what came of it. It names of the body only what the
 // route says may be shown (`audited`), so that no secret gets here by being forgotten.
 
+import { AUDIT_LOGGER } from '../admin/loggers.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { AnyRoute } from './route.ts'
 
@@ -17,6 +18,13 @@ export interface Asked {
   /** The code of the problem; null where it went well. */
   readonly code: string | null
   readonly requestId: string
+}
+
+/** At the level that the settings give it, for as long as the broker runs: who may change levels is not to change who hears of it. */
+export function openAuditLog(logger: Logger): Logger {
+  const own = logger.named('audit')
+  logger.setLevel(AUDIT_LOGGER, logger.levels().get(AUDIT_LOGGER)!.level)
+  return own
 }
 
 export function audit(logger: Logger, { verb, audited = [] }: AnyRoute, asked: Asked): void {

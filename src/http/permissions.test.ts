@@ -155,3 +155,20 @@ test('S55: every change leaves a line with who, from where, what and what came o
   assert.doesNotMatch(log(), /marker-/)
   for (const secret of [ADMIN_PASSWORD, 'svc-admin-session=', 'Basic ']) assert.ok(!log().includes(secret), secret)
 })
+
+test('S55: no level that is set while the broker runs keeps a change from leaving its line', async t => {
+  const { url, log } = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
+  const setLevel = async (name: string, level: string | null) => {
+    const headers = { 'content-type': 'application/json' }
+    return await fetch(`${url}/api/v1/loggers/${name}`, { method: 'PUT', headers, body: JSON.stringify({ level }) })
+  }
+  assert.equal((await setLevel('root', 'OFF')).status, 200)
+  for (const level of ['OFF', null]) {
+    const refused = await setLevel('svc.audit', level)
+    assert.deepEqual([refused.status, ((await refused.json()) as { code: string }).code], [400, 'INVALID_REQUEST'])
+  }
+  await fetch(`${url}/api/v1/topics/none`, { method: 'DELETE' })
+  const lines = log().split('\n')
+  const said = (line: string) => lines.filter(each => each.includes(`svc.audit  ${line}`)).length
+  assert.deepEqual([said('change logger level'), said('delete topic')], [3, 1], log())
+})
