@@ -3,6 +3,7 @@
 
 import { type Accounts, ANYBODY, type SignInRefusal } from '../auth/accounts.ts'
 import type { Identity } from '../auth/identity.ts'
+import { type Clock, within } from '../base/clock.ts'
 import { isStoreFailure } from '../store/store.ts'
 import { type Problem, problem } from './problems.ts'
 import { isMutation, type Needs, type Route } from './route.ts'
@@ -66,17 +67,28 @@ function hasBody(caller: Caller): boolean {
   return caller.header('transfer-encoding') !== undefined || (length !== undefined && length !== '0')
 }
 
+export interface AccessRooms {
+  readonly accounts: Accounts
+  readonly clock: Clock
+  /** Whoever scrapes the metrics is let in. */
+  readonly isScrapeOpen: boolean
+}
+
+/** What a route that is for bad times waits for a store to say who calls: as long as health waits for each of its parts. */
+const LOOKING_MS = 2_000
+
 /** Who calls, null where that does not matter, or why the route is closed to them. Throws what the store throws. */
 export async function admit(
   { needs, method, path, isForBadTimes }: Pick<Route, 'needs' | 'method' | 'path' | 'isForBadTimes'>,
   caller: Caller,
-  accounts: Accounts,
-  isScrapeOpen: boolean,
+  { accounts, clock, isScrapeOpen }: AccessRooms,
 ): Promise<Identity | Problem | null> {
   if (!accounts.isSecured) return ANYBODY
   if (needs === 'nobody' || (needs === 'scrape' && isScrapeOpen)) return null
   const looking = takesBasic(needs) ? byBasic(caller, accounts) : bySession(caller, accounts)
-  const identity = await (isForBadTimes ? looking.catch(nobodyWhileAway) : looking)
+  const identity = await (isForBadTimes
+    ? within(clock, LOOKING_MS, looking.catch(nobodyWhileAway), () => null)
+    : looking)
   if (identity === null || 'kind' in identity) return identity
   if (identity.mustChangePassword && !WAYS_OUT.has(`${method} ${path}`)) return problem('PASSWORD_CHANGE_REQUIRED')
   if ((needs === 'admin' || needs === 'basic-admin') && identity.role !== 'ADMIN') return problem('FORBIDDEN')
@@ -91,7 +103,7 @@ export function takesBasic(needs: Needs): boolean {
   return needs === 'basic-viewer' || needs === 'basic-admin' || needs === 'scrape'
 }
 
-/** While the store is away nobody is known. */
+/** While the store is away nobody is known. A store that says nothing is away. */
 function nobodyWhileAway(error: unknown): null {
   if (isStoreFailure(error)) return null
   throw error

@@ -28,7 +28,7 @@ import { listenFailed } from '../settings/listen-failed.ts'
 import { fullKey } from '../settings/settings.ts'
 import { isStoreFailure, UnreadableDocument } from '../store/store.ts'
 import { admit, type Caller, checkOrigin } from './access.ts'
-import { audit } from './audit.ts'
+import { audit, openAuditLog } from './audit.ts'
 import { refuseConnection } from './client-error.ts'
 import { watchConnections } from './connections.ts'
 import { readJson } from './json-body.ts'
@@ -147,7 +147,8 @@ async function buildServer(
 ): Promise<FastifyInstance> {
   const { accounts, clock, random, settings } = rooms
   const logger = rooms.logger.named('http')
-  const auditLogger = logger.named('audit')
+  const auditLogger = openAuditLog(logger)
+  const access = { accounts, clock, isScrapeOpen: settings.get('admin.anonymous-prometheus') }
   const newRequestId = () => Buffer.from(random.bytes(12)).toString('base64url')
   const passages = new WeakMap<FastifyRequest, Passage>()
   const app = fastify({
@@ -293,7 +294,7 @@ async function buildServer(
   function recheck(route: AnyRoute, caller: Caller, barred: AbortController, ended: AbortSignal): void {
     let timer: Timer | null = null
     const look = () =>
-      admit(route, caller, accounts, settings.get('admin.anonymous-prometheus')).then(
+      admit(route, caller, access).then(
         found => (isProblem(found) ? barred.abort() : lookLater()),
         error => {
           logger.limited('recheck', 5_000).warn('a stream ends: whose it is cannot be told', { error })
@@ -329,9 +330,7 @@ async function buildServer(
       async onRequest(request, answer) {
         const passage = passages.get(request)!
         if (!hasParams(request.params)) return send(request, answer, missing(request))
-        const found =
-          checkOrigin(route, passage.caller) ??
-          (await admit(route, passage.caller, accounts, settings.get('admin.anonymous-prometheus')))
+        const found = checkOrigin(route, passage.caller) ?? (await admit(route, passage.caller, access))
         if (isProblem(found)) return send(request, answer, found)
         passage.identity = found
       },
@@ -340,7 +339,7 @@ async function buildServer(
         ? {
             async preHandler(request: FastifyRequest, answer: FastifyReply) {
               const passage = passages.get(request)!
-              const found = await admit(route, passage.caller, accounts, settings.get('admin.anonymous-prometheus'))
+              const found = await admit(route, passage.caller, access)
               if (isProblem(found)) return send(request, answer, found)
               passage.identity = found
             },
