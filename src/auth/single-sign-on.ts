@@ -39,6 +39,8 @@ export type SignOnError = 'sso-unavailable' | 'sso-expired' | 'sso-refused' | 's
 export interface SignOnFailed {
   readonly kind: 'failed'
   readonly error: SignOnError
+  /** The answer belongs to another login than the one that the browser brings, which is still under way. */
+  readonly isOther: boolean
 }
 
 interface SignOnBegun {
@@ -89,9 +91,9 @@ export function openSingleSignOn(rooms: SingleSignOnRooms): SingleSignOn {
   const discover = createDiscovery(settings, clock)
   let underWay = 0
 
-  function failed(error: SignOnError, reason: string): SignOnFailed {
+  function failed(error: SignOnError, reason: string, isOther = false): SignOnFailed {
     logger.limited(error, LOG_EVERY_MS).warn('single sign-on failed', { error, reason })
-    return { kind: 'failed', error }
+    return { kind: 'failed', error, isOther }
   }
 
   async function asking<T>(work: () => Promise<T>): Promise<T | SignOnFailed> {
@@ -160,7 +162,7 @@ export function openSingleSignOn(rooms: SingleSignOnRooms): SingleSignOn {
           return failed('sso-expired', 'the browser brings no login that was begun here and still holds')
         const states = answer.getAll('state')
         if (states.length !== 1 || !isSame(states[0]!, login.state))
-          return failed('sso-expired', 'the answer belongs to another login than the one of this browser')
+          return failed('sso-expired', 'the answer belongs to another login than the one of this browser', true)
         const provider = await discover()
         let verified: Awaited<ReturnType<typeof verifyIdToken>>
         try {

@@ -122,10 +122,6 @@ describe('single sign-on', () => {
   test('W17, S32: an answer that is not the one to this browser’s login is refused with a fixed word', async t => {
     const { provider, good, browser } = await setUp(t)
     const cases: readonly [string, string, (query: URLSearchParams, theirs: URLSearchParams) => void][] = [
-      ['without state', 'sso-expired', query => query.delete('state')],
-      ['with a wrong state', 'sso-expired', query => query.set('state', 'x'.repeat(43))],
-      ['with the state of another browser', 'sso-expired', (query, theirs) => query.set('state', theirs.get('state')!)],
-      ['with two states', 'sso-expired', query => query.append('state', query.get('state')!)],
       ['without a code', 'sso-invalid', query => query.delete('code')],
       ['with two codes', 'sso-invalid', query => query.append('code', 'x')],
       ['with a code of nobody', 'sso-expired', query => query.set('code', 'made-up')],
@@ -146,6 +142,46 @@ describe('single sign-on', () => {
       assert.equal((await one.get('/api/v1/brokers')).status, 401, what)
       assert.equal((await other.callback(theirs)).location, '/', `${what}: the other one is not disturbed`)
     }
+  })
+
+  test('W17, S32: an answer that belongs to another login is refused, and this browser’s login goes on', async t => {
+    const { provider, good, browser } = await setUp(t)
+    const cases: readonly [string, (query: URLSearchParams, theirs: URLSearchParams) => void][] = [
+      ['without state', query => query.delete('state')],
+      ['with a wrong state', query => query.set('state', 'x'.repeat(43))],
+      ['with the state of another browser', (query, theirs) => query.set('state', theirs.get('state')!)],
+      ['with two states', query => query.append('state', query.get('state')!)],
+    ]
+    for (const [what, change] of cases) {
+      const one = browser()
+      const other = browser()
+      const mine = provider.signIn(await one.begin('/mine'), good())
+      const theirs = provider.signIn(await other.begin('/theirs'), good())
+      const query = new URLSearchParams(mine)
+      change(query, theirs)
+      passedOver(await one.callback(query), what)
+      assert.equal((await one.get('/api/v1/brokers')).status, 401, what)
+      assert.equal((await one.callback(mine)).location, '/mine', what)
+      assert.equal((await other.callback(theirs)).location, '/theirs', `${what}: the other one is not disturbed`)
+    }
+  })
+
+  test('of two logins at once in one browser the second one counts, whichever returns first', async t => {
+    const { provider, good, browser } = await setUp(t)
+    const begun = async () => {
+      const one = browser()
+      const a = provider.signIn(await one.begin('/a'), good())
+      const b = provider.signIn(await one.begin('/b'), good())
+      return { one, a, b }
+    }
+    const inOrder = await begun()
+    passedOver(await inOrder.one.callback(inOrder.a))
+    assert.equal((await inOrder.one.callback(inOrder.b)).location, '/b')
+    assert.equal((await inOrder.one.get('/api/v1/brokers')).status, 200)
+    const reversed = await begun()
+    assert.equal((await reversed.one.callback(reversed.b)).location, '/b')
+    refused(await reversed.one.callback(reversed.a), 'sso-expired')
+    assert.equal((await reversed.one.get('/api/v1/brokers')).status, 200)
   })
 
   test('W17: an answer to no login, to one that was changed, and to one of another broker is refused', async t => {
@@ -461,6 +497,12 @@ function refused(answer: Answer, word: string, what = ''): void {
     ['svc-admin-sso=; Path=/api/v1/auth/oidc; HttpOnly; SameSite=Lax; Max-Age=0'],
     `${what}: no session, and the login is over`,
   )
+}
+
+/** Refused as well, but the login that this browser carries is still under way. */
+function passedOver(answer: Answer, what = ''): void {
+  assert.deepEqual([answer.status, answer.location], [302, '/login?error=sso-expired'], what)
+  assert.deepEqual([answer.body, answer.cookies], ['', []], what)
 }
 
 const urls = new WeakMap<Browser, string>()

@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { LOGIN_MS } from '../../auth/sealed-login.ts'
-import type { SignOnError } from '../../auth/single-sign-on.ts'
+import type { SignOnFailed } from '../../auth/single-sign-on.ts'
 import { isStoreFailure } from '../../store/store.ts'
 import { ownPath } from '../own-path.ts'
 import { problem } from '../problems.ts'
@@ -41,7 +41,7 @@ export const oidcRoutes = [
       const redirectUri = settings.get('admin.oauth.redirect-uri') ?? derivedRedirectUri(request)
       if (redirectUri === null) return problem('INVALID_REQUEST', 'The Host header is not a host.')
       const outcome = await singleSignOn.begin(redirectUri, returnTo)
-      if (outcome.kind === 'failed') return toLogin(outcome.error, request)
+      if (outcome.kind === 'failed') return toLogin(outcome, request)
       const cookie = `${LOGIN_COOKIE}=${outcome.login}; ${attributes(request)}; Max-Age=${LOGIN_MS / 1000}`
       return reply(302, undefined, { location: outcome.url, 'set-cookie': cookie })
     },
@@ -63,7 +63,7 @@ export const oidcRoutes = [
       const log = logger.named('audit')
       try {
         const outcome = await singleSignOn.finish(request.cookies[LOGIN_COOKIE] ?? null, asSent(request.query))
-        if (outcome.kind === 'failed') return toLogin(outcome.error, request)
+        if (outcome.kind === 'failed') return toLogin(outcome, request)
         const { username, role, returnTo } = outcome
         const session = await accounts.issueSession(username, role)
         log.info('sign in by single sign-on', {
@@ -79,7 +79,7 @@ export const oidcRoutes = [
       } catch (error) {
         if (!isStoreFailure(error)) throw error
         logger.named('http').limited('store', 5_000).warn('a single sign-on could not be finished', { error })
-        return toLogin('sso-unavailable', request)
+        return toLogin({ error: 'sso-unavailable', isOther: false }, request)
       }
     },
   }),
@@ -87,9 +87,11 @@ export const oidcRoutes = [
 
 type Browser = Pick<HttpRequest<unknown, unknown, unknown>, 'scheme' | 'host'>
 
-/** Every failure looks the same but for the word, and ends the login that was under way. */
-function toLogin(error: SignOnError, request: Browser): Reply {
-  return reply(302, undefined, { location: `/login?error=${error}`, 'set-cookie': forgetLogin(request) })
+/** Every failure looks the same but for the word, and ends the login that was under way unless it is not about that one. */
+function toLogin({ error, isOther }: Pick<SignOnFailed, 'error' | 'isOther'>, request: Browser): Reply {
+  const location = `/login?error=${error}`
+  // Whoever signs in in two tabs has the cookie of the second: the answer to the first must not take it away.
+  return reply(302, undefined, isOther ? { location } : { location, 'set-cookie': forgetLogin(request) })
 }
 
 function forgetLogin(request: Browser): string {
