@@ -11,6 +11,7 @@ test('S57: a redirect goes to a path of this server and nowhere else', () => {
     ['/login?next=//evil.example', '/login?next=//evil.example'],
     ['/@evil.example', '/@evil.example'],
     ['/https://evil.example', '/https://evil.example'],
+    [`/${'a'.repeat(2_047)}`, `/${'a'.repeat(2_047)}`],
   ] as const)
     assert.equal(ownPath(text), written, text)
   for (const text of [
@@ -30,6 +31,9 @@ test('S57: a redirect goes to a path of this server and nowhere else', () => {
     'javascript:alert(1)',
     '/a\r\nSet-Cookie: x=1',
     `/${'a'.repeat(2_048)}`,
+    `/${'é'.repeat(600)}`,
+    `/?q=${'é'.repeat(600)}`,
+    `/#${'é'.repeat(600)}`,
   ])
     assert.equal(ownPath(text), null, text)
 })

@@ -406,6 +406,17 @@ describe('single sign-on', () => {
     }
   })
 
+  test('a path to come back to is refused where the cookie of the login would be larger than browsers keep', async t => {
+    const { provider, good, browser } = await setUp(t)
+    const login = (returnTo: string) => browser().get(`/api/v1/auth/oidc/login?${new URLSearchParams({ returnTo })}`)
+    for (const length of [600, 2_000]) assert.equal((await login(`/${'é'.repeat(length)}`)).status, 400, `${length}`)
+    for (const longest of [`/${'a'.repeat(2_047)}`, `/${'é'.repeat(341)}`]) {
+      const [cookie] = (await login(longest)).cookies
+      assert.ok(cookie!.length <= 4_096, `${cookie!.length} bytes`)
+      assert.equal((await signIn(browser(), provider, good(), longest)).location, encodeURI(longest))
+    }
+  })
+
   test('somebody of the provider and a local user of the same name are two', async t => {
     const { provider, broker, good, browser } = await setUp(t)
     const federated = browser()
