@@ -5,9 +5,13 @@ import { metricRows } from './metrics.ts'
 
 const read = (file: string) => readFileSync(new URL(`../../docs/monitoring/${file}`, import.meta.url), 'utf8')
 
+/** What Prometheus itself writes down about each scrape. */
+const OF_PROMETHEUS = [['up', new Set(['job', 'instance'])]] as const
+
 /** What a scrape has under these names, with their labels. */
-const samples = new Map(
-  metricRows
+const samples = new Map<string, ReadonlySet<string>>([
+  ...OF_PROMETHEUS,
+  ...metricRows
     .filter(({ notYet }) => notYet === null)
     .flatMap(({ scrapedName, kind, labels }) => {
       const isHistogram = kind === 'timer' || kind === 'distribution'
@@ -16,7 +20,7 @@ const samples = new Map(
         name => [name, new Set([...labels, 'instance', ...(name.endsWith('_bucket') ? ['le'] : [])])] as const,
       )
     }),
-)
+])
 
 /** Every expression that a panel, a variable or a rule asks, by what it is of. */
 function dashboardExpressions(): readonly string[] {
@@ -36,7 +40,10 @@ function ruleExpressions(): readonly string[] {
 }
 
 function check(expression: string): void {
-  const names = [...expression.matchAll(/\b(?:svc|jvm|process|system)_[a-z0-9_]+/g)].map(([name]) => name)
+  // Without a job `up` is of everything that is scraped.
+  const names = [...expression.matchAll(/\b(?:(?:svc|jvm|process|system)_[a-z0-9_]+|up(?=\{job="))/g)].map(
+    ([name]) => name,
+  )
   assert.ok(names.length > 0, expression)
   for (const name of names) assert.ok(samples.has(name), `${name} is not in the catalogue: ${expression}`)
   const known = (label: string) => names.some(name => samples.get(name)!.has(label))
@@ -71,6 +78,11 @@ test('a rule that counts single failures counts the first one of its kind too', 
     const [, name, range] = /increase\((\w+)\[(\w+)\]\)/.exec(rule) ?? assert.fail(rule)
     assert.ok(rule.replaceAll(/\s+/g, ' ').includes(`[${range}]) and ${name} offset ${range} or ${name})`), rule)
   }
+})
+
+test('a broker that cannot be scraped has an alert, of the job that the README names', () => {
+  const [, job] = /job_name: (\w+)$/m.exec(read('README.md')) ?? assert.fail()
+  assert.ok(ruleExpressions().includes(`up{job="${job}"} == 0`))
 })
 
 test('what must never be missed has an alert, and what is in the catalogue of the specification a panel', () => {
