@@ -31,25 +31,25 @@ export async function listTopics(
   const { sort, order, offset, limit } = request
   const page = <T>(all: readonly T[]) => all.slice(offset, offset + limit)
   const total = found.length
-  const rank = RANKS[sort]
-  if (rank !== null) {
-    // What was found is by name already.
-    const inOrder = sort === 'name' && order === 'asc' ? found : found.toSorted((a, b) => compare(a, b, order, rank))
-    return { topics: await summarize(rooms, page(inOrder)), total }
-  }
+  if (isRanked(sort)) return { topics: await summarize(rooms, page(inOrder(found, sort, order))), total }
   // What it is sorted by has to be known of all.
   const all = await summarize(rooms, found)
-  const measure = MEASURES[sort as keyof typeof MEASURES]
+  const measure = MEASURES[sort]
   return { topics: page(all.sort((a, b) => compare(a, b, order, measure))), total }
+}
+
+/** Whether it sorts by what the catalogue knows, without asking partitions. */
+export function isRanked(sort: TopicSort): sort is RankedSort {
+  return Object.hasOwn(RANKS, sort)
 }
 
 /** The names alone, which costs next to nothing. */
 export async function listTopicNames(
   rooms: ReachRooms,
-  { q, order, offset, limit }: Omit<TopicListRequest, 'sort'>,
+  { q, sort, order, offset, limit }: TopicListRequest & { readonly sort: RankedSort },
 ): Promise<{ readonly topics: { readonly name: string }[]; readonly total: number }> {
   const found = searchTopics(rooms, q)
-  const topics = order === 'asc' ? found : found.toReversed()
+  const topics = inOrder(found, sort, order)
   return { topics: topics.slice(offset, offset + limit).map(({ name }) => ({ name })), total: found.length }
 }
 
@@ -104,14 +104,19 @@ function byName(topics: ReadonlyMap<string, Topic>): readonly Topic[] {
   return found
 }
 
-/** What is known of a topic without asking anybody; null: it is not. */
-const RANKS: Readonly<Record<TopicSort, ((topic: Topic) => number) | null>> = {
+/** What is known of a topic without asking its partitions. */
+const RANKS = {
   name: () => 0,
-  partitions: topic => topic.partitions,
-  createdAt: topic => topic.createdAtMs,
-  records: null,
-  sizeBytes: null,
-  lastWriteAt: null,
+  partitions: (topic: Topic) => topic.partitions,
+  createdAt: (topic: Topic) => topic.createdAtMs,
+} as const
+
+type RankedSort = keyof typeof RANKS
+
+/** Takes topics that are by name already. */
+function inOrder(topics: readonly Topic[], sort: RankedSort, order: 'asc' | 'desc'): readonly Topic[] {
+  if (sort === 'name') return order === 'asc' ? topics : topics.toReversed()
+  return topics.toSorted((a, b) => compare(a, b, order, RANKS[sort]))
 }
 
 const MEASURES = {

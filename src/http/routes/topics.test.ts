@@ -112,6 +112,9 @@ test('topics are searched, sorted and paged', async t => {
   assert.deepEqual(await names('sort=createdAt&offset=2'), ['gamma-Beta', 3])
   assert.deepEqual(await names('offset=1&limit=1'), ['beta', 3])
   assert.deepEqual(await names('offset=7'), ['', 3])
+  assert.deepEqual(await names('fields=name&order=desc'), ['gamma-Beta,beta,alpha', 3])
+  assert.deepEqual(await names('fields=name&sort=partitions&order=desc&limit=2'), ['beta,gamma-Beta', 3])
+  assert.deepEqual(await names('fields=name&sort=createdAt&offset=2'), ['gamma-Beta', 3])
 })
 
 test('W10: a query is taken as documented or refused with the name of the field', async t => {
@@ -130,6 +133,9 @@ test('W10: a query is taken as documented or refused with the name of the field'
     ['/topics?offset=9007199254740993', 'offset'],
     ['/topics?q=a&q=b', 'q'],
     ['/topics?sort=colour', 'sort'],
+    ['/topics?fields=name&sort=records', 'sort'],
+    ['/topics?fields=name&sort=sizeBytes', 'sort'],
+    ['/topics?fields=name&sort=lastWriteAt', 'sort'],
     ['/topics?topic[]=x', 'topic[]'],
     ['/topics/t/messages?offset=-1', 'offset'],
     ['/topics/t/messages?offset=abc', 'offset'],

@@ -7,6 +7,7 @@ import { checkPartition, deleteBelow, findTopic } from '../../admin/reach.ts'
 import {
   describeConfigsOf,
   describeTopic,
+  isRanked,
   listTopicNames,
   listTopics,
   showConfig,
@@ -33,6 +34,7 @@ import { reply, route } from '../route.ts'
 const TIMEOUT_MS = 20_000
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000
+const RANKED_SORTS = topicSorts.filter(isRanked).join(', ')
 
 const named = z.object({ topic: z.string() })
 const topicProblems = { 400: 'INVALID_TOPIC_EXCEPTION', 404: 'UNKNOWN_TOPIC_OR_PARTITION', 503: 'REQUEST_TIMED_OUT' }
@@ -50,7 +52,10 @@ export const topicRoutes = [
       'name, and without a `limit` there is one page.',
     query: z.object({
       q: z.string().default('').meta({ description: 'A part of the name.' }),
-      sort: z.enum(topicSorts).default('name'),
+      sort: z
+        .enum(topicSorts)
+        .default('name')
+        .meta({ description: `With \`fields=name\` only ${RANKED_SORTS}: partitions are not asked for it.` }),
       order: z.enum(['asc', 'desc']).default('asc'),
       offset: integer(0).default(0),
       limit: integer(1, MAX_LIMIT)
@@ -67,11 +72,15 @@ export const topicRoutes = [
     },
     async answer({ query }, rooms) {
       const { fields, limit, ...request } = query
-      const found =
-        fields === 'name'
-          ? await listTopicNames(rooms, { ...request, limit: limit ?? Number.POSITIVE_INFINITY })
-          : await listTopics(rooms, { ...request, limit: limit ?? DEFAULT_LIMIT })
-      return reply(200, { ...found, offset: query.offset })
+      const { sort, offset } = request
+      if (fields === undefined)
+        return reply(200, { ...(await listTopics(rooms, { ...request, limit: limit ?? DEFAULT_LIMIT })), offset })
+      if (!isRanked(sort)) {
+        const why = `takes ${RANKED_SORTS} with fields=name; ${sort} has to be asked of every partition`
+        return problem('INVALID_REQUEST', `sort ${why}.`, { fields: { sort: why } })
+      }
+      const found = await listTopicNames(rooms, { ...request, sort, limit: limit ?? Number.POSITIVE_INFINITY })
+      return reply(200, { ...found, offset })
     },
   }),
 
