@@ -136,7 +136,7 @@ export function fromSignIn(refusal: SignInRefusal, headers: Readonly<Record<stri
       return problem('TOO_MANY_REQUESTS', detail, { headers: { 'retry-after': String(seconds) } })
     }
     case 'busy':
-      return problem('BUSY', undefined, { headers: { 'retry-after': '1' } })
+      return problem('BUSY')
   }
 }
 

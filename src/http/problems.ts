@@ -53,8 +53,17 @@ interface More {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** What is too much at this moment may be asked again soon, wherever it was too much. */
+const HEADERS: Readonly<Partial<Record<ProblemCode, Readonly<Record<string, string>>>>> = {
+  BUSY: { 'retry-after': '1' },
+}
+
 /** `detail` is one sentence that names the offending thing and what was expected; never a stack, a path or a key of the store. */
-export function problem(code: ProblemCode, detail?: string, { fields, headers = {} }: More = {}): Problem {
+export function problem(
+  code: ProblemCode,
+  detail?: string,
+  { fields, headers = HEADERS[code] ?? {} }: More = {},
+): Problem {
   const [status, title] = table[code]
   return { kind: 'problem', status, code, title, detail: detail ?? title, fields: fields ?? null, headers }
 }

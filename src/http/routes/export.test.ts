@@ -230,6 +230,7 @@ test('four exports are made at a time, and one whose reader has gone makes room'
   const sockets = await Promise.all(Array.from({ length: 4 }, () => unread(t, broker.url)))
   const busy = await broker.api('GET', '/topics/t/messages/export')
   assert.deepEqual([busy.status, busy.body.code], [503, 'BUSY'])
+  assert.equal(busy.headers.get('retry-after'), '1')
   sockets[0]!.destroy()
   await eventually('there is room', () => haveRoom(t, broker.url, 1))
   assert.equal(await haveRoom(t, broker.url, 2), false)

@@ -113,6 +113,7 @@ test('a broker gives so many tails, and one that ends makes room', async t => {
   for (let i = 0; i < 16; i++) tails.push(await listen(t, `${base}/topics/t/messages/tail`))
   const refused = await api('GET', '/topics/t/messages/tail')
   assert.deepEqual([refused.status, refused.body.code], [503, 'BUSY'])
+  assert.equal(refused.headers.get('retry-after'), '1')
   // What is refused takes no place.
   assert.equal((await api('GET', '/topics/t/messages/tail?cursor=x')).status, 503)
   await tails[0]!.stop()
