@@ -1,10 +1,10 @@
 // Sends every route what testing/contract.ts makes for it, as ADMIN, VIEWER and nobody, and holds every answer against the
-// table: a status that is documented, a code that is documented, a body of the documented shape, and no mistake of the broker.
+// table: a status, a code and headers that are documented, a body of the documented shape, and no mistake of the broker.
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { takesBasic } from '../src/http/access.ts'
-import { describeRoutes, PROBLEM_TYPE, problemsOf } from '../src/http/openapi.ts'
+import { describeRoutes, headersOf, PROBLEM_TYPE, problemsOf } from '../src/http/openapi.ts'
 import { problemShape } from '../src/http/problems.ts'
 import { type AnyRoute, isMutation } from '../src/http/route.ts'
 import { allRoutes } from '../src/http/routes/all.ts'
@@ -82,6 +82,9 @@ const KAFKA_CODES: ReadonlySet<string> = new Set(
   Object.values(errors).flatMap(each => (typeof each === 'object' && 'name' in each ? [each.name] : [])),
 )
 
+/** Headers that only some answers have. */
+const SAID_HEADERS = ['Content-Disposition', 'ETag', 'Location', 'Retry-After', 'Set-Cookie', 'WWW-Authenticate']
+
 interface Objection {
   readonly what: string
   readonly answer: string
@@ -103,13 +106,16 @@ async function ask(
   const { status } = response
   const type = (response.headers.get('content-type') ?? '').split(';')[0]!
   const isGood = type !== PROBLEM_TYPE
+  const stray = SAID_HEADERS.find(name => response.headers.has(name) && !headersOf(route)[status]?.includes(name))
   if (type === 'text/event-stream') {
     await response.body?.cancel()
     const isDocumented = Object.hasOwn(route.answers, status)
     return { isGood, objection: isDocumented ? null : { what: `undocumented ${status}`, answer: type } }
   }
   const answer = await response.text()
-  const what = isGood ? objectionToGood(route, status, type, answer) : objectionToProblem(route, status, answer)
+  const what =
+    (isGood ? objectionToGood(route, status, type, answer) : objectionToProblem(route, status, answer)) ??
+    (stray === undefined ? null : `undocumented ${stray} of ${status}`)
   return { isGood, objection: what === null ? null : { what, answer: answer.slice(0, MOST_SHOWN) } }
 }
 

@@ -24,7 +24,7 @@ interface Schema {
 
 interface Parameter {
   readonly name: string
-  readonly in: 'path' | 'query'
+  readonly in: 'path' | 'query' | 'header'
   readonly required: boolean
   readonly schema: Schema
 }

@@ -68,6 +68,42 @@ test('the document says what holds where a query leaves something out', () => {
   ])
 })
 
+test('the document says which headers an answer may have beside those of every answer', () => {
+  const { paths } = describeRoutes(allRoutes) as {
+    paths: Record<string, Record<string, { parameters: { name: string }[]; responses: Record<string, Headed> }>>
+  }
+  const headersOf = (method: string, path: string, status: number) =>
+    Object.keys(paths[path]![method]!.responses[status]!.headers ?? {})
+  const cases = [
+    ['post', '/api/v1/auth/login', 200, 'Set-Cookie'],
+    ['post', '/api/v1/auth/login', 429, 'Retry-After'],
+    ['post', '/api/v1/auth/login', 503, 'Retry-After'],
+    ['post', '/api/v1/auth/login', 401, ''],
+    ['post', '/api/v1/auth/logout', 204, 'Set-Cookie'],
+    ['post', '/api/v1/auth/setup', 201, 'Set-Cookie'],
+    ['get', '/api/v1/auth/oidc/login', 302, 'Location,Set-Cookie'],
+    ['get', '/api/v1/auth/oidc/callback', 302, 'Location,Set-Cookie'],
+    ['get', '/api/v1/metrics/topics', 304, 'ETag'],
+    ['get', '/api/v1/metrics/history', 200, 'ETag'],
+    ['get', '/api/v1/topics', 503, ''],
+    ['post', '/api/v1/users', 201, 'Location'],
+    ['get', '/api/v1/topics/{topic}/messages/export', 200, 'Content-Disposition'],
+    ['get', '/api/v1/topics/{topic}/messages/tail', 503, 'Retry-After'],
+    ['get', '/actuator/info', 401, 'WWW-Authenticate'],
+    ['get', '/actuator/prometheus', 503, 'Retry-After'],
+  ] as const
+  for (const [method, path, status, headers] of cases)
+    assert.equal(headersOf(method, path, status).join(), headers, `${method} ${path} ${status}`)
+  const conditional = Object.keys(paths).filter(path =>
+    paths[path]!.get?.parameters.some(({ name }) => name === 'If-None-Match'),
+  )
+  assert.deepEqual(conditional.sort(), ['/api/v1/metrics/history', '/api/v1/metrics/topics'])
+})
+
+interface Headed {
+  readonly headers?: Readonly<Record<string, unknown>>
+}
+
 interface Schema {
   readonly $ref?: string
   readonly properties?: Readonly<Record<string, Schema>>

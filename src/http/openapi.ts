@@ -42,6 +42,17 @@ export function problemsOf(route: AnyRoute): Readonly<Record<number, readonly st
   return codes
 }
 
+/** The names of headers that answers of the route may have, by status: its own, and those that follow from what it is. */
+export function headersOf(route: AnyRoute): Readonly<Record<number, readonly string[]>> {
+  const codes = problemsOf(route)
+  return {
+    ...(takesBasic(route.needs) ? { 401: ['WWW-Authenticate'] } : {}),
+    ...(codes[429] === undefined ? {} : { 429: ['Retry-After'] }),
+    ...(codes[503]!.includes('BUSY') ? { 503: ['Retry-After'] } : {}),
+    ...route.headers,
+  }
+}
+
 /** The operation's name for programs: the verb in kebab case. */
 export function operationIdOf({ verb }: Pick<AnyRoute, 'verb'>): string {
   return verb.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
@@ -123,7 +134,6 @@ function describe(route: AnyRoute, components: Map<string, Json>): Json {
       {
         description: codes.map(code => `\`${code}\``).join(', '),
         content: problem,
-        ...(status === '429' ? { headers: { 'Retry-After': { schema: { type: 'integer' } } } } : {}),
       },
     ],
   )
@@ -139,16 +149,20 @@ function describe(route: AnyRoute, components: Map<string, Json>): Json {
           ? [{ basic: [] }, {}]
           : [takesBasic(needs) ? { basic: [] } : { session: [] }],
     'x-needs': needs,
-    parameters: [...parametersOf('path', params, route.path), ...parametersOf('query', query, route.path)],
+    parameters: [
+      ...parametersOf('path', params, route.path),
+      ...parametersOf('query', query, route.path),
+      ...(Object.hasOwn(answers, 304) ? [IF_NONE_MATCH] : []),
+    ],
     ...(body === undefined ? {} : { requestBody: bodyOf(body) }),
     // A status that is both, such as 503 with a health tree, says so with either content type.
-    responses: merged([...good, ...bad]),
+    responses: withHeaders(merged([...good, ...bad]), headersOf(route)),
   }
 }
 
 type Response = readonly [status: string, response: Json]
 
-function merged(responses: readonly Response[]): Json {
+function merged(responses: readonly Response[]): Readonly<Record<string, Json>> {
   const all: Record<string, Json> = {}
   for (const [status, response] of responses) {
     const before = all[status]
@@ -163,6 +177,26 @@ function merged(responses: readonly Response[]): Json {
   }
   return all
 }
+
+function withHeaders(responses: Readonly<Record<string, Json>>, headers: Readonly<Record<string, readonly string[]>>) {
+  const named = (names: readonly string[]) =>
+    Object.fromEntries(names.map(name => [name, { schema: { type: name === 'Retry-After' ? 'integer' : 'string' } }]))
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => {
+      const names = headers[status]
+      return [status, names === undefined ? response : { ...response, headers: named(names) }]
+    }),
+  )
+}
+
+/** Whatever answers that nothing has changed. */
+const IF_NONE_MATCH = Object.freeze({
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'The `ETag` of an answer that is there already: 304 while it would be the same.',
+  schema: { type: 'string' },
+})
 
 function bodyOf(shape: z.ZodType): Json {
   return {

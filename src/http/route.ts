@@ -143,6 +143,11 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
    * (`problemsOf` in openapi.ts) need not be said.
    */
   readonly problems?: Readonly<Record<number, string>>
+  /**
+   * Names of headers that are this route's own, by status, for the reference. Those that follow from what the route is (`headersOf`
+   * in openapi.ts), and those that every answer has, need not be said.
+   */
+  readonly headers?: Readonly<Record<number, readonly string[]>>
   /** Members of the body that the audit line of a mutation shows, so that it says what was changed. Never one that may hold a secret. */
   readonly audited?: readonly string[]
   /** Takes a body of this many bytes at most; 1 MiB where it is not said. */

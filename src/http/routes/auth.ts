@@ -59,6 +59,7 @@ export const authRoutes = [
     bodyLimit: CREDENTIALS_BYTES,
     audited: ['username'],
     answers: { 200: signedInShape },
+    headers: { 200: ['Set-Cookie'] },
     problems: { 401: 'INVALID_CREDENTIALS', 429: 'TOO_MANY_REQUESTS', 503: 'BUSY' },
     async answer({ body, address, scheme, headers, ended }, { accounts, clock }) {
       const visitor = visitorOf(address, name => headers[name], ended)
@@ -76,6 +77,7 @@ export const authRoutes = [
     tag: 'auth',
     doc: 'Ends the session, on every broker at once. The one change that a VIEWER may ask for.',
     answers: { 204: null },
+    headers: { 204: ['Set-Cookie'] },
     async answer({ identity, scheme }, { accounts }) {
       if (identity?.session) await accounts.endSession(identity.session)
       return reply(204, undefined, { 'set-cookie': noSessionCookie(scheme) })
@@ -116,6 +118,7 @@ export const authRoutes = [
     bodyLimit: CREDENTIALS_BYTES,
     audited: ['username'],
     answers: { 201: signedInShape },
+    headers: { 201: ['Set-Cookie'] },
     problems: { 404: 'NOT_FOUND', 409: 'SETUP_CLOSED', 503: 'BUSY' },
     async answer({ body, address, scheme, headers }, { accounts, clock }) {
       const visitor = visitorOf(address, name => headers[name])

@@ -137,6 +137,7 @@ export const messageRoutes = [
     }),
     contentType: FILE_FORMATS.map(format => fileFormats[format].contentType),
     answers: { 200: z.string() },
+    headers: { 200: ['Content-Disposition'] },
     problems: { ...problems, 400: 'INVALID_TOPIC_EXCEPTION, INVALID_REQUEST', 403: 'EXPORT_DISABLED' },
     async answer({ params: { topic }, query, ended }, rooms) {
       if (!rooms.settings.get('admin.message-export-enabled')) return problem('EXPORT_DISABLED')
@@ -230,6 +231,7 @@ export const messageRoutes = [
     query: z.object({ part: z.enum(['value', 'key']).default('value') }),
     contentType: 'application/octet-stream',
     answers: { 200: z.string() },
+    headers: { 200: ['Content-Disposition'] },
     problems,
     async answer({ params, query: { part } }, rooms) {
       const { topic, partition, offset } = params

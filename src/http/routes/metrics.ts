@@ -109,7 +109,7 @@ function howMany(samples: string): number {
   return samples === 'true' ? Number.POSITIVE_INFINITY : Number(samples)
 }
 
-const tagged = { 304: null } as const
+const tagged = { 200: ['ETag'], 304: ['ETag'] } as const
 
 export const metricsRoutes = [
   route({
@@ -155,8 +155,9 @@ export const metricsRoutes = [
         total: z.int(),
         topics: z.array(topicShape),
       }),
-      ...tagged,
+      304: null,
     },
+    headers: tagged,
     answer({ query, headers }, rooms) {
       return unlessKnown(rooms, headers['if-none-match'], tag => {
         const { offset, limit, q, names, sort, order = sort === 'name' ? 'asc' : 'desc', samples } = query
@@ -194,8 +195,9 @@ export const metricsRoutes = [
         retentionMs: z.number(),
         samples: z.array(sampleShape),
       }),
-      ...tagged,
+      304: null,
     },
+    headers: tagged,
     answer({ query, headers }, rooms) {
       const { history, nodeId } = rooms
       const read = () => ({

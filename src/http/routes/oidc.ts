@@ -30,6 +30,7 @@ export const oidcRoutes = [
     doc: 'Sends the browser to the identity provider; back at `returnTo`, a path of this server, it has a session.',
     query: z.object({ returnTo: z.string().default('/') }),
     answers: { 302: null },
+    headers: { 302: ['Location', 'Set-Cookie'] },
     problems: { 404: 'NOT_FOUND' },
     async answer(request, { singleSignOn, settings }) {
       if (singleSignOn === null) return problem('NOT_FOUND', 'Single sign-on is not enabled.')
@@ -57,6 +58,7 @@ export const oidcRoutes = [
       '`/login?error=` and one of `sso-unavailable`, `sso-expired`, `sso-refused`, `sso-invalid`, `sso-no-role`.',
     query: z.looseObject({ code: many, state: many, iss: many, error: many }),
     answers: { 302: null },
+    headers: { 302: ['Location', 'Set-Cookie'] },
     problems: { 404: 'NOT_FOUND' },
     async answer(request, { singleSignOn, accounts, logger, clock }) {
       if (singleSignOn === null) return problem('NOT_FOUND', 'Single sign-on is not enabled.')

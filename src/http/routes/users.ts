@@ -115,6 +115,7 @@ export const userRoutes = [
     body: newUserShape,
     audited: ['username', 'role'],
     answers: { 201: userShape },
+    headers: { 201: ['Location'] },
     problems: { 409: 'USER_EXISTS', 503: 'BUSY' },
     async answer({ body }, { accounts }) {
       const made = await createUser(accounts, body)
