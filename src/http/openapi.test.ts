@@ -100,6 +100,14 @@ test('the document says which headers an answer may have beside those of every a
   assert.deepEqual(conditional.sort(), ['/api/v1/metrics/history', '/api/v1/metrics/topics'])
 })
 
+test('the document says both formats of the scrape', () => {
+  const { paths } = describeRoutes(allRoutes) as {
+    paths: Record<string, { get: { responses: Record<string, { content: object }> } }>
+  }
+  const { content } = paths['/actuator/prometheus']!.get.responses[200]!
+  assert.deepEqual(Object.keys(content), ['text/plain', 'application/openmetrics-text'])
+})
+
 interface Headed {
   readonly headers?: Readonly<Record<string, unknown>>
 }

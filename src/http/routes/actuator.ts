@@ -128,7 +128,7 @@ export const actuatorRoutes = [
     doc: 'Every metric: in the text format of Prometheus, or in OpenMetrics 1.0 where the Accept header prefers it.',
     problems: { 404: 'NOT_FOUND' },
     answers: { 200: z.string() },
-    contentType: 'text/plain',
+    contentType: ['text/plain', 'application/openmetrics-text'],
     answer({ headers }, rooms) {
       const { accept } = headers
       const written = () => rooms.metrics.exposition(accept?.toString(), rooms.clock)
