@@ -5,7 +5,7 @@ import { fullKey, type Key, keys, type Settings, settingsTable } from '../settin
 
 export interface EffectiveSetting {
   readonly key: string
-  /** As it would be written, an empty list as an empty text; null where there is none, and always for secrets. */
+  /** As it would be written, an empty list as an empty text, of entries only how many; null where there is none, and always for secrets. */
   readonly value: string | null
   /** `default`, `environment variable SVC_…`, `command line`, or file:line:column. */
   readonly source: string

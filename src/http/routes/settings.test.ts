@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { askHttp } from '../../../testing/ask-http.ts'
 import { startBroker } from '../../../testing/broker.ts'
+import { listSettings } from '../../admin/effective-settings.ts'
+import { loadSettings } from '../../settings/load.ts'
 import { keys } from '../../settings/settings.ts'
+import { describeRoutes } from '../openapi.ts'
+import { settingRoutes } from './settings.ts'
 
 interface Listed {
   readonly settings: readonly Readonly<Record<string, unknown>>[]
@@ -39,4 +43,14 @@ test('every setting is shown with its source, its default and what it means, and
   const set = await ask<Listed>('/api/v1/settings?set=true&limit=1000')
   assert.ok(set.settings.every(({ isSet }) => isSet === true) && set.total > 3)
   await ask('/api/v1/settings?set=maybe', 400)
+})
+
+test('of a list of entries it is shown, and documented, how many there are', () => {
+  const argv = ['--svc.topics[0].name=orders']
+  const settings = loadSettings({ argv, env: {}, cwd: '/', readFile: () => new Uint8Array() })
+  assert.equal(listSettings(settings).find(({ key }) => key === 'svc.topics')!.value, '1 entry')
+  const { components } = describeRoutes(settingRoutes) as {
+    components: { schemas: { Setting: { properties: { value: { description: string } } } } }
+  }
+  assert.match(components.schemas.Setting.properties.value.description, /of a list of entries only how many there are/)
 })

@@ -10,7 +10,7 @@ const settingShape = z
     key: z.string(),
     value: z.string().nullable().meta({
       description:
-        'As it would be written, so that an empty list or map is an empty text; null for none, and always for secrets.',
+        'As it would be written in one line, without passwords, so that an empty list or map is an empty text; of a list of entries only how many there are. Null for none, and always for secrets.',
     }),
     source: z.string().meta({ description: 'default, or where it was written.' }),
     isSet: z.boolean(),
