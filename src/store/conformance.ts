@@ -5,13 +5,18 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { crc32c } from '../base/crc32c.ts'
-import type { Append, Appended, Batch, Committed, Opened, Read, Row, Store } from './store.ts'
+import type { Append, Appended, Batch, Committed, Opened, Read, Row, Store, StreamId } from './store.ts'
 import { streamId } from './store.ts'
 
 export interface StoreUnderTest {
   readonly store: Store
   /** Closes the store and opens it again on the same contents. */
   readonly reopen: () => Promise<Store>
+  /**
+   * Makes the call, a trim of this stream, so that it takes effect and its answer is lost; resolves when the store can be asked
+   * again. Absent where the outcome of a trim is always known.
+   */
+  readonly loseTrim?: (stream: StreamId, call: () => Promise<unknown>) => Promise<void>
 }
 
 const A = streamId('AAAAAAAAAAAAAAAAAAAAAQ', 0)
@@ -275,6 +280,52 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(await store.trim(A, 1, 3, []), { kind: 'trimmed', start: 15, bytes: 0 })
     const opened = expectKind(await store.open(A, 1, 0), 'opened')
     assert.deepEqual([opened.start, opened.end, opened.bytes], [15, 30, 2000])
+  })
+
+  check('trimming again inside the batch that holds the log start drops nothing', async under => {
+    let { store } = under
+    const loseTrim = under.loseTrim ?? (async (_, call) => void (await call()))
+    await led(store)
+    for (let at = 0; at < 30; at += 10) await append(store, exampleAppend(A, 1, at, [exampleBatch(at, 10, 1000)]))
+    const trim = async (epoch: number, before: number, rows: readonly Row[] = []) =>
+      expectKind(await store.trim(A, epoch, before, rows), 'trimmed')
+    const unchanged = { kind: 'trimmed', start: 5, bytes: 0 } as const
+    assert.deepEqual(await trim(1, 5), unchanged)
+    for (const before of [5, 3, 0]) {
+      assert.deepEqual(await trim(1, before), unchanged)
+      assert.deepEqual(await trim(1, before, [row('p', 'x')]), unchanged)
+    }
+    assert.deepEqual(offsets(await read(store, 5)), [0, 10, 20])
+
+    await loseTrim(A, () => store.trim(A, 1, 15, [row('p', 'y')]))
+    assert.deepEqual(await trim(1, 15), { ...unchanged, start: 15 })
+    assert.deepEqual(offsets(await read(store, 15)), [10, 20])
+    await append(store, exampleAppend(A, 1, 30, [exampleBatch(30, 10, 1000)]))
+
+    for (const epoch of [2, 3]) {
+      const opened = expectKind(await store.open(A, epoch - 1, 0), 'opened')
+      assert.deepEqual([opened.start, opened.end, opened.bytes, plain(opened.rows)], [15, 40, 3000, { p: 'y' }])
+      assert.deepEqual(await trim(epoch, 15, [row('p', 'y')]), { ...unchanged, start: 15 })
+      assert.deepEqual(offsets(await read(store, 15)), [10, 20, 30])
+      store = await under.reopen()
+      assert.deepEqual(await trim(epoch, 15, [row('q', null)]), { ...unchanged, start: 15 })
+      assert.deepEqual(offsets(await read(store, 15)), [10, 20, 30])
+    }
+    assert.deepEqual(await trim(3, 20), { kind: 'trimmed', start: 20, bytes: 1000 })
+    assert.deepEqual(await trim(3, 20), { ...unchanged, start: 20 })
+    assert.deepEqual(offsets(await read(store, 20)), [20, 30])
+  })
+
+  check('a stream that has lost nothing is not made anew', async ({ store }) => {
+    await led(store)
+    assert.deepEqual(await store.remake(A, 1, 0), { kind: 'kept' })
+    await append(store, exampleAppend(A, 1, 0))
+    assert.deepEqual(await store.remake(A, 7, 100), { kind: 'kept' })
+    await append(store, exampleAppend(A, 1, 1))
+    assert.deepEqual(offsets(await read(store, 0)), [0, 1])
+    await store.trim(A, 1, 2, [])
+    assert.deepEqual(await store.remake(A, 7, 100), { kind: 'kept' })
+    await append(store, exampleAppend(A, 1, 2))
   })
 
   check('trimming stops at the high watermark and leaves an empty stream that goes on', async ({ store }) => {

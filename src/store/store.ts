@@ -134,6 +134,17 @@ export interface Trimmed {
   readonly start: number
 }
 
+/** The stream is there again, empty, and begins and ends at `start`. */
+export interface Remade {
+  readonly kind: 'remade'
+  readonly start: number
+}
+
+/** Nothing was changed: the stream has lost nothing, or the store cannot lose one stream alone. */
+export interface Kept {
+  readonly kind: 'kept'
+}
+
 /** Where bytes rest, and how much room there is. */
 export interface Space {
   /** For people: a folder, an address. */
@@ -172,6 +183,9 @@ export interface Document {
   readonly kind: string
   readonly name: string
   /**
+   * 0, which only `list` answers, stands for a place that holds something else than a document: it has no fields, `load` of it
+   * throws UnreadableDocument and `commit` throws StoreUnavailable.
+   *
    * Rises with every commit and is never used twice, not even by a document that was deleted and made again. Of kinds whose shape
    * is fixed (`acl`, `credential`) it may only tell what the document holds: equal contents, equal versions.
    */
@@ -180,7 +194,7 @@ export interface Document {
 }
 
 export interface Commit {
-  /** A word of ours: `catalogue`, `group`, `producer-ids` … */
+  /** A word of ours (document-kinds.ts). */
   readonly kind: string
   /** May be a user's string (a group id); adapters keep it out of key names. */
   readonly name: string
@@ -206,6 +220,8 @@ export interface Committed {
 export interface Conflict {
   readonly kind: 'conflict'
   readonly version: number
+  /** It should exist and does not, and it was not removed: the store has lost it. */
+  readonly isLost?: true
 }
 
 export interface Store {
@@ -253,6 +269,13 @@ export interface Store {
     rows: readonly Row[],
   ): Promise<{ readonly kind: 'trimmed'; readonly start: number; readonly bytes: number } | Fenced | Gone>
 
+  /**
+   * Makes a stream anew that the store has lost, or of which it has lost every batch: for an operator who gives up what was there.
+   * It begins and ends at `end`, or above, where the store still knows of higher offsets; the next epoch is above `epoch` and above
+   * all that the store still knows of. What is left of its rows is dropped.
+   */
+  remake(stream: StreamId, epoch: number, end: number): Promise<Remade | Kept>
+
   load(kind: string, name: string): Promise<Document | null>
   /** The document's version, 0 when there is none: a look that costs little, for whoever follows what others write. */
   version(kind: string, name: string): Promise<number>
@@ -273,7 +296,15 @@ export interface Store {
 
 /** The store is away or refuses (disk full, connection refused): certainly nothing was written. */
 export class StoreUnavailable extends Error {
-  override readonly name = 'StoreUnavailable'
+  override readonly name: 'StoreUnavailable' | 'StoreContended' = 'StoreUnavailable'
+}
+
+/**
+ * The store answers, and others were faster with a change of the same thing for as long as it was tried (contention.ts): certainly
+ * nothing was written. The message is for clients.
+ */
+export class StoreContended extends StoreUnavailable {
+  override readonly name = 'StoreContended'
 }
 
 /** The store may or may not have done it. */
@@ -282,17 +313,17 @@ export class OutcomeUnknown extends Error {
 }
 
 /**
- * Another program wrote what is there, in a form that is not read here. The message is a sentence for clients that names the document
- * and what is wrong with it. Adapters throw it of kinds whose place is fixed, where that holds no document at all; whoever reads a
- * document throws it where that holds something else than it should.
+ * Another program or a later version wrote what is there, in a form that is not read here. The message is a sentence for clients that
+ * names the document and what is wrong with it. Adapters throw it where the place of a document holds something else; whoever
+ * reads a document throws it where that holds something else than it should.
  */
 export class UnreadableDocument extends Error {
   override readonly name = 'UnreadableDocument'
 }
 
 /** The store's own trouble, not a defect of whoever called it. */
-export function isStoreFailure(error: unknown): error is StoreUnavailable | OutcomeUnknown {
-  return error instanceof StoreUnavailable || error instanceof OutcomeUnknown
+export function isStoreFailure(error: unknown): error is StoreUnavailable | OutcomeUnknown | UnreadableDocument {
+  return error instanceof StoreUnavailable || error instanceof OutcomeUnknown || error instanceof UnreadableDocument
 }
 
 /** Asserts what every adapter takes for granted of an append. */

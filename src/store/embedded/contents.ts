@@ -14,6 +14,11 @@ export interface Stream {
   readonly number: number
   readonly name: StreamId
   epoch: number
+  /**
+   * A lead that was taken while nothing could be written; null when `epoch` is the lead. It becomes an entry with the next append.
+   * When it is lost in a crash the next start gives the same number again: nothing was ever written under it.
+   */
+  claim: number | null
   start: number
   end: number
   epochs: readonly EpochStart[]
@@ -183,10 +188,11 @@ export class Contents {
   }
 
   #open(stream: Stream, epoch: number, end: number, { undo, reveal }: Effects): void {
-    const before = { epoch: stream.epoch, end: stream.end, epochs: stream.epochs }
+    const before = { epoch: stream.epoch, claim: stream.claim, end: stream.end, epochs: stream.epochs }
     stream.epoch = epoch
+    stream.claim = null
     stream.end = end
-    stream.epochs = liveEpochs([...stream.epochs, { epoch, startOffset: end }], stream.start)
+    stream.epochs = epochsWith(stream, epoch, end)
     this.#touch(stream)
     undo.push(() => Object.assign(stream, before))
     reveal.push(() => {
@@ -325,6 +331,7 @@ export function newStream(number: number, name: StreamId): Stream {
     number,
     name,
     epoch: 0,
+    claim: null,
     start: 0,
     end: 0,
     epochs: [],
@@ -343,6 +350,16 @@ export function newStream(number: number, name: StreamId): Stream {
     dirty: true,
     removed: false,
   }
+}
+
+/** The epoch that holds the lead of a stream. */
+export function leadOf({ epoch, claim }: Stream): number {
+  return claim ?? epoch
+}
+
+/** The live epochs of a stream once this one has begun. */
+export function epochsWith({ epochs, start }: Stream, epoch: number, startOffset: number): readonly EpochStart[] {
+  return liveEpochs([...epochs, { epoch, startOffset }], start)
 }
 
 /** Sets the rows in an overlay and answers how to take that back. */

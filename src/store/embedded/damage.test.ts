@@ -3,11 +3,14 @@ import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { eventually } from '../../../testing/eventually.ts'
 import { systemClock } from '../../base/clock.ts'
 import { crc32c } from '../../base/crc32c.ts'
 import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
 import type { Store } from '../store.ts'
 import { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded-store.ts'
+import { decodeFileHeader, decodeRoundHeader, FIRST_ROUND, ROUND_HEADER_BYTES } from './entry.ts'
+import { openTables } from './tables.ts'
 
 const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
 const B = 'AAAAAAAAAAAAAAAAAAAAAQ:1'
@@ -16,7 +19,7 @@ const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_I
 
 function newFolder(t: TestContext): string {
   const path = fs.mkdtempSync(join(tmpdir(), 'ketch-damage-'))
-  t.after(() => fs.rmSync(path, { recursive: true }))
+  t.after(() => fs.rmSync(path, { recursive: true, force: true }))
   return path
 }
 
@@ -409,8 +412,9 @@ test('a folder that cannot be a store is refused with one sentence that names it
     broken(folder => fs.truncateSync(join(folder, 'index'), 0)),
     /index is empty/,
   )
-  const half = (folder: string) => fs.truncateSync(join(folder, 'index'), fs.statSync(join(folder, 'index')).size / 2)
-  await refuses(broken(half), /index .* is truncated: it holds/)
+  // What is filled ahead counts for nothing.
+  const cut = (folder: string) => fs.truncateSync(join(folder, 'index'), 3 * 4096)
+  await refuses(broken(cut), /index .* is truncated: it holds/)
   await refuses(
     broken(folder => fs.writeFileSync(join(folder, 'notes.txt'), '')),
     /somebody else \("notes.txt"\)/,
@@ -448,4 +452,61 @@ test('a path longer than a socket address can hold is fine', async t => {
   const { store } = await open(t, path)
   await lead(store, A)
   await assert.rejects(open(t, path), /in use by this process/)
+})
+
+/** Where the rounds of a journal file begin, and what of a former life follows them as if it were one. */
+function roundsOf(path: string): number[] {
+  const bytes = fs.readFileSync(path)
+  const { incarnation } = decodeFileHeader(bytes)!
+  const positions: number[] = []
+  for (let at = FIRST_ROUND; ; ) {
+    const header = decodeRoundHeader(bytes.subarray(at, at + ROUND_HEADER_BYTES), incarnation)
+    if (header === null) return positions
+    positions.push(at)
+    at += header.roundBytes
+  }
+}
+
+/** The sequence of the last round that a folder's checkpoint covers. */
+async function checkpointed(path: string): Promise<number> {
+  const tables = openTables(join(path, 'index'), 0)
+  try {
+    return JSON.parse(String(tables.meta.get(Buffer.from('store')))).sequence
+  } finally {
+    await tables.close()
+  }
+}
+
+test('a torn tail that was cut stays away after the next crash, though its rest follows the checkpoint', async t => {
+  const path = newFolder(t)
+  const first = await open(t, path)
+  await append(first.store, A, await lead(first.store, A), 0)
+  await first.store.close()
+  const journal = 'journal-0000000001'
+
+  // Two rounds are in flight when the power goes: an opening, and an append. Only the second has reached the disk.
+  const torn = await open(t, path, { fsync: 'interval', fsyncIntervalMs: 3_600_000 })
+  const { epoch } = expectKind(await torn.store.open(A, 0, 0), 'opened')
+  await append(torn.store, A, epoch, 1)
+  const cut = snapshot(t, path)
+  const fd = fs.openSync(join(cut, journal), 'r+')
+  fs.writeSync(fd, Buffer.alloc(16, 7), 0, 16, roundsOf(join(path, journal)).at(-2)! + ROUND_HEADER_BYTES)
+  fs.closeSync(fd)
+
+  // The next start cuts both, opens the stream with a round of the same length, takes a checkpoint and is killed.
+  const served = await open(t, cut, { checkpointBytes: 1 })
+  assert.match(served.reports.join('\n'), /a torn tail of \d+ bytes was cut/)
+  assert.equal(expectKind(await served.store.open(A, 0, 0), 'opened').end, 1)
+  const goal = 4
+  let killed = snapshot(t, cut)
+  await eventually('the checkpoint', async () => {
+    fs.rmSync(killed, { recursive: true })
+    killed = snapshot(t, cut)
+    return (await checkpointed(killed)) === goal
+  })
+  assert.equal(roundsOf(join(killed, journal)).length, goal + 1, 'the ghost lies where the next round would begin')
+
+  const last = await open(t, killed)
+  assert.equal(expectKind(await last.store.open(A, 0, 0), 'opened').end, 1)
+  assert.deepEqual(await offsetsOf(last.store, A), [0])
 })

@@ -34,6 +34,34 @@ export interface Disk {
   syncFolder(path: string): Promise<void>
 }
 
+/**
+ * The disk as a store sees that holds a folder: what makes, renames or removes a name there fails while the folder is not at its
+ * path any more. Another's folder may be there by then. Files that are open are read and written wherever they have gone.
+ */
+export function heldDisk(disk: Disk, folder: string, isHere: () => boolean): Disk {
+  const held = <A extends readonly unknown[], T>(call: (...args: A) => Promise<T>) => {
+    return async (...args: A): Promise<T> => {
+      if (!isHere()) throw new FolderMoved(folder)
+      return call(...args)
+    }
+  }
+  return {
+    open: held(disk.open),
+    rename: held(disk.rename),
+    unlink: held(disk.unlink),
+    syncFolder: held(disk.syncFolder),
+  }
+}
+
+export class FolderMoved extends Error {
+  override readonly name = 'FolderMoved'
+  constructor(folder: string) {
+    super(
+      `the folder ${folder} was moved or replaced while the store was in it; nothing is written until it is back at its path`,
+    )
+  }
+}
+
 const open = promisify(fs.open)
 const fstat = promisify(fs.fstat)
 const close = promisify(fs.close)

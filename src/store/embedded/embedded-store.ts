@@ -14,7 +14,10 @@ import {
   type Commit,
   checkAppend,
   type Document,
+  type Fenced,
+  type Gone,
   isStoreFailure,
+  type Opened,
   type Pong,
   type Read,
   type ReadLimits,
@@ -23,15 +26,16 @@ import {
   StoreUnavailable,
 } from '../store.ts'
 import { type Checkpoint, loadCheckpoint, type Position, readOverlaid } from './checkpoint.ts'
-import { Contents, type Head } from './contents.ts'
-import { type Disk, realDisk } from './disk.ts'
+import { Contents, epochsWith, type Head, leadOf, type Stream } from './contents.ts'
+import { type Disk, heldDisk, realDisk } from './disk.ts'
 import { decodeRoundHeader, FIRST_ROUND, markOf, ROUND_HEADER_BYTES } from './entry.ts'
 import { type GatheredReads, gatherReads, type Piece } from './gathered-reads.ts'
 import { fileName, Journal, type JournalFile } from './journal.ts'
 import { type Folder, INDEX, openFolder, refusal } from './open-folder.ts'
 import { recover } from './recovery.ts'
 import { replayInto } from './replay.ts'
-import { Rounds } from './rounds.ts'
+import { isNoRoom, Reserve, reserveBytes } from './reserve.ts'
+import { type AddEntry, Rounds } from './rounds.ts'
 import { decodeRun, type Run } from './run-index.ts'
 import { openTables, type Tables } from './tables.ts'
 import { Upkeep } from './upkeep.ts'
@@ -51,6 +55,8 @@ export interface EmbeddedStoreOptions {
   /** A checkpoint is taken after so much journal; between two of them a start replays. */
   readonly checkpointBytes?: number
   readonly disk?: Disk
+  /** Opens the index: openTables, or a test's, which sees what is asked of it. */
+  readonly openIndex?: typeof openTables
   /** The disk failed in a way that ends the store: every later call throws. The broker should stop. */
   readonly onFatal?: (error: Error) => void
   /** Sentences for the operator: a torn tail that was cut, damage, a checkpoint that had to wait. */
@@ -70,8 +76,19 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   try {
     const fileBytes = options.journalFileBytes ?? JOURNAL_FILE_BYTES
     const random = options.random ?? systemRandom
+    const disk = heldDisk(options.disk ?? realDisk(options.clock), path, folder.lock.isHere)
+    const { totalBytes } = await spaceOf(path)
+    const reserve = new Reserve({
+      disk,
+      folder: path,
+      bytes: reserveBytes(totalBytes),
+      foundBytes: folder.reserveBytes,
+      usableBytes: async () => (await spaceOf(path)).usableBytes,
+    })
     journal = new Journal({
-      disk: options.disk ?? realDisk(options.clock),
+      disk,
+      reserve,
+      isHere: folder.lock.isHere,
       folder: path,
       fileBytes,
       clock: options.clock,
@@ -79,11 +96,16 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       onSyncFailed: error => rounds.current?.syncFailed(error),
     })
     for (const { name, size } of folder.journal) journal.known(name, size)
+    await journal.unlinkSurplus()
     if (!folder.hasIndex && journal.files.size > 0) {
       throw refusal(path, `it holds ${fileName(journal.files.keys().next().value!)} but no ${INDEX}; restore that file`)
     }
-    tables = openTables(join(path, INDEX))
-    return await start(options, path, rounds, folder, tables, journal)
+    tables = await withReserve(
+      reserve,
+      () => (options.openIndex ?? openTables)(join(path, INDEX), reserve.bytes / 2),
+      error => isNoRoom(error.cause),
+    )
+    return await start(options, path, rounds, folder, sparing(tables, reserve), journal, reserve)
   } catch (error) {
     await journal?.close()
     await tables?.close()
@@ -93,6 +115,36 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   }
 }
 
+/** What the reserve makes room for is tried again once, when it was refused. */
+async function withReserve<T>(
+  reserve: Reserve,
+  work: () => T,
+  mayHelp: (error: Error) => boolean,
+): Promise<Awaited<T>> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!mayHelp(error as Error) || !(await reserve.release().catch(() => false))) throw error
+    return await work()
+  }
+}
+
+/** lmdb does not say of every refusal that the disk was full: the reserve is given up for any. */
+function sparing(tables: Tables, reserve: Reserve): Tables {
+  const commit: Tables['commit'] = changes =>
+    withReserve(
+      reserve,
+      () => tables.commit(changes),
+      () => true,
+    )
+  return { ...tables, commit }
+}
+
+async function spaceOf(path: string): Promise<{ readonly totalBytes: number; readonly usableBytes: number }> {
+  const { blocks, bavail, bsize } = await statfs(path)
+  return { totalBytes: blocks * bsize, usableBytes: bavail * bsize }
+}
+
 async function start(
   options: EmbeddedStoreOptions,
   path: string,
@@ -100,6 +152,7 @@ async function start(
   folder: Folder,
   tables: Tables,
   journal: Journal,
+  reserve: Reserve,
 ): Promise<Store> {
   const { clock, report } = options
   const contents = new Contents(tables, journal)
@@ -113,7 +166,16 @@ async function start(
   const { end, era } = await readBack(tables, journal, contents, checkpoint, report)
 
   const upkeep = new Upkeep(
-    { clock, tables, contents, journal, era, checkpointBytes: options.checkpointBytes ?? CHECKPOINT_BYTES, report },
+    {
+      clock,
+      tables,
+      contents,
+      journal,
+      reserve,
+      era,
+      checkpointBytes: options.checkpointBytes ?? CHECKPOINT_BYTES,
+      report,
+    },
     end,
     checkpoint?.files ?? new Map(),
     checkpoint?.gone ?? [],
@@ -124,6 +186,7 @@ async function start(
       clock,
       journal,
       contents,
+      reserve,
       era,
       fsyncIntervalMs: options.fsync === 'always' ? null : options.fsyncIntervalMs,
       onFatal: error => {
@@ -154,6 +217,8 @@ async function start(
       })
     return marking
   }
+  // What needs it first waits for it.
+  void reserve.make()
   await mark().catch((error: Error) => report(`nothing can be written until this start is noted: ${error.message}`))
 
   let closing: Promise<void> | null = null
@@ -172,16 +237,23 @@ async function start(
       return verb(...args)
     }
   }
-  const refuseUnmarked = <A extends readonly unknown[], T>(verb: (...args: A) => Promise<T>) => {
-    return refuseClosed((...args: A): Promise<T> => {
-      if (isMarked) return verb(...args)
-      return mark().then(
-        () => verb(...args),
-        (error: Error) => {
-          throw new StoreUnavailable(`the embedded store cannot write: ${error.message}`, { cause: error })
-        },
-      )
-    })
+  const unmarked = (error: Error): never => {
+    throw new StoreUnavailable(`the embedded store cannot write: ${error.message}`, { cause: error })
+  }
+  const refuseUnmarked = <A extends readonly unknown[], T>(verb: (...args: A) => Promise<T>) =>
+    refuseClosed((...args: A): Promise<T> => (isMarked ? verb(...args) : mark().then(() => verb(...args), unmarked)))
+  const opening = refuseUnmarked(verbs.open)
+  const claiming = refuseClosed(verbs.claim)
+  /** Reads go on where nothing can be written: then the lead is taken in memory. */
+  async function openOrClaim(...args: Parameters<Store['open']>): ReturnType<Store['open']> {
+    try {
+      return await opening(...args)
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      const claimed = await claiming(...args)
+      if (claimed === null) throw error
+      return claimed
+    }
   }
   return {
     description: `embedded store in ${path}, ${durability}`,
@@ -191,11 +263,12 @@ async function start(
     space: refuseClosed(verbs.space),
     usage: refuseClosed(verbs.usage),
     ping,
-    open: refuseUnmarked(verbs.open),
+    open: openOrClaim,
     append: refuseUnmarked(verbs.append),
     confirm: refuseClosed(verbs.confirm),
     read: refuseClosed(verbs.read),
     trim: refuseUnmarked(verbs.trim),
+    remake: refuseClosed(verbs.remake),
     load: refuseClosed(verbs.load),
     version: refuseClosed(verbs.version),
     list: refuseClosed(verbs.list),
@@ -234,6 +307,7 @@ async function start(
         })
       }
     } finally {
+      await reserve.idle()
       await journal.close()
       await tables.close()
       folder.lock.release()
@@ -278,7 +352,7 @@ async function readBack(
   journal.reserve(Math.max(checkpoint.at.file, ...checkpoint.files.keys()))
   findLost(tables, journal, contents, checkpoint, report)
   const replay = replayInto(contents, report)
-  let end = checkpoint.at
+  let end: Position = checkpoint.at
   let era = checkpoint.era
   if (!checkpoint.clean) {
     const sources = []
@@ -291,9 +365,9 @@ async function readBack(
         read: (position: number, length: number) => journal.read(file.number, position, length),
       })
     }
-    const recovery = await recover(sources, checkpoint.at, replay.visit, replay.lost)
+    const recovery = await recover(sources, { ...checkpoint.at, era }, replay.visit, replay.lost)
     end = recovery.end
-    era = Math.max(era, recovery.era)
+    era = recovery.end.era
     for (const { file, position } of recovery.mended) {
       report(
         `the header of the round in ${fileName(file)} at ${position} was damaged; all that it holds is whole and kept`,
@@ -364,13 +438,12 @@ interface Parts {
   readonly tables: Tables
 }
 
-function verbsOf({
-  path,
-  contents,
-  rounds,
-  reads,
-  tables,
-}: Parts): Omit<Store, 'description' | 'ping' | 'renewed' | 'close'> {
+interface Verbs extends Omit<Store, 'description' | 'ping' | 'renewed' | 'close'> {
+  /** As open, without a write; null where the end would have to rise. */
+  claim(...args: Parameters<Store['open']>): Promise<Opened | Fenced | Gone | null>
+}
+
+function verbsOf({ path, contents, rounds, reads, tables }: Parts): Verbs {
   const GONE = Object.freeze({ kind: 'gone' as const })
 
   const documentOf = (head: Head): Document => ({
@@ -380,13 +453,32 @@ function verbsOf({
     fields: readOverlaid(tables, 'fields', head.number, [head.changesStoring, head.changes]),
   })
 
+  const openedAs = (stream: Stream, epoch: number, end: number): Opened => ({
+    kind: 'opened',
+    epoch,
+    start: stream.start,
+    end,
+    highWatermark: end,
+    bytes: stream.appendedBytes - stream.droppedBytes,
+    epochs: epochsWith(stream, epoch, end),
+    rows: readOverlaid(tables, 'rows', stream.number, [stream.rowsStoring, stream.rows]),
+    lastAttempt: stream.lastAttempt,
+    damage: stream.damage,
+  })
+  const fencedBy = (stream: Stream): Fenced => ({ kind: 'fenced', epoch: leadOf(stream) })
+
   return {
     create: streams =>
-      rounds.call(64 * streams.length, null, add => {
-        for (const name of streams) {
-          if (contents.stream(name) === null) add({ type: 'create', stream: contents.nextStream, name })
-        }
-      }),
+      rounds.call(
+        64 * streams.length,
+        null,
+        add => {
+          for (const name of streams) {
+            if (contents.stream(name) === null) add({ type: 'create', stream: contents.nextStream, name })
+          }
+        },
+        'change',
+      ),
 
     remove: streams =>
       rounds.call(32 * streams.length, null, add => {
@@ -404,56 +496,64 @@ function verbsOf({
       ),
 
     async space() {
-      const { blocks, bavail, bsize } = await statfs(path).catch((error: Error) => {
+      const space = await spaceOf(path).catch((error: Error) => {
         throw new StoreUnavailable(`the room in ${path} cannot be told: ${error.message}`, { cause: error })
       })
-      return { place: path, totalBytes: blocks * bsize, usableBytes: bavail * bsize }
+      return { place: path, ...space }
     },
 
     open: (name, known, floor) =>
-      rounds.call(64, name, add => {
+      rounds.call(
+        64,
+        name,
+        add => {
+          const stream = contents.stream(name)
+          if (stream === null) return GONE
+          const lead = leadOf(stream)
+          if (known !== 0 && lead > known) return fencedBy(stream)
+          const end = stream.damage === null ? Math.max(stream.end, floor) : stream.end
+          const opened = openedAs(stream, lead + 1, end)
+          add({ type: 'open', stream: stream.number, epoch: lead + 1, end })
+          return opened
+        },
+        'change',
+      ),
+
+    claim: (name, known, floor) =>
+      rounds.call(0, name, () => {
         const stream = contents.stream(name)
         if (stream === null) return GONE
-        if (known !== 0 && stream.epoch > known) return { kind: 'fenced' as const, epoch: stream.epoch }
-        const end = stream.damage === null ? Math.max(stream.end, floor) : stream.end
-        add({ type: 'open', stream: stream.number, epoch: stream.epoch + 1, end })
-        return {
-          kind: 'opened' as const,
-          epoch: stream.epoch,
-          start: stream.start,
-          end,
-          highWatermark: end,
-          bytes: stream.appendedBytes - stream.droppedBytes,
-          epochs: stream.epochs,
-          rows: readOverlaid(tables, 'rows', stream.number, [stream.rowsStoring, stream.rows]),
-          lastAttempt: stream.lastAttempt,
-          damage: stream.damage,
-        }
+        if (known !== 0 && leadOf(stream) > known) return fencedBy(stream)
+        if (stream.damage === null && floor > stream.end) return null
+        stream.claim = leadOf(stream) + 1
+        return openedAs(stream, stream.claim, stream.end)
       }),
 
     append: (append: Append) => {
       checkAppend(append)
       const marks = append.batches.map(markOf)
-      let bytes = 128 + append.attempt.length + 28 * marks.length + rowBytes(append.rows)
+      let bytes = 160 + append.attempt.length + 28 * marks.length + rowBytes(append.rows)
       for (const mark of marks) bytes += mark.length
-      return rounds.call(bytes, append.stream, add => {
+      const decide = (add: AddEntry) => {
         const stream = contents.stream(append.stream)
         if (stream === null) return GONE
-        if (append.epoch !== stream.epoch) return { kind: 'fenced' as const, epoch: stream.epoch }
+        if (append.epoch !== leadOf(stream)) return fencedBy(stream)
         if (stream.damage !== null) return { kind: 'damaged' as const, message: stream.damage.message }
         if (append.at !== stream.end) return { kind: 'misplaced' as const, end: stream.end }
         const { epoch, at, attempt, rows } = append
+        if (stream.claim !== null) add({ type: 'open', stream: stream.number, epoch, end: at })
         const payload = append.batches.map(batch => batch.bytes)
         add({ type: 'append', stream: stream.number, epoch, at, attempt, batches: marks, rows }, payload)
         return { kind: 'appended' as const, end: stream.end, highWatermark: stream.end }
-      })
+      }
+      return rounds.call(bytes, append.stream, decide, 'append')
     },
 
     confirm: (name, epoch) =>
       rounds.call(0, name, () => {
         const stream = contents.stream(name)
         if (stream === null) return GONE
-        if (epoch !== stream.epoch) return { kind: 'fenced' as const, epoch: stream.epoch }
+        if (epoch !== leadOf(stream)) return fencedBy(stream)
         return { kind: 'confirmed' as const, highWatermark: stream.end }
       }),
 
@@ -470,17 +570,23 @@ function verbsOf({
       return readPieces(reads, pieces)
     },
 
-    trim: (name, epoch, before, rows) =>
-      rounds.call(64 + rowBytes(rows), name, add => {
+    trim: (name, epoch, before, rows) => {
+      const decide = (add: AddEntry) => {
         const stream = contents.stream(name)
         if (stream === null) return GONE
-        if (epoch !== stream.epoch) return { kind: 'fenced' as const, epoch: stream.epoch }
+        if (epoch !== leadOf(stream)) return fencedBy(stream)
         const limit = stream.damage?.offset ?? stream.end
         const start = Math.max(stream.start, Math.min(before, limit))
         const { droppedBytes } = stream
         if (start > stream.start || rows.length > 0) add({ type: 'trim', stream: stream.number, start, rows })
         return { kind: 'trimmed' as const, start, bytes: stream.droppedBytes - droppedBytes }
-      }),
+      }
+      const makesRoom = before > (contents.stream(name)?.start ?? 0)
+      return rounds.call(64 + rowBytes(rows), name, decide, makesRoom ? 'relief' : 'change')
+    },
+
+    // What is lost here is a part of the folder, of which whole partitions may be read on: it is restored from a copy.
+    remake: async () => ({ kind: 'kept' as const }),
 
     load: (kind, name) =>
       rounds.call(0, null, () => {
@@ -492,15 +598,19 @@ function verbsOf({
 
     list: kind => rounds.call(0, null, () => [...(contents.documents.get(kind)?.values() ?? [])].map(documentOf)),
 
-    commit: ({ kind, name, expect, changes, remove = false }: Commit) =>
-      rounds.call(64 + 3 * (kind.length + name.length) + rowBytes(changes), null, add => {
+    commit: ({ kind, name, expect, changes, remove = false, mayOverfill = false }: Commit) => {
+      const decide = (add: AddEntry) => {
         const head = contents.head(kind, name)
         if ((head?.version ?? 0) !== expect) return { kind: 'conflict' as const, version: head?.version ?? 0 }
         const document = head?.number ?? contents.nextDocument
         const version = contents.lastVersion + 1
         add({ type: 'commit', document, version, removed: remove, kind, name, changes })
         return { kind: 'committed' as const, version }
-      }),
+      }
+      const addsNothing = remove || (expect > 0 && changes.every(({ value }) => value === null))
+      const bytes = 64 + 3 * (kind.length + name.length) + rowBytes(changes)
+      return rounds.call(bytes, null, decide, addsNothing || mayOverfill ? 'relief' : 'change')
+    },
   }
 }
 

@@ -3,13 +3,15 @@ import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { eventually } from '../../../testing/eventually.ts'
 import { createFaultyDisk, type FaultyDisk } from '../../../testing/sim/faulty-disk.ts'
 import { systemClock } from '../../base/clock.ts'
 import { seededRandom } from '../../base/random.ts'
 import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../store.ts'
-import type { Disk } from './disk.ts'
+import { type Disk, realDisk } from './disk.ts'
 import { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded-store.ts'
+import { openTables, type Range } from './tables.ts'
 
 const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
 const B = 'AAAAAAAAAAAAAAAAAAAAAQ:1'
@@ -86,20 +88,99 @@ test('a full disk refuses the round, reads go on, and writing works again withou
   assert.deepEqual(await offsetsOf(store, A), [0])
   assert.equal((await store.load('k', 'n'))!.version, version)
   assert.equal(await store.load('k', 'new'), null)
-  await assert.rejects(store.open(A, 0, 0), StoreUnavailable)
+  // The lead is taken without a write: whoever had it is fenced, and reading needs no more.
+  const claimed = expectKind(await store.open(A, epoch, 0), 'opened')
+  assert.deepEqual([claimed.epoch, claimed.start, claimed.end, [...claimed.rows.keys()]], [epoch + 1, 0, 1, ['end']])
+  assert.deepEqual(claimed.epochs.at(-1), { epoch: epoch + 1, startOffset: 1 })
+  await assert.rejects(append(store, A, claimed.epoch, 1), StoreUnavailable)
+  expectKind(await store.open(A, epoch, 0), 'fenced')
+  expectKind(await store.confirm(A, claimed.epoch), 'confirmed')
   makeRoom()
-  const opened = expectKind(await store.open(A, epoch, 0), 'opened')
-  assert.deepEqual([opened.epoch, opened.start, opened.end, [...opened.rows.keys()]], [epoch + 1, 0, 1, ['end']])
-  await append(store, A, opened.epoch, 1)
+  expectKind(await append(store, A, epoch, 1), 'fenced')
+  expectKind(await append(store, A, claimed.epoch, 1), 'appended')
   assert.deepEqual(await offsetsOf(store, A), [0, 1])
   assert.deepEqual(fatal, [])
   await store.close()
   const again = await open(t, { path })
   assert.deepEqual(await offsetsOf(again.store, A), [0, 1])
+  const opened = expectKind(await again.store.open(A, claimed.epoch, 0), 'opened')
+  assert.deepEqual(
+    opened.epochs,
+    [epoch, epoch + 1, epoch + 2].map((each, i) => ({ epoch: each, startOffset: i })),
+  )
   assert.deepEqual(
     (await again.store.list('k')).map(each => each.name),
     ['n'],
   )
+})
+
+/** A disk that holds so many bytes: growing files beyond them is refused, writing into what they have is not. */
+function diskOf(capacity: number): Disk {
+  const real = realDisk(systemClock)
+  const sizes = new Map<string, number>()
+  const used = () => [...sizes.values()].reduce((sum, size) => sum + size, 0)
+  return {
+    ...real,
+    async open(path, create) {
+      const file = await real.open(path, create)
+      sizes.set(path, Math.max(sizes.get(path) ?? 0, file.size))
+      return {
+        ...file,
+        async write(buffers, position) {
+          const size = sizes.get(path) ?? 0
+          const end = position + buffers.reduce((sum, buffer) => sum + buffer.length, 0)
+          if (end > size && used() + end - size > capacity) {
+            throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+          }
+          sizes.set(path, Math.max(size, end))
+          await file.write(buffers, position)
+        },
+      }
+    },
+    async rename(from, to) {
+      await real.rename(from, to)
+      sizes.set(to, sizes.get(from) ?? 0)
+      sizes.delete(from)
+    },
+    async unlink(path) {
+      await real.unlink(path)
+      sizes.delete(path)
+    },
+  }
+}
+
+test('on a full disk what makes room goes into the reserve, and appends resume once files are freed', async t => {
+  const options = { journalFileBytes: 2 << 20, checkpointBytes: 64 << 10, disk: diskOf(32 << 20) }
+  const { store, path, fatal } = await open(t, options)
+  const epoch = await lead(store, A)
+  const { version } = expectKind(await store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] }), 'committed')
+  const isRefused = (error: Error) => {
+    assert.ok(error instanceof StoreUnavailable, error.stack)
+    return 'refused' as const
+  }
+  const tryAppend = (at: number) =>
+    append(store, A, epoch, at, 100_000).then(outcome => expectKind(outcome, 'appended').kind, isRefused)
+  let end = 0
+  while ((await tryAppend(end)) === 'appended') end++
+  assert.ok(end > 20, `${end}`)
+  assert.equal(await tryAppend(end), 'refused')
+  assert.ok(fs.existsSync(join(path, 'reserve')), 'appends alone do not use it')
+
+  // All of one round: the append is refused, the rest is done.
+  const [appended, committed, trimmed] = await Promise.all([
+    tryAppend(end),
+    store.commit({ kind: 'k', name: 'n', expect: version, changes: [{ key: 'f', value: Buffer.alloc(60_000) }] }),
+    store.trim(A, epoch, end - 1, []),
+  ])
+  assert.deepEqual([appended, committed.kind, trimmed.kind], ['refused', 'committed', 'trimmed'])
+  await eventually('appends resume', async () => (await tryAppend(end)) === 'appended', 30_000)
+  assert.ok(fs.existsSync(join(path, 'reserve')), 'it is made again')
+  assert.deepEqual(await offsetsOf(store, A, end - 1), [end - 1, end])
+  assert.deepEqual(fatal, [])
+  await store.close()
+  const again = await open(t, { path })
+  assert.deepEqual(await offsetsOf(again.store, A, end - 1), [end - 1, end])
+  assert.equal((await again.store.load('k', 'n'))!.fields.get('f')!.length, 60_000)
 })
 
 test('a full disk is a sign of life, for reads go on; a sync that failed is none', async t => {
@@ -227,6 +308,96 @@ test('files are used again after retention, and what they held before never come
   assert.deepEqual(await offsetsOf(again.store, A, start), await offsetsOf(store, A, start))
 })
 
+test('a store whose folder was moved writes nothing more, above all not into the folder that is there instead', async t => {
+  const small = { journalFileBytes: 64 << 10, checkpointBytes: 32 << 10 }
+  const { store, path } = await open(t, small)
+  const epoch = await lead(store, A)
+  for (let at = 0; at < 8; at++) await append(store, A, epoch, at, 9_000)
+  const moved = `${path}-moved`
+  const aside = `${path}-aside`
+  t.after(() => {
+    for (const each of [moved, aside]) fs.rmSync(each, { recursive: true, force: true })
+  })
+  fs.renameSync(path, moved)
+  const other = await open(t, { path, ...small })
+  const otherEpoch = await lead(other.store, B)
+  const namesOf = (folder: string) => fs.readdirSync(folder).sort().join(' ')
+
+  let end = 8
+  let refusal: Error | null = null
+  while (refusal === null) {
+    const before = namesOf(path)
+    await append(store, A, epoch, end, 9_000).then(
+      () => end++,
+      error => (refusal = error),
+    )
+    assert.equal(namesOf(path), before)
+    assert.ok(end < 30, 'it goes on writing')
+  }
+  assert.ok((refusal as Error) instanceof StoreUnavailable)
+  assert.match((refusal as Error).message, /the folder .* was moved or replaced while the store was in it/)
+  assert.ok((refusal as Error).message.includes(path))
+  // Nor what the file at hand could take.
+  await assert.rejects(append(store, A, epoch, end, 10), /was moved or replaced/)
+  assert.equal((await offsetsOf(store, A)).length, end)
+  for (let at = 0; at < 20; at++) await append(other.store, B, otherEpoch, at, 9_000)
+  await other.store.close()
+
+  fs.renameSync(path, aside)
+  fs.renameSync(moved, path)
+  await append(store, A, epoch, end++, 9_000)
+  await store.close()
+  const again = await open(t, { path, ...small })
+  assert.equal((await offsetsOf(again.store, A)).length, end)
+  const second = await open(t, { path: aside, ...small })
+  assert.equal((await offsetsOf(second.store, B)).length, 20)
+})
+
+test('a store that is closed where its folder was moved away leaves alone what is there instead', async t => {
+  const { store, path } = await open(t)
+  await append(store, A, await lead(store, A), 0)
+  const moved = `${path}-moved`
+  t.after(() => fs.rmSync(moved, { recursive: true, force: true }))
+  fs.renameSync(path, moved)
+  const other = await open(t, { path })
+  const before = fs.readFileSync(join(path, 'lock-holder'), 'utf8')
+  await store.close()
+  assert.equal(fs.readFileSync(join(path, 'lock-holder'), 'utf8'), before)
+  await other.store.close()
+  const again = await open(t, { path: moved })
+  assert.deepEqual(await offsetsOf(again.store, A), [0])
+})
+
+const sparesIn = (path: string) => fs.readdirSync(path).filter(name => name.startsWith('spare-'))
+
+test('of files that are given up at once two wait to be used again, and the others leave the disk', async t => {
+  const { store, path } = await open(t, { fsync: 'interval', journalFileBytes: 64 << 10, checkpointBytes: 32 << 10 })
+  const epoch = await lead(store, A)
+  for (let at = 0; at < 120; at++) await append(store, A, epoch, at, 9_000)
+  const journals = () => fs.readdirSync(path).filter(name => name.startsWith('journal-'))
+  assert.ok(journals().length > 12)
+  await store.remove([A])
+  const other = await lead(store, B)
+  let at = 0
+  await eventually(
+    'files are given up',
+    async () => {
+      await append(store, B, other, at++)
+      return journals().length <= 3
+    },
+    30_000,
+  )
+  assert.ok(sparesIn(path).length <= 2, sparesIn(path).join(' '))
+})
+
+test('spares that a former start has left beyond two are unlinked', async t => {
+  const { store, path } = await open(t)
+  await store.close()
+  for (let i = 1; i <= 9; i++) fs.writeFileSync(join(path, `spare-000000000${i}`), Buffer.alloc(9_000))
+  await open(t, { path })
+  assert.equal(sparesIn(path).length, 2)
+})
+
 test('appends that a checkpoint takes several turns to put into the index are found there, and those that came meanwhile after it', async t => {
   const { store, path } = await open(t, { fsync: 'interval', checkpointBytes: 100 << 10 })
   const epoch = await lead(store, A)
@@ -271,6 +442,48 @@ test('the live rest of files that are mostly dead is copied forward, and reads t
   assert.ok((await bytesOf(again.store)).equals(Buffer.concat(kept)))
   const opened = expectKind(await again.store.open(B, 0, 0), 'opened')
   assert.deepEqual([opened.start, opened.end], [0, kept.length * 3])
+})
+
+test('a worn file costs what it holds itself, however many batches lie in other files', async t => {
+  let lookedAt = 0
+  const openIndex: typeof openTables = (...args) => {
+    const tables = openTables(...args)
+    const get = (key: Buffer) => {
+      lookedAt++
+      return tables.runs.get(key)
+    }
+    function* range(asked: Range) {
+      for (const found of tables.runs.range(asked)) {
+        lookedAt++
+        yield found
+      }
+    }
+    return { ...tables, runs: { get, range } }
+  }
+  const options = { fsync: 'interval', journalFileBytes: 128 << 10, checkpointBytes: 64 << 10, openIndex } as const
+  const { store, path } = await open(t, options)
+  const still = await lead(store, A)
+  const many = 3_000
+  await Promise.all(Array.from({ length: many }, (_, at) => append(store, A, still, at)))
+  // The rest of two files that are mostly dead.
+  const busy = await lead(store, B)
+  for (let at = 0; at < 30; at++) await append(store, B, busy, at, 9_000)
+  await append(store, A, still, many)
+  for (let at = 30; at < 60; at++) await append(store, B, busy, at, 9_000)
+  const worn = fs.readdirSync(path).filter(name => name.startsWith('journal-'))
+  lookedAt = 0
+  let checkpoints = 0
+  const isGone = () => {
+    const left = new Set(fs.readdirSync(path))
+    return worn.filter(name => !left.has(name)).length >= 4
+  }
+  for (let at = 60; !isGone(); at++) {
+    assert.ok(++checkpoints < 3_000, 'the worn files stay')
+    await append(store, B, busy, at, 9_000)
+    await store.trim(B, busy, at, [])
+  }
+  assert.deepEqual(await offsetsOf(store, A, many), [many])
+  assert.ok(lookedAt < many, `${lookedAt} runs were looked at`)
 })
 
 test('streams that are removed while their batches are copied forward leave no files behind', async t => {

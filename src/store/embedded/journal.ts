@@ -11,8 +11,9 @@ import { join } from 'node:path'
 import { assert } from '../../base/assert.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
-import type { Disk, DiskFile } from './disk.ts'
+import { type Disk, type DiskFile, FolderMoved } from './disk.ts'
 import { decodeFileHeader, encodeFileHeader, FILE_HEADER_BYTES, FIRST_ROUND, ROUND_HEADER_BYTES } from './entry.ts'
+import type { Reserve } from './reserve.ts'
 
 export interface JournalFile {
   readonly number: number
@@ -59,9 +60,12 @@ export function isSpare(name: string): boolean {
 export interface JournalOptions {
   readonly disk: Disk
   readonly folder: string
+  /** Whether the folder is still at its path. */
+  readonly isHere: () => boolean
   readonly fileBytes: number
   readonly clock: Clock
   readonly random: Random
+  readonly reserve: Reserve
   /** A sync in the background failed: the kernel may have dropped rounds with it, and will not say so again. */
   readonly onSyncFailed: (error: Error) => void
 }
@@ -75,12 +79,18 @@ export class Journal {
   #next: Promise<JournalFile> | null = null
   #lastNumber = 0
   #lastSpare = 0
+  /** Files that are on their way to be spares. */
+  #sparing = 0
   /** The file that comes after the active one, once it is ready. */
   #nextFile: JournalFile | null = null
+  /** The file that was the reserve, when that was used last. */
+  #reserveFile: JournalFile | null = null
   /** The part of a file that is being filled just now, and when that is done. */
   #filling: { readonly file: JournalFile; readonly from: number; readonly done: Promise<boolean> } | null = null
   #fillTimer: Timer | null = null
   #writtenAtMs = 0
+  /** Why no next file could be made, where that was because the folder is gone from its path. */
+  #moved: FolderMoved | null = null
   readonly #background = new Set<Promise<unknown>>()
   #closed = false
 
@@ -99,6 +109,12 @@ export class Journal {
     assert(number !== null, `${name} is no journal file`)
     this.#lastNumber = Math.max(this.#lastNumber, number)
     this.files.set(number, blank(number, size))
+  }
+
+  /** Unlinks the spares that a start has found beyond those that are kept. */
+  async unlinkSurplus(): Promise<void> {
+    const { disk, folder } = this.#options
+    for (const spare of this.#spares.splice(SPARES)) await disk.unlink(join(folder, spare))
   }
 
   /** Numbers up to this one are taken, by files that are missing. */
@@ -145,14 +161,12 @@ export class Journal {
     assert(file !== undefined, `journal file ${number} is resumed but not known`)
     assert((await this.header(file)) !== null, `journal file ${number} is resumed without a header`)
     file.end = end
-    this.#active = file
-    this.#activeFile = await this.#open(file)
+    await this.#activate(file)
   }
 
   /** Begins the first file of a journal, or the one after a file that cannot be gone on with. */
   async begin(): Promise<void> {
-    this.#active = await this.#prepare()
-    this.#activeFile = await this.#open(this.#active)
+    await this.#activate(await this.#prepare(this.#takeSpare()))
   }
 
   /** Rounds may come now: zeros are written ahead of them from here on. */
@@ -162,21 +176,54 @@ export class Journal {
 
   /** Whether a round of so many bytes goes into the active file. A file's first round always does. */
   fits(bytes: number): boolean {
+    const { fileBytes, reserve } = this.#options
     const { end } = this.active
-    return end === FIRST_ROUND || end + bytes <= this.#options.fileBytes
+    const most = this.active === this.#reserveFile ? Math.max(fileBytes, reserve.bytes) : fileBytes
+    return end === FIRST_ROUND || end + bytes <= most
   }
 
   /** Makes the next file the active one. The caller has synced the old one. */
   async roll(): Promise<void> {
-    const file = await (this.#next ?? this.#prepare())
+    const file = await (this.#next ?? this.#prepare(this.#takeSpare()))
     this.#next = null
     this.#nextFile = null
+    await this.#activate(file)
+  }
+
+  /**
+   * As roll, into the blocks of the reserve, which no other program can have taken. Throws where the reserve is gone, or the
+   * disk refuses that too.
+   */
+  async rollIntoReserve(): Promise<void> {
+    const path = this.#options.reserve.take()
+    if (path === null) throw new Error('the reserve is in use already')
+    // The one that was prepared has the lower number: it must not come after this one.
+    const prepared = await this.#next?.catch(() => null)
+    this.#next = null
+    this.#nextFile = null
+    if (prepared !== null && prepared !== undefined) await this.#reuse(prepared)
+    const file = await this.#prepare(path)
+    this.#reserveFile = file
+    await this.#activate(file)
+  }
+
+  async #activate(file: JournalFile): Promise<void> {
     this.#activeFile = await this.#open(file)
     this.#active = file
   }
 
-  /** Writes a round at the end of the active file. The end moves when it succeeds. */
+  #takeSpare(): string | null {
+    const spare = this.#spares.pop()
+    return spare === undefined ? null : join(this.#options.folder, spare)
+  }
+
+  /**
+   * Writes a round at the end of the active file. The end moves when it succeeds. Refused once the folder was found to be gone from
+   * its path, until it is back, though this file could take more: its next start would not look for it where it is.
+   */
   async write(buffers: readonly Uint8Array[], bytes: number): Promise<void> {
+    if (this.#moved !== null && !this.#options.isHere()) throw this.#moved
+    this.#moved = null
     const file = this.active
     const end = file.end + bytes
     const filling = this.#filling
@@ -299,8 +346,9 @@ export class Journal {
 
   /** Zeros ahead of the end, as far again as it has come, whenever nothing else is written. */
   #fillWhenIdle(): void {
-    if (this.#fillTimer !== null || this.#filling !== null || this.#closed) return
-    const { clock } = this.#options
+    const { clock, reserve } = this.#options
+    // What room there is without the reserve is the reserve's.
+    if (this.#fillTimer !== null || this.#filling !== null || this.#closed || reserve.isGone) return
     const part = this.#unfilled()
     if (part === null) return
     const waitMs = this.#writtenAtMs + IDLE_MS - clock.monotonic()
@@ -340,7 +388,7 @@ export class Journal {
   /** Has the next file ready some time before the active one is full. */
   #prepareAhead(): void {
     if (this.#next !== null || this.#closed || this.active.end < this.#options.fileBytes / 2) return
-    const next = this.#prepare()
+    const next = this.#prepare(this.#takeSpare())
     this.#next = next
     this.#later(
       next.then(
@@ -376,17 +424,16 @@ export class Journal {
     return true
   }
 
-  /** The next file: a spare if there is one, begun with a new header and durable under its name. */
-  async #prepare(): Promise<JournalFile> {
+  /** The next file, begun with a new header and durable under its name: the one at `used`, or a new one. */
+  async #prepare(used: string | null): Promise<JournalFile> {
     const { disk, folder, random } = this.#options
     const number = ++this.#lastNumber
     const path = join(folder, fileName(number))
     const incarnation = random.bytes(8)
-    const spare = this.#spares.pop()
     let handle: DiskFile | null = null
     try {
-      if (spare !== undefined) await disk.rename(join(folder, spare), path)
-      handle = await disk.open(path, spare === undefined)
+      if (used !== null) await disk.rename(used, path)
+      handle = await disk.open(path, used === null)
       // The block of the first round is zeroed as well: a file that was never written to can be told at a glance.
       const header = Buffer.alloc(2 * FIRST_ROUND)
       encodeFileHeader({ number, incarnation }).copy(header)
@@ -394,6 +441,7 @@ export class Journal {
       await handle.sync()
       await disk.syncFolder(folder)
     } catch (error) {
+      if (error instanceof FolderMoved) this.#moved = error
       this.#lastNumber = Math.max(this.#lastNumber, number)
       await handle?.close()
       await disk.unlink(path).catch(() => {})
@@ -406,18 +454,23 @@ export class Journal {
   }
 
   async #reuse(file: JournalFile): Promise<void> {
-    const { disk, folder, fileBytes } = this.#options
+    const { disk, folder, fileBytes, reserve } = this.#options
     this.files.delete(file.number)
-    const handle = await file.handle
-    file.handle = null
-    await handle?.close()
     const path = join(folder, fileName(file.number))
-    if (this.#spares.length < SPARES && file.size >= fileBytes / 2 && file.size <= fileBytes * 2 && !this.#closed) {
+    // Decided before anything is waited for: many files may be given up at once. On a full disk their room is wanted more.
+    const isWanted = this.#spares.length + this.#sparing < SPARES && !this.#closed && !reserve.isGone
+    const isSpared = isWanted && file.size >= fileBytes / 2 && file.size <= fileBytes * 2
+    if (isSpared) this.#sparing++
+    try {
+      const handle = await file.handle
+      file.handle = null
+      await handle?.close()
+      if (!isSpared) return await disk.unlink(path)
       const spare = spareName(++this.#lastSpare)
       await disk.rename(path, join(folder, spare))
       this.#spares.push(spare)
-    } else {
-      await disk.unlink(path)
+    } finally {
+      if (isSpared) this.#sparing--
     }
   }
 }

@@ -9,6 +9,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 export interface Lock {
+  /** Whether the folder's path still leads to the folder whose lock is held. It was moved or replaced where it does not. */
+  isHere(): boolean
   release(): void
 }
 
@@ -28,10 +30,25 @@ export function lockFolder(folder: string): Lock | string {
     return nameHolder(holder)
   }
   fs.chmodSync(path, 0o600)
-  fs.writeFileSync(holder, `${process.pid}\n`, { mode: 0o600 })
+  const held = fs.statSync(path)
+  const isHere = () => {
+    try {
+      const found = fs.statSync(path)
+      return found.dev === held.dev && found.ino === held.ino
+    } catch {
+      return false
+    }
+  }
+  try {
+    fs.writeFileSync(holder, `${process.pid}\n`, { mode: 0o600 })
+  } catch {
+    // A full disk has no room for it, and only a sentence needs it.
+  }
   return {
+    isHere,
     release() {
-      fs.rmSync(holder, { force: true })
+      // The holder that is named where the folder was may be another store's.
+      if (isHere()) fs.rmSync(holder, { force: true })
       database.close()
     },
   }

@@ -5,24 +5,28 @@
 //   lock           held while a store is open (lock.ts); lock-holder names the process
 //   index          lmdb: the checkpoint (checkpoint.ts), with index-lock beside it
 //   journal-<n>    the journal's files (journal.ts); spare-<n> wait to become the next
+//   reserve        room for what a full disk must still take (reserve.ts)
 
 import fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StoreOpenError } from '../open-error.ts'
 import { fileNumber, isSpare } from './journal.ts'
 import { type Lock, lockFolder } from './lock.ts'
+import { RESERVE } from './reserve.ts'
 
 export const INDEX = 'index'
 const FORMAT = 'format'
 const FORMAT_TEXT = `${JSON.stringify({ store: 'ketch embedded', layout: 1 })}\n`
 const FORMAT_DRAFT = 'format-draft'
-const OURS = new Set([FORMAT, FORMAT_DRAFT, 'lock', 'lock-journal', 'lock-holder', INDEX, `${INDEX}-lock`])
+const OURS = new Set([FORMAT, FORMAT_DRAFT, 'lock', 'lock-journal', 'lock-holder', INDEX, `${INDEX}-lock`, RESERVE])
 
 export interface Folder {
   readonly lock: Lock
   /** Journal files and spares with their sizes. */
   readonly journal: readonly { readonly name: string; readonly size: number }[]
   readonly hasIndex: boolean
+  /** What the disk holds of the reserve; a file of holes holds nothing. */
+  readonly reserveBytes: number
 }
 
 export function openFolder(path: string): Folder {
@@ -52,7 +56,9 @@ export function openFolder(path: string): Folder {
     const journal = names
       .filter(name => fileNumber(name) !== null || isSpare(name))
       .map(name => ({ name, size: fs.statSync(join(path, name)).size }))
-    return { lock, journal, hasIndex: names.includes(INDEX) }
+    const reserve = names.includes(RESERVE) ? fs.statSync(join(path, RESERVE)) : { size: 0, blocks: 0 }
+    const reserveBytes = Math.min(reserve.size, reserve.blocks * 512)
+    return { lock, journal, hasIndex: names.includes(INDEX), reserveBytes }
   } catch (error) {
     lock.release()
     if (error instanceof StoreOpenError) throw error

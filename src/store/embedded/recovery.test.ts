@@ -6,7 +6,7 @@ import { encodeFileHeader, FIRST_ROUND, markOf, RoundWriter } from './entry.ts'
 import { recover, type SourceFile } from './recovery.ts'
 
 const INCARNATION = Buffer.from('incarnat')
-const START = { file: 1, position: FIRST_ROUND, sequence: 0 }
+const START = { file: 1, position: FIRST_ROUND, sequence: 0, era: 1 }
 
 interface RoundSpec {
   readonly sequence: number
@@ -69,9 +69,9 @@ async function read(...files: SourceFile[]) {
 test('an undamaged journal is read to its end', async () => {
   const rounds = [1, 2, 3].map(sequence => roundOf({ sequence }))
   const file = fileOf(rounds)
-  const { sequences, end, cutBytes, holes, era } = await read(sourceOf(file))
-  assert.deepEqual([sequences, cutBytes, holes, era], [[1, 2, 3], 0, [], 1])
-  assert.deepEqual(end, { file: 1, position: file.length - 5000, sequence: 3 })
+  const { sequences, end, cutBytes, holes } = await read(sourceOf(file))
+  assert.deepEqual([sequences, cutBytes, holes], [[1, 2, 3], 0, []])
+  assert.deepEqual(end, { file: 1, position: file.length - 5000, sequence: 3, era: 1 })
 })
 
 test('what a round holds comes back as it was written', async () => {
@@ -174,8 +174,22 @@ test('rounds of an older era behind a newer one are what a cut tail left, and st
   const stale = [1, 2, 3, 4].map(sequence => roundOf({ sequence }))
   const bytes = fileOf(stale)
   roundOf({ sequence: 2, era: 2 }).copy(bytes, FIRST_ROUND + stale[0]!.length)
-  const { sequences, era, holes, cutBytes } = await read(sourceOf(bytes))
-  assert.deepEqual([sequences, era, holes, cutBytes], [[1, 2], 2, [], 0])
+  const { sequences, end, holes, cutBytes } = await read(sourceOf(bytes))
+  assert.deepEqual([sequences, end.era, holes, cutBytes], [[1, 2], 2, [], 0])
+})
+
+test('rounds of an older era right behind the checkpoint are what a cut tail left, and stay away', async () => {
+  const stale = [1, 2, 3].map(sequence => roundOf({ sequence }))
+  const sequences: number[] = []
+  // The start that noted this place has cut the tail, written one round over it that was as long, and was killed.
+  const from = { file: 1, position: FIRST_ROUND + stale[0]!.length, sequence: 1, era: 2 }
+  const recovery = await recover(
+    [sourceOf(fileOf(stale))],
+    from,
+    round => sequences.push(round.sequence),
+    () => {},
+  )
+  assert.deepEqual([sequences, recovery.end, recovery.cutBytes], [[], from, 0])
 })
 
 test('rounds of a former use of the file never parse', async () => {

@@ -35,6 +35,8 @@ export interface From {
   readonly position: number
   /** Of the last round before this place. */
   readonly sequence: number
+  /** Of the start that noted this place: a round of an older one behind it is what a torn tail that was cut left there. */
+  readonly era: number
 }
 
 export interface RecoveredRound {
@@ -61,8 +63,6 @@ export interface Hole {
 export interface Recovery {
   /** Where the next round goes. */
   readonly end: From
-  /** The highest era met; 0 when no round was. */
-  readonly era: number
   /** Bytes of rounds that were cut as a torn tail. */
   readonly cutBytes: number
   readonly holes: readonly Hole[]
@@ -90,9 +90,8 @@ export async function recover(
   lost: (hole: Hole) => void,
 ): Promise<Recovery> {
   const found: Found[] = []
-  let era = 0
-  let sequence = from.sequence
-  let end = from
+  let { era, sequence } = from
+  let end: Omit<From, 'era'> = from
   let hole: Hole | null = null
   const missing = (file: number, position: number): void => {
     hole ??= { file, position, rounds: 0 }
@@ -147,7 +146,7 @@ export async function recover(
 
   const holes: Hole[] = []
   const mended: RecoveredRound[] = []
-  let last: From = from
+  let last: Omit<From, 'era'> = from
   let cut = found.length
   for (const [i, { file, position, header, hole: before }] of found.entries()) {
     if (before !== null) {
@@ -187,7 +186,7 @@ export async function recover(
   }
   let cutBytes = 0
   for (const { header } of found.slice(cut)) cutBytes += header.roundBytes
-  return { end: last, era, cutBytes, holes, mended }
+  return { end: { ...last, era }, cutBytes, holes, mended }
 }
 
 /** The round before `next` when nothing but its header is damaged: what is there must fill the place up to its padding. */
@@ -245,14 +244,14 @@ async function findNext(
 }
 
 /** Reads ahead, so that many small rounds cost few reads. */
-function windowOf(file: SourceFile): { at(position: number, length: number): Promise<Buffer> } {
+export function windowOf(file: Pick<SourceFile, 'read'>): { at(position: number, length: number): Promise<Buffer> } {
   let start = 0
   let bytes: Buffer = Buffer.alloc(0)
   return {
     async at(position, length) {
       if (position < start || position + length > start + bytes.length) {
         start = position
-        bytes = await file.read(position, 64 << 10)
+        bytes = await file.read(position, Math.max(length, 64 << 10))
       }
       return bytes.subarray(position - start, position - start + length)
     },

@@ -7,8 +7,9 @@
 //
 // A call is decided when its round is formed, against contents that hold everything formed before. Its answer is given
 // when its round, and so all before it, is acknowledged; only then do readers see it. A write that fails takes its
-// round back: nothing later was built on it. A sync that fails ends the store: what the disk holds is unknown from then
-// on, and a second sync would lie about it.
+// round back: nothing later was built on it. Where the disk had no room for it, its appends are refused and the rest is
+// written into the reserve (reserve.ts). A sync that fails ends the store: what the disk holds is unknown from then on,
+// and a second sync would lie about it.
 
 import { assert } from '../../base/assert.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
@@ -17,6 +18,7 @@ import type { Position } from './checkpoint.ts'
 import type { Contents, Effects } from './contents.ts'
 import { type Entry, RoundWriter } from './entry.ts'
 import type { Journal } from './journal.ts'
+import { isNoRoom, type Reserve, type Weight } from './reserve.ts'
 
 /** Adds an entry to the round that is being formed; `payload` are the batches that it describes. */
 export type AddEntry = (entry: Entry, payload?: readonly Uint8Array[]) => void
@@ -26,6 +28,7 @@ interface Call {
   readonly bytes: number
   /** The stream that it writes to, for the limit of one stream's share; null for none. */
   readonly stream: string | null
+  readonly weight: Weight
   readonly decide: (add: AddEntry) => unknown
   readonly resolve: (answer: unknown) => void
   readonly reject: (error: Error) => void
@@ -46,6 +49,7 @@ export interface RoundsOptions {
   readonly clock: Clock
   readonly journal: Journal
   readonly contents: Contents
+  readonly reserve: Reserve
   readonly era: number
   /** Null: every round is synced before it is acknowledged. */
   readonly fsyncIntervalMs: number | null
@@ -86,8 +90,9 @@ export class Rounds {
   #syncTimer: Timer | null = null
   #failed: Error | null = null
   #idle: (() => void)[] = []
-  /** Bytes written since the store was opened. */
+  /** Bytes written since the store was opened, and how many of them when the reserve was whole last. */
   writtenBytes = 0
+  #amplyWritten = 0
 
   constructor(options: RoundsOptions, from: Position) {
     this.#options = options
@@ -106,10 +111,11 @@ export class Rounds {
     return this.#failed
   }
 
-  call<T>(bytes: number, stream: string | null, decide: (add: AddEntry) => T): Promise<T> {
+  /** `weight`: what it may take of a full disk's reserve; of no weight for a call that writes nothing. */
+  call<T>(bytes: number, stream: string | null, decide: (add: AddEntry) => T, weight: Weight = 'relief'): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#failed !== null) return reject(refusalOf(this.#failed))
-      this.#queue.push({ bytes, stream, decide, resolve: resolve as (answer: unknown) => void, reject })
+      this.#queue.push({ bytes, stream, weight, decide, resolve: resolve as (answer: unknown) => void, reject })
       this.wake()
     })
   }
@@ -150,22 +156,78 @@ export class Rounds {
       return
     }
     if (this.#unsynced.length >= MOST_UNSYNCED) return
-    const calls = this.#take()
-    const bytes = calls.reduce((sum, call) => sum + call.bytes, ROUND_OVERHEAD)
     this.#writing = true
+    const { reserve } = this.#options
+    if (!reserve.isGone) {
+      this.#amplyWritten = this.writtenBytes
+      this.#form()
+      return
+    }
+    // All that waits does so meanwhile: calls take effect in their order.
+    void reserve.make().then(() => {
+      if (reserve.isGone) this.#refuseForRoom()
+      this.#form()
+    })
+  }
+
+  #form(): void {
+    const calls = this.#take()
+    if (calls.length === 0) {
+      this.#writing = false
+      this.#pump()
+      return
+    }
+    const bytes = calls.reduce((sum, call) => sum + call.bytes, ROUND_OVERHEAD)
     if (this.#journal.fits(bytes)) {
       void this.#write(calls)
       return
     }
     this.#roll().then(
       () => this.#write(calls),
-      (error: Error) => {
-        this.#writing = false
-        const refusal = refusalOf(this.#failed ?? error)
-        for (const call of calls) call.reject(refusal)
-        this.#pump()
+      (error: Error) => this.#writeLess(calls, this.#failed ?? error),
+    )
+  }
+
+  /** While the reserve is gone: refuses what waits and has no right to what is left. */
+  #refuseForRoom(): void {
+    const mayChange = this.writtenBytes - this.#amplyWritten < this.#options.reserve.changeBytes
+    const isAdmitted = ({ weight }: Call) => weight === 'relief' || (weight === 'change' && mayChange)
+    const refused = this.#queue.filter(call => !isAdmitted(call))
+    this.#queue = this.#queue.filter(isAdmitted)
+    const reason = Object.assign(
+      new Error('the disk is full, and what is left of its reserve is for what makes room'),
+      {
+        code: 'ENOSPC',
       },
     )
+    for (const call of refused) call.reject(refusalOf(reason))
+  }
+
+  /** The disk refused a round of these calls. Where it had no room, appends are refused and the reserve takes the others. */
+  async #writeLess(calls: readonly Call[], error: Error): Promise<void> {
+    let rest = calls
+    if (isNoRoom(error) && !this.#options.reserve.isGone) {
+      const refusal = refusalOf(error)
+      for (const call of calls) if (call.weight === 'append') call.reject(refusal)
+      rest = calls.filter(({ weight }) => weight !== 'append')
+      const isWriting = rest.some(({ bytes }) => bytes > 0)
+      if (rest.length > 0 && (!isWriting || (await this.#rollIntoReserve()))) return this.#write(rest)
+    }
+    this.#writing = false
+    const refusal = refusalOf(this.#failed ?? error)
+    for (const call of rest) call.reject(refusal)
+    this.#pump()
+  }
+
+  async #rollIntoReserve(): Promise<boolean> {
+    try {
+      await this.synced()
+      await this.#journal.rollIntoReserve()
+      this.#options.report('the disk is full: records are refused until there is room, and the reserve takes the rest')
+      return true
+    } catch {
+      return false
+    }
   }
 
   /** The calls of the next round, in order. */
@@ -235,7 +297,7 @@ export class Rounds {
     try {
       await this.#journal.write(buffers, end - position)
     } catch (error) {
-      await this.#takeBack(round, buffers, error as Error)
+      await this.#takeBack(calls, round, buffers, error as Error)
       return
     }
     this.#writing = false
@@ -257,7 +319,7 @@ export class Rounds {
   }
 
   /** The disk refused the round: certainly nothing of it will ever be read. */
-  async #takeBack(round: Round, buffers: readonly Uint8Array[], error: Error): Promise<void> {
+  async #takeBack(calls: readonly Call[], round: Round, buffers: readonly Uint8Array[], error: Error): Promise<void> {
     try {
       await this.#journal.erase(buffers)
     } catch (second) {
@@ -270,11 +332,8 @@ export class Rounds {
       this.#lose([round])
       return
     }
-    this.#writing = false
     for (const undo of round.effects.undo.reverse()) undo()
-    const refusal = refusalOf(error)
-    for (const { call } of round.answered) call.reject(refusal)
-    this.#pump()
+    await this.#writeLess(calls, error)
   }
 
   #syncLater(ms: number): void {

@@ -1,7 +1,10 @@
 // The lmdb file that holds the checkpoint: its tables, opened with care, and written in one atomic, durable batch at a
 // time. It knows keys and values as bytes; what they mean is for checkpoint.ts and run-index.ts.
 //
-// lmdb maps its file, so a truncated one would end the process with SIGBUS: its size is checked before it is opened.
+// lmdb maps its file, so a truncated one would end the process with SIGBUS: its size is checked before it is opened. So
+// would its lock file, where the disk has no block for a page of it: its bytes are written before lmdb maps it.
+//
+// Behind the pages that are used the file is filled ahead with zeros, so that a commit finds blocks on a full disk.
 
 import fs from 'node:fs'
 import { type Database, open, type RootDatabase } from 'lmdb'
@@ -43,11 +46,17 @@ export interface Tables extends Readonly<Record<TableName, Table>> {
 
 const LMDB_MAGIC = 0xbeefc0de
 
-export function openTables(path: string): Tables {
+/**
+ * `leastAhead`: how many bytes the file is filled ahead of what is used, where the disk has room; up to twice as many when the
+ * index is larger than that.
+ */
+export function openTables(path: string, leastAhead: number): Tables {
   if (fs.existsSync(path)) checkWhole(path)
+  let file: number
   let root: RootDatabase<Buffer, Buffer>
   const databases = {} as Record<TableName, Database<Buffer, Buffer>>
   try {
+    fillLockFile(`${path}-lock`)
     root = open<Buffer, Buffer>({
       path,
       noSubdir: true,
@@ -64,6 +73,8 @@ export function openTables(path: string): Tables {
       databases[name] = root.openDB<Buffer, Buffer>({ name, encoding: 'binary', keyEncoding: 'binary' })
     }
     for (const each of [path, `${path}-lock`]) fs.chmodSync(each, 0o600)
+    file = fs.openSync(path, 'r+')
+    fillAhead(file, leastAhead)
   } catch (error) {
     throw new StoreOpenError(`the index ${path} cannot be opened: ${(error as Error).message}`, { cause: error })
   }
@@ -92,9 +103,12 @@ export function openTables(path: string): Tables {
         })
       })
       root.resetReadTxn()
-      lengthen(path)
+      fillAhead(file, leastAhead)
     },
-    close: () => root.close(),
+    async close() {
+      await root.close()
+      fs.closeSync(file)
+    },
   }
 }
 
@@ -114,51 +128,78 @@ function tableOf(database: Database<Buffer, Buffer>): Table {
 
 /**
  * Throws when an lmdb file is not one, or is shorter than the pages that its newest meta page counts. A commit may
- * leave its last few pages unwritten when it freed them again; `lengthen` makes up for that after every commit, so only
+ * leave its last few pages unwritten when it freed them again; `fillAhead` makes up for that after every commit, so only
  * a crash in between leaves such a file, and then by no more than a few pages.
  */
 function checkWhole(path: string): void {
-  const { size, needed } = measure(path)
-  if (size === 0) return // lmdb had not begun it
-  if (needed === null) {
-    throw new StoreOpenError(`the index ${path} is not an lmdb file, or its first pages are damaged`)
+  const file = fs.openSync(path, 'r+')
+  try {
+    const { size, needed } = measure(file)
+    if (size === 0) return // lmdb had not begun it
+    if (needed === null) {
+      throw new StoreOpenError(`the index ${path} is not an lmdb file, or its first pages are damaged`)
+    }
+    if (size + FEW_PAGES * PAGE_BYTES < needed) {
+      throw new StoreOpenError(
+        `the index ${path} is truncated: it holds ${size} bytes and its newest state needs ${needed}`,
+      )
+    }
+    if (size < needed) fs.ftruncateSync(file, needed)
+  } finally {
+    fs.closeSync(file)
   }
-  if (size + FEW_PAGES * PAGE_BYTES < needed) {
-    throw new StoreOpenError(
-      `the index ${path} is truncated: it holds ${size} bytes and its newest state needs ${needed}`,
-    )
-  }
-  lengthen(path)
 }
 
 const PAGE_BYTES = 4096
 const FEW_PAGES = 4
+const ZEROS = Buffer.alloc(1 << 20)
 
-/** Extends the file to the pages that it counts. */
-function lengthen(path: string): void {
-  const { size, needed } = measure(path)
-  if (needed !== null && size < needed) fs.truncateSync(path, needed)
+/** Fills the file with zeros ahead of what is used, once half of what was ahead has been used. */
+function fillAhead(file: number, leastAhead: number): void {
+  const { size, needed } = measure(file)
+  if (needed === null) return
+  // A commit writes the pages that it changes anew: the larger the index, the more of them there can be.
+  const ahead = Math.min(2 * leastAhead, Math.max(needed, leastAhead))
+  if (size >= needed + ahead / 2) return
+  try {
+    for (let at = size; at < needed + ahead; ) {
+      at += fs.writeSync(file, ZEROS, 0, Math.min(ZEROS.length, needed + ahead - at), at)
+    }
+  } catch {
+    // A full disk: there is less ahead. What counts must be there, were it as a hole.
+    if (fs.fstatSync(file).size < needed) fs.ftruncateSync(file, needed)
+  }
+}
+
+/** The bytes of lmdb's lock file. */
+const LOCK_FILE_BYTES = 8192
+
+/** Sees to it that the lock file has its blocks: lmdb writes it through a mapping, where a full disk ends the process. */
+function fillLockFile(path: string): void {
+  const file = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600)
+  try {
+    const { size, blocks } = fs.fstatSync(file)
+    // lmdb begins it anew where no other process has it open, and no other has.
+    if (Math.min(size, blocks * 512) < LOCK_FILE_BYTES) fs.writeSync(file, ZEROS, 0, LOCK_FILE_BYTES, 0)
+  } finally {
+    fs.closeSync(file)
+  }
 }
 
 /** The bytes of an lmdb file, and the bytes that its newest state spans (null: no meta page can be read). */
-function measure(path: string): { readonly size: number; readonly needed: number | null } {
-  const fd = fs.openSync(path, 'r')
-  try {
-    const { size } = fs.fstatSync(fd)
-    let needed: number | null = null
-    let newest = -1n
-    for (let meta = 0; meta < 2; meta++) {
-      const bytes = Buffer.alloc(160)
-      fs.readSync(fd, bytes, 0, bytes.length, meta * PAGE_BYTES)
-      // Page header 24; magic u32, version u32, address u64, map size u64, two database records of 48 bytes (the first
-      // begins with the page size), last page u64, transaction u64.
-      const transaction = bytes.readBigUInt64LE(152)
-      if (bytes.readUInt32LE(24) !== LMDB_MAGIC || transaction < newest) continue
-      newest = transaction
-      needed = (Number(bytes.readBigUInt64LE(144)) + 1) * bytes.readUInt32LE(48)
-    }
-    return { size, needed }
-  } finally {
-    fs.closeSync(fd)
+function measure(file: number): { readonly size: number; readonly needed: number | null } {
+  const { size } = fs.fstatSync(file)
+  let needed: number | null = null
+  let newest = -1n
+  for (let meta = 0; meta < 2; meta++) {
+    const bytes = Buffer.alloc(160)
+    fs.readSync(file, bytes, 0, bytes.length, meta * PAGE_BYTES)
+    // Page header 24; magic u32, version u32, address u64, map size u64, two database records of 48 bytes (the first
+    // begins with the page size), last page u64, transaction u64.
+    const transaction = bytes.readBigUInt64LE(152)
+    if (bytes.readUInt32LE(24) !== LMDB_MAGIC || transaction < newest) continue
+    newest = transaction
+    needed = (Number(bytes.readBigUInt64LE(144)) + 1) * bytes.readUInt32LE(48)
   }
+  return { size, needed }
 }

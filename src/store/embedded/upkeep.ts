@@ -1,5 +1,5 @@
 // What the store does beside its calls: checkpoints, sweeping dead runs out of lmdb, giving journal files free, and
-// copying the live rest of a file that is mostly dead. One piece at a time, never in the way of a round.
+// having the live rest of a file that is mostly dead copied forward (copy-forward.ts). One piece at a time, never in the way of a round.
 //
 // The order keeps every crash harmless: journal synced, then lmdb written and flushed, then a file given free. Until
 // lmdb names the new place of a copied run, the old file stays, so copies need no replay.
@@ -8,9 +8,10 @@ import { assert } from '../../base/assert.ts'
 import { afterOthers, type Clock, type Timer } from '../../base/clock.ts'
 import { type FileUse, fileChange, goneKey, type Position, type Taken, takeCheckpoint } from './checkpoint.ts'
 import type { Contents, Stream } from './contents.ts'
-import { type BatchMark, isIntact, markOf } from './entry.ts'
+import { CopyForward } from './copy-forward.ts'
 import type { Journal, JournalFile } from './journal.ts'
-import type { AddEntry, Rounds } from './rounds.ts'
+import type { Reserve } from './reserve.ts'
+import type { Rounds } from './rounds.ts'
 import { decodeRun, encodeRuns, type Run, runKey, streamEnd, streamStart } from './run-index.ts'
 import type { Change, Tables } from './tables.ts'
 
@@ -19,6 +20,7 @@ export interface UpkeepOptions {
   readonly tables: Tables
   readonly contents: Contents
   readonly journal: Journal
+  readonly reserve: Reserve
   readonly era: number
   /** A checkpoint is taken after so much journal. */
   readonly checkpointBytes: number
@@ -32,10 +34,6 @@ const CHECKPOINT_MS = 5_000
 const ENCODED_AT_ONCE = 256
 /** Rows that one lmdb batch deletes. */
 const SWEEP_ROWS = 2_000
-/** A file is copied forward when less than this part of it is live. */
-const LIVE_PART = 0.25
-/** Bytes copied forward after one checkpoint. */
-const MOST_MOVED = 32 << 20
 
 export class Upkeep {
   readonly #options: UpkeepOptions
@@ -51,11 +49,11 @@ export class Upkeep {
   #failing = false
   #running: Promise<void> | null = null
   #closing = false
-  /** Files with damaged batches: they are not copied forward. */
-  readonly #unmovable = new Set<number>()
+  readonly #copyForward: CopyForward
 
   constructor(options: UpkeepOptions, at: Position, files: ReadonlyMap<number, FileUse>, gone: readonly number[]) {
     this.#options = options
+    this.#copyForward = new CopyForward(options)
     this.#checkpointed = at
     this.#stored = new Map(files)
     this.#gone = [...gone]
@@ -125,7 +123,8 @@ export class Upkeep {
       await this.#write(taken)
       await this.#sweep()
       await this.#free()
-      await this.#copyForward()
+      await this.#options.reserve.make()
+      await this.#copyForward.run(this.#attached(), this.#checkpointed.file, () => this.#closing)
       this.#failing = false
     } catch (error) {
       this.#failing = true
@@ -261,72 +260,4 @@ export class Upkeep {
     await tables.commit(dead.map(file => fileChange(file.number, null)))
     for (const file of dead) journal.retire(file)
   }
-
-  /** Copies the live rest of old files that are mostly dead into new rounds. */
-  async #copyForward(): Promise<void> {
-    const { journal, contents, clock } = this.#options
-    const worn = new Set<number>()
-    for (const file of journal.files.values()) {
-      const old = file.number < this.#checkpointed.file && file !== journal.active && !this.#unmovable.has(file.number)
-      if (old && file.live > 0 && file.live < file.end * LIVE_PART && file.live === file.stored) worn.add(file.number)
-    }
-    if (worn.size === 0) return
-    let budget = MOST_MOVED
-    for (const stream of [...contents.streams.values()]) {
-      let seen = 0
-      for (const run of this.#storedRuns(stream)) {
-        if (++seen % 5_000 === 0) await afterOthers(clock)
-        if (this.#closing || budget <= 0) return
-        if (!worn.has(run.file) || stream.moved.has(run.baseOffset)) continue
-        budget -= run.length
-        await this.#moveRun(stream, run)
-      }
-    }
-  }
-
-  /** The stream's runs in lmdb, some at a time, so that no read transaction stays open across a wait. */
-  *#storedRuns(stream: Stream): Generator<Run> {
-    const { tables } = this.#options
-    let from = streamStart(stream.number)
-    for (;;) {
-      const page = [...tables.runs.range({ start: from, end: streamEnd(stream.number), limit: 1_000 })]
-      for (const { key, value } of page) yield decodeRun(key, value)
-      const last = page.at(-1)
-      if (last === undefined || page.length < 1_000) return
-      from = Buffer.concat([last.key, Buffer.of(0)])
-    }
-  }
-
-  async #moveRun(stream: Stream, run: Run): Promise<void> {
-    const { journal, tables } = this.#options
-    if (stream.removed || run.nextOffset <= stream.start) return
-    const bytes = await journal.read(run.file, run.position, run.length)
-    const marks = marksOf(run, bytes)
-    if (marks === null) {
-      // Damaged bytes stay where they are: a reader finds them by their CRC, and the file is kept.
-      this.#unmovable.add(run.file)
-      return
-    }
-    await this.#attached().call(run.length + 28 * marks.length + 64, null, (add: AddEntry) => {
-      const stored = tables.runs.get(runKey(stream.number, run.baseOffset))
-      if (stream.removed || run.nextOffset <= stream.start || stored === undefined) return
-      add({ type: 'move', stream: stream.number, batches: marks }, [bytes])
-    })
-  }
-}
-
-function marksOf(run: Run, bytes: Buffer): BatchMark[] | null {
-  if (bytes.length !== run.length) return null
-  const marks: BatchMark[] = []
-  let from = 0
-  let baseOffset = run.baseOffset
-  for (const { nextOffset, end } of run.ends ?? [{ nextOffset: run.nextOffset, end: run.length }]) {
-    const batch = bytes.subarray(from, end)
-    const mark = markOf({ baseOffset, nextOffset, bytes: batch })
-    if (!isIntact(mark, batch)) return null
-    marks.push(mark)
-    from = end
-    baseOffset = nextOffset
-  }
-  return marks
 }

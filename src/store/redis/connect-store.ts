@@ -47,6 +47,7 @@ export async function connectRedisStore({ settings, logger, ...rooms }: ConnectO
     waitReplicas,
     waitTimeoutMs: settings.get('storage.local.write.wait-timeout'),
     clock: rooms.clock,
+    random: rooms.random,
     report: message => logger.warn(message),
     onLostEnd(offsets) {
       rooms.metrics.count('svc.storage.log_end_regressions', {})

@@ -9,6 +9,7 @@ import {
   type Document,
   OutcomeUnknown,
   StoreUnavailable,
+  UnreadableDocument,
 } from '../store.ts'
 import { encodeFields } from './fields.ts'
 import { commitFixed, listFixed, loadFixed } from './fixed-documents.ts'
@@ -35,6 +36,9 @@ export interface Documents {
 }
 
 const FIELD_PREFIX = 'f'
+
+/** As DELETED of functions.lua: the field is being deleted, or was when Redis was killed. */
+const DELETED = Buffer.from('\0\0ketch:deleted\0\0')
 
 /** How many documents are asked for at once. */
 const LIST_AT_ONCE = 256
@@ -63,8 +67,18 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
     const fixed = keys.fixed(kind)
     if (fixed !== null) return await loadFixed(links, fixed, kind, name)
     const { document: key, counter } = keys.document(kind, name)
-    const reply = await readAt(key, counter, ['HGETALL', key]).catch(error => refuse(error, `reading ${key}`))
-    return decodeDocument(kind, reply as readonly Buffer[])
+    const reply = await readAt(key, counter, ['HGETALL', key]).catch(error => refuseReading(error, kind, name, key))
+    return decodeDocument(kind, name, reply as readonly Buffer[])
+  }
+
+  /** As `load`; a place that holds no document is answered as one without version and fields. */
+  async function find(kind: string, name: string): Promise<Document | null> {
+    try {
+      return await load(kind, name)
+    } catch (error) {
+      if (!(error instanceof UnreadableDocument)) throw error
+      return { kind, name, version: 0, fields: new Map() }
+    }
   }
 
   function confirmed(outcome: Committed | Conflict, isConfirmed: boolean, what: string): Committed | Conflict {
@@ -81,9 +95,9 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
       const { document } = keys.document(kind, name)
       const asks = ['HGET', document, 'version']
       const reply = await followAsk(links, document, links.write(document), link => link.send(asks)).catch(error =>
-        refuse(error, `reading ${document}`),
+        refuseReading(error, kind, name, document),
       )
-      return Number(reply ?? 0)
+      return versionOf(kind, name, reply as Buffer | null)
     },
 
     async list(kind) {
@@ -99,7 +113,7 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
       const names = indexes.flatMap(wordsOf)
       const found: Document[] = []
       for (let at = 0; at < names.length; at += LIST_AT_ONCE) {
-        const some = await Promise.all(names.slice(at, at + LIST_AT_ONCE).map(name => load(kind, name)))
+        const some = await Promise.all(names.slice(at, at + LIST_AT_ONCE).map(name => find(kind, name)))
         // One that was removed meanwhile is not there any more.
         found.push(...some.filter(document => document !== null))
       }
@@ -125,22 +139,41 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
         followAsk(links, document, links.write(document), link => rounds.writeOne(link, call)),
       ).catch(error => refuse(error, `changing ${document}`))
       const [kindOfAnswer, version] = wordsOf(reply)
+      if (kindOfAnswer === 'lost') return { kind: 'conflict', version: 0, isLost: true }
       const outcome = kindOfAnswer === 'conflict' ? 'conflict' : 'committed'
       return confirmed({ kind: outcome, version: Number(version) }, isConfirmed, document)
     },
   }
 }
 
-function decodeDocument(kind: string, stored: readonly Buffer[]): Document | null {
-  let name = ''
-  let version = 0
+function decodeDocument(kind: string, name: string, stored: readonly Buffer[]): Document | null {
+  if (stored.length === 0) return null
+  let version: Buffer | null = null
   const fields = new Map<string, Uint8Array>()
   for (let at = 0; at < stored.length; at += 2) {
     const key = stored[at]!.toString()
     const value = stored[at + 1]!
-    if (key.startsWith(FIELD_PREFIX)) fields.set(key.slice(FIELD_PREFIX.length), value)
-    else if (key === 'name') name = value.toString()
-    else if (key === 'version') version = Number(value)
+    if (key.startsWith(FIELD_PREFIX)) {
+      if (!value.equals(DELETED)) fields.set(key.slice(FIELD_PREFIX.length), value)
+    } else if (key === 'version') version = value
   }
-  return version === 0 ? null : { kind, name, version, fields }
+  return { kind, name, version: versionOf(kind, name, version ?? Buffer.alloc(0)), fields }
+}
+
+/** A hash without a version would be overwritten by a writer that takes it for absent. */
+function versionOf(kind: string, name: string, stored: Buffer | null): number {
+  if (stored === null) return 0
+  const version = Number(stored.toString())
+  if (Number.isSafeInteger(version) && version > 0) return version
+  throw unreadable(kind, name, 'its version is no number')
+}
+
+function refuseReading(error: unknown, kind: string, name: string, key: string): never {
+  if (error instanceof RedisError && error.code === 'WRONGTYPE')
+    throw unreadable(kind, name, 'its key holds no hash', { cause: error })
+  refuse(error, `reading ${key}`)
+}
+
+function unreadable(kind: string, name: string, defect: string, options?: ErrorOptions): UnreadableDocument {
+  return new UnreadableDocument(`What is stored as ${kind} ${JSON.stringify(name)} cannot be read: ${defect}.`, options)
 }

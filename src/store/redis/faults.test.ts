@@ -2,7 +2,7 @@
 // servers; the holes H1 to H33 that docs/decisions/0025 lists are named where a test closes one.
 
 import assert from 'node:assert/strict'
-import { cp, mkdir, rm } from 'node:fs/promises'
+import { cp, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { CleanUp } from '../../../testing/broker.ts'
@@ -110,7 +110,7 @@ test('H2, H8: an append under way at an end that the store lost finds no place w
   const { redis, store } = await standing(t)
   await led(store)
   await appended(store, exampleAppend(A, 1, 0))
-  await redis.ask(...fcall('raise', [KEYS.meta], [5]).map(String))
+  await redis.ask(...fcall('raise', [KEYS.meta], [5, 'nobody', 0]).map(String))
   assert.deepEqual(await store.append(exampleAppend(A, 1, 5)), { kind: 'misplaced', end: 1 })
   assert.deepEqual(await store.append(exampleAppend(A, 1, 1)), { kind: 'misplaced', end: 1 })
   const opened = await reopened(store, 1)
@@ -338,6 +338,64 @@ test('an entry that somebody deleted is told of, and the log goes on; all of the
   assert.equal((await store.read(A, 0, EVERYTHING)).kind, 'damaged')
 })
 
+test('a stream of which Redis has dropped a key begins anew where it ended, once that is asked for', {
+  skip,
+}, async t => {
+  for (const lost of [[KEYS.batches], [KEYS.meta], [KEYS.meta, KEYS.rows], [KEYS.batches, KEYS.meta, KEYS.rows]]) {
+    const { redis, store } = await standing(t)
+    await led(store)
+    const rows = [{ key: 'p', value: Buffer.of(1) }]
+    await appended(store, exampleAppend(A, 1, 0, [exampleBatch(0, 10), exampleBatch(10, 7)], rows))
+    await redis.ask('DEL', ...lost)
+    const found = await store.read(A, 0, EVERYTHING)
+    assert.equal(found.kind, lost.includes(KEYS.meta) ? 'gone' : 'damaged', lost.join())
+    const { store: other } = await openTestStore(t as CleanUp, at(redis))
+    // What another broker was told of is known to it alone; what is left in Redis anybody sees.
+    const isKnown = !(lost.includes(KEYS.meta) && lost.includes(KEYS.batches))
+    const remade = expectKind(await other.remake(A, 1, isKnown ? 3 : 17), 'remade')
+    assert.equal(remade.start, 17, lost.join())
+    const opened = expectKind(await store.open(A, 0, 0), 'opened')
+    assert.ok(opened.epoch > 1000)
+    assert.deepEqual([opened.start, opened.end, opened.bytes, opened.rows.size, opened.damage], [17, 17, 0, 0, null])
+    assert.deepEqual(await store.read(A, 16, EVERYTHING), { kind: 'trimmed', start: 17 })
+    await appended(store, exampleAppend(A, opened.epoch, 17, [exampleBatch(17, 2, 100, opened.epoch)]))
+    assert.deepEqual(await offsetsOf(store, 17), [17])
+    assert.deepEqual(await store.streams(), [A])
+  }
+})
+
+test('records that are deleted up to the end of a stream make good for entries that were dropped', {
+  skip,
+}, async t => {
+  const { redis, store } = await standing(t)
+  await led(store)
+  await appended(store, exampleAppend(A, 1, 0, [exampleBatch(0, 10)]))
+  await redis.ask('DEL', KEYS.batches)
+  assert.equal(expectKind(await store.trim(A, 1, 10, []), 'trimmed').start, 10)
+  await appended(store, exampleAppend(A, 1, 10))
+  const opened = await reopened(store, 1)
+  assert.deepEqual([opened.start, opened.end, opened.damage], [10, 11, null])
+})
+
+test('a document that Redis has dropped is told from one that was removed, and an index fills again', {
+  skip,
+}, async t => {
+  const { redis, store } = await standing(t)
+  const keys = keysOf('svc').document('group', 'g')
+  const change = (expect: number, more = {}) => store.commit({ kind: 'group', name: 'g', expect, changes: [], ...more })
+  const first = expectKind(await change(0), 'committed')
+  await redis.ask('DEL', keys.document)
+  assert.deepEqual(await change(first.version), { kind: 'conflict', version: 0, isLost: true })
+  const second = expectKind(await change(0), 'committed')
+  assert.ok(second.version > first.version)
+  await redis.ask('DEL', keys.index)
+  assert.deepEqual(await store.list('group'), [])
+  const third = expectKind(await change(second.version), 'committed')
+  assert.equal((await store.list('group')).length, 1)
+  const removed = expectKind(await change(third.version, { remove: true }), 'committed')
+  assert.deepEqual(await change(removed.version), { kind: 'conflict', version: 0 })
+})
+
 test('a stored header that is not ours is damage at its batch, and what lies before it is read', {
   skip,
 }, async t => {
@@ -357,7 +415,12 @@ async function forgetful(t: TestContext) {
   const [file, copy] = [join(redis.folder, 'appendonlydir'), join(redis.folder, 'copy')]
   return {
     redis,
-    remember: () => cp(file, copy, { recursive: true }),
+    async remember() {
+      // A rewrite adds a part, and takes former ones away in its own time.
+      const isAtRest = async () => (await redis.info('aof_last_rewrite_time_sec')) !== '-1'
+      await eventually('it is rewritten', async () => (await isAtRest()) && (await readdir(file)).length === 3)
+      await cp(file, copy, { recursive: true })
+    },
     async forget() {
       await redis.stop('SIGKILL')
       await rm(file, { recursive: true })
@@ -505,8 +568,9 @@ test('a key of the wrong type is named, and harms nothing else', { skip }, async
     epoch = (await reopened(store, epoch)).epoch
   }
   const document = keysOf('svc').document('k', 'n').document
+  const unread = { name: 'UnreadableDocument', message: /k "n" cannot be read: its key holds no hash/ }
   await redis.ask('SET', document, 'x')
-  await assert.rejects(store.load('k', 'n'), wrong('document'))
+  await assert.rejects(store.load('k', 'n'), unread)
   await assert.rejects(store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] }), wrong('document'))
   assert.equal(expectKind(await store.append(exampleAppend(B, 1, 0)), 'appended').end, 1)
 })

@@ -7,6 +7,7 @@ import { openTestStore } from '../../../testing/redis-store.ts'
 import { createAcl, deleteAcl, describeAcls, listAcls } from '../../admin/acls.ts'
 import { deleteCredential, listCredentials, storeCredential } from '../../admin/credentials.ts'
 import type { Grant } from '../../auth/acl-rules.ts'
+import { systemClock } from '../../base/clock.ts'
 import { seededRandom } from '../../base/random.ts'
 
 const skip = noRedis
@@ -18,7 +19,7 @@ async function open(t: TestContext) {
     const flat = (await redis.ask('HGETALL', key)) as string[]
     return Object.fromEntries(Array.from({ length: flat.length / 2 }, (_, at) => [flat[2 * at], flat[2 * at + 1]]))
   }
-  return { redis, rooms: { store, random: seededRandom(1) }, hash }
+  return { redis, rooms: { store, clock: systemClock, random: seededRandom(1) }, hash }
 }
 
 const orders: Grant = { resourceType: 'TOPIC', resource: 'orders', operation: 'READ' }
@@ -122,7 +123,7 @@ test('what is granted to one principal at once is all kept', { skip }, async t =
 test('on a cluster credentials are found on every primary', { skip }, async t => {
   const { uri } = await startRedisCluster(t)
   const { store } = await openTestStore(t, { 'redis.uri': uri, 'redis.cluster': true })
-  const rooms = { store, random: seededRandom(1) }
+  const rooms = { store, clock: systemClock, random: seededRandom(1) }
   const common = { password: 'correct horse', iterations: 4_096, tenantId: null, mechanism: 'PLAIN' } as const
   const names = Array.from({ length: 20 }, (_, i) => `user-${i}`).sort()
   for (const username of names) await storeCredential(rooms, { ...common, username })

@@ -15,12 +15,20 @@
 --
 -- An entry above the last that was sealed counts for nothing: no reader sees it, the next `open` sweeps it.
 --
--- Fields of meta: epoch, epochs ("<epoch>:<start> ..." ascending), start (the log start), sealed (see below), attempt (the last
--- one that was sealed), replid (the incarnation of the store that it was opened under), sizes (the leader's book-keeping), floor
--- (offsets below it were told to somebody before the store lost them: until `open` has raised the end nothing is sealed).
+-- Fields of meta: epoch, epochs ("<epoch>:<start>:<id of the newest entry before it> ..." ascending), start (the log start), sealed
+-- (see below), attempt (the last one that was sealed), replid (the incarnation of the store that it was opened under), sizes (the
+-- leader's book-keeping), floor (offsets below it were told to somebody before the store lost them: until `open` has raised the end
+-- nothing is sealed), swept (the incarnation under which voids were looked through), vouched (the incarnation under which the last
+-- leader, which led under another, said how far it had told clients), leader (the process that led last, be it without having heard of it), settled (the epoch whose leader ended in order: it told clients of nothing more).
 --
 -- sealed is "<end> <visible> <length> <last>": the next offset, the high watermark, the entries that must be there, and the id of
 -- the newest. One field, because a leader knows it by heart and `seal` compares it whole.
+--
+-- A Redis that is killed can leave its append-only file torn inside a transaction, and writes behind that. When it loads the file
+-- the next time, the torn beginning runs after all, before whatever was written since (docs/decisions/0037). So
+-- - each transaction is written such that its beginning alone is nothing, or the whole: one command decides, or can be followed up;
+-- - whoever writes first under a new incarnation writes anew all that such a beginning may have changed, which overrides it.
+-- Between the newest entry before an epoch and that epoch lies nothing that counts, be it there: a void.
 
 -- Numbers go out as text: Lua would write large ones as 1e+15.
 local function whole(number) return string.format('%.0f', number) end
@@ -36,18 +44,41 @@ local function above(id, other)
   return high > otherHigh or (high == otherHigh and low > otherLow)
 end
 
+-- Each: the epoch, where it begins, the newest entry before it ('' where an earlier version wrote it).
+local function unpackEpochs(epochs)
+  local list = {}
+  for epoch, from, before in string.gmatch(epochs, '(%d+):(%d+):?([%d-]*)') do
+    list[#list + 1] = {epoch, tonumber(from), before}
+  end
+  return list
+end
+
 -- The epochs that own live offsets, and the newest.
 local function living(epochs, start)
-  local list = {}
-  for epoch, from in string.gmatch(epochs, '(%d+):(%d+)') do list[#list + 1] = {epoch, tonumber(from)} end
-  local kept = {}
+  local list, kept = unpackEpochs(epochs), {}
   for i, each in ipairs(list) do
     local following = list[i + 1]
     if not following or (following[2] > start and following[2] > each[2]) then
-      kept[#kept + 1] = each[1] .. ':' .. whole(each[2])
+      kept[#kept + 1] = each[1] .. ':' .. whole(each[2]) .. (each[3] ~= '' and ':' .. each[3] or '')
     end
   end
   return table.concat(kept, ' ')
+end
+
+-- Deletes entries between two ids, so many at most; one at a time, because looking at them copies their payloads.
+local function sweep(batches, from, to, most)
+  for swept = 0, most - 1 do
+    local stray = redis.call('XRANGE', batches, from, to, 'COUNT', 1)[1]
+    if not stray then return swept end
+    redis.call('XDEL', batches, stray[1])
+  end
+  return most
+end
+
+-- Writes the whole key again, in one command. Where the user of the broker may not, it stays as it is.
+local function restate(key)
+  local dumped = redis.pcall('DUMP', key)
+  if type(dumped) == 'string' then redis.pcall('RESTORE', key, '0', dumped, 'REPLACE') end
 end
 
 -- Changes with every start of a server and with every fail-over: what was written before may be gone.
@@ -83,12 +114,30 @@ local function keepRows(rows)
   if redis.call('EXISTS', rows) == 0 then redis.call('HSET', rows, '.', '') end
 end
 
--- args from `at`: how many fields are set, then each with its value, then the fields that are deleted; or none.
+-- In one command, up to what Lua can unpack: 3,000 fields, and so on.
+local function callWith(command, key, args)
+  for i = 1, #args, 6000 do redis.call(command, key, unpack(args, i, math.min(#args, i + 5999))) end
+end
+
+-- Fields as arguments from `at`: how many are set, then each with its value, then the ones that are deleted; or none. Answers those
+-- that are set, each with its value behind it, and those that are deleted.
+local function unpackFields(args, at)
+  local set, dropped = {}, {}
+  if not args[at] then return set, dropped end
+  local last = at + 2 * tonumber(args[at])
+  for i = at + 1, last do set[#set + 1] = args[i] end
+  for i = last + 1, #args do dropped[#dropped + 1] = args[i] end
+  return set, dropped
+end
+
+local function append(list, ...)
+  for _, each in ipairs({...}) do list[#list + 1] = each end
+end
+
 local function applyFields(key, args, at)
-  if not args[at] then return end
-  local sets = tonumber(args[at])
-  for i = at + 1, at + 2 * sets, 2 do redis.call('HSET', key, args[i], args[i + 1]) end
-  for i = at + 1 + 2 * sets, #args do redis.call('HDEL', key, args[i]) end
+  local set, dropped = unpackFields(args, at)
+  callWith('HSET', key, set)
+  callWith('HDEL', key, dropped)
 end
 
 local function register(name, flags, callback)
@@ -105,40 +154,88 @@ register('create', {}, function(keys)
   return {'created'}
 end)
 
+-- What `open` asks for once in each incarnation: what a torn transaction left in the voids goes.
+-- keys: batches meta   args: the number of the epoch to begin with, how many entries at most
+-- answers the number to go on with (0: done), and how many entries it deleted
+register('sweep', {'allow-oom'}, function(keys, args)
+  local list, most, swept = unpackEpochs(redis.call('HGET', keys[2], 'epochs') or ''), tonumber(args[2]), 0
+  local first = math.max(2, tonumber(args[1]))
+  for i = first, #list do
+    if swept >= most or i >= first + 16 * most then return {whole(i), whole(swept)} end
+    local epoch, from, before = unpack(list[i])
+    if before == '' then before = list[i - 1][1] .. '-' .. whole(from) end
+    swept = swept + sweep(keys[1], '(' .. before, '(' .. epoch .. '-0', most - swept)
+  end
+  if #list > 0 and swept < most then redis.call('HSET', keys[2], 'swept', incarnation()) end
+  return {swept < most and '0' or whole(#list), whole(swept)}
+end)
+
+-- Whether this server, since it was started, took over from a primary that it had followed, and may lack the end of what that had.
+local function wasReplica()
+  return not string.match(redis.call('INFO', 'replication'), 'master_replid2:0+[\r\n]')
+end
+
+-- How many offsets are left out where clients may have been told of some that the store has lost, and nobody knows of which.
+local LEAP = 100000000
+
+-- Whether the caller led last of all that the store remembers, or it has forgotten that the caller did: then nobody else knows more.
+local function ledLast(leader, epoch, caller, itsEpoch) return leader == caller or tonumber(itsEpoch) >= epoch end
+
 -- Takes the lead, or settles an unknown outcome: the only place where the epoch rises and where damage is repaired.
--- keys: batches meta rows   args: the epoch that the caller knows (0: none), floor, whether all that is there is visible at once
+-- keys: batches meta rows
+-- args: the epoch that the caller knows (0: none), floor, whether all that is there is visible at once, the caller's process, the last
+-- epoch that it led with (0: none), whether it waits for somebody who vouches, whether Redis syncs its file before it answers
 -- Repairing and taking over must work on a full Redis: it frees memory, and the lead must not hang on it.
 register('open', {'allow-oom'}, function(keys, args)
-  local m = redis.call('HMGET', keys[2], 'epoch', 'epochs', 'start', 'sealed', 'attempt', 'replid', 'sizes', 'floor')
+  local m = redis.call('HMGET', keys[2], 'epoch', 'epochs', 'start', 'sealed', 'attempt', 'replid', 'sizes', 'floor', 'swept',
+    'vouched', 'settled', 'leader')
   if not m[1] then return {'gone'} end
   local epoch, known = tonumber(m[1]), tonumber(args[1])
   if known > 0 and epoch > known then return {'fenced', m[1]} end
+  local replid = incarnation()
+  if m[9] ~= replid and #unpackEpochs(m[2]) > 1 then return {'unswept'} end
+  -- The store may have lost a later lead, and what that told: only who led last knows, or said that it ended.
+  local renewed, leap = m[6] and m[6] ~= replid, 0
+  local isVouched = ledLast(m[12], epoch, args[4], args[5]) or (m[10] and m[10] ~= m[6]) or m[11] == m[1]
+  -- A server that syncs each write and never followed another has lost nothing that it answered.
+  local isWhole = args[7] == '1' and not wasReplica()
+  if renewed and not isVouched and not isWhole then
+    if args[6] == '1' then return {'unvouched'} end
+    leap = LEAP
+  end
   local formerEnd, visible, expected, last = unpackSealed(m[4])
+  local attempt, sizes = m[5] or '', m[7] or ''
 
   keepRows(keys[3])
-  local swept = 0
-  repeat -- a few at a time: this copies their payloads
-    local stray = redis.call('XRANGE', keys[1], '(' .. last, '+', 'COUNT', 8)
-    for i = 1, #stray do redis.call('XDEL', keys[1], stray[i][1]) end
-    swept = swept + #stray
-  until #stray == 0
+  -- An append that was torn between its rows and its seal: all its entries are there, so it is finished.
+  local torn, itsAttempt, itsSizes = string.match(redis.call('HGET', keys[3], '.') or '', '^([^\n]*)\n([^\n]*)\n([^\n]*)$')
+  if torn then
+    local itsEnd, itsVisible, itsLength, itsLast = unpackSealed(torn)
+    if itsEnd > formerEnd and pair(itsLast) == epoch and redis.call('XLEN', keys[1]) == itsLength then
+      formerEnd, visible, expected, last, attempt, sizes = itsEnd, itsVisible, itsLength, itsLast, itsAttempt, itsSizes
+    end
+  end
+  local swept = sweep(keys[1], '(' .. last, '+', math.huge)
   local length = redis.call('XLEN', keys[1])
   if redis.call('EXISTS', keys[1]) == 0 then makeEmpty(keys[1]) end
 
-  local replid = incarnation()
-  local renewed = m[6] and m[6] ~= replid
-  epoch = epoch + 1
-  if renewed then epoch = epoch + 1000 end -- the store may have lost epochs that were in use
   local start, ending = tonumber(m[3]), math.max(formerEnd, tonumber(args[2]), tonumber(m[8] or 0))
-  local epochs = living(m[2] .. ' ' .. whole(epoch) .. ':' .. whole(ending), start)
+  if renewed then
+    epoch = epoch + 1000 -- the store may have lost epochs that were in use
+    restate(keys[3])
+  end
+  epoch, ending = epoch + 1, ending + leap
+  local epochs = living(m[2] .. ' ' .. whole(epoch) .. ':' .. whole(ending) .. ':' .. last, start)
   if args[3] == '1' then visible = ending end
-  -- With everything gone the length stays, so that whoever opens it next learns of it too.
-  local sealed = packSealed(ending, visible, length > 0 and length or expected, last)
-  redis.call('HSET', keys[2], 'epoch', whole(epoch), 'epochs', epochs, 'sealed', sealed, 'replid', replid)
-  redis.call('HDEL', keys[2], 'floor')
+  -- With everything gone, or more there than there may be, the length stays, so that whoever opens it next learns of it too.
+  local isCounted = length > 0 and length <= expected
+  local sealed = packSealed(ending, visible, isCounted and length or expected, last)
+  redis.call('HSET', keys[2], 'epoch', whole(epoch), 'epochs', epochs, 'sealed', sealed, 'replid', replid, 'swept', replid,
+    'attempt', attempt, 'sizes', sizes, 'leader', args[4])
+  redis.call('HDEL', keys[2], 'floor', 'vouched')
   setLastId(keys[1], whole(epoch) .. '-0')
-  return {'opened', whole(epoch), m[3], epochs, sealed, m[5] or '', m[7], replid, m[6] or '', whole(formerEnd), whole(swept),
-    whole(expected - length), whole(length)}
+  return {'opened', whole(epoch), m[3], epochs, sealed, attempt, sizes, replid, m[6] or '', whole(formerEnd), whole(swept),
+    whole(expected - length), whole(length), whole(leap)}
 end)
 
 -- Of which stream the append that is under way is, and how many entries that had when it began. Held here from `arm` to `seal`,
@@ -186,27 +283,71 @@ register('seal', {}, function(keys, args)
     end
     return no
   end
-  -- Rows first: where they cannot be written this ends here, and nothing has been sealed.
-  applyFields(keys[3], args, 9)
+  if not args[9] then
+    redis.call('HSET', keys[2], 'sealed', args[4], 'attempt', args[3], 'sizes', args[5])
+    return 1
+  end
+  -- Rows first: where they cannot be written this ends here, and nothing has been sealed. With them stands what is sealed, by which
+  -- `open` finishes what was torn in between; what is left undone of the deletions harms nobody.
+  local set, dropped = unpackFields(args, 9)
+  append(set, '.', args[4] .. '\n' .. args[3] .. '\n' .. args[5])
+  callWith('HSET', keys[3], set)
   redis.call('HSET', keys[2], 'sealed', args[4], 'attempt', args[3], 'sizes', args[5])
+  callWith('HDEL', keys[3], dropped)
   return 1
 end)
 
--- Retention must work on a full Redis.
+-- Retention must work on a full Redis. A start that is not above the stored one drops nothing, whatever else it says: an entry
+-- that reaches over the start begins below it.
 -- keys: batches meta rows
 -- args: epoch, new log start, the high watermark that the leader knows, id of the first entry to keep, sizes, rows
+-- answers what is stored afterwards, and the sizes before
 register('trim', {'allow-oom'}, function(keys, args)
-  local m = redis.call('HMGET', keys[2], 'epoch', 'start', 'sealed', 'epochs')
+  local m = redis.call('HMGET', keys[2], 'epoch', 'start', 'sealed', 'epochs', 'sizes')
   if not m[1] then return {'gone'} elseif m[1] ~= args[1] then return {'fenced', m[1]} end
   local ending, visible, length, last = unpackSealed(m[3])
   visible = math.max(visible, tonumber(args[3]))
-  local start = math.max(tonumber(m[2]), math.min(tonumber(args[2]), visible))
-  local dropped = 0
-  if start == tonumber(args[2]) then dropped = redis.call('XTRIM', keys[1], 'MINID', '=', args[4]) end
-  local epochs, sealed = living(m[4], start), packSealed(ending, visible, length - dropped, last)
-  redis.call('HSET', keys[2], 'start', whole(start), 'sealed', sealed, 'epochs', epochs, 'sizes', args[5])
+  local start, asked, sizes = tonumber(m[2]), tonumber(args[2]), m[5]
+  if asked > start and asked <= visible then
+    start, sizes = asked, args[5]
+    length = length - redis.call('XTRIM', keys[1], 'MINID', '=', args[4])
+    -- Where entries were lost, nothing is missing any more.
+    if start == ending then length = 0 end
+    if redis.call('EXISTS', keys[1]) == 0 then makeEmpty(keys[1]) end
+  end
+  local epochs, sealed = living(m[4], start), packSealed(ending, visible, length, last)
+  redis.call('HSET', keys[2], 'start', whole(start), 'sealed', sealed, 'epochs', epochs, 'sizes', sizes)
   applyFields(keys[3], args, 6)
-  return {'trimmed', whole(start), epochs, sealed}
+  return {'trimmed', whole(start), epochs, sealed, sizes, m[5]}
+end)
+
+-- What was lost is given up, which adds nothing. The newest entry knows where a log ended whose meta is gone.
+-- keys: batches meta rows   args: an epoch and an end that the next ones must not be below
+register('remake', {'allow-oom'}, function(keys, args)
+  local m = redis.call('HMGET', keys[2], 'epoch', 'sealed', 'floor')
+  local epoch, ending = tonumber(args[1]), tonumber(args[2])
+  local length = redis.call('XLEN', keys[1])
+  if m[1] then
+    local sealedEnd, _, expected = unpackSealed(m[2])
+    if length > 0 or expected == 0 then return {'kept'} end
+    epoch = math.max(epoch, tonumber(m[1]))
+    ending = math.max(ending, sealedEnd, tonumber(m[3] or 0))
+  elseif length > 0 then
+    local newest = redis.call('XREVRANGE', keys[1], '+', '-', 'COUNT', 1)[1]
+    local high, low = pair(newest[1])
+    epoch = math.max(epoch, high)
+    if #newest[2][2] >= 12 then -- the span, as entry.ts draws it
+      local a, b, c, d = string.byte(newest[2][2], 9, 12)
+      ending = math.max(ending, low - 1 + ((a * 256 + b) * 256 + c) * 256 + d)
+    end
+  end
+  redis.call('DEL', keys[1], keys[2], keys[3])
+  makeEmpty(keys[1])
+  keepRows(keys[3])
+  -- Epochs that nobody here knows of may have been in use.
+  redis.call('HSET', keys[2], 'epoch', whole(epoch + 1000), 'epochs', '', 'start', whole(ending),
+    'sealed', packSealed(ending, ending, 0, '0-1'), 'sizes', '')
+  return {'remade', whole(ending)}
 end)
 
 -- A write that a WAIT after it can count: what was written before it is then on the replicas too.
@@ -220,13 +361,22 @@ end)
 
 -- After the store has lost the end of a log: offsets that somebody was told of are not used again, whoever leads next. The end
 -- itself stays, or an append that a former leader has under way, at the end that it knew, would find its place again.
--- keys: meta   args: floor
+-- keys: meta   args: floor, the caller's process, the last epoch that it led with
 register('raise', {'allow-oom'}, function(keys, args)
-  local m = redis.call('HMGET', keys[1], 'sealed', 'floor')
+  local m = redis.call('HMGET', keys[1], 'sealed', 'floor', 'epoch', 'leader')
   if not m[1] then return {'gone'} end
-  local ending = endOf(m[1])
-  if math.max(tonumber(ending), tonumber(m[2] or 0)) < tonumber(args[1]) then redis.call('HSET', keys[1], 'floor', args[1]) end
+  local ending, changes = endOf(m[1]), {}
+  if math.max(tonumber(ending), tonumber(m[2] or 0)) < tonumber(args[1]) then append(changes, 'floor', args[1]) end
+  if ledLast(m[4], tonumber(m[3]), args[2], args[3]) then append(changes, 'vouched', incarnation()) end
+  callWith('HSET', keys[1], changes)
   return {'raised', ending}
+end)
+
+-- The last write of a leader that ends in order. Where it is found, nothing that came before it was lost.
+-- keys: meta   args: epoch
+register('settle', {'allow-oom'}, function(keys, args)
+  if redis.call('HGET', keys[1], 'epoch') == args[1] then redis.call('HSET', keys[1], 'settled', args[1]) end
+  return {'settled'}
 end)
 
 -- As `confirm`, for whoever reads documents. keys: counter
@@ -234,15 +384,26 @@ register('touch', {'allow-oom'}, function(keys)
   return redis.call('HINCRBY', keys[1], 'touched', 1)
 end)
 
+-- Stands for a field of a document that is being deleted: so that one command changes all of it.
+local DELETED = '\0\0ketch:deleted\0\0'
+
 -- Compare-and-set of one document. Versions come from a counter beside the documents of its bucket that is never deleted;
 -- where the store may have lost some of them, or all, it leaps over those.
 -- keys: document index counter
 -- args: name, the version that is expected (0: it must not exist), '1' to remove it, changes
 local function commit(keys, args)
   local version = redis.call('HGET', keys[1], 'version') or '0'
-  if version ~= args[2] then return {'conflict', version} end
+  if version ~= args[2] then
+    -- Who removes a document takes it from the index. SADD asks whether it is in there: the broker's user may run no SISMEMBER.
+    if version == '0' then
+      if redis.call('SADD', keys[2], args[1]) == 0 then return {'lost', '0'} end
+      redis.call('SREM', keys[2], args[1])
+    end
+    return {'conflict', version}
+  end
   local replid = incarnation()
-  local former = redis.call('HGET', keys[3], 'replid')
+  local c = redis.call('HMGET', keys[3], 'replid', 'since')
+  local former, since = c[1], tonumber(c[2] or 0)
   local raise = former == replid and 1 or 1000001
   -- A store that was emptied begins above whatever it may have given before: a thousand versions for each second since 1970.
   if not former then
@@ -251,14 +412,32 @@ local function commit(keys, args)
     raise = math.floor(tonumber(microseconds) / 1000)
   end
   local fresh = whole(redis.call('HINCRBY', keys[3], 'version', raise))
-  if former ~= replid then redis.call('HSET', keys[3], 'replid', replid) end
+  if former ~= replid then
+    since = tonumber(fresh)
+    redis.call('HSET', keys[3], 'replid', replid, 'since', fresh)
+  end
+  -- The first one of this document in this incarnation: a torn one of before is written over.
+  local isFirst = tonumber(version) < since
   if args[3] == '1' then
-    redis.call('SREM', keys[2], args[1])
+    -- What is listed and not there is passed over; what is there and not listed would not be found.
     redis.call('DEL', keys[1])
+    redis.call('SREM', keys[2], args[1])
   else
-    if version == '0' then redis.call('SADD', keys[2], args[1]) end
-    redis.call('HSET', keys[1], 'version', fresh, 'name', args[1])
-    applyFields(keys[1], args, 4)
+    if isFirst then
+      -- Redis keeps a command only where it changes something: a name that no document has sees to that.
+      local nobody = 'ketch:' .. replid .. ':' .. fresh
+      redis.call('SADD', keys[2], args[1], nobody)
+      redis.call('SREM', keys[2], nobody)
+    else
+      -- Also where it is listed already: a server that drops keys may have dropped the index.
+      redis.call('SADD', keys[2], args[1])
+    end
+    local set, dropped = unpackFields(args, 4)
+    for _, field in ipairs(dropped) do append(set, field, DELETED) end
+    append(set, 'name', args[1], 'version', fresh)
+    callWith('HSET', keys[1], set)
+    callWith('HDEL', keys[1], dropped)
+    if isFirst then restate(keys[1]) end
   end
   return {'committed', fresh}
 end

@@ -7,8 +7,8 @@ import type { Argument, RedisLinks, Reply } from './links.ts'
 import { RedisError } from './redis-error.ts'
 
 const NAMES = [
-  ...(['create', 'open', 'arm', 'seal', 'trim', 'confirm', 'raise', 'touch', 'commit', 'recommit'] as const),
-  ...(['place', 'displace'] as const),
+  ...(['create', 'sweep', 'open', 'arm', 'seal', 'trim', 'remake', 'confirm', 'raise', 'settle', 'touch'] as const),
+  ...(['commit', 'recommit', 'place', 'displace'] as const),
 ] as const
 export type FunctionName = (typeof NAMES)[number]
 
@@ -16,6 +16,9 @@ const source = readFileSync(new URL('./functions.lua', import.meta.url), 'utf8')
 /** Two brokers whose texts differ have two libraries: neither runs the other's code. */
 const version = createHash('sha256').update(source).digest('hex').slice(0, 8)
 const library = source.replaceAll('VERSION', version)
+
+/** Loads the library, be it there: it changes nothing and is written to the append-only file all the same. */
+export const LOAD_ANYWAY: readonly string[] = Object.freeze(['FUNCTION', 'LOAD', 'REPLACE', library])
 
 /** As the server knows them. */
 const fullNames = new Map(NAMES.map(name => [name, `ketch_${version}_${name}`]))

@@ -3,11 +3,13 @@
 import { type EpochStart, type Opened, StoreUnavailable } from '../store.ts'
 import type { Reply } from './links.ts'
 import { decodeSizes, type Sizes } from './sizes.ts'
+import { decodeVoids, type Void } from './voids.ts'
 
 /** What is known of a stream, as of its last answer. */
 export interface Known {
   readonly epoch: number
   readonly epochs: readonly EpochStart[]
+  readonly voids: readonly Void[]
   readonly start: number
   readonly end: number
   readonly highWatermark: number
@@ -58,6 +60,7 @@ export function decodeMeta(reply: Reply): Known | null {
   return {
     epoch: Number(epoch),
     epochs: decodeEpochs(String(epochs)),
+    voids: decodeVoids(String(epochs)),
     start: Number(start),
     end,
     highWatermark: visible,

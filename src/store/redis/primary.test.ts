@@ -244,6 +244,33 @@ test('settings that void the promise are each one warning, and eviction of any k
   assert.match(await refusal({ 'redis.uri': safe.uri }), /has maxmemory-policy allkeys-lru.*takes noeviction/)
 })
 
+test('eviction that is switched on under a broker is one ERROR that says what to do, and one line when it is put right', {
+  skip,
+}, async t => {
+  const redis = await startRedis(t, { appendfsync: 'always' })
+  const { links, log } = await openTestLinks(t, { 'redis.uri': redis.uri })
+  const policy = (name: string) => redis.ask('CONFIG', 'SET', 'maxmemory-policy', name)
+  const known = () => links.durability()[0]!
+  for (let round = 1; round <= 2; round++) {
+    await policy('allkeys-lru')
+    await eventually('it is told', () => [...log().matchAll(/ERROR/g)].length === round, 10_000)
+    assert.match(log(), /ERROR .* has maxmemory-policy allkeys-lru, .*CONFIG SET maxmemory-policy noeviction/)
+    assert.equal(known().maxmemoryPolicy, 'allkeys-lru')
+    assert.match(known().warnings.join(), /has maxmemory-policy allkeys-lru/)
+    await redis.ask('CLIENT', 'KILL', 'TYPE', 'normal')
+    await eventually('all stand again', () => [...log().matchAll(/all connections .* stand again/g)].length === round)
+    await policy('volatile-lru')
+    await eventually(
+      'it is put right',
+      () => [...log().matchAll(/drops no keys of the broker/g)].length === round,
+      10_000,
+    )
+    assert.deepEqual([known().maxmemoryPolicy, known().warnings], ['volatile-lru', []])
+  }
+  assert.equal([...log().matchAll(/ERROR/g)].length, 2)
+  assert.doesNotMatch(log(), /durability of Redis/)
+})
+
 test('durability is looked at again at each reconnect, and what is known is said once', { skip }, async t => {
   const redis = await startRedis(t, { appendfsync: 'everysec' })
   const { links, log } = await openTestLinks(t, { 'redis.uri': redis.uri })

@@ -11,9 +11,17 @@ import { StoreOpenError } from '../open-error.ts'
 import { type Breaker, createBreaker, noBreaker } from './breaker.ts'
 import { explainFailure, UnusableServer } from './connect-failure.ts'
 import { answerWithin, type Connection, type Credentials, connect, type Endpoint } from './connection.ts'
+import { ENDING_TRANSACTION, FileRewrite, hasFormerFile } from './file-rewrite.ts'
 import type { Durability, IncarnationChange } from './links.ts'
-import type { RedisError } from './redis-error.ts'
-import { askDurability, askInfo, evictionObjection, type ServerInfo, versionObjection } from './server-info.ts'
+import { RedisError } from './redis-error.ts'
+import {
+  askDurability,
+  askInfo,
+  evictionObjection,
+  evictionWarning,
+  type ServerInfo,
+  versionObjection,
+} from './server-info.ts'
 import { type Connected, type LinkOwner, type Lost, ServerLink } from './server-link.ts'
 
 export interface PrimaryOptions {
@@ -71,11 +79,17 @@ export class Primary implements LinkOwner {
   readonly #options: PrimaryOptions
   readonly #events: PrimaryEvents
   readonly #log: Logger
+  readonly #fileRewrite: FileRewrite
+  /** Of which process it was seen to that its append-only file ends with no transaction that is not ended. */
+  #ended: { readonly runId: string; readonly done: Promise<void> } | null = null
   #replid: string | null = null
   /** Another history that nobody was told of yet: the connections must show it first. */
   #change: IncarnationChange | null = null
   #durability: Durability | null = null
   readonly #warned = new Set<string>()
+  /** Since the server started, as it was last seen. */
+  #evictedKeys = 0
+  #isEvictionTold = false
   readonly #down = new Set<ServerLink>()
   #downSinceMs = 0
   #isClosed = false
@@ -97,6 +111,12 @@ export class Primary implements LinkOwner {
     this.writes = many(writeConnections)
     this.reads = many(readConnections)
     this.control = new ServerLink(this, { isGuarded: false })
+    this.#fileRewrite = new FileRewrite({
+      address: this.address,
+      ask: args => this.#bounded(this.control.send(args), PROBE_MS),
+      clock,
+      log: this.#log,
+    })
     this.breaker = target.breaker.isEnabled ? this.#createBreaker() : noBreaker
   }
 
@@ -148,6 +168,7 @@ export class Primary implements LinkOwner {
       const info = await this.#askUntilLoaded(connection)
       const objection = versionObjection(info) ?? this.#roleObjection(info)
       if (objection !== null) throw new UnusableServer(objection)
+      await this.#endTransaction(connection, info)
       const localAddress = target.metrics.tellsLocalAddresses ? await this.#askLocalAddress(connection) : null
       this.#saw(info.replid)
       return { connection, incarnation: info.replid, localAddress }
@@ -168,7 +189,11 @@ export class Primary implements LinkOwner {
       const tookMs = Math.round(this.clock.monotonic() - this.#downSinceMs)
       this.#log.info(`all connections to Redis at ${this.address} stand again`, { tookMs })
     }
-    if (link === this.control && isAgain) void this.#checkAgain()
+    if (link === this.control) {
+      this.#fileRewrite.begin()
+      void this.#rewriteFile()
+      if (isAgain) void this.#checkAgain()
+    }
     this.#announceWhenShown()
     this.#events.changed()
   }
@@ -258,6 +283,32 @@ export class Primary implements LinkOwner {
     }
   }
 
+  /** Before anything is written to a process, and once for each (file-rewrite.ts). */
+  async #endTransaction(connection: Connection, info: ServerInfo): Promise<void> {
+    if (!hasFormerFile(info)) return
+    const runId = info.fields.get('run_id') ?? ''
+    if (this.#ended?.runId !== runId) {
+      const ending = connection.sendAll([...ENDING_TRANSACTION], () => {})
+      this.#ended = { runId, done: this.#bounded(ending, CONNECT_MS).then(() => {}) }
+    }
+    try {
+      await this.#ended.done
+    } catch (error) {
+      // A Redis that is full, or takes no writes, has nothing written to it that could be cut off. Else the next one tries again.
+      if (error instanceof RedisError) return
+      this.#ended = null
+      throw error
+    }
+  }
+
+  async #rewriteFile(): Promise<void> {
+    try {
+      await this.#fileRewrite.look()
+    } catch {
+      // It is looked again every few seconds.
+    }
+  }
+
   #roleObjection({ role, isCluster, fields }: ServerInfo): string | null {
     const { target } = this.#options
     if (isCluster !== target.isCluster)
@@ -333,8 +384,8 @@ export class Primary implements LinkOwner {
     if (!control.isConnected) return this.breaker.failed(`no connection to Redis at ${this.address}`)
     const { connection } = control
     try {
-      const { replid, role } = await this.#bounded(
-        askInfo(args => control.send(args), 'replication'),
+      const { replid, role, fields } = await this.#bounded(
+        askInfo(args => control.send(args), 'replication', 'memory', 'stats'),
         PROBE_MS,
       )
       if (control.connection !== connection) return
@@ -345,6 +396,10 @@ export class Primary implements LinkOwner {
       }
       control.incarnation = replid
       this.#saw(replid)
+      this.#evictedKeys = Number(fields.get('evicted_keys') ?? 0)
+      // Nor has a server that joined later been asked yet.
+      if (this.#durability?.maxmemoryPolicy !== (fields.get('maxmemory_policy') ?? null)) void this.#checkAgain()
+      await this.#rewriteFile()
     } catch (error) {
       const why = `Redis at ${this.address} did not answer INFO: ${error instanceof Error ? error.message : error}`
       this.breaker.failed(why)
@@ -356,7 +411,9 @@ export class Primary implements LinkOwner {
     try {
       this.#tell(await this.#askDurability())
     } catch (error) {
-      this.#log.warn(`Redis at ${this.address} could not be asked what it promises`, { error })
+      this.#log
+        .limited('redis.durability', PROGRESS_LOG_MS)
+        .warn(`Redis at ${this.address} could not be asked what it promises`, { error })
     }
   }
 
@@ -385,11 +442,30 @@ export class Primary implements LinkOwner {
   /** One line for each warning, until it has gone away and come back. */
   #tell(durability: Durability): void {
     this.#durability = durability
+    this.#tellEviction(durability)
     for (const warning of durability.warnings) {
       if (!this.#warned.has(warning)) this.#log.warn(`durability of Redis at ${this.address}: ${warning}`)
     }
     this.#warned.clear()
     for (const warning of durability.warnings) this.#warned.add(warning)
+  }
+
+  /** A start refuses such a server; one that changes under the broker may drop anything from then on. */
+  #tellEviction({ maxmemoryPolicy }: Durability): void {
+    const objection = evictionObjection(maxmemoryPolicy)
+    if ((objection !== null) === this.#isEvictionTold) return
+    this.#isEvictionTold = objection !== null
+    if (objection === null) {
+      this.#log.info(`Redis at ${this.address} drops no keys of the broker any more`, {
+        maxmemoryPolicy,
+        evictedSinceItsStart: this.#evictedKeys,
+      })
+      return
+    }
+    this.#warned.add(evictionWarning(objection))
+    this.#log.error(
+      `Redis at ${this.address} ${objection}: set it back at once with CONFIG SET maxmemory-policy noeviction, and in its redis.conf; give it more maxmemory, or delete records`,
+    )
   }
 
   #createBreaker(): Breaker {

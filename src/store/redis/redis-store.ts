@@ -2,6 +2,7 @@
 // decided inside Redis in functions.lua, the connections in links.ts. docs/reference/redis-keys.md shows what it writes.
 
 import { type Clock, sleep, type Timer, within } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
 import { StoreOpenError } from '../open-error.ts'
 import { isStoreFailure, type Pong, type Space, type Store, StoreUnavailable, type StreamId } from '../store.ts'
 import { createDocuments } from './documents.ts'
@@ -22,7 +23,10 @@ export interface RedisStoreOptions {
   /** How many replicas must have a write before it is acknowledged; 0: the primary alone. */
   readonly waitReplicas: number
   readonly waitTimeoutMs: number
+  /** How long an opening under a new incarnation waits for a broker that led before it; what brokers wait when absent. */
+  readonly vouchMs?: number
   readonly clock: Clock
+  readonly random: Random
   /** Takes sentences for people. */
   readonly report: (message: string) => void
   /** The end of a stream was lost, which was reported. */
@@ -35,14 +39,27 @@ const FORMAT = '2'
 /** How often it is looked whether streams have moved to another primary. */
 const LOOK_MS = 2_000
 
+/** Brokers that go on are connected again by then, and have seen that the incarnation is another. */
+const VOUCH_MS = 3_000
+
 /** Takes over the links: they are closed with the store, and when this throws. */
 export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
-  const { links, namespace, waitReplicas: replicas, waitTimeoutMs: timeoutMs, clock, report, onLostEnd } = options
+  const {
+    links,
+    namespace,
+    waitReplicas: replicas,
+    waitTimeoutMs: timeoutMs,
+    clock,
+    random,
+    report,
+    onLostEnd,
+  } = options
+  const { vouchMs = VOUCH_MS } = options
   const { storage, broker } = links
   const distinct = [...new Set([storage, broker])]
   const keys = keysOf(namespace)
   const rounds = createRounds({ replicas, timeoutMs, clock })
-  const streams = new Streams({ links: storage, keys, rounds, replicas, report, onLostEnd })
+  const streams = new Streams({ links: storage, keys, rounds, replicas, clock, random, vouchMs, report, onLostEnd })
   const documents = createDocuments({ links: broker, keys, rounds, replicas })
   const closeLinks = () => Promise.all(distinct.map(each => each.close()))
   try {
@@ -81,6 +98,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     isClosed = true
     looking.cancel()
     await Promise.all(running)
+    await streams.close()
     await closeLinks()
     news.end()
   }
@@ -107,6 +125,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     append: append => call(() => streams.append(append)),
     read: (id, from, limits) => call(() => streams.read(id, from, limits)),
     trim: (id, epoch, before, rows) => call(() => streams.trim(id, epoch, before, rows)),
+    remake: (id, epoch, end) => call(() => streams.remake(id, epoch, end)),
     load: (kind, name) => call(() => documents.load(kind, name)),
     version: (kind, name) => call(() => documents.version(kind, name)),
     list: kind => call(() => documents.list(kind)),

@@ -58,6 +58,11 @@ export function evictionObjection(policy: string | null): string | null {
     : null
 }
 
+/** The same among the warnings of durability. */
+export function evictionWarning(objection: string): string {
+  return `it ${objection}`
+}
+
 /** Asks for everything that can void the promise. What the server refuses to tell is a warning of its own. */
 export async function askDurability(
   address: string,
@@ -106,7 +111,7 @@ export async function askDurability(
       )
   }
   const eviction = evictionObjection(maxmemoryPolicy)
-  if (eviction !== null) warnings.push(`it ${eviction}`)
+  if (eviction !== null) warnings.push(evictionWarning(eviction))
   if (connectedReplicas < waitReplicas)
     warnings.push(
       `it has ${connectedReplicas} replicas and svc.storage.local.write.wait-replicas is ${waitReplicas}: nothing is acknowledged, and half of svc.broker.expiry later nothing is read`,

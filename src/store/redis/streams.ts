@@ -3,6 +3,8 @@
 // sizes, high watermark); that belongs to one incarnation of the store and is dropped with it.
 
 import { assert } from '../../base/assert.ts'
+import { type Clock, sleep, within } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
 import type {
   Append,
   Appended,
@@ -11,10 +13,12 @@ import type {
   Damaged,
   Fenced,
   Gone,
+  Kept,
   Misplaced,
   Opened,
   Read,
   ReadLimits,
+  Remade,
   Row,
   StreamId,
   Trimmed,
@@ -32,6 +36,7 @@ import { refuse } from './refusals.ts'
 import type { Rounds, Written } from './rounds.ts'
 import { countThatFits, cut, decodeSizes, encodeSizes, grown } from './sizes.ts'
 import { Turns } from './turns.ts'
+import { decodeVoids, isVoid } from './voids.ts'
 
 export interface StreamsRooms {
   readonly links: RedisLinks
@@ -39,6 +44,10 @@ export interface StreamsRooms {
   readonly rounds: Rounds
   /** `write.wait-replicas`. */
   readonly replicas: number
+  readonly clock: Clock
+  readonly random: Random
+  /** How long an opening under a new incarnation waits for a broker that led before it. */
+  readonly vouchMs: number
   /** Takes sentences for people. */
   readonly report: (message: string) => void
   /** The end of a stream was lost, with so many offsets that clients had been told of. */
@@ -47,6 +56,9 @@ export interface StreamsRooms {
 
 /** Keeps the hash of rows from being no key at all (functions.lua). */
 const NO_ROW = '.'
+
+/** No entry has it: Redis gives none so low. */
+const LOWEST_ID = '0-0'
 
 interface Stream {
   readonly id: StreamId
@@ -59,10 +71,14 @@ interface Stream {
   /** Null when it must be asked for; `isLed` when it is of this process's own lead. */
   known: Known | null
   isLed: boolean
+  /** The last epoch that this process led with; 0: none. */
+  ledLast: number
   /** What is stored may be another than what is known: it is looked at before it is changed again. */
   isVague: boolean
   /** The incarnation that it was opened under, and the one that its link believed in then: a link learns of it later. */
   openedUnder: { readonly replid: string; readonly believed: string } | null
+  /** Set until an incarnation knows how far clients were told under the one before. */
+  untold: Untold | null
   /** Set while the store may have gone back behind what is known. */
   isStale: boolean
   /** Somebody touched the stream, and no append has succeeded since. */
@@ -73,6 +89,11 @@ interface Stream {
   told: number
   /** The incarnation that was found to lack its end. */
   lostIn: string
+}
+
+interface Untold {
+  readonly incarnation: string
+  isReported: boolean
 }
 
 /** What `open` answers behind its first word, in order. */
@@ -89,7 +110,19 @@ const OPENED = [
   'swept',
   'missing',
   'length',
+  'leap',
 ] as const
+
+/** What one call of `sweep` deletes at most. */
+const SWEPT_AT_ONCE = 64
+
+const VOUCH_POLL_MS = 100
+
+/** What is remembered of them; forgetting makes an opening wait once more. */
+const MOST_INCARNATIONS = 10_000
+
+/** What a store that closes gives Redis to note that its leads end in order. */
+const SETTLE_MS = 2_000
 
 /** What `seal` answers when the append counts. */
 const SEALED = 1
@@ -97,9 +130,16 @@ const SEALED = 1
 export class Streams {
   readonly #rooms: StreamsRooms
   readonly #streams = new Map<StreamId, Stream>()
+  /** By which this one is known from others that lead. */
+  readonly #process: string
+  /** When the first stream of an incarnation was opened here; a cluster has one for each primary. */
+  readonly #openingSinceMs = new Map<string, number>()
+  /** The incarnations in which an end has leapt. */
+  readonly #leaptIn = new Set<string>()
 
   constructor(rooms: StreamsRooms) {
     this.#rooms = rooms
+    this.#process = Buffer.from(rooms.random.uuidBytes()).toString('hex')
   }
 
   async create(ids: readonly StreamId[]): Promise<void> {
@@ -125,8 +165,11 @@ export class Streams {
       ids.map(id =>
         this.#of(id).turns.last(async () => {
           const { batches, meta, rows } = this.#rooms.keys.stream(id)
-          this.#forget(this.#of(id))
-          await this.#write(meta, ['UNLINK', batches, meta, rows], `removing ${meta}`)
+          try {
+            await this.#write(meta, ['UNLINK', batches, meta, rows], `removing ${meta}`)
+          } finally {
+            this.#forget(this.#of(id))
+          }
         }),
       ),
     )
@@ -190,6 +233,22 @@ export class Streams {
     return stream.turns.last(() => this.#trim(stream, epoch, before, rows))
   }
 
+  async remake(id: StreamId, epoch: number, end: number): Promise<Remade | Kept> {
+    const stream = this.#of(id)
+    return await stream.turns.last(async () => {
+      const { batches, meta, rows } = stream.keys
+      const call = fcall('remake', [batches, meta, rows], [epoch, Math.max(end, stream.told)])
+      // What is there and not listed would stay for ever.
+      await this.#changeIndex('SADD', [id])
+      const [kind, start] = wordsOf(
+        await withFunctions(this.#rooms.links, () => this.#write(meta, call, `making ${meta} anew`)),
+      )
+      if (kind === 'kept') return { kind }
+      this.#forget(stream)
+      return { kind: 'remade', start: Number(start) }
+    })
+  }
+
   confirm(id: StreamId, epoch: number): Promise<Confirmed | Fenced | Gone> {
     const stream = this.#of(id)
     return stream.turns.append(() => this.#confirm(stream, epoch))
@@ -201,24 +260,38 @@ export class Streams {
    * for good, be it another broker that leads there next.
    */
   async renew(): Promise<readonly StreamId[]> {
-    const told: { readonly stream: Stream; readonly incarnation: string }[] = []
+    const told: { readonly stream: Stream; readonly untold: Untold }[] = []
     const stale: StreamId[] = []
     for (const stream of this.#streams.values()) {
       const incarnation = this.#elsewhere(stream)
-      if (incarnation === null) continue
-      stream.openedUnder = { replid: incarnation, believed: incarnation }
-      told.push({ stream, incarnation })
-      if (!stream.isLed) continue
-      stream.isStale = true
-      stale.push(stream.id)
+      if (incarnation !== null) {
+        stream.openedUnder = { replid: incarnation, believed: incarnation }
+        stream.untold = { incarnation, isReported: false }
+        if (stream.isLed) {
+          stream.isStale = true
+          stale.push(stream.id)
+        }
+      }
+      if (stream.untold !== null) told.push({ stream, untold: stream.untold })
     }
-    await Promise.all(told.map(({ stream, incarnation }) => this.#raise(stream, incarnation)))
+    await Promise.all(told.map(({ stream, untold }) => this.#raise(stream, untold)))
     return stale
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is under way, and what is led is known to have ended in order, as far as Redis can be told. */
   async close(): Promise<void> {
-    await Promise.all([...this.#streams.values()].map(({ turns }) => turns.idle()))
+    const { clock, links } = this.#rooms
+    const streams = [...this.#streams.values()]
+    await Promise.all(streams.map(({ turns }) => turns.idle()))
+    const settling = streams.map(async ({ isLed, isStale, known, keys: { meta } }) => {
+      if (!isLed || isStale || known === null) return
+      // Without it offsets are left out, should Redis have another history by the time that somebody leads again.
+      await links
+        .write(meta)
+        .send(fcall('settle', [meta], [known.epoch]))
+        .catch(() => {})
+    })
+    await within(clock, SETTLE_MS, Promise.all(settling), () => [])
   }
 
   #of(id: StreamId): Stream {
@@ -233,8 +306,10 @@ export class Streams {
         turns: new Turns(),
         known: null,
         isLed: false,
+        ledLast: 0,
         isVague: false,
         openedUnder: null,
+        untold: null,
         isStale: false,
         isTorn: false,
         readTo: -1,
@@ -246,11 +321,18 @@ export class Streams {
     return stream
   }
 
+  /** It is not there: nothing is kept of it once nothing is under way, because topics come and go for as long as the broker runs. */
   #forget(stream: Stream): void {
+    void stream.turns.idle().then(() => {
+      const isGone = stream.known === null && stream.turns.isIdle
+      if (isGone && this.#streams.get(stream.id) === stream) this.#streams.delete(stream.id)
+    })
     stream.known = null
     stream.isLed = false
+    stream.ledLast = 0
     stream.isVague = false
     stream.openedUnder = null
+    stream.untold = null
     stream.isStale = false
     stream.isTorn = false
     stream.readTo = -1
@@ -278,23 +360,38 @@ export class Streams {
   }
 
   async #open(stream: Stream, knownEpoch: number, floor: number): Promise<Opened | Fenced | Gone> {
-    const { links, rounds, replicas, report } = this.#rooms
+    const { clock, links, rounds, replicas, report } = this.#rooms
     const { batches, meta, rows } = stream.keys
-    const call = fcall(
-      'open',
-      [batches, meta, rows],
-      [knownEpoch, Math.max(floor, stream.told), replicas === 0 ? 1 : 0],
-    )
+    const call = (waits: boolean) =>
+      fcall(
+        'open',
+        [batches, meta, rows],
+        [
+          knownEpoch,
+          Math.max(floor, stream.told),
+          replicas === 0 ? 1 : 0,
+          this.#process,
+          stream.ledLast,
+          waits ? 1 : 0,
+          this.#syncsEachWrite() ? 1 : 0,
+        ],
+      )
     const what = `opening ${meta}`
     let link = links.write(meta)
+    let sweptVoids = 0
     const { words, fields, isConfirmed } = await withFunctions(links, async () => {
       link = links.write(meta)
       return await followAsk(links, meta, link, async on => {
-        const written = await rounds.writeEach(on, [call, ['HGETALL', rows]])
-        const [verdict, stored] = written.replies as readonly [Reply | RedisError, Reply | RedisError]
-        if (verdict instanceof RedisError) throw verdict
-        if (stored instanceof RedisError) throw stored
-        return { words: wordsOf(verdict), fields: stored as readonly Buffer[], isConfirmed: written.isConfirmed }
+        for (;;) {
+          const written = await rounds.writeEach(on, [call(this.#awaitsWord(on)), ['HGETALL', rows]])
+          const [verdict, stored] = written.replies as readonly [Reply | RedisError, Reply | RedisError]
+          if (verdict instanceof RedisError) throw verdict
+          if (stored instanceof RedisError) throw stored
+          const words = wordsOf(verdict)
+          if (words[0] === 'unswept') sweptVoids += await sweepVoids(on, stream.keys)
+          else if (words[0] === 'unvouched') await sleep(clock, VOUCH_POLL_MS)
+          else return { words, fields: stored as readonly Buffer[], isConfirmed: written.isConfirmed }
+        }
       })
     }).catch(error => refuse(error, what))
     if (words[0] === 'gone') {
@@ -308,13 +405,15 @@ export class Streams {
       (typeof OPENED)[number],
       string
     >
-    const { attempt, formerEnd, formerly, missing, replid, swept } = told
-    const isEmptied = Number(missing) > 0 && Number(told.length) === 0
-    const message = `somebody deleted the ${missing} entries of ${batches}; delete the topic, or bring the key back`
+    const { attempt, formerEnd, formerly, replid } = told
+    const missing = Number(told.missing)
+    const swept = Number(told.swept) + sweptVoids
+    const message = damageOf(batches, missing, Number(told.length))
     const { end, visible } = decodeSealed(told.sealed)
     const known: Known = {
       epoch: Number(told.epoch),
       epochs: decodeEpochs(told.epochs),
+      voids: decodeVoids(told.epochs),
       start: Number(told.start),
       end,
       // The opening itself is a write behind all others: whoever has it has those too.
@@ -322,19 +421,22 @@ export class Streams {
       sizes: decodeSizes(told.sizes),
       length: Number(told.length),
       sealed: told.sealed,
-      damage: isEmptied ? { offset: Number(told.start), message } : null,
+      damage: message === null ? null : { offset: Number(told.start), message },
     }
-    if (isEmptied) report(message)
-    else if (missing !== '0') report(`${missing} entries of ${batches} are missing: somebody deleted them`)
-    if (swept !== '0') report(`${swept} entries of ${batches} that were never acknowledged are swept`)
+    if (message !== null) report(message)
+    else if (missing > 0) report(`${missing} entries of ${batches} are missing: somebody deleted them`)
+    if (swept > 0) report(`${swept} entries of ${batches} that were never acknowledged are swept`)
     if (formerly !== '' && formerly !== replid && Number(formerEnd) < floor) {
       this.#lostEnd(stream, formerEnd, floor, replid)
     }
+    if (told.leap !== '0') this.#leapt(told.leap, replid)
     stream.known = known
     stream.isLed = true
+    stream.ledLast = known.epoch
     stream.isVague = false
     stream.isStale = false
     stream.openedUnder = { replid, believed: link.incarnation }
+    stream.untold = null
     stream.readTo = -1
     stream.told = Math.max(stream.told, known.highWatermark)
     return {
@@ -359,16 +461,20 @@ export class Streams {
     return isKnown ? null : incarnation
   }
 
-  async #raise(stream: Stream, incarnation: string): Promise<void> {
+  /** Tried again with the next look where it fails. */
+  async #raise(stream: Stream, untold: Untold): Promise<void> {
     const { links, report } = this.#rooms
     const { meta } = stream.keys
-    const call = fcall('raise', [meta], [stream.told])
+    const call = fcall('raise', [meta], [stream.told, this.#process, stream.ledLast])
     try {
       const [kind, end] = wordsOf(
         await withFunctions(links, () => followAsk(links, meta, links.write(meta), link => link.send(call))),
       )
-      if (kind === 'raised' && Number(end) < stream.told) this.#lostEnd(stream, end!, stream.told, incarnation)
+      if (stream.untold === untold) stream.untold = null
+      if (kind === 'raised' && Number(end) < stream.told) this.#lostEnd(stream, end!, stream.told, untold.incarnation)
     } catch (error) {
+      if (untold.isReported) return
+      untold.isReported = true
       // Whoever opens the stream next says the floor again, unless it is another broker that knows less.
       report(`the end of ${stream.id} could not be raised to ${stream.told}: ${(error as Error).message}`)
     }
@@ -381,6 +487,33 @@ export class Streams {
     const { report, onLostEnd } = this.#rooms
     report(`the store lost the end of ${stream.id}: it came back at ${end}, offsets up to ${told} had been used`)
     onLostEnd(told - Number(end))
+  }
+
+  /** Whether a broker that led before may still come back to this incarnation and say how far it had told clients. */
+  #awaitsWord({ incarnation }: Link): boolean {
+    const { clock, vouchMs } = this.#rooms
+    const nowMs = clock.monotonic()
+    const sinceMs = this.#openingSinceMs.get(incarnation) ?? nowMs
+    if (!this.#openingSinceMs.has(incarnation)) {
+      if (this.#openingSinceMs.size === MOST_INCARNATIONS) this.#openingSinceMs.clear()
+      this.#openingSinceMs.set(incarnation, nowMs)
+    }
+    return nowMs - sinceMs < vouchMs
+  }
+
+  /** Whether each Redis has on its disk what it answers, as its settings were when they were seen last. */
+  #syncsEachWrite(): boolean {
+    const all = this.#rooms.links.durability()
+    return all.length > 0 && all.every(({ appendonly, appendfsync }) => appendonly && appendfsync === 'always')
+  }
+
+  /** Said once for all streams. */
+  #leapt(offsets: string, replid: string): void {
+    if (this.#leaptIn.has(replid)) return
+    this.#leaptIn.add(replid)
+    this.#rooms.report(
+      `Redis has another history, and no broker that led is there to say how far it had told clients: the ends of such partitions leap by ${offsets} offsets`,
+    )
   }
 
   async #confirm(stream: Stream, epoch: number): Promise<Confirmed | Fenced | Gone> {
@@ -500,6 +633,8 @@ export class Streams {
     /** Else the entry that covers `next` may begin before it. */
     let isCovered = stream.isLed && stream.readTo === from
     let looksBelow = false
+    /** Where to go on behind entries of which none counts. */
+    let passed: string | null = null
     let known = stream.isLed ? stream.known : await this.#lookToRead(stream)
     for (;;) {
       if (known === null) return { kind: 'gone' }
@@ -510,7 +645,7 @@ export class Streams {
       const average = found.length > 0 ? bytes / found.length : averageOf(known)
       const count = countThatFits(known.sizes, average, maxBytes - bytes)
       const bound = Math.min(until, known.highWatermark)
-      const at = idAt(known.epochs, next)
+      const at = passed ?? idAt(known.epochs, next)
       const stop = `(${idAt(known.epochs, bound)}`
       // While their slot is on its way a cluster answers for keys that have not arrived as if there were none, but not for two at once.
       const guard = [['EXISTS', key, meta]]
@@ -529,8 +664,11 @@ export class Streams {
         // Another broker has the lead: its epochs say where things are.
         known = current
         stream.isLed = false
+        passed = null
         continue
       }
+      // Appends never leave it away; a cluster whose slot is on its way answers TRYAGAIN.
+      if (Number(replies[0]) < 2) return { kind: 'damaged', message: `${key} is gone, and its batches with it` }
       if (next < current.start) {
         known = { ...known, start: current.start }
         continue
@@ -540,7 +678,14 @@ export class Streams {
         looksBelow = await isAnyBelow(links.read(key), guard, key, at).catch(error => refuse(error, `reading ${key}`))
         if (looksBelow) continue
       }
+      const counts = (entry: Reply) => current.voids.length === 0 || !isVoid(current.voids, ...idOf(entry))
+      passed = null
+      if (asked !== undefined && asked.length === count && !asked.some(counts)) {
+        passed = `(${idOf(asked.at(-1)!).join('-')}`
+        looksBelow = false
+      }
       for (const entry of (ranges as readonly (readonly Reply[])[]).flat()) {
+        if (!counts(entry)) continue
         const batch = decodeBatch(entry)
         if (typeof batch === 'string') {
           return found.length > 0 ? { kind: 'read', batches: found } : { kind: 'damaged', message: `${key}: ${batch}` }
@@ -572,9 +717,11 @@ export class Streams {
     if (known.epoch !== epoch) return { kind: 'fenced', epoch: known.epoch }
     const limit = Math.min(before, known.damage?.offset ?? before, known.highWatermark)
     const start = Math.max(known.start, limit)
-    let keep = idAt(known.epochs, start)
+    // An entry that reaches over the log start has an id below it: at a start that does not rise, nothing lies below what is kept.
+    let keep = LOWEST_ID
     let { sizes } = known
     if (start > known.start) {
+      keep = idAt(known.epochs, start)
       const kept = await this.#lastBelow(batches, keep)
       if (kept !== null && kept.batch.nextOffset > start) {
         keep = entryId(kept.epoch, kept.batch.baseOffset)
@@ -589,7 +736,7 @@ export class Streams {
       [epoch, start, known.highWatermark, keep, encodeSizes(sizes), ...encodeFields(changes)],
     )
     stream.isVague = true
-    const [kind, detail, epochs, sealed] = wordsOf(
+    const [kind, detail, epochs, sealed, stored, former] = wordsOf(
       await withFunctions(links, () => this.#write(meta, call, `trimming ${batches}`)),
     )
     if (kind === 'gone') {
@@ -600,7 +747,8 @@ export class Streams {
       stream.isLed = false
       return { kind, epoch: Number(detail) }
     }
-    const bytes = sizes.start - known.sizes.start
+    sizes = decodeSizes(stored!)
+    const bytes = sizes.start - decodeSizes(former!).start
     stream.known = {
       ...known,
       start: Number(detail),
@@ -693,6 +841,32 @@ async function readInOrder(link: Link, commands: readonly Argument[][]): Promise
 async function isAnyBelow(link: Link, guard: readonly Argument[][], key: string, id: string): Promise<boolean> {
   const replies = await readInOrder(link, [...guard, ['XRANGE', key, '-', `(${id}`, 'COUNT', '1']])
   return (replies.at(-1) as readonly Reply[]).length > 0
+}
+
+/** Deletes what lies in the voids of a stream, a few entries with each call; answers how many there were. */
+async function sweepVoids(link: Link, { batches, meta }: StreamKeys): Promise<number> {
+  let swept = 0
+  for (let from = 1; from > 0; ) {
+    const words = wordsOf(await link.send(fcall('sweep', [batches, meta], [from, SWEPT_AT_ONCE])))
+    from = Number(words[0])
+    swept += Number(words[1])
+  }
+  return swept
+}
+
+/** What of the entries that must be there and are not, or are there beside them, is beyond repair; null where nothing is. */
+function damageOf(batches: string, missing: number, length: number): string | null {
+  if (missing > 0 && length === 0)
+    return `somebody deleted the ${missing} entries of ${batches}; bring the key back, or delete all records of the partition (DeleteRecords to -1), and it begins anew`
+  if (missing < 0)
+    return `${batches} holds ${-missing} more entries than were ever acknowledged, and Redis does not tell them apart; delete the topic, or bring the key back`
+  return null
+}
+
+/** Epoch and sequence. */
+function idOf(entry: Reply): readonly [number, number] {
+  const [epoch, sequence] = String((entry as readonly Reply[])[0]).split('-')
+  return [Number(epoch), Number(sequence)]
 }
 
 /** Whether the first of the entries has this id. */

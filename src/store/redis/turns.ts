@@ -39,7 +39,11 @@ export class Turns {
     return done
   }
 
+  get isIdle(): boolean {
+    return this.#changed === null && this.#reads.size === 0
+  }
+
   async idle(): Promise<void> {
-    while (this.#changed !== null || this.#reads.size > 0) await Promise.all([this.#changed, ...this.#reads])
+    while (!this.isIdle) await Promise.all([this.#changed, ...this.#reads])
   }
 }

@@ -1,0 +1,24 @@
+// Every kind of document that rests in a store, in one table. The port knows nothing of what a kind means: this says which room
+// reads it, and src/store/unreadable.test.ts asks of each what becomes of a broker that finds bytes there which it cannot read.
+
+/** Kind, and what its documents hold. */
+const kinds = Object.freeze({
+  acl: 'the rules of one principal (auth)',
+  broker: 'one broker that lives (cluster)',
+  catalogue: 'the cluster id and every topic (log)',
+  console: 'the users of the console (auth)',
+  credential: 'the credential of one Kafka client (auth)',
+  dictionaries: 'which dictionaries one topic has (log)',
+  dictionary: 'one version of a dictionary (log)',
+  'ended-session': 'a session that was ended before its time (auth)',
+  group: 'one consumer group with its offsets (coordinator)',
+  leads: 'the leader epochs that one broker leads with (cluster)',
+  'producer-ids': 'nothing: its version numbers the blocks of producer ids (coordinator)',
+  quotas: 'the quotas of all clients (coordinator)',
+  'sign-in-failures': 'counters of failed sign-ins (auth)',
+  'signing-key': 'a random key that all brokers share (auth)',
+})
+
+export type DocumentKind = keyof typeof kinds
+
+export const documentKinds: readonly DocumentKind[] = Object.freeze(Object.keys(kinds) as DocumentKind[])

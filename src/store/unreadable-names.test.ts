@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
+import { nameUnreadable } from './unreadable.ts'
+
+test('what cannot be read is named once, and the names that are remembered are bounded', () => {
+  let lines = 0
+  const write = () => {
+    lines++
+  }
+  const tell = nameUnreadable(createMetrics(), createLogger({ clock: new SimulatedClock(), write, format: 'plain' }))
+  const name = (index: number) => tell({ kind: 'group', what: `group ${index}`, why: 'no', result: 'it is left out' })
+  for (let index = 0; index < 10_000; index++) name(index)
+  for (let index = 0; index < 10_000; index++) name(index)
+  assert.equal(lines, 10_000)
+  // One more pushes the first out, which is named again.
+  name(10_000)
+  name(9_999)
+  assert.equal(lines, 10_001)
+  name(0)
+  assert.equal(lines, 10_002)
+})
