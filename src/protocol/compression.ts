@@ -84,7 +84,7 @@ export function compressSync(codec: Codec, bytes: Uint8Array): Buffer {
 // ----------------------------------------------------------------------------------------------------- gzip and zstd
 
 /** The largest window that a zstd level uses (2^27 bytes). Its memory is touched only as far as output is written. */
-const ZSTD_MAX_WINDOW_LOG = 27
+export const ZSTD_MAX_WINDOW_LOG = 27
 
 /** A window that the input fills: the default takes 256 KiB for whatever input, and what thousands of those leave stops the world. */
 function gzipOptions(length: number): ZlibOptions {
@@ -133,22 +133,23 @@ const XERIAL_HEADER = 16
 /** What snappy-java cuts its input into. */
 const XERIAL_CHUNK = 32 * 1024
 
-function isXerial(input: Buffer): boolean {
+export function isXerial(input: Buffer): boolean {
   return input.length >= XERIAL_HEADER && input.subarray(0, XERIAL_MAGIC.length).equals(XERIAL_MAGIC)
 }
 
 /** A snappy block begins with its uncompressed length as a varint, for which the native code makes room at once. */
-function declaredLength(block: Buffer): number {
+export function snappyLength(input: Buffer, from: number): number {
   let length = 0
-  for (let i = 0; i < 5 && i < block.length; i++) {
-    length += (block[i]! & 0x7f) * 2 ** (7 * i)
-    if (block[i]! < 0x80) return length
+  for (let i = 0; i < 5 && from + i < input.length; i++) {
+    const byte = input[from + i]!
+    length += (byte & 0x7f) * 2 ** (7 * i)
+    if (byte < 0x80) return length
   }
   throw invalid('snappy', 'the length of a block is not readable')
 }
 
 async function unpackSnappy(block: Buffer, maxBytes: number): Promise<Buffer> {
-  if (declaredLength(block) > maxBytes) throw tooLarge('snappy', maxBytes)
+  if (snappyLength(block, 0) > maxBytes) throw tooLarge('snappy', maxBytes)
   try {
     return (await snappyUncompress(block)) as Buffer
   } catch (error) {
@@ -159,18 +160,24 @@ async function unpackSnappy(block: Buffer, maxBytes: number): Promise<Buffer> {
 async function unpackXerial(input: Buffer, maxBytes: number): Promise<Buffer> {
   const blocks: Buffer[] = []
   let total = 0
+  for (const { from, end } of xerialBlocks(input)) {
+    total += snappyLength(input, from)
+    if (total > maxBytes) throw tooLarge('snappy', maxBytes)
+    blocks.push(input.subarray(from, end))
+  }
+  return Buffer.concat(await Promise.all(blocks.map(block => unpackSnappy(block, maxBytes))))
+}
+
+/** Where the blocks lie in xerial framing. */
+export function* xerialBlocks(input: Buffer): Generator<{ readonly from: number; readonly end: number }, void> {
   for (let at = XERIAL_HEADER; at < input.length; ) {
     if (input.length - at < 4) throw invalid('snappy', 'a chunk is cut')
     const length = input.readInt32BE(at)
     at += 4
     if (length < 0 || length > input.length - at) throw invalid('snappy', `a chunk of ${length} bytes does not fit`)
-    const block = input.subarray(at, at + length)
-    total += declaredLength(block)
-    if (total > maxBytes) throw tooLarge('snappy', maxBytes)
-    blocks.push(block)
+    yield { from: at, end: at + length }
     at += length
   }
-  return Buffer.concat(await Promise.all(blocks.map(block => unpackSnappy(block, maxBytes))))
 }
 
 function xerialChunks(bytes: Uint8Array): Uint8Array[] {
@@ -200,6 +207,7 @@ function packXerial(blocks: readonly Buffer[]): Buffer {
 //   magic 4 | flags 1 | block size 1 | content size 8? | dictionary 4? | header checksum 1
 //   (size uint32, its highest bit: not compressed | block | checksum 4?)* | 0 uint32 | content checksum 4?
 const LZ4_MAGIC = 0x184d2204
+export const LZ4_INDEPENDENT_BLOCKS = 0x20
 const LZ4_BLOCK_CHECKSUM = 0x10
 const LZ4_CONTENT_SIZE = 0x08
 const LZ4_CONTENT_CHECKSUM = 0x04
@@ -215,8 +223,21 @@ async function unpackLz4(input: Buffer, maxBytes: number): Promise<Buffer> {
   }
 }
 
-/** Walks the frame without making its bytes. Throws when they would be more than maxBytes. */
-function measureLz4(input: Buffer, maxBytes: number): void {
+/** Walks the frame without making its bytes. Answers how many they would be. Throws when they would be more than maxBytes. */
+export function measureLz4(input: Buffer, maxBytes: number): number {
+  let total = 0
+  for (const { from, end, isCompressed } of lz4Blocks(input, maxBytes)) {
+    total += isCompressed ? measureLz4Block(input, from, end) : end - from
+    if (total > maxBytes) throw tooLarge('lz4', maxBytes)
+  }
+  return total
+}
+
+/** Where the blocks of a frame lie. Throws where it is cut, or says that it grows beyond maxBytes. */
+export function* lz4Blocks(
+  input: Buffer,
+  maxBytes: number,
+): Generator<{ readonly from: number; readonly end: number; readonly isCompressed: boolean }, void> {
   if (input.length < 11 || input.readUInt32LE(0) !== LZ4_MAGIC) throw invalid('lz4', 'is not a frame')
   const flags = input[4]!
   if (flags >> 6 !== 1) throw invalid('lz4', `the version ${flags >> 6} is unknown`)
@@ -228,15 +249,14 @@ function measureLz4(input: Buffer, maxBytes: number): void {
     at += 8
   }
   at += 1
-  for (let total = 0; ; ) {
+  for (;;) {
     if (input.length - at < 4) throw invalid('lz4', 'the frame is cut')
     const word = input.readUInt32LE(at)
     at += 4
     if (word === 0) break
     const size = word & 0x7fffffff
     if (size > input.length - at) throw invalid('lz4', `a block of ${size} bytes does not fit`)
-    total += word >= 0x80000000 ? size : measureLz4Block(input, at, at + size)
-    if (total > maxBytes) throw tooLarge('lz4', maxBytes)
+    yield { from: at, end: at + size, isCompressed: word < 0x80000000 }
     at += size + (flags & LZ4_BLOCK_CHECKSUM ? 4 : 0)
   }
   if (flags & LZ4_CONTENT_CHECKSUM) at += 4

@@ -14,11 +14,13 @@ import {
   checkBatches,
   encodeBatch,
   InvalidRecords,
-  openRecords,
+  payloadOf,
+  RecordWalk,
   readRecords,
   splitBatches,
   stamp,
   stampAppendTime,
+  viewBatch,
 } from './records.ts'
 
 const three = [
@@ -106,7 +108,9 @@ test('any records come back as they were written, with every codec', async () =>
       async (records, compression) => {
         const batch = checkBatches(encodeBatch(records, { compression }))
         assert.ok(batch instanceof BatchView, nameOf(batch))
-        const wanted = records.map((record, offset) => ({ offset, ...record }))
+        const wanted = records.map((record, offset) => {
+          return { offset, ...record, headerCount: record.headers.length, undecodedHeaders: null }
+        })
         assert.deepEqual(await readRecords(batch.bytes), wanted)
       },
     ),
@@ -320,37 +324,53 @@ test('a batch that unpacks to more than the limit is InvalidRecords', async () =
   }
 })
 
-test('records are decoded one by one as they are taken', async () => {
-  const damaged = encodeBatch(three)
-  damaged[damaged.length - 1] = 0x7e
-  const records = await openRecords(damaged)
-  assert.equal(String(records.next().value?.key), 'a')
-  assert.equal(records.next().value?.key, null)
-  assert.throws(() => records.next(), InvalidRecords)
-})
+const ALL = { count: 1000, bytes: 1e6 }
 
-test('records below an offset are passed over, and what is in them is not looked at', async () => {
-  for (const compression of codecs) {
-    const bytes = encodeBatch(three, { compression, baseOffset: 10 })
-    for (const from of [0, 10, 11, 12, 13]) {
-      const offsets = [...(await openRecords(bytes, { from }))].map(({ offset }) => offset)
-      assert.deepEqual(
-        offsets,
-        [10, 11, 12].filter(offset => offset >= from),
-        `${compression} from ${from}`,
-      )
-    }
+/** The offsets that a walk comes to, and those whose records are read on the way. */
+function offsetsOf(batch: Buffer, isRead: (offset: number) => boolean): number[] {
+  const walk = new RecordWalk(viewBatch(batch), payloadOf(viewBatch(batch)))
+  const offsets: number[] = []
+  while (walk.next()) if (isRead(walk.offset)) offsets.push(walk.read(ALL).offset)
+  return offsets
+}
+
+test('a walk passes over records, and what is in them is not looked at', async () => {
+  const whole = encodeBatch(three, { baseOffset: 10 })
+  for (const from of [0, 10, 11, 12, 13]) {
+    assert.deepEqual(
+      offsetsOf(whole, offset => offset >= from),
+      [10, 11, 12].filter(offset => offset >= from),
+    )
   }
   assert.equal((await readRecords(encodeBatch(three, { baseOffset: -(2 ** 63) }))).length, three.length)
   const damaged = encodeBatch(three)
   // The length of the first record's key.
   damaged[61 + 4] = 0x7e
-  const [records, rest] = [await openRecords(damaged), await openRecords(damaged, { from: 1 })]
-  assert.throws(() => [...records], InvalidRecords)
+  assert.throws(() => offsetsOf(damaged, () => true), InvalidRecords)
   assert.deepEqual(
-    [...rest].map(({ offset }) => offset),
+    offsetsOf(damaged, offset => offset > 0),
     [1, 2],
   )
+})
+
+test('headers are decoded up to a number and a size, and the rest is told apart', () => {
+  const headers = Array.from({ length: 50 }, (_, i) => ({ key: `k${i % 10}`, value: 'v' }))
+  const batch = viewBatch(encodeBatch([{ value: 'x', headers }, { value: 'y' }]))
+  const read = (count: number, bytes: number) => {
+    const walk = new RecordWalk(batch, payloadOf(batch))
+    walk.next()
+    const { headers, headerCount, undecodedHeaders } = walk.read({ count, bytes })
+    assert.equal(headerCount, 50)
+    assert.ok(walk.next())
+    assert.equal(String(walk.read(ALL).value), 'y')
+    return [headers.length, undecodedHeaders?.length ?? null]
+  }
+  // Of each, the lengths are a byte, the key two and the value one.
+  assert.deepEqual(read(50, 250), [50, null])
+  assert.deepEqual(read(49, 250), [49, 5])
+  assert.deepEqual(read(50, 249), [49, 5])
+  assert.deepEqual(read(3, 12), [2, 240])
+  assert.deepEqual(read(0, 0), [0, 250])
 })
 
 test('a record of 30,000 headers and a batch of 30,000 small records are accepted', async () => {

@@ -241,11 +241,24 @@ export interface DecodedRecord {
   /** Views of the batch, or of what it unpacked to. */
   readonly key: Buffer | null
   readonly value: Buffer | null
+  /** Those that were decoded, the first ones. */
   readonly headers: readonly RecordHeader[]
+  /** How many the record says that it has. */
+  readonly headerCount: number
+  /** The bytes of the others; null where all were decoded. They are not looked at. */
+  readonly undecodedHeaders: Buffer | null
 }
 
+/** Of one record. Each header that is decoded is an object, and a batch of a few hundred bytes can have millions. */
+export interface HeaderLimits {
+  readonly count: number
+  readonly bytes: number
+}
+
+const ALL_HEADERS: HeaderLimits = { count: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
+
 /** Unpacked records of one batch take at most this, if the caller has no other limit. */
-const MAX_UNPACKED_BYTES = 64 * 1024 * 1024
+export const MAX_UNPACKED_BYTES = 64 * 1024 * 1024
 
 /** Cuts bytes, such as those of a fetched partition, into whole batches. A cut last one is left out, as clients do. */
 export function splitBatches(bytes: Uint8Array): BatchView[] {
@@ -261,85 +274,142 @@ export function splitBatches(bytes: Uint8Array): BatchView[] {
   return batches
 }
 
-/** Every record of one batch. Throws InvalidRecords. */
+/**
+ * Every record of one batch, with all that is in it, for tests and tools: how much work and memory that is, the batch decides. The broker
+ * looks into batches through log/unpacking.ts. Throws InvalidRecords.
+ */
 export async function readRecords(bytes: Uint8Array, maxBytes = MAX_UNPACKED_BYTES): Promise<DecodedRecord[]> {
-  return [...(await openRecords(bytes, { maxBytes }))]
+  const batch = viewBatch(bytes)
+  const codec = codecOf(batch)
+  const unpacked = await decompress(codec, payloadOf(batch), maxBytes).catch(asInvalid)
+  const records: DecodedRecord[] = []
+  for (const walk = new RecordWalk(batch, unpacked); walk.next(); ) records.push(walk.read(ALL_HEADERS))
+  return records
+}
+
+/** How the records of a batch are packed. Throws InvalidRecords where the bytes are no batch that can be looked into. */
+export function codecOf({ bytes, batchLength, attributes }: BatchView): Codec {
+  if (bytes.length < BATCH_HEADER_BYTES || batchLength !== bytes.length)
+    throw new InvalidRecords(`${bytes.length} bytes are not one batch`)
+  if (bytes[16] !== 2) throw new InvalidRecords(`magic must be 2, got ${bytes[16]}`)
+  const codec = codecs[attributes & CODEC_MASK]
+  if (codec === undefined) throw new InvalidRecords(`the compression type ${attributes & CODEC_MASK} is unknown`)
+  return codec
+}
+
+/** The records as they are packed. */
+export function payloadOf({ bytes }: BatchView): Buffer {
+  return bytes.subarray(BATCH_HEADER_BYTES)
+}
+
+/** Turns a failure to unpack into InvalidRecords; other errors pass. */
+export function asInvalid(error: unknown): never {
+  if (error instanceof NotDecompressed) throw new InvalidRecords(error.message, { cause: error })
+  throw error
 }
 
 /**
- * The records of one batch, each decoded when it is taken, so that a caller with a million of them can pause. Those below `from`
- * are passed over at once, which is far less work, and what is in them is not looked at. Without it none are: a client's batch may
- * come with a base offset below 0, which the log overwrites.
- * Throws InvalidRecords, at once for what cannot be unpacked and from the iteration for what cannot be decoded.
+ * Goes from record to record of a batch. A step reads a record's length, timestamp and offset, which is little work whatever is in it;
+ * the rest is decoded where it is asked for. All methods throw InvalidRecords, after which the walk is at its end.
  */
-export async function openRecords(
-  bytes: Uint8Array,
-  {
-    maxBytes = MAX_UNPACKED_BYTES,
-    from = Number.NEGATIVE_INFINITY,
-  }: { readonly maxBytes?: number; readonly from?: number } = {},
-): Promise<IterableIterator<DecodedRecord>> {
-  const batch = viewBatch(bytes)
-  if (bytes.length < BATCH_HEADER_BYTES || batch.batchLength !== bytes.length)
-    throw new InvalidRecords(`${bytes.length} bytes are not one batch`)
-  if (bytes[16] !== 2) throw new InvalidRecords(`magic must be 2, got ${bytes[16]}`)
-  const codec = codecs[batch.attributes & CODEC_MASK]
-  if (codec === undefined) throw new InvalidRecords(`the compression type ${batch.attributes & CODEC_MASK} is unknown`)
-  const payload = await unpack(codec, batch.bytes.subarray(BATCH_HEADER_BYTES), maxBytes)
-  return decodeRecords(batch, payload, from)
-}
+export class RecordWalk {
+  /** Of the record that the walk is at. */
+  offset = -1
+  /** Ms since 1970; -1: none. */
+  timestamp = -1
+  readonly #payload: Buffer
+  readonly #baseOffset: number
+  readonly #baseTimestamp: number
+  readonly #lastOffsetDelta: number
+  readonly #appendTime: number | null
+  #left: number
+  #lastDelta = -1
+  #at = 0
+  /** Of the record, once its length is known. */
+  #end: number
 
-async function unpack(codec: Codec, payload: Buffer, maxBytes: number): Promise<Buffer> {
-  try {
-    return await decompress(codec, payload, maxBytes)
-  } catch (error) {
-    if (error instanceof NotDecompressed) throw new InvalidRecords(error.message, { cause: error })
-    throw error
+  /** `payload`: the records of the batch, unpacked. */
+  constructor(batch: BatchView, payload: Buffer) {
+    const { recordCount } = batch
+    if (recordCount < 0 || recordCount * SMALLEST_RECORD_BYTES > payload.length)
+      throw new InvalidRecords(`${recordCount} records do not fit ${payload.length} bytes`)
+    this.#payload = payload
+    this.#left = recordCount
+    this.#end = 0
+    this.#baseOffset = batch.baseOffset
+    this.#baseTimestamp = batch.baseTimestamp
+    this.#lastOffsetDelta = batch.lastOffsetDelta
+    this.#appendTime = batch.timestampType === 'LogAppendTime' ? batch.maxTimestamp : null
   }
-}
 
-function* decodeRecords(batch: BatchView, payload: Buffer, from: number): Generator<DecodedRecord, undefined> {
-  const { recordCount: count, baseOffset, baseTimestamp, lastOffsetDelta } = batch
-  const appendTime = batch.timestampType === 'LogAppendTime' ? batch.maxTimestamp : null
-  if (count < 0 || count * SMALLEST_RECORD_BYTES > payload.length)
-    throw new InvalidRecords(`${count} records do not fit ${payload.length} bytes`)
-  let at = 0
-  let end = payload.length
-  let lastDelta = -1
-
-  for (let i = 0; i < count; i++) {
-    const length = varint('record length')
-    if (length < 0 || length > payload.length - at) throw new InvalidRecords(`a record of ${length} bytes does not fit`)
-    end = at + length
-    if (end - at < 1) throw new InvalidRecords('the bytes of a record end too early')
-    if (payload[at++] !== 0) throw new InvalidRecords('the attributes of a record must be 0')
-    const timestamp = baseTimestamp + varint('timestamp delta', 10)
-    if (Math.abs(timestamp) >= 2 ** 63) throw new InvalidRecords('the timestamp of a record is out of range')
-    const delta = varint('offset delta')
-    if (delta <= lastDelta || delta > lastOffsetDelta)
-      throw new InvalidRecords(`the offset delta ${delta} does not follow ${lastDelta} up to ${lastOffsetDelta}`)
-    lastDelta = delta
-    if (baseOffset + delta < from) {
-      at = end
-      end = payload.length
-      continue
+  /** Goes to the next record, or to the first; false after the last. */
+  next(): boolean {
+    const payload = this.#payload
+    this.#at = this.#end
+    this.#end = payload.length
+    if (this.#left === 0) {
+      if (this.#at !== this.#end) throw new InvalidRecords(`the batch has ${this.#end - this.#at} bytes left over`)
+      return false
     }
-    const key = slice('key')
-    const value = slice('value')
-    const headers = readHeaders()
-    if (at !== end) throw new InvalidRecords(`a record has ${end - at} bytes left over`)
-    end = payload.length
-    yield { offset: baseOffset + delta, timestamp: appendTime ?? timestamp, key, value, headers }
+    this.#left--
+    const length = this.#varint('record length')
+    if (length < 0 || length > payload.length - this.#at)
+      throw new InvalidRecords(`a record of ${length} bytes does not fit`)
+    this.#end = this.#at + length
+    if (length < 1) throw new InvalidRecords('the bytes of a record end too early')
+    if (payload[this.#at++] !== 0) throw new InvalidRecords('the attributes of a record must be 0')
+    const timestamp = this.#baseTimestamp + this.#varint('timestamp delta', 10)
+    if (Math.abs(timestamp) >= 2 ** 63) throw new InvalidRecords('the timestamp of a record is out of range')
+    const delta = this.#varint('offset delta')
+    if (delta <= this.#lastDelta || delta > this.#lastOffsetDelta)
+      throw new InvalidRecords(
+        `the offset delta ${delta} does not follow ${this.#lastDelta} up to ${this.#lastOffsetDelta}`,
+      )
+    this.#lastDelta = delta
+    this.offset = this.#baseOffset + delta
+    this.timestamp = this.#appendTime ?? timestamp
+    return true
   }
-  if (at !== payload.length) throw new InvalidRecords(`the batch has ${payload.length - at} bytes left over`)
+
+  /** The record that the walk is at, to be called once for each. */
+  read(limits: HeaderLimits): DecodedRecord {
+    const { offset, timestamp } = this
+    const key = this.#slice('key')
+    const value = this.#slice('value')
+    const headerCount = this.#varint('header count')
+    if (headerCount < 0 || headerCount * 2 > this.#end - this.#at)
+      throw new InvalidRecords(`${headerCount} headers do not fit`)
+    const headers: RecordHeader[] = []
+    const from = this.#at
+    let undecodedHeaders: Buffer | null = null
+    while (headers.length < headerCount) {
+      const before = this.#at
+      if (headers.length < limits.count) {
+        const key = this.#slice('header key')
+        if (key === null) throw new InvalidRecords('a header key must not be null')
+        const value = this.#slice('header value')
+        if (this.#at - from <= limits.bytes) {
+          headers.push({ key: key.toString(), value })
+          continue
+        }
+      }
+      undecodedHeaders = this.#payload.subarray(before, this.#end)
+      break
+    }
+    if (undecodedHeaders === null && this.#at !== this.#end)
+      throw new InvalidRecords(`a record has ${this.#end - this.#at} bytes left over`)
+    return { offset, timestamp, key, value, headers, headerCount, undecodedHeaders }
+  }
 
   /** A zigzag number, the nearest one where it is beyond 2^53. */
-  function varint(what: string, maxBytes = 5): number {
+  #varint(what: string, maxBytes = 5): number {
+    const payload = this.#payload
+    const end = this.#end
     let magnitude = 0
     let negative = false
     for (let i = 0; i < maxBytes; i++) {
-      if (at >= end) throw new InvalidRecords(`${what}: the bytes end too early`)
-      const byte = payload[at++]!
+      if (this.#at >= end) throw new InvalidRecords(`${what}: the bytes end too early`)
+      const byte = payload[this.#at++]!
       if (i === 0) {
         negative = (byte & 1) !== 0
         magnitude = (byte & 0x7f) >> 1
@@ -349,24 +419,12 @@ function* decodeRecords(batch: BatchView, payload: Buffer, from: number): Genera
     throw new InvalidRecords(`${what}: more than ${maxBytes} bytes`)
   }
 
-  function slice(what: string): Buffer | null {
-    const length = varint(`${what} length`)
+  #slice(what: string): Buffer | null {
+    const length = this.#varint(`${what} length`)
     if (length === -1) return null
-    if (length < 0 || length > end - at) throw new InvalidRecords(`${what}: ${length} bytes do not fit`)
-    at += length
-    return payload.subarray(at - length, at)
-  }
-
-  function readHeaders(): RecordHeader[] {
-    const count = varint('header count')
-    if (count < 0 || count * 2 > end - at) throw new InvalidRecords(`${count} headers do not fit`)
-    const headers: RecordHeader[] = []
-    for (let i = 0; i < count; i++) {
-      const key = slice('header key')
-      if (key === null) throw new InvalidRecords('a header key must not be null')
-      headers.push({ key: key.toString(), value: slice('header value') })
-    }
-    return headers
+    if (length < 0 || length > this.#end - this.#at) throw new InvalidRecords(`${what}: ${length} bytes do not fit`)
+    this.#at += length
+    return this.#payload.subarray(this.#at - length, this.#at)
   }
 }
 

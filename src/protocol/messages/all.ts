@@ -4,6 +4,7 @@
 import type { Api } from '../schema.ts'
 import { alterClientQuotas } from './alter-client-quotas.ts'
 import { alterConfigs } from './alter-configs.ts'
+import { alterPartitionReassignments } from './alter-partition-reassignments.ts'
 import { apiVersions } from './api-versions.ts'
 import { createPartitions } from './create-partitions.ts'
 import { createTopics } from './create-topics.ts'
@@ -27,6 +28,7 @@ import { leaveGroup } from './leave-group.ts'
 import { listConfigResources } from './list-config-resources.ts'
 import { listGroups } from './list-groups.ts'
 import { listOffsets } from './list-offsets.ts'
+import { listPartitionReassignments } from './list-partition-reassignments.ts'
 import { metadata } from './metadata.ts'
 import { offsetCommit } from './offset-commit.ts'
 import { offsetDelete } from './offset-delete.ts'
@@ -61,6 +63,8 @@ export const messages: readonly Api[] = Object.freeze([
   createPartitions,
   deleteGroups,
   incrementalAlterConfigs,
+  alterPartitionReassignments,
+  listPartitionReassignments,
   offsetDelete,
   describeClientQuotas,
   alterClientQuotas,
