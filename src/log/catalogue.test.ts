@@ -153,12 +153,46 @@ test('streams that could not be removed with their topic are removed later', asy
   assert.deepEqual(await store.streams(), [])
 })
 
-test('a catalogue in a form that is not known ends the start with a sentence', async t => {
+test('a topic that cannot be read is not made again, keeps its streams, and goes when it is deleted by name', async t => {
   const world = await openLogWorld(t)
   const { version } = (await world.store.load('catalogue', 'topics'))!
-  const changes = [{ key: 'topic:odd', value: Buffer.from('{"id":7}') }]
+  const id = 'AAAAAAAAAAAAAAAAAAAAbQ'
+  const changes = [{ key: 'topic:odd', value: Buffer.from(JSON.stringify({ id, shards: 7 })) }]
+  await world.store.create([`${id}:0`])
   await world.store.commit({ kind: 'catalogue', name: 'topics', expect: version, changes })
-  await assert.rejects(world.restart(), /does not describe topic 'odd'/)
+  const { catalogue, store } = await world.restart()
+  assert.deepEqual([...catalogue.current().unreadable], [['odd', id]])
+  const made = await catalogue.add(['odd', 'even'].map(name => ({ name, partitions: 1, configs: {} })))
+  assert.deepEqual(
+    made.map(each => (isRefusal(each) ? each.name : each.name)),
+    ['TOPIC_ALREADY_EXISTS', 'even'],
+  )
+  assert((await store.streams()).includes(`${id}:0`))
+  assert.deepEqual([...(await catalogue.discard(['odd', 'even']))], ['odd'])
+  assert(!(await store.streams()).includes(`${id}:0`))
+  const [again] = await catalogue.add([{ name: 'odd', partitions: 1, configs: {} }])
+  assert(!isRefusal(again!))
+})
+
+test('a topic that can no longer be read goes on as it was read before, and is changed by nobody', async t => {
+  const world = await openLogWorld(t)
+  const topic = await world.create('orders')
+  const { version } = (await world.store.load('catalogue', 'topics'))!
+  const value = Buffer.from('garbage')
+  await world.store.commit({
+    kind: 'catalogue',
+    name: 'topics',
+    expect: version,
+    changes: [{ key: 'topic:orders', value }],
+  })
+  await world.catalogue.catchUp()
+  assert.equal(isRefusal(await world.partition('orders').append(batchOf(), 0)), false)
+  const [changed] = await world.catalogue.change([topic.id], () => ({ partitions: 2 }))
+  assert.equal(isRefusal(changed!) && changed.name, 'KAFKA_STORAGE_ERROR')
+  assert.equal((await world.store.load('catalogue', 'topics'))!.fields.get('topic:orders')!.toString(), 'garbage')
+  const restarted = await world.restart()
+  assert.equal(restarted.catalogue.current().topics.size, 0)
+  assert.equal((await restarted.store.streams()).length, 1)
 })
 
 test('other overrides act at once on the partitions that run, and survive a restart', async t => {

@@ -1,16 +1,31 @@
 // Which topics there are: immutable snapshots, and the keeper that replaces them. A topic is its id; its name may be used
 // again after removal, by another topic. Rests in one document of the store, one field for each topic. It decides no
 // rules of names, partitions or configs (admin/topics.ts does) and opens no partitions (logs.ts does).
+//
+// A field that cannot be read (a bad hand, a later version) is still a topic: its name is not given again, its streams are not
+// swept, what others keep for it by its id stays. A broker that read it before goes on with what it read. It is written over by
+// nobody, and gone once somebody deletes the topic by its name.
 
 import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import { coalesce } from '../base/coalesce.ts'
 import { workInTurn } from '../base/in-turn.ts'
 import { type Random, randomUuid } from '../base/random.ts'
-import { because, isRefusal, type Refusal, TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_ID } from '../protocol/errors.ts'
+import {
+  because,
+  INVALID_PARTITIONS,
+  isRefusal,
+  KAFKA_STORAGE_ERROR,
+  type Refusal,
+  TOPIC_ALREADY_EXISTS,
+  UNKNOWN_TOPIC_ID,
+} from '../protocol/errors.ts'
+import { ZERO_UUID } from '../protocol/schema.ts'
 import { matchPattern } from '../settings/patterns.ts'
 import type { Settings } from '../settings/settings.ts'
 import { resolveTopicConfigs, type TopicConfigs } from '../settings/topic-configs.ts'
+import { contend, LOST } from '../store/contention.ts'
+import type { DocumentKind } from '../store/document-kinds.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import {
   isStoreFailure,
@@ -21,12 +36,33 @@ import {
   type StreamId,
   streamId,
 } from '../store/store.ts'
+import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
+
+/**
+ * Which brokers clients are shown as the replicas of partitions. There is one log, which rests in the store, whatever this says.
+ */
+export interface Placement {
+  /** How many brokers a partition has that has none assigned. */
+  readonly factor: number
+  /** Those that lived when the topic was made: they stay replicas while they are away. Ascending; empty for the factor 1. */
+  readonly brokers: readonly number[]
+  /** By the numbers of partitions, what somebody has assigned: distinct ids, at least one. */
+  readonly assigned: Readonly<Record<number, readonly number[]>>
+}
+
+/** The placement of a topic that was not asked for another. */
+export const SINGLE: Placement = Object.freeze({
+  factor: 1,
+  brokers: Object.freeze([]),
+  assigned: Object.freeze({}),
+})
 
 export interface Topic {
   /** Kafka's 22-character form; never used again for another topic. */
   readonly id: string
   readonly name: string
   readonly partitions: number
+  readonly placement: Placement
   /** The topic's own overrides. */
   readonly configs: Readonly<Record<string, string>>
   /** What was fixed when the topic was created, whatever patterns and defaults say later. */
@@ -42,21 +78,43 @@ export interface Catalogue {
   readonly version: number
   readonly topics: ReadonlyMap<string, Topic>
   readonly topicsById: ReadonlyMap<string, Topic>
+  /**
+   * Topics of which the store holds something that cannot be read: the id by the name, null where not even that is known. Those
+   * that this broker had read before are among `topics` too, as they were then.
+   */
+  readonly unreadable: ReadonlyMap<string, string | null>
+}
+
+/** Whether there may be a topic of this id: what is kept for it elsewhere must stay. */
+export function mayExist({ topicsById, unreadable }: Pick<Catalogue, 'topicsById' | 'unreadable'>): {
+  has(topicId: string): boolean
+} {
+  return { has: topicId => unreadable.size > 0 || topicsById.has(topicId) }
+}
+
+/** What is told to whoever names a topic that cannot be read. */
+export function unreadableTopic(name: string): Refusal {
+  return because(
+    KAFKA_STORAGE_ERROR,
+    `What is stored of topic '${name}' cannot be read: a later version or a bad hand wrote it. Its records are kept until somebody deletes the topic.`,
+  )
 }
 
 export interface NewTopic {
   readonly name: string
   readonly partitions: number
+  /** SINGLE where it is left out. */
+  readonly placement?: Placement
   readonly configs: Readonly<Record<string, string>>
 }
 
 /** What of a topic may change. There are never fewer partitions. */
-export type TopicChange = Partial<Pick<Topic, 'partitions' | 'configs'>>
+export type TopicChange = Partial<Pick<Topic, 'partitions' | 'placement' | 'configs'>>
 
 /** Told of changes between their commit and the moment when the new snapshot is seen, of removals after it. */
 export interface CatalogueWatch {
   added?(topics: readonly Topic[]): Promise<void>
-  /** The same topics with other configs or more partitions. */
+  /** The same topics with other configs, other brokers or more partitions. */
   changed?(topics: readonly Topic[]): Promise<void>
   removed(topics: readonly Topic[]): void
   /**
@@ -69,16 +127,21 @@ export interface CatalogueWatch {
 export interface CatalogueKeeper {
   current(): Catalogue
   /**
-   * One answer for each topic, in order: the topic, or TOPIC_ALREADY_EXISTS. Resolves when the topics are durable, seen and
+   * One answer for each topic, in order: the topic, TOPIC_ALREADY_EXISTS, or INVALID_PARTITIONS beyond `max-partitions`. Resolves when the topics are durable, seen and
    * ready for appends. Throws what the store throws; after OutcomeUnknown the topics may exist.
    */
   add(topics: readonly NewTopic[]): Promise<readonly (Topic | Refusal)[]>
   /** By id, so that a topic made again under the name is not hit. One answer for each: the topic, or UNKNOWN_TOPIC_ID. */
   remove(topicIds: readonly string[]): Promise<readonly (Topic | Refusal)[]>
   /**
-   * Gives topics other overrides or more partitions. `decide` is asked what they shall be with the newest state of each topic,
+   * Deletes topics that cannot be read, by name, with the streams of those whose id is known (the sweep of a later start finds
+   * the others'). Resolves to the names that were such topics. Throws what the store throws.
+   */
+  discard(names: readonly string[]): Promise<ReadonlySet<string>>
+  /**
+   * Gives topics other overrides, other brokers or more partitions. `decide` is asked what they shall be with the newest state of each topic,
    * and asked again when another writer was faster; it must be checkTopicConfigs that let overrides pass. One answer for each
-   * id, which occurs once: the topic as it is now, what `decide` refused with, or UNKNOWN_TOPIC_ID. New partitions take
+   * id, which occurs once: the topic as it is now, what `decide` refused with, INVALID_PARTITIONS as above, or UNKNOWN_TOPIC_ID. New partitions take
    * appends by then.
    */
   change(
@@ -103,7 +166,7 @@ interface Difference {
   readonly removed?: readonly Topic[]
 }
 
-const KIND = 'catalogue'
+const KIND: DocumentKind = 'catalogue'
 const NAME = 'topics'
 const CLUSTER_ID = 'cluster-id'
 const TOPIC_PREFIX = 'topic:'
@@ -112,8 +175,6 @@ const ONLY_LOST =
   'the catalogue is gone from the store, and the partitions that it named are not: somebody deleted or replaced what this broker keeps ' +
   'there; bring it back from a copy, or delete the partitions too to begin anew'
 
-/** How often a change is tried again after another writer was faster. */
-const ATTEMPTS = 8
 /** How long it takes to look again after the store did not say what became of a change. */
 const REFRESH_MS = 1_000
 
@@ -127,12 +188,14 @@ export async function openCatalogue(
   clock: Clock,
   random: Random,
   isAlone: (() => Promise<boolean>) | null = null,
+  name: NameUnreadable = UNNAMED,
 ): Promise<CatalogueKeeper> {
+  const reading = { store, settings, name }
   const streams = await store.streams()
-  const loaded = await load(store, settings)
+  const loaded = await load(reading)
   // They would be swept as what a creation left half done.
   if (loaded === null && (await hasAny(store, streams))) throw new StoreOpenError(ONLY_LOST)
-  let catalogue = loaded ?? (await found(store, settings, random))
+  let catalogue = loaded ?? (await found(reading, random))
   await sweep()
 
   const watches: CatalogueWatch[] = []
@@ -146,7 +209,7 @@ export async function openCatalogue(
   const inTurn = workInTurn()
 
   async function refresh(): Promise<void> {
-    const loaded = (await load(store, settings, catalogue)) ?? (await beginAnew())
+    const loaded = (await load(reading, catalogue)) ?? (await beginAnew())
     const added = [...loaded.topicsById.values()].filter(topic => !catalogue.topicsById.has(topic.id))
     const changed = [...loaded.topicsById.values()].filter(topic => {
       const known = catalogue.topicsById.get(topic.id)
@@ -155,7 +218,8 @@ export async function openCatalogue(
     const removed = [...catalogue.topicsById.values()].filter(topic => !loaded.topicsById.has(topic.id))
     const { clusterId: before } = catalogue
     const { clusterId: after } = loaded
-    if (after !== before) for (const watch of watches) watch.replaced?.({ before, after }, removed)
+    if (after !== before && before !== ZERO_UUID)
+      for (const watch of watches) watch.replaced?.({ before, after }, removed)
     await publish(loaded, { added, changed, removed })
     for (const stream of removed.flatMap(streamsOf)) leftovers.add(stream)
     // Whoever removed them may have died before their streams had gone.
@@ -167,7 +231,7 @@ export async function openCatalogue(
   async function beginAnew(): Promise<Catalogue> {
     if (await hasAny(store, [...catalogue.topicsById.values()].flatMap(streamsOf)))
       throw new StoreUnavailable(ONLY_LOST)
-    return await found(store, settings, random)
+    return await found(reading, random)
   }
 
   /** Looks again until the snapshot is what the store has, unless the next change is faster. */
@@ -192,6 +256,8 @@ export async function openCatalogue(
    * between making streams and naming their topic finds out and makes them again.
    */
   async function sweep(): Promise<void> {
+    // Any of them may belong to a topic that cannot be read.
+    if (catalogue.unreadable.size > 0) return
     const owned = new Set([...catalogue.topics.values()].flatMap(streamsOf))
     const orphans = streams.filter(stream => !owned.has(stream))
     if (orphans.length === 0 || (isAlone !== null && !(await isAlone()))) return
@@ -199,6 +265,21 @@ export async function openCatalogue(
     if (outcome.kind === 'conflict') return
     catalogue = { ...catalogue, version: outcome.version }
     await store.remove(orphans)
+  }
+
+  /** Whether there is room for so many partitions more; what fits is counted for those that come after it in the same change. */
+  function roomForPartitions(): (name: string, growth: number) => Refusal | null {
+    const limit = settings.get('max-partitions')
+    let count = 0
+    for (const { partitions } of catalogue.topicsById.values()) count += partitions
+    return (name, growth) => {
+      if (growth > 0 && count + growth > limit) {
+        const why = `Topic '${name}' would bring the partitions of all topics from ${count} to ${count + growth}`
+        return because(INVALID_PARTITIONS, `${why}; svc.max-partitions is ${limit}.`)
+      }
+      count += growth
+      return null
+    }
   }
 
   /** Commits rows onto the current version; null when the decision must be made again on a fresh snapshot. */
@@ -242,13 +323,11 @@ export async function openCatalogue(
     })
   }
 
-  async function attempt<T>(once: () => Promise<T | null>): Promise<T> {
-    for (let i = 0; i < ATTEMPTS; i++) {
+  async function attempt<T>(once: () => Promise<T | typeof LOST>): Promise<T> {
+    return await contend({ clock, random }, 'the list of topics', async () => {
       if (isStale) await refresh()
-      const result = await once()
-      if (result !== null) return result
-    }
-    throw new StoreUnavailable(`the catalogue was changed by others ${ATTEMPTS} times in a row`)
+      return await once()
+    })
   }
 
   return {
@@ -261,11 +340,16 @@ export async function openCatalogue(
         const made = new Set<Topic>()
         return attempt(async () => {
           const names = new Set<string>()
+          const refusedFor = roomForPartitions()
           const answers = candidates.map(topic => {
             if (catalogue.topicsById.has(topic.id)) return topic
             if (catalogue.topics.has(topic.name) || names.has(topic.name)) {
               return because(TOPIC_ALREADY_EXISTS, `Topic '${topic.name}' already exists.`)
             }
+            if (catalogue.unreadable.has(topic.name))
+              return because(TOPIC_ALREADY_EXISTS, unreadableTopic(topic.name).message)
+            const refusal = refusedFor(topic.name, topic.partitions)
+            if (refusal !== null) return refusal
             names.add(topic.name)
             return topic
           })
@@ -277,7 +361,7 @@ export async function openCatalogue(
             const version = await commit(fresh.map(fieldOf), () =>
               fresh.every(topic => catalogue.topicsById.has(topic.id)),
             )
-            if (version === null) return null
+            if (version === null) return LOST
             if (version !== catalogue.version) {
               await publish(withTopics(catalogue, version, [...catalogue.topics.values(), ...fresh]), { added: fresh })
             }
@@ -300,10 +384,11 @@ export async function openCatalogue(
               doomed.map(topic => ({ key: TOPIC_PREFIX + topic.name, value: null })),
               () => doomed.every(topic => !catalogue.topicsById.has(topic.id)),
             )
-            if (version === null) return null
+            if (version === null) return LOST
             if (version !== catalogue.version) {
               const rest = [...catalogue.topics.values()].filter(topic => !wanted.has(topic.id))
-              await publish(withTopics(catalogue, version, rest), { removed: doomed })
+              const left = readable(catalogue, new Set(doomed.map(({ name }) => name)))
+              await publish(withTopics(left, version, rest), { removed: doomed })
             }
           }
           await removeStreams([...gone.values()].flatMap(streamsOf))
@@ -311,20 +396,47 @@ export async function openCatalogue(
         })
       }),
 
+    discard: names =>
+      inTurn(() => {
+        const gone = new Map<string, string | null>()
+        return attempt(async () => {
+          const doomed = names.filter(each => catalogue.unreadable.has(each) && !catalogue.topics.has(each))
+          for (const each of doomed) gone.set(each, catalogue.unreadable.get(each)!)
+          if (doomed.length > 0) {
+            const version = await commit(
+              doomed.map(each => ({ key: TOPIC_PREFIX + each, value: null })),
+              () => doomed.every(each => !catalogue.unreadable.has(each)),
+            )
+            if (version === null) return LOST
+            if (version !== catalogue.version) {
+              const left = readable(catalogue, new Set(doomed))
+              await publish(withTopics(left, version, [...catalogue.topics.values()]), {})
+            }
+          }
+          const ids = new Set([...gone.values()].filter(id => id !== null))
+          if (ids.size > 0) await removeStreams((await store.streams()).filter(each => ids.has(topicIdOf(each))))
+          return new Set(gone.keys())
+        })
+      }),
+
     change: (topicIds, decide) =>
       inTurn(() =>
         attempt(async () => {
+          const refusedFor = roomForPartitions()
           const answers = topicIds.map(id => {
             const topic = catalogue.topicsById.get(id)
             if (topic === undefined) return unknownId(id)
+            if (catalogue.unreadable.has(topic.name)) return unreadableTopic(topic.name)
             const change = decide(topic)
-            return isRefusal(change) ? change : withChange(topic, change, settings)
+            if (isRefusal(change)) return change
+            const growth = (change.partitions ?? topic.partitions) - topic.partitions
+            return refusedFor(topic.name, growth) ?? withChange(topic, change, settings)
           })
           const changed = answers.filter(isTopic).filter(topic => !isSame(topic, catalogue.topicsById.get(topic.id)!))
           // What changes nothing that is known here may change what another broker has stored a moment ago.
           if (changed.length === 0 && isAlone !== null && (await store.version(KIND, NAME)) !== catalogue.version) {
             isStale = true
-            return null
+            return LOST
           }
           if (changed.length > 0) {
             // Streams first, as for a new topic.
@@ -338,7 +450,7 @@ export async function openCatalogue(
                 return known !== undefined && isSame(topic, known)
               }),
             )
-            if (version === null) return null
+            if (version === null) return LOST
             if (version !== catalogue.version) {
               const byId = new Map([...catalogue.topicsById, ...changed.map(topic => [topic.id, topic] as const)])
               await publish(withTopics(catalogue, version, [...byId.values()]), { changed })
@@ -364,6 +476,15 @@ export function streamsOf(topic: Topic): StreamId[] {
   return Array.from({ length: topic.partitions }, (_, index) => streamId(topic.id, index))
 }
 
+function topicIdOf(stream: StreamId): string {
+  return stream.slice(0, stream.lastIndexOf(':'))
+}
+
+/** The same, where these topics have been written or deleted. */
+function readable(catalogue: Catalogue, names: ReadonlySet<string>): Catalogue {
+  return { ...catalogue, unreadable: new Map([...catalogue.unreadable].filter(([name]) => !names.has(name))) }
+}
+
 function isTopic(answer: Topic | Refusal): answer is Topic {
   return 'id' in answer
 }
@@ -380,40 +501,77 @@ function unknownId(id: string): Refusal {
 function makeTopic(id: string, topic: NewTopic, createdAtMs: number, settings: Settings): Topic {
   const resolved = resolveTopicConfigs(topic.configs, matchPattern(settings, topic.name), settings)
   const pinned = Object.freeze({ 'storage.compression.type': resolved.storageCompressionType })
-  return Object.freeze({ id, ...topic, configs: Object.freeze({ ...topic.configs }), pinned, resolved, createdAtMs })
+  const { name, partitions, placement = SINGLE } = topic
+  const configs = Object.freeze({ ...topic.configs })
+  return Object.freeze({ id, name, partitions, placement, configs, pinned, resolved, createdAtMs })
 }
 
-function withChange(topic: Topic, { partitions = topic.partitions, configs }: TopicChange, settings: Settings): Topic {
+function withChange(topic: Topic, change: TopicChange, settings: Settings): Topic {
+  const { partitions = topic.partitions, placement = topic.placement, configs } = change
   assert(partitions >= topic.partitions, `topic '${topic.name}' would lose partitions`)
-  if (configs === undefined) return Object.freeze({ ...topic, partitions })
+  if (configs === undefined) return Object.freeze({ ...topic, partitions, placement })
   const resolved = resolveTopicConfigs({ ...topic.pinned, ...configs }, matchPattern(settings, topic.name), settings)
-  return Object.freeze({ ...topic, partitions, configs: Object.freeze({ ...configs }), resolved })
+  return Object.freeze({ ...topic, partitions, placement, configs: Object.freeze({ ...configs }), resolved })
 }
 
-function withTopics({ clusterId }: Catalogue, version: number, topics: readonly Topic[]): Catalogue {
+function withTopics(
+  { clusterId, unreadable }: Pick<Catalogue, 'clusterId' | 'unreadable'>,
+  version: number,
+  topics: readonly Topic[],
+): Catalogue {
   return Object.freeze({
     clusterId,
     version,
     topics: new Map(topics.map(topic => [topic.name, topic])),
     topicsById: new Map(topics.map(topic => [topic.id, topic])),
+    unreadable,
   })
 }
 
-/** What is as it was in `before` is taken over from there: most of many topics. */
-async function load(store: Store, settings: Settings, before?: Catalogue): Promise<Catalogue | null> {
+interface Reading {
+  readonly store: Store
+  readonly settings: Settings
+  readonly name: NameUnreadable
+}
+
+/** What is as it was in `before` is taken over from there: most of many topics, and what cannot be read. */
+async function load({ store, settings, name: tell }: Reading, before?: Catalogue): Promise<Catalogue | null> {
   const document = await store.load(KIND, NAME)
   if (document === null) return null
-  let clusterId = ''
   const topics: Topic[] = []
+  const unreadable = new Map<string, string | null>()
   for (const [key, value] of document.fields) {
-    if (key === CLUSTER_ID) clusterId = Buffer.from(value).toString()
     if (!key.startsWith(TOPIC_PREFIX)) continue
     const name = key.slice(TOPIC_PREFIX.length)
     const known = before?.topics.get(name)
-    topics.push(known !== undefined && encodeTopic(known).equals(value) ? known : decodeTopic(name, value, settings))
+    if (known !== undefined && encodeTopic(known).equals(value)) {
+      topics.push(known)
+      continue
+    }
+    try {
+      topics.push(decodeTopic(name, value, settings))
+    } catch (why) {
+      const id = idIn(value)
+      const isKnown = known !== undefined && (id ?? known.id) === known.id
+      if (isKnown) topics.push(known)
+      unreadable.set(name, isKnown ? known.id : id)
+      const result = isKnown
+        ? 'this broker goes on with what it read before and refuses to change it, until it is repaired or the topic is deleted'
+        : 'clients cannot use it, its records are kept, and the name is not given again, until it is repaired or the topic is deleted'
+      tell({ kind: KIND, what: `what the catalogue holds of topic ${JSON.stringify(name)}`, why, result })
+    }
   }
-  assert(clusterId !== '', `the catalogue in the store has no field ${CLUSTER_ID}`)
-  return withTopics({ clusterId } as Catalogue, document.version, topics)
+  const clusterId = clusterIdIn(document.fields.get(CLUSTER_ID))
+  if (clusterId === null) {
+    const result = 'clients are told the id that this broker knew before, or none'
+    tell({ kind: KIND, what: 'the cluster id in the catalogue', why: 'it is no id', result })
+  }
+  return withTopics({ clusterId: clusterId ?? before?.clusterId ?? ZERO_UUID, unreadable }, document.version, topics)
+}
+
+function clusterIdIn(value: Uint8Array | undefined): string | null {
+  const text = Buffer.from(value ?? []).toString()
+  return UUID.test(text) ? text : null
 }
 
 /** How many streams are asked for at once. */
@@ -428,31 +586,67 @@ async function hasAny(store: Store, streams: readonly StreamId[]): Promise<boole
   return false
 }
 
-async function found(store: Store, settings: Settings, random: Random): Promise<Catalogue> {
+async function found(reading: Reading, random: Random): Promise<Catalogue> {
   const value = Buffer.from(randomUuid(random))
-  await store.commit({ kind: KIND, name: NAME, expect: 0, changes: [{ key: CLUSTER_ID, value }] })
+  await reading.store.commit({ kind: KIND, name: NAME, expect: 0, changes: [{ key: CLUSTER_ID, value }] })
   // Read back: whoever was first has decided the id.
-  const catalogue = await load(store, settings)
+  const catalogue = await load(reading)
   assert(catalogue !== null, 'the catalogue that was just made is gone from the store')
   return catalogue
 }
 
-// A topic's field: JSON of { id, partitions, configs, pinned, createdAtMs }.
+// A topic's field: JSON of { id, partitions, configs, pinned, createdAtMs, placement }, without `placement` where it is SINGLE.
 
 function fieldOf(topic: Topic): Row {
   return { key: TOPIC_PREFIX + topic.name, value: encodeTopic(topic) }
 }
 
-function encodeTopic({ id, partitions, configs, pinned, createdAtMs }: Topic): Buffer {
-  return Buffer.from(JSON.stringify({ id, partitions, configs, pinned, createdAtMs }))
+function encodeTopic({ id, partitions, configs, pinned, createdAtMs, placement }: Topic): Buffer {
+  const isSingle = placement.factor === 1 && Object.keys(placement.assigned).length === 0
+  const told = { id, partitions, configs, pinned, createdAtMs }
+  return Buffer.from(JSON.stringify(isSingle ? told : { ...told, placement }))
 }
 
+const UUID = /^[\w-]{22}$/
+
+/** As many as the settings can allow: every partition takes memory before anything is known of it. */
+const MOST_PARTITIONS = 100_000
+
+/** Throws when it is not what `encodeTopic` makes. */
 function decodeTopic(name: string, value: Uint8Array, settings: Settings): Topic {
-  const { id, partitions, configs, pinned, createdAtMs } = JSON.parse(Buffer.from(value).toString()) as Topic
-  assert(
-    typeof id === 'string' && Number.isSafeInteger(partitions) && partitions > 0 && typeof configs === 'object',
-    `the catalogue in the store does not describe topic '${name}' in a form that this version reads`,
-  )
+  const stored = JSON.parse(Buffer.from(value).toString()) as Omit<Topic, 'placement'> & { placement?: Placement }
+  const { id, partitions, configs, pinned = {}, createdAtMs, placement = SINGLE } = stored
+  const isKnown =
+    UUID.test(id) &&
+    Number.isSafeInteger(partitions) &&
+    partitions > 0 &&
+    partitions <= MOST_PARTITIONS &&
+    isTexts(configs) &&
+    isTexts(pinned) &&
+    isPlacement(placement) &&
+    Number.isSafeInteger(createdAtMs)
+  if (!isKnown) throw new Error('it has no id, partitions and configs in a form that this version knows')
   const resolved = resolveTopicConfigs({ ...pinned, ...configs }, matchPattern(settings, name), settings)
-  return Object.freeze({ id, name, partitions, configs, pinned, resolved, createdAtMs })
+  return Object.freeze({ id, name, partitions, placement, configs, pinned, resolved, createdAtMs })
+}
+
+function isPlacement({ factor, brokers, assigned }: Placement): boolean {
+  const areIds = (ids: unknown) => Array.isArray(ids) && ids.every(id => Number.isSafeInteger(id) && id >= 0)
+  if (!Number.isSafeInteger(factor) || factor < 1 || !areIds(brokers)) return false
+  if (typeof assigned !== 'object' || assigned === null) return false
+  return Object.values(assigned).every(ids => areIds(ids) && ids.length > 0)
+}
+
+function isTexts(value: unknown): value is Readonly<Record<string, string>> {
+  return typeof value === 'object' && value !== null && Object.values(value).every(each => typeof each === 'string')
+}
+
+/** The topic's id, where so much can be read. */
+function idIn(value: Uint8Array): string | null {
+  try {
+    const { id } = JSON.parse(Buffer.from(value).toString()) as Topic
+    return UUID.test(id) ? id : null
+  } catch {
+    return null
+  }
 }

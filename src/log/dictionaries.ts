@@ -7,13 +7,17 @@
 //                          '----- after AGAIN times as many records -----'
 //
 // In the store (docs/decisions/0021):
-//   document dictionaries, <topic id>         a field for each version: JSON of { bytes, plainBytes, beforeBytes, afterBytes }
+//   document dictionaries, <topic id>         a field for each version: JSON of { bytes, crc32c, plainBytes, beforeBytes, afterBytes }
 //   document dictionary, <topic id>:<version> the field `content`
 
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../base/clock.ts'
+import { crc32c } from '../base/crc32c.ts'
+import { cut } from '../base/cut.ts'
 import type { Settings } from '../settings/settings.ts'
+import type { DocumentKind } from '../store/document-kinds.ts'
 import { type Document, type Row, type Store, streamId } from '../store/store.ts'
+import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Topic } from './catalogue.ts'
 import type { TrainingInput, TrainingResult } from './dictionary-training.ts'
@@ -29,10 +33,11 @@ export interface DictionaryRooms {
   readonly settings: Settings
   readonly clock: Clock
   readonly logger: Logger
+  readonly unreadable?: NameUnreadable | undefined
 }
 
-const LISTS = 'dictionaries'
-const CONTENTS = 'dictionary'
+const LISTS: DocumentKind = 'dictionaries'
+const CONTENTS: DocumentKind = 'dictionary'
 const CONTENT = 'content'
 
 /** After so many times sample-count records a topic is sampled again, and its dictionary replaced if that pays. */
@@ -47,6 +52,12 @@ const FEWEST_SAMPLES = 100
 const RETRY_MS = 1_000
 
 const NO_BYTES = new Uint8Array(0)
+
+/** What the list says of a version. Older releases did not say the checksum. */
+interface Described {
+  readonly bytes: number
+  readonly crc32c?: number
+}
 
 interface Known {
   readonly topicId: string
@@ -174,12 +185,13 @@ export class Dictionaries {
     known.isBusy = true
     try {
       const list = await this.#rooms.store.load(LISTS, known.topicId)
-      const lastVersion = lastOf(list)
+      const lastVersion = this.#lastOf(list)
       // Batches may name what the store has lost.
       if (known.newest !== null && known.newest.version > lastVersion) return await this.#restore(known, list)
       if (lastVersion > 0) {
         const content = await this.find(known.topicId, lastVersion)
-        if (content !== null) known.newest = { version: lastVersion, content }
+        if (content !== null && this.#describedIn(list!, lastVersion) !== null)
+          known.newest = { version: lastVersion, content }
         known.toWait = this.#again()
       }
       known.listVersion = list?.version ?? 0
@@ -202,7 +214,7 @@ export class Dictionaries {
     const name = `${topicId}:${version}`
     await this.#removeDocument(CONTENTS, name)
     await store.commit({ kind: CONTENTS, name, expect: 0, changes: [{ key: CONTENT, value: content }] })
-    const value = Buffer.from(JSON.stringify({ bytes: content.length }))
+    const value = Buffer.from(JSON.stringify({ bytes: content.length, crc32c: crc32c(content) }))
     await store.commit({
       kind: LISTS,
       name: topicId,
@@ -214,7 +226,40 @@ export class Dictionaries {
 
   async #load(topicId: string, version: number): Promise<Uint8Array | null> {
     const document = await this.#rooms.store.load(CONTENTS, `${topicId}:${version}`)
-    return document?.fields.get(CONTENT) ?? null
+    const content = document?.fields.get(CONTENT)
+    if (document === null || (content !== undefined && (await this.#isListed(topicId, version, content)) !== false))
+      return content ?? null
+    const what = `the content of dictionary ${version} of topic ${topicId}`
+    const result = 'batches that it packed cannot be read until it is repaired, and others are not packed with it'
+    this.#tell({ kind: CONTENTS, what, why: 'it is not what was trained', result })
+    return null
+  }
+
+  /**
+   * Whether this is the content that the list describes; null where it does not say. Any bytes pass as a dictionary, and a batch
+   * that the wrong ones packed could not be unpacked any more.
+   */
+  async #isListed(topicId: string, version: number, content: Uint8Array): Promise<boolean | null> {
+    const list = await this.#rooms.store.load(LISTS, topicId)
+    const described = list === null ? null : this.#describedIn(list, version)
+    if (described === null) return null
+    const { bytes, crc32c: expected = crc32c(content) } = described
+    return content.length === bytes && crc32c(content) === expected
+  }
+
+  #describedIn(list: Document, version: number): Described | null {
+    const value = list.fields.get(String(version))
+    if (value === undefined) return null
+    try {
+      const described = JSON.parse(Buffer.from(value).toString()) as Described
+      if (Number.isSafeInteger(described.bytes)) return described
+    } catch {
+      // Told below.
+    }
+    const what = `what the list of dictionaries of topic ${list.name} says of version ${version}`
+    const result = 'nothing is packed with that version'
+    this.#tell({ kind: LISTS, what, why: 'it describes no dictionary', result })
+    return null
   }
 
   #again(): number {
@@ -329,7 +374,7 @@ export class Dictionaries {
       const commit = { kind: CONTENTS, name: `${topicId}:${version}`, expect: 0, changes: [add] }
       kind = (await store.commit(commit)).kind
     }
-    const value = Buffer.from(JSON.stringify({ bytes: content.length, ...found }))
+    const value = Buffer.from(JSON.stringify({ bytes: content.length, crc32c: crc32c(content), ...found }))
     const changes = [{ key: String(version), value }]
     const outcome = await store.commit({ kind: LISTS, name: topicId, expect: known.listVersion, changes })
     if (outcome.kind === 'conflict') {
@@ -347,7 +392,7 @@ export class Dictionaries {
   async #remove(topicId: string): Promise<void> {
     const list = await this.#rooms.store.load(LISTS, topicId)
     if (list === null) return
-    const lastVersion = lastOf(list)
+    const lastVersion = this.#lastOf(list)
     // The list last: as long as it is there a later start finds what is left.
     for (let version = 1; version <= lastVersion; version++) {
       await this.#removeDocument(CONTENTS, `${topicId}:${version}`)
@@ -356,7 +401,7 @@ export class Dictionaries {
   }
 
   /** Another broker may be faster. */
-  async #removeDocument(kind: string, name: string): Promise<void> {
+  async #removeDocument(kind: DocumentKind, name: string): Promise<void> {
     const { store } = this.#rooms
     const document = await store.load(kind, name)
     if (document !== null) await store.commit({ kind, name, expect: document.version, changes: [], remove: true })
@@ -366,9 +411,21 @@ export class Dictionaries {
     if (this.#isClosed) return
     this.#rooms.logger.warn('dictionaries of removed topics could not be removed; the next start tries it', { error })
   }
+
+  /** The newest version that is listed; 0: none. */
+  #lastOf(list: Document | null): number {
+    let last = 0
+    for (const name of list?.fields.keys() ?? []) {
+      if (VERSION.test(name)) last = Math.max(last, Number(name))
+      else {
+        const what = `the field ${cut(name)} in the list of dictionaries of topic ${list!.name}`
+        this.#tell({ kind: LISTS, what, why: 'it is no version', result: 'it is passed over' })
+      }
+    }
+    return last
+  }
+
+  #tell: NameUnreadable = found => (this.#rooms.unreadable ?? UNNAMED)(found)
 }
 
-/** The newest version that is listed; 0: none. */
-function lastOf(list: Document | null): number {
-  return Math.max(0, ...[...(list?.fields.keys() ?? [])].map(Number))
-}
+const VERSION = /^[1-9]\d{0,8}$/

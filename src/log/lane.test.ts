@@ -22,6 +22,7 @@ import { type BatchView, encodeBatch, readRecords, stamp, viewBatch } from '../p
 import { streamId } from '../store/store.ts'
 import type { Appended } from './lane.ts'
 import type { Partition } from './partition.ts'
+import { MOST_PRODUCERS } from './partition-state.ts'
 
 type Answer = Appended | Refusal
 
@@ -173,6 +174,36 @@ test('wrong sequences and fenced epochs are refused alone, the rest of the group
     INVALID_PRODUCER_EPOCH.name,
     3,
   ])
+})
+
+test('a partition knows a bounded number of producers: those go that have not appended for longest, in the store too', async t => {
+  const world = await openLogWorld(t)
+  await world.create('orders')
+  const send = (of: Partition, producerId: number, baseSequence = 0) =>
+    of.append(idempotent(baseSequence, 1, producerId), 0)
+  const partition = world.partition('orders')
+  const first = await send(partition, 1)
+  await world.clock.advance(1)
+  for (let from = 2; from <= MOST_PRODUCERS + 50; from += 1_000) {
+    const to = Math.min(from + 999, MOST_PRODUCERS + 50)
+    await Promise.all(Array.from({ length: to - from + 1 }, (_, i) => send(partition, from + i)))
+    // Producer 1 goes on all the time.
+    assert.equal(said(await send(partition, 1, 1 + (from - 2) / 1_000)), partition.endOffset - 1)
+    await world.clock.advance(1)
+  }
+  assert.equal(partition.state.producers.size, MOST_PRODUCERS)
+  assert.deepEqual(
+    [1, 2, 51, 52, MOST_PRODUCERS + 50].map(id => partition.state.producers.has(id)),
+    [true, false, false, true, true],
+  )
+  // Who is forgotten begins anew, as after a long rest; who is known is held to the order.
+  assert.equal(said(await send(partition, 2, 7)), partition.endOffset - 1)
+  assert.equal(said(await send(partition, 52 + 1, 7)), OUT_OF_ORDER_SEQUENCE_NUMBER.name)
+  assert.equal(said(first), 0)
+  await partition.append(batchOf(), 0)
+  const again = (await world.restart()).partition('orders')
+  assert.deepEqual([...again.state.producers.keys()].sort(), [...partition.state.producers.keys()].sort())
+  assert.equal([...again.state.producers.keys()].at(-1), 2, 'who appended last stands last')
 })
 
 test("producers' sequences survive a restart and trimming, and expire by the clock", async t => {

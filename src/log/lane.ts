@@ -24,6 +24,7 @@ import {
   type Batch,
   isStoreFailure,
   type Opened,
+  OutcomeUnknown,
   type Row,
   type Store,
   type Append as StoreAppend,
@@ -66,6 +67,8 @@ export interface LaneRooms {
   readonly compression: Compression
   readonly leadership: Leadership
   readonly refused: RefusedBatches
+  /** The store has no such stream: its topic was removed, or the store has lost it. */
+  gone(state: PartitionState): void
   /** A word that no other append has. */
   nextAttempt(): string
   /** Calls lane.form() once this turn has handled its input, so that what came together goes together. */
@@ -234,9 +237,8 @@ export class Lane {
         this.#adopt(opened)
         this.#confirm()
       } else {
-        // Not a removal: the catalogue names a stream that the store has lost.
         state.refusal ??= because(KAFKA_STORAGE_ERROR, `The store has no stream for ${state.name}.`)
-        this.#rooms.logger.error('the store has lost a partition', { partition: state.name })
+        this.#rooms.gone(state)
       }
       this.#release()
       return
@@ -264,15 +266,29 @@ export class Lane {
     if (!this.#isBusy) this.#release()
   }
 
+  /**
+   * Trims the stream; what that means for the state is the caller's. Where the outcome is unknown the stream is opened again: that
+   * alone says where the log begins and how many bytes it has, and it fences what may still come of the trim.
+   */
+  async trim(before: number, rows: readonly Row[]): ReturnType<Store['trim']> {
+    const { stream, epoch } = this.#state
+    try {
+      return await this.#rooms.store.trim(stream, epoch, before, rows)
+    } catch (error) {
+      if (error instanceof OutcomeUnknown) this.reopen()
+      throw error
+    }
+  }
+
   /** Writes rows that wait for an append when none is likely to come. Does nothing while the lane works. */
   async flushRows(): Promise<void> {
-    const { stream, epoch, start, pendingRows, refusal, damage } = this.#state
+    const { start, pendingRows, refusal, damage } = this.#state
     if (this.#isBusy || this.#queue.length > 0 || pendingRows.length === 0 || refusal !== null || damage !== null)
       return
     this.#isBusy = true
     const rows = [...pendingRows]
     try {
-      const outcome = await this.#rooms.store.trim(stream, epoch, start, rows)
+      const outcome = await this.trim(start, rows)
       if (outcome.kind === 'trimmed') pendingRows.splice(0, rows.length)
     } finally {
       this.#release()
@@ -329,7 +345,7 @@ export class Lane {
         const { producerEpoch, baseSequence } = batch
         const lastSequence = lastSequenceOf(baseSequence, lastOffsetDelta)
         const verdict =
-          (known === undefined ? refused.check(state.stream, batch) : null) ??
+          (known === undefined ? refused.check(state, batch) : null) ??
           checkSequence(known, producerId, producerEpoch, baseSequence, lastSequence)
         if (isRefusal(verdict)) {
           void this.#refuseSequence(next, verdict)
@@ -362,7 +378,7 @@ export class Lane {
           logAppendTimeMs: next.logAppendTimeMs,
         }
         producers.set(producerId, withBatch(known, batch.producerEpoch, added, nowMs))
-        refused.taken(state.stream, batch)
+        refused.taken(state, batch)
       }
     }
 
@@ -472,7 +488,7 @@ export class Lane {
   /** The group is in the log. */
   #commit(group: Group, { end, highWatermark }: Pick<StoreAppended, 'end' | 'highWatermark'>): void {
     const state = this.#state
-    this.#learn(group)
+    const learned = this.#learn(group)
     state.end = end
     const covered = highWatermark > state.highWatermark
     if (covered) state.highWatermark = highWatermark
@@ -485,6 +501,7 @@ export class Lane {
     }
     state.pendingRows.splice(0, group.pendingRows)
     this.#keepRows(group)
+    state.forgetOldestProducers(learned)
     this.#finish(group)
     if (covered) state.waits.appended(group.bytes)
     this.#confirm()
@@ -529,8 +546,12 @@ export class Lane {
     }
   }
 
-  #learn(group: Group): void {
-    for (const [producerId, producer] of group.producers) this.#state.producers.set(producerId, producer)
+  /** How many of its producers were not known. */
+  #learn(group: Group): number {
+    const state = this.#state
+    const before = state.producers.size
+    for (const [producerId, producer] of group.producers) state.learnProducer(producerId, producer)
+    return state.producers.size - before
   }
 
   /** A producer that retention forgot while its batch was with the store is back: its row must stay. */
@@ -585,7 +606,8 @@ export class Lane {
       this.#rooms.logger
         .limited('partition-gone', 10_000)
         .warn('a partition is gone from the store', { partition: state.name })
-      state.refusal = because(UNKNOWN_TOPIC_OR_PARTITION, `${state.name} has been removed.`)
+      state.refusal = because(UNKNOWN_TOPIC_OR_PARTITION, `${state.name} is gone from the store.`)
+      this.#rooms.gone(state)
     }
     if (group !== null) this.#refuse(group, state.refusal)
     state.waits.wake()

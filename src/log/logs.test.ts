@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { batchOf, openLogWorld, readAll, waitForNews } from '../../testing/sim/logs.ts'
-import { isRefusal, KAFKA_STORAGE_ERROR, type Refusal, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
+import {
+  isRefusal,
+  KAFKA_STORAGE_ERROR,
+  NOT_LEADER_OR_FOLLOWER,
+  OFFSET_OUT_OF_RANGE,
+  type Refusal,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../protocol/errors.ts'
 import { streamId } from '../store/store.ts'
 
 test('a partition is found by topic id and index, and nothing else is', async t => {
@@ -64,6 +71,43 @@ test('a partition whose stream is gone from the store says so and leaves the oth
   assert.equal(next.partition('orders', 0).refusal?.code, KAFKA_STORAGE_ERROR.code)
   assert(next.lines.some(line => line.includes('orders-0') && line.includes('ERROR')))
   assert(!isRefusal(await next.partition('orders', 1).append(batchOf(), 0)))
+})
+
+test('a partition that the store has lost refuses everything, and begins anew where it ended once that is asked for', async t => {
+  const world = await openLogWorld(t)
+  const { id } = await world.create('orders', {}, 2)
+  const lost = world.partition('orders', 1)
+  await lost.append(batchOf(7), 0)
+  assert.equal(await world.logs.remake(id, 0).then(answer => (answer as Refusal).name), NOT_LEADER_OR_FOLLOWER.name)
+  world.store.faults.lose(streamId(id, 1))
+  const gone = await lost.append(batchOf(), 0)
+  assert.equal(isRefusal(gone) && gone.name, UNKNOWN_TOPIC_OR_PARTITION.name)
+  await world.clock.settle()
+  for (const answer of [await lost.append(batchOf(), 0), await lost.read(7, 1e6, true), await lost.deleteRecords(-1)])
+    assert.match((answer as Refusal).message, /has lost orders-1; it begins anew once all of its records are deleted/)
+  assert.equal(world.lines.filter(line => /ERROR .*lost a partition: bring its keys back/.test(line)).length, 1)
+  assert.ok(lost.isDamaged)
+
+  assert.equal(await world.logs.remake(id, 1), 7)
+  const anew = world.partition('orders', 1)
+  assert.deepEqual([anew.isDamaged, anew.logStartOffset, anew.endOffset, anew.sizeBytes], [false, 7, 7, 0])
+  assert.ok(anew.leaderEpoch > lost.leaderEpoch)
+  const below = await anew.read(3, 1e6, true)
+  assert.equal(isRefusal(below) && below.name, OFFSET_OUT_OF_RANGE.name)
+  const appended = await anew.append(batchOf(), 0)
+  assert.equal(!isRefusal(appended) && appended.baseOffset, 7)
+  assert.equal((await readAll(anew)).length, 1)
+})
+
+test('a partition that is gone with its topic is not taken for lost', async t => {
+  const world = await openLogWorld(t)
+  const { id } = await world.create('orders')
+  const partition = world.partition('orders')
+  await world.catalogue.remove([id])
+  assert.equal(((await partition.append(batchOf(), 0)) as Refusal).name, UNKNOWN_TOPIC_OR_PARTITION.name)
+  assert.equal(((await world.logs.remake(id, 0)) as Refusal).name, NOT_LEADER_OR_FOLLOWER.name)
+  assert.ok(!partition.isDamaged)
+  assert.doesNotMatch(world.lines.join(), /ERROR/)
 })
 
 test('an append wakes a fetch that waits, a removal does too', async t => {

@@ -3,10 +3,12 @@
 
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
+import { Reserve } from '../base/reserve.ts'
 import { because, NOT_LEADER_OR_FOLLOWER, type Refusal, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
 import type { BatchView } from '../protocol/records.ts'
 import type { Settings } from '../settings/settings.ts'
-import { type Space, type Store, streamId } from '../store/store.ts'
+import { isStoreFailure, type Space, type Store, streamId } from '../store/store.ts'
+import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CatalogueKeeper, Topic } from './catalogue.ts'
@@ -16,11 +18,13 @@ import { Holdings } from './holdings.ts'
 import type { Lane } from './lane.ts'
 import type { Leadership } from './leadership.ts'
 import { startOffsetGauges } from './offset-gauges.ts'
-import { Partition, type PartitionRooms, type ReadResult } from './partition.ts'
+import { LOOK_UPS_AT_ONCE, Partition, type PartitionRooms, type ReadResult } from './partition.ts'
+import { type PartitionState, ProducerCount } from './partition-state.ts'
 import { ReadAhead } from './read-ahead.ts'
-import { RefusedBatches } from './refused-batches.ts'
+import { partitionName, RefusedBatches } from './refused-batches.ts'
 import { startRetention } from './retention.ts'
 import { TailCache } from './tail-cache.ts'
+import { Unpacking } from './unpacking.ts'
 import { createWaiters, type Watch, type Watchlist } from './waiters.ts'
 
 export interface LogsRooms {
@@ -32,13 +36,24 @@ export interface LogsRooms {
   readonly random: Random
   readonly metrics: Metrics
   readonly logger: Logger
+  readonly unreadable?: NameUnreadable | undefined
+  /** The highest offset of this partition that any consumer has committed, the next that it reads; 0 where none has. */
+  committedUpTo?(topicId: string, index: number): Promise<number>
 }
 
 export interface Logs {
   /** Null when there is no such topic or partition, or this broker does not lead it. */
   partition(topicId: string, index: number): Partition | null
-  /** A batch for a partition that this broker does not lead was answered so: the lead may come before its successor does. */
-  refused(topicId: string, index: number, batch: BatchView, refusal: Refusal): void
+  /**
+   * A batch for a partition that this broker does not lead, or of a topic that it does not know yet, was answered so: the lead or
+   * the topic may come before the batch's successor does.
+   */
+  refused(
+    topic: { readonly id: string } | { readonly name: string },
+    index: number,
+    batch: BatchView,
+    refusal: Refusal,
+  ): void
   /**
    * Who leads what has changed: gives up what this broker leads no more (what was accepted is finished, the rest refused), takes
    * what it leads now. Resolves when both is done. Calls take effect one after the other.
@@ -49,8 +64,16 @@ export interface Logs {
    * believed in another view for a moment may have written there.
    */
   regain(epochOf: (topicId: string, index: number) => number): void
+  /**
+   * Gives up what is there of a partition that the store has lost, or that is damaged because all its batches are gone, and begins
+   * it anew, above all offsets that are known to have been told to anybody. Answers where it begins, or why it does not. Throws
+   * what the store throws.
+   */
+  remake(topicId: string, index: number): Promise<number | Refusal>
   /** A list by which a reader waits for news of many partitions. */
   watchlist<W extends Watch>(): Watchlist<W>
+  /** Opens batches for those who need single records. */
+  readonly unpacking: Unpacking
   /** Where the logs rest, and how much room there is. Throws what the store throws. */
   space(): Promise<Space>
   /** Ends every wait, and each later one at once: the broker drains. */
@@ -63,6 +86,9 @@ export interface Logs {
 
 /** How many streams are opened at once at start. */
 const OPEN_AT_ONCE = 1000
+
+/** How long it takes to look again whether a partition that is gone was removed or lost. */
+const LOOK_AGAIN_MS = 1_000
 
 /** Partitions that a line about a change of leaders names. */
 const NAMED_AT_ONCE = 20
@@ -83,19 +109,27 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   const closing = new Set<Promise<void>>()
   const due: Lane[] = []
   let isClosed = false
+  /** Partitions that this broker leads. */
+  let led = 0
 
-  const dictionaries = new Dictionaries({ store, settings, clock, logger })
+  const { unreadable = UNNAMED } = given
+  const dictionaries = new Dictionaries({ store, settings, clock, logger, unreadable })
   void dictionaries.sweep()
   const compression = new Compression({ logger, metrics, dictionaries })
   const run = random.bytes(9).toString('base64url')
   let attempts = 0
+  const unpacking = new Unpacking(clock)
   const rooms: PartitionRooms = {
+    unpacking,
+    lookUps: new Reserve(clock, LOOK_UPS_AT_ONCE),
     store,
     clock,
     logger,
     compression,
     leadership,
     refused: new RefusedBatches(clock),
+    producerCount: new ProducerCount(),
+    gone: state => void findOut(state),
     nextAttempt: () => `${run}${++attempts}`,
     due(lane) {
       if (due.push(lane) === 1) clock.soon(formDue)
@@ -118,7 +152,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     },
   }
 
-  const offsetGauges = startOffsetGauges({ partitions, settings, clock, logger, metrics })
+  const offsetGauges = startOffsetGauges({ partitions, count: () => led, settings, clock, logger, metrics })
 
   function formDue(): void {
     for (const lane of due.splice(0)) lane.form()
@@ -152,10 +186,12 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
         if (known !== null) return known
         const partition = new Partition(rooms, topic, index, cache.tail(0))
         taken.push(partition)
+        led++
         return partition
       }
       if (known === null) return null
       lost.push(known)
+      led--
       holdings.leave(known, topic)
       return null
     })
@@ -167,6 +203,58 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       await Promise.all(made.slice(i, i + OPEN_AT_ONCE).map(partition => partition.open()))
     }
     offsetGauges.show(made)
+  }
+
+  /** Whether the topic was removed, which the catalogue tells of by itself, or the store has lost the stream. */
+  async function findOut(state: PartitionState): Promise<void> {
+    try {
+      await catalogue.catchUp()
+    } catch (error) {
+      if (!isStoreFailure(error)) throw error
+      if (!isClosed) clock.timer(LOOK_AGAIN_MS, () => void findOut(state))
+      return
+    }
+    if (!catalogue.current().topicsById.has(state.topic.id) || state.isLost) return
+    state.lose()
+    logger
+      .limited('partition-lost', 10_000)
+      .error(
+        'the store has lost a partition: bring its keys back and restart the broker, or give up its records with DeleteRecords to -1 (ketch topics delete-records TOPIC --before=end --partition=N), and it begins anew',
+        { partition: state.name, end: state.end },
+      )
+  }
+
+  async function remake(topicId: string, index: number): Promise<number | Refusal> {
+    const lost = topics.get(topicId)?.[index] ?? null
+    const refusal = lost?.state.refusal ?? lost?.state.damage ?? null
+    if (lost === null || refusal === null || !leadership.isConfirmed) return NOT_LED_HERE
+    await catalogue.catchUp()
+    const topic = catalogue.current().topicsById.get(topicId)
+    if (topic === undefined) return because(UNKNOWN_TOPIC_OR_PARTITION, `Topic '${lost.topicName}' has been removed.`)
+    const { state } = lost
+    // Who has led it knows the end; else what consumers have reached is all that anybody remembers.
+    const isKnown = state.epoch > 0
+    const committed = isKnown ? 0 : ((await given.committedUpTo?.(topicId, index)) ?? 0)
+    const epoch = Math.max(state.epoch, leadership.epochOf(topicId, index))
+    const outcome = await store.remake(state.stream, epoch, Math.max(state.end, state.highWatermark, committed))
+    if (outcome.kind === 'kept') return refusal
+    const led = topics.get(topicId) ?? []
+    // Another leads it by now, and opens what was made.
+    if (led[index] !== lost) return NOT_LED_HERE
+    const fresh = new Partition(rooms, topic, index, cache.tail(outcome.start))
+    topics.set(
+      topicId,
+      led.map(each => (each === lost ? fresh : each)),
+    )
+    offsetGauges.drop(lost)
+    await lost.close(NOT_LED_HERE)
+    await open([fresh])
+    logger.warn('a partition that the store had lost begins anew', {
+      partition: fresh.state.name,
+      offset: outcome.start,
+      epoch: fresh.leaderEpoch,
+    })
+    return fresh.refusal ?? outcome.start
   }
 
   let lastReassignment: Promise<void> = Promise.resolve()
@@ -198,7 +286,13 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       for (const topic of known) {
         for (const partition of topics.get(topic.id) ?? []) partition?.reconfigure(topic)
       }
-      await open(arrange(known))
+      const counts = new Map(known.map(({ id }) => [id, topics.get(id)?.length ?? 0]))
+      const taken = arrange(known)
+      // A partition that this broker gave up a moment ago finishes its appends before it is opened again.
+      await Promise.all(closing)
+      await open(taken)
+      const reassigned = taken.filter(({ topicId, index }) => index < counts.get(topicId)!)
+      tell('leads', 'taken', reassigned)
     },
     replaced(_, gone) {
       const lost = metrics.child('svc.broker.lossy_records', { reason: 'lost' })
@@ -207,7 +301,11 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     removed(gone) {
       for (const topic of gone) {
         const refusal = because(UNKNOWN_TOPIC_OR_PARTITION, `Topic '${topic.name}' has been removed.`)
-        for (const partition of topics.get(topic.id) ?? []) if (partition !== null) shut(partition, refusal)
+        for (const partition of topics.get(topic.id) ?? []) {
+          if (partition === null) continue
+          led--
+          shut(partition, refusal)
+        }
         topics.delete(topic.id)
         holdings.forget(topic.id)
         dictionaries.removed(topic)
@@ -244,17 +342,22 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
 
   return {
     partition: (topicId, index) => topics.get(topicId)?.[index] ?? null,
-    refused: (topicId, index, batch, refusal) => rooms.refused.note(streamId(topicId, index), batch, refusal),
+    refused(topic, index, batch, refusal) {
+      const place = 'id' in topic ? streamId(topic.id, index) : partitionName(topic.name, index)
+      rooms.refused.note(place, batch, refusal)
+    },
     regain(epochOf) {
       for (const partition of partitions()) {
         if (epochOf(partition.topicId, partition.index) > partition.leaderEpoch) partition.reopen()
       }
     },
+    remake,
     reassign() {
       lastReassignment = lastReassignment.then(reassign)
       return lastReassignment
     },
     watchlist: () => waiters.watchlist(),
+    unpacking,
     space: () => store.space(),
     releaseWaiters: () => waiters.release(),
     retain: () => retention.run(),

@@ -10,6 +10,8 @@ import type { Partition } from './partition.ts'
 
 interface OffsetGaugesRooms {
   partitions(): Iterable<Partition>
+  /** How many those are. */
+  count(): number
   readonly settings: Settings
   readonly clock: Clock
   readonly logger: Logger
@@ -27,7 +29,14 @@ interface OffsetGauges {
 /** Partitions that are read before others have their turn. */
 const AT_ONCE = 1000
 
-export function startOffsetGauges({ partitions, settings, clock, logger, metrics }: OffsetGaugesRooms): OffsetGauges {
+export function startOffsetGauges({
+  partitions,
+  count,
+  settings,
+  clock,
+  logger,
+  metrics,
+}: OffsetGaugesRooms): OffsetGauges {
   const cap = settings.get('broker.metrics.offset-cardinality-cap')
   const intervalMs = settings.get('broker.metrics.offset-refresh-interval')
   let gauges = new WeakMap<Partition, readonly [end: GaugeChild, start: GaugeChild]>()
@@ -79,9 +88,7 @@ export function startOffsetGauges({ partitions, settings, clock, logger, metrics
   return {
     show(made) {
       if (made.length === 0 || isStopped) return
-      let count = 0
-      for (const _partition of partitions()) count++
-      if (isWithinCap(count)) for (const partition of made) read(partition)
+      if (isWithinCap(count())) for (const partition of made) read(partition)
     },
     drop(partition) {
       gauges.delete(partition)

@@ -4,10 +4,33 @@
 import { because, KAFKA_STORAGE_ERROR, type Refusal } from '../protocol/errors.ts'
 import { type EpochStart, type Opened, type Row, type StreamId, streamId } from '../store/store.ts'
 import type { Topic } from './catalogue.ts'
-import { decodeProducer, type Producer, producerIdOf } from './producers.ts'
+import { decodeProducer, type Producer, producerIdOf, producerKey } from './producers.ts'
+import { partitionName } from './refused-batches.ts'
 import type { Tail } from './tail-cache.ts'
 import { TimeIndex } from './time-index.ts'
 import { Waits } from './waiters.ts'
+
+/** Beyond this those go that have not appended for longest, as if they had been idle for long: some 7 MB. */
+export const MOST_PRODUCERS = 10_000
+/** Each partition keeps so many while all together have too many. */
+export const FEW_PRODUCERS = 16
+/** Of all partitions together: some 260 MB, and 700 MB where each has five batches. */
+const MOST_PRODUCERS_OF_ALL = 1_000_000
+
+/** The producers that the partitions of a broker know together. */
+export class ProducerCount {
+  readonly #most: number
+  value = 0
+
+  constructor(most = MOST_PRODUCERS_OF_ALL) {
+    this.#most = most
+  }
+
+  /** How many too many. */
+  get excess(): number {
+    return Math.max(this.value - this.#most, 0)
+  }
+}
 
 export class PartitionState {
   /** As the catalogue has it now. */
@@ -17,6 +40,7 @@ export class PartitionState {
   readonly tail: Tail
   readonly waits = new Waits()
   readonly timeIndex = new TimeIndex()
+  /** Who appended last stands last. */
   readonly producers = new Map<number, Producer>()
   epoch = 0
   epochs: readonly EpochStart[] = []
@@ -29,10 +53,14 @@ export class PartitionState {
   readonly pendingRows: Row[] = []
   /** Set for good when the topic is removed or the broker closes: the answer to everything. */
   refusal: Refusal | null = null
+  /** The store has lost the stream of a topic that is there: `refusal` says so. */
+  isLost = false
+  readonly #producerCount: ProducerCount
   /** Set while appends are refused because of damage. */
   damage: Refusal | null = null
 
-  constructor(topic: Topic, index: number, tail: Tail) {
+  constructor(topic: Topic, index: number, tail: Tail, producerCount: ProducerCount) {
+    this.#producerCount = producerCount
     this.topic = topic
     this.index = index
     this.stream = streamId(topic.id, index)
@@ -41,7 +69,7 @@ export class PartitionState {
 
   /** For people. */
   get name(): string {
-    return `${this.topic.name}-${this.index}`
+    return partitionName(this.topic.name, this.index)
   }
 
   /**
@@ -59,14 +87,67 @@ export class PartitionState {
     this.highWatermark = Math.max(this.highWatermark, opened.highWatermark)
     this.bytes = opened.bytes
     this.pendingRows.length = 0
-    this.producers.clear()
+    this.clearProducers()
+    const producers: [id: number, Producer][] = []
     for (const [key, value] of opened.rows) {
       const producerId = producerIdOf(key)
-      if (producerId !== null) this.producers.set(producerId, decodeProducer(value))
+      if (producerId !== null) producers.push([producerId, decodeProducer(value)])
     }
+    producers.sort(([, one], [, other]) => one.lastAppendMs - other.lastAppendMs)
+    for (const [producerId, producer] of producers) this.learnProducer(producerId, producer)
+    this.forgetOldestProducers(producers.length)
     const { rows, start, end, bytes } = opened
     this.pendingRows.push(...this.timeIndex.adopt(rows, start, end, bytes, nowMs))
     this.damage = opened.damage === null ? null : damaged(this, opened.damage.message)
+  }
+
+  /** A batch of this producer is in the log. */
+  learnProducer(producerId: number, producer: Producer): void {
+    // A partition that has ended is not asked, and would not give the memory back.
+    if (this.refusal !== null) return
+    const before = this.producers.size
+    // One that is alone stands last.
+    if (before > 1) this.producers.delete(producerId)
+    this.producers.set(producerId, producer)
+    this.#producerCount.value += this.producers.size - before
+  }
+
+  /** What is stored of them stays. */
+  clearProducers(): void {
+    this.#producerCount.value -= this.producers.size
+    this.producers.clear()
+  }
+
+  /**
+   * Keeps as many producers as may be kept, after so many were learned that it did not know; the next write removes the rows of the
+   * others.
+   */
+  forgetOldestProducers(learned: number): void {
+    const { size } = this.producers
+    const tooMany = Math.min(learned, this.#producerCount.excess)
+    const most = Math.min(MOST_PRODUCERS, Math.max(size - tooMany, FEW_PRODUCERS))
+    if (size <= most) return
+    for (const producerId of this.producers.keys()) {
+      this.forgetProducer(producerId)
+      if (this.producers.size <= most) return
+    }
+  }
+
+  /** The next write removes its row. */
+  forgetProducer(producerId: number): void {
+    if (this.producers.delete(producerId)) this.#producerCount.value--
+    this.pendingRows.push({ key: producerKey(producerId), value: null })
+  }
+
+  /** Everything is refused until the partition is made anew. */
+  lose(): void {
+    this.isLost = true
+    this.clearProducers()
+    this.refusal = because(
+      KAFKA_STORAGE_ERROR,
+      `The store has lost ${this.name}; it begins anew once all of its records are deleted (DeleteRecords to -1).`,
+    )
+    this.waits.wake()
   }
 
   /** The store has dropped batches of so many bytes, and the log begins here. */

@@ -2,8 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
+import { batchWith } from '../../testing/poison.ts'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { batchOf, openLogWorld, readAll } from '../../testing/sim/logs.ts'
+import { createMemoryStore, type MemoryStore } from '../../testing/sim/memory-store.ts'
+import { ENDLESS, type Patience, patience } from '../base/patience.ts'
 import {
   CORRUPT_MESSAGE,
   FENCED_LEADER_EPOCH,
@@ -14,6 +19,7 @@ import {
   MESSAGE_TOO_LARGE,
   NOT_LEADER_OR_FOLLOWER,
   OFFSET_OUT_OF_RANGE,
+  REQUEST_TIMED_OUT,
   type Refusal,
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
   UNKNOWN_LEADER_EPOCH,
@@ -215,6 +221,35 @@ test('sizes are exact when records are deleted in the middle of a chunk, before 
   )
 })
 
+test('a trim whose answer comes after the partition was opened again is counted once', async t => {
+  const memory = createMemoryStore(new SimulatedClock())
+  const answering = Promise.withResolvers<void>()
+  const store: MemoryStore = {
+    ...memory,
+    async trim(...call) {
+      const outcome = await memory.trim(...call)
+      await answering.promise
+      return outcome
+    },
+  }
+  const world = await openLogWorld(t, { store })
+  const partition = await world.createPartition()
+  await fill(partition, 10, 10, 10)
+  const size = partition.sizeBytes / 3
+  const trimming = partition.trim(10)
+  await world.clock.settle()
+  partition.reopen()
+  await world.clock.settle()
+  assert.deepEqual([partition.leaderEpoch, partition.logStartOffset, partition.sizeBytes], [2, 10, 2 * size])
+  answering.resolve()
+  await trimming
+  assert.deepEqual([partition.logStartOffset, partition.sizeBytes], [10, 2 * size])
+  assert.equal(
+    partition.state.timeIndex.chunks.reduce((sum, { bytes }) => sum + bytes, 0),
+    2 * size,
+  )
+})
+
 test('a mark that still waits for its append does not outlive the data that is trimmed meanwhile', async t => {
   const { createPartition, store } = await openLogWorld(t)
   const partition = await createPartition()
@@ -323,6 +358,76 @@ test('a batch that does not unpack is found as a whole, so that nothing is skipp
   batch.bytes.fill(0xff, 61)
   await partition.append(batch, 0)
   assert.equal(((await partition.offsetForTimestamp(1)) as { offset: number }).offset, 0)
+})
+
+test('a look-up by time reads timestamps and offsets, and nothing else of a record', async t => {
+  const world = await openLogWorld(t)
+  const partition = await world.createPartition()
+  const timestamp = world.clock.now() - 1_000
+  // The header of the first record has no key, which is no header.
+  const [first, second] = ['0000000101020101', '0064020101' + '00'].map(hex => Buffer.from(hex, 'hex'))
+  const plain = Buffer.concat([first!, second!].flatMap(body => [Buffer.of(body.length * 2), body]))
+  for (const codec of ['none', 'zstd'] as const) {
+    const payload = codec === 'none' ? plain : zstdCompressSync(plain)
+    const stated = { codec, count: 2, baseTimestamp: timestamp, maxTimestamp: timestamp + 50 }
+    const { endOffset } = partition
+    const appended = await partition.append(viewBatch(batchWith(payload, stated)), 0)
+    assert.ok(!isRefusal(appended), JSON.stringify(appended))
+    const found = await partition.offsetForTimestamp(timestamp + 1)
+    assert.deepEqual(found, { offset: 1, timestamp: timestamp + 50, leaderEpoch: partition.leaderEpoch })
+    assert.deepEqual(await partition.maxTimestampOffset(), found)
+    assert.equal(endOffset % 2, 0)
+  }
+})
+
+test('the largest timestamp is found in one pass, also where a larger one is no longer there', async t => {
+  const world = await openLogWorld(t)
+  const partition = await world.createPartition()
+  const base = world.clock.now() - 100_000
+  const times = Array.from({ length: 2_000 }, (_, i) => ({ timestamp: i === 0 ? base + 50_000 : base + i }))
+  await partition.append(batchOf(times, { compression: 'zstd' }), 0)
+  await partition.deleteRecords(1)
+  const { unpacking } = world.logs
+  let looks = 0
+  const look = unpacking.look.bind(unpacking)
+  unpacking.look = ((...given: Parameters<typeof look>) => {
+    looks++
+    return look(...given)
+  }) as typeof unpacking.look
+  const expected = { offset: 1_999, timestamp: base + 1_999, leaderEpoch: partition.leaderEpoch }
+  assert.deepEqual(await partition.maxTimestampOffset(), expected)
+  assert.equal(looks, 1)
+})
+
+test('a look-up by time ends with the patience of its caller, and others come to their turn', async t => {
+  const world = await openLogWorld(t)
+  const partition = await world.createPartition()
+  const timestamp = world.clock.now()
+  // Each says that it has what is looked for, and has it not.
+  const lying = { codec: 'none', count: 1, baseTimestamp: timestamp, maxTimestamp: timestamp + 1_000 } as const
+  const payload = Buffer.from('0c000000010100', 'hex')
+  for (let i = 0; i < 50; i++) await partition.append(viewBatch(batchWith(payload, lying)), 0)
+  for (const lookUp of [
+    (waiting: Patience) => partition.offsetForTimestamp(timestamp + 500, waiting),
+    (waiting: Patience) => partition.maxTimestampOffset(waiting),
+  ]) {
+    let asked = 0
+    const waiting: Patience = {
+      ...ENDLESS,
+      get isOver() {
+        return ++asked > 3
+      },
+    }
+    const refused = await lookUp(waiting)
+    assert.ok(isRefusal(refused) && refused.code === REQUEST_TIMED_OUT.code, JSON.stringify(refused))
+    assert.ok(asked < 10, `it went on for ${asked} steps`)
+    const ended = new AbortController()
+    ended.abort()
+    // All places are free again.
+    const many = Array.from({ length: 40 }, () => lookUp(patience(world.clock, Number.POSITIVE_INFINITY, ended.signal)))
+    assert.ok((await Promise.all(many)).every(isRefusal))
+    assert.ok(!isRefusal(await lookUp(ENDLESS)))
+  }
 })
 
 test('look-ups by time agree with a plain scan, across chunks, trims and restarts, with and without memory', async () => {

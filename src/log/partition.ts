@@ -2,6 +2,8 @@
 // enters the lane, serves reads from the tail in memory or from the store, and never shows anything above the high
 // watermark. It knows no sessions, no groups, and nothing of who leads.
 
+import { ENDLESS, type Patience } from '../base/patience.ts'
+import type { Reserve } from '../base/reserve.ts'
 import {
   because,
   CORRUPT_MESSAGE,
@@ -13,22 +15,24 @@ import {
   MESSAGE_TOO_LARGE,
   NOT_LEADER_OR_FOLLOWER,
   OFFSET_OUT_OF_RANGE,
+  REQUEST_TIMED_OUT,
   type Refusal,
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
   UNKNOWN_LEADER_EPOCH,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
-import { type BatchView, InvalidRecords, openRecords, viewBatch } from '../protocol/records.ts'
+import { type BatchView, InvalidRecords, viewBatch } from '../protocol/records.ts'
 import { isStoreFailure, type Read } from '../store/store.ts'
 import type { CounterChild, ObservedChild } from '../telemetry/metrics.ts'
 import type { Topic } from './catalogue.ts'
 import { NotDecoded } from './compression.ts'
 import { type Appended, Lane, type LaneRooms } from './lane.ts'
-import { PartitionState } from './partition-state.ts'
+import { PartitionState, type ProducerCount } from './partition-state.ts'
 import type { ReadAhead } from './read-ahead.ts'
 import { type Encoding, encodingOf } from './stored-batch.ts'
 import type { Tail } from './tail-cache.ts'
 import type { Chunk } from './time-index.ts'
+import type { Look, Looker, Unpacking } from './unpacking.ts'
 import type { Waits } from './waiters.ts'
 
 export interface ReadResult {
@@ -51,8 +55,12 @@ export interface FoundOffset {
 }
 
 export interface PartitionRooms extends LaneRooms {
+  readonly producerCount: ProducerCount
   readonly reads: ReadMetrics
   readonly readAhead: ReadAhead<ReadResult>
+  readonly unpacking: Unpacking
+  /** Places for look-ups by time, LOOK_UPS_AT_ONCE of them. */
+  readonly lookUps: Reserve
 }
 
 export interface ReadMetrics {
@@ -75,6 +83,11 @@ const MAX_NOTED_CORRUPT = 10_000
 /** How much a look-up by time reads at once. */
 const STEP_BYTES = 1024 * 1024
 
+/** Over all partitions of a broker, each with STEP_BYTES or one batch: a request can ask for thousands. */
+export const LOOK_UPS_AT_ONCE = 16
+
+const TIMED_OUT = because(REQUEST_TIMED_OUT, 'To look through the records took too long.')
+
 export class Partition {
   readonly #rooms: PartitionRooms
   readonly #state: PartitionState
@@ -86,7 +99,7 @@ export class Partition {
 
   constructor(rooms: PartitionRooms, topic: Topic, index: number, tail: Tail) {
     this.#rooms = rooms
-    this.#state = new PartitionState(topic, index, tail)
+    this.#state = new PartitionState(topic, index, tail, rooms.producerCount)
     this.#lane = new Lane(rooms, this.#state)
     this.#empty = this.#result([], 0)
   }
@@ -130,9 +143,9 @@ export class Partition {
     return this.#state.bytes
   }
 
-  /** The store has lost some of it: it is readable below that, and takes no more records. */
+  /** The store has lost all of it, or some: then it is readable below that. It takes no more records. */
   get isDamaged(): boolean {
-    return this.#state.damage !== null
+    return this.#state.damage !== null || this.#state.isLost
   }
 
   /** Why everything is refused for good; null while the partition lives. */
@@ -170,6 +183,7 @@ export class Partition {
     this.#state.refusal ??= refusal
     this.#state.waits.wake()
     this.#state.tail.reset(this.#state.end)
+    this.#state.clearProducers()
     return this.#lane.close()
   }
 
@@ -212,6 +226,14 @@ export class Partition {
     return this.#result(batches, bytes)
   }
 
+  /** What the batch at this offset has at most, as `read` would answer it; 0 where there is nothing to read. */
+  mostBytesAt(offset: number): number {
+    const { start, highWatermark, tail, topic } = this.#state
+    if (offset < start || offset >= highWatermark) return 0
+    if (offset < tail.coversFrom) return topic.resolved.maxMessageBytes
+    return tail.at(tail.position(offset))?.bytes.length ?? 0
+  }
+
   /**
    * Null when the epoch that a client believes in is this leader's, or -1 (not given), and the log may be asked at all. KIP-320.
    */
@@ -224,36 +246,43 @@ export class Partition {
     return because(currentLeaderEpoch < epoch ? FENCED_LEADER_EPOCH : UNKNOWN_LEADER_EPOCH, message)
   }
 
-  /** The first record whose timestamp is at or after this one, with its own timestamp; null when there is none. */
-  async offsetForTimestamp(timestamp: number): Promise<FoundOffset | null | Refusal> {
-    for (const chunk of [...this.#state.timeIndex.chunks]) {
-      if (chunk.isKnown && chunk.maxTimestamp < timestamp) continue
-      const found = await this.#search(chunk, timestamp)
-      if (found !== null) return found
-    }
-    return this.#state.refusal
+  /**
+   * The first record whose timestamp is at or after this one, with its own timestamp; null when there is none. REQUEST_TIMED_OUT where
+   * the patience ends before.
+   */
+  offsetForTimestamp(timestamp: number, patience: Patience = ENDLESS): Promise<FoundOffset | null | Refusal> {
+    return this.#lookUp(patience, async looker => {
+      for (const chunk of [...this.#state.timeIndex.chunks]) {
+        if (chunk.isKnown && chunk.maxTimestamp < timestamp) continue
+        const found = await this.#search(chunk, timestamp, looker)
+        if (found !== null) return found
+      }
+      return null
+    })
   }
 
-  /** The record with the largest timestamp, the first of equals (KIP-734); null when no record has a timestamp. */
-  async maxTimestampOffset(): Promise<FoundOffset | null | Refusal> {
-    const refusal = await this.learnChunks()
-    if (refusal !== null) return refusal
-    let best: FoundOffset | null = null
-    const chunks = [...this.#state.timeIndex.chunks].sort((a, b) => b.maxTimestamp - a.maxTimestamp)
-    for (const chunk of chunks) {
-      if (chunk.maxTimestamp < 0 || (best !== null && best.timestamp >= chunk.maxTimestamp)) break
-      const found = (await this.#search(chunk, chunk.maxTimestamp)) ?? (await this.#largest(chunk))
-      if (isRefusal(found)) return found
-      if (found !== null && (best === null || found.timestamp > best.timestamp)) best = found
-    }
-    return this.#state.refusal ?? best
+  /** The record with the largest timestamp, the first of equals (KIP-734); null when no record has a timestamp. The same for patience. */
+  maxTimestampOffset(patience: Patience = ENDLESS): Promise<FoundOffset | null | Refusal> {
+    return this.#lookUp(patience, async looker => {
+      const refusal = await this.learnChunks(patience)
+      if (refusal !== null) return refusal
+      let best: FoundOffset | null = null
+      const chunks = [...this.#state.timeIndex.chunks].sort((a, b) => b.maxTimestamp - a.maxTimestamp)
+      for (const chunk of chunks) {
+        if (chunk.maxTimestamp < 0 || (best !== null && best.timestamp >= chunk.maxTimestamp)) break
+        const found = await this.#largest(chunk, best, looker)
+        if (isRefusal(found)) return found
+        best = found
+      }
+      return best
+    })
   }
 
   /** Looks into the chunks that have no mark; afterwards the time index knows all of them. */
-  async learnChunks(): Promise<Refusal | null> {
+  async learnChunks(patience: Patience = ENDLESS): Promise<Refusal | null> {
     const { timeIndex, pendingRows } = this.#state
     for (const chunk of timeIndex.chunks.filter(candidate => !candidate.isKnown)) {
-      const found = await this.#weigh(chunk)
+      const found = await this.#weigh(chunk, patience)
       if (isRefusal(found)) return found
       const mark = timeIndex.learn(chunk, found)
       if (mark !== null) pendingRows.push(mark)
@@ -313,9 +342,12 @@ export class Partition {
     const marks = state.timeIndex.marksBefore(limit)
     // A mark that still waits for its append would come back after it is deleted here.
     const late = marks.filter(mark => state.pendingRows.some(row => row.key === mark.key))
-    const outcome = await this.#rooms.store.trim(state.stream, state.epoch, limit, marks)
+    const { epoch } = state
+    const outcome = await this.#lane.trim(limit, marks)
     if (outcome.kind === 'fenced') await this.#rooms.leadership.stillLeads(this.topicId, this.index)
     if (outcome.kind !== 'trimmed') return
+    // The stream was opened behind the trim, else the trim would have been fenced: what that found is without these bytes.
+    if (state.epoch !== epoch) return
     state.dropped(outcome.start, outcome.bytes)
     state.pendingRows.push(...late)
   }
@@ -448,7 +480,8 @@ export class Partition {
     if (state.refusal !== null) return state.refusal
     switch (read.kind) {
       case 'gone':
-        return because(UNKNOWN_TOPIC_OR_PARTITION, `${state.name} has been removed.`)
+        this.#rooms.gone(state)
+        return because(UNKNOWN_TOPIC_OR_PARTITION, `${state.name} is gone from the store.`)
       case 'damaged':
         return because(KAFKA_STORAGE_ERROR, `${state.name} cannot be read at offset ${offset}: ${read.message}`)
       case 'trimmed':
@@ -574,9 +607,13 @@ export class Partition {
   }
 
   /** What a chunk holds, by what the store says of it: a batch that fails its checksum must not keep the log from ageing. */
-  async #weigh({ from, next }: Chunk): Promise<readonly { bytes: number; maxTimestamp: number }[] | Refusal> {
+  async #weigh(
+    { from, next }: Chunk,
+    patience: Patience,
+  ): Promise<readonly { bytes: number; maxTimestamp: number }[] | Refusal> {
     const found: { bytes: number; maxTimestamp: number }[] = []
     for (let offset = from; offset < next; ) {
+      if (patience.isOver) return TIMED_OUT
       offset = Math.max(offset, this.#state.start)
       const read = await this.#load(offset, STEP_BYTES)
       if (isRefusal(read)) {
@@ -591,36 +628,96 @@ export class Partition {
     return found
   }
 
+  /** Work that reads the log and looks into it, in its turn. */
+  async #lookUp(
+    patience: Patience,
+    work: (looker: Looker) => Promise<FoundOffset | null | Refusal>,
+  ): Promise<FoundOffset | null | Refusal> {
+    const { lookUps, unpacking } = this.#rooms
+    if (!(await lookUps.take(1, patience))) return this.#state.refusal ?? TIMED_OUT
+    try {
+      const found = await work(unpacking.looker(patience))
+      return isRefusal(found) ? found : (this.#state.refusal ?? found)
+    } finally {
+      lookUps.give(1)
+    }
+  }
+
   /** The first record of a chunk whose timestamp is at or after this one. */
-  async #search(chunk: Chunk, timestamp: number): Promise<FoundOffset | null | Refusal> {
+  async #search(chunk: Chunk, timestamp: number, looker: Looker): Promise<FoundOffset | null | Refusal> {
     let found: FoundOffset | null = null
-    const refusal = await this.#walk(chunk, async batch => {
+    const refusal = await this.#walk(chunk, looker, async batch => {
       if (batch.maxTimestamp < timestamp) return false
-      found = await firstAt(batch, timestamp, this.#state.start)
+      const first = await this.#lookInto(batch, looker, async ({ walk, step }, at) => {
+        for (;;) {
+          const others = step()
+          if (others !== undefined) await others
+          if (!walk.next()) return null
+          if (walk.timestamp >= timestamp && walk.offset >= this.#state.start) return at(walk)
+        }
+      })
+      if (isRefusal(first)) return first
+      found = first
       return found !== null
     })
     return refusal ?? found
   }
 
-  /** The largest timestamp of a chunk whose own largest lies below the log start. */
-  async #largest(chunk: Chunk): Promise<FoundOffset | null | Refusal> {
-    let best: FoundOffset | null = null
-    const refusal = await this.#walk(chunk, async batch => {
-      for (;;) {
-        const above: number = best === null ? 0 : best.timestamp + 1
-        if (batch.maxTimestamp < above) return false
-        const found = await firstAt(batch, above, this.#state.start)
-        if (found === null) return false
-        best = found
-      }
+  /** The largest timestamp of a chunk, the first of equals, where it is larger than what is known already. */
+  async #largest(chunk: Chunk, known: FoundOffset | null, looker: Looker): Promise<FoundOffset | null | Refusal> {
+    let best = known
+    const refusal = await this.#walk(chunk, looker, async batch => {
+      const above = best?.timestamp ?? -1
+      if (batch.maxTimestamp <= above) return false
+      const largest = await this.#lookInto(batch, looker, async ({ walk, step }, at) => {
+        let top: FoundOffset | null = null
+        let topTimestamp = above
+        for (;;) {
+          const others = step()
+          if (others !== undefined) await others
+          if (!walk.next()) return top
+          if (walk.timestamp <= topTimestamp || walk.offset < this.#state.start) continue
+          topTimestamp = walk.timestamp
+          top = at(walk)
+        }
+      })
+      if (isRefusal(largest)) return largest
+      best = largest ?? best
+      return best !== null && best.timestamp >= chunk.maxTimestamp
     })
     return refusal ?? best
   }
 
-  /** Visits the batches of a chunk in order, as far as they may be seen, until the visitor says true. */
-  async #walk(chunk: Chunk, visit: (batch: BatchView) => boolean | Promise<boolean>): Promise<Refusal | null> {
+  /** Looks into a batch, at timestamps and offsets alone. */
+  async #lookInto(
+    batch: BatchView,
+    looker: Looker,
+    look: (
+      look: Look,
+      at: (record: { offset: number; timestamp: number }) => FoundOffset,
+    ) => Promise<FoundOffset | null>,
+  ): Promise<FoundOffset | null | Refusal> {
+    const { leaderEpoch } = batch
+    try {
+      return await this.#rooms.unpacking.look(batch, looker, opened =>
+        look(opened, ({ offset, timestamp }) => ({ offset, timestamp, leaderEpoch })),
+      )
+    } catch (error) {
+      if (!(error instanceof InvalidRecords)) throw error
+      // Producers may send batches that do not unpack. A reader that starts at the whole batch skips nothing.
+      return { offset: Math.max(batch.baseOffset, this.#state.start), timestamp: batch.maxTimestamp, leaderEpoch }
+    }
+  }
+
+  /** Visits the batches of a chunk in order, as far as they may be seen, until the visitor says true or refuses. */
+  async #walk(
+    chunk: Chunk,
+    { patience, turn }: Looker,
+    visit: (batch: BatchView) => Promise<boolean | Refusal>,
+  ): Promise<Refusal | null> {
     const { next } = chunk
     for (let offset = Math.max(chunk.from, this.#state.start); offset < next; ) {
+      if (patience.isOver) return TIMED_OUT
       const read = await this.read(offset, STEP_BYTES, true)
       if (isRefusal(read)) {
         // Retention passed by: go on where the log begins.
@@ -632,27 +729,15 @@ export class Partition {
       for (const bytes of read.batches) {
         const batch = viewBatch(bytes)
         if (batch.baseOffset >= next) return null
-        if (await visit(batch)) return null
+        const others = turn()
+        if (others !== undefined) await others
+        const visited = await visit(batch)
+        if (isRefusal(visited)) return visited
+        if (visited) return null
         offset = batch.baseOffset + batch.lastOffsetDelta + 1
       }
     }
     return null
-  }
-}
-
-/** The first record of a batch at or after a time and an offset. */
-async function firstAt(batch: BatchView, timestamp: number, start: number): Promise<FoundOffset | null> {
-  const { leaderEpoch } = batch
-  try {
-    for (const record of await openRecords(batch.bytes)) {
-      if (record.timestamp < timestamp || record.offset < start) continue
-      return { offset: record.offset, timestamp: record.timestamp, leaderEpoch }
-    }
-    return null
-  } catch (error) {
-    if (!(error instanceof InvalidRecords)) throw error
-    // Producers may send what does not unpack. Whoever starts at the whole batch skips nothing.
-    return { offset: Math.max(batch.baseOffset, start), timestamp: batch.maxTimestamp, leaderEpoch }
   }
 }
 

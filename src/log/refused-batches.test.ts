@@ -3,9 +3,10 @@ import { test } from 'node:test'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { MESSAGE_TOO_LARGE, NOT_LEADER_OR_FOLLOWER, OUT_OF_ORDER_SEQUENCE_NUMBER } from '../protocol/errors.ts'
 import { streamId } from '../store/store.ts'
-import { RefusedBatches } from './refused-batches.ts'
+import { partitionName, RefusedBatches } from './refused-batches.ts'
 
 const stream = streamId('a-topic', 0)
+const place = { stream, name: partitionName('t', 0) }
 
 function batch(baseSequence: number, producerEpoch = 0, producerId = 7) {
   return { producerId, producerEpoch, baseSequence }
@@ -15,30 +16,38 @@ test('what follows a refused batch waits for it; the batch itself, others and ot
   const refused = new RefusedBatches(new SimulatedClock())
   refused.note(stream, batch(0), NOT_LEADER_OR_FOLLOWER)
   refused.note(stream, batch(3), NOT_LEADER_OR_FOLLOWER)
-  assert.equal(refused.check(stream, batch(3))?.code, OUT_OF_ORDER_SEQUENCE_NUMBER.code)
-  for (const free of [batch(0), batch(3, 1), batch(3, 0, 8)]) assert.equal(refused.check(stream, free), null)
-  assert.equal(refused.check(streamId('a-topic', 1), batch(3)), null)
-  refused.taken(stream, batch(0))
-  assert.equal(refused.check(stream, batch(3)), null)
+  assert.equal(refused.check(place, batch(3))?.code, OUT_OF_ORDER_SEQUENCE_NUMBER.code)
+  for (const free of [batch(0), batch(3, 1), batch(3, 0, 8)]) assert.equal(refused.check(place, free), null)
+  assert.equal(refused.check({ stream: streamId('a-topic', 1), name: partitionName('t', 1) }, batch(3)), null)
+  refused.taken(place, batch(0))
+  assert.equal(refused.check(place, batch(3)), null)
+})
+
+test('what was refused before its topic was known counts by the name of the partition', () => {
+  const refused = new RefusedBatches(new SimulatedClock())
+  refused.note(place.name, batch(0), NOT_LEADER_OR_FOLLOWER)
+  assert.equal(refused.check(place, batch(1))?.code, OUT_OF_ORDER_SEQUENCE_NUMBER.code)
+  refused.taken(place, batch(0))
+  assert.equal(refused.check(place, batch(1)), null)
 })
 
 test('the lowest sequence counts, also where sequences begin again from 0', () => {
   const refused = new RefusedBatches(new SimulatedClock())
   refused.note(stream, batch(1), NOT_LEADER_OR_FOLLOWER)
   refused.note(stream, batch(2 ** 31 - 1), NOT_LEADER_OR_FOLLOWER)
-  assert.equal(refused.check(stream, batch(2 ** 31 - 1)), null)
-  assert.notEqual(refused.check(stream, batch(1)), null)
+  assert.equal(refused.check(place, batch(2 ** 31 - 1)), null)
+  assert.notEqual(refused.check(place, batch(1)), null)
 })
 
 test('what will not come again holds nobody up: final refusals, older epochs, producers without an id', () => {
   const refused = new RefusedBatches(new SimulatedClock())
   refused.note(stream, batch(0), MESSAGE_TOO_LARGE)
   refused.note(stream, batch(0, -1, -1), NOT_LEADER_OR_FOLLOWER)
-  assert.equal(refused.check(stream, batch(1)), null)
-  assert.equal(refused.check(stream, batch(1, -1, -1)), null)
+  assert.equal(refused.check(place, batch(1)), null)
+  assert.equal(refused.check(place, batch(1, -1, -1)), null)
   refused.note(stream, batch(0, 1), NOT_LEADER_OR_FOLLOWER)
   refused.note(stream, batch(0, 0), NOT_LEADER_OR_FOLLOWER)
-  assert.notEqual(refused.check(stream, batch(4, 1)), null)
+  assert.notEqual(refused.check(place, batch(4, 1)), null)
 })
 
 test('it is forgotten after five minutes, and the oldest beyond ten thousand', async () => {
@@ -46,10 +55,10 @@ test('it is forgotten after five minutes, and the oldest beyond ten thousand', a
   const refused = new RefusedBatches(clock)
   refused.note(stream, batch(0), NOT_LEADER_OR_FOLLOWER)
   await clock.advance(299_000)
-  assert.notEqual(refused.check(stream, batch(1)), null)
+  assert.notEqual(refused.check(place, batch(1)), null)
   await clock.advance(1_000)
-  assert.equal(refused.check(stream, batch(1)), null)
+  assert.equal(refused.check(place, batch(1)), null)
   for (let id = 0; id <= 10_000; id++) refused.note(stream, batch(0, 0, id), NOT_LEADER_OR_FOLLOWER)
-  assert.equal(refused.check(stream, batch(1, 0, 0)), null)
-  assert.notEqual(refused.check(stream, batch(1, 0, 1)), null)
+  assert.equal(refused.check(place, batch(1, 0, 0)), null)
+  assert.notEqual(refused.check(place, batch(1, 0, 1)), null)
 })

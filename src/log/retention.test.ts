@@ -85,6 +85,22 @@ test('what is above retention.bytes is dropped, oldest first, and never more', a
   assert.equal((await readAll(partition))[0]!.baseOffset, partition.logStartOffset)
 })
 
+test('after a trim whose answer is lost no more is dropped than retention.bytes allows', async t => {
+  const { createPartition, logs, store, clock } = await openLogWorld(t)
+  const limit = 3 * 1024 * 1024
+  const partition = await createPartition({ 'retention.bytes': String(limit) })
+  for (let i = 0; i < 80; i++) await append(partition, -1, 100_000)
+  store.faults.failNext('trim', 'unknown-done')
+  for (let round = 0; round < 4; round++) {
+    await logs.retain()
+    await clock.settle()
+    const kept = (await readAll(partition)).reduce((sum, { bytes }) => sum + bytes.length, 0)
+    assert.ok(kept >= limit, `${kept} bytes are kept`)
+    if (round > 0) assert.equal(partition.sizeBytes, kept)
+  }
+  assert.ok(partition.logStartOffset > 0)
+})
+
 test('without limits nothing is dropped', async t => {
   const { createPartition, clock } = await openLogWorld(t)
   const partition = await createPartition({ 'retention.ms': '-1', 'retention.bytes': '-1' })

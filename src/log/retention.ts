@@ -10,7 +10,7 @@ import type { Settings } from '../settings/settings.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Partition } from './partition.ts'
-import { isExpired, producerKey } from './producers.ts'
+import { isExpired } from './producers.ts'
 
 export interface RetentionRooms {
   partitions(): readonly Partition[]
@@ -143,7 +143,6 @@ function surplusBefore({ state }: Partition, retentionBytes: number): number {
 function expireProducers({ state }: Partition, nowMs: number, expirationMs: number): void {
   for (const [producerId, producer] of state.producers) {
     if (!isExpired(producer, nowMs, expirationMs)) continue
-    state.producers.delete(producerId)
-    state.pendingRows.push({ key: producerKey(producerId), value: null })
+    state.forgetProducer(producerId)
   }
 }
