@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type AddressInfo, connect as connectSocket, createServer } from 'node:net'
-import { test } from 'node:test'
+import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
 import { pattern } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { batchOf, fetchFrom, fetchOne, produceTo, startGround } from '../../testing/kafka.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import type { Wire } from '../../testing/wire.ts'
+import type { Clock } from '../base/clock.ts'
 import { CORRUPT_MESSAGE, REQUEST_TIMED_OUT } from '../protocol/errors.ts'
 import { requestHeader } from '../protocol/header.ts'
 import { apiVersions } from '../protocol/messages/api-versions.ts'
 import { fetch } from '../protocol/messages/fetch.ts'
+import { joinGroup } from '../protocol/messages/join-group.ts'
 import { metadata } from '../protocol/messages/metadata.ts'
 import { produce } from '../protocol/messages/produce.ts'
-import { Budget } from './budget.ts'
+import { Admission } from './connection/admission.ts'
 import { Connection } from './connection.ts'
 import { readThrough } from './reading.ts'
 
@@ -179,44 +181,62 @@ test('a client that does not take its answers is read no further, and then serve
 })
 
 test('above the broker-wide budget nobody is read, and below its resume mark everybody is', async t => {
-  const ground = await startGround(t, {
-    'broker.global-max-pending-bytes': 2_000_000,
-    'broker.global-resume-pending-bytes': 1_000_000,
-  })
-  const [wire, other] = [await ground.connect(), await ground.connect()]
-  for (let i = 0; i < 4; i++) await produceTo(other, batchOf([Buffer.alloc(500_000, i)]))
-  wire.socket.pause()
-  const answers = Array.from({ length: 20 }, () => wire.send(fetch, 12, fetchFrom(0)))
-  await eventually('all are paused', async () => (await ground.sample('svc_broker_backpressure_connections')) === 2)
-  const before = await ground.received('Metadata')
-  const suspended = other.send(metadata, 4, { topics: [] })
+  const { client, frame, seen, admission, join } = await startAnswering(t, new SimulatedClock(), { bytes: 20_000_000 })
+  client.pause()
+  client.write(frame)
+  await eventually('all are suspended', () => admission.isSuspended)
+  const other = await join()
+  other.write(frame)
   for (let i = 0; i < 20; i++) await new Promise(resolve => setImmediate(resolve))
-  assert.equal(await ground.received('Metadata'), before)
-  wire.socket.resume()
-  await Promise.all(answers)
-  await suspended
-  assert.equal(await ground.sample('svc_broker_backpressure_connections'), 0)
+  assert.equal(seen.received, 1)
+  client.resume()
+  other.resume()
+  await eventually('both are answered', () => client.bytesRead + other.bytesRead === 40_000_000)
+  assert.equal(admission.isSuspended, false)
+  assert.equal(seen.backpressured, 0)
 })
 
-test('who takes no answers while everybody waits for the memory is closed after the frame timeout', async t => {
+test('who takes no answer while everybody waits for its memory is closed, and the others are read', async t => {
+  const { client, frame, seen, admission, join } = await startAnswering(t, new SimulatedClock(), { bytes: 20_000_000 })
+  client.pause()
+  client.write(frame)
+  await eventually('all are suspended', () => admission.isSuspended)
+  const other = await join()
+  other.write(frame)
+  for (let looks = 0; looks < 2; looks++) {
+    assert.equal(seen.received, 1)
+    await new Promise(resolve => setImmediate(resolve))
+    admission.look()
+  }
+  assert.deepEqual(seen.refused, ['shed'])
+  other.resume()
+  await eventually('the other is answered', () => other.bytesRead === 20_000_000)
+  assert.equal(admission.pendingBytes, 0)
+})
+
+test('a client that takes no byte of its answer for thirty seconds is closed, one that takes some is not', async t => {
   const clock = new SimulatedClock()
-  const ground = await startGround(
-    t,
-    { 'broker.global-max-pending-bytes': 2_000_000, 'broker.global-resume-pending-bytes': 1_000_000 },
-    clock,
-  )
-  const [stuck, other] = [await ground.connect(), await ground.connect()]
-  for (let i = 0; i < 4; i++) await produceTo(other, batchOf([Buffer.alloc(500_000, i)]))
-  stuck.socket.pause()
-  for (let i = 0; i < 20; i++) void stuck.send(fetch, 12, fetchFrom(0)).catch(() => {})
-  await eventually('all are paused', async () => (await ground.sample('svc_broker_backpressure_connections')) === 2)
-  const suspended = other.send(apiVersions, 0, {})
-  await clock.advance(60_000)
-  await suspended
-  assert.equal(await ground.failures('connection', 'shed'), 1)
-  assert.equal(await ground.sample('svc_broker_pending_bytes'), 0)
+  const ground = await startGround(t, {}, clock)
+  const [slow, stuck] = [await ground.connect(), await ground.connect()]
+  for (let i = 0; i < 20; i++) await produceTo(slow, batchOf([Buffer.alloc(900_000, i)]))
+  for (const wire of [slow, stuck]) {
+    wire.socket.pause()
+    void wire.send(fetch, 12, fetchFrom(0)).catch(() => {})
+  }
+  await eventually('both are answered', async () => (await ground.sample('svc_broker_pending_bytes')) > 20_000_000)
+  const [taken] = [slow.socket.bytesRead]
+  slow.socket.resume()
+  await eventually('one has taken something', async () => slow.socket.bytesRead > taken)
+  slow.socket.pause()
+  await clock.advance(29_000)
+  assert.equal(await ground.failures('connection', 'stalled'), 0)
+  slow.socket.resume()
+  await clock.advance(5000)
+  assert.equal(await ground.failures('connection', 'stalled'), 1)
   stuck.socket.resume()
   await stuck.closed
+  await slow.send(apiVersions, 0, {})
+  assert.equal(await ground.sample('svc_broker_fetch_granted_bytes'), 0)
 })
 
 test('incomplete frames that fill the budget cost the largest of them its connection, and the others go on', async t => {
@@ -234,6 +254,30 @@ test('incomplete frames that fill the budget cost the largest of them its connec
   assert.equal(await ground.failures('connection', 'shed'), 1)
   await other.send(apiVersions, 0, {})
   assert.equal(await ground.sample('svc_broker_pending_bytes'), 0)
+})
+
+test('joins that wait for others hold none of the budget, however much they said', async t => {
+  const ground = await startGround(t, {
+    'broker.global-max-pending-bytes': 4_000_000,
+    'broker.global-resume-pending-bytes': 2_000_000,
+    'broker.rebalance-delay': 600_000,
+  })
+  const metadataOfMember = Buffer.alloc(900_000)
+  for (let i = 0; i < 8; i++) {
+    const wire = await ground.connect()
+    const body = {
+      groupId: 'g',
+      sessionTimeoutMs: 60_000,
+      rebalanceTimeoutMs: 600_000,
+      memberId: '',
+      protocolType: 'x',
+    }
+    void wire.send(joinGroup, 3, { ...body, protocols: [{ name: 'p', metadata: metadataOfMember }] }).catch(() => {})
+    await eventually('the join waits', async () => (await ground.received('JoinGroup')) === i + 1)
+  }
+  assert.equal(await ground.sample('svc_broker_pending_bytes'), 0)
+  const other = await ground.connect()
+  await other.send(metadata, 4, { topics: [] })
 })
 
 test('a request that is at the head for too long answers REQUEST_TIMED_OUT, and its late answer is dropped', async t => {
@@ -383,7 +427,7 @@ test('behind a request that closes the connection nobody is waited for, also whe
   await other.close()
   await clock.advance(600_000)
   release()
-  assert.equal(await ground.failures('connection', 'idle'), 1)
+  assert.equal(await ground.failures('connection', 'stalled'), 1)
   assert.doesNotMatch(ground.log(), /Produce has no answer after/)
   await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
 })
@@ -448,20 +492,21 @@ test('a client that sends nonsense after a request that waits, and leaves, is le
   await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
 })
 
-test('a throttled client is answered at once and not read for that long', async t => {
-  const clock = new SimulatedClock()
-  const parts = [Buffer.from('answer')]
-  const outcome = { kind: 'answer', parts, byteLength: 6, throttleMs: 1000, onSent: null } as const
-  let received = 0
+/** Connections whose requests are all answered at once, and the client of the first. */
+async function startAnswering(t: TestContext, clock: Clock, { throttleMs = 0, bytes = 6 }) {
+  const parts = [Buffer.from('answer'), Buffer.alloc(bytes - 6)]
+  const outcome = { kind: 'answer', parts, byteLength: bytes, throttleMs, onSent: null } as const
+  const seen = { received: 0, refused: [] as string[], backpressured: 0 }
   const dispatch = {
     receive(frame: Buffer) {
-      received++
+      seen.received++
       return { outcome, frameBytes: frame.byteLength, patienceMs: () => 0, expire: () => outcome }
     },
   }
-  const budget = new Budget({ maxBytes: 1000, resumeBytes: 500 })
+  const admission = new Admission({ maxBytes: 1000, resumeBytes: 500 })
+  const closed = Promise.withResolvers<void>()
   const server = createServer({ pauseOnConnect: true }, accepted => {
-    const socket = readThrough(Buffer.alloc(1024), accepted, bytes => connection.read(bytes))
+    const socket = readThrough(Buffer.alloc(1024), accepted, chunk => connection.read(chunk))
     const limits = {
       maxRequestBytes: 1000,
       inFlightLimit: 10,
@@ -470,36 +515,98 @@ test('a throttled client is answered at once and not read for that long', async 
       resumePendingBytes: 500,
       responseQueueTimeoutMs: 10_000,
       frameTimeoutMs: 10_000,
-      idleTimeoutMs: 10_000,
+      idleTimeoutMs: 45_000,
     }
     const peer = { id: 1, listener: { name: 'PLAINTEXT', host: 'h', port: 1 }, principal: 'User:x', address: 'a' }
-    const ignore = () => {}
     const connection = new Connection({
       socket,
       peer,
       dispatch,
-      budget,
+      admission,
       clock,
       limits,
-      onClosed: ignore,
-      onRefused: ignore,
-      onBackpressure: ignore,
+      onClosed: () => closed.resolve(),
+      onRefused: reason => void seen.refused.push(reason),
+      onBackpressure(isPaused) {
+        seen.backpressured += isPaused ? 1 : -1
+      },
     })
     t.after(() => connection.destroy())
   }).listen(0, '127.0.0.1')
   t.after(() => void server.close())
   await once(server, 'listening')
-  const client = connectSocket((server.address() as AddressInfo).port, '127.0.0.1')
-  t.after(() => void client.destroy())
+  async function join(): Promise<Socket> {
+    const client = connectSocket((server.address() as AddressInfo).port, '127.0.0.1')
+    client.on('error', () => {})
+    t.after(() => void client.destroy())
+    await once(client, 'connect')
+    return client
+  }
   const frame = Buffer.concat([Buffer.from([0, 0, 0, 10]), Buffer.alloc(10)])
+  return { client: await join(), frame, seen, admission, closed: closed.promise, join }
+}
+
+test('a throttled client is answered at once and not read for that long', async t => {
+  const clock = new SimulatedClock()
+  const { client, frame, seen } = await startAnswering(t, clock, { throttleMs: 1000 })
   client.write(Buffer.concat([frame, frame]))
   assert.equal(String((await once(client, 'data'))[0]), 'answer')
   await clock.advance(999)
-  assert.equal(received, 1)
+  assert.equal(seen.received, 1)
   const next = once(client, 'data')
   await clock.advance(1)
   assert.equal(String((await next)[0]), 'answer')
-  assert.equal(received, 2)
+  assert.equal(seen.received, 2)
+})
+
+test('a client that is throttled for days and asks all the same is read for one request every thirty seconds', async t => {
+  const clock = new SimulatedClock()
+  const { client, frame, seen } = await startAnswering(t, clock, { throttleMs: 86_400_000 })
+  client.write(Buffer.concat([frame, frame, frame]))
+  let answered = once(client, 'data')
+  for (let requests = 1; requests <= 3; requests++) {
+    await answered
+    await clock.advance(29_999)
+    assert.equal(seen.received, requests)
+    answered = once(client, 'data')
+    await clock.advance(1)
+  }
+  assert.deepEqual(seen.refused, [])
+})
+
+for (const [how, leave] of [
+  ['closes its side', (client: Socket) => void client.end()],
+  ['resets its connection', (client: Socket) => void client.resetAndDestroy()],
+] as const) {
+  test(`a throttled client that ${how} is let go of at once`, async t => {
+    const { client, frame, closed } = await startAnswering(t, new SimulatedClock(), { throttleMs: 86_400_000 })
+    client.write(frame)
+    await once(client, 'data')
+    leave(client)
+    await closed
+  })
+}
+
+test('a throttled client that leaves behind requests is let go of with the answer to the next', async t => {
+  const clock = new SimulatedClock()
+  const { client, frame, seen, admission, closed } = await startAnswering(t, clock, { throttleMs: 86_400_000 })
+  client.write(Buffer.concat(Array.from({ length: 50 }, () => frame)))
+  await once(client, 'data')
+  client.resetAndDestroy()
+  await clock.advance(30_000)
+  await closed
+  assert.equal(seen.received, 2)
+  assert.equal(admission.pendingBytes, 0)
+})
+
+test('a throttled client that is quiet for the idle timeout is closed', async t => {
+  const clock = new SimulatedClock()
+  const { client, frame, seen, closed } = await startAnswering(t, clock, { throttleMs: 86_400_000 })
+  client.write(frame)
+  await once(client, 'data')
+  await clock.advance(45_000)
+  await closed
+  assert.deepEqual(seen.refused, ['idle'])
 })
 
 test('when the client is gone its fetch no longer waits', async t => {

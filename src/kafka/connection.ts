@@ -2,44 +2,40 @@
 // not pass. Requests are worked on concurrently; they are handed to their handlers in the order in which they arrived.
 // It does not know what a request means: dispatch.ts does.
 //
-//   socket ──> FrameSplitter ──> dispatch ──> queue of exchanges ──> outgoing ──> socket
-//              incomplete frame               unanswered            gathered      unflushed
+//   socket ──> FrameSplitter ──> dispatch ──> queue of exchanges ──> Outgoing ──> socket
+//              incomplete frame               unanswered
 //                                             |<──────────── in flight ──────────────>|
 //
-// Reading pauses for any of four reasons, the bits of one number, and goes on when all are gone: IN_FLIGHT (the
-// in-flight limit is reached), OUTBOUND (the client does not take its answers), GLOBAL (the broker-wide budget), MUTED
-// (throttled, KIP-219). It pauses between two frames: what the socket had read beyond is kept and comes first afterwards, so
-// that clients that send thousands of requests at once are worked on a limit at a time.
+// Whether it is read is decided by its seat in connection/admission.ts: at the in-flight limit, while the client does not take
+// its answers, while it is throttled (KIP-219) and above the broker-wide budget it is not. Reading pauses between two frames:
+// what the socket had read beyond is kept and comes first afterwards, so that clients that send thousands of requests at once
+// are worked on a limit at a time. A throttled client's socket is listened to until it says something, because its end is
+// seen only there.
 
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../base/clock.ts'
-import type { Budget, Member } from './budget.ts'
+import type { Admission, Member, Seat, SeatLimits } from './connection/admission.ts'
+import { Outgoing } from './connection/outgoing.ts'
 import type { Caller, Dispatch, Exchange, Outcome } from './dispatch.ts'
 import { type FrameFault, type FrameSink, FrameSplitter } from './frame.ts'
 import type { Peer } from './handlers/handler.ts'
 
-export interface ConnectionLimits {
+export interface ConnectionLimits extends SeatLimits {
   readonly maxRequestBytes: number
-  /** Reads pause at this many requests in flight. */
-  readonly inFlightLimit: number
-  /** At so many or fewer they go on; below inFlightLimit. */
-  readonly inFlightResume: number
-  readonly maxPendingBytes: number
-  readonly resumePendingBytes: number
   readonly responseQueueTimeoutMs: number
   readonly frameTimeoutMs: number
   readonly idleTimeoutMs: number
 }
 
 /** Why the broker closed a connection, as a short word for metrics. */
-export type CloseReason = FrameFault['reason'] | 'frame-timeout' | 'idle' | 'shed'
+export type CloseReason = FrameFault['reason'] | 'frame-timeout' | 'idle' | 'stalled' | 'shed'
 
 export interface ConnectionOptions {
   /** Whoever gives it hands its bytes to read(). */
   readonly socket: Socket
   readonly peer: Peer
   readonly dispatch: Dispatch
-  readonly budget: Budget
+  readonly admission: Admission
   readonly clock: Clock
   readonly limits: ConnectionLimits
   /** Called once, when nothing can be read or written any more. */
@@ -50,19 +46,21 @@ export interface ConnectionOptions {
   onBackpressure(paused: boolean): void
 }
 
-const IN_FLIGHT = 1
-const OUTBOUND = 2
-const GLOBAL = 4
-const MUTED = 8
-const BACKPRESSURE = OUTBOUND | GLOBAL
+/** A client that takes no byte of its answers for so long is closed. */
+const ANSWER_TIMEOUT_MS = 30_000
 
-/** Neighbouring pieces smaller than this are joined before they are written: a piece costs more than copying it. */
-const SMALL_PIECE_BYTES = 2048
+/** How often it is looked at whether a client takes its answers, while it has some. */
+const ANSWER_CHECK_MS = 2_000
+
+/** No mute is longer. Who was told a longer time and does not keep to it is read for one request, and muted again. */
+const LONGEST_MUTE_MS = 30_000
 
 /** How long a client may take to close its side after the broker closed its own. */
 const LINGER_MS = 1000
 
 const KEEP_ALIVE_MS = 60_000
+
+const NOTHING = Buffer.alloc(0)
 
 export class Connection implements Member, FrameSink {
   readonly #options: ConnectionOptions
@@ -70,6 +68,8 @@ export class Connection implements Member, FrameSink {
   readonly #clock: Clock
   readonly #socket: Socket
   readonly #splitter: FrameSplitter
+  readonly #seat: Seat
+  readonly #outgoing: Outgoing
   readonly #closed = new AbortController()
   readonly #caller: Caller
   /** No deadline that begins now is nearer than this. */
@@ -83,17 +83,13 @@ export class Connection implements Member, FrameSink {
   #rest: Buffer | null = null
   #frameSinceMs = 0
   #activeAtMs: number
-  /** Pieces for the socket, gathered until the end of the turn. */
-  #outgoing: Uint8Array[] = []
-  #outgoingBytes = 0
-  #outgoingAnswers = 0
-  /** Who wants to know when those are out. */
-  #outgoingTold: (() => void)[] = []
-  /** Answers that the socket has and the network has not taken yet. */
-  #unflushedAnswers = 0
-  /** Bytes of every answer, from when it was made until the network took it. */
-  #pendingBytes = 0
-  #paused = 0
+  /** What the network had taken when that was last looked at, and since when it was no more. */
+  #takenBytes = 0
+  #takenAtMs = 0
+  /** The socket is being read, be it for its end only. */
+  #isListening = true
+  #wasReading = true
+  #isHeldBack = false
   /** No more is read. */
   #closing = false
   /** No more is answered either: what is gathered goes out, the queue does not. */
@@ -111,6 +107,7 @@ export class Connection implements Member, FrameSink {
     this.#clock = options.clock
     this.#socket = options.socket
     this.#splitter = new FrameSplitter(options.limits.maxRequestBytes, this)
+    this.#outgoing = new Outgoing(options.socket, { sent: this.#sent, behind: this.#behind })
     this.#caller = { peer: options.peer, closed: this.#closed.signal, last: null }
     this.#activeAtMs = options.clock.monotonic()
     this.#nearestMs = Math.min(
@@ -123,7 +120,8 @@ export class Connection implements Member, FrameSink {
     // 'close' follows every error, and is where everything is let go of. A reset is one of a client's ways to leave.
     this.#socket.on('error', () => {})
     this.#socket.on('close', () => this.#release())
-    options.budget.join(this)
+    this.#seat = options.admission.join(this, options.limits)
+    this.changed()
     this.#watch(this.#activeAtMs)
   }
 
@@ -143,25 +141,47 @@ export class Connection implements Member, FrameSink {
     this.#release()
   }
 
-  suspend(): void {
-    this.#pause(GLOBAL)
-    this.#watch(this.#clock.monotonic())
+  changed(): void {
+    const { mayRead, isHeldBack } = this.#seat
+    if (isHeldBack !== this.#isHeldBack) {
+      this.#isHeldBack = isHeldBack
+      this.#options.onBackpressure(isHeldBack)
+    }
+    if (this.#closing) return
+    const goesOn = mayRead && !this.#wasReading
+    this.#wasReading = mayRead
+    if (goesOn) {
+      // The client could not go on with its frame while it was not read.
+      this.#frameSinceMs = this.#clock.monotonic()
+      this.#watch(this.#frameSinceMs)
+    }
+    // Not at once: others are being told the same, and what is kept would come between.
+    if (mayRead && this.#rest !== null) {
+      // While memory is tight, not before the sockets of those who hold nothing were read: between two turns they are.
+      if (goesOn && this.#seat.isTight) this.#clock.soon(() => this.#clock.soon(this.#proceed))
+      else if (goesOn) process.nextTick(this.#proceed)
+    } else this.#listen(mayRead || (this.#seat.isOnlyMuted && this.#rest === null))
   }
 
-  admit(): void {
-    this.#resume(GLOBAL)
+  #listen(isWanted: boolean): void {
+    if (isWanted === this.#isListening) return
+    this.#isListening = isWanted
+    if (isWanted) this.#socket.resume()
+    else this.#socket.pause()
   }
 
-  incompleteBytes(): number {
-    return this.#splitter.heldBytes
+  takenBytes(): number {
+    return this.#outgoing.takenBytes
   }
 
   shed(): void {
-    this.#refuse('shed', 'the memory for requests is full of incomplete frames, of which this was the largest')
+    const { input, output } = this.#seat
+    const what = `${input} bytes of unfinished requests and ${output} bytes of answers that it does not take`
+    this.#refuse('shed', `the memory for requests is full, and this connection held most of it: ${what}`)
   }
 
   held(deltaBytes: number): void {
-    this.#options.budget.add(deltaBytes)
+    this.#seat.read(deltaBytes)
   }
 
   fault(fault: FrameFault): void {
@@ -170,11 +190,12 @@ export class Connection implements Member, FrameSink {
   }
 
   frame(bytes: Buffer): boolean {
+    this.#seat.begin(bytes.byteLength)
     const exchange = this.#options.dispatch.receive(bytes, this.#caller, this.#settled)
     const outcome = exchange.outcome
+    this.#seat.settle(outcome === null ? bytes.byteLength - exchange.frameBytes : bytes.byteLength)
     if (outcome !== null) {
-      this.#options.budget.add(-exchange.frameBytes)
-      if (outcome.kind === 'answer') this.#account(outcome.byteLength)
+      if (outcome.kind === 'answer') this.#seat.answer(outcome.byteLength)
       if (outcome.kind === 'close') this.#stopReading()
     }
     if (outcome !== null && this.#waiting === 0) {
@@ -184,16 +205,11 @@ export class Connection implements Member, FrameSink {
       if (this.#waiting === 0) this.#headSinceMs = this.#clock.monotonic()
       this.#queue.push(exchange)
     }
-    if (this.#inFlight >= this.#limits.inFlightLimit) this.#pause(IN_FLIGHT)
-    return this.#paused === 0 && !this.#closing
+    return this.#seat.mayRead && !this.#closing
   }
 
   get #waiting(): number {
     return this.#queue.length - this.#first
-  }
-
-  get #inFlight(): number {
-    return this.#waiting + this.#outgoingAnswers + this.#unflushedAnswers
   }
 
   /** Takes what the socket has read. The memory may be used again when this returns. */
@@ -202,8 +218,10 @@ export class Connection implements Member, FrameSink {
     const now = this.#clock.monotonic()
     const begun = this.#splitter.begun
     this.#activeAtMs = now
-    const taken = this.#splitter.push(chunk)
-    if (taken < chunk.byteLength && !this.#closing) this.#keep(Buffer.from(chunk.subarray(taken)))
+    const isWanted = this.#seat.mayRead && this.#rest === null
+    const taken = isWanted ? this.#splitter.push(chunk) : 0
+    if (taken < chunk.byteLength && !this.#closing)
+      this.#keep(Buffer.concat([this.#rest ?? NOTHING, chunk.subarray(taken)]))
     if (this.#splitter.begun !== begun) this.#frameSinceMs = now
     this.#watch(now)
   }
@@ -211,26 +229,27 @@ export class Connection implements Member, FrameSink {
   #keep(rest: Buffer | null): void {
     const deltaBytes = (rest?.byteLength ?? 0) - (this.#rest?.byteLength ?? 0)
     this.#rest = rest
-    if (deltaBytes !== 0) this.#options.budget.add(deltaBytes)
+    if (rest !== null) this.#listen(false)
+    if (deltaBytes !== 0) this.#seat.read(deltaBytes)
   }
 
   /** Goes on with what was kept, then with the socket. */
   readonly #proceed = (): void => {
-    if (this.#paused !== 0 || this.#closing) return
+    if (!this.#seat.mayRead || this.#closing) return
     const rest = this.#rest
     if (rest !== null) {
       this.#keep(null)
       this.read(rest)
     }
-    if (this.#paused === 0 && !this.#closing) this.#socket.resume()
+    if (this.#rest === null && !this.#closing) this.changed()
   }
 
   /** What a request came to, when that took longer than handing it over. */
   readonly #settled = (exchange: Exchange, outcome: Outcome): void => {
-    this.#options.budget.add(-exchange.frameBytes)
+    this.#seat.settle(exchange.frameBytes)
     if (exchange.outcome !== null || this.#abandoned || this.#released) return
     exchange.outcome = outcome
-    if (outcome.kind === 'answer') this.#account(outcome.byteLength)
+    if (outcome.kind === 'answer') this.#seat.answer(outcome.byteLength)
     if (this.#queue[this.#first] === exchange) this.#advance()
   }
 
@@ -254,7 +273,6 @@ export class Connection implements Member, FrameSink {
       this.#queue = this.#queue.slice(this.#first)
       this.#first = 0
     }
-    if (this.#inFlight <= this.#limits.inFlightResume) this.#resume(IN_FLIGHT)
     this.#closeWhenDone()
     this.#watch(now)
   }
@@ -268,78 +286,47 @@ export class Connection implements Member, FrameSink {
       return
     }
     if (outcome.throttleMs > 0) this.#mute(outcome.throttleMs)
-    if (outcome.kind === 'silence') return
-    if (this.#outgoingAnswers === 0) process.nextTick(this.#flush)
-    for (const part of outcome.parts) this.#outgoing.push(part)
-    this.#outgoingBytes += outcome.byteLength
-    this.#outgoingAnswers++
-    if (outcome.onSent !== null) this.#outgoingTold.push(outcome.onSent)
+    else this.#seat.forgive()
+    if (outcome.kind === 'silence') {
+      this.#seat.finish(1)
+      return
+    }
+    if (this.#outgoing.answers === 0) this.#takenAtMs = this.#clock.monotonic()
+    this.#outgoing.add(outcome)
   }
 
-  /** Writes what the turn has gathered with one call to the system. */
-  readonly #flush = (): void => {
-    if (this.#released) return
-    const pieces = join(this.#outgoing)
-    const bytes = this.#outgoingBytes
-    const answers = this.#outgoingAnswers
-    const told = this.#outgoingTold
-    this.#outgoing = []
-    this.#outgoingBytes = 0
-    this.#outgoingAnswers = 0
-    this.#outgoingTold = []
-    this.#unflushedAnswers += answers
-    const last = pieces.length - 1
-    if (last > 0) this.#socket.cork()
-    for (let i = 0; i < last; i++) this.#socket.write(pieces[i]!)
-    this.#socket.write(pieces[last]!, error => {
-      if (error || this.#released) return
-      this.#unflushedAnswers -= answers
-      this.#activeAtMs = this.#clock.monotonic()
-      this.#pendingBytes -= bytes
-      this.#options.budget.add(-bytes)
-      for (const tell of told) tell()
-      if (this.#pendingBytes < this.#limits.resumePendingBytes) this.#resume(OUTBOUND)
-      if (this.#inFlight <= this.#limits.inFlightResume) this.#resume(IN_FLIGHT)
-      this.#closeWhenDone()
-    })
-    if (last > 0) this.#socket.uncork()
+  readonly #sent = (bytes: number, answers: number): void => {
+    this.#activeAtMs = this.#clock.monotonic()
+    this.#seat.sent(bytes, answers)
+    this.#closeWhenDone()
   }
 
-  #account(bytes: number): void {
-    this.#pendingBytes += bytes
-    if (this.#pendingBytes > this.#limits.maxPendingBytes) this.#pause(OUTBOUND)
-    this.#options.budget.add(bytes)
+  /** The client does not take its answers as fast as they come. */
+  readonly #behind = (): void => {
+    const now = this.#clock.monotonic()
+    this.#noteTaken(now)
+    this.#watchBy(now, now + ANSWER_CHECK_MS)
   }
 
-  #pause(reason: number): void {
-    const before = this.#paused
-    this.#paused |= reason
-    if (before === 0 && !this.#closing) this.#socket.pause()
-    if ((before & BACKPRESSURE) === 0 && (reason & BACKPRESSURE) !== 0) this.#options.onBackpressure(true)
-  }
-
-  #resume(reason: number): void {
-    const before = this.#paused
-    if ((before & reason) === 0) return
-    this.#paused &= ~reason
-    if ((before & BACKPRESSURE) !== 0 && (this.#paused & BACKPRESSURE) === 0) this.#options.onBackpressure(false)
-    if (this.#paused !== 0 || this.#closing) return
-    // The client could not go on with its frame while nobody read.
-    this.#frameSinceMs = this.#clock.monotonic()
-    // Not at once: others are being told the same, and what is kept would come between.
-    if (this.#rest === null) this.#socket.resume()
-    else process.nextTick(this.#proceed)
-    this.#watch(this.#frameSinceMs)
+  #noteTaken(now: number): void {
+    const { takenBytes } = this.#outgoing
+    if (takenBytes === this.#takenBytes) return
+    this.#takenBytes = takenBytes
+    this.#takenAtMs = now
   }
 
   #mute(throttleMs: number): void {
     const untilMs = this.#clock.monotonic() + throttleMs
     // An earlier answer may have said a longer time.
-    if ((this.#paused & MUTED) !== 0 && untilMs <= this.#mutedUntilMs) return
+    if (this.#muteTimer !== null && untilMs <= this.#mutedUntilMs) return
     this.#mutedUntilMs = untilMs
-    this.#pause(MUTED)
     this.#muteTimer?.cancel()
-    this.#muteTimer = this.#clock.timer(throttleMs, () => this.#resume(MUTED))
+    this.#seat.mute()
+    const mutedMs = Math.min(throttleMs, LONGEST_MUTE_MS)
+    this.#muteTimer = this.#clock.timer(mutedMs, () => {
+      this.#muteTimer = null
+      this.#seat.unmute(throttleMs > mutedMs)
+    })
   }
 
   #refuse(reason: CloseReason, message: string): void {
@@ -350,6 +337,7 @@ export class Connection implements Member, FrameSink {
   #stopReading(): void {
     if (this.#closing) return
     this.#closing = true
+    this.#seat.drain()
     this.#splitter.stop()
     this.#keep(null)
     // What still comes is dropped unread, so that a client that leaves before its last answer is ready is noticed.
@@ -359,7 +347,7 @@ export class Connection implements Member, FrameSink {
   #closeWhenDone(): void {
     if (!this.#closing || this.#ended || this.#released) return
     if (this.#waiting > 0 && !this.#abandoned) return
-    if (this.#outgoingAnswers + this.#unflushedAnswers > 0) return
+    if (this.#outgoing.answers > 0) return
     this.#ended = true
     // Closing with unread input resets the connection, and a reset overtakes answers that the client has not read yet.
     // So the broker closes its side first and discards what still comes.
@@ -377,20 +365,21 @@ export class Connection implements Member, FrameSink {
     this.#muteTimer?.cancel()
     this.#splitter.stop()
     this.#keep(null)
-    if ((this.#paused & BACKPRESSURE) !== 0) this.#options.onBackpressure(false)
-    this.#options.budget.leave(this)
-    this.#options.budget.add(-this.#pendingBytes)
-    this.#pendingBytes = 0
+    this.#outgoing.stop()
+    this.#seat.close()
+    this.changed()
     this.#queue = []
     this.#first = 0
-    this.#outgoing = []
     this.#closed.abort()
     this.#options.onClosed(this)
   }
 
   /** Makes sure that the timer fires no later than any deadline that begins now. */
   #watch(now: number): void {
-    const atMs = now + this.#nearestMs
+    this.#watchBy(now, now + this.#nearestMs)
+  }
+
+  #watchBy(now: number, atMs: number): void {
     if (this.#ended || this.#released || (this.#timer !== null && this.#timerAtMs <= atMs)) return
     this.#arm(now, atMs)
   }
@@ -412,14 +401,14 @@ export class Connection implements Member, FrameSink {
       if (atMs <= now) {
         const outcome = head.expire()
         head.outcome = outcome
-        if (outcome.kind === 'answer') this.#account(outcome.byteLength)
+        if (outcome.kind === 'answer') this.#seat.answer(outcome.byteLength)
         this.#advance()
         this.#watch(now)
         return
       }
       nextMs = atMs
     }
-    if (this.#splitter.incomplete && this.#paused === 0 && !this.#closing) {
+    if (this.#splitter.incomplete && this.#seat.mayRead && !this.#closing) {
       const atMs = this.#frameSinceMs + this.#limits.frameTimeoutMs
       if (atMs <= now) {
         this.#refuse('frame-timeout', `a frame was not complete after ${this.#limits.frameTimeoutMs} ms`)
@@ -427,17 +416,17 @@ export class Connection implements Member, FrameSink {
       }
       nextMs = Math.min(nextMs, atMs)
     }
-    // While everybody waits for the memory of answers, whoever does not take theirs gives it back sooner.
-    if (this.#unflushedAnswers > 0 && (this.#paused & GLOBAL) !== 0) {
-      const atMs = this.#activeAtMs + this.#limits.frameTimeoutMs
+    if (this.#outgoing.answers > 0) {
+      this.#noteTaken(now)
+      const atMs = this.#takenAtMs + ANSWER_TIMEOUT_MS
       if (atMs <= now) {
-        this.#refuse('shed', `no answer was taken for ${this.#limits.frameTimeoutMs} ms, and every connection waits`)
+        this.#refuse('stalled', `no byte of an answer was taken for ${ANSWER_TIMEOUT_MS} ms`)
         return
       }
-      nextMs = Math.min(nextMs, atMs)
+      nextMs = Math.min(nextMs, atMs, now + ANSWER_CHECK_MS)
     }
-    // Who is not read cannot show that they are there.
-    if (head === undefined && (this.#paused & (GLOBAL | MUTED)) === 0) {
+    // A client that is not read cannot show that it is there; a throttled one is listened to.
+    if (head === undefined && !this.#seat.isSuspended) {
       const atMs = this.#activeAtMs + this.#limits.idleTimeoutMs
       if (atMs <= now) {
         this.#refuse('idle', `nothing was asked or taken for ${this.#limits.idleTimeoutMs} ms`)
@@ -447,19 +436,4 @@ export class Connection implements Member, FrameSink {
     }
     this.#arm(now, nextMs === Number.POSITIVE_INFINITY ? now + this.#nearestMs : nextMs)
   }
-}
-
-/** Joins runs of small pieces; large ones stay the slices that they are. */
-function join(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
-  if (pieces.length === 1) return pieces
-  const joined: Uint8Array[] = []
-  let from = 0
-  for (let at = 0; at <= pieces.length; at++) {
-    if (at < pieces.length && pieces[at]!.byteLength < SMALL_PIECE_BYTES) continue
-    if (at - from === 1) joined.push(pieces[from]!)
-    else if (at > from) joined.push(Buffer.concat(pieces.slice(from, at)))
-    if (at < pieces.length) joined.push(pieces[at]!)
-    from = at + 1
-  }
-  return joined
 }

@@ -1,16 +1,17 @@
 // The connections of all listeners: lets in who may come, hands each its bytes, counts them, and drains them.
 //
 // Limits: so many connections in all, and from one address. One more is closed at once, before anything is read of it; who is
-// connected keeps its place, however quiet. Apache Kafka leaves those over the whole number waiting unaccepted. An address
+// connected keeps its place, however quiet. So it is where the descriptors of the process run out. Apache Kafka leaves those over the whole number waiting unaccepted. An address
 // that connects more often than its quota allows waits, and is then closed (KIP-612).
 
 import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.ts'
 import type { Settings } from '../settings/settings.ts'
+import type { Descriptors } from '../telemetry/descriptors.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { canonicalAddress } from './address.ts'
-import type { Budget } from './budget.ts'
+import type { Admission } from './connection/admission.ts'
 import { type CloseReason, Connection, type ConnectionLimits } from './connection.ts'
 import type { Dispatch } from './dispatch.ts'
 import type { Listener, Peer } from './handlers/handler.ts'
@@ -20,8 +21,9 @@ import type { Throttle } from './throttle.ts'
 export interface ConnectionRooms {
   readonly settings: Settings
   readonly dispatch: Dispatch
-  readonly budget: Budget
+  readonly admission: Admission
   readonly throttle: Throttle
+  readonly descriptors: Descriptors
   readonly clock: Clock
   readonly metrics: Metrics
   readonly logger: Logger
@@ -39,6 +41,9 @@ export interface Connections {
 /** How often a reason for closing connections is logged. */
 const LOG_EVERY_MS = 10_000
 
+/** While everybody waits for memory, how often it is looked at who does not give it back. */
+const LOOK_EVERY_MS = 150
+
 /** Reasons that are a client's way to be quiet, and no news. */
 const ORDINARY: ReadonlySet<CloseReason> = new Set(['idle'])
 
@@ -54,7 +59,7 @@ const FOREIGN: ReadonlySet<CloseReason> = new Set([
 ])
 
 export function openConnections(rooms: ConnectionRooms): Connections {
-  const { settings, metrics, clock } = rooms
+  const { settings, metrics, clock, admission, descriptors } = rooms
   const logger = rooms.logger.named('kafka.connection')
   const limits = limitsOf(settings)
   const most = settings.get('broker.max-connections')
@@ -68,11 +73,30 @@ export function openConnections(rooms: ConnectionRooms): Connections {
   let nextId = 1
   const buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES)
   metrics.sample('svc.broker.connections', {}, () => connections.size)
+  warnOfLimit(settings, descriptors, logger)
+  metrics.sample('svc.broker.pending_bytes', {}, () => admission.pendingBytes)
+  admission.whenTight(lookLater)
+
+  function lookLater(): void {
+    clock.timer(LOOK_EVERY_MS, () => {
+      // After the sockets had their turn: that this process was held up must not look as if its clients were.
+      clock.soon(() => {
+        admission.look()
+        if (admission.isTight) lookLater()
+      })
+    })
+  }
 
   function accept(accepted: Socket, listener: Listener): void {
     // An IPv4 client of a listener on `::` has the address that it has elsewhere.
     const address = canonicalAddress(accepted.remoteAddress ?? 'unknown')
     const ofAddress = addresses.get(address) ?? 0
+    if (descriptors.leftAfter(accepted) < descriptors.kept) {
+      const { kept, limit } = descriptors
+      const message = `a connection was closed: of ${limit} descriptors the last ${kept} are kept for files (ulimit -n)`
+      refuse(accepted, 'descriptors', message, address)
+      return
+    }
     if (connections.size >= most) {
       const message = `a connection was closed: there are ${most}, as svc.broker.max-connections allows`
       refuse(accepted, 'max-connections', message, address)
@@ -96,7 +120,7 @@ export function openConnections(rooms: ConnectionRooms): Connections {
       limits,
       clock,
       dispatch: rooms.dispatch,
-      budget: rooms.budget,
+      admission,
       onClosed: leave,
       onRefused(reason, message) {
         metrics.count('svc.broker.failures', { operation: 'connection', error_type: reason })
@@ -153,6 +177,19 @@ export function openConnections(rooms: ConnectionRooms): Connections {
       for (const connection of [...connections]) connection.destroy()
     },
   }
+}
+
+/** Where the settings do not ask for a number of connections, a limit is worth a line only where it is low. */
+const LOW_LIMIT = 4_096
+
+function warnOfLimit(settings: Settings, { limit, kept }: Descriptors, logger: Logger): void {
+  if (limit === null || settings.get('broker.max-connections') <= limit - kept) return
+  if (!settings.isSet('broker.max-connections') && limit >= LOW_LIMIT) return
+  logger.warn(
+    `svc.broker.max-connections is ${settings.show('broker.max-connections')} (${settings.origin('broker.max-connections')}), and the process may have ${limit} descriptors: ` +
+      `from ${limit - kept} on, files and HTTP among them, connections are closed as they come; raise the limit (ulimit -n, LimitNOFILE)`,
+    { limit, kept },
+  )
 }
 
 function limitsOf(settings: Settings): ConnectionLimits {

@@ -231,7 +231,7 @@ test('a mistake of the broker is an answer, and a line of the log once in a whil
     },
     refused: (_request, refusal) => ({ errorCode: refusal.code, apiKeys: [] }),
   }))
-  const throttle = createThrottle({ current: () => new Map(), catchUp: async () => {}, alter: async () => {} }, clock)
+  const throttle = createThrottle({ current: () => new Map(), catchUp: async () => {}, alter: async () => [] }, clock)
   const rooms = { clock, logger, metrics: createMetrics(), settings: testSettings(), throttle } as unknown as Rooms
   const dispatch = createDispatch([broken], rooms, new AbortController().signal)
   const listener = { name: 'PLAINTEXT', host: 'h', port: 1 }

@@ -5,6 +5,7 @@
 import { assert } from '../base/assert.ts'
 import { decodeRequest, encodeResponse } from '../protocol/codec.ts'
 import {
+  because,
   COORDINATOR_LOAD_IN_PROGRESS,
   COORDINATOR_NOT_AVAILABLE,
   KAFKA_STORAGE_ERROR,
@@ -16,7 +17,7 @@ import { headerLookup, type RequestHeader, readRequestHeader, responseHeaderLeng
 import { Malformed } from '../protocol/malformed.ts'
 import { produce } from '../protocol/messages/produce.ts'
 import { type Api, inRange, type ResponseInput } from '../protocol/schema.ts'
-import { isStoreFailure } from '../store/store.ts'
+import { isStoreFailure, StoreContended } from '../store/store.ts'
 import type { RequestScope } from '../telemetry/logger.ts'
 import { type FindFault, faultFinder } from './faults.ts'
 import {
@@ -49,7 +50,7 @@ export type Outcome =
 export interface Exchange {
   /** Null until it is known. Whoever holds the exchange sets it, except where it was known at once. */
   outcome: Outcome | null
-  /** What the request's frame holds in memory until the request has settled. */
+  /** What the request's frame holds in memory until the request has settled; 0 where what it says is kept elsewhere by now. */
   readonly frameBytes: number
   /** How much longer than usual it may take. */
   patienceMs(): number
@@ -117,15 +118,18 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
   /** One request that was read and handed to its handler. */
   class Asked implements Exchange {
     outcome: Outcome | null = null
-    readonly frameBytes: number
+    /** Of the whole frame, until start() has returned. */
+    frameBytes: number
     readonly #route: Route
-    readonly #request: Request<never>
+    #request: Request<never>
+    readonly #requestBytes: number
     readonly #settled: Settled
     /** How long the event loop worked for this request until its handler gave way; null until then. */
     #busyMs: number | null = null
 
     constructor(frameBytes: number, route: Route, request: Request<never>, settled: Settled) {
       this.frameBytes = frameBytes
+      this.#requestBytes = frameBytes
       this.#route = route
       this.#request = request
       this.#settled = settled
@@ -144,10 +148,14 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       }
       if (answer instanceof Promise) {
         answer.then(
-          value => this.#settled(this, this.#wanted ? this.#answered(value) : SILENCE),
+          value => this.#settled(this, this.#wanted ? this.#answered(value) : this.#dropped()),
           error => this.#settled(this, this.#failed(error)),
         )
         if (throttle.isTimed) this.#busyMs = clock.monotonic() - this.#request.receivedAtMs
+        const { kept } = this.#route.answering
+        if (kept === undefined) return
+        this.#request = { ...this.#request, body: kept(this.#request.body) as never }
+        this.frameBytes = 0
       } else {
         this.outcome = this.#answered(answer)
       }
@@ -172,6 +180,12 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     /** False when the client is gone or was told that it took too long. */
     get #wanted(): boolean {
       return this.outcome === null && !this.#request.closed.aborted
+    }
+
+    /** The bytes of the answer are not looked at. */
+    #dropped(): Outcome {
+      this.#request.onSent?.()
+      return SILENCE
     }
 
     #answered(answer: Answer<Api>): Outcome {
@@ -204,6 +218,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       const limited = logger.within(this.#scope()).limited(`failed ${api.name} ${kind}`, LOG_EVERY_MS)
       if (isOutside) {
         limited.warn(`${api.name} failed: ${error.message}`, { error })
+        if (error instanceof StoreContended) return this.#refused(because(REQUEST_TIMED_OUT, error.message), 'error')
         return this.#refused(STORE_AWAY.get(api.name) ?? KAFKA_STORAGE_ERROR, 'error')
       }
       limited.error(`${api.name} failed by a mistake of the broker`, { error })
@@ -241,7 +256,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     #throttleMs(asked: number): number {
       const { api } = this.#route
       let throttleMs = asked
-      if (api === produce) throttleMs = Math.max(throttleMs, throttle.produced(this.#request, this.frameBytes))
+      if (api === produce) throttleMs = Math.max(throttleMs, throttle.produced(this.#request, this.#requestBytes))
       if (throttle.isTimed) {
         const busyMs = this.#busyMs ?? clock.monotonic() - this.#request.receivedAtMs
         throttleMs = Math.max(throttleMs, throttle.worked(this.#request, busyMs))

@@ -356,3 +356,31 @@ test('a session that was too large to go makes room when it has shrunk', async (
   assert.ok(open(3))
   assert.ok(first.isClosed)
 })
+
+test('all sessions together hold a bounded number of partitions, and one that grows beyond is ended', async () => {
+  const clock = new SimulatedClock()
+  const sessions = createFetchSessions({ clock, random: systemRandom, metrics: createMetrics() }, 10, 100)
+  const waiters = createWaiters(clock)
+  const asked = (from: number, to: number) =>
+    at(...Array.from({ length: to - from }, (_, index) => [from + index, 0] as const))
+  const open = (size: number) => {
+    const rows = asked(0, size).map(row => new FetchRow({ topic: 't' } as never, row as never))
+    return sessions.open(rows, 'name', waiters.watchlist())
+  }
+  const grow = (session: { id: number }, sessionEpoch: number, from: number, to: number) => {
+    const topics = [{ topic: 't', partitions: asked(from, to) }]
+    const next = sessions.next(
+      { sessionId: session.id, sessionEpoch, topics, forgottenTopicsData: [] } as never,
+      'name',
+    )
+    return next !== null && isRefusal(next) ? next.name : null
+  }
+  const [one, other] = [open(60)!, open(39)!]
+  assert.equal(open(2), null, 'who finds no room has no session')
+  assert.equal(grow(other, 1, 39, 40), null)
+  assert.equal(open(1), null)
+  assert.equal(grow(one, 1, 60, 61), 'FETCH_SESSION_ID_NOT_FOUND')
+  assert.ok(one.isClosed)
+  assert.ok(open(60), 'what it held is free')
+  assert.equal(open(1), null)
+})

@@ -80,7 +80,11 @@ export interface FetchSessionRooms {
 
 const NOT_FULL: { readonly size: number; readonly untilMs: number } = { size: 0, untilMs: 0 }
 
-export function createFetchSessions({ clock, random, metrics }: FetchSessionRooms, slots: number): FetchSessions {
+export function createFetchSessions(
+  { clock, random, metrics }: FetchSessionRooms,
+  slots: number,
+  mostPartitions = MOST_PARTITIONS,
+): FetchSessions {
   /** The one that was unused for the longest time is the first. */
   const sessions = new Map<number, Held>()
   let partitions = 0
@@ -114,9 +118,9 @@ export function createFetchSessions({ clock, random, metrics }: FetchSessionRoom
 
   /** Whether there is room for a session of that size, after one that is worth less has gone. */
   function makeRoom(size: number): boolean {
-    if (sessions.size < slots) return partitions + size <= MOST_PARTITIONS
+    if (sessions.size < slots) return partitions + size <= mostPartitions
     const evicted = findEvictable(size)
-    if (evicted === null || partitions - evicted.size + size > MOST_PARTITIONS) return false
+    if (evicted === null || partitions - evicted.size + size > mostPartitions) return false
     remove(evicted)
     evictions.inc()
     return true
@@ -212,7 +216,7 @@ export function createFetchSessions({ clock, random, metrics }: FetchSessionRoom
         remove(session)
         return null
       }
-      if (partitions > MOST_PARTITIONS) {
+      if (partitions > mostPartitions) {
         remove(session)
         return FETCH_SESSION_ID_NOT_FOUND
       }

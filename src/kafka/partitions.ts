@@ -1,7 +1,8 @@
 // Which partition a row of a request means, and which rows mean the same one. Requests name topics by name or, in later
 // versions (KIP-516), by id; what is not there has a code of its own for each.
 
-import type { Catalogue, Topic } from '../log/catalogue.ts'
+import { replicasOf } from '../admin/replicas.ts'
+import { type Catalogue, type Topic, unreadableTopic } from '../log/catalogue.ts'
 import type { Partition } from '../log/partition.ts'
 import {
   because,
@@ -23,7 +24,9 @@ export type Naming = 'name' | 'topicId'
 /** What the request says, as a text of that naming. */
 export function findTopic(catalogue: Catalogue, naming: Naming, said: string): Topic | Refusal {
   if (naming === 'topicId') return catalogue.topicsById.get(said) ?? UNKNOWN_TOPIC_ID
-  return catalogue.topics.get(said) ?? UNKNOWN_TOPIC_OR_PARTITION
+  const topic = catalogue.topics.get(said)
+  if (topic !== undefined) return topic
+  return catalogue.unreadable.has(said) ? unreadableTopic(said) : UNKNOWN_TOPIC_OR_PARTITION
 }
 
 /**
@@ -64,15 +67,15 @@ export function findPartition(rooms: Rooms, topic: Topic | Refusal, index: numbe
 const LED_ELSEWHERE = because(NOT_LEADER_OR_FOLLOWER, 'Another broker leads the partition.')
 
 /**
- * Says who leads a partition and who holds it, as Metadata and DescribeTopicPartitions answer it to clients of this listener.
- * There is one copy as far as clients can see: the leader is the only replica.
+ * Says who leads a partition and which brokers are its replicas (admin/replicas.ts), as Metadata and DescribeTopicPartitions answer
+ * it to clients of this listener. One that they do not reach is offline for them.
  */
 export function placing({ cluster, logs }: Rooms, listener: Listener) {
   const reachable = new Set(nodesOf(cluster, listener).map(node => node.id))
   return (topic: Topic, partitionIndex: number) => {
-    const leaderId = cluster.leaderOf(topic.id, partitionIndex)
-    const nodes = leaderId < 0 ? [] : [leaderId]
-    const replicas = { partitionIndex, replicaNodes: nodes, isrNodes: nodes, offlineReplicas: [] }
+    const { leaderId, ids, inSync } = replicasOf(cluster, topic, partitionIndex)
+    const offlineReplicas = ids.filter(id => !reachable.has(id))
+    const replicas = { partitionIndex, replicaNodes: ids, isrNodes: inSync, offlineReplicas }
     const nobody = ({ code }: Refusal) => ({ errorCode: code, leaderId: -1, leaderEpoch: -1, ...replicas })
     if (leaderId < 0) return nobody(LEADER_NOT_AVAILABLE)
     if (leaderId !== cluster.brokerId) {

@@ -2,6 +2,7 @@
 
 import { alterClientQuotasHandler } from './alter-client-quotas.ts'
 import { alterConfigsHandler } from './alter-configs.ts'
+import { alterPartitionReassignmentsHandler } from './alter-partition-reassignments.ts'
 import { apiVersionsHandler } from './api-versions.ts'
 import { createPartitionsHandler } from './create-partitions.ts'
 import { createTopicsHandler } from './create-topics.ts'
@@ -26,6 +27,7 @@ import { leaveGroupHandler } from './leave-group.ts'
 import { listConfigResourcesHandler } from './list-config-resources.ts'
 import { listGroupsHandler } from './list-groups.ts'
 import { listOffsetsHandler } from './list-offsets.ts'
+import { listPartitionReassignmentsHandler } from './list-partition-reassignments.ts'
 import { metadataHandler } from './metadata.ts'
 import { offsetCommitHandler } from './offset-commit.ts'
 import { offsetDeleteHandler } from './offset-delete.ts'
@@ -60,6 +62,8 @@ export const handlers: readonly Handler[] = Object.freeze([
   createPartitionsHandler,
   deleteGroupsHandler,
   incrementalAlterConfigsHandler,
+  alterPartitionReassignmentsHandler,
+  listPartitionReassignmentsHandler,
   offsetDeleteHandler,
   describeClientQuotasHandler,
   alterClientQuotasHandler,

@@ -53,6 +53,7 @@ const ILLEGAL_GENERATION = 22
 const INCONSISTENT_GROUP_PROTOCOL = 23
 const INVALID_GROUP_ID = 24
 const UNKNOWN_MEMBER_ID = 25
+const INVALID_COMMIT_OFFSET_SIZE = 28
 const INVALID_REQUEST = 42
 const INVALID_TRANSACTION_TIMEOUT = 50
 const TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
@@ -60,13 +61,13 @@ const GROUP_ID_NOT_FOUND = 69
 const MEMBER_ID_REQUIRED = 79
 const UNKNOWN_TOPIC_ID = 100
 
-async function open(t: TestContext) {
+async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0] = {}) {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
   const random = seededRandom(3)
   const metrics = createMetrics()
   const logger = createLogger({ clock, write: () => {}, format: 'plain' })
-  const settings = testSettings({ 'broker.rebalance-delay': DELAY_MS })
+  const settings = testSettings({ 'broker.rebalance-delay': DELAY_MS, ...overrides })
   const catalogue = await openCatalogue(store, settings, clock, random)
   const coordination = SOLE_COORDINATION
   const groups = await openGroups({ store, catalogue, coordination, settings, clock, random, metrics, logger })
@@ -140,7 +141,7 @@ async function open(t: TestContext) {
     },
     removeTopic: async (topic: Topic) => {
       await catalogue.remove([topic.id])
-      groups.topicRemoved(topic.id)
+      groups.topicsRemoved(new Set([topic.id]))
     },
   }
 }
@@ -512,6 +513,17 @@ test('an offset beyond every exact number is refused, and the rows beside it are
     answer.topics[0]!.partitions.map(each => each.errorCode),
     [INVALID_REQUEST, 0],
   )
+})
+
+test('a position that there is no room for is refused in its row, and the one beside it is stored', async t => {
+  const room = await open(t, { 'broker.groups-max-bytes': 5_000 })
+  const topic = await room.topic('t', 10)
+  const positions = (...offsets: number[]) =>
+    offsets.map((committedOffset, partitionIndex) => ({ partitionIndex, committedOffset }))
+  for (const version of versionsOf(offsetCommit)) {
+    const answered = await commit(room, version, topic, positions(version, version, version, version))
+    assert.deepEqual(answered, [0, 0, INVALID_COMMIT_OFFSET_SIZE, INVALID_COMMIT_OFFSET_SIZE])
+  }
 })
 
 test('a commit is checked against the membership, unless nobody is in the group', async t => {

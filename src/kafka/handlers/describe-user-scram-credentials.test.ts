@@ -4,6 +4,7 @@ import { startBroker } from '../../../testing/broker.ts'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
 import { storeCredential } from '../../admin/credentials.ts'
+import { systemClock } from '../../base/clock.ts'
 import { seededRandom } from '../../base/random.ts'
 import { DUPLICATE_RESOURCE, NONE, RESOURCE_NOT_FOUND, UNACCEPTABLE_CREDENTIAL } from '../../protocol/errors.ts'
 import { describeUserScramCredentials } from '../../protocol/messages/describe-user-scram-credentials.ts'
@@ -20,7 +21,7 @@ test('users have the SCRAM credentials that were stored, and PLAIN ones are none
     })
   }
   assert.deepEqual(await ask(null), [])
-  const rooms = { store, random: seededRandom(1) }
+  const rooms = { store, clock: systemClock, random: seededRandom(1) }
   const common = { password: 'correct horse', tenantId: null }
   await storeCredential(rooms, { ...common, username: 'bob', mechanism: 'SCRAM-SHA-256', iterations: 5_000 })
   await storeCredential(rooms, { ...common, username: 'ann', mechanism: 'SCRAM-SHA-256', iterations: 4_096 })

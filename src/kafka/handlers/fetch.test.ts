@@ -3,14 +3,17 @@ import { test } from 'node:test'
 import { pattern } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { batchOf, fetchFrom, fetchOne, type Ground, produceTo, startGround, valuesOf } from '../../../testing/kafka.ts'
+import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import type { Wire } from '../../../testing/wire.ts'
 import {
   FENCED_LEADER_EPOCH,
   NONE,
   OFFSET_OUT_OF_RANGE,
+  REQUEST_TIMED_OUT,
   UNKNOWN_LEADER_EPOCH,
   UNKNOWN_TOPIC_ID,
   UNKNOWN_TOPIC_OR_PARTITION,
+  UNSUPPORTED_COMPRESSION_TYPE,
 } from '../../protocol/errors.ts'
 import { deleteRecords } from '../../protocol/messages/delete-records.ts'
 import { deleteTopics } from '../../protocol/messages/delete-topics.ts'
@@ -54,6 +57,49 @@ test('what was produced is read back, in every version, with the watermarks', as
     assert.equal(row.logStartOffset, version < 5 ? -1 : 0)
     assert.equal(version < 13 ? responses[0]!.topic : responses[0]!.topicId, version < 13 ? 't' : topicId)
   }
+})
+
+for (const [place, settings] of [
+  ['memory', {}],
+  ['the store', { 'storage.local.tail-cache-bytes': 0 }],
+] as const) {
+  test(`below version 10 a partition in ${place} answers what lies before a batch in zstd, and then UNSUPPORTED_COMPRESSION_TYPE`, async t => {
+    const ground = await startGround(t, settings)
+    const wire = await ground.connect()
+    for (const compression of ['none', 'gzip', 'zstd', 'lz4'] as const) {
+      await produceTo(wire, batchOf([compression], { compression }))
+    }
+    await produceInto(wire, 'u', ['beside it'])
+    for (let version = fetch.versions.min; version <= 12; version++) {
+      const values = async (offset: number) => {
+        const row = await fetchOne(wire, offset, { version })
+        return row.errorCode === NONE ? (await valuesOf(row)).map(([, value]) => value) : row.errorCode
+      }
+      const isKnown = version >= 10
+      assert.deepEqual(await values(0), isKnown ? ['none', 'gzip', 'zstd', 'lz4'] : ['none', 'gzip'])
+      assert.deepEqual(await values(2), isKnown ? ['zstd', 'lz4'] : UNSUPPORTED_COMPRESSION_TYPE.code)
+      assert.deepEqual(await values(3), ['lz4'])
+      // The partitions beside it are answered.
+      const topics = topicsOf([
+        ['t', 2],
+        ['u', 0],
+      ])
+      const { responses } = await wire.send(fetch, version, { maxWaitMs: 500, minBytes: 1, maxBytes: 1e6, topics })
+      const codes = responses.map(({ partitions }) => partitions[0]!.errorCode)
+      assert.deepEqual(codes, [isKnown ? NONE : UNSUPPORTED_COMPRESSION_TYPE.code, NONE])
+      assert.deepEqual(await valuesOf(responses[1]!.partitions[0]!), [[0, 'beside it']])
+    }
+  })
+}
+
+test('a batch that only rests in zstd is fetched in every version', async t => {
+  const ground = await startGround(t, {
+    'storage.local.tail-cache-bytes': 0,
+    'storage.local.compression.codec': 'zstd',
+  })
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['x'.repeat(5_000)]))
+  assert.deepEqual(await valuesOf(await fetchOne(wire, 0, { version: 4 })), [[0, 'x'.repeat(5_000)]])
 })
 
 test('an offset inside a batch gets the whole batch', async t => {
@@ -479,19 +525,101 @@ test('once an answer is full the store is not asked for the partitions that are 
   assert.equal(ground.store.calls.read, before + 1)
 })
 
-test('fetches that read from the store at a time share the limit of one answer, and each gets a batch', async t => {
-  const ground = await startGround(t, { 'storage.local.tail-cache-bytes': 0, 'broker.fetch-max-bytes': 100_000 })
+test('where memory for answers is short the store is not asked for a batch that may not fit into what is left', async t => {
+  // A third of what is free is a megabyte.
+  const ground = await startGround(t, {
+    'storage.local.tail-cache-bytes': 0,
+    'broker.global-max-pending-bytes': 8 << 20,
+    'broker.global-resume-pending-bytes': 4 << 20,
+  })
+  const wire = await ground.connect()
+  const names = ['one', 'two', 'three', 'four']
+  for (const name of names) await produceInto(wire, name, [Buffer.alloc(900_000)])
+  const before = ground.store.calls.read
+  const topics = topicsOf(names.map(name => [name, 0, 1 << 20]))
+  const { responses } = await wire.send(fetch, 12, { maxWaitMs: 0, minBytes: 1, maxBytes: 8 << 20, topics })
+  assert.deepEqual(
+    responses.map(each => [each.partitions[0]!.records!.length > 0, each.partitions[0]!.highWatermark]),
+    [[true, 1], ...names.slice(1).map(() => [false, 1])],
+  )
+  assert.equal(ground.store.calls.read, before + 1)
+})
+
+test('fetches that read from the store at a time share the memory for answers, and each gets a batch', async t => {
+  const ground = await startGround(t, {
+    'storage.local.tail-cache-bytes': 0,
+    'broker.global-max-pending-bytes': 40 << 20,
+    'broker.global-resume-pending-bytes': 20 << 20,
+  })
   const wire = await ground.connect()
   for (let i = 0; i < 20; i++) await produceTo(wire, batchOf([Buffer.alloc(4900, i)]))
   const release = ground.store.faults.hold('read')
-  const fetches = Array.from({ length: 40 }, () => fetchOne(wire, 0))
-  await eventually('all are reading', async () => ground.store.calls.read === 40)
+  const readUntilFound = async () => {
+    const reader = await ground.connect()
+    for (;;) {
+      const row = await fetchOne(reader, 0)
+      if (row.records!.length > 4900) return
+    }
+  }
+  const readers = Array.from({ length: 40 }, readUntilFound)
+  const granted = () => ground.sample('svc_broker_fetch_granted_bytes')
+  await eventually('the memory is taken', async () => (await granted()) > 13 << 20)
+  await eventually(
+    'others are answered without',
+    async () => (await ground.sample('svc_broker_fetch_deferred_total')) > 5,
+  )
+  assert.ok((await granted()) < 18 << 20)
+  assert.ok(ground.store.calls.read < 20, `${ground.store.calls.read} read at a time`)
   release()
-  const sizes = (await Promise.all(fetches)).map(row => row.records!.length)
-  assert.ok(sizes[0]! > 95_000 && Math.min(...sizes) > 4900, sizes.join())
-  const bytes = sizes.reduce((sum, size) => sum + size)
-  assert.ok(bytes < 500_000, `${bytes}`)
-  assert.ok((await fetchOne(wire, 0)).records!.length > 95_000, 'alone it has all of it again')
+  await Promise.all(readers)
+  assert.ok((await fetchOne(wire, 0)).records!.length > 95_000, 'alone it has all of it')
+  await eventually('all is given back', async () => (await granted()) === 0)
+})
+
+test('a fetch that waits for more bytes is answered with those that it has when others have the memory by then', async t => {
+  const ground = await startGround(t, {
+    'storage.local.tail-cache-bytes': 0,
+    'broker.fetch-max-wait': 10_000,
+    'broker.global-max-pending-bytes': 8 << 20,
+    'broker.global-resume-pending-bytes': 4_000_000,
+  })
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['v']))
+  const patient = fetchOne(wire, 0, { minBytes: 1000, maxWaitMs: 2000 })
+  await eventually('it has read what there is', () => ground.store.calls.read === 1)
+  const release = ground.store.faults.hold('read')
+  const others = Array.from({ length: 8 }, async () => fetchOne(await ground.connect(), 0, { maxWaitMs: 10_000 }))
+  await eventually(
+    'the memory is taken',
+    async () => (await ground.sample('svc_broker_fetch_granted_bytes')) > 2_000_000,
+  )
+  const found = await patient
+  release()
+  assert.deepEqual(await valuesOf(found), [[0, 'v']])
+  for (const other of others) assert.deepEqual(await valuesOf(await other), [[0, 'v']])
+})
+
+test('an answer of 50 MB is possible while nobody else has the memory', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  for (let i = 0; i < 60; i++) await produceTo(wire, batchOf([Buffer.alloc(1_000_000, i)]))
+  const row = await fetchOne(wire, 0, { maxBytes: 50 << 20 })
+  assert.ok(row.records!.length > 49_000_000, `${row.records!.length}`)
+})
+
+test('the memory of an answer that came too late is given back', async t => {
+  const clock = new SimulatedClock()
+  const ground = await startGround(t, { 'storage.local.tail-cache-bytes': 0 }, clock)
+  const wire = await ground.connect()
+  await produceTo(wire, batchOf(['v']))
+  const release = ground.store.faults.hold('read')
+  const late = wire.send(fetch, 12, fetchFrom(0))
+  await eventually('it reads', () => ground.store.calls.read === 1)
+  await clock.advance(11_000)
+  assert.equal((await late).errorCode, REQUEST_TIMED_OUT.code)
+  assert.ok((await ground.sample('svc_broker_fetch_granted_bytes')) > 0)
+  release()
+  await eventually('it is given back', async () => (await ground.sample('svc_broker_fetch_granted_bytes')) === 0)
 })
 
 test('a store that cannot be read is said in the row, as a code that clients try again', async t => {

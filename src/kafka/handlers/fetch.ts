@@ -3,12 +3,13 @@
 // The batch that covers the asked offset is always answered whole, and the first partition that has anything gives at least
 // one batch, whatever the byte limits say (KIP-74). An answer waits while it has fewer than `minBytes` and nothing went
 // wrong, at most for the smaller of the client's wait and `broker.fetch-max-wait`; an append wakes it. It holds at most
-// `broker.fetch-max-bytes`, whatever the client asks, and a share of it while others read from the store: what they will
-// have read takes memory that no budget counts yet.
+// `broker.fetch-max-bytes`, whatever the client asks, and no more than it is granted of the memory for answers (fetch/share.ts)
+// before it reads: while that is taken it waits its turn, and is answered without records when its wait is over.
 //
 // Versions: 7 has sessions (KIP-227), which fetch-sessions.ts keeps: a request of one looks only at partitions that it changes
 // or that have news, and the answer names only those with records, another high watermark or log start, or an error. 9
-// compares leader epochs (KIP-320). 13 names topics by id only (KIP-516).
+// compares leader epochs (KIP-320). 10 is the first that may carry zstd (KIP-110): before, a partition answers what lies in front of
+// such a batch, and UNSUPPORTED_COMPRESSION_TYPE where it is the first. 13 names topics by id only (KIP-516).
 //
 // A full request that says what its connection said last, and whose answer had nothing, is served like one of a session: its
 // rows have stayed at their partitions, and only those with news are looked at (standing-fetches.ts).
@@ -19,10 +20,18 @@
 import { credit } from '../../coordinator/deliveries.ts'
 import type { ReadResult } from '../../log/partition.ts'
 import type { Watchlist } from '../../log/waiters.ts'
-import { INVALID_FETCH_SESSION_EPOCH, isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
+import {
+  because,
+  INVALID_FETCH_SESSION_EPOCH,
+  isRefusal,
+  NONE,
+  type Refusal,
+  UNSUPPORTED_COMPRESSION_TYPE,
+} from '../../protocol/errors.ts'
 import { fetch } from '../../protocol/messages/fetch.ts'
 import { viewBatch } from '../../protocol/records.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
+import { type Asking, createFetchShare, type Grant, shareLimits } from '../fetch/share.ts'
 import { FetchRow } from '../fetch-row.ts'
 import {
   createFetchSessions,
@@ -42,6 +51,7 @@ type TopicRow = Answer['responses'][number]
 type PartitionRow = TopicRow['partitions'][number]
 
 const FIRST_WITH_SESSIONS = 7
+const FIRST_WITH_ZSTD = 10
 const FIRST_WITH_IDS = 13
 const READ_COMMITTED = 1
 
@@ -57,6 +67,8 @@ interface Reading {
   list: Watchlist<FetchRow> | null
   /** Of a full request that says the same again, while none of its rows has had news. */
   still: Standing | null
+  /** The memory for what was found; null where nothing was looked for. */
+  grant: Grant | null
   readonly maxBytes: number
   /** On Clock.monotonic(). */
   readonly untilMs: number
@@ -67,17 +79,23 @@ interface Allowance {
   leftBytes: number
   /** Nothing has been found yet: the next batch goes whole. */
   isFirst: boolean
+  /** Others have so much of the memory for answers that it is less than what this fetch could use. */
+  readonly isShort: boolean
 }
 
 export const fetchHandler = handler(fetch, rooms => {
-  const { clock, cluster, groups, logs, settings, throttle } = rooms
+  const { clock, cluster, groups, logs, metrics, settings, throttle } = rooms
   const longestWaitMs = settings.get('broker.fetch-max-wait')
   const largestBytes = settings.get('broker.fetch-max-bytes')
   const usualPartitionBytes = settings.get('broker.fetch-partition-max-bytes')
   const sessions = createFetchSessions(rooms, settings.get('broker.fetch-session-cache-slots'))
-  /** Fetches that are reading from the store. */
-  let storeReaders = 0
   const standing = createStandingFetches()
+  const share = createFetchShare(
+    clock,
+    shareLimits(settings.get('broker.global-max-pending-bytes'), settings.get('broker.global-resume-pending-bytes')),
+  )
+  const deferred = metrics.child('svc.broker.fetch.deferred', {})
+  metrics.sample('svc.broker.fetch.granted_bytes', {}, () => share.bytes)
 
   return {
     answer(request) {
@@ -111,12 +129,9 @@ export const fetchHandler = handler(fetch, rooms => {
       rows: [],
       list: null,
       still: null,
+      grant: null,
       ...known,
-      maxBytes: Math.min(
-        Math.max(body.maxBytes, 0),
-        Math.ceil(largestBytes / (1 + storeReaders)),
-        throttle.fetchableBytes(request),
-      ),
+      maxBytes: Math.min(Math.max(body.maxBytes, 0), largestBytes, throttle.fetchableBytes(request)),
       untilMs: receivedAtMs + waitOf(body),
     }
   }
@@ -162,10 +177,66 @@ export const fetchHandler = handler(fetch, rooms => {
       row.reader = reading
       row.resolve(rooms, reading.naming)
     }
-    const later = read(reading, rows, { leftBytes: reading.maxBytes, isFirst: true }, 0)
+    const former = reading.grant
+    const wanted = wantedBytes(reading, rows)
+    if (wanted === null) {
+      former?.release()
+      reading.grant = null
+      return lookWithin(reading, rows, { leftBytes: reading.maxBytes, isFirst: true, isShort: false })
+    }
+    const { connection, closed } = reading.request
+    const asking = { connection, closed, ...wanted }
+    const grant = former === null ? share.take(asking) : former.exchange(asking)
+    if (grant !== null) return lookWith(reading, rows, grant)
+    // It waited for more, and there is no room for more: its turn was spent on what it has.
+    if (reading.rows.some(row => row.bytes > 0)) return deliver(reading)
+    return lookLater(reading, rows, asking)
+  }
+
+  /** What reading these rows may take; null where there is nothing to read. */
+  function wantedBytes({ maxBytes }: Reading, rows: readonly FetchRow[]) {
+    let mostBytes = 0
+    let leastBytes = 0
+    for (const row of rows) {
+      const batchBytes = row.partition?.mostBytesAt(row.fetchOffset) ?? 0
+      if (batchBytes === 0) continue
+      leastBytes = Math.max(leastBytes, batchBytes)
+      mostBytes += Math.max(partitionBytesOf(row), batchBytes)
+    }
+    return leastBytes === 0 ? null : { leastBytes, mostBytes: Math.min(mostBytes, maxBytes) }
+  }
+
+  function lookWith(reading: Reading, rows: readonly FetchRow[], grant: Grant): Answer | Promise<Answer> {
+    reading.grant = grant
+    return lookWithin(reading, rows, { leftBytes: grant.bytes, isFirst: true, isShort: grant.isShort })
+  }
+
+  function lookWithin(reading: Reading, rows: readonly FetchRow[], allowance: Allowance): Answer | Promise<Answer> {
+    const later = read(reading, rows, allowance, 0)
     if (later === null) return conclude(reading, rows)
-    storeReaders++
-    return later.finally(() => void storeReaders--).then(() => conclude(reading, rows))
+    return later.then(
+      () => conclude(reading, rows),
+      error => {
+        reading.grant?.release()
+        throw error
+      },
+    )
+  }
+
+  /** Others have the memory: what is wrong is told at once, and the rest when its turn has come, or its time is up. */
+  async function lookLater(reading: Reading, rows: readonly FetchRow[], asking: Asking): Promise<Answer> {
+    const { drain } = reading.request
+    await read(reading, rows, { leftBytes: 0, isFirst: false, isShort: true }, 0)
+    if (isSuperseded(reading)) return conclude(reading, [])
+    const isWrong = rows.some(row => isRefusal(row.found))
+    const grant = isWrong ? null : await share.wait(asking, reading.untilMs - clock.monotonic(), drain)
+    if (isSuperseded(reading)) {
+      grant?.release()
+      return conclude(reading, [])
+    }
+    if (grant !== null) return lookWith(reading, rows, grant)
+    deferred.inc()
+    return deliver(reading)
   }
 
   /**
@@ -179,8 +250,11 @@ export const fetchHandler = handler(fetch, rooms => {
     let at = from
     for (; at < rows.length && (asked.length === 0 || asideBytes < allowance.leftBytes); at++) {
       const row = rows[at]!
-      const mostBytes = Math.min(partitionBytesOf(row), allowance.leftBytes - asideBytes)
-      const result = readOne(row, mostBytes, allowance.isFirst && asked.length === 0)
+      const leftBytes = allowance.leftBytes - asideBytes
+      const isFirst = allowance.isFirst && asked.length === 0
+      const isRead = isFirst || !allowance.isShort || mayFit(row, leftBytes)
+      const mostBytes = isRead ? Math.min(partitionBytesOf(row), leftBytes) : 0
+      const result = readOne(row, mostBytes, isFirst)
       if (result instanceof Promise) {
         asked.push(row)
         results.push(result)
@@ -198,6 +272,12 @@ export const fetchHandler = handler(fetch, rooms => {
     })
   }
 
+  /** The store reads whole batches: asked for one that does not fit, it would read it for nothing. This knows only how large one may be. */
+  function mayFit(row: FetchRow, leftBytes: number): boolean {
+    const batchBytes = row.partition?.mostBytesAt(row.fetchOffset) ?? 0
+    return Math.min(batchBytes, partitionBytesOf(row)) <= leftBytes
+  }
+
   function partitionBytesOf({ partitionMaxBytes }: FetchRow): number {
     return partitionMaxBytes > 0 ? partitionMaxBytes : usualPartitionBytes
   }
@@ -212,11 +292,15 @@ export const fetchHandler = handler(fetch, rooms => {
   }
 
   function conclude(reading: Reading, looked: readonly FetchRow[]): Answer | Promise<Answer> {
-    const { request, session, maxBytes, untilMs } = reading
-    if (isSuperseded(reading)) return refuseAll(request, INVALID_FETCH_SESSION_EPOCH, session!.id)
+    const { request, session, maxBytes, untilMs, grant } = reading
+    if (isSuperseded(reading)) {
+      grant?.release()
+      return refuseAll(request, INVALID_FETCH_SESSION_EPOCH, session!.id)
+    }
     const { body, drain, closed } = request
-    const minBytes = Math.min(body.minBytes, maxBytes)
+    const minBytes = Math.min(body.minBytes, maxBytes, grant?.bytes ?? maxBytes)
     const bytes = looked.reduce((sum, row) => sum + row.bytes, 0)
+    grant?.trim(bytes)
     const isOver = drain.aborted || closed.aborted || session?.isClosed === true || clock.monotonic() >= untilMs
     if (isOver || bytes >= minBytes || looked.some(row => isRefusal(row.found))) return deliver(reading)
     if (session === null && reading.rows.length === 0) return deliver(reading)
@@ -252,9 +336,10 @@ export const fetchHandler = handler(fetch, rooms => {
     const { throttleMs: throttleTimeMs, deliver: isAllowed } = throttle.fetching(request, bytes)
     if (isAllowed) {
       creditOwner(request, rows)
-      request.onSent = releaseOf(rows)
+      request.onSent = releaseOf(rows, reading.grant)
       return { ...answerOf(reading), throttleTimeMs }
     }
+    reading.grant?.release()
     if (session === null) leave(reading, null)
     else {
       for (const row of rows) {
@@ -318,10 +403,29 @@ function settle(list: Watchlist<FetchRow>, rows: readonly FetchRow[]): void {
 
 function take(reading: Reading, row: FetchRow, result: ReadResult | Refusal, allowance: Allowance): void {
   if (row.reader !== reading) return
-  row.found = result
-  if (isRefusal(result) || result.bytes === 0) return
-  allowance.leftBytes = Math.max(0, allowance.leftBytes - result.bytes)
+  const found = reading.request.apiVersion < FIRST_WITH_ZSTD ? withoutZstd(result) : result
+  row.found = found
+  if (isRefusal(found) || found.bytes === 0) return
+  allowance.leftBytes = Math.max(0, allowance.leftBytes - found.bytes)
   allowance.isFirst = false
+}
+
+const NO_ZSTD = because(
+  UNSUPPORTED_COMPRESSION_TYPE,
+  `Fetch must have version ${FIRST_WITH_ZSTD} or later for a batch that is compressed with zstd.`,
+)
+
+/** As much of what was found as a client can read that knows no zstd. */
+function withoutZstd(found: ReadResult | Refusal): ReadResult | Refusal {
+  if (isRefusal(found)) return found
+  const readable = found.batches.findIndex(bytes => viewBatch(bytes).compression === 'zstd')
+  if (readable < 0) return found
+  if (readable === 0) {
+    found.release?.()
+    return NO_ZSTD
+  }
+  const batches = found.batches.slice(0, readable)
+  return { ...found, batches, bytes: batches.reduce((sum, { length }) => sum + length, 0) }
 }
 
 /**
@@ -352,13 +456,14 @@ function rowsOf({ topics }: Body, naming: Naming, known: readonly FetchRow[]): F
   return rows
 }
 
-/** Gives back the memory of what was found, to be called when it is out; null where all of it belongs to others too. */
-function releaseOf(rows: readonly FetchRow[]): (() => void) | null {
+/** Gives back the memory of what was found, to be called when it is out; null where nothing was. */
+function releaseOf(rows: readonly FetchRow[], grant: Grant | null): (() => void) | null {
+  if (grant === null) return null
   const releases: (() => void)[] = []
   for (const { found } of rows) if (!isRefusal(found) && found.release !== null) releases.push(found.release)
-  if (releases.length === 0) return null
   return () => {
     for (const release of releases) release()
+    grant.sent()
   }
 }
 

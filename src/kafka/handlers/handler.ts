@@ -49,7 +49,10 @@ export interface Request<Body> {
   readonly drain: AbortSignal
   /** Aborts when the connection is gone: nobody will read the answer. */
   readonly closed: AbortSignal
-  /** Set by a handler that wants to know when the network has taken its answer. Where that never happens it is not called. */
+  /**
+   * Set by a handler that wants to know when the bytes of its answer are looked at no more: the network has taken them, or
+   * nobody waited for them. Where the connection is gone before, it is not called.
+   */
   onSent: (() => void) | null
 }
 
@@ -90,6 +93,12 @@ export interface Answering<A extends Api> {
    * away, we made a mistake): every row that was asked for carries the code. Synchronous, must not throw.
    */
   refused(request: Request<RequestOf<A>>, refusal: Refusal): ResponseInput<A> | typeof CLOSE
+  /**
+   * For a request that may wait for other clients' requests: what of its body is still asked for once `answer` has returned.
+   * The rest has been copied by then to where it is kept, under a bound of its own, or was refused: its frame holds no memory
+   * while it waits, or those that it waits for might not be read.
+   */
+  kept?(body: RequestOf<A>): RequestOf<A>
   /** Clients say the same again and again: then `body` is the same value as in the connection's request before. */
   readonly isRepetitive?: boolean
   /** How much longer than `broker.response-queue-timeout` this request may take by its nature (a fetch's wait). */

@@ -20,23 +20,26 @@ import type { RequestOf } from '../../protocol/schema.ts'
 import { handler } from './handler.ts'
 
 export const joinGroupHandler = handler(joinGroup, rooms => ({
-  async answer({ apiVersion, body, clientId, connection }) {
-    const reply = await rooms.groups.join({
-      groupId: body.groupId,
-      memberId: body.memberId,
-      instanceId: body.groupInstanceId,
-      clientId: clientId ?? '',
-      clientHost: connection.address,
-      sessionTimeoutMs: body.sessionTimeoutMs,
-      rebalanceTimeoutMs: rebalanceTimeoutOf(body),
-      protocolType: body.protocolType,
-      protocols: body.protocols,
-      reason: body.reason,
-      memberIdRequired: apiVersion >= 4,
-      canSkipAssignment: apiVersion >= 9,
-    })
-    return toAnswer(reply, apiVersion)
+  // Not an async function: one that waits would keep what the request says.
+  answer({ apiVersion, body, clientId, connection }) {
+    return rooms.groups
+      .join({
+        groupId: body.groupId,
+        memberId: body.memberId,
+        instanceId: body.groupInstanceId,
+        clientId: clientId ?? '',
+        clientHost: connection.address,
+        sessionTimeoutMs: body.sessionTimeoutMs,
+        rebalanceTimeoutMs: rebalanceTimeoutOf(body),
+        protocolType: body.protocolType,
+        protocols: body.protocols,
+        reason: body.reason,
+        memberIdRequired: apiVersion >= 4,
+        canSkipAssignment: apiVersion >= 9,
+      })
+      .then(reply => toAnswer(reply, apiVersion))
   },
+  kept: body => ({ ...body, protocols: [], reason: null }),
   refused: ({ apiVersion, body }, refusal) => toAnswer(refuseJoin(refusal, body.memberId), apiVersion),
   patienceMs: ({ body }) => Math.max(rebalanceTimeoutOf(body), rooms.groups.patienceMs(body.groupId)),
 }))

@@ -7,8 +7,10 @@
 //   -5  latest tiered (9+, KIP-1005), -6 earliest that waits for tiering (11+, KIP-1023): there is no tier, so none
 //
 // A time answers the first record at or after it, with that record's own time. No such record is offset -1 and timestamp -1
-// without an error. A special timestamp in a version that does not know it is UNSUPPORTED_VERSION, as in Kafka.
+// without an error. A special timestamp in a version that does not know it is UNSUPPORTED_VERSION, as in Kafka. Looking through
+// records ends with the deadline of the request and with its connection.
 
+import { type Patience, patience } from '../../base/patience.ts'
 import type { Partition } from '../../log/partition.ts'
 import { because, INVALID_REQUEST, isRefusal, NONE, type Refusal, UNSUPPORTED_VERSION } from '../../protocol/errors.ts'
 import { listOffsets } from '../../protocol/messages/list-offsets.ts'
@@ -48,8 +50,9 @@ const NOTHING: Found = Object.freeze({ offset: -1, timestamp: -1, leaderEpoch: -
 const TWICE = because(INVALID_REQUEST, 'The partition is named twice in this request.')
 
 export const listOffsetsHandler = handler(listOffsets, rooms => ({
-  async answer({ body, apiVersion }) {
+  async answer({ body, apiVersion, deadlineMs, closed }) {
     const catalogue = rooms.catalogue.current()
+    const waiting = patience(rooms.clock, deadlineMs, closed)
     const repeated = findRepeated(
       body.topics.map(({ name, partitions }) => ({
         topic: name,
@@ -64,7 +67,7 @@ export const listOffsetsHandler = handler(listOffsets, rooms => ({
         if (isRefusal(partition)) return rowOf(partitionIndex, partition)
         const refusal = partition.checkEpoch(currentLeaderEpoch)
         if (refusal !== null) return rowOf(partitionIndex, refusal)
-        return rowOf(partitionIndex, await find(partition, timestamp, apiVersion, body.isolationLevel))
+        return rowOf(partitionIndex, await find(partition, timestamp, apiVersion, body.isolationLevel, waiting))
       })
       return { name: topic.name, partitions: await Promise.all(partitions) }
     })
@@ -83,6 +86,7 @@ async function find(
   timestamp: number,
   apiVersion: number,
   isolationLevel: number,
+  waiting: Patience,
 ): Promise<Found | Refusal> {
   if (timestamp < 0 && apiVersion < (SINCE.get(timestamp) ?? Number.POSITIVE_INFINITY)) {
     return because(UNSUPPORTED_VERSION, `The timestamp ${timestamp} has no meaning in version ${apiVersion}.`)
@@ -96,12 +100,12 @@ async function find(
     case EARLIEST_LOCAL:
       return { offset: partition.logStartOffset, timestamp: -1, leaderEpoch: epochOfStart(partition) }
     case MAX_TIMESTAMP:
-      return (await partition.maxTimestampOffset()) ?? NOTHING
+      return (await partition.maxTimestampOffset(waiting)) ?? NOTHING
     case LATEST_TIERED:
     case EARLIEST_PENDING_UPLOAD:
       return NOTHING
     default:
-      return (await partition.offsetForTimestamp(timestamp)) ?? NOTHING
+      return (await partition.offsetForTimestamp(timestamp, waiting)) ?? NOTHING
   }
 }
 

@@ -8,17 +8,21 @@
 // the answer, so that the first answer has the partitions. One request creates at most MOST_CREATED topics; the rest of its
 // names answer LEADER_NOT_AVAILABLE, which clients ask again for.
 //
+// Replicas that are away are offline for version 5 on. Version 0 is not told of them, as in Kafka: the partition has
+// REPLICA_NOT_AVAILABLE, and those that live.
+//
 // Unlike Apache Kafka, which creates in the background and answers UNKNOWN_TOPIC_OR_PARTITION first. A leader that the client's
 // listener does not reach is LISTENER_NOT_FOUND, as in Kafka, in versions before 6 too.
 
 import { createTopics } from '../../admin/topics.ts'
-import type { Catalogue, Topic } from '../../log/catalogue.ts'
+import { type Catalogue, type Topic, unreadableTopic } from '../../log/catalogue.ts'
 import {
   INVALID_REQUEST,
   INVALID_TOPIC_EXCEPTION,
   isRefusal,
   LEADER_NOT_AVAILABLE,
   NONE,
+  REPLICA_NOT_AVAILABLE,
   REQUEST_TIMED_OUT,
   type Refusal,
   UNKNOWN_TOPIC_ID,
@@ -39,6 +43,7 @@ type Answer = ResponseInput<typeof metadata>
 type TopicRow = Answer['topics'][number]
 
 const FIRST_WITH_NULL = 1
+const FIRST_WITH_ALL_REPLICAS = 1
 const FIRST_WITH_IDS = 12
 const FIRST_WITH_TOP_LEVEL_ERROR = 13
 
@@ -57,7 +62,7 @@ export const metadataHandler = handler(metadata, rooms => ({
       return answerOf(
         rooms,
         request,
-        Array.from(topics.values(), topic => rowOf(place, topic)),
+        Array.from(topics.values(), topic => rowOf(place, topic, apiVersion)),
       )
     }
     const asked = distinct(body.topics)
@@ -92,9 +97,10 @@ function distinct(asked: readonly Asked[]): readonly Asked[] {
 
 /** Names that are unknown and that a pattern lets a client create. */
 function creatable(rooms: Rooms, asked: readonly Asked[]): readonly string[] {
-  const { topics } = rooms.catalogue.current()
+  const { topics, unreadable } = rooms.catalogue.current()
   return asked.flatMap(({ name, topicId }) => {
     if (name === null || topicId !== ZERO_UUID || topics.has(name) || checkTopicName(name) !== null) return []
+    if (unreadable.has(name)) return []
     return matchPattern(rooms.settings, name).autoCreate ? [name] : []
   })
 }
@@ -127,7 +133,7 @@ function rowsOf(
   const place = placing(rooms, connection.listener)
   return asked.map(({ name, topicId }) => {
     const found = find(catalogue, apiVersion, name, topicId, refusals)
-    return isRefusal(found) ? refusedRow(name, topicId, found, apiVersion) : rowOf(place, found)
+    return isRefusal(found) ? refusedRow(name, topicId, found, apiVersion) : rowOf(place, found, apiVersion)
   })
 }
 
@@ -142,13 +148,27 @@ function find(
   if (name === null) return catalogue.topicsById.get(topicId) ?? UNKNOWN_TOPIC_ID
   const topic = catalogue.topics.get(name)
   if (topic !== undefined) return topic
+  if (catalogue.unreadable.has(name)) return unreadableTopic(name)
   if (checkTopicName(name) !== null) return INVALID_TOPIC_EXCEPTION
   return refusals.get(name) ?? UNKNOWN_TOPIC_OR_PARTITION
 }
 
-function rowOf(place: ReturnType<typeof placing>, topic: Topic): TopicRow {
-  const partitions = Array.from({ length: topic.partitions }, (_, index) => place(topic, index))
+function rowOf(place: ReturnType<typeof placing>, topic: Topic, apiVersion: number): TopicRow {
+  const partitions = Array.from({ length: topic.partitions }, (_, index) => {
+    const row = place(topic, index)
+    return apiVersion < FIRST_WITH_ALL_REPLICAS && row.offlineReplicas.length > 0 ? withoutOffline(row) : row
+  })
   return { errorCode: NONE, name: topic.name, topicId: topic.id, isInternal: false, partitions }
+}
+
+function withoutOffline(row: ReturnType<ReturnType<typeof placing>>) {
+  const { errorCode, replicaNodes, isrNodes, offlineReplicas: offline } = row
+  return {
+    ...row,
+    errorCode: errorCode === NONE ? REPLICA_NOT_AVAILABLE.code : errorCode,
+    replicaNodes: replicaNodes.filter(id => !offline.includes(id)),
+    isrNodes: isrNodes.filter(id => !offline.includes(id)),
+  }
 }
 
 function refusedRow(name: string | null, topicId: string, refusal: Refusal, apiVersion: number): TopicRow {

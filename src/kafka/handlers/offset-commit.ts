@@ -11,9 +11,12 @@
 //
 // Versions 2 to 4 can say for how long the position is to be kept. Metadata has at most 4096 UTF-16 units, as Kafka counts.
 //
+// Where the offsets of all groups are as many as the broker keeps, a position that is new, or says more than before, gets
+// INVALID_COMMIT_OFFSET_SIZE in its row; the others are stored.
+//
 // Differences from Apache Kafka: an offset beyond 2^53 - 1 is refused with INVALID_REQUEST, since every number here is exact.
 
-import type { OffsetToCommit } from '../../coordinator/group-runtime.ts'
+import type { CommitReply, OffsetToCommit } from '../../coordinator/group-runtime.ts'
 import {
   because,
   GROUP_ID_NOT_FOUND,
@@ -48,6 +51,8 @@ export const offsetCommitHandler = handler(offsetCommit, rooms => ({
     if (looked !== null) await looked
     const catalogue = rooms.catalogue.current()
     const offsets: OffsetToCommit[] = []
+    /** The rows that they are from. */
+    const committed: Partition[] = []
     // What the group says comes first for every row whose partition exists, then what the row itself lacks.
     const refusals = new Map<Partition, { readonly refusal: Refusal; readonly isFinal: boolean }>()
     let rows = 0
@@ -62,11 +67,14 @@ export const offsetCommitHandler = handler(offsetCommit, rooms => ({
         rows++
         const unfit = checkPosition(partition)
         if (unfit !== null) refusals.set(partition, { refusal: unfit, isFinal: false })
-        else if (!isRefusal(topic)) offsets.push(toCommit(topic.id, partition, body.retentionTimeMs))
+        else if (!isRefusal(topic)) {
+          offsets.push(toCommit(topic.id, partition, body.retentionTimeMs))
+          committed.push(partition)
+        }
       }
     }
 
-    const refusal =
+    const reply =
       rows === 0
         ? null
         : await rooms.groups.commitOffsets({
@@ -77,6 +85,10 @@ export const offsetCommitHandler = handler(offsetCommit, rooms => ({
             offsets,
             missing: apiVersion >= 9 ? GROUP_ID_NOT_FOUND : ILLEGAL_GENERATION,
           })
+    const refusal = isByRow(reply) ? null : reply
+    for (const [at, row] of isByRow(reply) ? reply.entries() : []) {
+      if (row !== null) refusals.set(committed[at]!, { refusal: row, isFinal: true })
+    }
     return toAnswer(body, partition => {
       const own = refusals.get(partition)
       return own?.isFinal === true ? own.refusal : (refusal ?? own?.refusal ?? null)
@@ -84,6 +96,10 @@ export const offsetCommitHandler = handler(offsetCommit, rooms => ({
   },
   refused: ({ body }, refusal) => toAnswer(body, () => refusal),
 }))
+
+function isByRow(reply: CommitReply): reply is readonly (Refusal | null)[] {
+  return Array.isArray(reply)
+}
 
 function checkIndex(index: number, partitions: number): Refusal | null {
   return index >= 0 && index < partitions ? null : UNKNOWN_TOPIC_OR_PARTITION

@@ -4,6 +4,7 @@ import { pattern } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { batchOf, fetchOne, produceTo, startGround, valuesOf } from '../../../testing/kafka.ts'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
+import { createTopic } from '../../../testing/topic.ts'
 import { crc32c } from '../../base/crc32c.ts'
 import {
   CORRUPT_MESSAGE,
@@ -221,6 +222,21 @@ test('a sequence gap is out of order, a repeat answers the first offset', async 
   assert.equal((await produceTo(wire, batch(3))).errorCode, OUT_OF_ORDER_SEQUENCE_NUMBER.code)
   const repeat = await produceTo(wire, batch(0))
   assert.deepEqual([repeat.errorCode, repeat.baseOffset], [NONE, 0])
+})
+
+test('what follows a batch that came before its topic stays behind it', async t => {
+  const ground = await startGround(t, { topics: [pattern('*', { autoCreate: false }), pattern('t')] })
+  const wire = await ground.connect()
+  const send = async (baseSequence: number) => {
+    const records = batchOf(['v'], { producerId: 9, producerEpoch: 0, baseSequence })
+    const topicData = [{ name: 'later', partitionData: [{ index: 0, records }] }]
+    const { responses } = await wire.send(produce, 9, { acks: -1, timeoutMs: 1000, topicData })
+    return responses[0]!.partitionResponses[0]!.errorCode
+  }
+  assert.equal(await send(0), UNKNOWN_TOPIC_OR_PARTITION.code)
+  await createTopic(ground, 'later', 1)
+  assert.equal(await send(1), OUT_OF_ORDER_SEQUENCE_NUMBER.code)
+  assert.deepEqual([await send(0), await send(1)], [NONE, NONE])
 })
 
 test('an append takes at most the smaller of the two timeouts, and is then REQUEST_TIMED_OUT in its row', async t => {

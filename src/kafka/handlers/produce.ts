@@ -11,19 +11,25 @@
 // Unlike Apache Kafka a partition that is named twice in one request is refused in both of its rows, and there are no
 // transactions yet: a transactional id or batch answers TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
 
+import type { Topic } from '../../log/catalogue.ts'
 import type { Appended } from '../../log/lane.ts'
+import { partitionName } from '../../log/refused-batches.ts'
 import {
   because,
   INVALID_REQUEST,
   INVALID_REQUIRED_ACKS,
   isRefusal,
+  KAFKA_STORAGE_ERROR,
   NONE,
+  OUT_OF_ORDER_SEQUENCE_NUMBER,
   type Refusal,
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 } from '../../protocol/errors.ts'
 import { produce } from '../../protocol/messages/produce.ts'
-import { checkBatches } from '../../protocol/records.ts'
+import { checkTopicName } from '../../protocol/names.ts'
+import { type BatchView, checkBatches } from '../../protocol/records.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
+import { isStoreFailure } from '../../store/store.ts'
 import { createLeaderNames, findPartition, findRepeated, findTopic, keyOf, lookInOrder } from '../partitions.ts'
 import { CLOSE, handler } from './handler.ts'
 
@@ -39,8 +45,9 @@ const NO_TRANSACTIONS = because(TRANSACTIONAL_ID_AUTHORIZATION_FAILED, 'Transact
 
 export const produceHandler = handler(produce, rooms => {
   const look = lookInOrder(rooms)
+  const logger = rooms.logger.named('kafka.produce')
   return {
-    answer({ body, apiVersion, connection }) {
+    answer({ body, apiVersion, connection, clientId }) {
       const refusal = refusalOf(body)
       if (refusal !== null) return body.acks === 0 ? CLOSE : refuseAll(body, refusal)
       // A client's timeout that is no duration counts as none.
@@ -59,7 +66,12 @@ export const produceHandler = handler(produce, rooms => {
       for (const topic of body.topicData) {
         const looked = look(naming, topic[naming])
         for (const data of topic.partitionData) {
-          appends.push(looked === null ? append(topic[naming], data) : looked.then(() => append(topic[naming], data)))
+          const said = topic[naming]
+          if (looked === null) appends.push(append(said, data, null))
+          else {
+            const unlooked = looked.then(() => null, awayFor)
+            appends.push(unlooked.then(refusal => append(said, data, refusal)))
+          }
         }
       }
       const answered = (appended: readonly (Appended | Refusal)[]) => {
@@ -69,16 +81,50 @@ export const produceHandler = handler(produce, rooms => {
       // Where little is sent it is one batch, and needs nothing that waits for several.
       return appends.length === 1 ? appends[0]!.then(only => answered([only])) : Promise.all(appends).then(answered)
 
-      function append(said: string, { index, records }: PartitionData): Promise<Appended | Refusal> {
+      /** `unlooked`: why the topic could not be looked for. */
+      function append(
+        said: string,
+        { index, records }: PartitionData,
+        unlooked: Refusal | null,
+      ): Promise<Appended | Refusal> {
         const isTwice = repeated.size > 0 && repeated.has(keyOf(said, index))
         const found = findTopic(rooms.catalogue.current(), naming, said)
-        const partition = isTwice ? TWICE : findPartition(rooms, found, index)
+        const partition = isTwice ? TWICE : (unlooked ?? findPartition(rooms, found, index))
         if (isRefusal(partition) && !partition.retriable) return Promise.resolve(partition)
         const batch = checkBatches(records, apiVersion)
         if (isRefusal(batch)) return Promise.resolve(batch)
         if (!isRefusal(partition)) return partition.append(batch, timeoutMs, stallMs)
-        if (!isRefusal(found)) rooms.logs.refused(found.id, index, batch, partition)
+        noteRefused(said, found, index, batch, partition)
         return Promise.resolve(partition)
+      }
+
+      function noteRefused(
+        said: string,
+        found: Topic | Refusal,
+        index: number,
+        batch: BatchView,
+        refusal: Refusal,
+      ): void {
+        if (!isRefusal(found)) rooms.logs.refused(found, index, batch, refusal)
+        else if (naming === 'topicId') rooms.logs.refused({ id: said }, index, batch, refusal)
+        else if (checkTopicName(said) === null) rooms.logs.refused({ name: said }, index, batch, refusal)
+      }
+
+      /** Mostly over with the next try; after a store has lost the end of a log some clients go on so for ever. */
+      function tellOutOfOrder(partition: string, { message }: Refusal): void {
+        logger
+          .limited('out of order', 10_000)
+          .warn(
+            'a producer is refused: what it sends does not follow what the log has of it; a client that goes on so has to be restarted',
+            { partition, clientId, address: connection.address, reason: message },
+          )
+      }
+
+      /** One row's refusal: what the same request carries for other topics may be in the log. */
+      function awayFor(error: unknown): Refusal {
+        if (!isStoreFailure(error)) throw error
+        logger.limited('unlooked', 10_000).warn('a topic could not be looked up for a producer', { error })
+        return because(KAFKA_STORAGE_ERROR, `The topic could not be looked up, nothing was written: ${error.message}`)
       }
 
       function answerOf(body: Body, appended: readonly (Appended | Refusal)[]): Answer {
@@ -91,6 +137,9 @@ export const produceHandler = handler(produce, rooms => {
             const result = appended[next++]!
             const row = rowOf(index, result)
             if (!isRefusal(result)) return row
+            if (result.code === OUT_OF_ORDER_SEQUENCE_NUMBER.code) {
+              tellOutOfOrder(partitionName(naming === 'name' ? name : topicId, index), result)
+            }
             return { ...row, currentLeader: leaders.nameFor(result, naming, naming === 'name' ? name : topicId, index) }
           }),
         }))

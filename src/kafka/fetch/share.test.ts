@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SimulatedClock } from '../../../testing/sim/clock.ts'
+import { createFetchShare, type Grant, shareLimits } from './share.ts'
+
+const MB = 2 ** 20
+const LIMITS = { commonBytes: 12 * MB, endBytes: 14 * MB }
+
+function start() {
+  const clock = new SimulatedClock()
+  const share = createFetchShare(clock, LIMITS)
+  const drain = new AbortController()
+  let nextId = 1
+  function join() {
+    const listener = { name: 'PLAINTEXT', host: 'h', port: 1 }
+    const connection = { id: nextId++, listener, principal: 'User:x', address: 'a' }
+    const gone = new AbortController()
+    const asking = (mostBytes = 50 * MB, leastBytes = 1000) => ({
+      connection,
+      closed: gone.signal,
+      mostBytes,
+      leastBytes,
+    })
+    return {
+      take: (mostBytes?: number, leastBytes?: number) => share.take(asking(mostBytes, leastBytes)),
+      wait: (maxWaitMs = 500, mostBytes?: number, leastBytes?: number) =>
+        share.wait(asking(mostBytes, leastBytes), maxWaitMs, drain.signal),
+      leave: () => gone.abort(),
+    }
+  }
+  /** Connections that hold all that may be held. */
+  function fill(): Grant[] {
+    const grants: Grant[] = []
+    for (let grant = join().take(); grant !== null; grant = join().take()) grants.push(grant)
+    return grants
+  }
+  return { clock, share, drain, join, fill }
+}
+
+test('the memory for answers ends well below the budget and below its resume mark', () => {
+  assert.deepEqual(shareLimits(400 * MB, 200 * MB), { commonBytes: 150 * MB, endBytes: 175 * MB })
+  assert.deepEqual(shareLimits(400 * MB, 399 * MB), { commonBytes: 150 * MB, endBytes: 175 * MB })
+})
+
+test('each grant is at most a third of what is free, and all of them together are what may be held', () => {
+  const { share, fill } = start()
+  const grants = fill()
+  assert.deepEqual(
+    grants.map(({ bytes }) => bytes / MB),
+    [4, 2, 2, 1, 1, 1, 1],
+  )
+  assert.equal(share.bytes, LIMITS.commonBytes)
+})
+
+test('who holds nothing while nobody does is granted whatever its batch needs', () => {
+  const { share, join } = start()
+  const grant = join().take(50 * MB, 90 * MB)
+  assert.equal(grant?.bytes, 50 * MB)
+  assert.equal(share.bytes, 90 * MB)
+  assert.equal(join().take(), null)
+  grant!.trim(1000)
+  assert.notEqual(join().take(), null)
+})
+
+test('who has not taken an answer yet may have several while half of the common memory is free', () => {
+  const { join } = start()
+  const reader = join()
+  const grants = Array.from({ length: 9 }, () => reader.take(MB))
+  assert.deepEqual(
+    grants.map(grant => (grant?.bytes ?? 0) / MB),
+    [1, 1, 1, 1, 1, 1, 0, 0, 0],
+  )
+})
+
+test('those that wait are served in the order in which they began to, also when their time was up in between', async () => {
+  const { clock, join, fill } = start()
+  const [large] = fill()
+  const order: string[] = []
+  const [first, second] = [join(), join()]
+  const ask = async (name: string, who: ReturnType<typeof join>) => {
+    if ((await who.wait(500, MB)) !== null) order.push(name)
+  }
+  const early = ask('first', first)
+  await clock.advance(500)
+  await early
+  const waits = [ask('second', second), ask('first', first), ask('third', join())]
+  assert.equal(join().take(1000), null, 'nobody overtakes those that wait')
+  large!.trim(MB)
+  await clock.settle()
+  assert.deepEqual(order, ['first', 'second', 'third'])
+  await Promise.all(waits)
+})
+
+test('who took its last answer promptly has a part for itself, and who was slow gets what it takes in a second', async () => {
+  const { clock, join, fill } = start()
+  const [prompt, slow] = [join(), join()]
+  prompt.take(1000)!.sent()
+  const before = slow.take(3 * MB)!
+  before.trim(3 * MB)
+  await clock.advance(2000)
+  before.sent()
+  const again = slow.take()!
+  assert.equal(again.bytes, MB, 'one and a half a second, in whole steps')
+  assert.equal(slow.take(), null, 'one answer at a time')
+  fill()
+  assert.equal(join().take(), null)
+  assert.notEqual(prompt.take(MB), null)
+})
+
+test('a connection that goes gives back everything, and its waits end', async () => {
+  const { share, join, fill } = start()
+  const leaver = join()
+  const grant = leaver.take()
+  fill()
+  const waiting = leaver.wait()
+  leaver.leave()
+  assert.equal(await waiting, null)
+  assert.equal(share.bytes, LIMITS.commonBytes - 4 * MB)
+  grant!.trim(2 * MB)
+  grant!.sent()
+  assert.equal(share.bytes, LIMITS.commonBytes - 4 * MB)
+  assert.equal(leaver.take(), null)
+})
+
+test('waits end when the broker drains, and when their time is up', async () => {
+  const { clock, drain, join, fill } = start()
+  fill()
+  const overdue = Promise.all(Array.from({ length: 40 }, () => join().wait(100)))
+  await clock.advance(100)
+  await clock.advance(1)
+  assert.ok((await overdue).every(grant => grant === null))
+  const waiting = join().wait()
+  drain.abort()
+  assert.equal(await waiting, null)
+  assert.equal(await join().wait(), null)
+})

@@ -1,0 +1,283 @@
+// The memory that answers to fetches may take, all connections together, from before they are read until the network has
+// taken them. It ends well below `broker.global-max-pending-bytes`, so that clients which are slow to take what they asked for wait
+// for each other, and for nobody else's requests. It reads nothing and knows no partitions; handlers/fetch.ts does.
+//
+//   0                                          common end       end        resume mark           maximum
+//   | everybody, the first to wait comes first | prompt readers | ... everything else that is pending ... |
+//
+// A grant is at most a third of what is free, so that those who come next find something too. A connection whose last answer
+// took longer than a second to go out is granted what it takes in a second, and one answer at a time; one that has not taken
+// any yet may have several while half of the common part is free; those who are prompt have the last part for themselves. While there is not even room for the batch that it must be given whole, a fetch waits its turn. Its turn
+// is remembered when its time is up before. Where nobody holds anything, the first is granted whatever it needs.
+
+import type { Clock, Timer } from '../../base/clock.ts'
+import type { Peer } from '../handlers/handler.ts'
+
+export interface ShareLimits {
+  /** Beyond it only prompt readers are granted anything. */
+  readonly commonBytes: number
+  readonly endBytes: number
+}
+
+/** Who asks, and for how much. */
+export interface Asking {
+  readonly connection: Peer
+  /** Aborts when the connection is gone: all that it holds is given back. */
+  readonly closed: AbortSignal
+  /** The most that it can use. */
+  readonly mostBytes: number
+  /** What the first batch may have, which goes whole. */
+  readonly leastBytes: number
+}
+
+export interface Grant {
+  /** So much may be read, the first batch aside. */
+  readonly bytes: number
+  /** It is less than what was asked for. */
+  readonly isShort: boolean
+  /** So much was found, from here on it is to be sent; the rest is given back. */
+  trim(bytes: number): void
+  /** The network has taken the answer, and it tells how fast. Idempotent, as `release`. */
+  sent(): void
+  /** There will be no answer. */
+  release(): void
+  /** Another in its place, before those that wait; null where there is no room for that, and this one stays as it is. */
+  exchange(asking: Asking): Grant | null
+}
+
+export interface FetchShare {
+  /** What is granted. */
+  readonly bytes: number
+  /** Null where it has to wait. */
+  take(asking: Asking): Grant | null
+  /** Null when its time is up, the connection is gone, or `drain` aborts. */
+  wait(asking: Asking, maxWaitMs: number, drain: AbortSignal): Promise<Grant | null>
+}
+
+/** Who takes an answer within this time is prompt. */
+const PROMPT_MS = 1000
+
+/** Grants that are smaller than what was asked for are whole multiples, so that what is read ahead is read for the same length. */
+const STEP_BYTES = 1 << 20
+
+/** Where there is less room, so many parts of the common memory are one step. */
+const STEPS = 8
+
+/** Waits whose time is up in one turn of the event loop: each has an answer to make. */
+const ENDED_AT_ONCE = 16
+
+/** What the settings of the budget leave for answers to fetches. */
+export function shareLimits(maxPendingBytes: number, resumePendingBytes: number): ShareLimits {
+  const most = Math.min(maxPendingBytes / 2, resumePendingBytes)
+  return { commonBytes: Math.floor((most * 3) / 4), endBytes: Math.floor((most * 7) / 8) }
+}
+
+/** A connection that fetches. */
+class Reader {
+  readonly grants = new Set<Held>()
+  bytes = 0
+  /** Its place among those that wait; null when it was granted something since. */
+  ticket: number | null = null
+  isProven = false
+  /** What it takes in a second, as far as that is known. */
+  bytesPerSecond = Number.POSITIVE_INFINITY
+
+  /** It has not taken an answer yet. */
+  get isNew(): boolean {
+    return !this.isProven && this.bytesPerSecond === Number.POSITIVE_INFINITY
+  }
+
+  isPrompt(nowMs: number): boolean {
+    if (!this.isProven) return false
+    const [oldest] = this.grants
+    return oldest === undefined || nowMs - oldest.sinceMs < PROMPT_MS
+  }
+}
+
+interface Held {
+  bytes: number
+  /** When it was granted, then when its answer was made. */
+  sinceMs: number
+}
+
+interface Waiter {
+  readonly asking: Asking
+  readonly reader: Reader
+  readonly ticket: number
+  end(grant: Grant | null): void
+}
+
+export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareLimits): FetchShare {
+  const readers = new WeakMap<Peer, Reader>()
+  /** In the order of their tickets. */
+  const line: Waiter[] = []
+  /** Their time is up. */
+  const overdue: Waiter[] = []
+  const stepBytes = Math.min(STEP_BYTES, commonBytes / STEPS)
+  let isDrainWatched = false
+  let usedBytes = 0
+  let nextTicket = 0
+  let isDue = false
+
+  function readerOf({ connection, closed }: Asking): Reader {
+    const known = readers.get(connection)
+    if (known !== undefined) return known
+    const reader = new Reader()
+    readers.set(connection, reader)
+    closed.addEventListener('abort', () => {
+      for (const held of reader.grants) count(reader, held, 0)
+      reader.grants.clear()
+      for (const waiter of line.filter(each => each.reader === reader)) waiter.end(null)
+    })
+    return reader
+  }
+
+  function count(reader: Reader, held: Held, bytes: number): void {
+    const deltaBytes = bytes - held.bytes
+    held.bytes = bytes
+    reader.bytes += deltaBytes
+    usedBytes += deltaBytes
+    if (deltaBytes < 0) serveSoon()
+  }
+
+  /** How much it would be granted; null where that is more than there is room for. */
+  function sizeFor({ mostBytes, leastBytes }: Asking, reader: Reader, isPrompt: boolean): number | null {
+    const freeBytes = (isPrompt ? endBytes : commonBytes) - usedBytes
+    const likedBytes = Math.min(freeBytes / 3, reader.bytesPerSecond, mostBytes)
+    const isAll = likedBytes === mostBytes
+    const wholeBytes = isAll ? mostBytes : Math.max(likedBytes - (likedBytes % STEP_BYTES), stepBytes)
+    const needBytes = Math.ceil(Math.max(Math.min(wholeBytes, mostBytes), leastBytes))
+    if (usedBytes === 0) return needBytes
+    if (reader.bytes > 0 && !mayHoldMore(reader, isPrompt, needBytes)) return null
+    return needBytes <= freeBytes ? needBytes : null
+  }
+
+  function mayHoldMore(reader: Reader, isPrompt: boolean, needBytes: number): boolean {
+    if (isPrompt) return reader.bytes + needBytes <= endBytes / 2
+    return reader.isNew && usedBytes + needBytes <= commonBytes / 2
+  }
+
+  function tryGrant(asking: Asking, reader: Reader, isPrompt: boolean): Grant | null {
+    const size = sizeFor(asking, reader, isPrompt)
+    if (size === null) return null
+    reader.ticket = null
+    const held: Held = { bytes: 0, sinceMs: clock.monotonic() }
+    reader.grants.add(held)
+    count(reader, held, size)
+    const readable = Math.min(size, asking.mostBytes)
+    const release = () => {
+      if (!reader.grants.delete(held)) return
+      count(reader, held, 0)
+    }
+    return {
+      isShort: size < asking.mostBytes,
+      bytes: readable < asking.mostBytes && readable > STEP_BYTES ? readable - (readable % STEP_BYTES) : readable,
+      trim(bytes) {
+        if (!reader.grants.has(held)) return
+        held.sinceMs = clock.monotonic()
+        if (bytes === 0) release()
+        else count(reader, held, bytes)
+      },
+      sent() {
+        const tookMs = clock.monotonic() - held.sinceMs
+        if (reader.grants.has(held) && held.bytes > 0) {
+          reader.isProven = tookMs < PROMPT_MS
+          reader.bytesPerSecond = reader.isProven ? Number.POSITIVE_INFINITY : (held.bytes / tookMs) * 1000
+        }
+        release()
+      },
+      release,
+      exchange(asking) {
+        if (!reader.grants.has(held)) return take(asking)
+        const { bytes } = held
+        release()
+        const grant = tryGrant(asking, reader, reader.isPrompt(clock.monotonic()))
+        if (grant !== null) return grant
+        reader.grants.add(held)
+        count(reader, held, bytes)
+        return null
+      },
+    }
+  }
+
+  function take(asking: Asking): Grant | null {
+    if (asking.closed.aborted) return null
+    const reader = readerOf(asking)
+    const isPrompt = reader.isPrompt(clock.monotonic())
+    const isBehind = isPrompt ? line.some(each => each.reader.isProven) : line.length > 0
+    return isBehind ? null : tryGrant(asking, reader, isPrompt)
+  }
+
+  function serveSoon(): void {
+    if (isDue || line.length + overdue.length === 0) return
+    isDue = true
+    // Between two turns sockets are read: what is released here may have been what all requests waited for.
+    clock.soon(() =>
+      clock.soon(() => {
+        isDue = false
+        serve()
+      }),
+    )
+  }
+
+  function serve(): void {
+    const nowMs = clock.monotonic()
+    let isCommonTaken = false
+    for (const waiter of [...line]) {
+      const { asking, reader } = waiter
+      const isPrompt = reader.isPrompt(nowMs)
+      if (!isPrompt && isCommonTaken) continue
+      const grant = tryGrant(asking, reader, isPrompt)
+      if (grant !== null) waiter.end(grant)
+      // Who waits for answers of its own keeps nobody else waiting.
+      else if (reader.bytes > 0) continue
+      else if (isPrompt) break
+      else isCommonTaken = true
+    }
+    for (const waiter of overdue.splice(0, ENDED_AT_ONCE)) waiter.end(null)
+    if (overdue.length > 0) serveSoon()
+  }
+
+  function watchDrain(drain: AbortSignal): void {
+    if (isDrainWatched) return
+    isDrainWatched = true
+    drain.addEventListener('abort', () => {
+      for (const waiter of [...line]) waiter.end(null)
+    })
+  }
+
+  return {
+    get bytes() {
+      return usedBytes
+    },
+    take,
+    wait(asking, maxWaitMs, drain) {
+      if (asking.closed.aborted || drain.aborted || maxWaitMs <= 0) return Promise.resolve(null)
+      const reader = readerOf(asking)
+      reader.ticket ??= nextTicket++
+      const { ticket } = reader
+      return new Promise(resolve => {
+        watchDrain(drain)
+        let timer: Timer | null = null
+        const waiter: Waiter = {
+          asking,
+          reader,
+          ticket,
+          end(grant) {
+            const at = line.indexOf(waiter)
+            if (at === -1) return
+            line.splice(at, 1)
+            timer?.cancel()
+            resolve(grant)
+          },
+        }
+        timer = clock.timer(maxWaitMs, () => {
+          overdue.push(waiter)
+          serveSoon()
+        })
+        line.splice(line.findLastIndex(each => each.ticket <= ticket) + 1, 0, waiter)
+        serveSoon()
+      })
+    },
+  }
+}
