@@ -28,6 +28,7 @@ const RULES: GroupRules = {
   minSessionTimeoutMs: 6_000,
   maxSessionTimeoutMs: 1_800_000,
   maxSize: 12,
+  leftBytes: Number.POSITIVE_INFINITY,
 }
 const SESSION_MS = 10_000
 const REBALANCE_MS = 30_000
@@ -160,7 +161,7 @@ class World {
       protocolName: null,
       assignments,
     }
-    this.apply(sync(this.group, request, parked, this.now))
+    this.apply(sync(this.group, request, parked, RULES, this.now))
   }
 
   /** What a client that lives does next. */
@@ -251,6 +252,8 @@ class World {
     for (const id of group.pendingSync) assert(group.members.has(id))
     assert.equal(group.pendingSync.size > 0, group.syncDeadlineMs !== Number.POSITIVE_INFINITY)
     assert(group.members.size + group.promised.size <= RULES.maxSize)
+    if (group.members.size + group.promised.size === 0) assert.equal(group.heldBytes, 0)
+    else assert(group.heldBytes > group.bytes)
   }
 }
 

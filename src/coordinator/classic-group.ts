@@ -26,7 +26,7 @@
 // - a static member that comes back with other subscribed topics causes a rebalance (Kafka looks at the protocol only);
 // - a request that a newer one of the same member replaces is answered REBALANCE_IN_PROGRESS, Kafka never answers it;
 // - an assignment for somebody who is not a member is refused with UNKNOWN_MEMBER_ID, Kafka drops it silently;
-// - members, protocols and bytes are bounded (`bounds` below).
+// - members, protocols and bytes are bounded (`bounds` below), and so is what all groups of a broker take together.
 
 import { assert } from '../base/assert.ts'
 import {
@@ -59,6 +59,16 @@ const bounds = Object.freeze({
   bytesOfAssignments: 16 * 1024 * 1024,
 })
 
+/** Memory that is held beside what clients say, measured on Node 24 and rounded up. */
+const costs = Object.freeze({
+  /** A group that somebody is in or was promised to be in: its maps, its timer. */
+  group: 4_096,
+  /** A member with the request that waits in its name. */
+  member: 2_048,
+  /** An id that was handed out. */
+  promise: 512,
+})
+
 /** What the settings say of groups. */
 export interface GroupRules {
   /** `broker.rebalance-delay` */
@@ -68,6 +78,8 @@ export interface GroupRules {
   readonly maxSessionTimeoutMs: number
   /** `broker.group-max-size`: members and promised member ids together. */
   readonly maxSize: number
+  /** What all groups of this broker together may still take, bytes; below 0 where more was loaded than fits. */
+  readonly leftBytes: number
 }
 
 export type GroupState = 'Empty' | 'PreparingRebalance' | 'CompletingRebalance' | 'Stable'
@@ -102,6 +114,8 @@ interface Member {
   assignment: Uint8Array
   parkedJoin: Parked<JoinReply> | null
   parkedSync: Parked<SyncReply> | null
+  /** Bytes of assignments in the sync that waits; a follower's are held by its request and never read. */
+  waitingBytes: number
   /** True until its first join has been answered: such a member cannot send heartbeats yet. */
   isNew: boolean
   deadlineMs: number
@@ -129,7 +143,10 @@ export interface ClassicGroup {
   readonly supporters: Map<string, number>
   /** How many members wait for their JoinGroup answer. */
   parkedJoins: number
+  /** Names, ids and metadata of the members. */
   bytes: number
+  /** Memory that all of it takes; 0 for a group without members and promised ids. */
+  heldBytes: number
   /** When PreparingRebalance ends at the latest; Infinity outside of it. */
   joinDeadlineMs: number
   /** Set during the first rebalance of a group that was empty. */
@@ -256,6 +273,7 @@ export function emptyGroup(now: Now): ClassicGroup {
     supporters: new Map(),
     parkedJoins: 0,
     bytes: 0,
+    heldBytes: 0,
     joinDeadlineMs: Number.POSITIVE_INFINITY,
     firstJoin: null,
     syncDeadlineMs: Number.POSITIVE_INFINITY,
@@ -292,7 +310,7 @@ type StoredMember = Pick<
 export function resume(stored: StoredGroup, now: Now): ClassicGroup {
   const group = emptyGroup(now)
   for (const member of stored.members) {
-    enrol(group, { ...member, parkedJoin: null, parkedSync: null, isNew: false, deadlineMs: 0 })
+    enrol(group, { ...member, parkedJoin: null, parkedSync: null, waitingBytes: 0, isNew: false, deadlineMs: 0 })
   }
   for (const member of group.members.values()) keepAlive(group, member, now)
   group.state = stored.state
@@ -364,7 +382,7 @@ export function join(
       return refuse(fullGroup(rules))
     }
     if (instanceId === null && request.memberIdRequired) {
-      group.promised.set(newMemberId, now.ms + request.sessionTimeoutMs)
+      promise(group, newMemberId, now.ms + request.sessionTimeoutMs)
       wakeBy(group, now.ms + request.sessionTimeoutMs)
       return refuse(MEMBER_ID_REQUIRED, newMemberId)
     }
@@ -375,7 +393,7 @@ export function join(
 
   if (group.promised.has(memberId)) {
     if (instanceId !== null) return refuse(UNKNOWN_MEMBER_ID)
-    group.promised.delete(memberId)
+    lapse(group, memberId)
     addMember(group, request, parked, memberId, now)
     rebalance(group, `member ${memberId} joins${why}`, rules.firstJoinDelayMs, now, out)
     return out
@@ -413,10 +431,16 @@ export function join(
 
 /**
  * SyncGroup. The leader's brings the assignments, everybody's is answered with their own. Refuses with
- * UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS or
- * INVALID_REQUEST.
+ * UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS,
+ * GROUP_MAX_SIZE_REACHED or INVALID_REQUEST.
  */
-export function sync(group: ClassicGroup, request: SyncRequest, parked: Parked<SyncReply>, now: Now): Decision {
+export function sync(
+  group: ClassicGroup,
+  request: SyncRequest,
+  parked: Parked<SyncReply>,
+  rules: Pick<GroupRules, 'leftBytes'>,
+  now: Now,
+): Decision {
   const out = draft()
   const refuse = (error: Refusal): Decision => {
     out.answers.push({ parked, reply: refuseSync(error) })
@@ -441,22 +465,22 @@ export function sync(group: ClassicGroup, request: SyncRequest, parked: Parked<S
   }
 
   const isLeader = group.leader === member.id
-  const unfit = isLeader ? checkAssignments(group, request) : null
+  const unfit = isLeader ? checkAssignments(group, request, rules) : checkFits(bytesIn(request), rules)
   if (unfit !== null) return refuse(unfit)
-  releaseSync(member, refuseSync(REBALANCE_IN_PROGRESS), out)
-  member.parkedSync = parked
+  releaseSync(group, member, refuseSync(REBALANCE_IN_PROGRESS), out)
+  parkSync(group, member, parked, isLeader ? 0 : bytesIn(request))
   hasSynced(group, member.id)
   if (!isLeader) return out
 
-  for (const each of group.members.values()) each.assignment = NO_BYTES
-  for (const { memberId, assignment } of request.assignments) group.members.get(memberId)!.assignment = assignment
+  for (const each of group.members.values()) assign(group, each, NO_BYTES)
+  for (const { memberId, assignment } of request.assignments) assign(group, group.members.get(memberId)!, assignment)
   become(group, 'Stable', now)
   out.commit = true
   out.rebalanced = true
   out.notes.push(`generation ${group.generation} is stable with ${group.members.size} members`)
   for (const each of group.members.values()) {
     if (each.parkedSync === null) continue
-    releaseSync(each, assigned(group, each), out)
+    releaseSync(group, each, assigned(group, each), out)
     keepAlive(group, each, now)
   }
   return out
@@ -479,7 +503,7 @@ export function leave(
   const out = draft()
   const gone: string[] = []
   const rows = leaving.map(({ memberId, instanceId, reason }): Left => {
-    if (memberId !== '' && group.promised.delete(memberId)) return { memberId, instanceId, error: null }
+    if (memberId !== '' && lapse(group, memberId)) return { memberId, instanceId, error: null }
     const id = memberId === '' && instanceId !== null ? group.staticMembers.get(instanceId) : memberId
     const error = id === undefined ? UNKNOWN_MEMBER_ID : checkMember(group, id, instanceId)
     if (id === undefined || error !== null) return { memberId, instanceId, error }
@@ -514,7 +538,7 @@ export function checkOffsetCommit(group: ClassicGroup, claim: Claim, now: Now): 
 /** What has fallen due. Sets `wakeAtMs` anew. */
 export function expire(group: ClassicGroup, now: Now): Decision {
   const out = draft()
-  for (const [memberId, lapsesAtMs] of group.promised) if (lapsesAtMs <= now.ms) group.promised.delete(memberId)
+  for (const [memberId, lapsesAtMs] of group.promised) if (lapsesAtMs <= now.ms) lapse(group, memberId)
 
   const failed: string[] = []
   for (const member of group.members.values()) {
@@ -651,6 +675,8 @@ function checkJoin(group: ClassicGroup, request: JoinRequest, rules: GroupRules)
   if (group.bytes - (before === undefined ? 0 : sizeOf(before)) + bytes > bounds.bytesOfMembers) {
     return because(GROUP_MAX_SIZE_REACHED, `Metadata of one group is at most ${bounds.bytesOfMembers} bytes.`)
   }
+  const full = checkFits(growthBy(group, request), rules)
+  if (full !== null) return full
   return supportsProtocols(group, request) ? null : INCONSISTENT_GROUP_PROTOCOL
 }
 
@@ -682,7 +708,31 @@ function checkClaim(group: ClassicGroup, claim: Claim): Refusal | null {
   return claim.generation === group.generation ? null : ILLEGAL_GENERATION
 }
 
-function checkAssignments(group: ClassicGroup, { assignments }: SyncRequest): Refusal | null {
+/** A group that takes no more than before goes on, however much was loaded. */
+function checkFits(growthBytes: number, { leftBytes }: Pick<GroupRules, 'leftBytes'>): Refusal | null {
+  if (growthBytes <= 0 || growthBytes <= leftBytes) return null
+  return because(GROUP_MAX_SIZE_REACHED, 'All groups of this broker hold svc.broker.groups-max-bytes together.')
+}
+
+/** What a join adds to what the group holds, with the member that a promise is for. */
+function growthBy(group: ClassicGroup, request: JoinRequest): number {
+  const { memberId, instanceId } = request
+  const replaced = memberId === '' && instanceId !== null ? group.staticMembers.get(instanceId) : undefined
+  const before = group.members.get(replaced ?? memberId)
+  if (before !== undefined) return sizeOf(request) - sizeOf(before)
+  const first = isInUse(group) ? 0 : costs.group
+  return first + costs.member + costs.promise + sizeOf(request)
+}
+
+function bytesIn({ assignments }: SyncRequest): number {
+  return assignments.reduce((sum, { memberId, assignment }) => sum + memberId.length + assignment.byteLength, 0)
+}
+
+function checkAssignments(
+  group: ClassicGroup,
+  { assignments }: SyncRequest,
+  rules: Pick<GroupRules, 'leftBytes'>,
+): Refusal | null {
   let bytes = 0
   for (const { memberId, assignment } of assignments) {
     if (!group.members.has(memberId)) {
@@ -690,7 +740,9 @@ function checkAssignments(group: ClassicGroup, { assignments }: SyncRequest): Re
     }
     bytes += assignment.byteLength
   }
-  if (bytes <= bounds.bytesOfAssignments) return null
+  let before = 0
+  for (const member of group.members.values()) before += member.assignment.byteLength
+  if (bytes <= bounds.bytesOfAssignments) return checkFits(bytes - before, rules)
   return because(INVALID_REQUEST, `The assignments of one generation are at most ${bounds.bytesOfAssignments} bytes.`)
 }
 
@@ -724,9 +776,61 @@ function countProtocols(group: ClassicGroup, protocols: readonly Protocol[], by:
   }
 }
 
+/** Small copies lie in slabs that they keep alive whole: what stays gets memory of its own size. */
+function exact(bytes: Uint8Array): Uint8Array {
+  if (bytes.buffer.byteLength === bytes.byteLength) return bytes
+  const own = Buffer.allocUnsafeSlow(bytes.byteLength)
+  own.set(bytes)
+  return own
+}
+
+function kept(protocols: readonly Protocol[]): readonly Protocol[] {
+  return protocols.map(({ name, metadata }) => ({ name, metadata: exact(metadata) }))
+}
+
+/** Memory that a member takes. */
+function costOf(member: Member): number {
+  const { id, clientHost, assignment, waitingBytes } = member
+  return costs.member + id.length + clientHost.length + sizeOf(member) + assignment.byteLength + waitingBytes
+}
+
+/** Beside what its members and promises take. */
+function costOfGroup(group: ClassicGroup): number {
+  return isInUse(group) ? costs.group : 0
+}
+
+/** Changes who is in the group, and counts what that takes or gives back. */
+function counted<T>(group: ClassicGroup, bytes: number, change: () => T): T {
+  const before = costOfGroup(group)
+  const result = change()
+  group.heldBytes += bytes + costOfGroup(group) - before
+  return result
+}
+
+function promise(group: ClassicGroup, memberId: string, lapsesAtMs: number): void {
+  counted(group, costs.promise + memberId.length, () => group.promised.set(memberId, lapsesAtMs))
+}
+
+/** Whether the id was promised to anybody. */
+function lapse(group: ClassicGroup, memberId: string): boolean {
+  if (!group.promised.has(memberId)) return false
+  return counted(group, -costs.promise - memberId.length, () => group.promised.delete(memberId))
+}
+
+function assign(group: ClassicGroup, member: Member, assignment: Uint8Array): void {
+  group.heldBytes += assignment.byteLength - member.assignment.byteLength
+  member.assignment = exact(assignment)
+}
+
+function parkSync(group: ClassicGroup, member: Member, parked: Parked<SyncReply>, waitingBytes: number): void {
+  member.parkedSync = parked
+  member.waitingBytes = waitingBytes
+  group.heldBytes += waitingBytes
+}
+
 function enrol(group: ClassicGroup, member: Member): void {
   if (member.instanceId !== null) group.staticMembers.set(member.instanceId, member.id)
-  group.members.set(member.id, member)
+  counted(group, costOf(member), () => group.members.set(member.id, member))
   group.leader ??= member.id
   group.bytes += sizeOf(member)
   if (member.parkedJoin !== null) group.parkedJoins++
@@ -734,7 +838,7 @@ function enrol(group: ClassicGroup, member: Member): void {
 }
 
 function strike(group: ClassicGroup, member: Member): void {
-  group.members.delete(member.id)
+  counted(group, -costOf(member), () => group.members.delete(member.id))
   if (member.instanceId !== null) group.staticMembers.delete(member.instanceId)
   group.bytes -= sizeOf(member)
   if (member.parkedJoin !== null) group.parkedJoins--
@@ -757,10 +861,11 @@ function addMember(
     clientHost: request.clientHost,
     rebalanceTimeoutMs: request.rebalanceTimeoutMs,
     sessionTimeoutMs: request.sessionTimeoutMs,
-    protocols: request.protocols,
+    protocols: kept(request.protocols),
     assignment: NO_BYTES,
     parkedJoin: parked,
     parkedSync: null,
+    waitingBytes: 0,
     isNew: true,
     deadlineMs: now.ms + bounds.newMemberJoinTimeoutMs,
   }
@@ -775,11 +880,13 @@ function updateMember(
   parked: Parked<JoinReply>,
   out: Draft,
 ): void {
-  group.bytes -= sizeOf(member)
+  const before = sizeOf(member)
   countProtocols(group, member.protocols, -1)
-  member.protocols = request.protocols
+  member.protocols = kept(request.protocols)
   countProtocols(group, member.protocols, 1)
-  group.bytes += sizeOf(member)
+  const growth = sizeOf(member) - before
+  group.bytes += growth
+  group.heldBytes += growth
   member.rebalanceTimeoutMs = request.rebalanceTimeoutMs
   member.sessionTimeoutMs = request.sessionTimeoutMs
   releaseJoin(group, member, refuseJoin(REBALANCE_IN_PROGRESS, member.id), out)
@@ -792,7 +899,7 @@ function removeMember(group: ClassicGroup, memberId: string, out: Draft): void {
   const member = group.members.get(memberId)
   if (member === undefined) return
   releaseJoin(group, member, refuseJoin(UNKNOWN_MEMBER_ID, ''), out)
-  releaseSync(member, refuseSync(UNKNOWN_MEMBER_ID), out)
+  releaseSync(group, member, refuseSync(UNKNOWN_MEMBER_ID), out)
   strike(group, member)
   hasSynced(group, memberId)
   if (group.leader === memberId) {
@@ -817,7 +924,7 @@ function replaceStaticMember(
   const leaderBefore = group.leader
   const topicsBefore = topicsOf(group, old)
   releaseJoin(group, old, refuseJoin(FENCED_INSTANCE_ID, oldId), out)
-  releaseSync(old, refuseSync(FENCED_INSTANCE_ID), out)
+  releaseSync(group, old, refuseSync(FENCED_INSTANCE_ID), out)
   strike(group, old)
   const { clientId, clientHost } = request
   const member: Member = { ...old, id: newId, clientId, clientHost, isNew: false }
@@ -915,8 +1022,10 @@ function releaseJoin(group: ClassicGroup, member: Member, reply: JoinReply, out:
   group.parkedJoins--
 }
 
-function releaseSync(member: Member, reply: SyncReply, out: Draft): void {
+function releaseSync(group: ClassicGroup, member: Member, reply: SyncReply, out: Draft): void {
   if (member.parkedSync === null) return
+  group.heldBytes -= member.waitingBytes
+  member.waitingBytes = 0
   out.answers.push({ parked: member.parkedSync, reply })
   member.parkedSync = null
 }
@@ -940,9 +1049,9 @@ function rebalance(group: ClassicGroup, reason: string, firstJoinDelayMs: number
 function prepare(group: ClassicGroup, reason: string, firstJoinDelayMs: number, now: Now, out: Draft): void {
   if (group.state === 'CompletingRebalance') {
     for (const member of group.members.values()) {
-      member.assignment = NO_BYTES
+      assign(group, member, NO_BYTES)
       if (member.parkedSync !== null) keepAlive(group, member, now)
-      releaseSync(member, refuseSync(REBALANCE_IN_PROGRESS), out)
+      releaseSync(group, member, refuseSync(REBALANCE_IN_PROGRESS), out)
     }
   }
   group.pendingSync.clear()

@@ -26,6 +26,29 @@ test('quotas are merged by key, taken away by null, and survive a restart', asyn
   assert.deepEqual(all(await openClientQuotas(store.reopen())), expected)
 })
 
+test('entities are bounded with their names, and those that are there can be changed and taken away', async () => {
+  const store = createMemoryStore(new SimulatedClock())
+  const quotas = await openClientQuotas(store)
+  const change = (name: string, rate: number | null) => ({ entity: user(name), values: { producer_byte_rate: rate } })
+  const long = (index: number) => `${index}-${'x'.repeat(32_000)}`
+  const outcomes = await quotas.alter(Array.from({ length: 300 }, (_, index) => change(long(index), 1)))
+  const refused = outcomes.findIndex(outcome => outcome !== null)
+  assert(refused > 200 && refused < 262, `${refused} fit`)
+  assert(outcomes.slice(refused).every(outcome => outcome?.name === 'POLICY_VIOLATION'))
+  assert.equal(quotas.current().size, refused)
+  // Also where the one is given anew and the other was never there.
+  const alter = async (name: string, rate: number | null) => (await quotas.alter([change(name, rate)]))[0]?.name ?? null
+  assert.equal(await alter(long(300), 1), 'POLICY_VIOLATION')
+  assert.equal(await alter(long(0), 2), null)
+  assert.equal(await alter(long(300), null), null)
+  assert.equal(await alter(long(1), null), null)
+  assert.equal(await alter(long(300), 1), null)
+  // What is stored is loaded and counts.
+  const again = await openClientQuotas(store.reopen())
+  assert.equal(again.current().size, refused)
+  assert.equal((await again.alter([change(long(301), 1)]))[0]?.name, 'POLICY_VIOLATION')
+})
+
 test('an entity is one, in whatever order its types are named', () => {
   const one = quotaEntityKey({ user: 'a', 'client-id': null })
   assert.equal(quotaEntityKey({ 'client-id': null, user: 'a' }), one)

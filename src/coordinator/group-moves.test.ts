@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
-import { claim, openGroupWorld, stable, TOPIC, watch } from '../../testing/sim/groups.ts'
+import { claim, openGroupWorld, refusalIn, stable, TOPIC, watch } from '../../testing/sim/groups.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { ILLEGAL_GENERATION, isRefusal, type Refusal } from '../protocol/errors.ts'
 import type { CommittedOffset } from './group-record.ts'
@@ -26,7 +26,7 @@ async function openTwo(t: TestContext) {
       const offsets = [{ topicId: TOPIC, partition: 0, offset, leaderEpoch: -1, metadata: '', retentionMs: -1 }]
       const missing = ILLEGAL_GENERATION
       const request = { groupId: 'g', memberId: '', instanceId: null, generation: -1, offsets, missing }
-      return nameOf(await world.groups.commitOffsets(request))
+      return nameOf(refusalIn(await world.groups.commitOffsets(request)))
     }
     const fetch = async () => {
       const { error, topics } = await world.groups.fetchOffsets({ groupId: 'g', topics: null })

@@ -16,10 +16,11 @@ import {
   string,
   tagged,
 } from '../protocol/schema.ts'
-import type { Document } from '../store/store.ts'
+import type { DocumentKind } from '../store/document-kinds.ts'
+import { type Document, UnreadableDocument } from '../store/store.ts'
 import type { GroupState, StoredGroup } from './classic-group.ts'
 
-export const KIND = 'group'
+export const KIND: DocumentKind = 'group'
 export const HEAD = 'head'
 
 const OFFSET_PREFIX = 'offset/'
@@ -105,16 +106,37 @@ export function decodeOffset(value: Uint8Array): CommittedOffset {
 /** By topic id and partition. */
 export type StoredOffsets = ReadonlyMap<string, ReadonlyMap<number, CommittedOffset>>
 
-/** All committed offsets of a group, by topic id and partition. Throws when one is not what `encodeOffset` makes. */
-export function decodeOffsets(document: Document | null): Map<string, Map<number, CommittedOffset>> {
-  const offsets = new Map<string, Map<number, CommittedOffset>>()
-  for (const [key, value] of document?.fields ?? []) {
-    const of = parseOffsetField(key)
-    if (of === null) continue
-    const partitions = offsets.get(of.topicId) ?? new Map<number, CommittedOffset>()
-    offsets.set(of.topicId, partitions.set(of.partition, decodeOffset(value)))
+/** What is stored of a group. */
+export interface GroupRecord {
+  /** Null where nobody ever joined, as far as is stored. */
+  readonly head: StoredGroup | null
+  readonly offsets: Map<string, Map<number, CommittedOffset>>
+}
+
+/**
+ * Throws UnreadableDocument where any part of it is not what is written here: a group without one of its offsets would begin
+ * somewhere else.
+ */
+export function decodeGroup({ name, version, fields }: Document): GroupRecord {
+  let part = 'its place'
+  try {
+    if (version === 0) throw new Error('it holds no document')
+    const offsets = new Map<string, Map<number, CommittedOffset>>()
+    for (const [key, value] of fields) {
+      const of = parseOffsetField(key)
+      if (of === null) continue
+      part = `the field ${key}`
+      if (!Number.isSafeInteger(of.partition) || of.partition < 0) throw new Error('it names no partition')
+      const partitions = offsets.get(of.topicId) ?? new Map<number, CommittedOffset>()
+      offsets.set(of.topicId, partitions.set(of.partition, decodeOffset(value)))
+    }
+    part = `the field ${HEAD}`
+    const head = fields.get(HEAD)
+    return { head: head === undefined ? null : decodeHead(head), offsets }
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new UnreadableDocument(`The stored group ${JSON.stringify(name)} cannot be read: ${part}: ${why}.`, { cause })
   }
-  return offsets
 }
 
 export function encodeHead(group: StoredGroup): Uint8Array {

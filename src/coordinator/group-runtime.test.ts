@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { refusalIn } from '../../testing/sim/groups.ts'
 import { createMemoryStore, type StoreFault } from '../../testing/sim/memory-store.ts'
 import { GROUP_ID_NOT_FOUND } from '../protocol/errors.ts'
 import { createLogger } from '../telemetry/logger.ts'
@@ -20,10 +21,20 @@ function surround(told: { vacant: number; failed: string[] } = { vacant: 0, fail
     isShared: false,
     clock,
     logger: createLogger({ clock, write: () => {}, format: 'plain' }),
-    rules: { firstJoinDelayMs: 3_000, minSessionTimeoutMs: 6_000, maxSessionTimeoutMs: 60_000, maxSize: 10 },
+    rules: {
+      firstJoinDelayMs: 3_000,
+      minSessionTimeoutMs: 6_000,
+      maxSessionTimeoutMs: 60_000,
+      maxSize: 10,
+      leftBytes: 1e9,
+    },
+    held: () => {},
+    kept: () => {},
+    keptLeftBytes: Number.POSITIVE_INFINITY,
     offsetsRetentionMs: 7 * 24 * 3_600_000,
     deliveries: openDeliveries(100),
-    catalogue: () => ({ topics: new Map(), topicsById: new Map() }),
+    unreadable: () => {},
+    catalogue: () => ({ topics: new Map(), topicsById: new Map(), unreadable: new Map() }),
     rebalanced: () => {},
     failed: errorType => told.failed.push(errorType),
     vacant: () => {
@@ -48,11 +59,13 @@ const joining: JoinRequest = {
   canSkipAssignment: true,
 }
 
-const commit = (group: LiveGroup, offset: number, generation = -1) =>
-  group.commitOffsets(
-    { memberId: generation < 0 ? '' : 'm', instanceId: null, generation },
-    [{ topicId: TOPIC, partition: 0, offset, leaderEpoch: 0, metadata: '', retentionMs: -1 }],
-    GROUP_ID_NOT_FOUND,
+const commit = async (group: LiveGroup, offset: number, generation = -1) =>
+  refusalIn(
+    await group.commitOffsets(
+      { memberId: generation < 0 ? '' : 'm', instanceId: null, generation },
+      [{ topicId: TOPIC, partition: 0, offset, leaderEpoch: 0, metadata: '', retentionMs: -1 }],
+      GROUP_ID_NOT_FOUND,
+    ),
   )
 
 /** The offset, or the name of the refusal. */
@@ -95,6 +108,47 @@ test('each failed commit is counted by its kind', async () => {
   await store.commit({ kind: 'group', name: 'g', expect: (await store.load('group', 'g'))!.version, changes: [] })
   await commit(group, 2)
   assert.deepEqual(told.failed, ['store-unavailable', 'outcome-unknown', 'outcome-unknown', 'conflict'])
+})
+
+test('a group that the store has lost is stored again as it is in memory, offsets and members', async () => {
+  const { clock, store, around, told } = surround()
+  const lines: string[] = []
+  const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain' })
+  for (const isShared of [false, true]) {
+    const group = new LiveGroup('g', await store.load('group', 'g'), { ...around, isShared, logger })
+    await commit(group, 5)
+    store.faults.loseDocument('group', 'g')
+    if (isShared) assert.equal(await fetch(group), 5)
+    else assert.equal(await commit(group, 5), null)
+    assert.equal(await fetch(new LiveGroup('g', await store.load('group', 'g'), around)), 5)
+    assert.equal(await commit(group, 6), null)
+    assert.equal(await fetch(new LiveGroup('g', await store.load('group', 'g'), around)), 6)
+    store.faults.loseDocument('group', 'g')
+    assert.equal(await group.remove(), null)
+    assert.deepEqual([await store.load('group', 'g'), await store.list('group')], [null, []])
+  }
+  assert.equal(
+    told.failed.every(kind => kind === 'lost'),
+    true,
+  )
+  assert.match(
+    lines.join(''),
+    /WARN .*the store has lost this group: what this broker knows of it is stored again group=g/,
+  )
+})
+
+test('a group that was removed through another broker begins anew, and is said to be gone', async () => {
+  const { clock, store, around } = surround()
+  const lines: string[] = []
+  const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain' })
+  const group = new LiveGroup('g', null, { ...around, isShared: true, logger })
+  await commit(group, 5)
+  const { version } = (await store.load('group', 'g'))!
+  await store.commit({ kind: 'group', name: 'g', expect: version, changes: [], remove: true })
+  assert.equal(await fetch(group), 'NOT_COORDINATOR')
+  await clock.settle()
+  assert.equal(await fetch(group), -1)
+  assert.equal(lines.filter(line => /WARN .*this group is gone from the store: it begins anew/.test(line)).length, 1)
 })
 
 test('what an operator wrote through another broker is loaded with an INFO line, and is no failure', async () => {

@@ -17,6 +17,7 @@ import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Catalogue } from '../log/catalogue.ts'
 import {
+  because,
   COORDINATOR_LOAD_IN_PROGRESS,
   COORDINATOR_NOT_AVAILABLE,
   GROUP_ID_NOT_FOUND,
@@ -25,7 +26,15 @@ import {
   REBALANCE_IN_PROGRESS,
   type Refusal,
 } from '../protocol/errors.ts'
-import { type Document, isStoreFailure, type Row, type Store, StoreUnavailable } from '../store/store.ts'
+import {
+  type Document,
+  isStoreFailure,
+  type Row,
+  type Store,
+  StoreUnavailable,
+  UnreadableDocument,
+} from '../store/store.ts'
+import type { NameUnreadable } from '../store/unreadable.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import {
   type Claim,
@@ -66,22 +75,27 @@ import { assignedPartitions } from './consumer-metadata.ts'
 import type { Deliveries, Owned } from './deliveries.ts'
 import {
   type CommittedOffset,
-  decodeHead,
-  decodeOffsets,
+  decodeGroup,
   encodeHead,
   encodeOffset,
+  type GroupRecord,
   HEAD,
   KIND,
   offsetField,
   type StoredOffsets,
 } from './group-record.ts'
+import { costOfGroup, costOfOffset, TOO_MANY_GROUPS, TOO_MANY_OFFSETS } from './kept-bytes.ts'
 import { CHANGED, committedBy, type OffsetReplacement, type ReplaceOutcome } from './offset-replacement.ts'
 
 /** How long a group whose loading failed waits before it tries again by itself. */
 const RELOAD_AFTER_MS = 1_000
+/** How long one that cannot be read waits until somebody may have repaired it. */
+const REREAD_AFTER_MS = 10_000
 /** A store that is away concerns all groups at once. */
 const COMPLAIN_EVERY_MS = 5_000
 const REPLACED = 'another coordinator has written this group, it is loaded again'
+const REMOVED = 'this group is gone from the store: it begins anew, without members and offsets'
+const LOST = 'the store has lost this group: what this broker knows of it is stored again'
 /** A timer that is later than this says that the whole process stood still, and heartbeats may lie unread. */
 const STALL_MS = 1_000
 
@@ -110,16 +124,26 @@ export interface Surroundings {
   /** `broker.offsets-retention` */
   readonly offsetsRetentionMs: number
   readonly deliveries: Deliveries
-  catalogue(): Pick<Catalogue, 'topics' | 'topicsById'>
+  readonly unreadable: NameUnreadable
+  catalogue(): Pick<Catalogue, 'topics' | 'topicsById' | 'unreadable'>
   /** Called once for each rebalance whose assignments were committed. */
   rebalanced(): void
   /** Called for each commit that failed. */
   failed(errorType: string): void
+  /** Called with what a group has come to take more of memory than before, or less. */
+  held(growthBytes: number): void
+  /** The same of what stays of it while it is empty. */
+  kept(growthBytes: number): void
+  /** What all groups of this broker may still take of that, bytes; below 0 where more was loaded than fits. */
+  readonly keptLeftBytes: number
   /** Called when nothing of the group is left that needs memory. */
   vacant(groupId: string, group: LiveGroup): void
 }
 
 type Offsets = Map<string, Map<number, CommittedOffset>>
+
+/** Null when all are stored; why none is; else an answer for each, in order. */
+export type CommitReply = null | Refusal | readonly (Refusal | null)[]
 
 /** What the next commit stores, and who is answered after it. */
 interface Batch {
@@ -132,6 +156,8 @@ interface Batch {
 }
 
 const newBatch = (): Batch => ({ head: false, remove: false, offsets: new Map(), rebalances: 0, answers: [] })
+
+const nothingStored = (): GroupRecord => ({ head: null, offsets: new Map() })
 
 /** A request that has not been answered yet. */
 interface Waiter {
@@ -146,6 +172,8 @@ export class LiveGroup {
   /** Null while it is being loaded. */
   #group: ClassicGroup | null = null
   #offsets: Offsets = new Map()
+  /** What they take of memory. */
+  #offsetBytes = 0
   /** Of the stored document; 0 when there is none. */
   #version = 0
   /** What is told while there is no group in memory. */
@@ -160,18 +188,34 @@ export class LiveGroup {
   #forgaveStall = false
   #draining = false
   #closed = false
+  /** What was told of the memory that it takes. */
+  #heldBytes = 0
+  /** What was told of the memory that stays while it is empty. */
+  #keptBytes = 0
+  /** The store has it, in a form that is not read here: nothing is said of it, and nothing is written but its removal. */
+  #isUnreadable = false
 
-  /** `document` is what the store has, null when it certainly has nothing. Throws when the document cannot be read. */
+  /**
+   * `document` is what the store has, null when it certainly has nothing. A group that cannot be read refuses everything with
+   * COORDINATOR_NOT_AVAILABLE but its deletion, until what is stored of it can be.
+   */
   constructor(id: string, document: Document | null, around: Surroundings) {
     this.#id = id
     this.#around = around
-    this.#adopt(document)
+    try {
+      this.#adopt(document)
+    } catch (error) {
+      this.#setAside(error, document?.version ?? 0)
+    }
   }
 
   join(request: JoinRequest, newMemberId: string): Promise<JoinReply> {
     return this.#whenReady<JoinReply>(
       refusal => refuseJoin(refusal, request.memberId),
-      (group, parked, now) => this.#apply(group, join(group, request, parked, newMemberId, this.#around.rules, now)),
+      (group, parked, now) => {
+        if (this.#isTooMany()) parked.settle(refuseJoin(TOO_MANY_GROUPS, request.memberId))
+        else this.#apply(group, join(group, request, parked, newMemberId, this.#around.rules, now))
+      },
       true,
     )
   }
@@ -180,7 +224,7 @@ export class LiveGroup {
     return this.#whenReady<SyncReply>(
       // What was under way is lost with what was in memory; clients take this refusal as "join again" (as in Kafka).
       refusal => refuseSync(refusal === COORDINATOR_LOAD_IN_PROGRESS ? REBALANCE_IN_PROGRESS : refusal),
-      (group, parked, now) => this.#apply(group, sync(group, request, parked, now)),
+      (group, parked, now) => this.#apply(group, sync(group, request, parked, this.#around.rules, now)),
       true,
     )
   }
@@ -202,24 +246,45 @@ export class LiveGroup {
     )
   }
 
-  /** All offsets or none. `missing` is the refusal when there is no such group and the client claims to be a member. */
-  commitOffsets(claim: Claim, offsets: readonly OffsetToCommit[], missing: Refusal): Promise<Refusal | null> {
-    return this.#whenReady<Refusal | null>(
+  /**
+   * All offsets or none, but for those that there is no room for. `missing` is the refusal when there is no such group and the client
+   * claims to be a member.
+   */
+  commitOffsets(claim: Claim, offsets: readonly OffsetToCommit[], missing: Refusal): Promise<CommitReply> {
+    return this.#whenReady<CommitReply>(
       refusal => refusal,
       (group, parked, now) => {
         const refusal = this.exists || claim.generation < 0 ? checkOffsetCommit(group, claim, now) : missing
-        if (refusal === null) {
-          for (const { topicId, partition, retentionMs, ...rest } of offsets) {
-            const expireAtMs = retentionMs < 0 ? -1 : Math.min(now.wallMs + retentionMs, Number.MAX_SAFE_INTEGER)
-            const committed: CommittedOffset = { ...rest, commitTimestampMs: now.wallMs, expireAtMs }
-            this.#setOffset(topicId, partition, committed)
-          }
-          // A group that only ever committed offsets has a head too, which says since when it is empty.
-          if (this.#version === 0) this.#next.head = true
-        }
-        this.#afterCommit(() => parked.settle(refusal))
+        const reply = refusal ?? this.#setOffsets(offsets, now)
+        this.#afterCommit(() => parked.settle(reply))
       },
     )
+  }
+
+  /** Null, or an answer for each: TOO_MANY_OFFSETS where one does not fit that takes more than before. */
+  #setOffsets(offsets: readonly OffsetToCommit[], now: Now): readonly (Refusal | null)[] | null {
+    let leftBytes = this.#around.keptLeftBytes - (this.exists ? 0 : costOfGroup(this.#id))
+    let refused = 0
+    const rows = offsets.map(({ topicId, partition, retentionMs, ...rest }) => {
+      const before = this.#offsets.get(topicId)?.get(partition)
+      const growth = costOfOffset(rest) - (before === undefined ? 0 : costOfOffset(before))
+      if (growth > 0 && growth > leftBytes) {
+        refused++
+        return TOO_MANY_OFFSETS
+      }
+      leftBytes -= growth
+      const expireAtMs = retentionMs < 0 ? -1 : Math.min(now.wallMs + retentionMs, Number.MAX_SAFE_INTEGER)
+      this.#setOffset(topicId, partition, { ...rest, commitTimestampMs: now.wallMs, expireAtMs })
+      return null
+    })
+    // A group that only ever committed offsets has a head too, which says since when it is empty.
+    if (this.#version === 0 && refused < Math.max(rows.length, 1)) this.#next.head = true
+    return refused === 0 ? null : rows
+  }
+
+  /** It would be a new group, and there is no room for one. */
+  #isTooMany(): boolean {
+    return !this.exists && costOfGroup(this.#id) > this.#around.keptLeftBytes
   }
 
   /** The offsets of one topic, or of all: what is committed when the answer is given, by whichever coordinator. */
@@ -228,7 +293,7 @@ export class LiveGroup {
     if (doubt !== null) return doubt
     return await this.#whenReady<Reply | Refusal>(
       // The Java client takes COORDINATOR_NOT_AVAILABLE as fatal in this one answer.
-      refusal => (refusal === COORDINATOR_NOT_AVAILABLE ? COORDINATOR_LOAD_IN_PROGRESS : refusal),
+      refusal => (refusal.code === COORDINATOR_NOT_AVAILABLE.code ? COORDINATOR_LOAD_IN_PROGRESS : refusal),
       (_group, parked) => {
         const reply = read(this.#offsets)
         this.#afterCommit(() => parked.settle(reply))
@@ -243,7 +308,7 @@ export class LiveGroup {
 
   /** It is being loaded after a failure, and nobody can say what it is. */
   get isUncertain(): boolean {
-    return this.#group === null && !this.#next.remove && this.#inFlight?.remove !== true
+    return this.#group === null && !this.#isUnreadable && !this.#next.remove && this.#inFlight?.remove !== true
   }
 
   /** Whether there is such a group: somebody is in it, or something of it is stored or about to be. */
@@ -265,6 +330,7 @@ export class LiveGroup {
 
   /** Deletes the group with its offsets. NON_EMPTY_GROUP while anybody is in it, GROUP_ID_NOT_FOUND. */
   remove(): Promise<Refusal | null> {
+    if (this.#isUnreadable && !this.#closed) return this.#removeUnread()
     return this.#whenReady<Refusal | null>(
       refusal => refusal,
       (group, parked) => {
@@ -323,8 +389,11 @@ export class LiveGroup {
       () => 0,
       (group, parked) => {
         const isSubscribed = subscriptionOf(group)
+        const { topicsById, unreadable } = this.#around.catalogue()
         const expired = [...this.#offsets].flatMap(([topicId, partitions]) => {
-          if (isSubscribed(this.#around.catalogue().topicsById.get(topicId)?.name ?? '')) return []
+          const topic = topicsById.get(topicId)
+          // It may be of a topic that cannot be read, so whether a member subscribes to that is unknown.
+          if (topic === undefined ? unreadable.size > 0 : isSubscribed(topic.name)) return []
           const isExpired = (committed: CommittedOffset) => this.#isExpired(group, committed, nowMs)
           return [...partitions].flatMap(([partition, each]) => (isExpired(each) ? [{ topicId, partition }] : []))
         })
@@ -337,14 +406,28 @@ export class LiveGroup {
     )
   }
 
-  /** Forgets the offsets of topics that are gone. They are out of sight at once; nobody waits for the commit. */
-  forgetTopics(isGone: (topicId: string) => boolean): void {
+  /** Forgets the offsets of all topics but these. They are out of sight at once; nobody waits for the commit. */
+  keepTopics(topicIds: { has(topicId: string): boolean }): void {
+    this.#forgetTopics([...this.#offsets.keys()].filter(topicId => !topicIds.has(topicId)))
+  }
+
+  /** Forgets the offsets of topics that are gone, in the same way: of how many. Looks through whichever are fewer. */
+  forgetTopics(topicIds: ReadonlySet<string>): number {
+    const own = this.#offsets
+    return this.#forgetTopics(
+      own.size < topicIds.size
+        ? [...own.keys()].filter(topicId => topicIds.has(topicId))
+        : [...topicIds].filter(topicId => own.has(topicId)),
+    )
+  }
+
+  #forgetTopics(topicIds: readonly string[]): number {
     // Being loaded: the catalogue hides them, and the next start removes them.
-    if (this.#group === null) return
-    for (const [topicId, partitions] of this.#offsets) {
-      if (isGone(topicId)) for (const partition of partitions.keys()) this.#forgetOffset(topicId, partition)
-    }
+    if (this.#group === null || topicIds.length === 0) return 0
+    for (const topicId of topicIds)
+      for (const partition of this.#offsets.get(topicId)!.keys()) this.#forgetOffset(topicId, partition)
     this.#flush()
+    return topicIds.length
   }
 
   /** How long JoinGroup and SyncGroup may wait beyond an ordinary request. */
@@ -364,6 +447,8 @@ export class LiveGroup {
     this.drain()
     this.#closed = true
     while (this.#inFlight !== null) await this.#committing
+    this.#hold(0)
+    this.#keep(0)
   }
 
   #now(): Now {
@@ -407,6 +492,7 @@ export class LiveGroup {
       if (!isStoreFailure(cause)) throw cause
       return COORDINATOR_LOAD_IN_PROGRESS
     }
+    if (stored === 0 && known > 0 && this.#group !== null) return await this.#checkStored()
     // It may be what this coordinator commits just now.
     while (stored > this.#version && this.#inFlight !== null) await this.#committing
     const isOurs = this.#version === known ? stored === known : stored <= this.#version
@@ -419,7 +505,16 @@ export class LiveGroup {
     return NOT_COORDINATOR
   }
 
+  /** Nothing is stored of the group: writing it tells whether the store has lost it, or it was removed. */
+  async #checkStored(): Promise<Refusal | null> {
+    this.#next.head = true
+    this.#flush()
+    while (this.#inFlight !== null) await this.#committing
+    return this.#group === null ? NOT_COORDINATOR : null
+  }
+
   #apply(group: ClassicGroup, decision: Decision): void {
+    this.#hold(group.heldBytes)
     for (const note of decision.notes) this.#around.logger.info(note, { group: this.#id })
     if (decision.commit) this.#next.head = true
     if (decision.rebalanced) this.#next.rebalances++
@@ -428,6 +523,22 @@ export class LiveGroup {
       this.#afterCommit(() => (parked as Parked<JoinReply | SyncReply>).settle(reply))
     }
     this.#arm(group)
+  }
+
+  #hold(bytes: number): void {
+    if (bytes !== this.#heldBytes) this.#around.held(bytes - this.#heldBytes)
+    this.#heldBytes = bytes
+  }
+
+  #keep(bytes: number): void {
+    if (bytes !== this.#keptBytes) this.#around.kept(bytes - this.#keptBytes)
+    this.#keptBytes = bytes
+  }
+
+  /** While it is loaded anew, or deleted, it counts as before. */
+  #countKept(): void {
+    if (this.#isUnreadable) this.#keep(costOfGroup(this.#id))
+    else if (this.#group !== null) this.#keep(this.exists ? costOfGroup(this.#id) + this.#offsetBytes : 0)
   }
 
   /** Tells whose fetches are the group's, whenever that may have changed. During a rebalance owners go on reading. */
@@ -459,13 +570,18 @@ export class LiveGroup {
 
   #setOffset(topicId: string, partition: number, committed: CommittedOffset): void {
     const partitions = this.#offsets.get(topicId) ?? new Map<number, CommittedOffset>()
+    const before = partitions.get(partition)
+    this.#offsetBytes += costOfOffset(committed) - (before === undefined ? 0 : costOfOffset(before))
     this.#offsets.set(topicId, partitions.set(partition, committed))
     this.#next.offsets.set(offsetField(topicId, partition), encodeOffset(committed))
   }
 
   #forgetOffset(topicId: string, partition: number): void {
     const partitions = this.#offsets.get(topicId)
-    if (partitions?.delete(partition) !== true) return
+    const before = partitions?.get(partition)
+    if (partitions === undefined || before === undefined) return
+    partitions.delete(partition)
+    this.#offsetBytes -= costOfOffset(before)
     if (partitions.size === 0) this.#offsets.delete(topicId)
     this.#next.offsets.set(offsetField(topicId, partition), null)
   }
@@ -486,6 +602,7 @@ export class LiveGroup {
       return
     }
     this.#group = null
+    this.#hold(0)
     this.#absence = COORDINATOR_LOAD_IN_PROGRESS
     this.#next = { ...newBatch(), remove: true, rebalances: this.#next.rebalances, answers: this.#next.answers }
   }
@@ -502,6 +619,7 @@ export class LiveGroup {
   }
 
   #flush(): void {
+    this.#countKept()
     if (this.#inFlight !== null || !this.#isDirty(this.#next)) return
     const batch = this.#next
     this.#next = newBatch()
@@ -515,11 +633,21 @@ export class LiveGroup {
     const { store } = this.#around
     try {
       const { remove } = batch
-      const outcome = await store.commit({ kind: KIND, name: this.#id, expect: this.#version, changes, remove })
+      const document = { kind: KIND, name: this.#id, remove }
+      let outcome = await store.commit({ ...document, expect: this.#version, changes })
+      if (outcome.kind === 'conflict' && outcome.isLost === true && (remove || this.#group !== null)) {
+        this.#around.logger.limited('group-lost', COMPLAIN_EVERY_MS).warn(LOST, { group: this.#id })
+        this.#around.failed('lost')
+        outcome = await store.commit({ ...document, expect: 0, changes: remove ? [] : this.#everything() })
+      }
       if (outcome.kind === 'conflict') {
         this.#around.logger
           .limited('group-commit', COMPLAIN_EVERY_MS)
-          .warn(REPLACED, { group: this.#id, expected: this.#version, found: outcome.version })
+          .warn(outcome.version === 0 ? REMOVED : REPLACED, {
+            group: this.#id,
+            expected: this.#version,
+            found: outcome.version,
+          })
         this.#around.failed('conflict')
         this.#drop(NOT_COORDINATOR)
         return
@@ -541,9 +669,21 @@ export class LiveGroup {
     this.#leaveIfVacant()
   }
 
+  /** All that would be stored of the group; some of it may be on its way in the next commit too. */
+  #everything(): readonly Row[] {
+    const rows: Row[] = [{ key: HEAD, value: encodeHead(toStore(this.#group!)) }]
+    for (const [topicId, partitions] of this.#offsets) {
+      for (const [partition, committed] of partitions) {
+        rows.push({ key: offsetField(topicId, partition), value: encodeOffset(committed) })
+      }
+    }
+    return rows
+  }
+
   /** What is in memory may not be what is stored: nobody is answered from it any more. */
   #drop(refusal: Refusal): void {
     this.#group = null
+    this.#hold(0)
     this.#absence = COORDINATOR_LOAD_IN_PROGRESS
     this.#next = newBatch()
     this.#inFlight = null
@@ -553,13 +693,44 @@ export class LiveGroup {
     void this.#load()
   }
 
+  /** The way out of what cannot be read: the document goes, whatever is in it. */
+  async #removeUnread(): Promise<Refusal | null> {
+    const { store, logger } = this.#around
+    logger.warn('a group that cannot be read is deleted: an operator says so', { group: this.#id })
+    const commit = { kind: KIND, name: this.#id, expect: this.#version, changes: [], remove: true }
+    const { kind } = await store.commit(commit)
+    await this.#load()
+    return kind === 'conflict' ? NOT_COORDINATOR : null
+  }
+
+  /** Nothing is known of the group but that it is there. */
+  #setAside(error: unknown, version: number): void {
+    if (!(error instanceof UnreadableDocument)) throw error
+    const { unreadable, clock } = this.#around
+    const what = `the stored group ${JSON.stringify(this.#id)}`
+    const result = 'clients are told COORDINATOR_NOT_AVAILABLE until it is repaired, or deleted with all of its offsets'
+    unreadable({ kind: KIND, what, why: error.cause ?? error, result })
+    this.#isUnreadable = true
+    this.#offsets = new Map()
+    this.#offsetBytes = 0
+    this.#version = version
+    this.#countKept()
+    this.#absence = because(COORDINATOR_NOT_AVAILABLE, error.message)
+    this.#disarm()
+    this.#timer = clock.timer(REREAD_AFTER_MS, () => void this.#load())
+  }
+
   async #load(): Promise<void> {
     if (this.#closed) return
     const { store, clock } = this.#around
+    let document: Document | null = null
     try {
-      this.#adopt(await store.load(KIND, this.#id))
+      document = await store.load(KIND, this.#id)
+      if (this.#closed) return
+      this.#adopt(document)
       this.#leaveIfVacant()
     } catch (cause) {
+      if (cause instanceof UnreadableDocument) return this.#setAside(cause, document?.version ?? 0)
       this.#around.logger
         .limited('group-load', COMPLAIN_EVERY_MS)
         .error('a group could not be loaded', { group: this.#id, error: cause })
@@ -570,13 +741,17 @@ export class LiveGroup {
 
   #adopt(document: Document | null): void {
     const now = this.#now()
-    const head = document?.fields.get(HEAD)
-    const group = head === undefined ? emptyGroup(now) : resume(decodeHead(head), now)
-    this.#offsets = decodeOffsets(document)
+    const { head, offsets } = document === null ? nothingStored() : decodeGroup(document)
+    const group = head === null ? emptyGroup(now) : resume(head, now)
+    if (this.#isUnreadable) this.#disarm()
+    this.#isUnreadable = false
+    this.#offsets = offsets
+    this.#offsetBytes = bytesOf(offsets)
     this.#version = document?.version ?? 0
     this.#group = group
     this.#own(group)
     this.#apply(group, trim(group, this.#around.rules, now))
+    this.#countKept()
   }
 
   #leaveIfVacant(): void {
@@ -619,4 +794,11 @@ export class LiveGroup {
     this.#flush()
     this.#leaveIfVacant()
   }
+}
+
+function bytesOf(offsets: StoredOffsets): number {
+  let bytes = 0
+  for (const partitions of offsets.values())
+    for (const committed of partitions.values()) bytes += costOfOffset(committed)
+  return bytes
 }

@@ -243,6 +243,138 @@ test('an empty group takes another protocol type', async t => {
   assert.equal(other!.generation, 3)
 })
 
+test('all groups together have a bound, which refuses who would pass it and nobody else', async t => {
+  const world = await openGroupWorld(t, undefined, undefined, { 'broker.groups-max-bytes': 3_000_000 })
+  const large = { protocols: [{ name: 'range', metadata: Buffer.alloc(900_000) }], memberIdRequired: false }
+  const joins = ['a', 'b', 'c'].map(groupId => world.groups.join(joining({ groupId, ...large })))
+  await world.clock.advance(DELAY_MS)
+  const members = await Promise.all(joins)
+  assert.deepEqual(members.map(errorOf), [null, null, null])
+  assert(world.heldBytes() > 2_700_000 && world.heldBytes() < 2_730_000)
+  // A new group, a new member, an id that would be promised, a member that says more than before.
+  for (const asked of [{ groupId: 'd' }, { groupId: 'a' }, { groupId: 'a', memberIdRequired: true }])
+    assert.equal(errorOf(await world.groups.join(joining({ ...large, ...asked }))), 'GROUP_MAX_SIZE_REACHED')
+  const { memberId, generation } = members[0]!
+  // Assignments count too.
+  const sync = (assignment: Uint8Array) => {
+    const names = { instanceId: null, protocolType: null, protocolName: null }
+    return world.groups.sync({ groupId: 'a', generation, memberId, ...names, assignments: [{ memberId, assignment }] })
+  }
+  assert.equal(errorOf(await sync(Buffer.alloc(400_000))), 'GROUP_MAX_SIZE_REACHED')
+  assert.equal(errorOf(await sync(Buffer.alloc(4_000))), null)
+  // Who takes no more goes on, also where more was loaded than fits.
+  const again = await openGroupWorld(t, world.clock, world.store.reopen(), { 'broker.groups-max-bytes': 1_000_000 })
+  assert(again.heldBytes() > 2_700_000)
+  assert.equal(errorOf(await again.groups.join(joining({ groupId: 'd' }))), 'GROUP_MAX_SIZE_REACHED')
+  const rejoined = again.groups.join(joining({ groupId: 'b', memberId: members[1]!.memberId, ...large }))
+  await again.clock.advance(DELAY_MS)
+  assert.equal(errorOf(await rejoined), null)
+  assert.equal(await commit(again, 7, {}, 'simple'), null)
+  // Each way to go gives it back.
+  await again.groups.leave('a', [{ memberId, instanceId: null, reason: null }])
+  assert(again.heldBytes() < 1_900_000)
+  await again.clock.advance(SESSION_MS + REBALANCE_MS)
+  assert.equal(again.heldBytes(), 0)
+  assert.equal(await again.groups.remove('a'), null)
+  const last = again.groups.join(joining({ groupId: 'd', ...large }))
+  await again.clock.advance(DELAY_MS)
+  assert.equal(errorOf(await last), null)
+  await again.groups.close()
+  assert.equal(again.heldBytes(), 0)
+})
+
+test('positions and empty groups have a bound of their own, and what is there goes on', async t => {
+  const overrides = { 'broker.groups-max-bytes': 100_000 }
+  const world = await openGroupWorld(t, undefined, undefined, overrides)
+  const name = (index: number) => `offsets-of-${index}`
+  // Groups without members, by their first position.
+  let made = 0
+  while (made < 100 && (await commit(world, 1, {}, name(made))) === null) made++
+  assert(made >= 15 && made <= 100_000 / 4_096, `${made} groups were made`)
+  assert(world.keptBytes() > 95_000 && world.keptBytes() <= 100_000)
+  assert.equal((await commit(world, 1, {}, name(made)))?.name, 'INVALID_COMMIT_OFFSET_SIZE')
+  assert.equal(await world.groups.describe(name(made)), GROUP_ID_NOT_FOUND, 'nothing is left of what was refused')
+  // A group that is new by a member, also one that would be told its id.
+  assert.equal(errorOf(await world.groups.join(joining({ groupId: 'new' }))), 'GROUP_MAX_SIZE_REACHED')
+  const atOnce = world.groups.join(joining({ groupId: 'new', memberIdRequired: false }))
+  assert.equal(errorOf(await atOnce), 'GROUP_MAX_SIZE_REACHED')
+  // Some bytes are left, which longer metadata would take.
+  const row = (partition: number, offset: number, metadata: string) => {
+    return { topicId: TOPIC, partition, offset, leaderEpoch: 3, metadata, retentionMs: -1 }
+  }
+  const groupId = name(0)
+  const ask = { groupId, memberId: '', instanceId: null, generation: -1, missing: GROUP_ID_NOT_FOUND }
+  const long = 'x'.repeat(4_096)
+  assert.equal((await commit(world, 2, { offsets: [row(0, 2, long)] }, groupId))?.name, 'INVALID_COMMIT_OFFSET_SIZE')
+  assert.equal(await committed(world, groupId), 1)
+  for (let more = 2; more < 50; more++) await commit(world, 1, { offsets: [row(more, 1, '')] }, groupId)
+  // Positions that are there go on beside one that there is no room for, and say as much as usual.
+  const usual = 'x'.repeat(64)
+  const offsets = [row(0, 7, usual), row(1, 7, ''), row(0, 8, usual)]
+  const rows = (await world.groups.commitOffsets({ ...ask, offsets })) as readonly { name: string }[]
+  assert.deepEqual(
+    rows.map(each => each?.name ?? null),
+    [null, 'INVALID_COMMIT_OFFSET_SIZE', null],
+  )
+  assert.equal(await committed(world, groupId), 8)
+  const { joined } = await enter(world, { groupId: name(1) })
+  await world.clock.advance(DELAY_MS)
+  assert.equal(errorOf(await joined.promise), null)
+  // What was stored is loaded whatever the bound, counts the same, and goes on.
+  const again = await openGroupWorld(t, world.clock, world.store.reopen(), {
+    'broker.groups-max-bytes': 1_000,
+    'broker.offsets-retention': 3_600_000,
+  })
+  assert.equal(again.keptBytes(), world.keptBytes())
+  assert.equal(await committed(again, groupId), 8)
+  assert.equal(await commit(again, 9, {}, groupId), null)
+  assert.equal(await committed(again, groupId), 9)
+  // Each way to go gives it back: deletion, retention, a topic that is gone, the end.
+  const before = again.keptBytes()
+  assert.equal(await again.groups.remove(groupId), null)
+  assert(again.keptBytes() < before - 4_096)
+  again.groups.topicsRemoved(new Set([TOPIC]))
+  await again.clock.advance(2 * 3_600_000)
+  assert.equal(again.keptBytes(), 0)
+  assert.deepEqual(again.groups.list(), [])
+  const last = await world.restart()
+  assert.equal(await commit(last, 1, {}, 'new'), null)
+  await last.groups.close()
+  assert.equal(last.keptBytes(), 0)
+})
+
+test('what waits in a group counts for as long as it waits: promised ids, and what followers send with a sync', async t => {
+  const world = await openGroupWorld(t, undefined, undefined, { 'broker.groups-max-bytes': 100_000 })
+  let promised = 0
+  for (let i = 0; i < 100; i++) {
+    const error = errorOf(await world.groups.join(joining({ groupId: `g${i}` })))
+    if (error === 'MEMBER_ID_REQUIRED') promised++
+    else assert.equal(error, 'GROUP_MAX_SIZE_REACHED')
+  }
+  assert(promised >= 10 && promised < 30, `${promised} ids were promised`)
+  await world.clock.advance(SESSION_MS)
+  assert.equal(world.heldBytes(), 0)
+
+  const join = () => world.groups.join(joining({ memberIdRequired: false }))
+  const joins = [join(), join()]
+  await world.clock.advance(DELAY_MS)
+  const [leader, follower] = await Promise.all(joins)
+  const before = world.heldBytes()
+  const send = (bytesSent: number) => {
+    const { memberId, generation } = follower!
+    const assignments = [{ memberId, assignment: Buffer.alloc(bytesSent) }]
+    const names = { instanceId: null, protocolType: null, protocolName: null }
+    return world.groups.sync({ groupId: 'g', generation, memberId, ...names, assignments })
+  }
+  assert.equal(errorOf(await send(99_000)), 'GROUP_MAX_SIZE_REACHED')
+  const waiting = send(50_000)
+  await world.clock.settle()
+  assert(world.heldBytes() >= before + 50_000)
+  await settle(world, [leader!])
+  assert.equal(errorOf(await waiting), null)
+  assert(world.heldBytes() < before + 1_000)
+})
+
 test('a full group refuses further members and keeps those it has', async t => {
   const world = await openGroupWorld(t, undefined, undefined, { 'broker.group-max-size': 3 })
   const [one, two] = await stable(world, 2)
@@ -826,11 +958,31 @@ test('committing is a sign of life', async t => {
 test('offsets of a deleted topic vanish at once, from the store too', async t => {
   const world = await openGroupWorld(t)
   await commit(world, 7)
-  world.groups.topicRemoved(OTHER_TOPIC)
+  world.groups.topicsRemoved(new Set([OTHER_TOPIC]))
   assert.equal(await committed(world), 7)
-  world.groups.topicRemoved(TOPIC)
+  world.groups.topicsRemoved(new Set([TOPIC]))
   assert.equal(await committed(world), null)
   assert.equal(await committed(await world.restart()), null)
+})
+
+test('the offsets of very many deleted topics go without looking through all of them for each', async t => {
+  const world = await openGroupWorld(t)
+  const topicIds = Array.from({ length: 20_000 }, (_, i) => `AAAAAAAAAAAAAAAA${String(i).padStart(6, '0')}`)
+  const offsets = topicIds.map(topicId => {
+    return { topicId, partition: 0, offset: 1, leaderEpoch: -1, metadata: '', retentionMs: -1 }
+  })
+  const claimed = { memberId: '', instanceId: null, generation: -1, offsets, missing: GROUP_ID_NOT_FOUND }
+  for (const groupId of ['a', 'b', 'c']) assert.equal(await world.groups.commitOffsets({ groupId, ...claimed }), null)
+  // One request for each topic: 400 million looks, were all of them looked through.
+  const startedAt = process.cpuUsage()
+  for (const topicId of topicIds) world.groups.topicsRemoved(new Set([topicId]))
+  const { user } = process.cpuUsage(startedAt)
+  assert(user < 5_000_000, `it took ${user / 1e6} s of the processor`)
+  const left = async () => {
+    const replies = ['a', 'b', 'c'].map(groupId => world.groups.fetchOffsets({ groupId, topics: null }))
+    return (await Promise.all(replies)).reduce((sum, { topics }) => sum + topics.length, 0)
+  }
+  for (let count = await left(); count > 0; count = await left()) await world.clock.settle()
 })
 
 test('a start forgets the offsets of topics that were deleted just before the crash', async t => {
@@ -881,7 +1033,7 @@ test('what waited behind a failed commit is refused with it, and is not stored l
   world.store.faults.failNext('commit', 'unavailable')
   const offsets = [{ topicId: OTHER_TOPIC, partition: 0, offset: 5, leaderEpoch: 0, metadata: '', retentionMs: -1 }]
   const simple = { groupId: 'g', memberId: '', instanceId: null, generation: -1, missing: GROUP_ID_NOT_FOUND }
-  const answers = await Promise.all([commit(world, 2), world.groups.commitOffsets({ ...simple, offsets })])
+  const answers = await Promise.all([commit(world, 2), commit(world, 5, { ...simple, offsets })])
   assert.deepEqual(
     answers.map(each => each?.name),
     ['COORDINATOR_NOT_AVAILABLE', 'COORDINATOR_NOT_AVAILABLE'],
@@ -1012,13 +1164,35 @@ test('a group that cannot be loaded is tried again until it can', async t => {
   assert.equal(await commit(world, 1, claim(one!)), null)
 })
 
-test('a stored group that cannot be read ends the start and is named', async t => {
+test('a stored group that cannot be read is refused, keeps its offsets, and goes when it is deleted', async t => {
   const world = await openGroupWorld(t)
   await commit(world, 1, {}, 'my group')
   const [document] = await world.store.list('group')
   const changes = [{ key: 'head', value: Buffer.from([9, 9, 9]) }]
   await world.store.commit({ kind: 'group', name: 'my group', expect: document!.version, changes })
-  await assert.rejects(world.restart(), /the stored consumer group "my group" cannot be read/)
+  const again = await world.restart()
+  assert.equal((await commit(again, 2, {}, 'my group'))?.name, 'COORDINATOR_NOT_AVAILABLE')
+  assert.equal(errorOf(await again.groups.join(joining({ groupId: 'my group' }))), 'COORDINATOR_NOT_AVAILABLE')
+  assert.equal(await commit(again, 2, {}, 'another'), null)
+  assert.deepEqual(again.groups.list(), [{ groupId: 'another', state: 'Empty', protocolType: null }])
+  const spoiled = (await again.store.load('group', 'my group'))!
+  assert.equal(spoiled.fields.size, 2)
+  // Somebody repairs it.
+  await again.store.commit({
+    kind: 'group',
+    name: 'my group',
+    expect: spoiled.version,
+    changes: [{ key: 'head', value: document!.fields.get('head')! }],
+  })
+  await again.clock.advance(10_000)
+  assert.equal(await commit(again, 3, {}, 'my group'), null)
+
+  const repaired = (await again.store.load('group', 'my group'))!
+  await again.store.commit({ kind: 'group', name: 'my group', expect: repaired.version, changes })
+  const last = await again.restart()
+  assert.equal(await last.groups.remove('my group'), null)
+  assert.equal(await last.store.load('group', 'my group'), null)
+  assert.equal(await commit(last, 1, {}, 'my group'), null)
 })
 
 // ---- ending

@@ -9,7 +9,7 @@ import { afterOthers, type Clock, sleep } from '../base/clock.ts'
 import { watchClockJumps } from '../base/clock-jumps.ts'
 import { coalesce } from '../base/coalesce.ts'
 import type { Random } from '../base/random.ts'
-import type { Catalogue } from '../log/catalogue.ts'
+import { type Catalogue, mayExist } from '../log/catalogue.ts'
 import {
   because,
   COORDINATOR_LOAD_IN_PROGRESS,
@@ -22,7 +22,8 @@ import {
   UNKNOWN_MEMBER_ID,
 } from '../protocol/errors.ts'
 import type { Settings } from '../settings/settings.ts'
-import { type Document, isStoreFailure, type Store } from '../store/store.ts'
+import { type Document, isStoreFailure, type Store, UnreadableDocument } from '../store/store.ts'
+import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import {
@@ -40,7 +41,13 @@ import {
 } from './classic-group.ts'
 import { type Deliveries, openDeliveries } from './deliveries.ts'
 import { type CommittedOffset, KIND, type StoredOffsets } from './group-record.ts'
-import { LiveGroup, type OffsetToCommit, type Surroundings, type TopicPartitions } from './group-runtime.ts'
+import {
+  type CommitReply,
+  LiveGroup,
+  type OffsetToCommit,
+  type Surroundings,
+  type TopicPartitions,
+} from './group-runtime.ts'
 import type { OffsetReplacement, ReplaceOutcome } from './offset-replacement.ts'
 
 /** Bytes of a group id, Kafka's limit for a string. */
@@ -57,8 +64,10 @@ const LOADED_AT_ONCE = 200
 /** How long it takes to try again to load groups. */
 const RELOAD_AFTER_MS = 1_000
 
-/** Groups that are looked through at a time for offsets that have expired. */
+/** Groups that are looked through at a time for offsets that have expired, or whose topics are gone. */
 const GROUPS_PER_TURN = 100
+/** Deleted topics whose offsets a group forgets at a time. */
+const TOPICS_PER_TURN = 1_000
 
 interface LeaveReply {
   readonly error: Refusal | null
@@ -126,7 +135,7 @@ export interface Groups {
   heartbeat(groupId: string, claim: Claim): Refusal | null
   leave(groupId: string, leaving: readonly Leaving[]): Promise<LeaveReply>
   /** Null when all of them are stored. The empty group id is a group like others here. */
-  commitOffsets(request: OffsetCommitRequest): Promise<Refusal | null>
+  commitOffsets(request: OffsetCommitRequest): Promise<CommitReply>
   /** What is stored. A group that does not exist has no offsets. */
   fetchOffsets(request: OffsetFetchRequest): Promise<OffsetFetchReply>
   /** What `read` makes of all that is stored, without a copy: it may not keep it. Answered when it is certain to stay stored. */
@@ -153,8 +162,8 @@ export interface Groups {
   readonly deliveries: Pick<Deliveries, 'reader' | 'ofGroup'>
   /** How long JoinGroup and SyncGroup of this group may wait beyond an ordinary request. */
   patienceMs(groupId: string): number
-  /** Offsets of a deleted topic vanish, from sight at once. */
-  topicRemoved(topicId: string): void
+  /** Offsets of deleted topics vanish, a few groups at a time: nobody finds them any more by a topic that is not there. */
+  topicsRemoved(topicIds: ReadonlySet<string>): void
   /** The same for every topic that is not among these: for the start, after a crash between a deletion and its echo. */
   keepTopics(topicIds: { has(topicId: string): boolean }): void
   /** Tells everybody who waits in a rebalance to look for the coordinator again; offsets may still be committed. */
@@ -164,24 +173,30 @@ export interface Groups {
 }
 
 /**
- * Loads all groups that this broker coordinates, and from then on forgets offsets that nobody has used for `broker.offsets-retention`. Throws when the
- * store cannot list them, or naming the group that cannot be read.
+ * Loads all groups that this broker coordinates, and from then on forgets offsets that nobody has used for `broker.offsets-retention`. One that
+ * cannot be read is refused with COORDINATOR_NOT_AVAILABLE. Throws when the store cannot list them.
  */
 export async function openGroups(rooms: {
   readonly store: Store
-  readonly catalogue: { current(): Pick<Catalogue, 'topics' | 'topicsById'>; catchUp(): Promise<void> }
+  readonly catalogue: { current(): Pick<Catalogue, 'topics' | 'topicsById' | 'unreadable'>; catchUp(): Promise<void> }
   readonly coordination: Coordination
   readonly settings: Settings
   readonly clock: Clock
   readonly random: Random
   readonly metrics: Metrics
   readonly logger: Logger
+  readonly unreadable?: NameUnreadable | undefined
 }): Promise<Groups> {
   const { store, settings, clock, random, metrics, coordination } = rooms
   const groups = new Map<string, LiveGroup>()
   const rebalances = metrics.child('svc.broker.rebalances', {})
   const logger = rooms.logger.named('coordinator.groups')
   const deliveries = openDeliveries(MAX_FOLLOWED_PARTITIONS)
+  const maxBytes = settings.get('broker.groups-max-bytes')
+  let heldBytes = 0
+  let keptBytes = 0
+  metrics.sample('svc.broker.group_bytes', {}, () => heldBytes)
+  metrics.sample('svc.broker.group_offset_bytes', {}, () => keptBytes)
   const around: Surroundings = {
     store,
     isShared: coordination.isShared,
@@ -189,12 +204,25 @@ export async function openGroups(rooms: {
     logger,
     offsetsRetentionMs: settings.get('broker.offsets-retention'),
     deliveries,
+    unreadable: rooms.unreadable ?? UNNAMED,
     catalogue: () => rooms.catalogue.current(),
     rules: {
       firstJoinDelayMs: settings.get('broker.rebalance-delay'),
       minSessionTimeoutMs: settings.get('broker.group-min-session-timeout'),
       maxSessionTimeoutMs: settings.get('broker.group-max-session-timeout'),
       maxSize: settings.get('broker.group-max-size'),
+      get leftBytes() {
+        return maxBytes - heldBytes
+      },
+    },
+    held(growthBytes) {
+      heldBytes += growthBytes
+    },
+    kept(growthBytes) {
+      keptBytes += growthBytes
+    },
+    get keptLeftBytes() {
+      return maxBytes - keptBytes
     },
     rebalanced: () => rebalances.inc(),
     failed: errorType => metrics.count('svc.broker.failures', { operation: 'group', error_type: errorType }),
@@ -205,11 +233,7 @@ export async function openGroups(rooms: {
   for (const document of await store.list(KIND)) if (coordination.coordinates(document.name)) adopt(document)
 
   function adopt(document: Document): void {
-    try {
-      groups.set(document.name, new LiveGroup(document.name, document, around))
-    } catch (cause) {
-      throw new Error(`the stored consumer group ${JSON.stringify(document.name)} cannot be read`, { cause })
-    }
+    groups.set(document.name, new LiveGroup(document.name, document, around))
   }
 
   let draining = false
@@ -255,7 +279,7 @@ export async function openGroups(rooms: {
     for (let i = 0; i < documents.length; i += LOADED_AT_ONCE) {
       await Promise.all(documents.slice(i, i + LOADED_AT_ONCE).map(takeOver))
     }
-    keepTopics(rooms.catalogue.current().topicsById)
+    keepTopics(mayExist(rooms.catalogue.current()))
     logger.info('groups have moved here', { count: documents.length })
   }
 
@@ -263,11 +287,22 @@ export async function openGroups(rooms: {
   async function takeOver(document: Document | null): Promise<void> {
     if (document === null) return
     const { name } = document
-    for (let found: Document | null = document; found !== null && !closed; found = await store.load(KIND, name)) {
+    for (let found: Document | null = document; found !== null && !closed; found = await find(name)) {
+      if (found.version === 0) return adopt(found)
       const outcome = await store.commit({ kind: KIND, name, expect: found.version, changes: [] })
       if (outcome.kind === 'conflict') continue
       if (!groups.has(name)) adopt({ ...found, version: outcome.version })
       return
+    }
+  }
+
+  /** As the store lists it: a place that holds no document has version 0. */
+  async function find(name: string): Promise<Document | null> {
+    try {
+      return await store.load(KIND, name)
+    } catch (error) {
+      if (!(error instanceof UnreadableDocument)) throw error
+      return { kind: KIND, name, version: 0, fields: new Map() }
     }
   }
 
@@ -279,7 +314,37 @@ export async function openGroups(rooms: {
   }
 
   function keepTopics(topicIds: { has(topicId: string): boolean }): void {
-    for (const group of groups.values()) group.forgetTopics(each => !topicIds.has(each))
+    for (const group of groups.values()) group.keepTopics(topicIds)
+  }
+
+  /** Deleted topics whose offsets no group has been asked about yet. */
+  let gone: string[] = []
+  let isForgetting = false
+
+  async function forgetGone(): Promise<void> {
+    if (isForgetting) return
+    isForgetting = true
+    while (gone.length > 0 && !closed) {
+      const some = gone
+      gone = []
+      await forgetTopics(some)
+    }
+    isForgetting = false
+  }
+
+  async function forgetTopics(all: readonly string[]): Promise<void> {
+    const parts = Array.from({ length: Math.ceil(all.length / TOPICS_PER_TURN) }, (_, i) => {
+      return new Set(all.slice(i * TOPICS_PER_TURN, (i + 1) * TOPICS_PER_TURN))
+    })
+    let looked = 0
+    // A group that comes meanwhile is loaded, or commits, with the catalogue that has them no more.
+    for (const group of groups.values()) {
+      for (const part of parts) {
+        if (closed) return
+        const forgotten = group.forgetTopics(part)
+        if (forgotten > 0 || ++looked % GROUPS_PER_TURN === 0) await afterOthers(clock)
+      }
+    }
   }
 
   /** Why nothing can be said of the group here; null when it can. */
@@ -297,7 +362,7 @@ export async function openGroups(rooms: {
   ): Promise<T | Refusal> {
     const unfit = unfitFor(groupId, true)
     if (unfit !== null) return unfit
-    if (coordination.isShared && !groups.has(groupId)) await takeOver(await store.load(KIND, groupId))
+    if (coordination.isShared && !groups.has(groupId)) await takeOver(await find(groupId))
     return (await groups.get(groupId)?.readOffsets(read)) ?? read(NO_OFFSETS)
   }
 
@@ -401,8 +466,9 @@ export async function openGroups(rooms: {
 
     patienceMs: groupId => groups.get(groupId)?.patienceMs() ?? 0,
 
-    topicRemoved(topicId) {
-      for (const group of groups.values()) group.forgetTopics(each => each === topicId)
+    topicsRemoved(topicIds) {
+      for (const topicId of topicIds) gone.push(topicId)
+      void forgetGone()
     },
 
     keepTopics,

@@ -5,9 +5,10 @@
 
 import { assert } from '../base/assert.ts'
 import { COORDINATOR_LOAD_IN_PROGRESS, type Refusal } from '../protocol/errors.ts'
+import type { DocumentKind } from '../store/document-kinds.ts'
 import { OutcomeUnknown, type Store } from '../store/store.ts'
 
-const KIND = 'producer-ids'
+const KIND: DocumentKind = 'producer-ids'
 const NAME = 'blocks'
 const BLOCK_SIZE = 1_000
 const ATTEMPTS = 5

@@ -4,17 +4,18 @@
 
 import { GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP } from '../protocol/errors.ts'
 import type { Row, Store } from '../store/store.ts'
-import { decodeHead, decodeOffsets, encodeOffset, HEAD, KIND, offsetField, type StoredOffsets } from './group-record.ts'
+import { decodeGroup, encodeOffset, KIND, offsetField, type StoredOffsets } from './group-record.ts'
 import { CHANGED, committedBy, type OffsetReplacement, type ReplaceOutcome } from './offset-replacement.ts'
 
-/** Empty for a group that does not exist. Throws what the store throws. */
+/** Empty for a group that does not exist. Throws what the store throws, or UnreadableDocument. */
 export async function loadOffsets(store: Store, groupId: string): Promise<StoredOffsets> {
-  return decodeOffsets(await store.load(KIND, groupId))
+  const document = await store.load(KIND, groupId)
+  return document === null ? new Map() : decodeGroup(document).offsets
 }
 
 /**
  * Replaces the offsets of a group that nobody is in, all of them or none; see LiveGroup.replaceOffsets. Members who join just
- * now are not seen, and begin again. Throws what the store throws.
+ * now are not seen, and begin again. Throws what the store throws, or UnreadableDocument.
  */
 export async function replaceStoredOffsets(
   store: Store,
@@ -24,9 +25,8 @@ export async function replaceStoredOffsets(
 ): Promise<ReplaceOutcome> {
   const document = await store.load(KIND, groupId)
   if (document === null) return GROUP_ID_NOT_FOUND
-  const head = document.fields.get(HEAD)
-  if (head !== undefined && decodeHead(head).state !== 'Empty') return NON_EMPTY_GROUP
-  const offsets = decodeOffsets(document)
+  const { head, offsets } = decodeGroup(document)
+  if (head !== null && head.state !== 'Empty') return NON_EMPTY_GROUP
   const isAsShown = replacements.every(each => each.isExpected(offsets.get(each.topicId)?.get(each.partition) ?? null))
   if (!isAsShown) return CHANGED
   const changes = replacements.map(({ topicId, partition, offset }): Row => {
