@@ -14,13 +14,14 @@ import {
   sortGrants,
 } from '../auth/acl-rules.ts'
 import { canonicalUsername } from '../auth/user-rules.ts'
+import { cut } from '../base/cut.ts'
 import { checkGroupId, checkTopicName } from '../protocol/names.ts'
+import { type ContentionRooms, contend, LOST } from '../store/contention.ts'
 import { type Store, UnreadableDocument } from '../store/store.ts'
+import type { NameUnreadable } from '../store/unreadable.ts'
 
-/** How often a change is tried again after another writer was faster. */
-const ATTEMPTS = 64
-
-type AclRooms = { readonly store: Store }
+type AclRooms = { readonly store: Store; readonly unreadable?: NameUnreadable | undefined }
+type AclChangeRooms = AclRooms & ContentionRooms
 
 /** What cannot be granted: the member of the rule, and what is wrong with it, as a phrase. */
 export interface InvalidRule {
@@ -37,7 +38,7 @@ export interface ListedAcls {
 }
 
 /** Every rule there is. Throws what the store throws. */
-export async function listAcls({ store }: AclRooms): Promise<ListedAcls> {
+export async function listAcls({ store, unreadable: tell }: AclRooms): Promise<ListedAcls> {
   const documents = [...(await store.list(KIND))].sort((one, other) => (one.name < other.name ? -1 : 1))
   const rules: AclRule[] = []
   const unreadable: string[] = []
@@ -47,6 +48,12 @@ export async function listAcls({ store }: AclRooms): Promise<ListedAcls> {
     } catch (error) {
       if (!(error instanceof UnreadableDocument)) throw error
       unreadable.push(name)
+      tell?.({
+        kind: KIND,
+        what: `the rules of ${JSON.stringify(cut(name))}`,
+        why: error,
+        result: 'they count for nothing',
+      })
     }
   }
   return { rules, unreadable }
@@ -67,7 +74,7 @@ export async function matchAcls(rooms: AclRooms, resourceType: ResourceType, nam
 
 /** Grants what the rule says; one that is there stays. Throws what the store throws, or UnreadableDocument. */
 export async function createAcl(
-  { store }: AclRooms,
+  rooms: AclChangeRooms,
   { principal: given, ...grant }: AclRule,
 ): Promise<{ readonly kind: 'granted'; readonly isNew: boolean; readonly rule: AclRule } | InvalidRule> {
   const principal = canonicalUsername(given)
@@ -75,15 +82,15 @@ export async function createAcl(
   if (message !== null) return { kind: 'invalid', field: 'principal', message }
   const objection = objectionToResource(grant)
   if (objection !== null) return { kind: 'invalid', field: 'resource', message: objection }
-  const isNew = await change(store, principal, grants => {
+  const isNew = await change(rooms, principal, grants => {
     return grants.some(each => isSameGrant(each, grant)) ? null : [...grants, grant]
   })
   return { kind: 'granted', isNew, rule: { principal, ...grant } }
 }
 
 /** Whether there was such a rule. Throws what the store throws, or UnreadableDocument. */
-export async function deleteAcl({ store }: AclRooms, { principal, ...grant }: AclRule): Promise<boolean> {
-  return await change(store, canonicalUsername(principal), grants => {
+export async function deleteAcl(rooms: AclChangeRooms, { principal, ...grant }: AclRule): Promise<boolean> {
+  return await change(rooms, canonicalUsername(principal), grants => {
     const left = grants.filter(each => !isSameGrant(each, grant))
     return left.length === grants.length ? null : left
   })
@@ -91,11 +98,11 @@ export async function deleteAcl({ store }: AclRooms, { principal, ...grant }: Ac
 
 /** Stores what `decide` makes of the grants; false when it answers null: nothing is to be changed. */
 async function change(
-  store: Store,
+  { store, ...rooms }: AclChangeRooms,
   principal: string,
   decide: (grants: readonly Grant[]) => readonly Grant[] | null,
 ): Promise<boolean> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  return await contend(rooms, 'the list of rules of a principal', async () => {
     const document = await store.load(KIND, principal)
     const grants = decide(document === null ? [] : grantsOf(principal, document.fields))
     if (grants === null) return false
@@ -103,9 +110,8 @@ async function change(
     const changes = remove ? [] : [rowOf(sortGrants(grants))]
     const expect = document?.version ?? 0
     const outcome = await store.commit({ kind: KIND, name: principal, expect, changes, remove })
-    if (outcome.kind === 'committed') return true
-  }
-  throw new Error('the rules of a principal are changed all the time by others')
+    return outcome.kind === 'committed' ? true : LOST
+  })
 }
 
 /** What is wrong with the name or pattern, as a phrase; null when nothing is. */

@@ -82,15 +82,20 @@ export async function alterClientQuotas(
       counts.set(quotaEntityKey(change.entity), (counts.get(quotaEntityKey(change.entity)) ?? 0) + 1)
   }
   const changes: QuotaChange[] = []
-  const outcomes = checked.map(change => {
+  /** Where the outcome of each change goes. */
+  const places: number[] = []
+  const outcomes = checked.map((change, at): Refusal | null => {
     if (isRefusal(change)) return change
     if (counts.get(quotaEntityKey(change.entity))! > 1) {
       return because(INVALID_REQUEST, `Ignoring duplicate entity ${show(change.entity)}`)
     }
-    if (Object.keys(change.values).length > 0) changes.push(change)
+    if (Object.keys(change.values).length === 0) return null
+    changes.push(change)
+    places.push(at)
     return null
   })
-  if (changes.length > 0 && !validateOnly) await clientQuotas.alter(changes)
+  if (changes.length === 0 || validateOnly) return outcomes
+  for (const [i, refusal] of (await clientQuotas.alter(changes)).entries()) outcomes[places[i]!] = refusal
   return outcomes
 }
 

@@ -4,7 +4,7 @@
 // changed while it runs. Groups and client metrics have no configs that act, so each of their names is refused.
 
 import { cut } from '../base/cut.ts'
-import type { CatalogueKeeper, NewTopic, Topic } from '../log/catalogue.ts'
+import { type CatalogueKeeper, type NewTopic, type Topic, unreadableTopic } from '../log/catalogue.ts'
 import {
   because,
   INVALID_CONFIG,
@@ -174,7 +174,8 @@ function findTopic({ catalogue }: ConfigRooms, name: string): Topic | Refusal {
   if (name === '') return because(INVALID_REQUEST, 'Default topic resources are not allowed.')
   const why = checkTopicName(name)
   if (why !== null) return because(INVALID_TOPIC_EXCEPTION, `Topic name is invalid: ${cut(why)}`)
-  return catalogue.current().topics.get(name) ?? unknownTopic(name)
+  const { topics, unreadable } = catalogue.current()
+  return topics.get(name) ?? (unreadable.has(name) ? unreadableTopic(name) : unknownTopic(name))
 }
 
 function unknownTopic(name: string): Refusal {
@@ -307,8 +308,15 @@ function describeSetting(settings: Settings, key: Key): ConfigEntry {
   return { name, value, source, isReadOnly: true, isSensitive, type, synonyms, documentation }
 }
 
+/** What `kafka-reassign-partitions --verify` takes back when nothing moves any more. Nothing ever does, so they are never set. */
+const THROTTLES = [
+  ...['leader.replication.throttled.rate', 'follower.replication.throttled.rate'],
+  'replica.alter.log.dirs.io.max.bytes.per.second',
+]
+
 /** No setting can be changed while the broker runs. To delete what is set for the time it runs changes nothing. */
-function checkSettingEdits(edits: readonly ConfigEdit[]): Refusal | null {
+function checkSettingEdits(all: readonly ConfigEdit[]): Refusal | null {
+  const edits = all.filter(({ name, operation }) => operation !== 'delete' || !THROTTLES.includes(name))
   const names = new Set(keys.map(fullKey))
   const unknown = edits.find(edit => !names.has(edit.name))
   if (unknown !== undefined) return because(INVALID_CONFIG, `Unknown config name: ${cut(unknown.name)}`)

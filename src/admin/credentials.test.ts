@@ -11,7 +11,7 @@ const OLD = 'correct horse'
 const NEW = 'correct horse anew'
 
 async function openAda() {
-  const rooms = { store: createMemoryStore(systemClock), random: seededRandom(1) }
+  const rooms = { store: createMemoryStore(systemClock), clock: systemClock, random: seededRandom(1) }
   const ada = { username: 'ada', mechanism: 'SCRAM-SHA-256', iterations: 200_000, tenantId: 'red' } as const
   await storeCredential(rooms, { ...ada, password: OLD })
   const stored = async () => credentialOf('ada', (await rooms.store.load(KIND, 'ada'))!.fields)

@@ -12,15 +12,16 @@ import {
   rowsOf,
 } from '../auth/credential-record.ts'
 import { canonicalUsername, objectionToPassword, objectionToUsername } from '../auth/user-rules.ts'
-import type { Random } from '../base/random.ts'
+import { cut } from '../base/cut.ts'
+import { type ContentionRooms, contend, LOST } from '../store/contention.ts'
 import { type Document, type Store, UnreadableDocument } from '../store/store.ts'
+import type { NameUnreadable } from '../store/unreadable.ts'
 
-const ATTEMPTS = 64
 const MAX_TENANT_CHARACTERS = 256
 
-interface CredentialRooms {
+interface CredentialRooms extends ContentionRooms {
   readonly store: Store
-  readonly random: Random
+  readonly unreadable?: NameUnreadable | undefined
 }
 
 /** What may be known of a credential. */
@@ -57,7 +58,10 @@ export interface ListedCredentials {
 }
 
 /** Throws what the store throws. */
-export async function listCredentials({ store }: Pick<CredentialRooms, 'store'>): Promise<ListedCredentials> {
+export async function listCredentials({
+  store,
+  unreadable: tell,
+}: Omit<CredentialRooms, 'random'>): Promise<ListedCredentials> {
   const documents = [...(await store.list(KIND))].sort((one, other) => (one.name < other.name ? -1 : 1))
   const credentials: CredentialView[] = []
   const unreadable: string[] = []
@@ -67,6 +71,8 @@ export async function listCredentials({ store }: Pick<CredentialRooms, 'store'>)
     } catch (error) {
       if (!(error instanceof UnreadableDocument)) throw error
       unreadable.push(name)
+      const what = `the credential of ${JSON.stringify(cut(name))}`
+      tell?.({ kind: KIND, what, why: error, result: 'no client can sign in with it' })
     }
   }
   return { credentials, unreadable }
@@ -83,7 +89,7 @@ export async function describeCredential(
 
 /** Sets the credential of a user, in place of the one that is there. Throws what the store throws. */
 export async function storeCredential(
-  { store, random }: CredentialRooms,
+  rooms: CredentialRooms,
   asked: NewCredential,
 ): Promise<
   { readonly kind: 'stored'; readonly isNew: boolean; readonly credential: CredentialView } | CredentialRefusal
@@ -91,15 +97,15 @@ export async function storeCredential(
   const refusal = check(asked)
   if (refusal !== null) return refusal
   const username = canonicalUsername(asked.username)
-  const credential = await makeCredential(asked, asked.password, random)
-  const stored = await replace(store, username, () => credential)
+  const credential = await makeCredential(asked, asked.password, rooms.random)
+  const stored = await replace(rooms, username, () => credential)
   if ('kind' in stored) return stored
   return { kind: 'stored', isNew: stored.before === null, credential: viewOf(username, credential) }
 }
 
 /** Throws what the store throws. */
 export async function changeCredential(
-  { store, random }: CredentialRooms,
+  rooms: CredentialRooms,
   asked: CredentialChange,
 ): Promise<{ readonly kind: 'changed'; readonly credential: CredentialView } | CredentialRefusal> {
   const refusal = check(asked)
@@ -107,14 +113,14 @@ export async function changeCredential(
   const username = canonicalUsername(asked.username)
   let made: Credential | null = null
   // A password is derived for so long that others change what is there meanwhile: what was not asked for is taken as it is then.
-  const stored = await replace(store, username, async before => {
+  const stored = await replace(rooms, username, async before => {
     if (before === null) return { kind: 'unknown-user' }
     const known = credentialOf(username, before.fields)
     const { mechanism = known.mechanism, iterations = known.iterations, tenantId = known.tenantId, password } = asked
     const fits = (credential: Credential) => credential.mechanism === mechanism && credential.iterations === iterations
     if (password !== undefined) {
       if (made === null || !fits(made))
-        made = await makeCredential({ mechanism, iterations, tenantId }, password, random)
+        made = await makeCredential({ mechanism, iterations, tenantId }, password, rooms.random)
       return { ...made, tenantId }
     }
     if (fits(known)) return { ...known, tenantId }
@@ -124,38 +130,36 @@ export async function changeCredential(
 }
 
 /** Whether there was one. Throws what the store throws. */
-export async function deleteCredential({ store }: Pick<CredentialRooms, 'store'>, username: string): Promise<boolean> {
+export async function deleteCredential({ store, ...rooms }: CredentialRooms, username: string): Promise<boolean> {
   const name = canonicalUsername(username)
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  return await contend(rooms, CONTENDED, async () => {
     const document = await store.load(KIND, name)
     if (document === null) return false
     const outcome = await store.commit({ kind: KIND, name, expect: document.version, changes: [], remove: true })
-    if (outcome.kind === 'committed') return true
-  }
-  throw new Error(BUSY)
+    return outcome.kind === 'committed' ? true : LOST
+  })
 }
 
-const BUSY = 'a credential is changed all the time by others'
+const CONTENDED = 'the credential'
 
 /**
  * Stores what `decide` makes of the one that is there (null: none), and asks it again when another writer was faster. Resolves with
  * the one before and the one after, or with the refusal that it answered.
  */
 async function replace(
-  store: Store,
+  { store, ...rooms }: CredentialRooms,
   username: string,
   decide: (before: Document | null) => Credential | Promise<Credential | CredentialRefusal>,
 ): Promise<{ readonly before: Document | null; readonly after: Credential } | CredentialRefusal> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  return await contend(rooms, CONTENDED, async () => {
     const before = await store.load(KIND, username)
     const after = await decide(before)
     if ('kind' in after) return after
     // A document that is made has nothing to delete.
     const changes = rowsOf(after).filter(({ value }) => value !== null || before !== null)
     const outcome = await store.commit({ kind: KIND, name: username, expect: before?.version ?? 0, changes })
-    if (outcome.kind === 'committed') return { before, after }
-  }
-  throw new Error(BUSY)
+    return outcome.kind === 'committed' ? { before, after } : LOST
+  })
 }
 
 function check({ username, password, iterations, tenantId }: CredentialChange): CredentialRefusal | null {

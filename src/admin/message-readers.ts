@@ -3,6 +3,7 @@
 
 const TAILS = 16
 const EXPORTS = 4
+const LARGE_RECORDS = 2
 const PAGES_AT_ONCE = 4
 const PAGES_WAITING = 64
 
@@ -15,6 +16,8 @@ export class MessageReaders {
   readonly enterTail = places(TAILS)
   /** The same for an export. */
   readonly enterExport = places(EXPORTS)
+  /** The same for a record that is long enough to be slow: it is in memory until it is taken. */
+  readonly enterLarge = places(LARGE_RECORDS)
 
   /** Does the work when it is its turn; null when too many wait already. */
   async page<T>(work: () => Promise<T>): Promise<T | null> {

@@ -3,13 +3,17 @@
 // far behind for is passed over and counted. It ends with the signal that it is given.
 
 import type { Clock, Timer } from '../base/clock.ts'
+import { patience } from '../base/patience.ts'
 import type { Topic } from '../log/catalogue.ts'
 import { CORRUPT_MESSAGE, isRefusal, type Refusal, UNKNOWN_TOPIC_ID } from '../protocol/errors.ts'
 import { encodeCursor } from './message-cursor.ts'
-import { askedPlaces, Display, filterOf, positionIn, readCursor, resume, type Shown } from './messages.ts'
+import { askedPlaces, positionIn, readCursor, resume } from './messages.ts'
 import type { Message } from './messages-contract.ts'
 import { type Bounds, boundsOf, findTopic, type Place, type ReachRooms } from './reach.ts'
-import { type FoundRecord, ReadBudget, readForwards } from './record-reader.ts'
+import { ReadBudget } from './read-budget.ts'
+import { type Found, readForwards } from './record-reader.ts'
+import { listed, type Shown } from './shown-message.ts'
+import { filterOf } from './text-filter.ts'
 
 export interface TailRequest extends Shown {
   /** Null: all. */
@@ -40,6 +44,8 @@ export const MOST_BEHIND = 2_000
 const KEPT_BEHIND = 200
 /** Partitions together, in one look. */
 const LOOK_BYTES = 4 * 1024 * 1024
+const LOOK_UNPACKED_BYTES = 64 * 1024 * 1024
+const LOOK_KEPT_BYTES = 8 * 1024 * 1024
 const CHUNK_BYTES = 256 * 1024
 
 /** Events without an end, or why there is nothing to watch. Throws what the store throws. */
@@ -79,7 +85,6 @@ async function* follow(
   ended: AbortSignal,
 ): AsyncGenerator<TailEvent, void> {
   const { clock, catalogue } = rooms
-  const display = new Display(clock, request)
   let quietSinceMs = clock.monotonic()
   /** Partitions that were there when the tail began. */
   const known = topic.partitions
@@ -102,13 +107,11 @@ async function* follow(
       return
     }
     topic = current
-    const looked = await look(rooms, topic, request, positions, known)
+    const looked = await look(rooms, topic, request, positions, known, ended)
     if (looked.dropped > 0) yield { kind: 'dropped', cursor: cursor(), count: looked.dropped }
     for (const records of looked.events) {
       for (const { partition, lastOffset } of records) positions.set(partition, lastOffset + 1)
-      const messages: Message[] = []
-      for (const record of records) messages.push(await display.show(record))
-      yield { kind: 'messages', cursor: cursor(), messages }
+      yield { kind: 'messages', cursor: cursor(), messages: records.map(({ content }) => content) }
     }
     for (const [partition, position] of looked.positions) positions.set(partition, position)
     if (looked.droppedAfter !== 0) yield { kind: 'dropped', cursor: cursor(), count: looked.droppedAfter }
@@ -127,7 +130,7 @@ interface Look {
   /** After it. */
   readonly droppedAfter: number | null
   /** In the order of their timestamps, as many as an event holds. */
-  readonly events: readonly (readonly FoundRecord[])[]
+  readonly events: readonly (readonly Found<Message>[])[]
   /** Where each partition that was read stands afterwards. */
   readonly positions: ReadonlyMap<number, number>
 }
@@ -135,10 +138,12 @@ interface Look {
 async function look(
   rooms: ReachRooms,
   topic: Topic,
-  { partition: only, contains }: TailRequest,
+  request: TailRequest,
   positions: Map<number, number>,
   known: number,
+  ended: AbortSignal,
 ): Promise<Look> {
+  const { partition: only, contains } = request
   const places = askedPlaces(topic, only)
   const bounds = isRefusal(places) ? new Map<number, Bounds>() : await knownBounds(rooms, places)
   let behind = 0
@@ -162,9 +167,16 @@ async function look(
       positions.set(partition, next)
     }
   }
-  const budget = new ReadBudget(rooms.clock, { maxBytes: LOOK_BYTES, maxRecords: MOST_BEHIND })
+  const waiting = patience(rooms.clock, Number.POSITIVE_INFINITY, ended)
+  const budget = new ReadBudget(rooms.logs.unpacking.looker(waiting), {
+    bytes: LOOK_BYTES,
+    unpackedBytes: LOOK_UNPACKED_BYTES,
+    records: MOST_BEHIND,
+    keptBytes: LOOK_KEPT_BYTES,
+  })
+  const portion = { records: MOST_BEHIND, bytes: LOOK_KEPT_BYTES }
   const filter = filterOf(contains)
-  const found: { readonly record: FoundRecord; readonly rank: number }[] = []
+  const found: { readonly record: Found<Message>; readonly rank: number }[] = []
   const after = new Map<number, number>()
   for (const [partition, { start, end }] of bounds) {
     const from = positions.get(partition)!
@@ -173,7 +185,7 @@ async function look(
       rooms,
       { topic, partition },
       { start, from, end },
-      { chunkBytes: CHUNK_BYTES, budget, filter },
+      { chunkBytes: CHUNK_BYTES, budget, filter, keeping: listed(request), portion },
     )
     // Within a partition the offsets decide, whatever its timestamps say.
     let rank = Number.NEGATIVE_INFINITY
@@ -189,7 +201,7 @@ async function look(
     after.set(partition, isPassedOver ? end : reader.position)
   }
   found.sort((one, other) => one.rank - other.rank)
-  const events: FoundRecord[][] = []
+  const events: Found<Message>[][] = []
   for (let at = 0; at < found.length; at += EVENT_RECORDS) {
     events.push(found.slice(at, at + EVENT_RECORDS).map(({ record }) => record))
   }

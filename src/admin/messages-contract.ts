@@ -30,6 +30,10 @@ export const messageShape = z
     value: shownValueShape.nullable().meta({ description: 'Null is a tombstone.' }),
     headers: z.array(z.object({ key: z.string(), value: shownValueShape.nullable() })),
     headerCount: z.int().meta({ description: 'How many headers the record has; a list shows the first 32.' }),
+    undecodedHeaders: shownValueShape.optional().meta({
+      description:
+        'The bytes of the headers behind those that are shown, with the reason: one record has at most 1,000 decoded. Left out where none follow.',
+    }),
   })
   .meta({ id: 'Message' })
 

@@ -6,6 +6,7 @@ import { reachIn } from '../../testing/sim/reach.ts'
 import { isRefusal } from '../protocol/errors.ts'
 import type { NewRecord } from '../protocol/records.ts'
 import { type BrowseRequest, browseMessages, findRecord, PAGE_READ_BYTES } from './messages.ts'
+import { whole } from './shown-message.ts'
 
 const REQUEST: BrowseRequest = {
   partition: null,
@@ -18,6 +19,8 @@ const REQUEST: BrowseRequest = {
   keyDecode: 'utf8',
   previewBytes: 100,
 }
+
+const WHOLE = whole(() => REQUEST)
 
 async function browse(world: LogWorld, request: Partial<BrowseRequest>, isAway?: (partition: number) => boolean) {
   const page = await browseMessages(reachIn(world, isAway), 't', { ...REQUEST, ...request })
@@ -60,7 +63,7 @@ test('markers of transactions are passed over, in both directions', async t => {
     assert.deepEqual(order === 'oldest' ? offsets : offsets.reverse(), [0, 2])
     assert.equal(ends[0]!.end, 3)
   }
-  const marked = await findRecord(reachIn(again), 't', 0, 1)
+  const marked = await findRecord(reachIn(again), 't', { partition: 0, offset: 1 }, WHOLE)
   assert.ok(isRefusal(marked) && marked.name === 'OFFSET_OUT_OF_RANGE')
 })
 

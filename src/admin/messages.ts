@@ -3,9 +3,17 @@
 // whatever is asked: a page that has read enough ends before it is full and says so. It is no consumer: no group, no fetch that
 // counts for one, nothing delivered.
 
-import { type Clock, type Turns, takingTurns } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
+import { type Patience, patience } from '../base/patience.ts'
 import type { Topic } from '../log/catalogue.ts'
-import { because, INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../protocol/errors.ts'
+import {
+  because,
+  INVALID_REQUEST,
+  isRefusal,
+  OFFSET_OUT_OF_RANGE,
+  REQUEST_TIMED_OUT,
+  type Refusal,
+} from '../protocol/errors.ts'
 import { type Cursor, decodeCursor, encodeCursor, type Order, type Position, UNSOUGHT } from './message-cursor.ts'
 import type { Message, MessagePage } from './messages-contract.ts'
 import {
@@ -17,15 +25,10 @@ import {
   type Place,
   type ReachRooms,
 } from './reach.ts'
-import {
-  type Filter,
-  type FoundRecord,
-  ReadBudget,
-  type RecordReader,
-  readBackwards,
-  readForwards,
-} from './record-reader.ts'
-import { type Decoding, showHeader, showUnreadable, showValue } from './shown-value.ts'
+import { ReadBudget } from './read-budget.ts'
+import { type Keeping, type RecordReader, readBackwards, readForwards } from './record-reader.ts'
+import { listed, type Shown } from './shown-message.ts'
+import { filterOf } from './text-filter.ts'
 
 /** Where a page begins that no cursor names. */
 export type Seek =
@@ -34,13 +37,6 @@ export type Seek =
   | { readonly offset: number }
   /** Ms since 1970. */
   | { readonly timestamp: number }
-
-export interface Shown {
-  readonly keyDecode: Decoding
-  readonly decode: Decoding
-  /** Of each key, value and header. */
-  readonly previewBytes: number
-}
 
 /** Which records, and in which order. */
 export interface Selection {
@@ -60,32 +56,40 @@ export interface BrowseRequest extends Selection, Shown {}
 /** One page reads so many bytes of logs, and then ends. A single batch may be larger. */
 export const PAGE_READ_BYTES = 32 * 1024 * 1024
 const PAGE_RECORDS = 200_000
+/** A page ends once it has unpacked this many bytes. */
+const PAGE_UNPACKED_BYTES = 256 * 1024 * 1024
+/** Its readers keep so much of records, taken or not, and then it ends. */
+const PAGE_KEPT_BYTES = 32 * 1024 * 1024
 /** One page shows so many bytes of records, and then ends. */
 const PAGE_SHOWN_BYTES = 8 * 1024 * 1024
+/** A page that is not made by then ends as it is. */
+const PAGE_MS = 10_000
 /** Of all partitions together. */
 const FIRST_READ_BYTES = 1024 * 1024
 const LEAST_CHUNK_BYTES = 16 * 1024
 const LARGEST_CHUNK_BYTES = 256 * 1024
 /** Partitions whose batches are unpacked at the same time. */
 const LOADED_AT_ONCE = 8
-const LISTED_HEADERS = 32
-/** The work between two turns of others. */
-const TURN_MS = 0.5
 /** Records of each partition that a reader backwards looks for at once, and that a search begins with. */
 const SEARCHED_AT_ONCE = 1000
+/** The readers of one page together keep at most this of records that have not been taken; each may keep one record. */
+const PORTION_RECORDS = 10_000
+const PORTION_BYTES = 4 * 1024 * 1024
 
-/** One page. Throws what the store throws. */
+/** One page, for as long as its caller waits for it. Throws what the store throws. */
 export async function browseMessages(
   rooms: ReachRooms,
   topicName: string,
   request: BrowseRequest,
+  ended: AbortSignal | null = null,
 ): Promise<MessagePage | Refusal> {
-  const question = await openQuestion(rooms, topicName, request)
+  const waiting = pagePatience(rooms.clock, ended)
+  const question = await openQuestion(rooms, topicName, request, waiting)
   if (isRefusal(question)) return question
   const { topic, places, bounds, begins, refusals, unread } = question
-  const budget = pageBudget(rooms.clock)
-  const readers = readersFrom(rooms, question, begins, request, budget)
-  const messages = await pageOf(byTime(readers, request.order), request, new Display(rooms.clock, request))
+  const budget = pageBudget(rooms, waiting)
+  const readers = readersFrom(rooms, question, begins, request, { budget, keeping: listed(request) })
+  const messages = await pageOf(byTime(readers, request.order), request)
   const unavailable = new Map(refusals)
   for (const { partition, refusal } of readers) if (refusal !== null) unavailable.set(partition, refusal)
   // Who cannot be read at this moment is asked again by the next page.
@@ -136,6 +140,7 @@ export async function openQuestion(
   rooms: ReachRooms,
   topicName: string,
   request: Selection,
+  waiting: Patience,
 ): Promise<Question | Refusal> {
   const topic = await findTopic(rooms, topicName)
   if (isRefusal(topic)) return topic
@@ -157,7 +162,7 @@ export async function openQuestion(
   if (isRefusal(resumed)) return resumed
   const unsought = reached.filter(({ partition }) => positionOf(partition) === UNSOUGHT)
   const begins = new Map<number, number>()
-  for (const [partition, begin] of [...resumed, ...(await seek(rooms, unsought, bounds, request))]) {
+  for (const [partition, begin] of [...resumed, ...(await seek(rooms, unsought, bounds, request, waiting))]) {
     if (isRefusal(begin)) refusals.set(partition, begin)
     else if (begin !== null) begins.set(partition, begin)
   }
@@ -166,37 +171,58 @@ export async function openQuestion(
 }
 
 /** A reader for each of these partitions, from there on. */
-export function readersFrom(
+export function readersFrom<K>(
   rooms: ReachRooms,
   { topic, bounds }: Question,
   begins: ReadonlyMap<number, number>,
   { order, limit, contains }: Selection,
-  budget: ReadBudget,
-): readonly RecordReader[] {
-  const chunkBytes = clamp(Math.ceil(FIRST_READ_BYTES / begins.size), LEAST_CHUNK_BYTES, LARGEST_CHUNK_BYTES)
-  const likely = contains === null ? Math.min(limit, Math.ceil((2 * limit) / begins.size)) : SEARCHED_AT_ONCE
-  const options = { chunkBytes, budget, filter: filterOf(contains), wanted: Math.min(likely, SEARCHED_AT_ONCE) }
+  { budget, keeping }: { readonly budget: ReadBudget; readonly keeping: Keeping<K> },
+): readonly RecordReader<K>[] {
+  const readers = begins.size
+  const share = (whole: number) => Math.max(1, Math.ceil(whole / readers))
+  const chunkBytes = clamp(Math.ceil(FIRST_READ_BYTES / readers), LEAST_CHUNK_BYTES, LARGEST_CHUNK_BYTES)
+  const likely = contains === null ? Math.min(limit, Math.ceil((2 * limit) / readers)) : SEARCHED_AT_ONCE
+  const portion = { records: Math.min(likely, share(PORTION_RECORDS)), bytes: share(PORTION_BYTES) }
+  const options = { chunkBytes, budget, keeping, portion, filter: filterOf(contains) }
   return Array.from(begins, ([partition, begin]) => {
     const place = { topic, partition }
     const { start, end } = bounds.get(partition)!
     return order === 'newest'
-      ? readBackwards(rooms, place, { start, before: Math.min(begin, end) }, options)
+      ? readBackwards(
+          rooms,
+          place,
+          { start, before: Math.min(begin, end) },
+          { ...options, wanted: Math.min(likely, SEARCHED_AT_ONCE) },
+        )
       : readForwards(rooms, place, { start, from: begin, end }, options)
   })
 }
 
-/** What one page may read. */
-export function pageBudget(clock: Clock): ReadBudget {
-  return new ReadBudget(clock, { maxBytes: PAGE_READ_BYTES, maxRecords: PAGE_RECORDS })
+/** The budget of one page. */
+export function pageBudget({ logs }: ReachRooms, waiting: Patience): ReadBudget {
+  return new ReadBudget(logs.unpacking.looker(waiting), {
+    bytes: PAGE_READ_BYTES,
+    unpackedBytes: PAGE_UNPACKED_BYTES,
+    records: PAGE_RECORDS,
+    keptBytes: PAGE_KEPT_BYTES,
+  })
 }
 
-/** One record as a whole, as it was found. OFFSET_OUT_OF_RANGE where there is none at this offset. */
-export async function findRecord(
+function pagePatience(clock: Clock, ended: AbortSignal | null): Patience {
+  return patience(clock, clock.monotonic() + PAGE_MS, ended)
+}
+
+/**
+ * One record, in the form in which it is to be kept. OFFSET_OUT_OF_RANGE where there is none at this offset, REQUEST_TIMED_OUT where others were
+ * looking into batches for too long.
+ */
+export async function findRecord<K>(
   rooms: ReachRooms,
   topicName: string,
-  partition: number,
-  offset: number,
-): Promise<FoundRecord | Refusal> {
+  { partition, offset }: { readonly partition: number; readonly offset: number },
+  keeping: Keeping<K>,
+  ended: AbortSignal | null = null,
+): Promise<{ readonly content: K } | Refusal> {
   const topic = await findTopic(rooms, topicName)
   if (isRefusal(topic)) return topic
   const place = { topic, partition }
@@ -211,55 +237,14 @@ export async function findRecord(
     `Partition ${partition} of '${topicName}' has no record at offset ${offset}; it holds ${held}.`,
   )
   if (offset < start || offset >= end) return none
-  const budget = new ReadBudget(rooms.clock, { maxBytes: PAGE_READ_BYTES, maxRecords: Number.POSITIVE_INFINITY })
-  const options = { chunkBytes: 1, budget, filter: null }
+  const budget = pageBudget(rooms, pagePatience(rooms.clock, ended))
+  const options = { chunkBytes: 1, budget, filter: null, keeping, portion: { records: 1, bytes: 1 } }
   const reader = readForwards(rooms, place, { start, from: offset, end: offset + 1 }, options)
   await reader.load()
-  return reader.refusal ?? reader.head ?? none
+  return reader.refusal ?? reader.head ?? (reader.isDone ? none : LATE)
 }
 
-export function showMessage(record: FoundRecord, { keyDecode, decode, previewBytes }: Shown, headers: number): Message {
-  const { partition, offset, timestamp, timestampType, key, value, unreadable } = record
-  return {
-    partition,
-    offset,
-    timestamp: timestamp === -1 ? null : timestamp,
-    timestampType,
-    key: unreadable === null ? showValue(key, keyDecode, previewBytes) : null,
-    value:
-      unreadable === null
-        ? showValue(value, decode, previewBytes)
-        : showUnreadable(value ?? Buffer.alloc(0), unreadable, previewBytes),
-    headers: record.headers
-      .slice(0, headers)
-      .map(header => ({ key: header.key, value: showHeader(header.value, decode, previewBytes) })),
-    headerCount: record.headers.length,
-  }
-}
-
-/** Shows records in lists, and lets others have their turn in between: a large value takes milliseconds to decode. */
-export class Display {
-  readonly #shown: Shown
-  readonly #turn: Turns
-
-  constructor(clock: Clock, shown: Shown) {
-    this.#shown = shown
-    this.#turn = takingTurns(clock, TURN_MS)
-  }
-
-  async show(record: FoundRecord): Promise<Message> {
-    const turn = this.#turn()
-    if (turn !== undefined) await turn
-    return showMessage(record, this.#shown, LISTED_HEADERS)
-  }
-}
-
-/** Null lets everything through. */
-export function filterOf(contains: string | null): Filter | null {
-  if (contains === null || contains === '') return null
-  const wanted = Buffer.from(contains)
-  return ({ key, value }) => (key?.includes(wanted) ?? false) || (value?.includes(wanted) ?? false)
-}
+const LATE = because(REQUEST_TIMED_OUT, 'Others were looking into batches for too long.')
 
 /** One partition, or all of them (null). */
 export function askedPlaces(topic: Topic, partition: number | null): readonly Place[] | Refusal {
@@ -316,6 +301,7 @@ async function seek(
   places: readonly Place[],
   bounds: ReadonlyMap<number, Bounds>,
   { seek: to, order }: Selection,
+  waiting: Patience,
 ): Promise<ReadonlyMap<number, number | Refusal>> {
   const each = (at: (bounds: Bounds, i: number) => number | Refusal) =>
     new Map(places.map(({ partition }, i) => [partition, at(bounds.get(partition)!, i)]))
@@ -323,12 +309,12 @@ async function seek(
   // Backwards the record at the place is the first.
   const isBackwards = order === 'newest'
   if ('offset' in to) return each(() => (isBackwards ? to.offset + 1 : to.offset))
-  const found = await offsetsForTime(rooms, places, isBackwards ? to.timestamp + 1 : to.timestamp)
+  const found = await offsetsForTime(rooms, places, isBackwards ? to.timestamp + 1 : to.timestamp, waiting)
   return each(({ end }, i) => found[i] ?? end)
 }
 
 /** Takes the record that is next by its time from whichever reader has it, until there is none or their budget is spent. */
-export async function* byTime(readers: readonly RecordReader[], order: Order): AsyncGenerator<FoundRecord, void> {
+export async function* byTime<K>(readers: readonly RecordReader<K>[], order: Order): AsyncGenerator<K, void> {
   for (let i = 0; i < readers.length; i += LOADED_AT_ONCE) {
     await Promise.all(readers.slice(i, i + LOADED_AT_ONCE).map(reader => reader.load()))
   }
@@ -341,25 +327,24 @@ export async function* byTime(readers: readonly RecordReader[], order: Order): A
     const record = next.head!
     next.take()
     await next.load()
-    yield record
+    yield record.content
   }
 }
 
 /** Takes records until the page is full. */
-async function pageOf(records: AsyncIterable<FoundRecord>, { limit }: Selection, display: Display): Promise<Message[]> {
+async function pageOf(records: AsyncIterable<Message>, { limit }: Selection): Promise<Message[]> {
   const messages: Message[] = []
   let shownBytes = 0
-  for await (const record of records) {
-    const message = await display.show(record)
+  for await (const message of records) {
     messages.push(message)
-    shownBytes += bytesOf(message)
+    shownBytes += writtenBytes(message)
     if (messages.length >= limit || shownBytes >= PAGE_SHOWN_BYTES) break
   }
   return messages
 }
 
-function nextOf(readers: readonly RecordReader[], order: Order): RecordReader | null {
-  let best: RecordReader | null = null
+function nextOf<K>(readers: readonly RecordReader<K>[], order: Order): RecordReader<K> | null {
+  let best: RecordReader<K> | null = null
   for (const reader of readers) {
     if (reader.head === null) continue
     if (best === null) best = reader
@@ -371,12 +356,19 @@ function nextOf(readers: readonly RecordReader[], order: Order): RecordReader | 
   return best
 }
 
-function bytesOf({ key, value, headers }: Message): number {
-  const sizes = [key, value, ...headers.map(header => header.value)].map(
-    shown => (shown?.text ?? shown?.base64 ?? '').length,
-  )
-  return sizes.reduce((sum, size) => sum + size, 0)
+/** About how long it is as JSON. */
+function writtenBytes({ key, value, headers }: Message): number {
+  let bytes = 0
+  for (const shown of [key, value, ...headers.map(header => header.value)]) {
+    const text = shown?.text ?? shown?.base64 ?? ''
+    bytes += text.length
+    for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) < 0x20) bytes += ESCAPE_BYTES
+  }
+  return bytes
 }
+
+/** A control character takes six instead of one. */
+const ESCAPE_BYTES = 5
 
 function clamp(value: number, min: number, max: number): number {
   return Math.min(Math.max(value, min), max)

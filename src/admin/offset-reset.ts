@@ -11,6 +11,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { makeSharedKey } from '../auth/shared-key.ts'
 import type { Clock } from '../base/clock.ts'
+import { patience } from '../base/patience.ts'
 import type { Random } from '../base/random.ts'
 import { CHANGED, type OffsetReplacement } from '../coordinator/offset-replacement.ts'
 import { replaceStoredOffsets } from '../coordinator/stored-offsets.ts'
@@ -36,6 +37,9 @@ export type ResetRooms = PositionRooms &
 
 /** A token is good for so long: somebody reads the rows and types the group's name. */
 const TOKEN_MS = 15 * 60_000
+
+/** How long the offsets of a time are looked for. */
+const LOOK_UP_MS = 10_000
 
 const MAX_TOKEN_BYTES = 16 * 1024 * 1024
 
@@ -99,7 +103,7 @@ async function rowsOf(rooms: ResetRooms, { groupId, scope, target }: ResetReques
   const chosen = choose(rooms, scope, positions)
   if (isRefusal(chosen)) return chosen
   const bounds = await boundsOf(rooms, chosen)
-  const times = target.to === 'timestamp' ? await offsetsForTime(rooms, chosen, target.timestampMs) : null
+  const times = target.to === 'timestamp' ? await timesOf(rooms, chosen, target.timestampMs) : null
   const rows: ResetRow[] = []
   for (const [at, { topic, partition }] of chosen.entries()) {
     const known = byPartition.get(keyOf(topic.id, partition))
@@ -120,6 +124,11 @@ async function rowsOf(rooms: ResetRooms, { groupId, scope, target }: ResetReques
     })
   }
   return rows
+}
+
+function timesOf(rooms: ResetRooms, chosen: readonly Place[], timestampMs: number) {
+  const { clock } = rooms
+  return offsetsForTime(rooms, chosen, timestampMs, patience(clock, clock.monotonic() + LOOK_UP_MS))
 }
 
 function choose(

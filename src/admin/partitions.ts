@@ -1,5 +1,5 @@
-// Gives topics more partitions, by the rules of Apache Kafka's ControllerApis and ReplicationControlManager on one broker. New
-// partitions are empty and begin at offset 0; the records that are there stay where they are, so a key may go elsewhere from
+// Gives topics more partitions, by the rules of Apache Kafka's ControllerApis and ReplicationControlManager. New partitions
+// are empty, begin at offset 0 and have as many replicas as those before, however many brokers live at this moment; the records that are there stay where they are, so a key may go elsewhere from
 // then on. Partitions are never taken away.
 
 import type { Topic } from '../log/catalogue.ts'
@@ -15,7 +15,8 @@ import {
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
 import type { NewPartitionsRequest, TopicOutcome } from './contract.ts'
-import { type CreateOptions, checkCount, checkReplicas, type TopicRooms, withinTime } from './topics.ts'
+import { checkReplicas, checkSize, factorOf, withAssigned } from './replicas.ts'
+import { type CreateOptions, checkCount, type TopicRooms, withinTime } from './topics.ts'
 
 /**
  * One outcome for each topic in the order of the request: how many partitions it has. A name that occurs twice has one outcome,
@@ -43,7 +44,7 @@ export async function createPartitions(
   if (wanted.size > 0) {
     const decide = (topic: Topic) => {
       const request = wanted.get(topic.id)!
-      return check(rooms, request, topic) ?? { partitions: request.count }
+      return check(rooms, request, topic) ?? { partitions: request.count, ...placed(rooms, request, topic) }
     }
     const changed = await withinTime(clock, timeoutMs, catalogue.change([...wanted.keys()], decide))
     for (const [i, { name }] of [...wanted.values()].entries()) {
@@ -58,10 +59,20 @@ export async function createPartitions(
 
 const LATE = because(REQUEST_TIMED_OUT, 'The partitions may be created all the same.')
 
+function placed(
+  { cluster }: TopicRooms,
+  { count, assignments }: NewPartitionsRequest,
+  { partitions, placement }: Topic,
+): Pick<Topic, 'placement'> {
+  if (assignments === null) return { placement }
+  const lists = Object.fromEntries(assignments.map((brokerIds, i) => [partitions + i, brokerIds]))
+  return { placement: withAssigned(cluster, count, placement, lists) }
+}
+
 function check(
-  { settings, nodeId }: TopicRooms,
+  { settings, cluster }: TopicRooms,
   { name, count, assignments }: NewPartitionsRequest,
-  { partitions }: Topic,
+  { partitions, placement }: Topic,
 ): Refusal | null {
   if (count === partitions) return because(INVALID_PARTITIONS, `Topic already has ${partitions} partition(s).`)
   if (count < partitions) {
@@ -78,8 +89,8 @@ function check(
     )
   }
   for (const brokerIds of assignments ?? []) {
-    const why = checkReplicas(brokerIds, nodeId)
-    if (why !== null) return because(INVALID_REPLICA_ASSIGNMENT, why)
+    const refusal = checkReplicas(cluster, brokerIds) ?? checkSize(brokerIds, factorOf(placement))
+    if (refusal !== null) return refusal
   }
   return checkCount(name, count, settings)
 }

@@ -3,6 +3,7 @@
 // its row, so that one broker that is away does not take the others' partitions with it; only writes name an unknown outcome.
 
 import type { Clock } from '../base/clock.ts'
+import type { Patience } from '../base/patience.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { CatalogueKeeper, Topic } from '../log/catalogue.ts'
 import type { Appended } from '../log/lane.ts'
@@ -77,6 +78,9 @@ const PRODUCE_VERSION = 13
 const DELETE_RECORDS_VERSION = 2
 const DESCRIBE_LOG_DIRS_VERSION = 4
 
+/** How long another broker may wait for the memory of an answer, which clients that read slowly may have. */
+const READ_WAIT_MS = 500
+
 /** A read from another broker is cut to this. */
 const LARGEST_READ_BYTES = 1024 * 1024
 
@@ -143,15 +147,16 @@ function boundsIn(partition: Partition): Bounds | Refusal {
   return { start: partition.logStartOffset, end: partition.highWatermark, leaderEpoch: partition.leaderEpoch }
 }
 
-/** The offset of the first record at or after this time (ms since 1970) in each partition; null where there is none. */
+/** The offset of the first record at or after this time (ms since 1970) in each partition; null where there is none. REQUEST_TIMED_OUT. */
 export async function offsetsForTime(
   rooms: ReachRooms,
   places: readonly Place[],
   timestamp: number,
+  waiting: Patience,
 ): Promise<readonly (number | null | Refusal)[]> {
   return await ask(rooms, places, {
     async here(partition) {
-      const found = await partition.offsetForTimestamp(timestamp)
+      const found = await partition.offsetForTimestamp(timestamp, waiting)
       return found === null || isRefusal(found) ? found : found.offset
     },
     async there(brokerId, some) {
@@ -161,7 +166,10 @@ export async function offsetsForTime(
   })
 }
 
-/** Batches from this offset on, up to maxBytes but at least one. OFFSET_OUT_OF_RANGE below the start and above the end. */
+/**
+ * Batches from this offset on, up to maxBytes but at least one. OFFSET_OUT_OF_RANGE below the start and above the end;
+ * REQUEST_TIMED_OUT where another broker had no memory for the answer.
+ */
 export async function readFrom(
   rooms: ReachRooms,
   place: Place,
@@ -177,8 +185,9 @@ export async function readFrom(
     },
     async there(brokerId, [{ topic, partition }]) {
       const partitionMaxBytes = Math.min(maxBytes, LARGEST_READ_BYTES)
+      const askedAtMs = rooms.clock.monotonic()
       const { responses } = await rooms.peers.ask(brokerId, fetchApi, FETCH_VERSION, {
-        maxWaitMs: 0,
+        maxWaitMs: READ_WAIT_MS,
         minBytes: 0,
         maxBytes: partitionMaxBytes,
         topics: [{ topicId: topic.id, partitions: [{ partition, fetchOffset: offset, partitionMaxBytes }] }],
@@ -187,6 +196,12 @@ export async function readFrom(
       if (row === undefined) return [because(UNKNOWN_SERVER_ERROR, `Broker ${brokerId} answered no partition.`)]
       if (row.errorCode !== NONE) return [refusalOf(row.errorCode, brokerId, topic, partition)]
       const bytes = row.records ?? new Uint8Array()
+      // It waits for memory only. With nothing to read it answers at once.
+      const isDeferred = rooms.clock.monotonic() - askedAtMs >= READ_WAIT_MS
+      if (bytes.length === 0 && offset < row.highWatermark && isDeferred) {
+        const message = `Broker ${brokerId} had no memory for the answer within ${READ_WAIT_MS} ms: slower clients had it.`
+        return [because(REQUEST_TIMED_OUT, message)]
+      }
       try {
         const batches = splitBatches(bytes)
         return [{ batches, bytes: bytes.length, start: row.logStartOffset, end: row.highWatermark }]

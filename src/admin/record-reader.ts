@@ -1,97 +1,52 @@
 // Reads the records of one partition in offset order, or against it, one after the other, for whoever looks at a few of them.
 // Logs can only be read forwards: to go back it reads a stretch that ends where it stands, as short as it can guess, and gives
-// its records from the last to the first. What it reads is taken from a budget that the readers of one page share, so that no
-// question costs more than so much, whatever lies in the log.
+// its records from the last to the first. Of a batch it keeps a portion at a time, in the form in which it is shown; for the next portion the
+// batch is looked into again. All reading is paid from a budget that the readers of one page share, so that no question costs
+// more than so much, whatever lies in the log.
 
-import { type Clock, type Turns, takingTurns } from '../base/clock.ts'
+import type { Turns } from '../base/clock.ts'
 import { isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../protocol/errors.ts'
-import {
-  BATCH_HEADER_BYTES,
-  type BatchView,
-  type DecodedRecord,
-  InvalidRecords,
-  openRecords,
-  type RecordHeader,
-} from '../protocol/records.ts'
+import type { BatchView, HeaderLimits } from '../protocol/records.ts'
+import { type FoundRecord, lookThrough } from './batch-look.ts'
 import { boundsOf, type Chunk, type Place, type ReachRooms, readFrom } from './reach.ts'
+import type { ReadBudget } from './read-budget.ts'
 
-export interface FoundRecord {
+/** Says whether a record is let through. */
+export type Filter = (record: FoundRecord, turn: Turns) => boolean | Promise<boolean>
+
+/** Makes the form in which a record outlives the look into its batch. */
+export interface Keeping<K> {
+  readonly headers: HeaderLimits
+  /** It must not hold views of the record. */
+  keep(record: FoundRecord): K
+  bytesOf(kept: K): number
+}
+
+export interface Found<K> {
   readonly partition: number
   readonly offset: number
   /** The offset itself, unless it stands for more than one record. */
   readonly lastOffset: number
   /** -1: none. */
   readonly timestamp: number
-  readonly timestampType: BatchView['timestampType']
-  readonly key: Buffer | null
-  readonly value: Buffer | null
-  readonly headers: readonly RecordHeader[]
-  /** Why the batch cannot be taken apart. The record then stands for what is left of it, and its value is those bytes. */
-  readonly unreadable: string | null
+  readonly content: K
 }
-
-export type Filter = (record: FoundRecord) => boolean
-
-/** What the readers of one question may still read. */
-export class ReadBudget {
-  readonly #turn: Turns
-  #bytes = 0
-  #records = 0
-  readonly #maxBytes: number
-  readonly #maxRecords: number
-
-  constructor(clock: Clock, limits: { readonly maxBytes: number; readonly maxRecords: number }) {
-    this.#turn = takingTurns(clock, TURN_MS)
-    this.#maxBytes = limits.maxBytes
-    this.#maxRecords = limits.maxRecords
-  }
-
-  /** What was read of logs. */
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  /** Records that were decoded. */
-  get records(): number {
-    return this.#records
-  }
-
-  /** Nothing more is to be read. */
-  get isSpent(): boolean {
-    return this.#bytes >= this.#maxBytes || this.isDecoded
-  }
-
-  /** Nor is more of what was read to be looked at. */
-  get isDecoded(): boolean {
-    return this.#records >= this.#maxRecords
-  }
-
-  took(bytes: number): void {
-    this.#bytes += bytes
-  }
-
-  /** To be waited for where it is not undefined: the others' turn. */
-  decoded(): Promise<void> | undefined {
-    this.#records++
-    return this.#turn()
-  }
-}
-
-/** The work between two turns of others. A few hundred records. */
-const TURN_MS = 0.5
 
 /** What one read asks for; a larger batch comes whole. */
-export interface ReaderOptions {
+export interface ReaderOptions<K> {
   readonly chunkBytes: number
   readonly budget: ReadBudget
   /** Records that it does not let through are passed over. */
   readonly filter: Filter | null
+  readonly keeping: Keeping<K>
+  /** At most this is kept at a time; the first record is kept whatever its size. */
+  readonly portion: { readonly records: number; readonly bytes: number }
 }
 
-export interface RecordReader {
+export interface RecordReader<K> {
   readonly partition: number
   /** The record that comes next; null until `load`, and where there is none. */
-  readonly head: FoundRecord | null
+  readonly head: Found<K> | null
   /** There is no more, or the partition cannot be read. */
   readonly isDone: boolean
   /** Why it cannot be read. */
@@ -105,88 +60,114 @@ export interface RecordReader {
 }
 
 /** From an offset on, up to the end (exclusive). */
-export function readForwards(
+export function readForwards<K>(
   rooms: ReachRooms,
   place: Place,
   { start, from, end }: { readonly start: number; readonly from: number; readonly end: number },
-  { chunkBytes, budget, filter }: ReaderOptions,
-): RecordReader {
-  let position = Math.min(Math.max(start, from), Math.max(start, end))
-  let head: FoundRecord | null = null
+  { chunkBytes, budget, filter, keeping, portion }: ReaderOptions<K>,
+): RecordReader<K> {
+  /** Records below it are in `found`, taken, or passed over. */
+  let top = Math.min(Math.max(start, from), Math.max(start, end))
+  let position = top
   let refusal: Refusal | null = null
+  /** Ascending, from `nextFound` on; the first of those is the head. */
+  let found: Found<K>[] = []
+  let nextFound = 0
   let batches: readonly BatchView[] = []
   let nextBatch = 0
-  let records: Iterator<FoundRecord> | null = null
 
   return {
     partition: place.partition,
     get head() {
-      return head
+      return found[nextFound] ?? null
     },
     get isDone() {
-      return head === null && (refusal !== null || position >= end)
+      return nextFound === found.length && (refusal !== null || top >= end)
     },
     get refusal() {
       return refusal
     },
     get position() {
-      return position
+      return nextFound === found.length ? top : position
     },
     take() {
-      position = head!.lastOffset + 1
-      head = null
+      position = found[nextFound++]!.lastOffset + 1
     },
     async load() {
-      while (head === null && refusal === null && position < end) {
-        if (budget.isDecoded) return
-        if (records !== null) {
-          const next = records.next()
-          if (next.done) {
-            records = null
-            position = Math.max(position, batches[nextBatch - 1]!.lastOffset + 1)
-            continue
-          }
-          const turn = budget.decoded()
-          if (turn !== undefined) await turn
-          const record = next.value
-          if (record.lastOffset < position) continue
-          // What lies above the end came after the question.
-          if (record.offset >= end) position = end
-          else if (filter === null || filter(record)) head = record
-          else position = record.lastOffset + 1
-        } else if (nextBatch < batches.length) records = await openBatch(place, batches[nextBatch++]!)
-        else if (budget.isSpent) return
+      while (nextFound === found.length && refusal === null && top < end) {
+        if (nextBatch < batches.length) {
+          if (budget.isDone) return
+          await takePortion(batches[nextBatch]!)
+        } else if (budget.isSpent) return
         else {
-          const chunk = await readFrom(rooms, place, position, chunkBytes)
+          const chunk = await readFrom(rooms, place, top, chunkBytes)
           if (isRefusal(chunk)) {
-            const start = await startAbove(rooms, place, position, chunk)
+            const start = await startAbove(rooms, place, top, chunk)
             if (start === null) refusal = chunk
-            else position = start
+            else top = start
             continue
           }
-          budget.took(chunk.bytes)
+          budget.read(chunk.bytes)
           batches = chunk.batches
           nextBatch = 0
-          if (batches.length === 0) position = end
+          if (batches.length === 0) top = end
         }
       }
     },
   }
+
+  async function takePortion(batch: BatchView): Promise<void> {
+    const kept: Found<K>[] = []
+    let keptBytes = 0
+    let next = top
+    const isWhole = await lookThrough(rooms, {
+      partition: place.partition,
+      batch,
+      from: top,
+      // Records above the end came after the question.
+      before: end,
+      budget,
+      headers: keeping.headers,
+      async visit(record, turn) {
+        const isWanted = filter === null || (await filter(record, turn))
+        if (isWanted) keptBytes += put(kept, record)
+        next = record.lastOffset + 1
+        return kept.length < portion.records && keptBytes < portion.bytes && !budget.isDone
+      },
+    })
+    // The patience ended, and the budget says so.
+    if (isRefusal(isWhole)) return
+    if (isWhole) {
+      nextBatch++
+      next = Math.max(next, batch.lastOffset + 1)
+    }
+    top = Math.min(next, end)
+    found = kept
+    nextFound = 0
+  }
+
+  function put(kept: Found<K>[], record: FoundRecord): number {
+    const one = foundOf(record, keeping)
+    const bytes = keeping.bytesOf(one.content)
+    budget.kept(bytes)
+    kept.push(one)
+    return bytes
+  }
 }
 
 /** From below an offset (exclusive) down to the start. `wanted` is how many of them are likely to be taken. */
-export function readBackwards(
+export function readBackwards<K>(
   rooms: ReachRooms,
   place: Place,
   { start, before }: { readonly start: number; readonly before: number },
-  { chunkBytes, budget, filter, wanted }: ReaderOptions & { readonly wanted: number },
-): RecordReader {
+  { chunkBytes, budget, filter, keeping, portion, wanted }: ReaderOptions<K> & { readonly wanted: number },
+): RecordReader<K> {
   /** Records at and above it are in `found`, taken, or passed over. */
   let bottom = before
   let position = before
   let refusal: Refusal | null = null
   /** Ascending; the last is the head. */
-  let found: FoundRecord[] = []
+  let found: Found<K>[] = []
   let span = Math.max(1, wanted)
 
   return {
@@ -216,10 +197,11 @@ export function readBackwards(
           return
         }
         position = bottom
-        bottom = await collect(stretch.from, stretch.chunk.batches)
+        const isCut = await collect(stretch.from, stretch.chunk.batches)
         // Gaps, markers and filters may leave little of a stretch, and what was wanted was not enough: the next one is longer,
-        // unless that is more than one read gives.
-        if (!stretch.isShortened) span *= SPAN_GROWTH
+        // unless that is more than one read gives, or than a portion has room for.
+        if (isCut) span = found.length + 1
+        else if (!stretch.isShortened) span *= SPAN_GROWTH
       }
     },
   }
@@ -236,7 +218,7 @@ export function readBackwards(
         from = above
         continue
       }
-      budget.took(chunk.bytes)
+      budget.read(chunk.bytes)
       const last = chunk.batches.at(-1)
       if (last === undefined || last.lastOffset + 1 >= bottom || from === bottom - 1)
         return { from, chunk, isShortened }
@@ -247,33 +229,111 @@ export function readBackwards(
     }
   }
 
-  /** Fills `found` with the newest records below the bottom, and answers the new bottom. */
-  async function collect(from: number, batches: readonly BatchView[]): Promise<number> {
-    const [first] = batches
-    const isPassedOver = filter === null && (first?.recordCount ?? 0) <= PASSED_OVER_AT_ONCE
-    const lowest = isPassedOver ? from : Math.max(start, Math.min(from, first?.baseOffset ?? from))
-    let kept: FoundRecord[] = []
-    let isCut = false
-    for (const batch of batches) {
-      if (batch.baseOffset >= bottom) break
-      const records = await openBatch(place, batch, lowest)
-      for (let next = records.next(); !next.done; next = records.next()) {
-        const record = next.value
-        const turn = budget.decoded()
-        if (turn !== undefined) await turn
-        if (record.lastOffset < lowest) continue
-        if (record.offset >= bottom) break
-        if (filter !== null && !filter(record)) continue
-        kept.push(record)
-        if (kept.length < 2 * KEPT_RECORDS) continue
-        // The oldest of a large batch would only take memory.
-        kept = kept.slice(-KEPT_RECORDS)
-        isCut = true
-      }
+  /**
+   * Fills `found` with the newest records below the bottom, as many as a portion has, and lowers the bottom to where it has looked. True
+   * where there were more than a portion has room for.
+   */
+  async function collect(from: number, batches: readonly BatchView[]): Promise<boolean> {
+    // A filter lets few records through, so all that was read is searched.
+    const lowest = filter === null ? from : Math.max(start, Math.min(from, batches[0]?.baseOffset ?? from))
+    let keptBytes = 0
+    for (const batch of batches.toReversed()) {
+      if (batch.baseOffset >= bottom || batch.lastOffset < lowest) continue
+      if (found.length > 0 && (found.length >= portion.records || keptBytes >= portion.bytes || budget.isDone))
+        return true
+      const end = Math.min(bottom, batch.lastOffset + 1)
+      const begin = Math.max(lowest, batch.baseOffset, end - MOST_SEARCHED)
+      const newest = new Newest<K>(portion.records - found.length, portion.bytes - keptBytes, keeping)
+      const looked = await lookThrough(rooms, {
+        partition: place.partition,
+        batch,
+        from: begin,
+        before: bottom,
+        budget,
+        headers: keeping.headers,
+        async visit(record, turn) {
+          if (filter === null || (await filter(record, turn))) newest.add(record)
+          return true
+        },
+        finish: turn => newest.keep(turn),
+      })
+      if (isRefusal(looked)) return false
+      keptBytes += newest.bytes
+      budget.kept(newest.bytes)
+      found = [...newest.kept, ...found]
+      // One that cannot be taken apart stands for all from its offset on.
+      const first = newest.kept[0]?.offset ?? begin
+      bottom = newest.isCut ? first : Math.min(first, begin)
+      if (newest.isCut || begin > Math.max(lowest, batch.baseOffset)) return newest.isCut
     }
-    found = kept
-    return isCut ? kept[0]!.offset : lowest
+    bottom = Math.min(bottom, lowest)
+    return false
   }
+}
+
+/** The newest of the records that are added in ascending order, at least one of them. */
+class Newest<K> {
+  kept: Found<K>[] = []
+  bytes = 0
+  /** There were more, which are older than what was kept. */
+  isCut = false
+  readonly #most: number
+  readonly #mostBytes: number
+  readonly #keeping: Keeping<K>
+  #records: FoundRecord[] = []
+  /** Of those records, beside the bytes that they are views of. */
+  #heldBytes = 0
+
+  constructor(most: number, mostBytes: number, keeping: Keeping<K>) {
+    this.#most = Math.max(1, most)
+    this.#mostBytes = mostBytes
+    this.#keeping = keeping
+  }
+
+  add(record: FoundRecord): void {
+    this.#records.push(record)
+    this.#heldBytes += heldBytesOf(record)
+    // The oldest of a large batch would only take memory.
+    if (this.#records.length >= 2 * this.#most || this.#heldBytes >= 2 * this.#mostBytes) this.#cut()
+  }
+
+  async keep(turn: Turns): Promise<void> {
+    this.#cut()
+    const kept: Found<K>[] = []
+    for (const record of this.#records.toReversed()) {
+      if (kept.length > 0 && this.bytes >= this.#mostBytes) {
+        this.isCut = true
+        break
+      }
+      const others = turn()
+      if (others !== undefined) await others
+      const one = foundOf(record, this.#keeping)
+      this.bytes += this.#keeping.bytesOf(one.content)
+      kept.push(one)
+    }
+    this.#records = []
+    this.kept = kept.reverse()
+  }
+
+  /** Leaves out the oldest that would not be kept. */
+  #cut(): void {
+    let from = this.#records.length
+    let heldBytes = 0
+    while (from > 0 && this.#records.length - from < this.#most && heldBytes < this.#mostBytes) {
+      heldBytes += heldBytesOf(this.#records[--from]!)
+    }
+    if (from === 0) return
+    this.isCut = true
+    this.#records = this.#records.slice(from)
+    this.#heldBytes = heldBytes
+  }
+}
+
+/** A decoded record takes about this, and so does a header. */
+const DECODED_BYTES = 256
+
+function heldBytesOf({ headers }: FoundRecord): number {
+  return DECODED_BYTES * (1 + headers.length)
 }
 
 interface Stretch {
@@ -284,61 +344,17 @@ interface Stretch {
 }
 
 const SPAN_GROWTH = 4
-/** Records that are passed over without a turn of others. Of a larger batch all are decoded, once. */
-const PASSED_OVER_AT_ONCE = 10_000
-const KEPT_RECORDS = 1000
+/** Offsets of one batch that are searched backwards at a time: forwards a search can end anywhere, backwards only at its beginning. */
+const MOST_SEARCHED = 50_000
+
+function foundOf<K>(record: FoundRecord, { keep }: Keeping<K>): Found<K> {
+  const { partition, offset, lastOffset, timestamp } = record
+  return { partition, offset, lastOffset, timestamp, content: keep(record) }
+}
 
 /** Where the log begins by now, if it begins above the offset that was just refused; else null. */
 async function startAbove(rooms: ReachRooms, place: Place, offset: number, refusal: Refusal): Promise<number | null> {
   if (refusal.code !== OFFSET_OUT_OF_RANGE.code) return null
   const [bounds] = await boundsOf(rooms, [place])
   return isRefusal(bounds) || bounds!.start <= offset ? null : bounds!.start
-}
-
-/** The records of a batch, those of markers left out. What cannot be taken apart is one record that says so. */
-async function openBatch(place: Place, batch: BatchView, from = 0): Promise<Iterator<FoundRecord, undefined>> {
-  // Markers of transactions are the broker's own.
-  if (batch.isControl) return [].values()
-  let records: Iterable<DecodedRecord>
-  try {
-    records = await openRecords(batch.bytes, { from })
-  } catch (error) {
-    if (!(error instanceof InvalidRecords)) throw error
-    return [unreadableFrom(place, batch, batch.baseOffset, error)].values()
-  }
-  return recordsOf(place, batch, records)
-}
-
-function* recordsOf(
-  place: Place,
-  batch: BatchView,
-  records: Iterable<DecodedRecord>,
-): Generator<FoundRecord, undefined> {
-  const { partition } = place
-  const { timestampType } = batch
-  let next = batch.baseOffset
-  try {
-    for (const record of records) {
-      next = record.offset + 1
-      yield { ...record, lastOffset: record.offset, partition, timestampType, unreadable: null }
-    }
-  } catch (error) {
-    if (!(error instanceof InvalidRecords)) throw error
-    yield unreadableFrom(place, batch, next, error)
-  }
-}
-
-function unreadableFrom({ partition }: Place, batch: BatchView, offset: number, error: InvalidRecords): FoundRecord {
-  const { lastOffset, maxTimestamp, timestampType, bytes } = batch
-  return {
-    partition,
-    offset,
-    lastOffset,
-    timestamp: maxTimestamp,
-    timestampType,
-    key: null,
-    value: bytes.subarray(BATCH_HEADER_BYTES),
-    headers: [],
-    unreadable: `The records at the offsets ${offset} to ${lastOffset} cannot be read: ${error.message}.`,
-  }
 }

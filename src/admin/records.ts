@@ -1,5 +1,6 @@
 // Deletes the oldest records of partitions, up to an offset that an operator names. Retention (log/retention.ts) does the same
-// by age and size.
+// by age and size. A partition that the store has lost has nothing else to be deleted than its name: who deletes all of its records
+// gives it up, and it begins anew.
 
 import type { Clock } from '../base/clock.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
@@ -47,6 +48,8 @@ export async function deleteRecords(
       return exists ? NOT_LEADER_OR_FOLLOWER : UNKNOWN_TOPIC_OR_PARTITION
     }
     try {
+      // All of them: so is what the store has lost.
+      if (request.offset === -1 && partition.isDamaged) return await logs.remake(partition.topicId, partition.index)
       return await partition.deleteRecords(request.offset)
     } catch (error) {
       if (!isStoreFailure(error)) throw error

@@ -36,9 +36,14 @@ export function showUnreadable(bytes: Buffer, reason: string, previewBytes: numb
   return asBase64(bytes, 'decode-error', previewBytes, reason)
 }
 
+/** To read as much takes some 10 ms of everybody's time, and 50 where it is nested as deeply as can be. */
+const LARGEST_PARSED_BYTES = 512 * 1024
+
 function whyNot(bytes: Buffer, decoding: 'utf8' | 'json'): string | null {
   if (!isUtf8(bytes)) return 'The bytes are not UTF-8.'
   if (decoding === 'utf8') return null
+  if (bytes.length > LARGEST_PARSED_BYTES)
+    return `It is longer than the ${LARGEST_PARSED_BYTES} bytes that are read as JSON.`
   try {
     JSON.parse(bytes.toString())
     return null

@@ -7,6 +7,7 @@ import type { Settings } from '../settings/settings.ts'
 import { describeTopicConfigs, fallbackOf } from './configs.ts'
 import type { ConfigEntry } from './contract.ts'
 import { type Bounds, boundsOf, findTopic, type Place, placesOf, type ReachRooms, sizesOf } from './reach.ts'
+import { factorOf, replicasOf } from './replicas.ts'
 import type { ShownConfig, TopicDescription, TopicSummary } from './topics-contract.ts'
 
 export const topicSorts = ['name', 'partitions', 'records', 'sizeBytes', 'createdAt', 'lastWriteAt'] as const
@@ -60,13 +61,14 @@ export async function describeTopic(rooms: ReachRooms, name: string): Promise<To
   const places = placesOf(topic)
   const [bounds, sizes] = await Promise.all([boundsOf(rooms, places), sizesOf(rooms, places)])
   const leaders = places.map(({ partition }, i) => {
-    const leader = rooms.cluster.leaderOf(topic.id, partition)
+    const { leaderId, ids: replicas, inSync } = replicasOf(rooms.cluster, topic, partition)
     const bound = bounds[i]!
     const size = sizes[i]!
     const known = isRefusal(bound)
       ? { leaderEpoch: null, start: null, end: null, error: { code: bound.name, detail: bound.message } }
       : { leaderEpoch: bound.leaderEpoch, start: bound.start, end: bound.end, error: null }
-    return { partition, leader: leader < 0 ? null : leader, ...known, sizeBytes: isRefusal(size) ? null : size }
+    const brokers = { leader: leaderId < 0 ? null : leaderId, replicas: [...replicas], inSync: [...inSync] }
+    return { partition, ...brokers, ...known, sizeBytes: isRefusal(size) ? null : size }
   })
   return { ...summaryOf(rooms, topic, bounds, sizes), leaders }
 }
@@ -148,7 +150,7 @@ function summaryOf(
   bounds: readonly (Bounds | Refusal)[],
   sizes: readonly (number | Refusal)[],
 ): TopicSummary {
-  const { name, id, partitions, createdAtMs, configs, resolved } = topic
+  const { name, id, partitions, placement, createdAtMs, configs, resolved } = topic
   // Where offsets follow the clock they do not count records.
   let records: number | null = resolved.offsetSequenceBits > 0 ? null : 0
   for (const bound of bounds) records = records === null || isRefusal(bound) ? null : records + bound.end - bound.start
@@ -158,6 +160,7 @@ function summaryOf(
     name,
     id,
     partitions,
+    replicationFactor: factorOf(placement),
     createdAt: new Date(createdAtMs).toISOString(),
     configs,
     cleanupPolicy: resolved.cleanupPolicy.join(','),

@@ -14,6 +14,9 @@ export const topicSummaryShape = z
     name: z.string(),
     id: z.string().meta({ description: "Kafka's 22 characters; never used again for another topic." }),
     partitions: z.int(),
+    replicationFactor: z.int().meta({
+      description: 'Brokers that are shown as replicas of the first partition; the store holds the records.',
+    }),
     createdAt: timeShape,
     configs: z.record(z.string(), z.string()).meta({ description: 'What the topic itself is set to.' }),
     cleanupPolicy: z.string(),
@@ -37,6 +40,8 @@ export const partitionShape = z
     partition: z.int(),
     leader: z.int().nullable().meta({ description: 'The id of a broker; null: nobody leads it at this moment.' }),
     leaderEpoch: z.int().nullable(),
+    replicas: z.array(z.int()).meta({ description: 'The ids of brokers, the one that is to lead first.' }),
+    inSync: z.array(z.int()).meta({ description: 'Those of them that live.' }),
     start: z.int().nullable().meta({ description: 'The first offset that may be read.' }),
     end: z.int().nullable().meta({ description: 'The offset after the last record.' }),
     sizeBytes: z.int().nullable(),
@@ -69,6 +74,12 @@ export type ShownConfig = z.infer<typeof configEntryShape>
 export const newTopicShape = z.strictObject({
   name: z.string(),
   partitions: partitionCount.optional().meta({ description: 'Left out: what the topic patterns say, else 1.' }),
+  replicationFactor: z
+    .int()
+    .min(1)
+    .max(2 ** 15 - 1)
+    .optional()
+    .meta({ description: 'At most as many as brokers live. Left out: 1.' }),
   configs: z.record(z.string(), z.string()).optional(),
   validateOnly: z.boolean().optional().meta({ description: 'Checks everything and creates nothing.' }),
 })
@@ -78,6 +89,7 @@ export const createdTopicShape = z
     name: z.string(),
     id: z.string().nullable().meta({ description: 'Null where it was only checked.' }),
     partitions: z.int(),
+    replicationFactor: z.int(),
     configs: z.array(configEntryShape),
   })
   .meta({ id: 'CreatedTopic' })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openLogWorld } from '../../testing/sim/logs.ts'
 import { topicPattern } from '../../testing/topic-pattern.ts'
+import { aloneInCluster } from '../cluster/cluster.ts'
 import {
   INVALID_CONFIG,
   INVALID_PARTITIONS,
@@ -18,13 +19,15 @@ import {
 import { ZERO_UUID } from '../protocol/schema.ts'
 import type { testSettings } from '../settings/settings.ts'
 import type { CreatedTopic, NewTopicRequest } from './contract.ts'
+import { createPartitions } from './partitions.ts'
 import { type CreateOptions, createTopics, deleteTopics } from './topics.ts'
 
 const NODE = 4
 
 async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0] = {}) {
   const world = await openLogWorld(t, { overrides })
-  const rooms = { catalogue: world.catalogue, settings: world.settings, clock: world.clock, nodeId: NODE }
+  const cluster = aloneInCluster(NODE, null)
+  const rooms = { catalogue: world.catalogue, settings: world.settings, clock: world.clock, cluster }
   const create = async (requests: readonly Partial<NewTopicRequest>[], options: Partial<CreateOptions> = {}) =>
     createTopics(
       rooms,
@@ -123,6 +126,31 @@ test('partitions and replicas are checked as Kafka does on one broker', async t 
     const { remove } = catalogue
     await remove([...topics.values()].map(topic => topic.id))
   }
+})
+
+test('the partitions of all topics together are bounded, in one request and in many at a time', async t => {
+  const { create, one, catalogue, rooms, remove } = await open(t, { 'max-partitions': 10 })
+  const counted = async (...requests: Partial<NewTopicRequest>[]) =>
+    (await create(requests)).map(({ result }) => (isRefusal(result) ? result.name : result.partitions))
+  const NO = INVALID_PARTITIONS.name
+  assert.deepEqual(await counted({ name: 'a', partitions: 4 }, { name: 'b', partitions: 7 }, { name: 'c' }), [4, NO, 1])
+  const atOnce = await Promise.all(['d', 'e', 'f'].map(name => one({ name, partitions: 2 })))
+  assert.deepEqual(atOnce, [2, 2, NO])
+  assert.equal(await one({ name: 'g', partitions: 2 }), NO)
+  const grow = async (name: string, count: number) => {
+    const [outcome] = await createPartitions(rooms, [{ name, count, assignments: null }], {
+      validateOnly: false,
+      timeoutMs: 0,
+    })
+    return isRefusal(outcome!.result) ? outcome!.result.name : outcome!.result
+  }
+  assert.equal(await grow('a', 6), NO)
+  assert.equal(await grow('a', 5), 5)
+  // At the bound topics are used and changed as before, and each that goes makes room.
+  assert.equal(catalogue.current().topics.get('a')?.partitions, 5)
+  assert.equal(await one({ name: 'g' }), NO)
+  await remove({ name: 'c' })
+  assert.equal(await one({ name: 'g' }), 1)
 })
 
 test('manual assignments may name only this broker, for each partition from 0 on', async t => {

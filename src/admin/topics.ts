@@ -1,9 +1,17 @@
 // Creates and deletes topics: the rules of names, partitions, replicas, configs and duplicates, as Apache Kafka's
-// ControllerApis and ReplicationControlManager decide them on one broker. Who may do it is the doors' business; what a topic is
+// ControllerApis and ReplicationControlManager decide them. Who may do it is the doors' business; what a topic is
 // and how it rests is the catalogue's.
 
 import { type Clock, within } from '../base/clock.ts'
-import type { CatalogueKeeper, NewTopic, Topic } from '../log/catalogue.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import {
+  type Catalogue,
+  type CatalogueKeeper,
+  type NewTopic,
+  SINGLE,
+  type Topic,
+  unreadableTopic,
+} from '../log/catalogue.ts'
 import {
   because,
   INVALID_CONFIG,
@@ -33,13 +41,13 @@ import type {
   TopicOutcome,
   TopicReference,
 } from './contract.ts'
+import { checkReplicas, checkSize, factorOf, placeByFactor, withAssigned } from './replicas.ts'
 
 export interface TopicRooms {
   readonly catalogue: CatalogueKeeper
   readonly settings: Settings
   readonly clock: Clock
-  /** This broker's id, the only one that may be named in assignments. */
-  readonly nodeId: number
+  readonly cluster: Pick<Cluster, 'brokers' | 'leaderOf' | 'orderOf'>
 }
 
 export interface CreateOptions {
@@ -107,16 +115,20 @@ export async function deleteTopics(
 ): Promise<readonly DeleteOutcome[]> {
   // Whatever another broker has made a moment ago can be deleted here.
   if (rooms.catalogue.isShared) await rooms.catalogue.catchUp()
-  const { topics, topicsById } = rooms.catalogue.current()
-  const found = references.map(reference => resolve(reference, topics, topicsById))
+  const known = rooms.catalogue.current()
+  const found = references.map(reference => resolve(reference, known))
   const counts = new Map<string, number>()
   for (const topic of found) if (!isRefusal(topic)) counts.set(topic.id, (counts.get(topic.id) ?? 0) + 1)
   const doomed = [...counts].flatMap(([id, count]) => (count === 1 ? [id] : []))
   const removed = doomed.length === 0 ? [] : await withinTime(rooms.clock, timeoutMs, rooms.catalogue.remove(doomed))
   const results = new Map(doomed.map((id, i) => [id, removed?.[i]]))
+  const unread = references.flatMap(({ name }) => (name !== null && isUnread(known, name) ? [name] : []))
+  const discarded = unread.length === 0 ? NONE_OF_THEM : await rooms.catalogue.discard(unread)
 
   return references.map((topic, i): DeleteOutcome => {
     const target = found[i]!
+    if (topic.name !== null && discarded.has(topic.name))
+      return { topic, result: { name: topic.name, topicId: known.unreadable.get(topic.name) ?? ZERO_UUID } }
     if (isRefusal(target)) return { topic, result: target }
     if (counts.get(target.id)! > 1) {
       return { topic, result: because(INVALID_REQUEST, `Topic '${target.name}' is named more than once.`) }
@@ -124,6 +136,13 @@ export async function deleteTopics(
     const removal = results.get(target.id)
     return { topic, result: deletion(topic, target, removal) }
   })
+}
+
+const NONE_OF_THEM: ReadonlySet<string> = new Set()
+
+/** Nothing is known of it here but that it is there. */
+function isUnread({ topics, unreadable }: Catalogue, name: string): boolean {
+  return unreadable.has(name) && !topics.has(name)
 }
 
 function deletion(
@@ -139,8 +158,7 @@ function deletion(
 
 function resolve(
   { name, topicId }: TopicReference,
-  topics: ReadonlyMap<string, Topic>,
-  topicsById: ReadonlyMap<string, Topic>,
+  { topics, topicsById }: Pick<Catalogue, 'topics' | 'topicsById'>,
 ): Topic | Refusal {
   if (name !== null && topicId !== null) {
     return because(INVALID_REQUEST, 'You may not specify both topic name and topic id.')
@@ -171,8 +189,9 @@ function checkNewTopic(
   if (INTERNAL_NAMES.has(name)) {
     return because(INVALID_TOPIC_EXCEPTION, `Creation of internal topic ${name} is prohibited.`)
   }
-  const { topics } = rooms.catalogue.current()
+  const { topics, unreadable } = rooms.catalogue.current()
   if (topics.has(name)) return because(TOPIC_ALREADY_EXISTS, `Topic '${name}' already exists.`)
+  if (unreadable.has(name)) return because(TOPIC_ALREADY_EXISTS, unreadableTopic(name).message)
   const pattern = matchPattern(rooms.settings, name)
   if (auto && !pattern.autoCreate) {
     return because(UNKNOWN_TOPIC_OR_PARTITION, `There is no topic '${name}', and no topic pattern lets it be created.`)
@@ -196,11 +215,13 @@ function checkNewTopic(
   const wrong = checkTopicConfigs(configs, pattern, rooms.settings)
   if (wrong !== null) return because(INVALID_CONFIG, wrong)
 
-  const partitions =
-    request.assignments.length > 0 ? assigned(rooms, request) : counted(request, pattern.partitions ?? 1)
-  if (isRefusal(partitions)) return partitions
-  return checkCount(name, partitions, rooms.settings) ?? { name, partitions, configs }
+  const placed =
+    request.assignments.length > 0 ? assigned(rooms, request) : counted(rooms, request, pattern.partitions ?? 1)
+  if (isRefusal(placed)) return placed
+  return checkCount(name, placed.partitions, rooms.settings) ?? { name, ...placed, configs }
 }
+
+type Placed = Required<Pick<NewTopic, 'partitions' | 'placement'>>
 
 /** Null when a topic may have so many partitions. */
 export function checkCount(name: string, partitions: number, settings: Settings): Refusal | null {
@@ -220,7 +241,11 @@ function findCollision(name: string, others: Iterable<string>): string | null {
   return null
 }
 
-function counted({ partitions, replicationFactor }: NewTopicRequest, fallback: number): number | Refusal {
+function counted(
+  { cluster }: TopicRooms,
+  { partitions, replicationFactor }: NewTopicRequest,
+  fallback: number,
+): Placed | Refusal {
   if (replicationFactor < -1 || replicationFactor === 0) {
     return because(
       INVALID_REPLICATION_FACTOR,
@@ -230,51 +255,38 @@ function counted({ partitions, replicationFactor }: NewTopicRequest, fallback: n
   if (partitions < -1 || partitions === 0) {
     return because(INVALID_PARTITIONS, 'Number of partitions was set to an invalid non-positive value.')
   }
-  if (replicationFactor > 1) {
-    return because(
-      INVALID_REPLICATION_FACTOR,
-      `Unable to replicate the partition ${replicationFactor} time(s): The target replication factor of ${replicationFactor} cannot be reached because only 1 broker(s) are registered.`,
-    )
-  }
-  return partitions === -1 ? fallback : partitions
+  const placement = placeByFactor(cluster, replicationFactor)
+  if (isRefusal(placement)) return placement
+  return { partitions: partitions === -1 ? fallback : partitions, placement }
 }
 
-function assigned({ nodeId }: TopicRooms, request: NewTopicRequest): number | Refusal {
+function assigned({ cluster }: TopicRooms, request: NewTopicRequest): Placed | Refusal {
   const { assignments, partitions, replicationFactor } = request
   const manual = 'A manual partition assignment was specified, but'
   if (replicationFactor !== -1) return because(INVALID_REQUEST, `${manual} replication factor was not set to -1.`)
   if (partitions !== -1) return because(INVALID_REQUEST, `${manual} numPartitions was not set to -1.`)
-  const seen = new Set<number>()
+  const lists = new Map<number, readonly number[]>()
+  const { length } = assignments[0]!.brokerIds
   for (const { partition, brokerIds } of assignments) {
-    const why = seen.has(partition)
-      ? `Found multiple manual partition assignments for partition ${partition}`
-      : checkReplicas(brokerIds, nodeId)
-    if (why !== null) return because(INVALID_REPLICA_ASSIGNMENT, why)
-    seen.add(partition)
+    const refusal = lists.has(partition)
+      ? because(INVALID_REPLICA_ASSIGNMENT, `Found multiple manual partition assignments for partition ${partition}`)
+      : (checkReplicas(cluster, brokerIds) ?? checkSize(brokerIds, length))
+    if (refusal !== null) return refusal
+    lists.set(partition, brokerIds)
   }
-  for (let i = 0; i < seen.size; i++) {
-    if (!seen.has(i)) {
+  for (let i = 0; i < lists.size; i++) {
+    if (!lists.has(i)) {
       return because(INVALID_REPLICA_ASSIGNMENT, 'partitions should be a consecutive 0-based integer sequence')
     }
   }
-  return seen.size
-}
-
-/** Why the brokers that are to hold a partition cannot be those; null when they can. */
-export function checkReplicas(brokerIds: readonly number[], nodeId: number): string | null {
-  const includes = 'The manual partition assignment includes'
-  if (brokerIds.length === 0) return `${includes} an empty replica list.`
-  const stranger = brokerIds.find(id => id !== nodeId)
-  if (stranger !== undefined) return `${includes} broker ${stranger}, but no such broker is registered.`
-  if (brokerIds.length > 1) return `${includes} the broker ${nodeId} more than once.`
-  return null
+  return { partitions: lists.size, placement: withAssigned(cluster, lists.size, SINGLE, Object.fromEntries(lists)) }
 }
 
 function describe(topic: NewTopic & { readonly id: string }, settings: Settings): CreatedTopic {
   return {
     topicId: topic.id,
     partitions: topic.partitions,
-    replicationFactor: 1,
+    replicationFactor: factorOf(topic.placement ?? SINGLE),
     configs: describeTopicConfigs(topic, settings),
   }
 }

@@ -71,11 +71,11 @@ export async function createUser(
   if (secret !== null) return invalid('password', secret)
   const exists: UserRefusal = { kind: 'user-exists', username }
   await users.catchUp()
-  if (users.current().byName.has(username)) return exists
+  if (isTaken(users.current(), username)) return exists
   const user = await accounts.makeUser(username, role, password)
   if ('kind' in user) return user
-  const decided = await users.change<UserRefusal>(({ byName }) =>
-    byName.has(username) ? exists : { kind: 'change', username, user },
+  const decided = await users.change<UserRefusal>(now =>
+    isTaken(now, username) ? exists : { kind: 'change', username, user },
   )
   return decided.kind === 'change' ? user : decided
 }
@@ -116,18 +116,21 @@ export async function changeUser(
   return decided.kind === 'change' || decided.kind === 'unchanged' ? decided.user! : decided
 }
 
-/** The user that was; its sessions end. */
-export async function removeUser({ users }: Accounts, given: string): Promise<User | UserRefusal> {
+/** Null: the user is removed, one that cannot be read too, and its sessions end. */
+export async function removeUser({ users }: Accounts, given: string): Promise<UserRefusal | null> {
   const username = canonicalUsername(given)
-  let removed: User | undefined
   const decided = await users.change<UserRefusal>(now => {
     const user = now.byName.get(username)
-    if (user === undefined) return { kind: 'unknown-user', username }
-    if (isLastAdmin(now, user)) return { kind: 'last-admin', username }
-    removed = user
+    if (user === undefined && !now.unreadable.has(username)) return { kind: 'unknown-user', username }
+    if (user !== undefined && isLastAdmin(now, user)) return { kind: 'last-admin', username }
     return { kind: 'change', username, user: null }
   })
-  return decided.kind === 'change' ? removed! : decided
+  return decided.kind === 'change' ? null : decided
+}
+
+/** A user that cannot be read has its name. */
+function isTaken({ byName, unreadable }: Users, username: string): boolean {
+  return byName.has(username) || unreadable.has(username)
 }
 
 function isLastAdmin({ byName }: Users, { username, role }: User): boolean {

@@ -1,9 +1,10 @@
 // How a broker rests in the store: one document of kind `broker`, named by its id. Its version is the counter that shows
 // that the broker lives; its one field says, as JSON, who it is and where clients reach it.
 
-import type { Document, Row } from '../store/store.ts'
+import type { DocumentKind } from '../store/document-kinds.ts'
+import { type Document, type Row, UnreadableDocument } from '../store/store.ts'
 
-export const KIND = 'broker'
+export const KIND: DocumentKind = 'broker'
 const FIELD = 'broker'
 
 /** Where a listener is reached, as clients are told. */
@@ -30,19 +31,41 @@ export function rowOf({ incarnation, rack, endpoints, version, expiryMs }: Broke
   return { key: FIELD, value: Buffer.from(JSON.stringify({ incarnation, rack, endpoints, version, expiryMs })) }
 }
 
-/** Throws naming the document when it is not what `rowOf` makes. */
+/** Throws UnreadableDocument when it is not what `rowOf` makes. */
 export function brokerOf({ name, fields }: Document): BrokerInfo {
   const id = Number(name)
   try {
     const { incarnation, rack, endpoints, version, expiryMs } = JSON.parse(Buffer.from(fields.get(FIELD)!).toString())
     const isKnown =
-      Number.isSafeInteger(id) && typeof incarnation === 'string' && Array.isArray(endpoints) && expiryMs > 0
+      Number.isSafeInteger(id) &&
+      id >= 0 &&
+      typeof incarnation === 'string' &&
+      isTextOrNot(rack) &&
+      isTextOrNot(version) &&
+      Array.isArray(endpoints) &&
+      endpoints.every(isEndpoint) &&
+      typeof expiryMs === 'number' &&
+      expiryMs > 0
     if (isKnown)
       return Object.freeze({ id, incarnation, rack: rack ?? null, endpoints, version: version ?? null, expiryMs })
   } catch (cause) {
-    throw new Error(unreadable(name), { cause })
+    throw new UnreadableDocument(unreadable(name), { cause })
   }
-  throw new Error(unreadable(name))
+  throw new UnreadableDocument(unreadable(name))
+}
+
+/** Whether the document holds exactly this record. */
+export function holds({ fields }: Document, record: BrokerInfo): boolean {
+  return Buffer.compare(fields.get(FIELD) ?? Buffer.alloc(0), rowOf(record).value!) === 0
+}
+
+function isTextOrNot(value: unknown): boolean {
+  return value === undefined || value === null || typeof value === 'string'
+}
+
+function isEndpoint(value: unknown): value is Endpoint {
+  const { name, host, port } = (value ?? {}) as Partial<Endpoint>
+  return typeof name === 'string' && typeof host === 'string' && Number.isSafeInteger(port)
 }
 
 function unreadable(name: string): string {

@@ -6,6 +6,7 @@ import { eventually } from '../../testing/eventually.ts'
 import { batchOf, fetchFrom, valuesOf } from '../../testing/kafka.ts'
 import { createTopic, removeTopic } from '../../testing/topic.ts'
 import {
+  KAFKA_STORAGE_ERROR,
   LEADER_NOT_AVAILABLE,
   NONE,
   NOT_COORDINATOR,
@@ -184,6 +185,46 @@ test('what a producer sends while its topic becomes known stays behind what wait
   assert.equal(answered, 0)
   const second = send(1)
   assert.deepEqual([await first, await second], [NONE, NONE])
+})
+
+test('a topic that cannot be looked up is refused in its row, and what follows the refused batch stays behind it', async t => {
+  const cluster = createCluster(t)
+  const [one, two] = [await cluster.start(1), await cluster.start(2)]
+  await cluster.agreed([one, two], [1, 2])
+  await createTopic(one, 't', PARTITIONS)
+  const ledByOne = (await leadersOf(one)).indexOf(one.id)
+  const wire = await one.connect()
+  const led = await wire.send(metadata, 9, { topics: [{ name: 't' }] })
+  assert.equal(led.topics[0]!.partitions[ledByOne]!.leaderId, one.id)
+  one.store.faults.failNext('version', 'unavailable', 20)
+  await createTopic(two, 'u', PARTITIONS)
+  const known = await two.connect()
+  const { topics } = await known.send(metadata, 9, { topics: [{ name: 'u' }] })
+  const index = topics[0]!.partitions.findIndex(({ leaderId }) => leaderId === one.id)
+  const rowOf = (name: string, at: number, baseSequence: number) => {
+    const records = encodeBatch([{ value: 'v' }], { producerId: 99, producerEpoch: 0, baseSequence })
+    return { name, partitionData: [{ index: at, records }] }
+  }
+  const send = async (...topicData: ReturnType<typeof rowOf>[]) => {
+    const { responses } = await wire.send(produce, 10, { acks: -1, timeoutMs: 5_000, topicData })
+    return responses.map(({ partitionResponses }) => partitionResponses[0]!)
+  }
+  const [appended, refused] = await send(rowOf('t', ledByOne, 0), rowOf('u', index, 0))
+  assert.deepEqual([appended!.errorCode, appended!.baseOffset], [NONE, 0])
+  assert.equal(refused!.errorCode, KAFKA_STORAGE_ERROR.code)
+  assert.match(refused!.errorMessage!, /could not be looked up, nothing was written/)
+  let answer: number = KAFKA_STORAGE_ERROR.code
+  const passing = [KAFKA_STORAGE_ERROR.code, NOT_LEADER_OR_FOLLOWER.code]
+  await eventually('the topic is known and led', async () => {
+    const [row] = await send(rowOf('u', index, 1))
+    answer = row!.errorCode
+    return !passing.includes(answer)
+  })
+  assert.equal(answer, OUT_OF_ORDER_SEQUENCE_NUMBER.code)
+  for (const baseSequence of [0, 1]) {
+    const [row] = await send(rowOf('u', index, baseSequence))
+    assert.deepEqual([row!.errorCode, row!.baseOffset], [NONE, baseSequence])
+  }
 })
 
 test('every broker names the epoch of every leader, and never a lower one when leaders change', async t => {

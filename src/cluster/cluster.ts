@@ -1,15 +1,17 @@
 // Who lives and who leads, as one broker of a cluster sees it. Leadership is no election: the rendezvous hash over the living
-// says it, and whoever has a view knows it. It is a hint where to work; what keeps two that believe in different views
+// says it, or for a partition to which brokers were assigned the first of them that lives; a broker that has a view and
+// knows the topic knows it. It is a hint where to work; what keeps two that believe in different views
 // from doing harm is the store, where taking the lead fences everybody before (`open`, and the versions of documents).
 
 import { type Clock, sleep } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { isStoreFailure, type Store } from '../store/store.ts'
+import type { NameUnreadable } from '../store/unreadable.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { BrokerInfo, Endpoint } from './broker-record.ts'
 import { openEpochs } from './epochs.ts'
 import { joinCluster as join, type Membership } from './membership.ts'
-import { drawOf, hashOf, hashWithin } from './rendezvous.ts'
+import { drawOf, hashOf, hashWithin, orderOf } from './rendezvous.ts'
 
 export interface Cluster {
   readonly brokerId: number
@@ -17,6 +19,16 @@ export interface Cluster {
   brokers(): readonly BrokerInfo[]
   /** The id of the broker that leads the partition; -1 when nobody lives. */
   leaderOf(topicId: string, index: number): number
+  /**
+   * The ids of those that live and of `others`, in the order in which they would lead a partition to which no brokers were
+   * assigned.
+   */
+  orderOf(topicId: string, index: number, others: readonly number[]): readonly number[]
+  /**
+   * By the numbers of partitions: of these brokers the first that lives leads, and only where none of them lives another. Replaces
+   * what was said of the topic before.
+   */
+  assign(topicId: string, brokerIds: Assigned): void
   /** Whether this broker leads the partition. */
   leads(topicId: string, index: number): boolean
   /** The same after a look at the store. */
@@ -47,6 +59,9 @@ export interface Cluster {
   close(): Promise<void>
 }
 
+/** Brokers by the number of a partition; empty for most topics. */
+export type Assigned = Readonly<Record<number, readonly number[]>>
+
 export interface ClusterWatch {
   changed(): void
   looked(): void
@@ -57,6 +72,7 @@ export interface ClusterRooms {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
+  readonly unreadable?: NameUnreadable | undefined
   readonly brokerId: number
   readonly rack: string | null
   /** Of Ketch, for people. */
@@ -72,7 +88,7 @@ export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
   const logger = rooms.logger.named('cluster')
   const watches: ClusterWatch[] = []
   const views = viewsOf(brokerId)
-  const epochs = await openEpochs(rooms.store, clock, brokerId)
+  const epochs = await openEpochs(rooms.store, clock, brokerId, rooms.unreadable)
   const follow = async () => {
     try {
       await epochs.follow(views.brokers().map(({ id }) => id))
@@ -110,7 +126,10 @@ export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
     },
     epochOf: epochs.of,
     led: epochs.led,
-    forgetTopic: epochs.forget,
+    forgetTopic(topicId) {
+      views.forget(topicId)
+      epochs.forget(topicId)
+    },
     look: membership.look,
     watch: watch => void watches.push(watch),
     announce: membership.announce,
@@ -142,7 +161,7 @@ export function aloneInCluster(brokerId: number, rack: string | null, version: s
     stillLeads: async (topicId, index) => views.leads(topicId, index),
     epochOf: () => -1,
     led() {},
-    forgetTopic() {},
+    forgetTopic: views.forget,
     look: async () => {},
     watch() {},
     announce: async endpoints => named(endpoints),
@@ -158,18 +177,33 @@ function viewsOf(brokerId: number) {
   /** The hash of the topic that was asked about last: partitions come one after the other. */
   let lastTopicId = ''
   let lastHash = 0
-  function leaderOf(topicId: string, index: number): number {
-    if (ids.length === 1) return ids[0]!
+  const assigned = new Map<string, Assigned>()
+
+  function hashOfPartition(topicId: string, index: number): number {
     if (topicId !== lastTopicId) {
       lastHash = hashOf(topicId)
       lastTopicId = topicId
     }
-    return drawOf(ids, hashWithin(lastHash, index))
+    return hashWithin(lastHash, index)
   }
+
+  function leaderOf(topicId: string, index: number): number {
+    if (ids.length === 1) return ids[0]!
+    const first = assigned.size === 0 ? undefined : assigned.get(topicId)?.[index]?.find(id => ids.includes(id))
+    return first ?? drawOf(ids, hashOfPartition(topicId, index))
+  }
+
   return {
     brokerId,
     brokers: () => living,
     leaderOf,
+    orderOf: (topicId: string, index: number, others: readonly number[]) =>
+      orderOf([...new Set([...ids, ...others])], hashOfPartition(topicId, index)),
+    assign(topicId: string, brokerIds: Assigned): void {
+      if (Object.keys(brokerIds).length > 0) assigned.set(topicId, brokerIds)
+      else assigned.delete(topicId)
+    },
+    forget: (topicId: string) => void assigned.delete(topicId),
     leads: (topicId: string, index: number) => leaderOf(topicId, index) === brokerId,
     coordinatorOf: (key: string) => drawOf(ids, hashOf(key)),
     set(brokers: readonly BrokerInfo[]): void {

@@ -4,9 +4,12 @@
 // epochs that it leads with: a field for each topic id, an int32 for each partition index, 0 where it never led.
 
 import type { Clock, Timer } from '../base/clock.ts'
+import { cut } from '../base/cut.ts'
+import type { DocumentKind } from '../store/document-kinds.ts'
 import { isStoreFailure, type Row, type Store } from '../store/store.ts'
+import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
 
-const KIND = 'leads'
+const KIND: DocumentKind = 'leads'
 
 /** Openings come many at a time; they are told together. */
 const GATHER_MS = 50
@@ -30,7 +33,12 @@ interface Said {
 }
 
 /** Takes back what an earlier life of this broker said. Throws what the store throws. */
-export async function openEpochs(store: Store, clock: Clock, brokerId: number): Promise<Epochs> {
+export async function openEpochs(
+  store: Store,
+  clock: Clock,
+  brokerId: number,
+  unreadable: NameUnreadable = UNNAMED,
+): Promise<Epochs> {
   const name = String(brokerId)
   const own = new Map<string, number[]>()
   const others = new Map<number, Said>()
@@ -43,6 +51,24 @@ export async function openEpochs(store: Store, clock: Clock, brokerId: number): 
   async function takeBack(): Promise<void> {
     await store.commit({ kind: KIND, name, expect: version, changes: [], remove: true })
     version = await store.version(KIND, name)
+  }
+
+  /** A field that cannot be read says nothing of its topic: an epoch that is too high would keep clients from every leader. */
+  function readable(id: number, fields: Said['fields']): Said['fields'] {
+    const isRead = ([topicId, value]: readonly [string, Uint8Array]) => {
+      const why = objectionTo(value)
+      if (why !== null) {
+        const what = `what broker ${id} says of its leader epochs of topic ${cut(topicId)}`
+        unreadable({
+          kind: KIND,
+          what,
+          why,
+          result: 'this broker tells clients no epoch of it until it leads it itself',
+        })
+      }
+      return why === null
+    }
+    return new Map([...fields].filter(isRead))
   }
 
   function say(): Promise<void> {
@@ -107,7 +133,7 @@ export async function openEpochs(store: Store, clock: Clock, brokerId: number): 
         const current = await store.version(KIND, String(id))
         if (current === 0 || current === others.get(id)?.version) return
         const document = await store.load(KIND, String(id))
-        if (document !== null) others.set(id, document)
+        if (document !== null) others.set(id, { version: document.version, fields: readable(id, document.fields) })
       })
       await Promise.all(following)
     },
@@ -131,6 +157,14 @@ function encode(epochs: readonly number[] | undefined): Uint8Array | null {
   const value = Buffer.alloc(4 * epochs.length)
   for (const [index, epoch] of epochs.entries()) value.writeInt32BE(epoch, 4 * index)
   return value
+}
+
+/** Why these are not epochs as `encode` writes them; null when they are. */
+function objectionTo(value: Uint8Array): string | null {
+  if (value.length === 0 || value.length % 4 !== 0) return 'it is no list of epochs'
+  const view = new DataView(value.buffer, value.byteOffset, value.byteLength)
+  for (let at = 0; at < value.length; at += 4) if (view.getInt32(at) < 0) return 'an epoch lies below 0'
+  return null
 }
 
 function decode(value: Uint8Array | undefined, index: number): number {

@@ -9,21 +9,34 @@
 //                           |  written by another incarnation: over for good
 //                           '--leave--> gone, still looking
 //
+// A record that cannot be read (a bad hand, a later version) ends no broker. Brokers that knew its owner go on with what they read
+// before; the others leave it out. It is removed when it has stood still for an expiry, as any other. A broker whose own record is not what
+// it wrote writes it anew, unless somebody else is raising its version.
+//
 // What a broker may still do while nobody has heard of it: nothing, half an expiry after the last beat that the store has
 // confirmed. The clock runs from before that beat was sent, so the others can take nothing over before it has stopped.
 
 import { type Clock, sleep, type Timer } from '../base/clock.ts'
 import { coalesce } from '../base/coalesce.ts'
 import { type Random, randomUuid } from '../base/random.ts'
-import { type Document, isStoreFailure, OutcomeUnknown, type Store, StoreUnavailable } from '../store/store.ts'
+import {
+  type Document,
+  isStoreFailure,
+  OutcomeUnknown,
+  type Store,
+  StoreUnavailable,
+  UnreadableDocument,
+} from '../store/store.ts'
+import type { NameUnreadable } from '../store/unreadable.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { type BrokerInfo, brokerOf, describe, type Endpoint, KIND, rowOf } from './broker-record.ts'
+import { type BrokerInfo, brokerOf, describe, type Endpoint, holds, KIND, rowOf } from './broker-record.ts'
 
 export interface MembershipRooms {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
+  readonly unreadable?: NameUnreadable | undefined
   readonly brokerId: number
   readonly rack: string | null
   readonly version?: string
@@ -32,7 +45,7 @@ export interface MembershipRooms {
   changed(brokers: readonly BrokerInfo[]): void
   /** Called after each look at the store that succeeded. */
   looked(): void
-  /** This broker cannot go on: another process has its id, or what is in the store cannot be read. */
+  /** This broker cannot go on: another process has its id. */
   lost(error: Error): void
 }
 
@@ -56,6 +69,11 @@ export class BrokerIdHeld extends Error {
   override readonly name = 'BrokerIdHeld'
 }
 
+/** A broker, or something that holds its id and cannot be read. For people. */
+function describeAny(info: BrokerInfo | null): string {
+  return info === null ? 'somebody whose record cannot be read' : describe(info)
+}
+
 /** Signs of life and looks at the others in the time of one expiry. */
 const BEATS_PER_EXPIRY = 10
 
@@ -68,7 +86,9 @@ interface Observed {
   version: number
   /** For how long it has certainly stood still. */
   silentMs: number
-  info: BrokerInfo
+  readonly name: string
+  /** As it was read last; null: it never could be. */
+  info: BrokerInfo | null
 }
 
 /**
@@ -100,12 +120,31 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
   const others = new Map<string, Observed>()
   let lookedAtMs = Number.NEGATIVE_INFINITY
   let published = ''
+  /** Somebody wrote over this broker's record without its beats noticing. */
+  let isDefaced = false
+  /** What is in its place, which this broker did not write and cannot read. */
+  let strange: { version: number; sinceMs: number } | null = null
+
+  function read(document: Document): BrokerInfo | null {
+    try {
+      return brokerOf(document)
+    } catch (why) {
+      if (!(why instanceof UnreadableDocument)) throw why
+      const result = 'it is left out, and removed when it gives no sign of life'
+      const what = `the record of broker ${JSON.stringify(document.name)}`
+      rooms.unreadable?.({ kind: KIND, what, why: why.cause ?? 'it does not describe a broker', result })
+      return null
+    }
+  }
+
+  function isOurs(document: Document): boolean {
+    return read(document)?.incarnation === incarnation
+  }
 
   async function claim(): Promise<number> {
     for (let attempt = 0; attempt < CLAIMS; attempt++) {
       const held = await store.load(KIND, name)
-      const isOurs = held !== null && brokerOf(held).incarnation === incarnation
-      const expect = held === null || isOurs ? (held?.version ?? 0) : await outwait(held)
+      const expect = held === null || isOurs(held) ? (held?.version ?? 0) : await outwait(held)
       try {
         confirmedAtMs = clock.monotonic()
         const outcome = await store.commit({ kind: KIND, name, expect, changes: [rowOf(self)] })
@@ -119,9 +158,9 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
 
   /** Watches the holder of the id for its expiry. Resolves to the version that may be replaced. */
   async function outwait(held: Document): Promise<number> {
-    const holder = brokerOf(held)
-    const waitMs = Math.max(holder.expiryMs, expiryMs)
-    logger.info(`the id is held by ${describe(holder)}; it is free if that gives no sign of life for ${waitMs} ms`)
+    const holder = read(held)
+    const waitMs = Math.max(holder?.expiryMs ?? 0, expiryMs)
+    logger.info(`the id is held by ${describeAny(holder)}; it is free if that gives no sign of life for ${waitMs} ms`)
     const fromMs = clock.monotonic()
     while (clock.monotonic() - fromMs < waitMs) {
       await sleep(clock, intervalMs)
@@ -129,7 +168,7 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
       if (seen === null) return 0
       if (seen.version === held.version) continue
       throw new BrokerIdHeld(
-        `svc.broker.id: got ${name}, which ${describe(brokerOf(seen))} holds, and that lives; ` +
+        `svc.broker.id: got ${name}, which ${describeAny(read(seen))} holds, and that lives; ` +
           'each broker on a store takes an id of its own',
       )
     }
@@ -140,34 +179,57 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
   async function beat(): Promise<void> {
     const sentAtMs = clock.monotonic()
     const record = self
-    const changes = isMember ? [] : [rowOf(record)]
+    const changes = isMember && !isDefaced ? [] : [rowOf(record)]
     const outcome = await store.commit({ kind: KIND, name, expect: version, changes })
     if (outcome.kind === 'committed') {
       version = outcome.version
       confirmedAtMs = sentAtMs
       // What was announced meanwhile is not in it: without its endpoints nobody would ever see this broker.
       isMember = record === self
+      isDefaced = false
+      strange = null
       return
     }
     const found = outcome.version === 0 ? null : await store.load(KIND, name)
     if (found === null) {
-      if (isMember) logger.warn('the other brokers have taken this one for dead; what it led is led by others')
+      if (isMember)
+        logger
+          .limited('dead', 10_000)
+          .warn('the other brokers have taken this one for dead; what it led is led by others')
       version = 0
       isMember = false
-    } else if (brokerOf(found).incarnation === incarnation) {
+      return
+    }
+    const holder = read(found)
+    if (holder === null) standBeside(found)
+    else if (holder.incarnation === incarnation) {
       // A beat whose outcome was unknown has landed.
       version = found.version
     } else {
       isClosed = true
       isMember = false
-      rooms.lost(new BrokerIdHeld(`svc.broker.id: ${name} has been taken over by ${describe(brokerOf(found))}`))
+      rooms.lost(new BrokerIdHeld(`svc.broker.id: ${name} has been taken over by ${describe(holder)}`))
+    }
+  }
+
+  /** A later version that has taken the id raises the version; a bad hand does not, and after an expiry its work is written over. */
+  function standBeside(found: Document): void {
+    const nowMs = clock.monotonic()
+    if (strange?.version !== found.version) strange = { version: found.version, sinceMs: nowMs }
+    else if (nowMs - strange.sinceMs >= expiryMs) {
+      version = found.version
+      isDefaced = true
     }
   }
 
   /** Looks who else is there, and removes who stands still. */
   async function observe(): Promise<void> {
     const fromMs = clock.monotonic()
-    const documents = (await store.list(KIND)).filter(each => each.name !== name)
+    const listed = await store.list(KIND)
+    const own = listed.find(each => each.name === name)
+    // What is newer than the last beat was written by another, and the next beat finds out by whom.
+    if (own !== undefined && isMember && own.version <= version && !holds(own, self)) isDefaced = true
+    const documents = listed.filter(each => each.name !== name)
     // Between two looks nobody knows more than that the counter stood still; but while this broker or the store did, so may
     // have everybody, and that is not held against them.
     const silenceMs = Math.min(fromMs - lookedAtMs, 2 * intervalMs)
@@ -176,26 +238,34 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     for (const each of others.keys()) if (!present.has(each)) others.delete(each)
     const dead: Observed[] = []
     for (const document of documents) {
+      // Something else holds its place, and can be neither changed nor removed as a document.
+      if (document.version === 0) {
+        read(document)
+        others.delete(document.name)
+        continue
+      }
       const known = others.get(document.name)
       if (known === undefined || known.version !== document.version) {
-        others.set(document.name, { version: document.version, silentMs: 0, info: brokerOf(document) })
+        const info = read(document) ?? known?.info ?? null
+        others.set(document.name, { version: document.version, silentMs: 0, name: document.name, info })
         continue
       }
       known.silentMs += silenceMs
-      if (known.silentMs >= known.info.expiryMs) dead.push(known)
+      if (known.silentMs >= (known.info?.expiryMs ?? expiryMs)) dead.push(known)
     }
     await Promise.all(dead.map(remove))
   }
 
-  async function remove({ info, version: last }: Observed): Promise<void> {
-    const outcome = await store.commit({ kind: KIND, name: String(info.id), expect: last, changes: [], remove: true })
+  async function remove({ name: dead, info, version: last }: Observed): Promise<void> {
+    const outcome = await store.commit({ kind: KIND, name: dead, expect: last, changes: [], remove: true })
     if (outcome.kind === 'conflict') return
-    others.delete(String(info.id))
-    logger.warn(`${describe(info)} has given no sign of life for ${info.expiryMs} ms and is taken for dead`)
+    others.delete(dead)
+    const silentMs = info?.expiryMs ?? expiryMs
+    logger.warn(`${describeAny(info)} has given no sign of life for ${silentMs} ms and is taken for dead`, { id: dead })
   }
 
   function publish(): void {
-    const living = Array.from(others.values(), each => each.info)
+    const living = Array.from(others.values(), each => each.info).filter(each => each !== null)
     if (isMember && !isWithdrawn) living.push(self)
     const brokers = living.filter(each => each.endpoints.length > 0).sort((one, other) => one.id - other.id)
     const text = JSON.stringify(brokers)
@@ -232,7 +302,7 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     for (let attempt = 0; attempt < CLAIMS; attempt++) {
       try {
         const found = await store.load(KIND, name)
-        if (found === null || brokerOf(found).incarnation !== incarnation) return
+        if (found === null || (found.version !== version && !isOurs(found))) return
         const { version: expect } = found
         const outcome = await store.commit({ kind: KIND, name, expect, changes: [], remove: true })
         if (outcome.kind === 'committed') return

@@ -19,13 +19,23 @@ export function drawOf(ids: readonly number[], hash: number): number {
   let best = -1
   let highest = -1
   for (const id of ids) {
-    const drawn = mix(hash ^ Math.imul(id + 1, 0x9e3779b1))
+    const drawn = numberOf(id, hash)
     if (drawn > highest || (drawn === highest && id < best)) {
       best = id
       highest = drawn
     }
   }
   return best
+}
+
+/** The ids in the order in which they would have the key: each is what `drawOf` says of it and those behind it. */
+export function orderOf(ids: readonly number[], hash: number): readonly number[] {
+  const drawn = ids.map(id => ({ id, number: numberOf(id, hash) }))
+  return drawn.sort((one, other) => other.number - one.number || one.id - other.id).map(({ id }) => id)
+}
+
+function numberOf(id: number, hash: number): number {
+  return mix(hash ^ Math.imul(id + 1, 0x9e3779b1))
 }
 
 /** The finalizer of MurmurHash3: every bit of the input moves every bit of the output. */

@@ -1,0 +1,94 @@
+// Gives partitions other replicas, by the rules of Apache Kafka's ReplicationControlManager. Nothing is moved: the log rests in the
+// store, so an assignment is done when it is remembered, and there is never one under way to be listed or cancelled.
+
+import { cut } from '../base/cut.ts'
+import type { Topic } from '../log/catalogue.ts'
+import {
+  because,
+  INVALID_REPLICATION_FACTOR,
+  isRefusal,
+  NO_REASSIGNMENT_IN_PROGRESS,
+  REQUEST_TIMED_OUT,
+  type Refusal,
+  UNKNOWN_TOPIC_ID,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../protocol/errors.ts'
+import type { PartitionReference } from './contract.ts'
+import { checkReplicas, replicasOf, withAssigned } from './replicas.ts'
+import { type TopicRooms, withinTime } from './topics.ts'
+
+export interface Reassignment extends PartitionReference {
+  /** Null ends one that is under way. */
+  readonly brokerIds: readonly number[] | null
+}
+
+export interface ReassignOptions {
+  /** False refuses another number of replicas than a partition has. */
+  readonly allowsFactorChange: boolean
+  /** After this the answer is REQUEST_TIMED_OUT, and it may be done all the same. 0 or less is no limit. */
+  readonly timeoutMs: number
+}
+
+/**
+ * One outcome for each request, in order: null when it is done. Of several for one partition the last holds. Throws what the store
+ * throws; part of it may be done then.
+ */
+export async function reassignPartitions(
+  rooms: TopicRooms,
+  requests: readonly Reassignment[],
+  { allowsFactorChange, timeoutMs }: ReassignOptions,
+): Promise<readonly (Refusal | null)[]> {
+  const { catalogue, cluster, clock } = rooms
+  if (catalogue.isShared) await catalogue.catchUp()
+  const { topics } = catalogue.current()
+  const outcomes = requests.map(request => check(rooms, topics.get(request.topic), request, allowsFactorChange))
+  /** By topic id, and by the number of the partition. */
+  const wanted = new Map<string, Record<number, readonly number[]>>()
+  for (const [i, { topic, partition, brokerIds }] of requests.entries()) {
+    if (outcomes[i] !== null) continue
+    const { id } = topics.get(topic)!
+    const lists = wanted.get(id) ?? {}
+    lists[partition] = brokerIds!
+    wanted.set(id, lists)
+  }
+  if (wanted.size === 0) return outcomes
+  const ids = [...wanted.keys()]
+  const decide = ({ id, partitions, placement }: Topic) => ({
+    placement: withAssigned(cluster, partitions, placement, wanted.get(id)!),
+  })
+  const changed = await withinTime(clock, timeoutMs, catalogue.change(ids, decide))
+  const answers = new Map(ids.map((id, i) => [id, changed === null ? LATE : changed[i]!]))
+  return requests.map(({ topic, partition }, i) => {
+    if (outcomes[i] !== null) return outcomes[i]!
+    const answer = answers.get(topics.get(topic)!.id)!
+    if (!isRefusal(answer)) return null
+    // By its id a topic is unknown that was deleted meanwhile.
+    return answer.code === UNKNOWN_TOPIC_ID.code ? unknownPartition(topic, partition) : answer
+  })
+}
+
+const LATE = because(REQUEST_TIMED_OUT, 'The replicas may be changed all the same.')
+
+function check(
+  { cluster }: TopicRooms,
+  topic: Topic | undefined,
+  { topic: name, partition, brokerIds }: Reassignment,
+  allowsFactorChange: boolean,
+): Refusal | null {
+  if (topic === undefined) return because(UNKNOWN_TOPIC_OR_PARTITION, `Unable to find a topic named ${cut(name)}.`)
+  if (partition < 0 || partition >= topic.partitions) return unknownPartition(name, partition)
+  if (brokerIds === null) return NO_REASSIGNMENT_IN_PROGRESS
+  const { ids } = replicasOf(cluster, topic, partition)
+  // A replica that is away may stay one.
+  const refusal = checkReplicas(cluster, brokerIds, [...ids, ...(topic.placement.assigned[partition] ?? [])])
+  if (refusal !== null) return refusal
+  if (allowsFactorChange || brokerIds.length === ids.length) return null
+  return because(
+    INVALID_REPLICATION_FACTOR,
+    `The replication factor is changed from ${ids.length} to ${brokerIds.length}`,
+  )
+}
+
+function unknownPartition(topic: string, partition: number): Refusal {
+  return because(UNKNOWN_TOPIC_OR_PARTITION, `Unable to find partition ${topic}:${partition}.`)
+}
