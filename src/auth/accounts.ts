@@ -7,7 +7,8 @@ import { coalesce } from '../base/coalesce.ts'
 import { workInTurn } from '../base/in-turn.ts'
 import { type Random, randomUuid } from '../base/random.ts'
 import { fullKey, type Settings, SettingsError } from '../settings/settings.ts'
-import { type Store, StoreUnavailable } from '../store/store.ts'
+import { type Store, StoreUnavailable, UnreadableDocument } from '../store/store.ts'
+import type { NameUnreadable } from '../store/unreadable.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { openDenylist } from './denylist.ts'
 import type { Identity, Role, Visitor } from './identity.ts'
@@ -23,7 +24,7 @@ import {
   objectionToPassword,
   objectionToUsername,
 } from './user-rules.ts'
-import { openUserStore, type User, type UserStore, type Users } from './user-store.ts'
+import { isEmpty, openUserStore, type User, type UserStore, type Users } from './user-store.ts'
 
 export type { SignInRefusal } from './passwords.ts'
 
@@ -91,6 +92,7 @@ export interface AccountsRooms {
   readonly logger: Logger
   /** Whether other brokers use the store too. */
   readonly isShared: boolean
+  readonly unreadable?: NameUnreadable | undefined
   /** Of new passwords; those of password-hash.ts unless a test signs in thousands of times. */
   readonly hashParameters?: HashParameters | undefined
 }
@@ -106,13 +108,14 @@ export async function openAccounts({
   random,
   logger,
   isShared,
+  unreadable,
   hashParameters,
 }: AccountsRooms): Promise<Accounts> {
   const log = logger.named('auth')
   const sessionMs = settings.get('admin.jwt.expiry')
   const secret = settings.get('admin.jwt.secret')
-  const users = await openUserStore({ store, clock, isShared, sessionMs })
-  const denylist = await openDenylist({ store, clock, isShared })
+  const users = await openUserStore({ store, clock, random, isShared, sessionMs, unreadable })
+  const denylist = await openDenylist({ store, clock, isShared, unreadable })
   const tokens = createSessionTokens({ clock, random, secret, expiryMs: sessionMs })
   const hashes = createPasswordHashes(random, clock, hashParameters)
   const rules = {
@@ -120,7 +123,7 @@ export async function openAccounts({
     initialLockoutMs: settings.get('admin.login-throttle.initial-lockout'),
     maxLockoutMs: settings.get('admin.login-throttle.max-lockout'),
   }
-  const throttle = createSignInThrottle({ store, clock, random, logger, rules })
+  const throttle = createSignInThrottle({ store, clock, random, logger, rules, unreadable })
   const making = makingUsers(hashes, clock, random)
   /** The first one closes it, and nobody else's password is hashed. */
   const setUpInTurn = workInTurn()
@@ -130,11 +133,16 @@ export async function openAccounts({
   /** A store that was emptied under this broker is as at its first start, and not open to whoever sets it up first. */
   const newest = coalesce(async () => {
     await users.catchUp()
-    if (users.current().byName.size === 0) await makeAdmin()
+    if (isEmpty(users.current())) await makeAdmin()
   })
 
   const passwords = createPasswords({ users, newest, hashes, throttle, clock, random, logger })
-  await makeAdmin()
+  try {
+    await makeAdmin()
+  } catch (error) {
+    // It has been named, and nobody can sign in.
+    if (!(error instanceof UnreadableDocument)) throw error
+  }
   if (isShared && secret === null) {
     const key = fullKey('admin.jwt.secret')
     log.warn(`${key} is not set: a session of this broker is not known to the others; set the same one on each`)
@@ -214,14 +222,14 @@ export async function openAccounts({
     async isSetupOpen() {
       if (!settings.get('admin.first-run-setup-enabled')) return false
       await newest()
-      return users.current().byName.size === 0
+      return isEmpty(users.current())
     },
 
     setUp: (given, password, visitor) =>
       setUpInTurn(async (): Promise<Session | SetupRefusal> => {
         if (!settings.get('admin.first-run-setup-enabled')) return { kind: 'switched-off' }
         await newest()
-        if (users.current().byName.size > 0) return { kind: 'closed' }
+        if (!isEmpty(users.current())) return { kind: 'closed' }
         const username = canonicalUsername(given)
         const name = objectionToUsername(username)
         if (name !== null) return { kind: 'invalid', field: 'username', message: name }
@@ -229,8 +237,8 @@ export async function openAccounts({
         if (secret !== null) return { kind: 'invalid', field: 'password', message: secret }
         const user = await making.makeUser(username, 'ADMIN', password)
         if ('kind' in user) return user
-        const decided = await users.change(({ byName }) =>
-          byName.size > 0 && byName.get(username)?.stamp !== user.stamp ? null : { kind: 'change', username, user },
+        const decided = await users.change(now =>
+          !isEmpty(now) && now.byName.get(username)?.stamp !== user.stamp ? null : { kind: 'change', username, user },
         )
         return decided === null ? { kind: 'closed' } : await beginSession(username, 'ADMIN', user, visitor)
       }),
@@ -305,13 +313,18 @@ async function bootstrap({ settings, users, makeUser, logger }: BootstrapRooms):
         `password may be; the admin '${username}' has it until it is changed in the console`,
     )
   }
-  const known = users.current().byName.get(username)
+  const { byName: before, unreadable } = users.current()
+  const known = before.get(username)
+  // It is somebody, whose password nobody knows here.
+  if (unreadable.has(username)) return
   if (known === undefined) {
     const user = await makeUser(username, 'ADMIN', password)
     // Whoever came in between is told the same; the next one makes it.
     if ('kind' in user) return
-    const decided = await users.change(({ byName }) =>
-      byName.has(username) && byName.get(username)?.stamp !== user.stamp ? null : { kind: 'change', username, user },
+    const decided = await users.change(({ byName, unreadable: unread }) =>
+      unread.has(username) || (byName.has(username) && byName.get(username)?.stamp !== user.stamp)
+        ? null
+        : { kind: 'change', username, user },
     )
     if (decided !== null) log.info(`made the admin '${username}', as ${fullKey('admin.bootstrap')} says`)
   } else if (known.hasShippedPassword && !isShippedPassword(password)) {

@@ -7,10 +7,11 @@
 // may do what on the Kafka listener is not decided here.
 
 import { cut } from '../base/cut.ts'
+import type { DocumentKind } from '../store/document-kinds.ts'
 import { type Row, UnreadableDocument } from '../store/store.ts'
 import { isDots } from './user-rules.ts'
 
-export const KIND = 'acl'
+export const KIND: DocumentKind = 'acl'
 const FIELD = 'document'
 
 export const RESOURCE_TYPES = Object.freeze(['TOPIC', 'GROUP'] as const)

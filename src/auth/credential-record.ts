@@ -13,9 +13,10 @@
 import { createHash, createHmac, pbkdf2 } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Random } from '../base/random.ts'
+import type { DocumentKind } from '../store/document-kinds.ts'
 import { type Row, UnreadableDocument } from '../store/store.ts'
 
-export const KIND = 'credential'
+export const KIND: DocumentKind = 'credential'
 
 export const MECHANISMS = Object.freeze(['SCRAM-SHA-256', 'PLAIN'] as const)
 export type Mechanism = (typeof MECHANISMS)[number]

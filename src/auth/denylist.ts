@@ -3,7 +3,10 @@
 // other accepts; elsewhere the answer is in memory. No answer is no "no": what the store throws is thrown on.
 
 import type { Clock } from '../base/clock.ts'
+import { cut } from '../base/cut.ts'
+import type { DocumentKind } from '../store/document-kinds.ts'
 import { isStoreFailure, OutcomeUnknown, type Store } from '../store/store.ts'
+import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
 import { MOST_CLOCK_SKEW_MS } from './clock-skew.ts'
 
 export interface Denylist {
@@ -18,15 +21,19 @@ export interface DenylistRooms {
   readonly store: Store
   readonly clock: Clock
   readonly isShared: boolean
+  readonly unreadable?: NameUnreadable | undefined
 }
 
-const KIND = 'ended-session'
+const KIND: DocumentKind = 'ended-session'
 const UNTIL = 'until'
 const ATTEMPTS = 4
 /** How often what has expired is looked for, where sessions are ended at all. */
 const PRUNE_MS = 10 * 60_000
 
-export async function openDenylist({ store, clock, isShared }: DenylistRooms): Promise<Denylist> {
+/** Since 1970. */
+const MILLISECONDS = /^\d{1,16}$/
+
+export async function openDenylist({ store, clock, isShared, unreadable = UNNAMED }: DenylistRooms): Promise<Denylist> {
   /** Everything that is denied, where nobody else can add to it; null where others can. */
   const known = isShared ? null : new Set<string>()
   let prunedAtMs = clock.monotonic()
@@ -36,8 +43,14 @@ export async function openDenylist({ store, clock, isShared }: DenylistRooms): P
     const nowMs = clock.now()
     for (const { name, version, fields } of await store.list(KIND)) {
       known?.add(name)
+      const until = Buffer.from(fields.get(UNTIL) ?? []).toString()
+      if (!MILLISECONDS.test(until)) {
+        const result = 'the session stays ended, and its document stays until somebody deletes it'
+        unreadable({ kind: KIND, what: `until when the session ${cut(name)} is ended`, why: 'it is no time', result })
+        continue
+      }
       // By the clock of another broker the token may live for as long as that is behind this one.
-      if (Number(Buffer.from(fields.get(UNTIL) ?? []).toString()) + MOST_CLOCK_SKEW_MS > nowMs) continue
+      if (Number(until) + MOST_CLOCK_SKEW_MS > nowMs) continue
       // A conflict says that another broker did it.
       await store.commit({ kind: KIND, name, expect: version, changes: [], remove: true })
       known?.delete(name)

@@ -21,8 +21,11 @@
 
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
+import { cut } from '../base/cut.ts'
 import type { Random } from '../base/random.ts'
-import { isStoreFailure, OutcomeUnknown, type Store, StoreUnavailable } from '../store/store.ts'
+import type { DocumentKind } from '../store/document-kinds.ts'
+import { isStoreFailure, OutcomeUnknown, type Store, StoreUnavailable, UnreadableDocument } from '../store/store.ts'
+import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { MOST_CLOCK_SKEW_MS } from './clock-skew.ts'
 import { findSharedKey, makeSharedKey } from './shared-key.ts'
@@ -70,7 +73,7 @@ export function lockedOutMs(failures: Failures | null, nowMs: number, rules: Thr
 }
 
 /** One document for each first byte of a counter's name. */
-const KIND = 'sign-in-failures'
+const KIND: DocumentKind = 'sign-in-failures'
 /** Counters in each. */
 const PLACES = 64
 /** Counters in memory. */
@@ -85,9 +88,17 @@ export interface SignInThrottleRooms {
   readonly random: Random
   readonly logger: Logger
   readonly rules: ThrottleRules
+  readonly unreadable?: NameUnreadable | undefined
 }
 
-export function createSignInThrottle({ store, clock, random, logger, rules }: SignInThrottleRooms): SignInThrottle {
+export function createSignInThrottle({
+  store,
+  clock,
+  random,
+  logger,
+  rules,
+  unreadable = UNNAMED,
+}: SignInThrottleRooms): SignInThrottle {
   const log = logger.named('auth')
   /** Failures that the store did not take. */
   const countedHere = new Map<string, Failures>()
@@ -96,7 +107,20 @@ export function createSignInThrottle({ store, clock, random, logger, rules }: Si
 
   async function load(bucket: string) {
     const document = await store.load(KIND, bucket)
-    const counters = new Map([...(document?.fields ?? [])].map(([key, value]) => [key, decode(value)]))
+    const counters = new Map<string, Failures>()
+    for (const [key, value] of document?.fields ?? []) {
+      const failures = decode(value)
+      if (failures !== null) counters.set(key, failures)
+      else {
+        const what = `a counter of failed sign-ins (${cut(key)} in ${bucket})`
+        unreadable({
+          kind: KIND,
+          what,
+          why: 'it is no count and time',
+          result: 'it counts as none until the next failure',
+        })
+      }
+    }
     return { version: document?.version ?? 0, counters }
   }
 
@@ -144,8 +168,16 @@ export function createSignInThrottle({ store, clock, random, logger, rules }: Si
     countedHere.set(key, after)
   }
 
+  /** Nobody can say who was counted there: this broker counts alone, and everybody can sign in. */
+  function unkeyed(error: unknown): null {
+    if (!(error instanceof UnreadableDocument)) throw error
+    const result = 'failed sign-ins are counted by each broker alone until its document is deleted'
+    unreadable({ kind: 'signing-key', what: 'the stored key of failed sign-ins', why: error, result })
+    return null
+  }
+
   async function lockedOutByStoreMs(username: string, address: string): Promise<number> {
-    const secret = await findSharedKey(store, KIND)
+    const secret = await findSharedKey(store, KIND).catch(unkeyed)
     // Without the key nothing was counted.
     if (secret === null) return 0
     const { bucket, key } = placeOf(secret, username, address)
@@ -217,7 +249,8 @@ function encode({ count, lastAtMs }: Failures): Buffer {
   return Buffer.from(`${count} ${lastAtMs}`)
 }
 
-function decode(value: Uint8Array): Failures {
-  const [count, lastAtMs] = Buffer.from(value).toString().split(' ')
-  return { count: Number(count), lastAtMs: Number(lastAtMs) }
+/** Null when it is not what `encode` makes. */
+function decode(value: Uint8Array): Failures | null {
+  const [, count, lastAtMs] = /^(\d{1,9}) (\d{1,16})$/.exec(Buffer.from(value).toString()) ?? []
+  return count === undefined ? null : { count: Number(count), lastAtMs: Number(lastAtMs) }
 }

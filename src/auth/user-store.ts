@@ -2,12 +2,17 @@
 // for each user, one for each name whose older sessions are cut off. Whether a change is allowed is the caller's: `decide` sees
 // the newest state, and the store takes what it decided only if that was the newest state still, so that a rule over all users
 // (there is an ADMIN left) holds whoever else writes. It hashes nothing and knows no session.
+//
+// A user that cannot be read (a bad hand, a later version) cannot sign in, and is still a user: the name is not given
+// again, and the first admin is not made beside it. It goes when an ADMIN removes it by its name.
 
-import { assert } from '../base/assert.ts'
-import type { Clock } from '../base/clock.ts'
 import { coalesce } from '../base/coalesce.ts'
+import { cut } from '../base/cut.ts'
 import { workInTurn } from '../base/in-turn.ts'
-import { OutcomeUnknown, type Row, type Store, StoreUnavailable } from '../store/store.ts'
+import { type ContentionRooms, contend, LOST } from '../store/contention.ts'
+import type { DocumentKind } from '../store/document-kinds.ts'
+import { OutcomeUnknown, type Row, type Store, UnreadableDocument } from '../store/store.ts'
+import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
 import type { Role } from './identity.ts'
 
 export interface User {
@@ -33,6 +38,13 @@ export interface Users {
    * at this time or before, in milliseconds since 1970.
    */
   readonly cutOffs: ReadonlyMap<string, number>
+  /** Names of users that cannot be read. */
+  readonly unreadable: ReadonlySet<string>
+}
+
+/** Whether there is no user, so that the first visitor may become the first admin. */
+export function isEmpty({ byName, unreadable }: Users): boolean {
+  return byName.size + unreadable.size === 0
 }
 
 /** Sets this user, or with null removes the one of the name. `isSilent` leaves sessions alone. */
@@ -60,28 +72,33 @@ export interface UserStore {
   catchUp(): Promise<void>
 }
 
-export interface UserStoreRooms {
+export interface UserStoreRooms extends ContentionRooms {
   readonly store: Store
-  readonly clock: Clock
   /** Whether other brokers use the store too. */
   readonly isShared: boolean
   /** How long a session can live. */
   readonly sessionMs: number
+  readonly unreadable?: NameUnreadable | undefined
 }
 
-const KIND = 'console'
+const KIND: DocumentKind = 'console'
 const NAME = 'users'
 const USER_PREFIX = 'user:'
 const CUT_OFF_PREFIX = 'cut-off:'
 
-/** How often a change is tried again after another writer was faster. */
-const ATTEMPTS = 64
 /** Cut-offs stay at least as long: sessions may have been issued with another life than today's. */
 const LONGEST_SESSION_MS = 30 * 24 * 60 * 60 * 1000
 
-export async function openUserStore({ store, clock, isShared, sessionMs }: UserStoreRooms): Promise<UserStore> {
+export async function openUserStore({
+  store,
+  clock,
+  random,
+  isShared,
+  sessionMs,
+  unreadable: tell = UNNAMED,
+}: UserStoreRooms): Promise<UserStore> {
   let version = 0
-  let users: Users = { byName: new Map(), cutOffs: new Map() }
+  let users: Users = { byName: new Map(), cutOffs: new Map(), unreadable: new Set() }
   /** Set while the document may say something else than the snapshot. */
   let isStale = true
 
@@ -91,7 +108,7 @@ export async function openUserStore({ store, clock, isShared, sessionMs }: UserS
   async function refresh(): Promise<void> {
     const document = await store.load(KIND, NAME)
     version = document?.version ?? 0
-    users = decodeUsers(document?.fields ?? new Map())
+    users = decodeUsers(document?.fields ?? new Map(), tell)
     isStale = false
   }
 
@@ -114,14 +131,24 @@ export async function openUserStore({ store, clock, isShared, sessionMs }: UserS
     ]
   }
 
-  await refresh()
+  try {
+    await refresh()
+  } catch (why) {
+    if (!(why instanceof UnreadableDocument)) throw why
+    tell({
+      kind: KIND,
+      what: 'the document of all console users',
+      why,
+      result: 'no user can sign in until it is repaired',
+    })
+  }
   return {
     current: () => users,
 
     change: decide =>
       inTurn(async () => {
         await look()
-        for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+        return await contend({ clock, random }, 'the list of users', async () => {
           const decided = decide(users)
           if (!isChange(decided)) return decided
           const changes = rowsOf(decided)
@@ -129,19 +156,18 @@ export async function openUserStore({ store, clock, isShared, sessionMs }: UserS
             const outcome = await store.commit({ kind: KIND, name: NAME, expect: version, changes })
             if (outcome.kind === 'committed') {
               version = outcome.version
-              users = decodeUsers(withRows(encodeUsers(users), changes))
+              users = withChange(users, decided, changes)
               return decided
             }
           } catch (error) {
             isStale = true
             if (!(error instanceof OutcomeUnknown)) throw error
             await refresh()
-            if (isMade(decided, users)) return decided
-            continue
+            return isMade(decided, users) ? decided : LOST
           }
           await refresh()
-        }
-        throw new StoreUnavailable(`the users were changed by others ${ATTEMPTS} times in a row`)
+          return LOST
+        })
       }),
 
     catchUp: coalesce(() => inTurn(look)),
@@ -165,42 +191,61 @@ function encodeUser({ username: _, ...rest }: User): Buffer {
   return Buffer.from(JSON.stringify(rest))
 }
 
+/** Throws when it is not what `encodeUser` makes. */
 function decodeUser(username: string, value: Uint8Array): User {
   const user = JSON.parse(Buffer.from(value).toString()) as Omit<User, 'username'>
-  assert(
+  const isKnown =
     (user.role === 'ADMIN' || user.role === 'VIEWER') &&
-      typeof user.passwordHash === 'string' &&
-      typeof user.stamp === 'string',
-    `the store does not describe the console user '${username}' in a form that this version reads`,
-  )
+    typeof user.passwordHash === 'string' &&
+    typeof user.stamp === 'string'
+  if (!isKnown) throw new Error('it has no role, password and stamp in a form that this version knows')
   return Object.freeze({ username, ...user })
 }
 
-function decodeUsers(fields: ReadonlyMap<string, Uint8Array>): Users {
+function decodeUsers(fields: ReadonlyMap<string, Uint8Array>, tell: NameUnreadable): Users {
   const byName = new Map<string, User>()
   const cutOffs = new Map<string, number>()
+  const unreadable = new Set<string>()
   for (const [key, value] of fields) {
     if (key.startsWith(USER_PREFIX)) {
       const username = key.slice(USER_PREFIX.length)
-      byName.set(username, decodeUser(username, value))
+      try {
+        byName.set(username, decodeUser(username, value))
+      } catch (why) {
+        unreadable.add(username)
+        const result = 'the user cannot sign in, and the name is not given again until an ADMIN removes it'
+        tell({ kind: KIND, what: `the stored console user ${JSON.stringify(cut(username))}`, why, result })
+      }
     } else if (key.startsWith(CUT_OFF_PREFIX)) {
-      cutOffs.set(key.slice(CUT_OFF_PREFIX.length), Number(Buffer.from(value).toString()))
+      const username = key.slice(CUT_OFF_PREFIX.length)
+      const text = Buffer.from(value).toString()
+      const isRead = MILLISECONDS.test(text)
+      cutOffs.set(username, isRead ? Number(text) : Number.POSITIVE_INFINITY)
+      if (!isRead) {
+        const what = `since when sessions of the console user ${JSON.stringify(cut(username))} are cut off`
+        tell({ kind: KIND, what, why: 'it is no time', result: 'all of its sessions without a stamp are over' })
+      }
     }
   }
-  return Object.freeze({ byName, cutOffs })
+  return Object.freeze({ byName, cutOffs, unreadable })
 }
 
-function encodeUsers({ byName, cutOffs }: Users): Map<string, Uint8Array> {
-  return new Map([
-    ...[...byName].map(([name, user]) => [USER_PREFIX + name, encodeUser(user)] as const),
-    ...[...cutOffs].map(([name, atMs]) => [CUT_OFF_PREFIX + name, Buffer.from(String(atMs))] as const),
-  ])
-}
+/** Since 1970. */
+const MILLISECONDS = /^\d{1,16}$/
 
-function withRows(fields: Map<string, Uint8Array>, rows: readonly Row[]): Map<string, Uint8Array> {
+/** As the store has them after a change. */
+function withChange(users: Users, { username, user }: UserChange, rows: readonly Row[]): Users {
+  const byName = new Map(users.byName)
+  if (user === null) byName.delete(username)
+  else byName.set(username, user)
+  const cutOffs = new Map(users.cutOffs)
   for (const { key, value } of rows) {
-    if (value === null) fields.delete(key)
-    else fields.set(key, value)
+    if (!key.startsWith(CUT_OFF_PREFIX)) continue
+    const name = key.slice(CUT_OFF_PREFIX.length)
+    if (value === null) cutOffs.delete(name)
+    else cutOffs.set(name, Number(Buffer.from(value).toString()))
   }
-  return fields
+  const unreadable = new Set(users.unreadable)
+  unreadable.delete(username)
+  return Object.freeze({ byName, cutOffs, unreadable })
 }

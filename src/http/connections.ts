@@ -2,7 +2,8 @@
 // browsers do: when the broker drains, none of these may hold it. One that asks and does not read what it is answered is cut.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import type { DropArgument, Socket } from 'node:net'
+import type { Places } from './places.ts'
 
 export interface HttpConnections {
   /** Closes each connection as soon as nothing on it waits for an answer, beginning with those where nothing does. */
@@ -14,9 +15,9 @@ const MAX_PIPELINED = 64
 
 /**
  * Cuts a connection with more requests at once than that. Also one on which nothing moved for the `timeout` of the server, unless
- * it waits for an answer that is not there yet.
+ * it waits for an answer that is not there yet. Tells `places` of all of them.
  */
-export function watchConnections(server: Server): HttpConnections {
+export function watchConnections(server: Server, places: Places): HttpConnections {
   /** Requests that are not answered yet. */
   const waiting = new Map<Socket, number>()
   let isDraining = false
@@ -25,13 +26,20 @@ export function watchConnections(server: Server): HttpConnections {
   })
   server.on('connection', (socket: Socket) => {
     waiting.set(socket, 0)
-    socket.once('close', () => waiting.delete(socket))
+    socket.once('close', () => {
+      waiting.delete(socket)
+      places.leave(socket)
+    })
+    places.enter(socket)
   })
+  server.on('drop', (dropped?: DropArgument) => places.dropped(dropped?.remoteAddress))
   // Before the request is looked at, so that nothing is done for one of a connection that is cut.
-  server.prependListener('request', ({ socket }: IncomingMessage, answer: ServerResponse) => {
+  server.prependListener('request', (request: IncomingMessage, answer: ServerResponse) => {
+    const { socket } = request
     const count = (waiting.get(socket) ?? 0) + 1
     if (count > MAX_PIPELINED) socket.destroy()
     waiting.set(socket, count)
+    followRequest(request, answer, places)
     answer.once('close', () => {
       const left = waiting.get(socket)
       if (left === undefined) return
@@ -46,4 +54,23 @@ export function watchConnections(server: Server): HttpConnections {
       for (const [socket, count] of waiting) if (count === 0) socket.destroy()
     },
   }
+}
+
+/** A request is whole when its body is; one that was answered before never is. */
+function followRequest(request: IncomingMessage, answer: ServerResponse, places: Places): void {
+  const { socket, headers } = request
+  let isWhole = false
+  let isAnswered = false
+  const complete = () => {
+    if (isAnswered) return
+    isWhole = true
+    places.asked(socket)
+  }
+  answer.once('close', () => {
+    isAnswered = true
+    if (isWhole) places.answered(socket)
+  })
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (hasBody) request.once('end', complete)
+  else complete()
 }

@@ -328,7 +328,11 @@ test('S63: headers have a number, connections too', async t => {
   const many = Array.from({ length: 101 }, (_, at) => `X-${at}: 1\r\n`).join('')
   const answer = await sendRaw(url, `GET /api/v1/things HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${many}\r\n`)
   assert.deepEqual([answer.status, JSON.parse(answer.body).code], [431, 'HEADERS_TOO_LARGE'])
-  const { url: narrow } = await startBroker(t, {}, { http: { routes: [list], limits: { maxConnections: 0 } } })
+  const { url: narrow } = await startBroker(
+    t,
+    {},
+    { http: { routes: [list], limits: { maxConnections: 0, maxNew: 0 } } },
+  )
   await assert.rejects(fetch(`${narrow}/api/v1/things`))
 })
 

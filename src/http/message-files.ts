@@ -33,14 +33,15 @@ export const fileFormats: Readonly<Record<(typeof FILE_FORMATS)[number], FileFor
   csv: {
     contentType: 'text/csv; charset=utf-8; header=present',
     head: `${CSV_COLUMNS.join()}\r\n`,
-    *line({ partition, offset, timestamp, timestampType, key, value, headers }) {
+    *line({ partition, offset, timestamp, timestampType, key, value, headers, undecodedHeaders }) {
       yield `${partition},${offset},${timestamp ?? ''},${timeOf(timestamp)},${timestampType},`
       yield* csvOf(key)
       yield ','
       yield* csvOf(value)
-      const shown = headers.map(({ key, value }) => {
+      const shown: object[] = headers.map(({ key, value }) => {
         return value?.base64 === undefined ? { key, value: value?.text ?? null } : { key, base64: value.base64 }
       })
+      if (undecodedHeaders !== undefined) shown.push({ undecodedBytes: undecodedHeaders.bytes })
       yield ','
       yield* quoted(JSON.stringify(shown))
       yield '\r\n'
@@ -109,12 +110,15 @@ function* piecesOf(text: string): Generator<string, void> {
   for (let at = 0; at < text.length; at += PIECE_CHARACTERS) yield text.slice(at, at + PIECE_CHARACTERS)
 }
 
-/** Text, base64, status: all three are empty for null, and text is quoted, so that an empty one differs from none. */
+/**
+ * Text, base64, status: all three are empty for null, and text is quoted, so that an empty one differs from none. Of one that is too long
+ * to be written the beginning is there, and its status says so.
+ */
 function* csvOf(shown: ShownValue | null): Generator<string, void> {
   if (shown?.text !== undefined) yield* quoted(harmless(shown.text))
   yield ','
   yield* piecesOf(shown?.base64 ?? '')
-  yield `,${shown?.status ?? ''}`
+  yield `,${shown?.truncated ? 'truncated' : (shown?.status ?? '')}`
 }
 
 function* quoted(text: string): Generator<string, void> {

@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import { takesBasic } from './access.ts'
+import { PLACE_LIMITS } from './places.ts'
 import { problemShape } from './problems.ts'
 import { type AnyRoute, isMutation } from './route.ts'
 
@@ -29,7 +30,7 @@ export function problemsOf(route: AnyRoute): Readonly<Record<number, readonly st
     [429, 'TOO_MANY_REQUESTS', isBasic],
     [431, 'HEADERS_TOO_LARGE', true],
     [500, 'INTERNAL_ERROR', true],
-    [503, 'BUSY', isBasic],
+    [503, 'BUSY', isBasic || route.isProbe !== true],
     [503, 'SHUTTING_DOWN', true],
     [503, 'STORE_UNAVAILABLE', true],
   ]
@@ -99,6 +100,8 @@ export function describeRoutes(routes: readonly AnyRoute[]): Json {
   }
 }
 
+const { maxConnections, maxConnectionsOfAddress, maxBusy, maxBusyOfAddress } = PLACE_LIMITS
+
 const ABOUT = [
   'The admin API of a Ketch broker.',
   'Every error is a problem of RFC 9457 with a stable `code`.',
@@ -107,6 +110,8 @@ const ABOUT = [
   'A change (POST, PUT, DELETE) is taken from pages of this server and from programs; with a body it needs `Content-Type: application/json`.',
   'A path answers 405 with `Allow` to methods that it does not list, HEAD and OPTIONS among them.',
   'A request that does not arrive in time is answered 408.',
+  `Of ${maxConnections} connections, ${maxConnectionsOfAddress} from one address, those on which no request is complete are closed to make room, the one that has been so for longest first.`,
+  `While ${maxBusy} connections, ${maxBusyOfAddress} from one address, wait for answers, streams among them, other requests are answered 503 \`BUSY\`, but those for health. A trusted proxy is not one address.`,
   'With `svc.admin.security-enabled=false` everybody may call everything.',
 ].join(' ')
 

@@ -21,6 +21,8 @@ import type { Logs } from '../log/logs.ts'
 import type { Refusal } from '../protocol/errors.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store/store.ts'
+import type { NameUnreadable } from '../store/unreadable.ts'
+import type { Descriptors } from '../telemetry/descriptors.ts'
 import type { History } from '../telemetry/history.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -32,6 +34,7 @@ export interface HttpRooms {
   /** Null where nobody signs in through an identity provider. */
   readonly singleSignOn: SingleSignOn | null
   readonly store: Store
+  readonly unreadable: NameUnreadable
   readonly catalogue: CatalogueKeeper
   readonly logs: Logs
   readonly groups: Groups
@@ -43,6 +46,7 @@ export interface HttpRooms {
   /** This broker's node id. */
   readonly nodeId: number
   readonly settings: Settings
+  readonly descriptors: Descriptors
   readonly metrics: Metrics
   readonly history: History
   readonly logger: Logger
@@ -124,6 +128,8 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   readonly needs: Needs
   /** It says what is wrong: asked with a session that cannot be looked up while the store is away, it answers, with identity null. */
   readonly isForBadTimes?: true
+  /** Health: answered also where others are told that the broker has too much to do (places.ts). */
+  readonly isProbe?: true
   /** What is done to what, such as `create topic`: the operation in OpenAPI, and the verb of the audit line of a mutation. */
   readonly verb: string
   /** The section of the reference. */

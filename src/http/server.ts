@@ -2,7 +2,7 @@
 // shapes that are held against what comes and what goes, one body for errors, security headers, the audit line. What a route
 // does is in routes/.
 
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, BlockList, isIP, isIPv4 } from 'node:net'
 import { Readable } from 'node:stream'
 import compress from '@fastify/compress'
 import cookie from '@fastify/cookie'
@@ -26,18 +26,19 @@ import type { Identity } from '../auth/identity.ts'
 import { afterOthers, type Timer } from '../base/clock.ts'
 import { listenFailed } from '../settings/listen-failed.ts'
 import { fullKey } from '../settings/settings.ts'
-import { isStoreFailure, UnreadableDocument } from '../store/store.ts'
+import { isStoreFailure, StoreContended, UnreadableDocument } from '../store/store.ts'
 import { admit, type Caller, checkOrigin } from './access.ts'
 import { audit, openAuditLog } from './audit.ts'
 import { refuseConnection } from './client-error.ts'
 import { watchConnections } from './connections.ts'
 import { readJson } from './json-body.ts'
 import { PROBLEM_TYPE, strictly } from './openapi.ts'
+import { PLACE_LIMITS, type PlaceLimits, Places } from './places.ts'
 import { bodyOf, fromRefusal, isProblem, type Problem, problem } from './problems.ts'
 import { type Answer, type AnyRoute, type HttpRooms, isMutation, METHODS, type Streaming } from './route.ts'
 
 /** What a client may take of this server before it is told no. */
-export interface HttpLimits {
+export interface HttpLimits extends PlaceLimits {
   /** For the head of a request, and for the whole of it; 408 beyond. */
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
@@ -51,8 +52,6 @@ export interface HttpLimits {
   readonly maxHeaders: number
   /** 413 beyond, unless the route says otherwise. */
   readonly bodyBytes: number
-  /** Connections beyond are closed at once. */
-  readonly maxConnections: number
   /** How often whoever listens to a stream is asked again who they are. */
   readonly recheckMs: number
   /** Whoever takes nothing of an answer for this long while there is something is cut off (connections.ts). */
@@ -66,7 +65,7 @@ export const HTTP_LIMITS: HttpLimits = Object.freeze({
   maxHeaderBytes: (16 + 64) * 1024,
   maxHeaders: 100,
   bodyBytes: 1024 * 1024,
-  maxConnections: 1_000,
+  ...PLACE_LIMITS,
   recheckMs: 5_000,
   stallMs: 60_000,
 })
@@ -99,8 +98,9 @@ export async function serveHttp(
 ): Promise<HttpServer> {
   const { settings } = rooms
   const ending = new AbortController()
-  const app = await buildServer(rooms, routes, limits, ending.signal)
-  const connections = watchConnections(app.server)
+  const places = new Places(limits, rooms, trusting(settings))
+  const app = await buildServer(rooms, routes, limits, places, ending.signal)
+  const connections = watchConnections(app.server, places)
   const host = settings.get('server.address') ?? '0.0.0.0'
   const port = settings.get('server.port')
   try {
@@ -126,7 +126,10 @@ export async function serveHttp(
       connections.drain()
       return app.close()
     },
-    destroy: () => app.server.closeAllConnections(),
+    destroy() {
+      places.close()
+      app.server.closeAllConnections()
+    },
   }
 }
 
@@ -143,6 +146,7 @@ async function buildServer(
   rooms: HttpRooms,
   routes: readonly AnyRoute[],
   limits: HttpLimits,
+  places: Places,
   ending: AbortSignal,
 ): Promise<FastifyInstance> {
   const { accounts, clock, random, settings } = rooms
@@ -189,7 +193,7 @@ async function buildServer(
     clientErrorHandler: (error, socket) =>
       refuseConnection(error, socket, { clock, requestId: newRequestId(), headers: SECURITY_HEADERS }),
   })
-  app.server.maxConnections = limits.maxConnections
+  app.server.maxConnections = limits.maxConnections + limits.maxNew
   // Node would answer 417 in a shape of its own; what is not known may be passed over (RFC 9110, 10.1.1).
   app.server.on('checkExpectation', (request, answer) => app.server.emit('request', request, answer))
   app.removeAllContentTypeParsers()
@@ -260,15 +264,15 @@ async function buildServer(
       const detail = Object.entries(fields).map(([field, why]) => `${field}: ${why}`)
       return problem('INVALID_REQUEST', detail.join('; '), { fields })
     }
+    if (error instanceof UnreadableDocument) return problem('UNREADABLE', error.message)
     if (isStoreFailure(error)) {
       logger.limited('store', 5_000).warn('an HTTP request could not be answered', { url: request.url, error })
-      return problem('STORE_UNAVAILABLE')
+      return error instanceof StoreContended ? problem('BUSY', `${error.message}.`) : problem('STORE_UNAVAILABLE')
     }
     if (error instanceof PeerUnavailable) {
       logger.limited('peer', 5_000).warn('an HTTP request could not be answered', { url: request.url, error })
       return problem('BROKER_UNAVAILABLE', `${error.message}.`)
     }
-    if (error instanceof UnreadableDocument) return problem('UNREADABLE', error.message)
     const limitBytes = request.routeOptions.bodyLimit
     if (error.statusCode === 413) return problem('PAYLOAD_TOO_LARGE', `A body takes ${limitBytes} bytes at most.`)
     if (error.statusCode === 415) return problem('UNSUPPORTED_MEDIA_TYPE', 'The Content-Type must be application/json.')
@@ -288,6 +292,10 @@ async function buildServer(
       .headers({ ...what.headers, 'content-type': PROBLEM_TYPE })
       .serializer((body: unknown) => JSON.stringify(body))
       .send(bodyOf(what, request.id))
+  }
+
+  function hasPlace({ isProbe }: AnyRoute, { raw }: FastifyRequest): boolean {
+    return isProbe === true || !places.isBeyond(raw.socket)
   }
 
   /** A stream outlives the request that was let in: it ends when the session does, and when nobody can tell whether it has. */
@@ -330,6 +338,7 @@ async function buildServer(
       async onRequest(request, answer) {
         const passage = passages.get(request)!
         if (!hasParams(request.params)) return send(request, answer, missing(request))
+        if (!hasPlace(route, request)) return send(request, answer, problem('BUSY'))
         const found = checkOrigin(route, passage.caller) ?? (await admit(route, passage.caller, access))
         if (isProblem(found)) return send(request, answer, found)
         passage.identity = found
@@ -346,6 +355,8 @@ async function buildServer(
           }
         : {}),
       async handler(request, answer) {
+        // Of a request with a body it is known only here that it is whole.
+        if (!hasPlace(route, request)) return send(request, answer, problem('BUSY'))
         const { caller, identity } = passages.get(request)!
         const barred = new AbortController()
         const ended = AbortSignal.any([ending, caller.ended, barred.signal])
@@ -450,6 +461,21 @@ const TRANSPORT_SECURITY = Object.freeze({ 'strict-transport-security': 'max-age
 
 function securityHeaders({ protocol }: FastifyRequest): Record<string, string> {
   return protocol === 'https' ? { ...SECURITY_HEADERS, ...TRANSPORT_SECURITY } : SECURITY_HEADERS
+}
+
+/** Whether an address is that of a trusted proxy, which brings many clients. */
+function trusting(settings: HttpRooms['settings']): (address: string) => boolean {
+  const proxies = new BlockList()
+  for (const network of settings.get('admin.trusted-proxies')) {
+    const [address, bits] = network.split('/') as [string, string?]
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6'
+    if (bits === undefined) proxies.addAddress(address, family)
+    else proxies.addSubnet(address, Number(bits), family)
+  }
+  return address => {
+    const [bare] = address.split('%') as [string]
+    return isIP(bare) > 0 && proxies.check(bare, isIPv4(bare) ? 'ipv4' : 'ipv6')
+  }
 }
 
 /** Whether no part of the path that stands for a name is empty: `/topics/` is not the topic with the empty name. */

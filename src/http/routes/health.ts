@@ -38,6 +38,7 @@ export const healthRoutes = [
     path: '/api/v1/health',
     needs: 'viewer',
     isForBadTimes: true,
+    isProbe: true,
     verb: 'show health in full',
     tag: 'health',
     doc: 'The health tree with its details, and one check for each connection to the store. The status is in the body; the answer is 200 whenever there is one. While the store is away nobody can be told from anybody: then it is the statuses alone.',

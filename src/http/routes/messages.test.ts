@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { adminClient } from '../../../testing/admin-client.ts'
 import { type CleanUp, startBroker } from '../../../testing/broker.ts'
+import { headerBomb } from '../../../testing/poison.ts'
 import { crc32c } from '../../base/crc32c.ts'
 import { codecs } from '../../protocol/compression.ts'
 import { produce } from '../../protocol/messages/produce.ts'
@@ -403,4 +404,53 @@ test('where there is no record, it is said which there are', async t => {
     (await api('GET', `/topics/t/messages/${partition}/${offset}`)).body.detail
   assert.equal(await detailOf(0, 0), "Partition 0 of 't' has no record at offset 0; it holds none at all.")
   assert.equal(await detailOf(1, 2), "Partition 1 of 't' has no record at offset 2; it holds 0 to 1.")
+})
+
+test('a batch of a few hundred bytes that unpacks to millions of headers is shown, exported and found within bounds', async t => {
+  const { api, base, send } = await openApi(t)
+  await api('POST', '/topics', { name: 't' })
+  const at = Date.now() - 10_000
+  await send('t', 0, encodeBatch([{ value: 'before', timestamp: at }]))
+  await send('t', 0, headerBomb(3_000_000, 'zstd', at + 1))
+  await send('t', 0, encodeBatch([{ value: 'after', timestamp: at + 2, headers: [{ key: 'k', value: 'v' }] }]))
+
+  for (const order of ['oldest', 'newest']) {
+    const { body } = await api('GET', `/topics/t/messages?order=${order}`)
+    const rows = body.messages.map((message: Row) => [message.headers.length, message.headerCount])
+    assert.deepEqual(order === 'oldest' ? rows : rows.reverse(), [
+      [0, 0],
+      [32, 3_000_000],
+      [1, 1],
+    ])
+  }
+  const { body } = await api('GET', '/topics/t/messages/0/1')
+  assert.deepEqual([body.headers.length, body.headerCount], [1_000, 3_000_000])
+  assert.deepEqual(body.undecodedHeaders, {
+    status: 'decode-error',
+    base64: Buffer.alloc(2_048).toString('base64'),
+    bytes: 5_998_000,
+    truncated: true,
+    reason:
+      '2999000 of 3000000 headers are not decoded: of one record at most 1000 are, and at most 1048576 bytes of them.',
+  })
+  assert.equal('undecodedHeaders' in (await api('GET', '/topics/t/messages/0/2')).body, false)
+  const lines = (await (await fetch(`${base}/topics/t/messages/export`)).text()).trim().split('\n')
+  assert.deepEqual(JSON.parse(lines[1]!), body)
+  const csv = await (await fetch(`${base}/topics/t/messages/export?format=csv`)).text()
+  assert.match(csv, /""undecodedBytes"":5998000/)
+  assert.equal((await api('GET', `/topics/t/messages?timestamp=${at + 2}`)).body.messages[0].offset, 2)
+})
+
+test('a value that unpacks to more than is shown is cut and says so, and is downloaded as a whole', async t => {
+  const { api, base, send } = await openApi(t)
+  await api('POST', '/topics', { name: 't' })
+  const value = Buffer.alloc(20_000_000, 'long')
+  await send('t', 0, encodeBatch([{ value }], { compression: 'zstd' }))
+  const shown = (await api('GET', '/topics/t/messages/0/0')).body.value
+  assert.deepEqual([shown.text.length, shown.bytes, shown.truncated], [8 * 1024 * 1024, 20_000_000, true])
+  const csv = await (await fetch(`${base}/topics/t/messages/export?format=csv`)).text()
+  assert.match(csv.slice(-100), /,truncated,/)
+  const file = await fetch(`${base}/topics/t/messages/0/0/download`)
+  assert.equal(file.headers.get('content-type'), 'application/octet-stream')
+  assert.ok(Buffer.from(await file.arrayBuffer()).equals(value))
 })

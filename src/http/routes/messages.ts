@@ -4,9 +4,12 @@ import { z } from 'zod'
 import { exportMessages, LARGEST_DECODED_BYTES } from '../../admin/message-export.ts'
 import { type TailEvent, tailMessages } from '../../admin/message-tail.ts'
 import { produceMessages } from '../../admin/message-writes.ts'
-import { browseMessages, findRecord, type Selection, showMessage } from '../../admin/messages.ts'
+import { browseMessages, findRecord, type Selection } from '../../admin/messages.ts'
 import { messageShape, newMessageShape, pageShape, producedShape } from '../../admin/messages-contract.ts'
+import type { Keeping } from '../../admin/record-reader.ts'
+import { bytesOf, LARGEST_SHOWN_BYTES, whole } from '../../admin/shown-message.ts'
 import { decodings } from '../../admin/shown-value.ts'
+import { HEADER_LIMITS } from '../../log/unpacking.ts'
 import { INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../../protocol/errors.ts'
 import { FILE_FORMATS, fileFormats, fileName, fileOf } from '../message-files.ts'
 import { isProblem, type Problem, problem } from '../problems.ts'
@@ -22,6 +25,8 @@ const MAX_INT32 = 2 ** 31 - 1
 const MOST_PRODUCED = 1_000
 /** A record of the largest default size as base64, with what is around it. */
 const PRODUCE_BODY_BYTES = 2 * 1024 * 1024
+/** A longer record is given out in pieces, and so is a longer part of one. */
+const PIECE_BYTES = 1024 * 1024
 
 const named = z.object({ topic: z.string() })
 const place = z.object({ topic: z.string(), partition: integer(0, MAX_INT32), offset: integer(0) })
@@ -61,10 +66,12 @@ const selected = {
 const problems = {
   400: 'INVALID_TOPIC_EXCEPTION',
   404: 'UNKNOWN_TOPIC_OR_PARTITION',
-  503: 'LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR, BUSY',
+  503: 'LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR, REQUEST_TIMED_OUT, BUSY',
 }
 
 const BUSY = problem('BUSY', 'As many pages of records are being made as one broker makes, and as many wait as may.')
+
+const TOO_LARGE_NOW = problem('BUSY', 'There are as many large records under way as one broker gives at a time.')
 
 export const messageRoutes = [
   route({
@@ -81,11 +88,11 @@ export const messageRoutes = [
     query: z.object({ ...selected, limit: integer(1, MAX_LIMIT).default(DEFAULT_LIMIT), ...shown }),
     answers: { 200: pageShape },
     problems: { ...problems, 400: 'INVALID_TOPIC_EXCEPTION, INVALID_REQUEST' },
-    async answer({ params, query }, rooms) {
+    async answer({ params, query, ended }, rooms) {
       const selection = selectionOf(query)
       if (isProblem(selection)) return selection
       const browsed = { ...query, ...selection }
-      const page = await rooms.messageReaders.page(() => browseMessages(rooms, params.topic, browsed))
+      const page = await rooms.messageReaders.page(() => browseMessages(rooms, params.topic, browsed, ended))
       if (page === null) return BUSY
       return isRefusal(page) ? asProblem(page) : reply(200, page)
     },
@@ -109,7 +116,7 @@ export const messageRoutes = [
     problems: {
       ...problems,
       400: 'INVALID_TOPIC_EXCEPTION, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, INVALID_RECORD',
-      503: `${problems[503]}, REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND`,
+      503: `${problems[503]}, NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND`,
     },
     async answer({ params, body }, rooms) {
       const produced = await produceMessages(rooms, params.topic, body.messages)
@@ -126,7 +133,8 @@ export const messageRoutes = [
     doc:
       'The records that a page would have, as many as are asked for, as one file: NDJSON, where each line is a `Message`, whole; or CSV (RFC 4180), where the text of ' +
       'keys and values is quoted and what is no text is base64 in a column of its own. Text that a spreadsheet would take for a formula has an apostrophe in front, and so ' +
-      `has text that begins with one. A record of more than ${LARGEST_DECODED_BYTES / 1024} KiB is base64 in any case. It ends where the partitions ended when it was asked for; when something goes ` +
+      `has text that begins with one. A record of more than ${LARGEST_DECODED_BYTES / 1024} KiB is base64 in any case; of a key or a value of more than ` +
+      `${LARGEST_SHOWN_BYTES / 1024 / 1024} MiB only the beginning is there, as \`truncated\` says, and of a record its first ${HEADER_LIMITS.count} headers. It ends where the partitions ended when it was asked for; when something goes ` +
       'wrong before, the connection is cut, so that the answer is incomplete.',
     params: named,
     query: z.object({
@@ -205,18 +213,25 @@ export const messageRoutes = [
     needs: 'viewer',
     verb: 'show message',
     tag: 'messages',
-    doc: 'One record as a whole.',
+    doc: `One record as a whole: of a key or a value that is longer than ${LARGEST_SHOWN_BYTES / 1024 / 1024} MiB the beginning, and its first ${HEADER_LIMITS.count} headers.`,
     params: place,
     query: z.object({ decode: shown.decode, keyDecode: shown.keyDecode }),
     answers: { 200: messageShape },
     problems,
-    async answer({ params, query }, rooms) {
-      const { topic, partition, offset } = params
-      const record = await rooms.messageReaders.page(() => findRecord(rooms, topic, partition, offset))
+    async answer({ params, query, ended }, rooms) {
+      const { topic, ...at } = params
+      const keeping = whole(() => query)
+      const record = await rooms.messageReaders.page(() => findRecord(rooms, topic, at, keeping, ended))
       if (record === null) return BUSY
       if (isRefusal(record)) return asMissing(record)
-      const whole = { ...query, previewBytes: Number.POSITIVE_INFINITY }
-      return reply(200, showMessage(record, whole, Number.POSITIVE_INFINITY))
+      const message = record.content
+      if (bytesOf(message) <= PIECE_BYTES) return reply(200, message)
+      // As text it can be six times as long.
+      const leave = rooms.messageReaders.enterLarge()
+      if (leave === null) return TOO_LARGE_NOW
+      const chunks = fileOf(fileFormats.ndjson, only(message), rooms.clock)
+      const contentType = 'application/json; charset=utf-8'
+      return await holding(leave, ended, async () => ({ kind: 'streaming', contentType, chunks, isFile: true }))
     },
   }),
 
@@ -233,22 +248,52 @@ export const messageRoutes = [
     answers: { 200: z.string() },
     headers: { 200: ['Content-Disposition'] },
     problems,
-    async answer({ params, query: { part } }, rooms) {
-      const { topic, partition, offset } = params
-      const record = await rooms.messageReaders.page(() => findRecord(rooms, topic, partition, offset))
+    async answer({ params, query: { part }, ended }, rooms) {
+      const { topic, ...at } = params
+      const keeping = bytesOfPart(part)
+      const record = await rooms.messageReaders.page(() => findRecord(rooms, topic, at, keeping, ended))
       if (record === null) return BUSY
       if (isRefusal(record)) return asMissing(record)
-      const bytes = record[part]
+      const bytes = record.content
       if (bytes === null) return problem('NOT_FOUND', `The ${part} of this record is null.`)
+      const contentType = 'application/octet-stream'
       // A name of a topic has nothing that would have to be quoted.
-      const name = `${topic}-${partition}-${offset}-${part}.bin`
-      return reply(200, bytes, {
-        'content-type': 'application/octet-stream',
-        'content-disposition': `attachment; filename="${name}"`,
-      })
+      const name = `${topic}-${at.partition}-${at.offset}-${part}.bin`
+      const headers = { 'content-disposition': `attachment; filename="${name}"` }
+      if (bytes.length <= PIECE_BYTES) return reply(200, bytes, { 'content-type': contentType, ...headers })
+      const leave = rooms.messageReaders.enterLarge()
+      if (leave === null) return TOO_LARGE_NOW
+      const chunks = piecesOf(bytes)
+      return await holding(leave, ended, async () => ({
+        kind: 'streaming',
+        contentType,
+        headers,
+        chunks,
+        isFile: true,
+      }))
     },
   }),
 ]
+
+/** The bytes of one part, as they are; null where it is null. */
+function bytesOfPart(part: 'key' | 'value'): Keeping<Buffer | null> {
+  return {
+    headers: { count: 0, bytes: 0 },
+    keep(record) {
+      const bytes = record[part]
+      return bytes === null ? null : Buffer.from(bytes)
+    },
+    bytesOf: bytes => bytes?.length ?? 0,
+  }
+}
+
+async function* only<T>(one: T): AsyncGenerator<T, void> {
+  yield one
+}
+
+async function* piecesOf(bytes: Buffer): AsyncGenerator<Uint8Array, void> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
+}
 
 type Selected = z.output<z.ZodObject<typeof selected>> & { readonly limit: number }
 

@@ -22,12 +22,14 @@ test('a topic is created, described, grown and deleted', async t => {
 
   await api('POST', '/topics/orders/messages', { messages: [{ partition: 1, value: { text: 'x' } }] })
   const { body } = await api('GET', '/topics/orders')
+  const brokers = { leader: 0, leaderEpoch: 1, replicas: [0], inSync: [0] }
   assert.deepEqual(
     { ...body, createdAt: null, lastWriteAt: null, sizeBytes: null },
     {
       name: 'orders',
       id: created.body.id,
       partitions: 2,
+      replicationFactor: 1,
       createdAt: null,
       configs: { 'retention.ms': '9007199254740993' },
       cleanupPolicy: 'delete',
@@ -37,8 +39,8 @@ test('a topic is created, described, grown and deleted', async t => {
       sizeBytes: null,
       lastWriteAt: null,
       leaders: [
-        { partition: 0, leader: 0, leaderEpoch: 1, start: 0, end: 0, sizeBytes: 0, error: null },
-        { partition: 1, leader: 0, leaderEpoch: 1, start: 0, end: 1, sizeBytes: body.sizeBytes, error: null },
+        { partition: 0, ...brokers, start: 0, end: 0, sizeBytes: 0, error: null },
+        { partition: 1, ...brokers, start: 0, end: 1, sizeBytes: body.sizeBytes, error: null },
       ],
     },
   )
@@ -63,6 +65,8 @@ test('a topic that cannot be is refused with what is wrong, and nothing is made'
   const cases = [
     [{ name: 'a', partitions: 5 }, 400, 'INVALID_PARTITIONS', /max-partitions-per-topic is 4/],
     [{ name: 'a', partitions: 0 }, 400, 'INVALID_REQUEST', /^partitions: /],
+    [{ name: 'a', replicationFactor: 2 }, 400, 'INVALID_REPLICATION_FACTOR', /only 1 broker\(s\) are registered/],
+    [{ name: 'a', replicationFactor: 0 }, 400, 'INVALID_REQUEST', /^replicationFactor: /],
     [{ name: 'a', configs: { 'no.such': '1' } }, 400, 'INVALID_CONFIG', /no\.such/],
     [{ name: 'a', configs: { 'retention.ms': 5 } }, 400, 'INVALID_REQUEST', /^configs\.retention\.ms: /],
     [{ name: 'a', partition: 5 }, 400, 'INVALID_REQUEST', /partition/],

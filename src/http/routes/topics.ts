@@ -92,16 +92,17 @@ export const topicRoutes = [
     tag: 'topics',
     doc: 'Creates a topic, or with `validateOnly` says whether it could.',
     body: newTopicShape,
-    audited: ['name', 'partitions', 'configs', 'validateOnly'],
+    audited: ['name', 'partitions', 'replicationFactor', 'configs', 'validateOnly'],
     answers: { 200: createdTopicShape, 201: createdTopicShape },
     problems: {
-      400: 'INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS, INVALID_CONFIG',
+      400: 'INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_CONFIG',
       409: 'TOPIC_ALREADY_EXISTS',
       503: 'REQUEST_TIMED_OUT',
     },
-    async answer({ body: { name, partitions = -1, configs = {}, validateOnly = false } }, rooms) {
+    async answer({ body }, rooms) {
+      const { name, partitions = -1, replicationFactor = -1, configs = {}, validateOnly = false } = body
       const overrides = Object.entries(configs).map(([config, value]) => ({ name: config, value }))
-      const request = { name, partitions, replicationFactor: -1, assignments: [], configs: overrides }
+      const request = { name, partitions, replicationFactor, assignments: [], configs: overrides }
       const [outcome] = await createTopics(rooms, [request], { validateOnly, timeoutMs: TIMEOUT_MS, auto: false })
       const { result } = outcome!
       if (isRefusal(result)) return result
@@ -109,6 +110,7 @@ export const topicRoutes = [
         name,
         id: validateOnly ? null : result.topicId,
         partitions: result.partitions,
+        replicationFactor: result.replicationFactor,
         configs: result.configs.map(showConfig),
       })
     },
@@ -120,7 +122,7 @@ export const topicRoutes = [
     needs: 'viewer',
     verb: 'describe topic',
     tag: 'topics',
-    doc: 'A topic with its partitions: who leads each of them, where it begins and ends, and how large it is.',
+    doc: 'A topic with its partitions: who leads each of them and which brokers are its replicas, where it begins and ends, and how large it is.',
     params: named,
     answers: { 200: topicShape },
     problems: topicProblems,

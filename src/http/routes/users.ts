@@ -166,8 +166,8 @@ export const userRoutes = [
     answers: { 204: null },
     problems: { 409: 'LAST_ADMIN' },
     async answer({ params: { username } }, { accounts }) {
-      const removed = await removeUser(accounts, username)
-      return isUserRefusal(removed) ? refused(removed) : reply(204)
+      const refusal = await removeUser(accounts, username)
+      return refusal === null ? reply(204) : refused(refusal)
     },
   }),
 ]

@@ -1,0 +1,206 @@
+// Who may stay connected to the HTTP listener. A connection is busy while a whole request of it waits for its answer, streams among
+// them; otherwise it costs its client nothing: it is kept alive, was opened ahead of need, or brings its request byte by byte. So
+// where there are too many, of one address or in all, those that are not busy are closed, the one that has been so for longest
+// first. A new one is given time to bring its request. How many may be busy is less, so that
+// questions about health always have a place.
+
+import type { Socket } from 'node:net'
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Descriptors } from '../telemetry/descriptors.ts'
+import type { Logger } from '../telemetry/logger.ts'
+
+export interface PlaceLimits {
+  /** Those that are not busy are closed beyond. */
+  readonly maxConnections: number
+  readonly maxConnectionsOfAddress: number
+  /** Requests beyond are answered BUSY, unless they ask for health. */
+  readonly maxBusy: number
+  readonly maxBusyOfAddress: number
+  /** For a new connection to bring its request, and for one that was kept to bring the next. */
+  readonly graceMs: number
+  /** Connections in their grace. Beyond these and `maxConnections` they are closed as they come. */
+  readonly maxNew: number
+}
+
+export const PLACE_LIMITS: PlaceLimits = Object.freeze({
+  maxConnections: 1_000,
+  maxConnectionsOfAddress: 250,
+  maxBusy: 900,
+  maxBusyOfAddress: 200,
+  graceMs: 100,
+  maxNew: 500,
+})
+
+export interface PlaceRooms {
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly descriptors: Descriptors
+}
+
+interface Place {
+  readonly socket: Socket
+  readonly address: string
+  readonly neighbours: Neighbours
+  /** Whole requests that wait for their answers. */
+  waiting: number
+  /** Since it was busy last. */
+  idleSinceMs: number
+}
+
+/** The connections of one address. */
+interface Neighbours {
+  count: number
+  /** Those that are not busy, longest first. */
+  readonly idle: Set<Place>
+}
+
+const LOG_EVERY_MS = 10_000
+
+export class Places {
+  readonly #limits: PlaceLimits
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #descriptors: Descriptors
+  readonly #isExempt: (address: string) => boolean
+  readonly #places = new Map<Socket, Place>()
+  readonly #addresses = new Map<string, Neighbours>()
+  /** Those that are not busy, longest first. */
+  readonly #idle = new Set<Place>()
+  /** Addresses that have too many, or had. */
+  readonly #crowded = new Set<string>()
+  #timer: Timer | null = null
+  /** So many leave half of the descriptors that are kept; infinite while there are plenty. */
+  #most = Number.POSITIVE_INFINITY
+
+  /** `isExempt`: as many as there are in all may come from this address, which others stand behind. */
+  constructor(limits: PlaceLimits, { clock, logger, descriptors }: PlaceRooms, isExempt: (address: string) => boolean) {
+    this.#limits = limits
+    this.#clock = clock
+    this.#logger = logger.named('http')
+    this.#descriptors = descriptors
+    this.#isExempt = isExempt
+  }
+
+  /** A connection was accepted. */
+  enter(socket: Socket): void {
+    const address = socket.remoteAddress ?? 'unknown'
+    const neighbours = this.#addresses.get(address) ?? { count: 0, idle: new Set() }
+    this.#addresses.set(address, neighbours)
+    neighbours.count++
+    const place: Place = { socket, address, neighbours, waiting: 0, idleSinceMs: 0 }
+    this.#places.set(socket, place)
+    this.#rest(place)
+    if (neighbours.count > this.#limits.maxConnectionsOfAddress && !this.#isExempt(address)) this.#crowded.add(address)
+    this.#trim()
+    this.#spare(place)
+  }
+
+  /** The connection is gone. Idempotent. */
+  leave(socket: Socket): void {
+    const place = this.#places.get(socket)
+    if (place === undefined) return
+    const { address, neighbours } = place
+    this.#places.delete(socket)
+    this.#idle.delete(place)
+    neighbours.idle.delete(place)
+    neighbours.count--
+    if (neighbours.count === 0) this.#addresses.delete(address)
+    if (this.#places.size * 2 <= this.#most) this.#most = Number.POSITIVE_INFINITY
+  }
+
+  /** A request has arrived whole; to be followed by `answered`. */
+  asked(socket: Socket): void {
+    const place = this.#places.get(socket)
+    if (place === undefined) return
+    place.waiting++
+    this.#idle.delete(place)
+    place.neighbours.idle.delete(place)
+  }
+
+  answered(socket: Socket): void {
+    const place = this.#places.get(socket)
+    if (place === undefined) return
+    place.waiting--
+    if (place.waiting === 0) this.#rest(place)
+  }
+
+  /** Whether a request of this connection is one too many; a line says so. */
+  isBeyond(socket: Socket): boolean {
+    const place = this.#places.get(socket)
+    if (place === undefined) return false
+    const { address, neighbours } = place
+    const { maxBusy, maxBusyOfAddress } = this.#limits
+    const busyOfAddress = neighbours.count - neighbours.idle.size
+    if (busyOfAddress > maxBusyOfAddress && !this.#isExempt(address)) {
+      this.#tell(`an HTTP request was refused: ${maxBusyOfAddress} others of its address wait for answers`, address)
+      return true
+    }
+    if (this.#places.size - this.#idle.size <= maxBusy) return false
+    this.#tell(`an HTTP request was refused: ${maxBusy} others wait for answers`, address)
+    return true
+  }
+
+  /** A connection was not accepted, because there is no room at all. */
+  dropped(address: string | undefined): void {
+    this.#tell('an HTTP connection was closed as it came: there are too many', address ?? 'unknown')
+  }
+
+  close(): void {
+    this.#timer?.cancel()
+  }
+
+  #rest(place: Place): void {
+    place.idleSinceMs = this.#clock.monotonic()
+    this.#idle.add(place)
+    place.neighbours.idle.add(place)
+  }
+
+  /** Closes those that have no place any more. Those that have it for their grace only, later. */
+  #trim(): void {
+    const { maxConnections, maxConnectionsOfAddress } = this.#limits
+    let isDone = this.#cut(this.#idle, () => this.#places.size - maxConnections, `there are ${maxConnections}`)
+    for (const address of this.#crowded) {
+      const neighbours = this.#addresses.get(address)
+      const why = `its address has ${maxConnectionsOfAddress}`
+      const surplus = () => neighbours!.count - maxConnectionsOfAddress
+      if (neighbours === undefined || this.#cut(neighbours.idle, surplus, why)) this.#crowded.delete(address)
+      else isDone = false
+    }
+    if (isDone || this.#timer !== null) return
+    this.#timer = this.#clock.timer(this.#limits.graceMs, () => {
+      this.#timer = null
+      this.#trim()
+    })
+  }
+
+  /**
+   * Of the descriptors that are kept connections over HTTP get half, and three quarters while those are within their grace. The number
+   * of a new one tells how many descriptors are in use only where none below it is free: what it has told once is counted on from
+   * there, or each one that closes would hide how few are left.
+   */
+  #spare({ socket }: Place): void {
+    const { kept, limit } = this.#descriptors
+    const left = this.#descriptors.leftAfter(socket)
+    if (left < kept / 2) this.#most = Math.max(1, Math.min(this.#most, this.#places.size + left - Math.floor(kept / 2)))
+    const why = `of ${limit} descriptors the last ${Math.floor(kept / 2)} are kept for files (ulimit -n)`
+    if (this.#cut(this.#idle, () => this.#places.size - this.#most, why)) return
+    // Not the one that comes: it may ask about health. In a flood each has as long as it takes for the places to go round.
+    this.#cut(this.#idle, () => this.#places.size - this.#most - Math.floor(kept / 4), why, 0)
+  }
+
+  /** False where there are still too many. */
+  #cut(idle: ReadonlySet<Place>, surplus: () => number, why: string, graceMs = this.#limits.graceMs): boolean {
+    const latestMs = this.#clock.monotonic() - graceMs
+    for (const { socket, address, idleSinceMs } of idle) {
+      if (surplus() <= 0 || idleSinceMs > latestMs) break
+      this.leave(socket)
+      socket.destroy()
+      this.#tell(`an HTTP connection on which no request was complete was closed: ${why}`, address)
+    }
+    return surplus() <= 0
+  }
+
+  #tell(message: string, address: string): void {
+    this.#logger.limited('places', LOG_EVERY_MS).warn(message, { address })
+  }
+}
