@@ -12,24 +12,27 @@ import { type Clock, systemClock, within } from './base/clock.ts'
 import { type Random, systemRandom } from './base/random.ts'
 import { aloneInCluster, type Cluster, joinCluster } from './cluster/cluster.ts'
 import { openClientQuotas } from './coordinator/client-quotas.ts'
+import { committedBounds } from './coordinator/committed-bounds.ts'
 import { type Coordination, openGroups } from './coordinator/groups.ts'
 import { openProducerIds } from './coordinator/producer-ids.ts'
 import type { AnyRoute, HttpRooms } from './http/route.ts'
 import type { HttpLimits, HttpServer } from './http/server.ts'
-import { Budget } from './kafka/budget.ts'
+import { Admission } from './kafka/connection/admission.ts'
 import { createDispatch } from './kafka/dispatch.ts'
 import { handlers } from './kafka/handlers/all.ts'
 import type { Rooms } from './kafka/handlers/handler.ts'
 import { listen } from './kafka/listener.ts'
 import { openPeers } from './kafka/peers.ts'
 import { createThrottle } from './kafka/throttle.ts'
-import { openCatalogue } from './log/catalogue.ts'
+import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log/catalogue.ts'
 import { openLogs } from './log/logs.ts'
 import { chooseEngine } from './settings/engine.ts'
 import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
 import { fullKey, type Settings } from './settings/settings.ts'
 import { openEmbeddedStore } from './store/embedded/embedded-store.ts'
 import type { Store } from './store/store.ts'
+import { nameUnreadable } from './store/unreadable.ts'
+import { readDescriptors, watchDescriptors } from './telemetry/descriptors.ts'
 import { startHistory } from './telemetry/history.ts'
 import { createLogger, type Logger, writeToStandardOutput } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
@@ -109,6 +112,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     'svc.redis.command': latencyBuckets(redis.broker),
     'svc.storage.local.redis.command': latencyBuckets(redis.storage),
   })
+  const unreadable = nameUnreadable(metrics, logger)
   const failure = Promise.withResolvers<Error>()
   const openEngine = async (): Promise<Store> => {
     if (engine.engine === 'redis') {
@@ -165,6 +169,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
           clock,
           random,
           logger,
+          unreadable,
           brokerId: nodeId,
           rack,
           version,
@@ -175,7 +180,10 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     open.push({ what: 'the cluster', close: () => cluster.close() })
     metrics.sample('svc.cluster.brokers', {}, () => cluster.brokers().length)
     metrics.sample('svc.cluster.confirmed', {}, () => (cluster.isConfirmed ? 1 : 0))
-    const catalogue = await openCatalogue(store, settings, clock, random, isShared ? () => isOnlyOne(cluster) : null)
+    const isAlone = isShared ? () => isOnlyOne(cluster) : null
+    const catalogue = await openCatalogue(store, settings, clock, random, isAlone, unreadable)
+    // Before the logs look who leads what.
+    followAssignments(catalogue, cluster)
     const logs = await openLogs({
       store,
       catalogue,
@@ -185,6 +193,8 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       random,
       metrics,
       logger,
+      unreadable,
+      committedUpTo: committedBounds(store),
     })
     open.push({ what: 'the logs', close: () => logs.close() })
     const coordination: Coordination = {
@@ -194,37 +204,42 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       },
       isShared,
     }
-    const groups = await openGroups({ store, catalogue, coordination, settings, clock, random, metrics, logger })
+    const rest = { settings, clock, random, metrics, logger, unreadable }
+    const groups = await openGroups({ store, catalogue, coordination, ...rest })
     open.push({ what: 'the groups', close: () => groups.close() })
     catalogue.watch({
       replaced({ before, after }, lost) {
-        log.error(
-          `the store was emptied or replaced: cluster ${before} is gone with its ${lost.length} topics, their records, groups and offsets, and this ` +
-            `broker goes on with what the store is by now, cluster ${after}; if that was a mistake, stop the brokers and restore the store`,
-          { topics: lost.slice(0, NAMED_AT_ONCE).map(({ name }) => name) },
-        )
+        // A server that drops keys may do so again and again.
+        log
+          .limited('replaced', 10_000)
+          .error(
+            `the store was emptied or replaced: cluster ${before} is gone with its ${lost.length} topics, their records, groups and offsets, and this ` +
+              `broker goes on with what the store is by now, cluster ${after}; if that was a mistake, stop the brokers and restore the store`,
+            { topics: lost.slice(0, NAMED_AT_ONCE).map(({ name }) => name) },
+          )
       },
       removed(topics) {
-        for (const { id } of topics) {
-          groups.topicRemoved(id)
-          cluster.forgetTopic(id)
-        }
+        groups.topicsRemoved(new Set(topics.map(({ id }) => id)))
+        for (const { id } of topics) cluster.forgetTopic(id)
       },
     })
-    groups.keepTopics(catalogue.current().topicsById)
+    groups.keepTopics(mayExist(catalogue.current()))
     const producerIds = openProducerIds(store)
-    const clientQuotas = await openClientQuotas(store)
+    const clientQuotas = await openClientQuotas(store, { clock, random, unreadable })
 
-    const budget = new Budget({
+    const admission = new Admission({
       maxBytes: settings.get('broker.global-max-pending-bytes'),
       resumeBytes: settings.get('broker.global-resume-pending-bytes'),
     })
-    metrics.sample('svc.broker.pending_bytes', {}, () => budget.pendingBytes)
     const throttle = createThrottle(clientQuotas, clock)
     const peers = openPeers({ cluster, clock })
     open.push({ what: 'the connections to other brokers', close: async () => peers.close() })
+    const descriptors = readDescriptors()
+    const watch = watchDescriptors(clock, log)
+    open.push({ what: 'the watch of descriptors', close: async () => watch.close() })
     const rooms: Rooms & Omit<HttpRooms, Made> = {
       store,
+      unreadable,
       catalogue,
       logs,
       groups,
@@ -235,6 +250,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       peers,
       nodeId,
       settings,
+      descriptors,
       metrics,
       history,
       logger,
@@ -258,7 +274,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       }
       open.push({ what: 'the HTTP side', close })
     }
-    const listeners = await listen({ settings, dispatch, budget, throttle, clock, metrics, logger })
+    const listeners = await listen({ settings, dispatch, admission, throttle, descriptors, clock, metrics, logger })
     const reassign = async () => {
       await Promise.all([logs.reassign(), groups.reassign()])
     }
@@ -377,6 +393,19 @@ async function openSso(rooms: Omit<HttpRooms, Made>, { isSecured, spend }: Accou
   if (!isSecured || !rooms.settings.get('admin.oauth.enabled')) return null
   const { openSingleSignOn } = await import('./auth/single-sign-on.ts')
   return openSingleSignOn({ ...rooms, spend })
+}
+
+/** Tells the cluster which brokers were assigned to partitions, from here on and before others hear of the topics. */
+function followAssignments(catalogue: CatalogueKeeper, cluster: Cluster): void {
+  const tell = (topics: Iterable<Topic>) => {
+    for (const { id, placement } of topics) cluster.assign(id, placement.assigned)
+  }
+  tell(catalogue.current().topics.values())
+  catalogue.watch({
+    added: async topics => tell(topics),
+    changed: async topics => tell(topics),
+    removed() {},
+  })
 }
 
 /** Whether no other broker lives on the store, as of now. */

@@ -9,6 +9,7 @@ import { helpText } from './cli/help.ts'
 import { BrokerIdHeld } from './cluster/membership.ts'
 import { ListenFailed } from './settings/listen-failed.ts'
 import { loadSettings } from './settings/load.ts'
+import { readPlainFile } from './settings/plain-file.ts'
 import { type Settings, SettingsError } from './settings/settings.ts'
 import { readCommandLine } from './settings/sources.ts'
 import { StoreOpenError } from './store/open-error.ts'
@@ -51,7 +52,7 @@ function readSettings({ argv, env, cwd }: Beginning): Settings | null {
     process.stdout.write(wants === 'help' ? helpText() : versionText())
     return null
   }
-  return loadSettings({ argv, env, cwd, readFile: path => readFileSync(path) })
+  return loadSettings({ argv, env, cwd, readFile: readPlainFile })
 }
 
 /** Drains at the first signal, be the broker still on its way up, and gives up at the second. */

@@ -93,6 +93,14 @@ test('topics are created, listed, described, changed, grown and deleted', async 
     (await run('topics describe orders')).out,
     /created +\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z\n[\s\S]*configs +retention.ms=60000 segment.bytes=2000000\n/,
   )
+  assert.match(
+    (await run('topics describe orders')).out,
+    /\nPARTITION +LEADER +EPOCH +REPLICAS +IN SYNC .*\n +0 +(\d+) +1 +\1 +\1 /,
+  )
+  assert.match(
+    (await run('topics create third --replication-factor=3')).err,
+    /cannot be reached because only 1 broker\(s\) are registered. \[INVALID_REPLICATION_FACTOR\]/,
+  )
   assert.match((await run('topics configs orders')).out, /^retention.ms +60000 +topic +604800000$/m)
   const changed = await run('topics configs orders --set retention.ms=1000 --delete segment.bytes --json')
   const configs = (JSON.parse(changed.out) as { configs: { name: string; value: string; source: string }[] }).configs

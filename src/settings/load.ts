@@ -9,6 +9,7 @@ import { isLoopback, kafkaEndpoints } from './endpoints.ts'
 import { chooseEngine, redisKey } from './engine.ts'
 import type { Scalar } from './grammar.ts'
 import { nearest } from './nearest.ts'
+import { NotAPlainFile } from './plain-file.ts'
 import type { Fields, GivenValue, Key, Settings } from './settings.ts'
 import {
   ACTUATOR_ENDPOINTS,
@@ -20,15 +21,22 @@ import {
   settingsTable,
 } from './settings.ts'
 import type { Entry } from './sources.ts'
-import { CONFIG_VARIABLE, knownEnvironmentNames, readCommandLine, readEnvironment, readYaml } from './sources.ts'
+import {
+  CONFIG_VARIABLE,
+  knownEnvironmentNames,
+  LARGEST_FILE_BYTES,
+  readCommandLine,
+  readEnvironment,
+  readYaml,
+} from './sources.ts'
 
 export interface SettingsSources {
   /** The arguments after the program's name. --help and --version are the caller's business and ignored here. */
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
-  /** Reads a whole file; throws an error with `code` as node:fs does. */
-  readonly readFile: (path: string) => Uint8Array
+  /** Reads a file, or one byte more than this many of it; throws NotAPlainFile, or an error with `code` as node:fs does. */
+  readonly readFile: (path: string, mostBytes: number) => Uint8Array
 }
 
 /** Read from the working directory when no other file is named; it may be missing. */
@@ -57,12 +65,17 @@ function readFileEntries(option: string | null, { env, cwd, readFile }: Settings
   const by = option === null ? `environment variable ${CONFIG_VARIABLE}` : '--config'
   const path = named ?? DEFAULT_FILE
   try {
-    return readYaml(readFile(resolve(cwd, path)), path)
+    return readYaml(readFile(resolve(cwd, path), LARGEST_FILE_BYTES), path)
   } catch (error) {
     if (error instanceof SettingsError) throw error
     const code = (error as NodeJS.ErrnoException).code ?? String(error)
     if (code === 'ENOENT' && named === undefined) return []
-    const why = code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${code})`
+    const why =
+      error instanceof NotAPlainFile
+        ? `it is ${error.message}`
+        : code === 'ENOENT'
+          ? 'there is no such file'
+          : `it cannot be read (${code})`
     throw new SettingsError(named === undefined ? `${path}: ${why}` : `${by}: got '${path}', but ${why}`)
   }
 }

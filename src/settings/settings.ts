@@ -128,6 +128,12 @@ const general = {
     '128',
     'Most partitions a topic may be created with or grown to. An auto-create pattern that asks for more fails startup.',
   ),
+  'max-partitions': row(
+    integer({ min: 1 }),
+    '100000',
+    'Most partitions of all topics together. A topic or partitions that would be more get INVALID_PARTITIONS; those that are there stay.',
+    OURS,
+  ),
   namespace: row(
     grammar.namespace(),
     'svc',
@@ -446,7 +452,7 @@ const broker = {
   'broker.max-connections': row(
     integer({ min: 1 }),
     '2147483647',
-    'Connections at once on all listeners; one more is closed at once.',
+    'Connections at once on all listeners; one more is closed at once. So is one for which the descriptors of the process do not suffice.',
     OURS,
   ),
   'broker.max-connections-per-address': row(
@@ -510,6 +516,12 @@ const broker = {
     integer({ min: 1 }),
     '2000',
     'Most members of one group; a further one gets GROUP_MAX_SIZE_REACHED.',
+    OURS,
+  ),
+  'broker.groups-max-bytes': row(
+    size({ min: 1 }),
+    '256MB',
+    'Memory of members of all groups that this broker coordinates: metadata, assignments, ids, requests that wait. A join or assignments that would pass it get GROUP_MAX_SIZE_REACHED. As much again is for the groups themselves, empty ones too, and their committed offsets: beyond it new groups get GROUP_MAX_SIZE_REACHED and new positions INVALID_COMMIT_OFFSET_SIZE. What was stored is loaded all the same, and what takes no more than before goes on.',
     OURS,
   ),
   'broker.offsets-retention': row(

@@ -27,7 +27,7 @@ export interface CommandLine {
 }
 
 const COMMAND_LINE = 'command line'
-const LARGEST_FILE_BYTES = 2 ** 20
+export const LARGEST_FILE_BYTES = 2 ** 20
 const DEEPEST_FILE = 32
 
 /** Reads `--key=value` options, --config, --help and --version. Throws SettingsError at anything else. */
@@ -156,7 +156,7 @@ export function knownEnvironmentNames(): readonly string[] {
 /** What a YAML file says. `shown` is how messages call the file. Throws SettingsError when it is no plain settings file. */
 export function readYaml(bytes: Uint8Array, shown: string): readonly Entry[] {
   if (bytes.byteLength > LARGEST_FILE_BYTES) {
-    throw new SettingsError(`${shown}: got a file of ${bytes.byteLength} bytes, takes a settings file of at most 1MB`)
+    throw new SettingsError(`${shown}: got a file of more than 1MB, takes a settings file of at most 1MB`)
   }
   const text = decode(bytes, shown)
   const lines = new LineCounter()

@@ -100,3 +100,30 @@ test('every metric whose room exists is scraped with its help and type, under a 
     assert.equal(text.includes(`# TYPE ${scrapedName} ${type}\n`), notYet === null, name)
   }
 })
+
+test('what is forgotten is found, not looked for, among however many series there are', () => {
+  const metrics = createMetrics()
+  const topics = Array.from({ length: 20_000 }, (_, i) => `topic-${i}`)
+  for (const topic of topics) {
+    metrics.count('svc.broker.produce.records', { topic })
+    metrics.observe('svc.broker.produce', { topic }, 1)
+    for (const partition of ['0', '1']) metrics.set('svc.broker.max_offset', { topic, partition }, 1)
+  }
+  metrics.sample('svc.broker.log_start_offset', { topic: 'topic-7', partition: '0' }, () => 7)
+  metrics.remove('svc.broker.max_offset', { topic: 'topic-8', partition: '0' })
+  // 1,600 million looks, were all series looked through for each topic.
+  const startedAt = process.cpuUsage()
+  for (const topic of topics.slice(1)) metrics.forget('topic', topic)
+  const { user } = process.cpuUsage(startedAt)
+  assert(user < 5_000_000, `it took ${user / 1e6} s of the processor`)
+  assert.deepEqual(
+    [...metrics.series('svc.broker.max_offset')].map(({ labels }) => labels),
+    [
+      { topic: 'topic-0', partition: '0' },
+      { topic: 'topic-0', partition: '1' },
+    ],
+  )
+  assert(Number.isNaN(metrics.read('svc.broker.log_start_offset', { topic: 'topic-7', partition: '0' })))
+  assert.equal([...metrics.series('svc.broker.produce')].length, 1)
+  assert.equal(metrics.total('svc.broker.produce.records'), 20_000)
+})

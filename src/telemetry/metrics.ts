@@ -131,11 +131,31 @@ const table = Object.freeze({
   }),
   'svc.broker.fetch.sessions': gauge([], 'Fetch sessions that are held.', OURS),
   'svc.broker.fetch.session_partitions': gauge([], 'Partitions in all fetch sessions together.', OURS),
+  'svc.broker.fetch.granted_bytes': gauge(
+    [],
+    'Memory that fetches have for their answers, until clients have taken them.',
+    OURS,
+  ),
+  'svc.broker.fetch.deferred': counter(
+    [],
+    'Fetches answered without records because slower clients had the memory for answers.',
+    OURS,
+  ),
   'svc.broker.fetch.session_evictions': counter([], 'Fetch sessions that made room for others.', OURS),
   'svc.group.lag': gauge(
     ['group'],
     'Records that a group was not delivered yet, over the partitions where that is known; NaN where it is known of none, and for all groups above the cap.',
     { captured: 'series' },
+  ),
+  'svc.broker.group_bytes': gauge(
+    [],
+    'Bytes of members of all groups that this broker coordinates: metadata, assignments, ids, requests that wait.',
+    { ours: true, captured: 'series' },
+  ),
+  'svc.broker.group_offset_bytes': gauge(
+    [],
+    'Bytes of all groups that this broker coordinates beside their members: ids and committed offsets, of empty groups too.',
+    OURS,
   ),
   'svc.broker.rebalances': counter([], 'Rebalances that completed.', OURS),
   'svc.storage.read': timer(
@@ -154,7 +174,12 @@ const table = Object.freeze({
   'svc.storage.corrupt_batches': counter([], 'Batches that were not what was written when they were read.', OURS),
   'svc.storage.damaged_partitions': gauge(
     [],
-    'Partitions of which the store has lost a part, nobody can say how many records: they are readable below it and take no more.',
+    'Partitions of which the store has lost records. They are readable below the loss and take no more.',
+    OURS,
+  ),
+  'svc.storage.unreadable_documents': counter(
+    ['kind'],
+    'Documents beside the logs, or parts of one, that this broker found and could not read, once each: a bad hand or a later version wrote them. The log names each at ERROR.',
     OURS,
   ),
   'svc.storage.compression.bytes': counter(
@@ -325,7 +350,7 @@ export interface Metrics {
   /** Takes the gauge out of the scrape, be it set or sampled. */
   remove<N extends GaugeName>(name: N, labels: Labels<N>): void
   /** Drops all children whose label has this value, in every metric: a topic, a group or a socket is gone. */
-  forget(label: 'topic' | 'group' | 'local', value: string): void
+  forget(label: (typeof MORTAL)[number], value: string): void
   /** What a counter counted over all its labels, those that were forgotten too: it never falls. */
   total(name: CounterName): number
   /** Every child of a metric. */
@@ -350,13 +375,20 @@ interface Cell extends CounterChild, GaugeChild, ObservedChild, Exposed {
 }
 
 interface Sample {
-  readonly labels: Readonly<Record<string, string>>
   readonly labelText: string
   readonly read: () => number
 }
 
+/** Labels whose values go: a topic, a group or a socket. */
+const MORTAL = ['topic', 'group', 'local'] as const
+
 interface Entry {
   readonly row: MetricRow
+  /**
+   * By mortal label and value, the keys of the children that have it, so that nothing is looked through when one goes. A metric of
+   * one label needs none: the value is the key.
+   */
+  readonly keysOf: ReadonlyMap<string, Map<string, Set<string>>>
   readonly cells: Map<string, Cell>
   readonly samples: Map<string, Sample>
   /** What forgotten children of a counter had counted. */
@@ -371,18 +403,20 @@ export function createMetrics(buckets: Buckets = {}): Metrics {
   const entries = new Map<string, Entry>(
     metricRows.map(row => {
       const bounded = { ...row, buckets: buckets[row.name as ObservedName] ?? row.buckets }
-      return [row.name, { row: bounded, cells: new Map(), samples: new Map(), forgotten: 0 }]
+      return [row.name, { row: bounded, keysOf: indexOf(row), cells: new Map(), samples: new Map(), forgotten: 0 }]
     }),
   )
   const scraped = metricRows.filter(({ notYet }) => notYet === null).map(({ name }) => entries.get(name)!)
 
   function find(name: MetricName, labels: Readonly<Record<string, string>>): Cell {
-    const { row, cells } = entries.get(name)!
+    const entry = entries.get(name)!
+    const { row, cells } = entry
     const key = keyOf(row, labels)
     const known = cells.get(key)
     if (known !== undefined) return known
     const cell = makeCell(row, labels)
     cells.set(key, cell)
+    enter(entry, key, labels)
     return cell
   }
 
@@ -407,25 +441,29 @@ export function createMetrics(buckets: Buckets = {}): Metrics {
     observe: (name, labels, value) => find(name, labels).observe(value),
     set: (name, labels, value) => find(name, labels).set(value),
     sample(name, labels, read) {
-      const { row, samples } = entries.get(name)!
-      samples.set(keyOf(row, labels), { labels: { ...labels }, labelText: labelText(row.labels, labels), read })
+      const entry = entries.get(name)!
+      const { row, samples } = entry
+      const key = keyOf(row, labels)
+      samples.set(key, { labelText: labelText(row.labels, labels), read })
+      enter(entry, key, labels)
     },
     remove(name, labels) {
-      const { row, cells, samples } = entries.get(name)!
-      const key = keyOf(row, labels)
-      cells.delete(key)
-      samples.delete(key)
+      const entry = entries.get(name)!
+      const key = keyOf(entry.row, labels)
+      entry.cells.delete(key)
+      entry.samples.delete(key)
+      leave(entry, key, labels)
     },
     forget(label, value) {
       for (const entry of entries.values()) {
-        const { row, cells, samples } = entry
+        const { row, cells, samples, keysOf } = entry
         if (!row.labels.includes(label)) continue
-        for (const [key, cell] of cells) {
-          if (cell.labels[label] !== value) continue
-          if (row.kind === 'counter') entry.forgotten += cell.value
+        for (const key of keysOf.get(label)?.get(value) ?? [value]) {
+          if (row.kind === 'counter') entry.forgotten += cells.get(key)?.value ?? 0
           cells.delete(key)
+          samples.delete(key)
         }
-        for (const [key, { labels }] of samples) if (labels[label] === value) samples.delete(key)
+        keysOf.get(label)?.delete(value)
       }
     },
     total(name) {
@@ -453,6 +491,26 @@ function* childrenOf({ row, cells, samples }: Entry): Generator<Exposed> {
   if (row.kind !== 'gauge') return yield* cells.values()
   for (const [key, cell] of cells) if (!samples.has(key)) yield cell
   for (const { labelText, read } of samples.values()) yield { labelText, value: read(), counts: null }
+}
+
+function indexOf({ labels }: MetricRow): Entry['keysOf'] {
+  return new Map(labels.length === 1 ? [] : MORTAL.filter(each => labels.includes(each)).map(each => [each, new Map()]))
+}
+
+function enter({ keysOf }: Entry, key: string, labels: Readonly<Record<string, string>>): void {
+  for (const [label, byValue] of keysOf) {
+    const value = String(labels[label])
+    const keys = byValue.get(value) ?? new Set()
+    byValue.set(value, keys.add(key))
+  }
+}
+
+function leave({ keysOf }: Entry, key: string, labels: Readonly<Record<string, string>>): void {
+  for (const [label, byValue] of keysOf) {
+    const value = String(labels[label])
+    const keys = byValue.get(value)
+    if (keys?.delete(key) && keys.size === 0) byValue.delete(value)
+  }
 }
 
 function keyOf(row: MetricRow, labels: Readonly<Record<string, string>>): string {

@@ -165,7 +165,7 @@ function contentOf(bytes: Buffer): Content {
 }
 
 /** What a record of an export says of itself, and another need not have. */
-const PASSED_OVER = ['offset', 'timestampType', 'headerCount']
+const PASSED_OVER = ['offset', 'timestampType', 'headerCount', 'undecodedHeaders']
 
 function readJson(line: Buffer, at: number): NewMessage {
   const fail = (why: string): never => {

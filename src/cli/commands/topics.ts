@@ -10,6 +10,7 @@ interface Topic {
   readonly name: string
   readonly id: string
   readonly partitions: number
+  readonly replicationFactor: number
   readonly createdAt: string
   readonly configs: Readonly<Record<string, string>>
   readonly cleanupPolicy: string
@@ -21,6 +22,8 @@ interface Partition {
   readonly partition: number
   readonly leader: number | null
   readonly leaderEpoch: number | null
+  readonly replicas: readonly number[]
+  readonly inSync: readonly number[]
   readonly start: number | null
   readonly end: number | null
   readonly sizeBytes: number | null
@@ -90,15 +93,21 @@ export const topicCommands: readonly Command[] = [
     args: [{ name: 'topic' }],
     options: {
       partitions: { value: 'n', doc: 'Where it is not said, what the topic patterns say, else 1.' },
+      'replication-factor': {
+        value: 'n',
+        doc: 'How many brokers are shown as replicas of each partition, at most as many as live; 1 by default. The store holds the records, whatever the number is.',
+      },
       config: { value: 'name=value', doc: 'A config of the topic, such as retention.ms=60000.', isMany: true },
       'validate-only': VALIDATE_ONLY,
     },
     async run(call) {
       const partitions = integerOption(call, 'partitions', 1)
+      const replicationFactor = integerOption(call, 'replication-factor', 1)
       const validateOnly = call.has('validate-only')
       const made = await call.api.post<{ name: string; partitions: number }>('/api/v1/topics', {
         name: call.args[0],
         ...(partitions === undefined ? {} : { partitions }),
+        ...(replicationFactor === undefined ? {} : { replicationFactor }),
         configs: Object.fromEntries(pairsOption(call, 'config')),
         validateOnly,
       })
@@ -124,10 +133,12 @@ export const topicCommands: readonly Command[] = [
           ['size', bytes(topic.sizeBytes)],
           ['configs', own.join(' ')],
         ])
-        const rows = topic.leaders.map(({ partition, leader, leaderEpoch, start, end, sizeBytes, error }) => {
-          return [partition, leader, leaderEpoch, start, end, bytes(sizeBytes), error?.detail ?? '']
+        const rows = topic.leaders.map(each => {
+          const brokers = [each.leader, each.leaderEpoch, each.replicas.join(), each.inSync.join()]
+          return [each.partition, ...brokers, each.start, each.end, bytes(each.sizeBytes), each.error?.detail ?? '']
         })
-        return `${facts}\n${table(['PARTITION', 'LEADER', 'EPOCH', 'START', 'END', 'SIZE', 'TROUBLE'], rows)}`
+        const columns = ['PARTITION', 'LEADER', 'EPOCH', 'REPLICAS', 'IN SYNC', 'START', 'END', 'SIZE', 'TROUBLE']
+        return `${facts}\n${table(columns, rows)}`
       })
       return EXIT.OK
     },

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { closeSync, ftruncateSync, openSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { loadSettings } from './load.ts'
+import { readPlainFile } from './plain-file.ts'
+
+test('a settings file is a regular file of bounded size, and whatever else has its path is named at once', async t => {
+  const cwd = await mkdtemp(join(tmpdir(), 'ketch-'))
+  t.after(() => rm(cwd, { recursive: true, force: true }))
+  const load = (path: string) => loadSettings({ argv: ['--config', path], env: {}, cwd, readFile: readPlainFile })
+  assert.equal(spawnSync('mkfifo', [join(cwd, 'fifo')]).status, 0)
+  const huge = openSync(join(cwd, 'huge'), 'w')
+  ftruncateSync(huge, 2 ** 40)
+  closeSync(huge)
+  const cases: [string, string][] = [
+    ['fifo', "--config: got 'fifo', but it is a FIFO, and a regular file is read"],
+    ['.', "--config: got '.', but it is a directory, and a regular file is read"],
+    ['/dev/zero', "--config: got '/dev/zero', but it is a device, and a regular file is read"],
+    ['nothing', "--config: got 'nothing', but there is no such file"],
+    ['huge', 'huge: got a file of more than 1MB, takes a settings file of at most 1MB'],
+  ]
+  for (const [path, message] of cases) assert.throws(() => load(path), { name: 'SettingsError', message })
+  await writeFile(join(cwd, 'good.yaml'), 'svc.broker.id: 7\n')
+  assert.equal(load('good.yaml').get('broker.id'), 7)
+})
+
+test('of a file no more is read than one byte over what is wanted', async t => {
+  const cwd = await mkdtemp(join(tmpdir(), 'ketch-'))
+  t.after(() => rm(cwd, { recursive: true, force: true }))
+  const path = join(cwd, 'file')
+  for (const [text, expected] of [
+    ['', ''],
+    ['abc', 'abc'],
+    ['abcd', 'abcd'],
+    ['abcde', 'abcd'],
+  ] as const) {
+    await writeFile(path, text)
+    assert.equal(Buffer.from(readPlainFile(path, 3)).toString(), expected)
+  }
+})
