@@ -4,8 +4,8 @@
 //   clients  installs the Debian packages that longer and e2e want, where that can be done
 //   unit     src, testing and scripts, in one process
 //   inner    check and unit side by side: the inner loop
-//   longer   the rest of src and testing, in one process: with Redis servers, whole clusters, 200 simulated seeds, the HTTP side,
-//            passwords, dictionaries
+//   longer   the rest of src and testing, in one process: with Redis servers, whole clusters, 200 simulated seeds, brokers beside
+//            their model, the HTTP side, passwords, dictionaries
 //   e2e      real clients against a broker of its own
 //   stores   the clients again, with the broker on Redis and then on a Redis Cluster
 //   chaos    three minutes of brokers on Redis while something breaks
@@ -48,10 +48,11 @@ const DEBIAN_PACKAGES: readonly (readonly [file: string, name: string])[] = [
  * dictionaries, or count for seconds: too long for the inner loop.
  */
 const LONGER = [
-  ...['src/store/redis/**/*.test.ts', 'testing/redis*.test.ts', 'src/cluster/cluster.test.ts'],
-  ...['testing/sim/simulation.test.ts', 'src/http/**/*.test.ts', 'src/cli/run.test.ts'],
+  ...['src/store/redis/**/*.test.ts', 'testing/redis*.test.ts', 'src/cluster/{cluster,replicas}.test.ts'],
+  ...['testing/sim/simulation.test.ts', 'testing/model/model.test.ts', 'src/http/**/*.test.ts', 'src/cli/run.test.ts'],
   ...['src/auth/{accounts,password-hash}.test.ts', 'src/log/{compression,retention}.test.ts'],
   ...['src/store/embedded/{damage,faults,kill}.test.ts', 'src/kafka/{throttle,connection}.test.ts'],
+  ...['src/store/unreadable.test.ts', 'src/kafka/connection/*.test.ts'],
 ]
 
 const REDIS_CHAOS = ['e2e/chaos/redis/**/*.test.ts']

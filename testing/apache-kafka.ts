@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { assert } from '../src/base/assert.ts'
 import { systemClock } from '../src/base/clock.ts'
 import type { CleanUp } from './broker.ts'
+import { endWithUs } from './end-with-us.ts'
 import { classPathOf, fetchJars, type Jars } from './jars.ts'
 import { freePort } from './process.ts'
 
@@ -96,6 +97,7 @@ export async function startApacheKafka(
     ...['-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info', '-cp', classPathOf(kafkaJars)],
     ...['kafka.Kafka', file],
   ])
+  endWithUs(child)
   const exited = new Promise<void>(resolve => void child.on('close', () => resolve()))
   cleanUp.after(async () => {
     child.kill('SIGKILL')

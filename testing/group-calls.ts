@@ -10,7 +10,7 @@ import { batchOf } from './kafka.ts'
 import { assigning, subscribing } from './sim/groups.ts'
 import type { Wire } from './wire.ts'
 
-const TOPIC = 'orders'
+export const TOPIC = 'orders'
 
 /** Records to a partition; the broker leads it. */
 export async function append(wire: Wire, partition: number, values: readonly string[], timestamp?: number) {

@@ -11,6 +11,7 @@ import { assert } from '../src/base/assert.ts'
 import { systemClock } from '../src/base/clock.ts'
 import type { CleanUp } from './broker.ts'
 import { chosenStoreSettings } from './chosen-store.ts'
+import { endWithUs } from './end-with-us.ts'
 import { freePort } from './free-port.ts'
 
 export { freePort }
@@ -89,6 +90,7 @@ export async function startBrokerProcess(
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...NODE_ENVIRONMENT, ...withoutSettings(process.env) },
     })
+    endWithUs(child)
     running = true
     const announced = Promise.withResolvers<void>()
     const announcement = new RegExp(`clients connect to .*:${port}\\b`)

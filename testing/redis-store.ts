@@ -1,6 +1,7 @@
 // The Redis store as a broker opens it, for tests: on links of its own, with what it reports at hand, closed with the test.
 
 import { systemClock } from '../src/base/clock.ts'
+import { systemRandom } from '../src/base/random.ts'
 import { testSettings, type Values } from '../src/settings/settings.ts'
 import type { RedisLinks } from '../src/store/redis/links.ts'
 import { openRedisStore } from '../src/store/redis/redis-store.ts'
@@ -42,6 +43,7 @@ export async function openTestStore(
   cleanUp: CleanUp,
   overrides: Partial<Values>,
   shared?: RedisLinks,
+  { vouchMs = 0 } = {},
 ): Promise<TestStore> {
   const settings = testSettings(overrides)
   const links = shared ?? (await openTestLinks(cleanUp, { ...FEW, ...overrides })).links
@@ -53,7 +55,9 @@ export async function openTestStore(
     namespace: settings.get('namespace'),
     waitReplicas: settings.get('storage.local.write.wait-replicas'),
     waitTimeoutMs: settings.get('storage.local.write.wait-timeout'),
+    vouchMs,
     clock: systemClock,
+    random: systemRandom,
     report: message => reports.push(message),
     onLostEnd(offsets) {
       lostEnds++

@@ -10,6 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createClient, RESP_TYPES } from '@redis/client'
 import { assert } from '../src/base/assert.ts'
 import type { CleanUp } from './broker.ts'
+import { endWithUs } from './end-with-us.ts'
 import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
 import { hasProgram, outputOf } from './programs.ts'
@@ -116,6 +117,7 @@ export async function startRedis(cleanUp: CleanUp, options: RedisOptions = {}): 
     const args = Object.entries({ ...base, ...config }).flatMap(([key, value]) => [`--${key}`, value])
     const from = output.length
     child = spawn('redis-server', args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+    endWithUs(child)
     isRunning = true
     child.stdout!.on('data', chunk => (output += chunk))
     child.stderr!.on('data', chunk => (output += chunk))

@@ -1,31 +1,99 @@
-// A disk that is small enough to fill: a tmpfs of its own, which answers ENOSPC as a full volume does. Only root can mount
-// one; elsewhere a test says so and skips.
+// Disks that are small enough to fill: a tmpfs, or an ext4 in a file of its own. They answer ENOSPC as a full volume does, and an ext4
+// can lose its power: what had reached the device is all that a copy of it has. Only root can mount them; elsewhere a test says
+// so and skips.
 
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, rmdir } from 'node:fs/promises'
+import { closeSync, copyFileSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { mkdtemp, rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CleanUp } from './broker.ts'
 
-/** Why no small disk can be had here; null when one can. */
-export function smallDiskAbsence(): string | null {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0)
-    return 'SKIPPED full disk: only root on Linux can mount one'
-  const probe = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], { encoding: 'utf8' })
-  return probe.status === 0 ? null : `SKIPPED full disk: no tmpfs can be mounted here (${probe.stderr?.trim()})`
+export type FileSystem = 'tmpfs' | 'ext4'
+
+export interface SmallDisk {
+  readonly path: string
+  /** What this process may still write. */
+  usableBytes(): number
+  /** Another program takes all the room that there is, and what it took before stays its own. */
+  fill(): void
+  /** The other program gives its room back. */
+  empty(): void
+  /** The disk as it is when the power goes just now, mounted elsewhere: without what the kernel had not written yet. */
+  afterPowerLoss(): Promise<string>
 }
 
-/** Mounts a tmpfs of so many MiB and returns its folder; it goes with the test. */
-export async function mountSmallDisk(cleanUp: CleanUp, sizeMiB: number): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'ketch-disk-'))
-  const run = (command: string, ...args: readonly string[]) => {
-    const { status, stderr } = spawnSync(command, args, { encoding: 'utf8' })
-    if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${stderr}`)
+function run(command: string, ...args: readonly string[]): void {
+  const { status, stderr } = spawnSync(command, args, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${stderr}`)
+}
+
+/** Why no small disk of this kind can be had here; null when one can. */
+export function smallDiskAbsence(fileSystem: FileSystem = 'tmpfs'): string | null {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0)
+    return 'SKIPPED full disk: only root on Linux can mount one'
+  const commands = {
+    tmpfs: 'mount -t tmpfs tmpfs /mnt',
+    ext4: 'd=$(mktemp) && truncate -s 8M $d && mkfs.ext4 -q -F $d && mount -o loop $d /mnt && umount /mnt && rm $d',
   }
-  run('mount', '-t', 'tmpfs', '-o', `size=${sizeMiB}m`, 'ketch', path)
-  cleanUp.after(async () => {
-    run('umount', path)
-    await rmdir(path)
-  })
-  return path
+  const probe = spawnSync('unshare', ['-m', 'sh', '-c', commands[fileSystem]], { encoding: 'utf8' })
+  return probe.status === 0 ? null : `SKIPPED full disk: no ${fileSystem} can be mounted here (${probe.stderr?.trim()})`
+}
+
+/** Mounts a disk of so many MiB; it goes with the test. */
+export async function mountSmallDisk(
+  cleanUp: CleanUp,
+  sizeMiB: number,
+  fileSystem: FileSystem = 'tmpfs',
+): Promise<SmallDisk> {
+  const mountedAt = async (...args: readonly string[]) => {
+    const path = await mkdtemp(join(tmpdir(), 'ketch-disk-'))
+    run('mount', ...args, path)
+    cleanUp.after(async () => {
+      // At once for everybody else: a broker that ends a moment later still has files there.
+      run('umount', '--lazy', path)
+      await rmdir(path)
+    })
+    return path
+  }
+  const images = await mkdtemp(join(tmpdir(), 'ketch-image-'))
+  cleanUp.after(() => rm(images, { recursive: true, force: true }))
+  const image = join(images, 'disk')
+  if (fileSystem === 'ext4') {
+    run('truncate', '-s', `${sizeMiB}M`, image)
+    run('mkfs.ext4', '-q', '-F', '-m', '0', image)
+  }
+  const path = await (fileSystem === 'ext4'
+    ? mountedAt('-o', 'loop', image)
+    : mountedAt('-t', 'tmpfs', '-o', `size=${sizeMiB}m`, 'ketch'))
+  const ballast = join(path, 'ballast')
+  return {
+    path,
+    usableBytes() {
+      const { bavail, bsize } = statfsSync(path)
+      return bavail * bsize
+    },
+    fill() {
+      const file = openSync(ballast, 'a')
+      try {
+        for (let bytes = 1 << 20; bytes > 0; ) {
+          try {
+            if (writeSync(file, Buffer.alloc(bytes, 1)) < bytes) bytes >>= 1
+          } catch (error) {
+            if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+            bytes >>= 1
+          }
+        }
+      } finally {
+        closeSync(file)
+      }
+    },
+    empty: () => rmSync(ballast, { force: true }),
+    afterPowerLoss() {
+      if (fileSystem === 'tmpfs') throw new Error('a tmpfs is empty after a loss of power')
+      const copy = `${image}-after`
+      copyFileSync(image, copy)
+      return mountedAt('-o', 'loop', copy)
+    },
+  }
 }

@@ -295,7 +295,7 @@ const recovery: Target = {
       last = round.sequence
     }
     try {
-      const { end } = await recover([file], { file: 1, position: FIRST_ROUND, sequence: 0 }, visit, () => {})
+      const { end } = await recover([file], { file: 1, position: FIRST_ROUND, sequence: 0, era: 0 }, visit, () => {})
       assert.ok(end.position >= FIRST_ROUND && end.sequence === last)
     } catch (error) {
       // An entry whose checksum is right and whose body is not is our own mistake, and called so.

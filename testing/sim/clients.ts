@@ -3,11 +3,11 @@
 
 import * as errors from '../../src/protocol/errors.ts'
 import { isRefusal, type Refusal } from '../../src/protocol/errors.ts'
-import { encodeBatch, openRecords, viewBatch } from '../../src/protocol/records.ts'
+import { encodeBatch, readRecords, viewBatch } from '../../src/protocol/records.ts'
 import { isStoreFailure, streamId } from '../../src/store/store.ts'
 import type { History, Key, Seen } from '../history.ts'
 import type { ClusterBroker, Rooms } from './cluster-broker.ts'
-import { bytes, joining } from './groups.ts'
+import { bytes, joining, refusalIn } from './groups.ts'
 import type { Scheduler } from './scheduler.ts'
 
 export interface ClientWorld {
@@ -180,7 +180,7 @@ export async function consume(
     const seen: Seen[] = []
     for (const batch of answer.batches) {
       const { crc, lastOffset } = viewBatch(batch)
-      for (const record of await openRecords(batch)) {
+      for (const record of await readRecords(batch)) {
         if (record.offset >= position) seen.push([record.offset, Number(record.value), crc])
       }
       position = lastOffset + 1
@@ -286,7 +286,9 @@ export async function takePart(world: ClientWorld, partitions: number, isOver: (
     const begun = history.begin(process, 'commit', value, { group: GROUP, generation })
     const rows = [{ topicId, partition: owned, offset, leaderEpoch: -1, metadata: '', retentionMs: -1 }]
     const request = { ...claim!, groupId: GROUP, missing: errors.ILLEGAL_GENERATION, offsets: rows }
-    const answer = await ask(world, broker, async ({ groups }) => ({ refusal: await groups.commitOffsets(request) }))
+    const answer = await ask(world, broker, async ({ groups }) => ({
+      refusal: refusalIn(await groups.commitOffsets(request)),
+    }))
     scheduler.tell(
       `member ${process} commits ${offset} of ${owned} in ${generation}: ${answer === NOTHING ? 'no answer' : (answer.refusal?.name ?? 'done')}`,
     )

@@ -54,6 +54,17 @@ export class SimulatedClock implements Clock {
     this.#now = end
   }
 
+  /** What the work comes to, the time that it waits for passing at once. It waits for nothing but time, and at most an hour of it. */
+  async passing<T>(work: Promise<T>): Promise<T> {
+    let isSettled = false
+    const settle = () => {
+      isSettled = true
+    }
+    work.then(settle, settle)
+    for (let ms = 0; !isSettled && ms < 3_600_000; ms += 10) await this.advance(10)
+    return await work
+  }
+
   /** Lets everything that is ready run. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < 5; turn++) await new Promise(resolve => setImmediate(resolve))

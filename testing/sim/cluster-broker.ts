@@ -92,7 +92,7 @@ export class ClusterBroker {
     const groups = await openGroups({ store, catalogue, coordination, settings, clock, random, metrics, logger })
     catalogue.watch({
       removed(topics) {
-        for (const topic of topics) groups.topicRemoved(topic.id)
+        groups.topicsRemoved(new Set(topics.map(({ id }) => id)))
       },
     })
     groups.keepTopics(catalogue.current().topicsById)

@@ -3,6 +3,7 @@
 // effects can be played again on an empty store. Delays, faults, copies and connections are not here.
 
 import { assert } from '../../src/base/assert.ts'
+import { viewBatch } from '../../src/protocol/records.ts'
 import type {
   Append,
   Batch,
@@ -14,10 +15,12 @@ import type {
   EpochStart,
   Fenced,
   Gone,
+  Kept,
   Misplaced,
   Opened,
   Read,
   ReadLimits,
+  Remade,
   Row,
   StreamId,
   Trimmed,
@@ -43,6 +46,8 @@ export interface Stream {
 export interface Contents {
   readonly streams: Map<StreamId, Stream>
   readonly documents: Map<string, Document>
+  /** Keys of those that were lost instead of removed. */
+  readonly lost: Set<string>
   lastVersion: number
   /** Under which incarnation a document was committed last. */
   incarnation: string | null
@@ -52,7 +57,7 @@ export interface Contents {
 const JUMP = 1000
 
 export function emptyContents(): Contents {
-  return { streams: new Map(), documents: new Map(), lastVersion: 0, incarnation: null }
+  return { streams: new Map(), documents: new Map(), lost: new Set(), lastVersion: 0, incarnation: null }
 }
 
 export function existing(contents: Contents, id: StreamId): Stream {
@@ -151,11 +156,43 @@ export function put(stream: Stream, { batches, rows, attempt }: Append): number 
   return stream.end
 }
 
+/** What an append that was torn adds to the stream when it comes back: its batches, at their places by epoch and offset. */
+export function putOrphan(contents: Contents, { stream: id, epoch, batches }: Append): void {
+  const stream = contents.streams.get(id)
+  if (stream === undefined) return
+  for (const batch of batches) {
+    const at = stream.batches.findIndex(other => {
+      const its = viewBatch(other.bytes).leaderEpoch
+      return its > epoch || (its === epoch && other.baseOffset >= batch.baseOffset)
+    })
+    // An id that is there, or the newest of all, takes its place as ever.
+    if (at !== -1 && viewBatch(stream.batches[at]!.bytes).leaderEpoch === epoch) continue
+    stream.batches.splice(at === -1 ? stream.batches.length : at, 0, batch)
+    stream.bytes += batch.bytes.length
+  }
+}
+
+/** Whether a batch lies where nothing counts: at or beyond the start of an epoch that is newer than its own, or beyond the end. */
+export function isVoid(stream: Stream, batch: Batch): boolean {
+  const { leaderEpoch } = viewBatch(batch.bytes)
+  const next = stream.epochs.find(({ epoch }) => epoch > leaderEpoch)
+  return batch.baseOffset >= (next?.startOffset ?? stream.end)
+}
+
+/** Takes away what lies there. */
+export function sweep(contents: Contents, id: StreamId): void {
+  const stream = contents.streams.get(id)
+  if (stream === undefined) return
+  stream.batches = stream.batches.filter(batch => !isVoid(stream, batch))
+  stream.bytes = stream.batches.reduce((sum, batch) => sum + batch.bytes.length, 0)
+}
+
 export function read(
   contents: Contents,
   id: StreamId,
   from: number,
   limits: ReadLimits,
+  passesVoids = false,
 ): Read | Trimmed | Gone | Damaged {
   const stream = contents.streams.get(id)
   if (stream === undefined) return { kind: 'gone' }
@@ -165,7 +202,7 @@ export function read(
   const batches: Batch[] = []
   let bytes = 0
   for (const batch of stream.batches) {
-    if (batch.nextOffset <= from) continue
+    if (batch.nextOffset <= from || (passesVoids && isVoid(stream, batch))) continue
     if (batch.baseOffset >= until) break
     bytes += batch.bytes.length
     if (batches.length > 0 && bytes > limits.maxBytes) break
@@ -202,6 +239,14 @@ export function trim(
   return { kind: 'trimmed', start: stream.start, bytes: bytes - stream.bytes }
 }
 
+/** Here a stream is lost whole or not at all. */
+export function remake(contents: Contents, id: StreamId, epoch: number, end: number): Remade | Kept {
+  if (contents.streams.has(id)) return { kind: 'kept' }
+  create(contents, [id])
+  Object.assign(existing(contents, id), { epoch, start: end, end, highWatermark: end })
+  return { kind: 'remade', start: end }
+}
+
 export function load(contents: Contents, kind: string, name: string): Document | null {
   return contents.documents.get(documentKey(kind, name)) ?? null
 }
@@ -213,7 +258,11 @@ export function list(contents: Contents, kind: string): Document[] {
 export function commit(contents: Contents, asked: Commit, incarnation: string): Committed | Conflict {
   const key = documentKey(asked.kind, asked.name)
   const before = contents.documents.get(key)
-  if ((before?.version ?? 0) !== asked.expect) return { kind: 'conflict', version: before?.version ?? 0 }
+  if ((before?.version ?? 0) !== asked.expect) {
+    if (contents.lost.has(key)) return { kind: 'conflict', version: 0, isLost: true }
+    return { kind: 'conflict', version: before?.version ?? 0 }
+  }
+  contents.lost.delete(key)
   if (contents.incarnation !== null && contents.incarnation !== incarnation) contents.lastVersion += JUMP
   contents.incarnation = incarnation
   const version = ++contents.lastVersion
@@ -232,6 +281,12 @@ function applyRows(rows: Map<string, Uint8Array>, changes: readonly Row[]): void
     if (value === null) rows.delete(key)
     else rows.set(key, value)
   }
+}
+
+/** As a Redis does that evicts keys. */
+export function loseDocument(contents: Contents, kind: string, name: string): void {
+  contents.documents.delete(documentKey(kind, name))
+  contents.lost.add(documentKey(kind, name))
 }
 
 function documentKey(kind: string, name: string): string {

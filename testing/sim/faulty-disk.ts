@@ -23,7 +23,7 @@ export interface FaultyDisk extends Disk {
   readonly stopped: boolean
   /** The next calls of this kind are refused with the error code. */
   failNext(call: DiskCall, code: string, times?: number): void
-  /** All calls of this kind are refused with the error code, until the returned function is called. */
+  /** All calls of this kind are refused whole with the error code, until the returned function is called. */
   failUntil(call: DiskCall, code: string): () => void
   /** The next call of this kind does its work and ends when the returned function is called. */
   holdNext(call: DiskCall): () => void
@@ -56,9 +56,10 @@ export function createFaultyDisk(random: Random): FaultyDisk {
   /** Does the work, unless a fault says otherwise; `part` is what a write may do of it. */
   async function perform<T>(call: DiskCall, work: () => Promise<T>, part?: () => Promise<unknown>): Promise<T> {
     if (stopped) throw new Error('the disk is gone')
-    const code = failures.get(call)?.shift() ?? lasting.get(call)
+    const once = failures.get(call)?.shift()
+    const code = once ?? lasting.get(call)
     if (code !== undefined) {
-      await part?.()
+      if (once !== undefined) await part?.()
       throw Object.assign(new Error(`${code}: asked for by the test, ${call}`), { code })
     }
     const lateCode = late.get(call)

@@ -5,10 +5,11 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { seededRandom } from '../../src/base/random.ts'
 import type { JoinReply, JoinRequest } from '../../src/coordinator/classic-group.ts'
+import type { CommitReply } from '../../src/coordinator/group-runtime.ts'
 import { type Groups, openGroups, SOLE_COORDINATION } from '../../src/coordinator/groups.ts'
 import type { Topic } from '../../src/log/catalogue.ts'
 import { encodeMessage } from '../../src/protocol/codec.ts'
-import { GROUP_ID_NOT_FOUND } from '../../src/protocol/errors.ts'
+import { GROUP_ID_NOT_FOUND, type Refusal } from '../../src/protocol/errors.ts'
 import {
   consumerProtocolAssignment,
   consumerProtocolSubscription,
@@ -33,6 +34,7 @@ const TOPICS = [
 const CATALOGUE = {
   topics: new Map(TOPICS.map(topic => [topic.name, topic])),
   topicsById: new Map(TOPICS.map(topic => [topic.id, topic])),
+  unreadable: new Map(),
 }
 
 export const bytes = (text: string) => Buffer.from(text)
@@ -43,6 +45,10 @@ export interface World {
   readonly store: MemoryStore
   readonly groups: Groups
   readonly rebalances: () => number
+  /** What members of all groups take of memory. */
+  readonly heldBytes: () => number
+  /** What stays of all groups while they are empty. */
+  readonly keptBytes: () => number
   /** The same store behind a new coordinator, as after kill -9. */
   restart(): Promise<World>
 }
@@ -67,6 +73,8 @@ export async function openGroupWorld(
     store,
     groups,
     rebalances: () => metrics.total('svc.broker.rebalances'),
+    heldBytes: () => metrics.read('svc.broker.group_bytes', {}),
+    keptBytes: () => metrics.read('svc.broker.group_offset_bytes', {}),
     restart: () => openGroupWorld(t, clock, store.reopen(), overrides, catalogue, coordination),
   }
 }
@@ -157,13 +165,18 @@ export const claim = (reply: JoinReply) => ({
 })
 export const beat = (world: World, reply: JoinReply) => world.groups.heartbeat('g', claim(reply))?.name ?? null
 
-export function commit(
+/** Why some of what was to be committed was not; null when all is stored. */
+export function refusalIn(reply: CommitReply): Refusal | null {
+  return Array.isArray(reply) ? reply.find(row => row !== null) : (reply as Refusal | null)
+}
+
+export async function commit(
   world: World,
   offset: number,
   who: Partial<Parameters<Groups['commitOffsets']>[0]> = {},
   groupId = 'g',
 ) {
-  return world.groups.commitOffsets({
+  const reply = await world.groups.commitOffsets({
     groupId,
     memberId: '',
     instanceId: null,
@@ -172,6 +185,7 @@ export function commit(
     offsets: [{ topicId: TOPIC, partition: 0, offset, leaderEpoch: 3, metadata: 'note', retentionMs: -1 }],
     ...who,
   })
+  return refusalIn(reply)
 }
 
 export async function committed(world: World, groupId = 'g', topicId = TOPIC) {

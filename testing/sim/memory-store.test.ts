@@ -17,6 +17,10 @@ storeConformance('memory store', async () => {
       store = store.reopen()
       return store
     },
+    loseTrim: async (_, call) => {
+      store.faults.failNext('trim', 'unknown-done')
+      await assert.rejects(call(), OutcomeUnknown)
+    },
   }
 })
 

@@ -28,6 +28,10 @@ export interface StoreFaults {
   damage(stream: StreamId, offset: number, message: string): void
   /** Flips one bit of a stored batch, so that its CRC no longer matches. */
   rot(stream: StreamId, baseOffset: number): void
+  /** Drops one stream, as a Redis does that evicts keys. */
+  lose(stream: StreamId): void
+  /** The same for a document. */
+  loseDocument(kind: string, name: string): void
   /** Drops everything, as FLUSHALL does. */
   empty(): void
   /** Says that these streams must be opened again. */
@@ -56,6 +60,7 @@ const VERBS: readonly StoreVerb[] = [
   'confirm',
   'read',
   'trim',
+  'remake',
   'load',
   'version',
   'list',
@@ -129,6 +134,8 @@ function faceOf(clock: Clock, held: contents.Contents): MemoryStore {
       damage(id, offset, message) {
         contents.existing(held, id).damage = { offset, message }
       },
+      lose: id => contents.remove(held, [id]),
+      loseDocument: (kind, name) => contents.loseDocument(held, kind, name),
       empty() {
         held.streams.clear()
         held.documents.clear()
@@ -189,6 +196,7 @@ function faceOf(clock: Clock, held: contents.Contents): MemoryStore {
       }),
     read: (id: StreamId, from: number, limits: ReadLimits) => call('read', () => contents.read(held, id, from, limits)),
     trim: (id, epoch, before, rows) => call('trim', () => contents.trim(held, id, epoch, before, rows)),
+    remake: (id, epoch, end) => call('remake', () => contents.remake(held, id, epoch, end)),
 
     load: (kind, name) => call('load', () => contents.load(held, kind, name)),
     version: (kind, name) => call('version', () => contents.load(held, kind, name)?.version ?? 0),

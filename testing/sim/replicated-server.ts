@@ -8,6 +8,12 @@ import { type Contents, emptyContents } from './contents.ts'
 
 type Effect = (contents: Contents) => unknown
 
+interface Written {
+  readonly effect: Effect
+  /** What its beginning does where it comes back after what was written later: it only adds. */
+  readonly orphan: Effect | null
+}
+
 interface Replica {
   /** How many effects it has; null while it fetches everything anew, when it counts for nothing. */
   position: number | null
@@ -21,7 +27,9 @@ interface Waiter {
 
 export class ReplicatedServer {
   #contents = emptyContents()
-  #effects: Effect[] = []
+  #effects: Written[] = []
+  /** Beginnings of writes that a kill has torn: they are there after each further start. */
+  readonly #torn: Effect[] = []
   readonly #replicas: Replica[]
   #waiters: Waiter[] = []
   #incarnations = 1
@@ -70,9 +78,9 @@ export class ReplicatedServer {
   }
 
   /** Does it on the primary. The effect must come to the same whenever it is played again after the same others. */
-  write<T>(effect: (contents: Contents) => T): T {
+  write<T>(effect: (contents: Contents) => T, orphan: Effect | null = null): T {
     assert(!this.#isDown, 'the simulated server is down')
-    this.#effects.push(effect)
+    this.#effects.push({ effect, orphan })
     const value = effect(this.#contents)
     this.#written()
     return value
@@ -106,6 +114,23 @@ export class ReplicatedServer {
     this.#becomePrimary(Math.min(keep, this.position), true)
   }
 
+  /**
+   * The same server again, killed while it wrote the first write that no replica has: that is not there, nor what came behind it.
+   * What was begun of it comes back with the next start, behind everything that was written since.
+   */
+  tear(): void {
+    const keep = Math.max(0, ...this.#replicas.map(({ position }) => position ?? 0))
+    const orphan = this.#effects[keep]?.orphan ?? null
+    this.restart(keep)
+    if (orphan !== null) this.#torn.push(orphan)
+  }
+
+  /** Started again with all it has, which brings back what was torn before. */
+  restartTorn(): void {
+    this.restart(this.position)
+    for (const orphan of this.#torn) orphan(this.#contents)
+  }
+
   /** Nobody can reach it until it is restarted. */
   stop(): void {
     this.#isDown = true
@@ -123,7 +148,7 @@ export class ReplicatedServer {
     if (isShorter) {
       this.#effects.length = keep
       this.#contents = emptyContents()
-      for (const effect of this.#effects) effect(this.#contents)
+      for (const { effect } of this.#effects) effect(this.#contents)
       // What a replica has beyond the new primary is thrown away with the rest of it.
       for (const replica of this.#replicas) if ((replica.position ?? 0) > keep) replica.position = null
     }

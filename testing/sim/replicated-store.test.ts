@@ -24,7 +24,9 @@ storeConformance('replicated store', async () => {
   // A replica without a lag.
   const server: ReplicatedServer = new ReplicatedServer(1, () => server.replicate(0, 1))
   const clock = new SimulatedClock()
-  const connect = () => connectReplicatedStore({ server, wire: calmWire(clock), waitReplicas: 1, waitTimeoutMs: 1000 })
+  const fates: Fate[] = []
+  const wire = calmWire(clock, fates)
+  const connect = () => connectReplicatedStore({ server, wire, waitReplicas: 1, waitTimeoutMs: 1000 })
   let store = connect()
   return {
     store,
@@ -32,6 +34,10 @@ storeConformance('replicated store', async () => {
       await store.close()
       store = connect()
       return store
+    },
+    loseTrim: async (_, call) => {
+      fates.push('answer lost')
+      await assert.rejects(call(), OutcomeUnknown)
     },
   }
 })

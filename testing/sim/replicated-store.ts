@@ -34,6 +34,8 @@ export interface Safeguards {
   readonly incarnation: boolean
   /** Offsets that were told of once are not used again where the server has lost them. */
   readonly floor: boolean
+  /** What a torn append left between two epochs is passed over by readers, and deleted by whoever takes the lead. */
+  readonly sweep: boolean
 }
 
 export const ALL_SAFEGUARDS: Safeguards = Object.freeze({
@@ -44,6 +46,7 @@ export const ALL_SAFEGUARDS: Safeguards = Object.freeze({
   compare: true,
   incarnation: true,
   floor: true,
+  sweep: true,
 })
 
 /** `refused`: it never left. `lost` and `late`: the connection breaks before it arrives, and it never does, or after all. */
@@ -285,7 +288,11 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
         () => {
           const { incarnation } = server
           const under = safeguards.incarnation ? incarnation : 'any'
-          return { outcome: server.write(all => contents.open(all, id, known, asked, under)), incarnation }
+          const outcome = server.write(all => {
+            if (safeguards.sweep) contents.sweep(all, id)
+            return contents.open(all, id, known, asked, under)
+          })
+          return { outcome, incarnation }
         },
         ({ outcome }) => safeguards.visibility && outcome.kind === 'opened',
       )
@@ -313,12 +320,15 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
               ? ({ kind: 'gone' } as const)
               : ({ kind: 'fenced', epoch: stream.epoch } as const)
           }
-          return server.write(all => {
-            const outcome = safeguards.compare ? contents.append(all, asked) : appendById(all, asked)
-            const written = all.streams.get(id)
-            if (written !== undefined) written.highWatermark = Math.max(written.highWatermark, known)
-            return outcome
-          })
+          return server.write(
+            all => {
+              const outcome = safeguards.compare ? contents.append(all, asked) : appendById(all, asked)
+              const written = all.streams.get(id)
+              if (written !== undefined) written.highWatermark = Math.max(written.highWatermark, known)
+              return outcome
+            },
+            all => contents.putOrphan(all, asked),
+          )
         },
         outcome => safeguards.wait && outcome.kind === 'appended',
       )
@@ -334,7 +344,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
     },
 
     async read(id, from, limits) {
-      const found = shown(await see('read', all => contents.read(all, id, from, limits), false))
+      const found = shown(await see('read', all => contents.read(all, id, from, limits, safeguards.sweep), false))
       const isLook = limits.maxBytes === 1
       return isLook && !safeguards.place && found.kind === 'read' ? { ...found, batches: [] } : found
     },
@@ -350,6 +360,11 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
         },
         false,
       )
+      return done.value
+    },
+
+    async remake(id, epoch, end) {
+      const done = await write('remake', all => contents.remake(all, id, epoch, end), false)
       return done.value
     },
 

@@ -36,6 +36,8 @@ export const SCENARIOS: Readonly<Record<string, Row>> = Object.freeze({
   'no-incarnation': row({ safeguards: without('incarnation') }),
   'no-compare-no-incarnation': row({ safeguards: without('compare', 'incarnation') }, 'skipped'),
   'no-floor': row({ safeguards: without('floor') }),
+  torn: row({ failOvers: 0, tears: true }),
+  'torn-no-sweep': row({ failOvers: 0, tears: true, safeguards: without('sweep') }, 'divergence'),
   losing: row(LOSING, 'lost'),
   'losing-no-floor': row({ ...LOSING, safeguards: without('floor') }, 'divergence'),
 })

@@ -30,6 +30,8 @@ export interface Scenario {
   readonly faults: number
   /** One call in so many meets a broken connection; 0: none. */
   readonly oneCallIn: number
+  /** Whether the server may be killed in the midst of a write, and started twice. */
+  readonly tears: boolean
   readonly safeguards: Safeguards
 }
 
@@ -42,6 +44,7 @@ export const SAFE: Scenario = Object.freeze({
   silently: true,
   faults: 3,
   oneCallIn: 60,
+  tears: false,
   safeguards: ALL_SAFEGUARDS,
 })
 
@@ -231,6 +234,18 @@ export async function simulate(seed: number, scenario: Scenario, keepsLines = fa
   for (let i = scheduler.random.below(scenario.faults + 1); i > 0; i--) {
     scheduler.after(500 + scheduler.within(TROUBLE_MS - 500), faults[scheduler.random.below(faults.length)]!)
   }
+  function tear(): void {
+    if (server.isDown) return
+    scheduler.tell('the server is killed in the midst of a write')
+    server.tear()
+    scheduler.after(scheduler.within(600), () => {
+      if (server.isDown) return
+      scheduler.tell('the server is started once more')
+      server.restartTorn()
+    })
+  }
+  for (let i = scenario.tears ? 4 : 0; i > 0; i--) scheduler.after(500 + scheduler.within(TROUBLE_MS - 500), tear)
+
   scheduler.after(TROUBLE_MS, function heal() {
     scheduler.tell('everything heals')
     isTroubled = false

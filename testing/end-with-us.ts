@@ -1,0 +1,33 @@
+// Servers that a test or a command starts end with its process, also where that is told to end before it has cleaned up: a
+// broker or a Redis that stays would take the machine's time from whatever is measured next. A SIGKILL of the process itself
+// leaves them, as it leaves everything.
+
+import type { ChildProcess } from 'node:child_process'
+
+const living = new Set<ChildProcess>()
+
+/** Kills the child when this process exits, or is ended by SIGTERM or SIGHUP. SIGINT of a terminal reaches the child anyway. */
+export function endWithUs(child: ChildProcess): void {
+  if (living.size === 0) listen()
+  living.add(child)
+  child.once('close', () => {
+    living.delete(child)
+    if (living.size === 0) stopListening()
+  })
+}
+
+const killAll = () => {
+  for (const child of living) child.kill('SIGKILL')
+}
+
+const endNow = (_: NodeJS.Signals, number: number) => process.exit(128 + number)
+
+function listen(): void {
+  process.on('exit', killAll)
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, endNow)
+}
+
+function stopListening(): void {
+  process.off('exit', killAll)
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.off(signal, endNow)
+}

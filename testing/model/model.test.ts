@@ -1,0 +1,56 @@
+// What `npm test` asks of the model: some seeds on each store, and that a broker that lost something is noticed. `npm run model`
+// asks a thousand, and repeats one.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { seededRandom } from '../../src/base/random.ts'
+import { noRedis, type RedisServer, startRedis } from '../redis.ts'
+import { Difference } from './difference.ts'
+import { readLog } from './read-operations.ts'
+import { runSeed } from './run-seed.ts'
+import { Scene, type StoreName } from './scene.ts'
+import { createTopic } from './topic-operations.ts'
+import { produceSome } from './write-operations.ts'
+
+const COUNT = 80
+/** Seeds that end in 0 have brokers to kill. */
+const SEEDS = [1, 2, 3, 4, 5, 6, 10]
+
+async function expectSeed(store: StoreName, seed: number, redis: RedisServer | null): Promise<void> {
+  const { error, trace } = await runSeed({ store, seed, count: COUNT, only: [], keep: null, redis })
+  const again = `repeat it with: npm run model -- --store ${store} --seed ${seed}`
+  if (error !== null) throw new Error([again, ...trace.slice(-20)].join('\n'), { cause: error })
+}
+
+for (const seed of SEEDS) {
+  test(`a broker on the embedded store answers as the model does, seed ${seed}`, () =>
+    expectSeed('embedded', seed, null))
+
+  test(`brokers on Redis answer as the model does, seed ${seed}`, { skip: noRedis }, async t => {
+    await expectSeed('redis', seed, await startRedis(t))
+  })
+}
+
+test('a record that is gone from the store is noticed', { skip: noRedis }, async t => {
+  const redis = await startRedis(t)
+  const plan = { store: 'redis', brokers: 1, areProcesses: false, hasHttp: false, fsync: 'always' } as const
+  const scene = await Scene.open(plan, 1, redis, 'lossy')
+  t.after(() => scene.close())
+  await createTopic(scene, seededRandom(1))
+  for (let seed = 1; seed <= 6; seed++) await produceSome(scene, seededRandom(seed))
+  const [topic] = scene.topics.values()
+  const partition = topic!.logs.findIndex(log => log.batches.length > 1)
+  for (const key of (await redis.ask('KEYS', '*')) as string[]) {
+    if ((await redis.ask('TYPE', key)) !== 'stream') continue
+    const [first] = (await redis.ask('XRANGE', key, '-', '+', 'COUNT', 1)) as [string][]
+    if (first !== undefined) await redis.ask('XDEL', key, first[0])
+  }
+  const [peer] = scene.peers
+  const look = async () => {
+    await scene.stop(peer!, 'close')
+    await scene.start(peer!)
+    await scene.ready()
+    await readLog(scene, { topic: topic!, partition, log: topic!.logs[partition]! })
+  }
+  await assert.rejects(look, Difference)
+})

@@ -1,0 +1,62 @@
+// The sequences of an idempotent producer in one partition, plainly: which batches of it are remembered, and what one more batch
+// comes to (KIP-98, KIP-360). Written anew from Kafka's rules, so that a mistake of src/log/producers.ts is not repeated here.
+
+import { INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER } from '../../src/protocol/errors.ts'
+
+/** Who sent a batch, and the sequence of its first record. */
+export interface Origin {
+  readonly producerId: number
+  readonly epoch: number
+  readonly sequence: number
+}
+
+export type Verdict =
+  | { readonly kind: 'next' }
+  | { readonly kind: 'repeat'; readonly baseOffset: number }
+  | { readonly kind: 'refused'; readonly code: number }
+
+interface Remembered {
+  readonly first: number
+  readonly last: number
+  readonly baseOffset: number
+}
+
+const REMEMBERED = 5
+const SEQUENCES = 2 ** 31
+
+export class Sequences {
+  #epoch = -1
+  /** Oldest first. */
+  #batches: readonly Remembered[] = []
+
+  verdict({ epoch, sequence }: Origin, records: number): Verdict {
+    const newest = this.#batches.at(-1)
+    if (newest === undefined) return { kind: 'next' }
+    if (epoch < this.#epoch) return { kind: 'refused', code: INVALID_PRODUCER_EPOCH.code }
+    const isNext = sequence === (epoch > this.#epoch ? 0 : (newest.last + 1) % SEQUENCES)
+    const last = lastOf(sequence, records)
+    const original = this.#batches.find(batch => batch.first === sequence && batch.last === last)
+    if (epoch === this.#epoch && original !== undefined) return { kind: 'repeat', baseOffset: original.baseOffset }
+    return isNext ? { kind: 'next' } : { kind: 'refused', code: OUT_OF_ORDER_SEQUENCE_NUMBER.code }
+  }
+
+  add({ epoch, sequence }: Origin, records: number, baseOffset: number): void {
+    const kept = epoch === this.#epoch ? this.#batches.slice(1 - REMEMBERED) : []
+    this.#epoch = epoch
+    this.#batches = [...kept, { first: sequence, last: lastOf(sequence, records), baseOffset }]
+  }
+
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  /** What comes next, null before the first batch. */
+  get next(): number | null {
+    const newest = this.#batches.at(-1)
+    return newest === undefined ? null : (newest.last + 1) % SEQUENCES
+  }
+}
+
+function lastOf(sequence: number, records: number): number {
+  return (sequence + records - 1) % SEQUENCES
+}
