@@ -18,6 +18,7 @@ import { redisLatency } from './redis-latency.ts'
 import { retention } from './retention.ts'
 import { scale } from './scale.ts'
 import { scrape } from './scrape.ts'
+import { slowReaders } from './slow-readers.ts'
 import { startup } from './startup.ts'
 import { waiting } from './waiting.ts'
 
@@ -35,6 +36,7 @@ const QUESTIONS: readonly Question[] = [
   groups,
   scale,
   waiting,
+  slowReaders,
   scrape,
   adminHttp,
   kafkaProduce,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -45,11 +45,13 @@ test('an operator’s mistake is status 1 and one message without a stack; --hel
   await new Promise(resolve => server.once('listening', resolve))
   const { port } = server.address() as { port: number }
   await writeFile(join(cwd, 'file'), '')
+  assert.equal(spawnSync('mkfifo', [join(cwd, 'fifo')]).status, 0)
   const cases: [string[], RegExp][] = [
     [['--svc.broker.prot=9092'], /svc\.broker\.prot.*svc\.broker\.port/],
     [['--svc.broker.enabled=false'], /svc\.broker\.enabled/],
     [['--svc.broker.host=127.0.0.1', `--svc.broker.port=${port}`], new RegExp(`127\\.0\\.0\\.1:${port}.*taken`)],
     [['--svc.storage.local.embedded.path=file'], /file/],
+    [['--config=fifo'], /--config: got 'fifo', but it is a FIFO/],
   ]
   const helping = Promise.all([run(cwd, '--help'), run(cwd, '--version')])
   const ended = await Promise.all(cases.map(([args]) => run(cwd, ...args)))

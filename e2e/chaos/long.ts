@@ -1,17 +1,18 @@
 // The long form of the chaos runs: `npm run chaos`. 50 kills with the default fsync, fewer with the interval (a killed
 // process loses nothing of what it handed to the kernel) and of the network's faults. --seed (or KETCH_SEED) repeats a run.
-// With --store redis: rounds on Redis (redis/long.ts), --rounds of them, from the one that --first says to the one that --last says.
+// With --store redis: rounds on Redis (redis/long.ts), --rounds of them, from the one that --first says to the one that --last says;
+// or with --kills that many kills of Redis, each followed by two starts.
 
 import { parseArgs } from 'node:util'
 import { systemRandom } from '../../src/base/random.ts'
 import { confluentPython } from '../python/client.ts'
 import { type ChaosOptions, disturbNetwork, killAndStart, runChaos } from './chaos.ts'
-import { runLong } from './redis/long.ts'
+import { runKills, runLong } from './redis/long.ts'
 
 const { values } = parseArgs({
   options: {
     store: { type: 'string', default: 'embedded' },
-    kills: { type: 'string', default: '50' },
+    kills: { type: 'string' },
     rounds: { type: 'string', default: '200' },
     first: { type: 'string', default: '1' },
     last: { type: 'string' },
@@ -27,13 +28,16 @@ function numberOf(option: 'kills' | 'rounds' | 'first' | 'last' | 'seed', least:
 }
 
 const seed = numberOf('seed', 0)
+if (values.store === 'redis' && values.kills !== undefined) {
+  process.exit((await runKills({ kills: numberOf('kills', 1), seed })) ? 0 : 1)
+}
 if (values.store === 'redis') {
   const rounds = numberOf('rounds', 1)
   const last = values.last === undefined ? rounds : numberOf('last', 1)
   process.exit((await runLong({ rounds, seed, first: numberOf('first', 1), last })) ? 0 : 1)
 }
 if (values.store !== 'embedded') throw new Error(`--store takes embedded or redis, got ${values.store}`)
-const kills = numberOf('kills', 1)
+const kills = values.kills === undefined ? 50 : numberOf('kills', 1)
 
 const absence = confluentPython.absence()
 if (absence !== null) console.log(`without an idempotent producer of librdkafka: ${absence}`)

@@ -116,6 +116,7 @@ const OF_A_RUN: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[:,.]\d{3}/g, '<time>'],
   [/(timestamp"?:|CreateTime:)\d{13}/g, '$1<time>'],
   [/"logDir":"[^"]*"/g, '"logDir":"<folder>"'],
+  [/"log_dirs":\["\/[^"]*"\]/g, '"log_dirs":["<folder>"]'],
   // Where in Java's code it went wrong.
   [/^\s+(at |\.\.\. \d+ more).*\n/gm, ''],
   [/ {2,}/g, ' '],

@@ -25,6 +25,7 @@ const MAIN_CLASSES = {
   'kafka-groups': 'org.apache.kafka.tools.GroupsCommand',
   'kafka-log-dirs': 'org.apache.kafka.tools.LogDirsCommand',
   'kafka-producer-perf-test': 'org.apache.kafka.tools.ProducerPerformance',
+  'kafka-reassign-partitions': 'org.apache.kafka.tools.reassign.ReassignPartitionsCommand',
   'kafka-topics': 'org.apache.kafka.tools.TopicCommand',
   'kafka-verifiable-consumer': 'org.apache.kafka.tools.VerifiableConsumer',
   'kafka-verifiable-producer': 'org.apache.kafka.tools.VerifiableProducer',

@@ -20,6 +20,11 @@ export interface Verb {
 export const FILES: Readonly<Record<string, string>> = {
   'reset.csv': 'events,0,2\nevents,1,1\n',
   'delete.json': '{"partitions": [{"topic": "events", "partition": 0, "offset": 3}], "version": 1}',
+  'reassign.json':
+    '{"partitions": [{"topic": "events", "partition": 0, "replicas": [1]}, {"topic": "events", "partition": 1, "replicas": [1]}], "version": 1}',
+  'reassign-to-strangers.json':
+    '{"partitions": [{"topic": "events", "partition": 0, "replicas": [1, 7]}, {"topic": "nothing", "partition": 0, "replicas": [1]}], "version": 1}',
+  'topics.json': '{"topics": [{"topic": "events"}], "version": 1}',
   'delete-too-much.json': '{"partitions": [{"topic": "events", "partition": 0, "offset": 300}], "version": 1}',
 }
 
@@ -38,6 +43,7 @@ const groups = (args: string, more: Partial<Verb> = {}): Verb => ({
   args: args.split(' '),
   ...more,
 })
+const reassign = (args: string): Verb => ({ tool: 'kafka-reassign-partitions', args: args.split(' ') })
 const offsets = (args: string, more: Partial<Verb> = {}): Verb => ({
   tool: 'kafka-get-offsets',
   args: args.split(' '),
@@ -89,6 +95,13 @@ export const verbs: readonly Verb[] = [
   topics('--alter --topic nothing --partitions 4 --if-exists'),
   topics('--describe --topic default'),
   topics('--delete --topic assigned'),
+  reassign('--list'),
+  reassign('--generate --topics-to-move-json-file {folder}/topics.json --broker-list 1'),
+  reassign('--execute --reassignment-json-file {folder}/reassign.json'),
+  reassign('--verify --reassignment-json-file {folder}/reassign.json'),
+  reassign('--execute --reassignment-json-file {folder}/reassign-to-strangers.json'),
+  reassign('--cancel --reassignment-json-file {folder}/reassign.json'),
+  reassign('--list'),
   topics('--delete --topic nothing'),
   topics('--delete --topic nothing --if-exists'),
   topics('--list'),

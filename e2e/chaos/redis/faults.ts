@@ -4,6 +4,7 @@
 import { eventually } from '../../../testing/eventually.ts'
 import type { TcpProxy } from '../../../testing/proxy.ts'
 import { halfOpenClient } from './half-open.ts'
+import { killsOfRedis } from './kill-faults.ts'
 import type { Fault, RoundContext } from './round.ts'
 import { EXPIRY_MS, type Node } from './scene.ts'
 import { topicAgain } from './topic-again.ts'
@@ -292,4 +293,6 @@ export const ALONE_FAULTS: readonly Fault[] = [
   stranger,
   topicAgain,
   halfOpenClient,
+  killsOfRedis({ kills: 3, withBrokers: false }),
+  killsOfRedis({ kills: 3, withBrokers: true }),
 ]

@@ -6,6 +6,7 @@ import { noRedis } from '../../../testing/redis.ts'
 import { CLUSTER_FAULTS } from './cluster-faults.ts'
 import { REPLICATED_FAULTS, UNCONFIRMED_FAULTS } from './fail-over-faults.ts'
 import { ALONE_FAULTS, BROKER_FAULTS } from './faults.ts'
+import { killsOfRedis } from './kill-faults.ts'
 import { UNSYNCED, unsyncedPrimary, unsyncedTail } from './lost-tail-faults.ts'
 import { type Fault, runRound } from './round.ts'
 import {
@@ -63,6 +64,32 @@ const cluster: Stage<ClusterScene> = {
   open: openCluster,
 }
 
+/** Kills of one Redis in a round, and the share of all kills that each kind of Redis takes. */
+const KILLS_IN_A_ROUND = 10
+const KILLED: readonly (readonly [name: string, scene: Partial<SceneOptions>, withBrokers: boolean])[] = [
+  ['one Redis', {}, false],
+  ['one Redis and its brokers', {}, true],
+  ['one Redis that syncs every second', UNSYNCED, false],
+  ['one Redis that syncs every second and its brokers', UNSYNCED, true],
+]
+
+/** `npm run chaos -- --store redis --kills N`: as many kills -9 of Redis, a quarter of each kind; false when a round failed. */
+export async function runKills({ kills, seed }: { kills: number; seed: number }): Promise<boolean> {
+  const rounds = Math.ceil(kills / KILLED.length / KILLS_IN_A_ROUND)
+  const inARound = Math.ceil(kills / KILLED.length / rounds)
+  let next = 1
+  let isWell = true
+  for (const [name, options, withBrokers] of KILLED) {
+    const faults = [killsOfRedis({ kills: inARound, withBrokers })]
+    const numbers = Array.from({ length: rounds }, () => next++)
+    const open = (cleanUp: CleanUp, common: SceneOptions) => openAlone(cleanUp, { ...common, ...options })
+    const failure = await playStage({ name, faults, open }, numbers, seed)
+    if (failure !== null) console.log(`to repeat it: npm run chaos -- --store redis --seed ${seed} --kills ${kills}`)
+    isWell &&= failure === null
+  }
+  return isWell
+}
+
 /** Prints a line for each round; false when one failed. `first` and `last` are numbers of rounds: one that failed can be repeated alone. */
 export async function runLong(options: {
   rounds: number
@@ -81,29 +108,11 @@ export async function runLong(options: {
     const numbers = Array.from({ length: Math.round(rounds * share) }, (_, at) => next + at)
     next += numbers.length
     const wanted = numbers.filter(number => options.first <= number && number <= options.last)
-    if (wanted.length === 0) return
-    const ends: (() => Promise<void>)[] = []
-    let at = 0
-    try {
-      const scene = await open({ after: fn => void ends.push(fn) }, { seed })
-      for (const number of wanted) {
-        at = number
-        const fault = faults[(number - numbers[0]!) % faults.length]!
-        const { fault: what, acknowledged, entries, seconds } = await runRound(scene, number, fault)
-        console.log(
-          `✔ ${name}, round ${number} of ${rounds}, seed ${seed}: ${what}; ${acknowledged} acknowledged, ${entries} entries audited, ${seconds} s`,
-        )
-      }
-    } catch (error) {
-      const again = `npm run chaos -- --store redis --seed ${seed} --rounds ${rounds} --first ${at} --last ${at}`
-      console.log(`✖ ${name}: ${(error as Error).message}\nto repeat it: ${again}`)
-      isWell = false
-    } finally {
-      // A failed round must end the run, whatever it has left behind.
-      for (const end of ends.reverse()) {
-        await within(systemClock, END_MS, end(), () => console.log(`✖ ${name}: something did not end with the scene`))
-      }
-    }
+    const failed = await playStage({ name, faults, open }, wanted, seed, numbers[0])
+    if (failed === null) return
+    const again = `npm run chaos -- --store redis --seed ${seed} --rounds ${rounds} --first ${failed} --last ${failed}`
+    console.log(`to repeat it: ${again}`)
+    isWell = false
   }
   await runStage(alone)
   await runStage(confirmed)
@@ -112,4 +121,36 @@ export async function runLong(options: {
   await runStage(unsyncedReplicated)
   await runStage(cluster)
   return isWell
+}
+
+/** Prints a line for each round; answers the number of the one that failed, or null. */
+async function playStage<S extends RedisScene>(
+  { name, faults, open }: Omit<Stage<S>, 'share'>,
+  numbers: readonly number[],
+  seed: number,
+  first = numbers[0] ?? 0,
+): Promise<number | null> {
+  if (numbers.length === 0) return null
+  const ends: (() => Promise<void>)[] = []
+  let at = 0
+  try {
+    const scene = await open({ after: fn => void ends.push(fn) }, { seed })
+    for (const number of numbers) {
+      at = number
+      const fault = faults[(number - first) % faults.length]!
+      const { fault: what, acknowledged, entries, seconds } = await runRound(scene, number, fault)
+      console.log(
+        `✔ ${name}, round ${number}, seed ${seed}: ${what}; ${acknowledged} acknowledged, ${entries} entries audited, ${seconds} s`,
+      )
+    }
+    return null
+  } catch (error) {
+    console.log(`✖ ${name}: ${(error as Error).message}`)
+    return at
+  } finally {
+    // A failed round must end the run, whatever it has left behind.
+    for (const end of ends.reverse()) {
+      await within(systemClock, END_MS, end(), () => console.log(`✖ ${name}: something did not end with the scene`))
+    }
+  }
 }

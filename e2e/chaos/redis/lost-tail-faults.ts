@@ -2,10 +2,10 @@
 // killed while a sync is slow. No disk here can be made slow at will, so the end of the append-only file is cut off while the
 // server is down: what comes back, and what the brokers see of it, is the same. It must be reported, and nothing else may go.
 
-import { readdir, stat, truncate } from 'node:fs/promises'
-import { join } from 'node:path'
+import { stat, truncate } from 'node:fs/promises'
 import { eventually } from '../../../testing/eventually.ts'
 import type { RedisServer } from '../../../testing/redis.ts'
+import { newestFile } from '../../../testing/torn-file.ts'
 import type { Fault, RoundContext } from './round.ts'
 import { follow, type RedisScene, type ReplicatedScene } from './scene.ts'
 
@@ -17,20 +17,12 @@ const WRITTEN_MS = 3_000
 /** Values that are acknowledged and lie, mostly, in what is cut off. */
 const PROGRESS = 300
 
-/** The part of the append-only file that is written to. */
-async function logOf(redis: RedisServer): Promise<string> {
-  const folder = join(redis.folder, 'appendonlydir')
-  const numberOf = (name: string) => Number(/\.(\d+)\.incr\.aof$/.exec(name)?.[1] ?? -1)
-  const [newest] = (await readdir(folder)).sort((a, b) => numberOf(b) - numberOf(a))
-  return join(folder, newest!)
-}
-
 /** Kills the server and starts it again without the newest half, at least, of what it has written meanwhile. */
 async function loseTail<S extends RedisScene>(context: RoundContext<S>, redis: RedisServer): Promise<number> {
   const { run, random } = context
   context.lossMayBegin()
   await run.pause(WRITTEN_MS)
-  const log = await logOf(redis)
+  const log = await newestFile(redis)
   const { size: kept } = await stat(log)
   await run.progress(PROGRESS)
   await redis.stop('SIGKILL')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { noRedis as skip } from '../../../testing/redis.ts'
+import { killsOfRedis } from './kill-faults.ts'
 import { UNSYNCED, unsyncedPrimary, unsyncedTail } from './lost-tail-faults.ts'
 import { OPEN_SCRAPE, readCounter } from './probing.ts'
 import { type Fault, runRound } from './round.ts'
@@ -19,6 +20,10 @@ async function isCounted<S extends RedisScene>(t: TestContext, scene: S, fault: 
 const ROWS: Readonly<Record<string, (t: TestContext) => Promise<void>>> = {
   async 'a Redis that lost its tail: the loss is reported and counted, and no offset holds two values'(t) {
     await isCounted(t, await openAlone(t, OPTIONS), unsyncedTail)
+  },
+  async 'a Redis that syncs every second, killed and started twice: nothing is lost but what it was killed with'(t) {
+    const scene = await openAlone(t, OPTIONS)
+    t.diagnostic(JSON.stringify(await runRound(scene, 1, killsOfRedis({ kills: 3, withBrokers: true }))))
   },
   async 'a primary that is restarted without its tail before a fail-over: the same, although a replica was waited for'(
     t,

@@ -35,8 +35,8 @@ export interface RoundContext<S extends RedisScene = RedisScene> {
   readonly history: History
   /** Of the topic that is written to. */
   readonly topicId: string
-  /** What is acknowledged from now on may be lost where the scene may lose anything, until lossEnds(). */
-  lossMayBegin(): void
+  /** What was acknowledged so long ago or less may be lost where the scene may lose anything, until lossEnds(). */
+  lossMayBegin(beforeMs?: number): void
   lossEnds(): void
 }
 
@@ -44,6 +44,8 @@ export interface Fault<S extends RedisScene = RedisScene> {
   readonly name: string
   /** The store may have gone back: whoever leads afterwards does so by another epoch. */
   readonly raisesEpoch?: boolean
+  /** Offsets may be left out. */
+  readonly leavesGaps?: boolean
   /** Does it, takes it back, and says what it was. */
   act(context: RoundContext<S>): Promise<string>
 }
@@ -82,7 +84,7 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
     throw new Error(`it is not over after ${ROUND_LIMIT_MS / 1000} s`)
   })
   limit.catch(() => {})
-  const losses: Losses = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY, readFrom: 0 }
+  const losses: Losses = { times: [], readFrom: 0 }
   let id = ''
   /** What must have ended before anything of the scene may go. */
   const underWay: Promise<unknown>[] = []
@@ -112,11 +114,11 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
       random,
       history,
       topicId: id,
-      lossMayBegin: () => {
-        losses.from = machineTimeNs()
+      lossMayBegin: (beforeMs = 0) => {
+        losses.times.push({ from: machineTimeNs() - beforeMs * 1e6, to: Number.POSITIVE_INFINITY })
       },
       lossEnds: () => {
-        losses.to = machineTimeNs()
+        losses.times.at(-1)!.to = machineTimeNs()
       },
     }
     const acting = fault.act(context)
@@ -137,7 +139,10 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
   }
   try {
     const audit = await Promise.race([work(), limit])
-    const strict = [...checkHistory(history), ...findVanished(history, run, id, audit)]
+    const strict = [
+      ...checkHistory(history, { dense: fault.leavesGaps !== true }),
+      ...findVanished(history, run, id, audit),
+    ]
     const anomalies = scene.mayLose ? [...strict.filter(isNoLoss), ...findLossesOutside(history, losses)] : strict
     assert.equal(anomalies.length, 0, describeAnomalies(anomalies))
     assert.deepEqual(audit.problems, [], 'the audit of the store')
@@ -173,8 +178,7 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
 
 interface Losses {
   /** On the clock of the history. */
-  from: number
-  to: number
+  readonly times: { readonly from: number; to: number }[]
   /** The operation with which the last reading begins. */
   readFrom: number
 }
@@ -196,8 +200,8 @@ function isNoLoss({ kind }: Anomaly): boolean {
   return !SIGNS_OF_LOSS.has(kind)
 }
 
-/** Whatever was acknowledged before the loss could begin, or after it was over, is read in the end. */
-function findLossesOutside({ ops }: History, { from, to, readFrom }: Losses): readonly Anomaly[] {
+/** Whatever was acknowledged when nothing could be lost is read in the end. */
+function findLossesOutside({ ops }: History, { times, readFrom }: Losses): readonly Anomaly[] {
   const read = new Set<number>()
   for (const { value } of ops.slice(readFrom)) {
     for (const micro of value) {
@@ -210,7 +214,8 @@ function findLossesOutside({ ops }: History, { from, to, readFrom }: Losses): re
   for (const op of ops) {
     if (op.f !== 'send') continue
     if (op.type === 'invoke') begun.set(op.process, op.time)
-    if (op.type !== 'ok' || (op.time >= from && begun.get(op.process)! <= to)) continue
+    const begunAt = begun.get(op.process)!
+    if (op.type !== 'ok' || times.some(({ from, to }) => op.time >= from && begunAt <= to)) continue
     for (const micro of op.value) {
       if (micro[0] !== 'send' || !Array.isArray(micro[2]) || read.has(micro[2][1])) continue
       lost.push({

@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { noRedis as skip } from '../../../testing/redis.ts'
 import { REPLICATED_FAULTS, UNCONFIRMED_FAULTS } from './fail-over-faults.ts'
 import { ALONE_FAULTS } from './faults.ts'
+import { killsOfRedis } from './kill-faults.ts'
 import { type Fault, RoundFailed, runRound } from './round.ts'
 import { openAlone, openReplicated, type RedisScene } from './scene.ts'
 
@@ -59,6 +60,13 @@ const PROOFS: Readonly<Record<string, (t: TestContext) => Promise<void>>> = {
   async 'without the arm, an entry of a stranger passes for one that was refused'(t) {
     const scene = await openAlone(t, { seed: SEED, nodeFlags: without('arm') })
     assert.match(await redRound(scene, aloneFault('entries of a stranger'), 3), /lost-write|unseen/)
+  },
+  async 'without the voids, what nobody was told of comes back in place of what was acknowledged'(t) {
+    const scene = await openAlone(t, { seed: SEED, nodeFlags: without('voids') })
+    assert.match(
+      await redRound(scene, killsOfRedis({ kills: 6, withBrokers: false }), 3),
+      /more entries than were ever acknowledged|lost-write|unseen|inconsistent-offsets|phantom|lies where epoch/,
+    )
   },
   async 'without the compare and the check of the incarnation, a loss goes unnoticed'(t) {
     const scene = await openReplicated(t, {

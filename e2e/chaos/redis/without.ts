@@ -49,7 +49,7 @@ const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
   ],
   /** What an append of unknown outcome came to is not looked up, neither by its id nor at its place. */
   attempt: [
-    lua(["sealed, m[5] or '', m[7]", "sealed, '', m[7]"]),
+    lua(['sealed, attempt, sizes, replid', "sealed, '', sizes, replid"]),
     { file: LANE, text: 'if (opened.end <= at) return false', instead: 'return false' },
   ],
   /** An append counts if the number of entries is right. */
@@ -64,7 +64,8 @@ const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
     lua(
       ["elseif m[2] ~= args[2] or m[3] then no = {'misplaced', endOf(m[2])}", ''],
       ['elseif before ~= tonumber(args[6]) then', 'elseif false then'],
-      ['if renewed then epoch = epoch + 1000 end', ''],
+      ['epoch = epoch + 1000 --', '--'],
+      ['if renewed and not isVouched then', 'if false then'],
     ),
     {
       file: STREAMS,
@@ -75,7 +76,12 @@ const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
   /** Offsets that were told of and lost are used again. */
   floor: [
     { file: STREAMS, text: 'Math.max(floor, stream.told)', instead: '0' },
-    { file: STREAMS, text: "fcall('raise', [meta], [stream.told])", instead: "fcall('raise', [meta], [0])" },
+    { file: STREAMS, text: '[stream.told, this.#process,', instead: '[0, this.#process,' },
+  ],
+  /** What a torn append leaves between two epochs stays, and is read. */
+  voids: [
+    lua(['swept = swept + sweep(', 'swept = swept + 0 * #tostring(']),
+    { file: STREAMS, text: 'current.voids.length === 0 ||', instead: 'true ||' },
   ],
 }
 

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { noRedis } from '../../testing/redis.ts'
+import { type PoisonOptions, runPoison } from './poison.ts'
+
+const MOST_GROWTH_BYTES = 300e6
+const LONGEST_WAIT_MS = 250
+
+/** Large ones of most kinds, in every codec, damaged ones, and ones in many frames. */
+const SEEDS = [9, 10, 12, 20, 21, 39, 54, 58, 61, 126, 137]
+
+for (const [store, skip] of [
+  ['embedded', false],
+  ['redis', noRedis],
+] as const satisfies readonly (readonly [PoisonOptions['store'], string | false])[]) {
+  test(`batches that are made to cost much harm no broker and no client beside them (${store})`, {
+    skip,
+    timeout: 280_000,
+  }, async t => {
+    const { growthBytes, slowestMs, elsewhereMs, heaviest, long } = await runPoison(t, {
+      store,
+      seeds: SEEDS,
+      atOnce: 2,
+    })
+    t.diagnostic(
+      `memory grew by ${(growthBytes / 1e6).toFixed(0)} MB (${heaviest}), the slowest answer took ${slowestMs.toFixed(0)} ms, ` +
+        `and ${elsewhereMs.toFixed(0)} ms where there was no poison`,
+    )
+    assert.ok(growthBytes < MOST_GROWTH_BYTES, `memory grew by ${growthBytes} bytes at ${heaviest}`)
+    // On a busy machine everybody waits: as much again is the machine's.
+    assert.ok(slowestMs < LONGEST_WAIT_MS + 2 * elsewhereMs, `an answer took ${slowestMs} ms: ${long.join('\n')}`)
+  })
+}
