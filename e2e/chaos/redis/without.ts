@@ -65,7 +65,7 @@ const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
       ["elseif m[2] ~= args[2] or m[3] then no = {'misplaced', endOf(m[2])}", ''],
       ['elseif before ~= tonumber(args[6]) then', 'elseif false then'],
       ['epoch = epoch + 1000 --', '--'],
-      ['if renewed and not isVouched then', 'if false then'],
+      ['if renewed and not isVouched and not isWhole then', 'if false then'],
     ),
     {
       file: STREAMS,
