@@ -43,7 +43,12 @@ export interface Harness {
   readonly seconds: number
   /** Ends what was started, newest first, when the question is answered. */
   after(fn: () => Promise<void>): void
-  broker(settings?: Readonly<Record<string, string>>, folder?: string): Promise<BrokerProcess>
+  /** With `within`, by the command that it makes of the broker's own. */
+  broker(
+    settings?: Readonly<Record<string, string>>,
+    folder?: string,
+    within?: (command: readonly string[]) => readonly string[],
+  ): Promise<BrokerProcess>
   /** Starts bench/ceiling.ts. */
   ceiling(mode: 'produce' | 'fetch' | 'park', args?: readonly string[]): Promise<Served>
   /** Starts bench/relay.ts in front of a port. */
@@ -94,10 +99,10 @@ export async function ask(question: Question, options: { rounds: number; seconds
   const harness: Harness = {
     ...options,
     after: fn => void ends.push(fn),
-    broker: (settings = {}, folder) =>
+    broker: (settings = {}, folder, within) =>
       startBrokerProcess(
         { after: fn => void ends.push(fn) },
-        { settings, ...(folder === undefined ? {} : { folder }) },
+        { settings, ...(folder === undefined ? {} : { folder }), ...(within === undefined ? {} : { within }) },
       ),
     ceiling: (mode, args = []) => startServer('ceiling.ts', [mode, ...args], fn => void ends.push(fn)),
     relay: to => startServer('relay.ts', ['--to', String(to)], fn => void ends.push(fn)),

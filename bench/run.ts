@@ -4,6 +4,7 @@
 
 import { parseArgs } from 'node:util'
 import { adminHttp } from './admin-http.ts'
+import { beside } from './beside.ts'
 import { compression } from './compression.ts'
 import { fetch } from './fetch.ts'
 import { groups } from './groups.ts'
@@ -25,6 +26,7 @@ import { waiting } from './waiting.ts'
 const QUESTIONS: readonly Question[] = [
   produce,
   fetch,
+  beside,
   retention,
   redisAppend,
   redisBroker,
