@@ -490,6 +490,7 @@ export class Lane {
     const state = this.#state
     const learned = this.#learn(group)
     state.end = end
+    state.emptyFrom = end
     const covered = highWatermark > state.highWatermark
     if (covered) state.highWatermark = highWatermark
     for (const [i, batch] of group.batches.entries()) {

@@ -47,6 +47,8 @@ export class PartitionState {
   start = 0
   end = 0
   highWatermark = 0
+  /** From here to the end nothing was ever kept; the end where that is not so, and once something is appended. */
+  emptyFrom = 0
   /** Live bytes of batches. */
   bytes = 0
   /** Rows that the next append carries, oldest first. Losing them costs nothing that cannot be learned again. */
@@ -84,6 +86,7 @@ export class PartitionState {
     this.epochs = opened.epochs
     this.start = opened.start
     this.end = opened.end
+    this.emptyFrom = opened.emptyFrom
     this.highWatermark = Math.max(this.highWatermark, opened.highWatermark)
     this.bytes = opened.bytes
     this.pendingRows.length = 0

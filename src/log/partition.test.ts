@@ -26,6 +26,7 @@ import {
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
 import { type BatchView, encodeBatch, viewBatch } from '../protocol/records.ts'
+import { expectKind } from '../store/conformance.ts'
 import { streamId } from '../store/store.ts'
 import type { Partition, ReadResult } from './partition.ts'
 
@@ -185,6 +186,34 @@ test('nothing above the high watermark is shown', async t => {
   assert.deepEqual(found(await partition.read(5, 1e6, true)), [])
   assert.deepEqual(found(await partition.read(10, 1e6, true)), [])
 })
+
+for (const [place, options] of [
+  ['memory', {}],
+  ['the store', COLD],
+] as const) {
+  test(`where the end was raised a read goes on at the end, and nowhere once something follows; from ${place}`, async t => {
+    const world = await openLogWorld(t, options)
+    const partition = await world.createPartition()
+    await fill(partition, 3)
+    const stream = streamId(partition.topicId, partition.index)
+    expectKind(await world.store.open(stream, 0, 50), 'opened')
+    partition.reopen()
+    await world.clock.advance(5_000)
+    assert.equal(partition.endOffset, 50)
+    const empty = await partition.read(10, 1e6, true)
+    assert(!isRefusal(empty))
+    const [batch] = empty.batches.map(viewBatch)
+    assert.deepEqual(
+      [batch!.baseOffset, batch!.lastOffset, batch!.recordCount, batch!.leaderEpoch, batch!.isIntact],
+      [10, 49, 0, partition.leaderEpoch, true],
+    )
+    assert.equal(partition.mostBytesAt(10), empty.bytes)
+    assert.deepEqual(found(await partition.read(50, 1e6, true)), [])
+    assert.deepEqual(found(await partition.read(0, 1e6, true)), [0])
+    await fill(partition, 1)
+    assert.deepEqual(found(await partition.read(10, 1e6, true)), [50])
+  })
+}
 
 test('trimming drops what lies below, counts what is left, and goes no further than the high watermark', async t => {
   const { createPartition } = await openLogWorld(t)

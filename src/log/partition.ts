@@ -21,7 +21,7 @@ import {
   UNKNOWN_LEADER_EPOCH,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
-import { type BatchView, InvalidRecords, viewBatch } from '../protocol/records.ts'
+import { BATCH_HEADER_BYTES, type BatchView, encodeEmptyBatch, InvalidRecords, viewBatch } from '../protocol/records.ts'
 import { isStoreFailure, type Read } from '../store/store.ts'
 import type { CounterChild, ObservedChild } from '../telemetry/metrics.ts'
 import type { Topic } from './catalogue.ts'
@@ -206,12 +206,14 @@ export class Partition {
    * It stops before the batch that would pass maxBytes; the first batch is exempt when minOneBatch is set.
    */
   read(offset: number, maxBytes: number, minOneBatch: boolean): ReadResult | Refusal | Promise<ReadResult | Refusal> {
-    const { start, end, highWatermark, tail } = this.#state
+    const { start, end, highWatermark, tail, emptyFrom, epoch } = this.#state
     const refusal = this.#checkOpen()
     if (refusal !== null) return refusal
     if (offset > end) return this.#beyondEnd(offset)
     if (!(offset >= start)) return this.#outOfRange(offset)
     if (offset >= highWatermark || (maxBytes <= 0 && !minOneBatch)) return this.#nothing()
+    // Until something is appended a consumer would wait here for the end of the log, which lies above.
+    if (offset >= emptyFrom) return this.#result([encodeEmptyBatch(offset, highWatermark, epoch)], BATCH_HEADER_BYTES)
     if (offset < tail.coversFrom) return this.#readBehind(offset, maxBytes, minOneBatch)
     const batches: Uint8Array[] = []
     let bytes = 0
@@ -230,6 +232,7 @@ export class Partition {
   mostBytesAt(offset: number): number {
     const { start, highWatermark, tail, topic } = this.#state
     if (offset < start || offset >= highWatermark) return 0
+    if (offset >= this.#state.emptyFrom) return BATCH_HEADER_BYTES
     if (offset < tail.coversFrom) return topic.resolved.maxMessageBytes
     return tail.at(tail.position(offset))?.bytes.length ?? 0
   }

@@ -483,6 +483,22 @@ export function encodeBatch(records: readonly NewRecord[], options: BatchOptions
   return bytes
 }
 
+/**
+ * A batch without records, as the log cleaner of Apache Kafka leaves one where there are none any more: consumers go on behind it. It
+ * reaches from `from` to below `to`, or as far as one batch can.
+ */
+export function encodeEmptyBatch(from: number, to: number, leaderEpoch: number): Buffer {
+  const bytes = Buffer.alloc(BATCH_HEADER_BYTES)
+  bytes.writeInt32BE(bytes.length - LENGTH_OVERHEAD, 8)
+  stamp(bytes, from, leaderEpoch)
+  bytes[16] = 2
+  bytes.writeInt32BE(Math.min(to - from - 1, 0x7fffffff), 23)
+  // Timestamps, producer, its epoch and sequence: -1, which is none.
+  bytes.fill(0xff, 27, 57)
+  bytes.writeUInt32BE(crc32c(bytes.subarray(CRC_FROM)), CRC_AT)
+  return bytes
+}
+
 /** The bytes of records before compression: the parts that are known as bytes, and the sizes, in two passes. */
 function encodeRecords(records: readonly NewRecord[], timestampDeltas: readonly number[]): Buffer {
   const bodies = records.map((record, i) => {

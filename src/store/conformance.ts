@@ -100,6 +100,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
         start: 0,
         end: 0,
         highWatermark: 0,
+        emptyFrom: 0,
         bytes: 0,
         epochs: [{ epoch: 1, startOffset: 0 }],
         rows: {},
@@ -220,6 +221,25 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(await store.append(exampleAppend(A, 3, 1)), { kind: 'misplaced', end: 50 })
     await append(store, exampleAppend(A, 3, 50))
     assert.deepEqual(offsets(await read(store, 1)), [50])
+  })
+
+  check('where the end was raised it is known where nothing lies, until something is appended', async ({ store }) => {
+    const opened = async (known: number, floor = 0) => {
+      const { emptyFrom, end } = expectKind(await store.open(A, known, floor), 'opened')
+      return [emptyFrom, end]
+    }
+    await store.create([A])
+    assert.deepEqual(await opened(0), [0, 0])
+    assert.deepEqual(await opened(1, 5), [0, 5], 'of a stream that never held anything')
+    await append(store, exampleAppend(A, 2, 5, [exampleBatch(5, 3, 100, 2)]))
+    assert.deepEqual(await opened(2), [8, 8])
+    assert.deepEqual(await opened(3, 50), [8, 50])
+    assert.deepEqual(await opened(4), [8, 50], 'opened again')
+    assert.deepEqual(await opened(5, 60), [8, 60], 'and raised again')
+    await store.trim(A, 6, 20, [])
+    assert.deepEqual(await opened(6), [20, 60], 'not below the start')
+    await append(store, exampleAppend(A, 7, 60))
+    assert.deepEqual(await opened(7), [61, 61])
   })
 
   check('the first batch read covers the offset, or follows the gap that it lies in', async ({ store }) => {

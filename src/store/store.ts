@@ -53,6 +53,11 @@ export interface Opened {
   readonly end: number
   /** Readers stop here. On a store of one copy it equals the end. */
   readonly highWatermark: number
+  /**
+   * Where the end was raised above the last batch, and nothing was appended since, the offset behind that batch: from there to the
+   * end nothing was ever kept, or the store has lost it. Otherwise the end.
+   */
+  readonly emptyFrom: number
   /** Bytes of the batches that are live. */
   readonly bytes: number
   /** Epochs that own live offsets, ascending, the newest last even when it owns none. */

@@ -111,6 +111,7 @@ export function open(
     start: stream.start,
     end: stream.end,
     highWatermark: stream.highWatermark,
+    emptyFrom: Math.max(stream.batches.at(-1)?.nextOffset ?? stream.start, stream.start),
     bytes: stream.bytes,
     epochs: [...stream.epochs],
     rows: new Map(stream.rows),

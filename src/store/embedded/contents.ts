@@ -5,7 +5,7 @@
 import { assert } from '../../base/assert.ts'
 import type { EpochStart, Row, StreamId } from '../store.ts'
 import type { Entry } from './entry.ts'
-import { bytesBelow, type Run, runsFrom, runsOf } from './run-index.ts'
+import { bytesBelow, lastRun, type Run, runsFrom, runsOf } from './run-index.ts'
 import type { Tables } from './tables.ts'
 
 export type Overlay = Map<string, Uint8Array | null>
@@ -115,6 +115,14 @@ export class Contents {
 
   runsFrom(stream: Stream, offset: number): Iterable<Run> {
     return runsFrom(this.#tables.runs, stream, offset)
+  }
+
+  /** From this offset to the end the stream holds nothing. */
+  emptyFrom(stream: Stream): number {
+    const { epochs, start, end } = stream
+    // Behind the newest lead batches follow each other.
+    if (end === start || epochs.at(-1)?.startOffset !== end) return end
+    return Math.max(start, lastRun(this.#tables.runs, stream, end)?.nextOffset ?? start)
   }
 
   apply(entry: Entry, effects: Effects): void {

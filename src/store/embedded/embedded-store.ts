@@ -459,6 +459,7 @@ function verbsOf({ path, contents, rounds, reads, tables }: Parts): Verbs {
     start: stream.start,
     end,
     highWatermark: end,
+    emptyFrom: contents.emptyFrom(stream),
     bytes: stream.appendedBytes - stream.droppedBytes,
     epochs: epochsWith(stream, epoch, end),
     rows: readOverlaid(tables, 'rows', stream.number, [stream.rowsStoring, stream.rows]),

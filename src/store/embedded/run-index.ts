@@ -178,6 +178,11 @@ export function* runsFrom(table: Table, stream: Indexed, offset: number): Genera
   for (let i = firstAbove(recent, offset); i < recent.length; i++) yield recent[i]!
 }
 
+/** The newest run of the stream that begins below its end; it may be one that was dropped. */
+export function lastRun(table: Table, stream: Indexed, end: number): Run | null {
+  return stream.recent.at(-1) ?? floorRun(table, stream, end)
+}
+
 function floorRun(table: Table, stream: Indexed, offset: number): Run | null {
   const bounds = { start: runKey(stream.number, offset), end: streamStart(stream.number), reverse: true, limit: 1 }
   for (const { key, value } of table.range(bounds)) return placed(stream, decodeRun(key, value))

@@ -19,7 +19,8 @@
 -- (see below), attempt (the last one that was sealed), replid (the incarnation of the store that it was opened under), sizes (the
 -- leader's book-keeping), floor (offsets below it were told to somebody before the store lost them: until `open` has raised the end
 -- nothing is sealed), swept (the incarnation under which voids were looked through), vouched (the incarnation under which the last
--- leader, which led under another, said how far it had told clients), leader (the process that led last, be it without having heard of it), settled (the epoch whose leader ended in order: it told clients of nothing more).
+-- leader, which led under another, said how far it had told clients), empty ("<from> <to>": the end was raised there, and counts while it
+-- is the end that is sealed), leader (the process that led last, be it without having heard of it), settled (the epoch whose leader ended in order: it told clients of nothing more).
 --
 -- sealed is "<end> <visible> <length> <last>": the next offset, the high watermark, the entries that must be there, and the id of
 -- the newest. One field, because a leader knows it by heart and `seal` compares it whole.
@@ -188,7 +189,7 @@ local function ledLast(leader, epoch, caller, itsEpoch) return leader == caller 
 -- Repairing and taking over must work on a full Redis: it frees memory, and the lead must not hang on it.
 register('open', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'epochs', 'start', 'sealed', 'attempt', 'replid', 'sizes', 'floor', 'swept',
-    'vouched', 'settled', 'leader')
+    'vouched', 'settled', 'leader', 'empty')
   if not m[1] then return {'gone'} end
   local epoch, known = tonumber(m[1]), tonumber(args[1])
   if known > 0 and epoch > known then return {'fenced', m[1]} end
@@ -227,15 +228,17 @@ register('open', {'allow-oom'}, function(keys, args)
   epoch, ending = epoch + 1, ending + leap
   local epochs = living(m[2] .. ' ' .. whole(epoch) .. ':' .. whole(ending) .. ':' .. last, start)
   if args[3] == '1' then visible = ending end
+  local emptyFrom, emptyTo = string.match(m[13] or '', '^(%d+) (%d+)$')
+  if tonumber(emptyTo) ~= formerEnd then emptyFrom = whole(formerEnd) end
   -- With everything gone, or more there than there may be, the length stays, so that whoever opens it next learns of it too.
   local isCounted = length > 0 and length <= expected
   local sealed = packSealed(ending, visible, isCounted and length or expected, last)
   redis.call('HSET', keys[2], 'epoch', whole(epoch), 'epochs', epochs, 'sealed', sealed, 'replid', replid, 'swept', replid,
-    'attempt', attempt, 'sizes', sizes, 'leader', args[4])
+    'attempt', attempt, 'sizes', sizes, 'empty', emptyFrom .. ' ' .. whole(ending), 'leader', args[4])
   redis.call('HDEL', keys[2], 'floor', 'vouched')
   setLastId(keys[1], whole(epoch) .. '-0')
   return {'opened', whole(epoch), m[3], epochs, sealed, attempt, sizes, replid, m[6] or '', whole(formerEnd), whole(swept),
-    whole(expected - length), whole(length), whole(leap)}
+    whole(expected - length), whole(length), whole(leap), emptyFrom}
 end)
 
 -- Of which stream the append that is under way is, and how many entries that had when it began. Held here from `arm` to `seal`,

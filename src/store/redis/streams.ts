@@ -111,6 +111,7 @@ const OPENED = [
   'missing',
   'length',
   'leap',
+  'emptyFrom',
 ] as const
 
 /** What one call of `sweep` deletes at most. */
@@ -445,6 +446,7 @@ export class Streams {
       start: known.start,
       end: known.end,
       highWatermark: known.highWatermark,
+      emptyFrom: Math.max(Number(told.emptyFrom), known.start),
       bytes: known.sizes.end - known.sizes.start,
       epochs: known.epochs,
       rows: decodeRows(fields),
