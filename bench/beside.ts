@@ -15,6 +15,8 @@ const other = process.env.KETCH_BESIDE === undefined ? undefined : resolve(proce
 const FILL_BYTES = 3e9
 const KEPT = { 'retention.bytes': String(64 * 2 ** 20) }
 const UPKEEP = { 'svc.storage.worker.tick-interval': '1s' }
+/** One that is stopped for a measurement is not to find itself taken for dead. */
+const STOPPED = { 'svc.broker.expiry': '60s' }
 /** Small enough for the tail cache to hold all of it. */
 const TAIL_BYTES = 48 * 2 ** 20
 
@@ -87,7 +89,12 @@ async function measure(harness: Harness, way: Way): Promise<Finding[]> {
   }
   await ours.end()
   await theirs.end()
-  const compared = (what: string, unit: string, figure: (one: Measured) => number, wanted: Partial<Finding>): Finding => {
+  const compared = (
+    what: string,
+    unit: string,
+    figure: (one: Measured) => number,
+    wanted: Partial<Finding>,
+  ): Finding => {
     const [mine, base] = [found.map(one => figure(one.ours)), found.map(one => figure(one.theirs))]
     const pairs = found.map(one => figure(one.ours) / figure(one.theirs)).sort((a, b) => a - b)
     const [low, high] = [pairs[Math.floor(pairs.length / 4)]!, pairs[Math.floor((pairs.length * 3) / 4)]!]
@@ -112,8 +119,10 @@ async function measure(harness: Harness, way: Way): Promise<Finding[]> {
 /** A broker of the checkout with what the way reads, or with a log in which files are used again. */
 async function startOne(harness: Harness, way: Way, root: string): Promise<Served & { end(): Promise<void> }> {
   const redis = way.store === 'redis' ? await startRedis(harness) : undefined
-  const settings = redis === undefined ? UPKEEP : { ...UPKEEP, 'svc.redis.uri': redis.uri }
-  const broker = await harness.broker(settings, undefined, command => command.map(part => part.replace(here, `${root}/`)))
+  const settings = redis === undefined ? UPKEEP : { ...UPKEEP, ...STOPPED, 'svc.redis.uri': redis.uri }
+  const broker = await harness.broker(settings, undefined, command =>
+    command.map(part => part.replace(here, `${root}/`)),
+  )
   const isProduce = way.mode === 'produce'
   await harness.topic(broker.port, 'bench', way.partitions, isProduce ? KEPT : {})
   const { partitions, connections, inFlight } = way

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { connect as connectSocket } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { sleep, systemClock } from '../src/base/clock.ts'
 import { fetch } from '../src/protocol/messages/fetch.ts'
 import { heartbeat } from '../src/protocol/messages/heartbeat.ts'
 import { joinGroup } from '../src/protocol/messages/join-group.ts'
@@ -25,6 +26,8 @@ const BATCH_BYTES = 16 << 10
 const IN_FLIGHT = 5
 const OLD = { topic: 'slow', partitions: 60, batchBytes: 900_000 }
 const MB = 2 ** 20
+/** The producers are at their pace by then: those that read slowly come to a broker that works. */
+const ARRIVAL_MS = 1000
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 const WAYS = [
@@ -62,13 +65,13 @@ async function measure(harness: Harness, way: (typeof WAYS)[number]): Promise<Fi
   let residentBytes = 0
   for (let round = 0; round < harness.rounds; round++) {
     alone.push(await producePaced(broker, perSecond, harness.seconds))
-    const end = await startSlow(broker, way)
+    const coming = sleep(systemClock, ARRIVAL_MS).then(() => startSlow(broker, way))
     const watch = setInterval(() => {
       residentBytes = Math.max(residentBytes, residentOf(broker.pid))
     }, 200)
     beside.push(await producePaced(broker, perSecond, harness.seconds))
     clearInterval(watch)
-    slow.push(await end())
+    slow.push(await (await coming)())
     const [before, after] = [alone.at(-1)!, beside.at(-1)!]
     const [least] = slow.at(-1)!.bytes
     harness.say(

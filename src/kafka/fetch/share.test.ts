@@ -107,6 +107,34 @@ test('who took its last answer promptly has a part for itself, and who was slow 
   assert.notEqual(prompt.take(MB), null)
 })
 
+test('a newcomer does not wait behind those that are known to be slow', async () => {
+  const { clock, join } = start()
+  const slow = await Promise.all(
+    Array.from({ length: 12 }, async () => {
+      const one = join()
+      const first = one.take(1000)!
+      await clock.advance(2000)
+      first.sent()
+      return one
+    }),
+  )
+  const grants = slow.map(one => one.take())
+  assert.deepEqual(
+    grants.map(grant => (grant?.bytes ?? 0) / MB),
+    [...Array(10).fill(1), 0, 0],
+  )
+  const waiting = slow[10]!.wait()
+  assert.equal(join().take()?.bytes, MB)
+  const last = join().take()
+  assert.equal(last?.bytes, MB)
+  assert.equal(join().take(), null, 'their part is taken too')
+  last!.sent()
+  grants[0]!.sent()
+  grants[1]!.sent()
+  await clock.settle()
+  assert.equal((await waiting)?.bytes, MB)
+})
+
 test('a connection that goes gives back everything, and its waits end', async () => {
   const { share, join, fill } = start()
   const leaver = join()

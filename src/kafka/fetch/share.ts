@@ -2,12 +2,13 @@
 // taken them. It ends well below `broker.global-max-pending-bytes`, so that clients which are slow to take what they asked for wait
 // for each other, and for nobody else's requests. It reads nothing and knows no partitions; handlers/fetch.ts does.
 //
-//   0                                          common end       end        resume mark           maximum
-//   | everybody, the first to wait comes first | prompt readers | ... everything else that is pending ... |
+//   0                                         slow end    common end       end        resume mark           maximum
+//   | everybody, the first to wait comes first | newcomers | prompt readers | ... everything else that is pending ... |
 //
 // A grant is at most a third of what is free, so that those who come next find something too. A connection whose last answer
 // took longer than a second to go out is granted what it takes in a second, and one answer at a time; one that has not taken
-// any yet may have several while half of the common part is free; those who are prompt have the last part for themselves. While there is not even room for the batch that it must be given whole, a fetch waits its turn. Its turn
+// any yet may have several while half of the common part is free. Those who are prompt have the last part for themselves. The
+// part before it is for them and for newcomers, which hold nothing and of which nothing is known yet: a consumer that starts does not wait until slow ones have drained. While there is not even room for the batch that it must be given whole, a fetch waits its turn. Its turn
 // is remembered when its time is up before. Where nobody holds anything, the first is granted whatever it needs.
 
 import type { Clock, Timer } from '../../base/clock.ts'
@@ -60,6 +61,12 @@ const PROMPT_MS = 1000
 /** Grants that are smaller than what was asked for are whole multiples, so that what is read ahead is read for the same length. */
 const STEP_BYTES = 1 << 20
 
+/** Has one at most of which it is not known yet how fast it takes them, while others hold something. */
+const FIRST_BYTES = 4 << 20
+
+/** The part of the common memory that is for those of which it is not known that they are slow. */
+const NEWCOMERS = 1 / 8
+
 /** Where there is less room, so many parts of the common memory are one step. */
 const STEPS = 8
 
@@ -85,6 +92,10 @@ class Reader {
   /** It has not taken an answer yet. */
   get isNew(): boolean {
     return !this.isProven && this.bytesPerSecond === Number.POSITIVE_INFINITY
+  }
+
+  get isNewcomer(): boolean {
+    return this.isNew && this.grants.size === 0
   }
 
   isPrompt(nowMs: number): boolean {
@@ -113,6 +124,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
   const line: Waiter[] = []
   /** Their time is up. */
   const overdue: Waiter[] = []
+  const slowBytes = commonBytes * (1 - NEWCOMERS)
   const stepBytes = Math.min(STEP_BYTES, commonBytes / STEPS)
   let isDrainWatched = false
   let usedBytes = 0
@@ -142,8 +154,11 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
 
   /** How much it would be granted; null where that is more than there is room for. */
   function sizeFor({ mostBytes, leastBytes }: Asking, reader: Reader, isPrompt: boolean): number | null {
-    const freeBytes = (isPrompt ? endBytes : commonBytes) - usedBytes
-    const likedBytes = Math.min(freeBytes / 3, reader.bytesPerSecond, mostBytes)
+    const mayUse = isPrompt ? endBytes : reader.isNewcomer ? commonBytes : slowBytes
+    const freeBytes = mayUse - usedBytes
+    const firstBytes = usedBytes < slowBytes ? FIRST_BYTES : stepBytes
+    const trustedBytes = reader.isNew && usedBytes > 0 ? firstBytes : reader.bytesPerSecond
+    const likedBytes = Math.min(freeBytes / 3, trustedBytes, mostBytes)
     const isAll = likedBytes === mostBytes
     const wholeBytes = isAll ? mostBytes : Math.max(likedBytes - (likedBytes % STEP_BYTES), stepBytes)
     const needBytes = Math.ceil(Math.max(Math.min(wholeBytes, mostBytes), leastBytes))
@@ -204,7 +219,10 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
     if (asking.closed.aborted) return null
     const reader = readerOf(asking)
     const isPrompt = reader.isPrompt(clock.monotonic())
-    const isBehind = isPrompt ? line.some(each => each.reader.isProven) : line.length > 0
+    const isBehind = line.some(({ reader: other }) => {
+      if (isPrompt) return other.isProven
+      return !reader.isNewcomer || other.isNewcomer || other.isProven
+    })
     return isBehind ? null : tryGrant(asking, reader, isPrompt)
   }
 
@@ -222,17 +240,18 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
 
   function serve(): void {
     const nowMs = clock.monotonic()
-    let isCommonTaken = false
+    let [isSlowTaken, isCommonTaken] = [false, false]
     for (const waiter of [...line]) {
       const { asking, reader } = waiter
       const isPrompt = reader.isPrompt(nowMs)
-      if (!isPrompt && isCommonTaken) continue
+      if (!isPrompt && (isCommonTaken || (isSlowTaken && !reader.isNewcomer))) continue
       const grant = tryGrant(asking, reader, isPrompt)
       if (grant !== null) waiter.end(grant)
       // Who waits for answers of its own keeps nobody else waiting.
       else if (reader.bytes > 0) continue
       else if (isPrompt) break
-      else isCommonTaken = true
+      else if (reader.isNewcomer) isCommonTaken = true
+      else isSlowTaken = true
     }
     for (const waiter of overdue.splice(0, ENDED_AT_ONCE)) waiter.end(null)
     if (overdue.length > 0) serveSoon()

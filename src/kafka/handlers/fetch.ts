@@ -32,6 +32,7 @@ import { fetch } from '../../protocol/messages/fetch.ts'
 import { viewBatch } from '../../protocol/records.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import { type Asking, createFetchShare, type Grant, shareLimits } from '../fetch/share.ts'
+import { createTurns } from '../fetch/turns.ts'
 import { FetchRow } from '../fetch-row.ts'
 import {
   createFetchSessions,
@@ -74,6 +75,8 @@ interface Reading {
   readonly untilMs: number
 }
 
+type Wanted = Pick<Asking, 'mostBytes' | 'leastBytes'>
+
 /** What one pass over partitions may still take. */
 interface Allowance {
   leftBytes: number
@@ -94,6 +97,7 @@ export const fetchHandler = handler(fetch, rooms => {
     clock,
     shareLimits(settings.get('broker.global-max-pending-bytes'), settings.get('broker.global-resume-pending-bytes')),
   )
+  const turns = createTurns(clock)
   const deferred = metrics.child('svc.broker.fetch.deferred', {})
   metrics.sample('svc.broker.fetch.granted_bytes', {}, () => share.bytes)
 
@@ -177,13 +181,19 @@ export const fetchHandler = handler(fetch, rooms => {
       row.reader = reading
       row.resolve(rooms, reading.naming)
     }
-    const former = reading.grant
     const wanted = wantedBytes(reading, rows)
     if (wanted === null) {
-      former?.release()
+      reading.grant?.release()
       reading.grant = null
       return lookWithin(reading, rows, { leftBytes: reading.maxBytes, isFirst: true, isShort: false })
     }
+    const turn = turns.wait()
+    if (turn !== null) return turn.then(() => lookFor(reading, rows, wanted))
+    return lookFor(reading, rows, wanted)
+  }
+
+  function lookFor(reading: Reading, rows: readonly FetchRow[], wanted: Wanted): Answer | Promise<Answer> {
+    const former = reading.grant
     const { connection, closed } = reading.request
     const asking = { connection, closed, ...wanted }
     const grant = former === null ? share.take(asking) : former.exchange(asking)
@@ -194,7 +204,7 @@ export const fetchHandler = handler(fetch, rooms => {
   }
 
   /** What reading these rows may take; null where there is nothing to read. */
-  function wantedBytes({ maxBytes }: Reading, rows: readonly FetchRow[]) {
+  function wantedBytes({ maxBytes }: Reading, rows: readonly FetchRow[]): Wanted | null {
     let mostBytes = 0
     let leastBytes = 0
     for (const row of rows) {
@@ -230,6 +240,7 @@ export const fetchHandler = handler(fetch, rooms => {
     if (isSuperseded(reading)) return conclude(reading, [])
     const isWrong = rows.some(row => isRefusal(row.found))
     const grant = isWrong ? null : await share.wait(asking, reading.untilMs - clock.monotonic(), drain)
+    if (grant !== null) await turns.wait()
     if (isSuperseded(reading)) {
       grant?.release()
       return conclude(reading, [])
@@ -301,6 +312,7 @@ export const fetchHandler = handler(fetch, rooms => {
     const minBytes = Math.min(body.minBytes, maxBytes, grant?.bytes ?? maxBytes)
     const bytes = looked.reduce((sum, row) => sum + row.bytes, 0)
     grant?.trim(bytes)
+    turns.count(bytes)
     const isOver = drain.aborted || closed.aborted || session?.isClosed === true || clock.monotonic() >= untilMs
     if (isOver || bytes >= minBytes || looked.some(row => isRefusal(row.found))) return deliver(reading)
     if (session === null && reading.rows.length === 0) return deliver(reading)

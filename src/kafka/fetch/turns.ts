@@ -1,0 +1,37 @@
+// How much is answered to fetches in one turn of the event loop. Hundreds of readers that come at once, each with megabytes to
+// be read and handed to the network, would keep all other requests waiting until the last of them has its answer.
+
+import type { Clock } from '../../base/clock.ts'
+
+export interface Turns {
+  /** So much was found for an answer. */
+  count(bytes: number): void
+  /** Null where this turn has room for another answer. Otherwise it resolves in one that has, first come, first served. */
+  wait(): Promise<void> | null
+}
+
+/** A millisecond of copying, or two. */
+const TURN_BYTES = 1 << 20
+
+export function createTurns(clock: Clock): Turns {
+  let turnBytes = 0
+  const line: (() => void)[] = []
+
+  function next(): void {
+    turnBytes = 0
+    line.shift()?.()
+    // Each in a turn of its own: only when it has answered is it known how much that was.
+    if (line.length > 0) clock.soon(next)
+  }
+
+  return {
+    count(bytes) {
+      if (turnBytes === 0 && bytes > 0 && line.length === 0) clock.soon(next)
+      turnBytes += bytes
+    },
+    wait() {
+      if (turnBytes < TURN_BYTES && line.length === 0) return null
+      return new Promise(resolve => line.push(resolve))
+    },
+  }
+}
