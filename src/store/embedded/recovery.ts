@@ -243,15 +243,16 @@ async function findNext(
   return -1
 }
 
-/** Reads ahead, so that many small rounds cost few reads. */
+/** Reads ahead, so that many small rounds cost few reads, and little where large ones are passed over. */
 export function windowOf(file: Pick<SourceFile, 'read'>): { at(position: number, length: number): Promise<Buffer> } {
   let start = 0
   let bytes: Buffer = Buffer.alloc(0)
   return {
     async at(position, length) {
       if (position < start || position + length > start + bytes.length) {
+        const isPassing = position > start + bytes.length
         start = position
-        bytes = await file.read(position, Math.max(length, 64 << 10))
+        bytes = await file.read(position, Math.max(length, isPassing ? 4 << 10 : 64 << 10))
       }
       return bytes.subarray(position - start, position - start + length)
     },
