@@ -57,6 +57,9 @@ const LONGER = [
 
 const REDIS_CHAOS = ['e2e/chaos/redis/**/*.test.ts']
 
+/** The tests of a stage at most; the longest take half of it. */
+const LONGEST_MS = 25 * 60_000
+
 const totals = { passed: 0, failed: 0 }
 const skipped: string[] = []
 
@@ -96,6 +99,17 @@ async function test(
     timeout: isolation === 'none' ? 60_000 : 300_000,
     execArgv: isolation === 'process' ? [...node.slice(1), '--import=./testing/file-limit.ts'] : [],
   })
+  // The time limit is per test: what a test leaves to be cleaned up has none, and would hold up this process without end.
+  let last = 'none'
+  const limit = setTimeout(() => {
+    console.error(
+      `${patterns[0]} and the files with it: not over after ${LONGEST_MS / 60_000} minutes; the last test that ended: ${last}`,
+    )
+    process.exit(1)
+  }, LONGEST_MS)
+  stream.on('test:complete', event => {
+    last = `${event.name} (${event.file ?? 'no file'})`
+  })
   stream.on('test:pass', event => {
     if (event.details.type === 'suite') return
     if (event.skip === undefined) totals.passed++
@@ -107,6 +121,7 @@ async function test(
   const finished = new Promise(resolve => stream.on('end', resolve))
   stream.compose(new spec()).pipe(process.stdout, { end: false })
   await finished
+  clearTimeout(limit)
 }
 
 /** As root on Debian, installs the missing client packages; elsewhere the tests that need them skip by name. */

@@ -70,7 +70,10 @@ export async function startBroker(
   })
   const lines: string[] = []
   const broker = await start({ settings, write: line => lines.push(line), hasHttp, ...(http && { http }), ...options })
+  const wires: Wire[] = []
   cleanUp.after(async () => {
+    // First: a broker that drains waits for a client that takes nothing, and a simulated clock never ends that.
+    for (const wire of wires) await wire.close()
     await broker.close()
     if (dir === undefined) await rm(folder, { recursive: true, force: true })
     assertNoSecretIn(lines.join(''), overrides)
@@ -84,7 +87,7 @@ export async function startBroker(
     log: () => lines.join(''),
     async connect() {
       const wire = await connect({ port: broker.kafkaPorts[0]! })
-      cleanUp.after(() => wire.close())
+      wires.push(wire)
       return wire
     },
   }
