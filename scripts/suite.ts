@@ -107,6 +107,8 @@ async function test(
     )
     process.exit(1)
   }, LONGEST_MS)
+  // The runner ends in this process when nothing else is left to be done.
+  limit.unref()
   stream.on('test:complete', event => {
     last = `${event.name} (${event.file ?? 'no file'})`
   })
