@@ -168,13 +168,14 @@ test('a client that does not take its answers is read no further, and then serve
   const size = 500_000
   for (let i = 0; i < 4; i++) await produceTo(other, batchOf([Buffer.alloc(size, i)]))
   wire.socket.pause()
-  const answers = Array.from({ length: 40 }, () => wire.send(fetch, 12, fetchFrom(0)))
+  const answers = Array.from({ length: 40 }, () => wire.send(fetch, 12, fetchFrom(0, { maxWaitMs: 30_000 })))
   await eventually('reading is paused', async () => (await ground.sample('svc_broker_backpressure_connections')) === 1)
   assert.ok((await ground.sample('svc_broker_pending_bytes')) > 2_000_000)
   await other.send(apiVersions, 0, {})
   wire.socket.resume()
   for (const { responses } of await Promise.all(answers)) {
-    assert.ok(responses[0]!.partitions[0]!.records!.length > 4 * size)
+    // Less than all there is where the client has turned out to be slow.
+    assert.ok(responses[0]!.partitions[0]!.records!.length > size)
   }
   await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
   assert.equal(await ground.sample('svc_broker_backpressure_connections'), 0)
