@@ -62,7 +62,12 @@ async function contentsOf(wire: Wire, from: number): Promise<string[]> {
   }
 }
 
-async function begin(t: TestContext, fileSystem: FileSystem, fsync: string): Promise<World | null> {
+async function begin(
+  t: TestContext,
+  fileSystem: FileSystem,
+  fsync: string,
+  journalFileBytes = '4MB',
+): Promise<World | null> {
   const absence = smallDiskAbsence(fileSystem)
   if (absence !== null) {
     t.skip(absence)
@@ -70,7 +75,7 @@ async function begin(t: TestContext, fileSystem: FileSystem, fsync: string): Pro
   }
   const disk = await mountSmallDisk(t, DISK_MIB, fileSystem)
   const settings = {
-    'svc.storage.local.embedded.journal-file-bytes': '4MB',
+    'svc.storage.local.embedded.journal-file-bytes': journalFileBytes,
     'svc.storage.local.embedded.fsync': fsync,
     // No tail in memory: what is read comes from the disk.
     'svc.storage.local.tail-cache-bytes': '0',
@@ -244,6 +249,16 @@ for (const fileSystem of FILE_SYSTEMS) {
     await deleteUpTo(world, world.sent - 20)
     await sendsAgain(world)
     await world.restart('SIGTERM')
+    await world.expectAll(world.sent - 20)
+  })
+
+  test(`${row}, with journal files that may be larger than the disk: deleting records makes room`, async t => {
+    const world = await begin(t, fileSystem, 'always', '256MB')
+    if (world === null) return
+    await world.sendUntilFull()
+    await deleteUpTo(world, world.sent - 20)
+    await sendsAgain(world)
+    await world.restart('SIGKILL')
     await world.expectAll(world.sent - 20)
   })
 

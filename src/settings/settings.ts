@@ -711,7 +711,7 @@ const localStorage = {
   'storage.local.embedded.journal-file-bytes': row(
     size({ min: 2 ** 20, max: 2 ** 32 }),
     '256MB',
-    'Size at which a journal file is full and the next begins.',
+    'Size at which a journal file is full and the next begins; never more than a sixteenth of the disk.',
     OURS,
   ),
   'storage.local.tail-cache-bytes': row(

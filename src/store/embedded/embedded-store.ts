@@ -50,7 +50,7 @@ export interface EmbeddedStoreOptions {
   readonly fsyncIntervalMs: number
   readonly clock: Clock
   readonly random?: Random
-  /** A journal file is rolled when it is about to pass this. */
+  /** A journal file is rolled when it is about to pass this, or a sixteenth of the disk. */
   readonly journalFileBytes?: number
   /** A checkpoint is taken after so much journal; between two of them a start replays. */
   readonly checkpointBytes?: number
@@ -64,7 +64,15 @@ export interface EmbeddedStoreOptions {
 }
 
 const JOURNAL_FILE_BYTES = 256 << 20
+/** No journal file is larger than this part of its disk: the one that is written gives no room back. */
+const FILE_DISK_PART = 1 / 16
+const LEAST_FILE_BYTES = 1 << 20
 const CHECKPOINT_BYTES = 64 << 20
+
+/** How large a journal file may be on a disk of so many bytes; some file systems do not say, and have 0. */
+function mostFileBytes(diskBytes: number): number {
+  return diskBytes === 0 ? Number.POSITIVE_INFINITY : Math.max(LEAST_FILE_BYTES, Math.floor(diskBytes * FILE_DISK_PART))
+}
 
 /** Opens the store, or throws StoreOpenError with one sentence. */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
@@ -74,10 +82,10 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   let journal: Journal | null = null
   const rounds: { current: Rounds | null } = { current: null }
   try {
-    const fileBytes = options.journalFileBytes ?? JOURNAL_FILE_BYTES
     const random = options.random ?? systemRandom
     const disk = heldDisk(options.disk ?? realDisk(options.clock), path, folder.lock.isHere)
     const { totalBytes } = await spaceOf(path)
+    const fileBytes = Math.min(options.journalFileBytes ?? JOURNAL_FILE_BYTES, mostFileBytes(totalBytes))
     const reserve = new Reserve({
       disk,
       folder: path,
