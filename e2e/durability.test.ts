@@ -328,3 +328,24 @@ for (const fileSystem of FILE_SYSTEMS) {
     await eventually('offsets are committed again', async () => (await commit(world, 'g')) === NONE)
   })
 }
+
+test('a disk that turns read-only: produce is refused with that reason, reads go on, and the broker ends in order', async t => {
+  const world = await begin(t, 'ext4', 'always')
+  if (world === null) return
+  assert.equal(await world.send(), NONE)
+  world.disk.turnReadOnly()
+  assert.equal(await world.send(), KAFKA_STORAGE_ERROR.code)
+  // The reserve is given up when a checkpoint finds that nothing can be written.
+  await eventually('a checkpoint waits', () => world.broker.output().includes('the checkpoint waits: '), 30_000)
+  await eventually(
+    'a further refusal is logged',
+    async () => {
+      assert.equal(await world.send(), KAFKA_STORAGE_ERROR.code)
+      return /cannot write: EROFS: read-only file system, unlink/.test(world.broker.output())
+    },
+    30_000,
+  )
+  assert.doesNotMatch(world.broker.output(), /the disk is full/)
+  await world.expectAll()
+  assert.equal(await world.broker.kill('SIGTERM'), 0, world.broker.output())
+})

@@ -3,10 +3,20 @@
 // so and skips.
 
 import { spawnSync } from 'node:child_process'
-import { closeSync, copyFileSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readlinkSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { mkdtemp, rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { CleanUp } from './broker.ts'
 
 export type FileSystem = 'tmpfs' | 'ext4'
@@ -19,6 +29,8 @@ export interface SmallDisk {
   fill(): void
   /** The other program gives its room back. */
   empty(): void
+  /** An ext4 finds an error in itself: from here on it can only be read, as the option errors=remount-ro says. */
+  turnReadOnly(): void
   /** The disk as it is when the power goes just now, mounted elsewhere: without what the kernel had not written yet. */
   afterPowerLoss(): Promise<string>
 }
@@ -64,7 +76,7 @@ export async function mountSmallDisk(
     run('mkfs.ext4', '-q', '-F', '-m', '0', image)
   }
   const path = await (fileSystem === 'ext4'
-    ? mountedAt('-o', 'loop', image)
+    ? mountedAt('-o', 'loop,errors=remount-ro', image)
     : mountedAt('-t', 'tmpfs', '-o', `size=${sizeMiB}m`, 'ketch'))
   const ballast = join(path, 'ballast')
   return {
@@ -89,6 +101,13 @@ export async function mountSmallDisk(
       }
     },
     empty: () => rmSync(ballast, { force: true }),
+    turnReadOnly() {
+      if (fileSystem === 'tmpfs') throw new Error('a tmpfs finds no errors in itself')
+      const { dev } = statSync(path)
+      // As Linux numbers devices below 256 of a kind: the major number above eight bits of the minor one.
+      const device = basename(readlinkSync(`/sys/dev/block/${dev >> 8}:${dev & 255}`))
+      writeFileSync(`/sys/fs/ext4/${device}/trigger_fs_error`, '1')
+    },
     afterPowerLoss() {
       if (fileSystem === 'tmpfs') throw new Error('a tmpfs is empty after a loss of power')
       const copy = `${image}-after`

@@ -57,7 +57,7 @@ export class FolderMoved extends Error {
   override readonly name = 'FolderMoved'
   constructor(folder: string) {
     super(
-      `the folder ${folder} was moved or replaced while the store was in it; nothing is written until it is back at its path`,
+      `the folder ${folder} was moved, removed or replaced while the store was in it; nothing is written until it is back at its path`,
     )
   }
 }

@@ -335,10 +335,10 @@ test('a store whose folder was moved writes nothing more, above all not into the
     assert.ok(end < 30, 'it goes on writing')
   }
   assert.ok((refusal as Error) instanceof StoreUnavailable)
-  assert.match((refusal as Error).message, /the folder .* was moved or replaced while the store was in it/)
+  assert.match((refusal as Error).message, /the folder .* was moved, removed or replaced while the store was in it/)
   assert.ok((refusal as Error).message.includes(path))
   // Nor what the file at hand could take.
-  await assert.rejects(append(store, A, epoch, end, 10), /was moved or replaced/)
+  await assert.rejects(append(store, A, epoch, end, 10), /was moved, removed or replaced/)
   assert.equal((await offsetsOf(store, A)).length, end)
   for (let at = 0; at < 20; at++) await append(other.store, B, otherEpoch, at, 9_000)
   await other.store.close()
@@ -351,6 +351,26 @@ test('a store whose folder was moved writes nothing more, above all not into the
   assert.equal((await offsetsOf(again.store, A)).length, end)
   const second = await open(t, { path: aside, ...small })
   assert.equal((await offsetsOf(second.store, B)).length, 20)
+})
+
+test('a store whose folder was removed soon refuses to write, however much its files could still take', async t => {
+  const { store, path } = await open(t)
+  const epoch = await lead(store, A)
+  await append(store, A, epoch, 0)
+  fs.rmSync(path, { recursive: true })
+  let end = 1
+  let refusal: Error | null = null
+  const isRefused = async () => {
+    await append(store, A, epoch, end, 10).then(
+      () => end++,
+      error => (refusal = error),
+    )
+    return refusal !== null
+  }
+  await eventually('an append is refused', isRefused, 10_000)
+  assert.ok((refusal as unknown) instanceof StoreUnavailable)
+  assert.match((refusal as unknown as Error).message, /was moved, removed or replaced/)
+  assert.equal((await offsetsOf(store, A)).length, end)
 })
 
 test('a store that is closed where its folder was moved away leaves alone what is there instead', async t => {

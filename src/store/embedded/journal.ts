@@ -39,6 +39,8 @@ const FILL_LEAST = 4 << 20
 const FILL_MOST = 128 << 20
 /** Without a round for so long, the store counts as idle. */
 const IDLE_MS = 200
+/** How often a store that writes looks whether its folder is still at its path. */
+const LOOK_MS = 1000
 const SPARES = 2
 /** More open files than this, and idle ones are closed. */
 const MOST_OPEN = 200
@@ -89,8 +91,9 @@ export class Journal {
   #filling: { readonly file: JournalFile; readonly from: number; readonly done: Promise<boolean> } | null = null
   #fillTimer: Timer | null = null
   #writtenAtMs = 0
-  /** Why no next file could be made, where that was because the folder is gone from its path. */
+  /** The folder was found to be gone from its path, and when that was looked at last. */
   #moved: FolderMoved | null = null
+  #lookedAtMs = Number.NEGATIVE_INFINITY
   readonly #background = new Set<Promise<unknown>>()
   #closed = false
 
@@ -219,11 +222,11 @@ export class Journal {
 
   /**
    * Writes a round at the end of the active file. The end moves when it succeeds. Refused once the folder was found to be gone from
-   * its path, until it is back, though this file could take more: its next start would not look for it where it is.
+   * its path, until it is back, though this file could take more: the next start would not look for it where it is, and of a folder
+   * that was removed nothing is left.
    */
   async write(buffers: readonly Uint8Array[], bytes: number): Promise<void> {
-    if (this.#moved !== null && !this.#options.isHere()) throw this.#moved
-    this.#moved = null
+    this.#checkHere()
     const file = this.active
     const end = file.end + bytes
     const filling = this.#filling
@@ -234,6 +237,15 @@ export class Journal {
     this.#writtenAtMs = this.#options.clock.monotonic()
     this.#prepareAhead()
     this.#fillWhenIdle()
+  }
+
+  #checkHere(): void {
+    const { clock, folder, isHere } = this.#options
+    const nowMs = clock.monotonic()
+    if (this.#moved === null && nowMs - this.#lookedAtMs < LOOK_MS) return
+    this.#lookedAtMs = nowMs
+    this.#moved = isHere() ? null : new FolderMoved(folder)
+    if (this.#moved !== null) throw this.#moved
   }
 
   /**

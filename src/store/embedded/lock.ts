@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 export interface Lock {
-  /** Whether the folder's path still leads to the folder whose lock is held. It was moved or replaced where it does not. */
+  /** Whether the folder's path still leads to the folder whose lock is held. It was moved, removed or replaced where it does not. */
   isHere(): boolean
   release(): void
 }
@@ -47,8 +47,12 @@ export function lockFolder(folder: string): Lock | string {
   return {
     isHere,
     release() {
-      // The holder that is named where the folder was may be another store's.
-      if (isHere()) fs.rmSync(holder, { force: true })
+      try {
+        // The holder that is named where the folder was may be another store's.
+        if (isHere()) fs.rmSync(holder, { force: true })
+      } catch {
+        // The disk takes no writes any more. The next holder writes another name over it.
+      }
       database.close()
     },
   }

@@ -48,6 +48,8 @@ export class Reserve {
   readonly #options: ReserveOptions
   #state: State
   #making: Promise<void> | null = null
+  /** Why it could not be made when that was tried last, where that was not for want of room: the disk takes no writes at all. */
+  trouble: Error | null = null
 
   constructor(options: ReserveOptions) {
     this.#options = options
@@ -101,9 +103,12 @@ export class Reserve {
 
   async #make(): Promise<void> {
     const { disk, bytes, usableBytes } = this.#options
+    this.trouble = null
     try {
       // A part of one that could not be finished.
-      await disk.unlink(this.#path).catch(() => {})
+      await disk.unlink(this.#path).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error
+      })
       if ((await usableBytes()) < bytes + bytes / 8) return
       const file = await disk.open(this.#path, true)
       try {
@@ -115,6 +120,7 @@ export class Reserve {
       this.#state = 'whole'
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EFBIG') this.#state = 'without'
+      else if (!isNoRoom(error)) this.trouble = error as Error
       await disk.unlink(this.#path).catch(() => {})
     }
   }

@@ -194,12 +194,8 @@ export class Rounds {
     const isAdmitted = ({ weight }: Call) => weight === 'relief' || (weight === 'change' && mayChange)
     const refused = this.#queue.filter(call => !isAdmitted(call))
     this.#queue = this.#queue.filter(isAdmitted)
-    const reason = Object.assign(
-      new Error('the disk is full, and what is left of its reserve is for what makes room'),
-      {
-        code: 'ENOSPC',
-      },
-    )
+    const full = 'the disk is full, and what is left of its reserve is for what makes room'
+    const reason = this.#options.reserve.trouble ?? Object.assign(new Error(full), { code: 'ENOSPC' })
     for (const call of refused) call.reject(refusalOf(reason))
   }
 
