@@ -22,10 +22,10 @@ export const topicSummaryShape = z
     cleanupPolicy: z.string(),
     retentionMs: z.string().meta({ description: 'Milliseconds; -1: no limit.' }),
     retentionBytes: z.string().meta({ description: 'Of a partition; -1: no limit.' }),
-    records: z
-      .int()
-      .nullable()
-      .meta({ description: 'Null while a partition cannot be asked, and where offsets follow the clock.' }),
+    records: z.int().nullable().meta({
+      description:
+        'Offsets from the start to the end of each partition, also those that its end has leapt. Null while a partition cannot be asked, and where offsets follow the clock.',
+    }),
     sizeBytes: z.int().nullable().meta({ description: 'As stored; null while a partition cannot be asked.' }),
     lastWriteAt: timeShape.nullable().meta({
       description: 'When the newest record was appended, or says it was; null where this broker does not know.',

@@ -430,7 +430,7 @@ export class Streams {
     if (formerly !== '' && formerly !== replid && Number(formerEnd) < floor) {
       this.#lostEnd(stream, formerEnd, floor, replid)
     }
-    if (told.leap !== '0') this.#leapt(told.leap, replid)
+    if (told.leap !== '0') this.#leapt(stream, told.leap, end, replid)
     stream.known = known
     stream.isLed = true
     stream.ledLast = known.epoch
@@ -509,12 +509,12 @@ export class Streams {
     return all.length > 0 && all.every(({ appendonly, appendfsync }) => appendonly && appendfsync === 'always')
   }
 
-  /** Said once for all streams. */
-  #leapt(offsets: string, replid: string): void {
+  /** Said once for all streams: there may be thousands. */
+  #leapt({ id }: Stream, offsets: string, end: number, replid: string): void {
     if (this.#leaptIn.has(replid)) return
     this.#leaptIn.add(replid)
     this.#rooms.report(
-      `Redis has another history, and no broker that led is there to say how far it had told clients: the ends of such partitions leap by ${offsets} offsets`,
+      `Redis has another history, and no broker that led ${id} is there to say how far it had told clients: its end leaps by ${offsets} offsets, to ${end}; other such partitions do the same and are not named`,
     )
   }
 
