@@ -102,8 +102,13 @@ test('S1, S2: a broker that anybody can reach and that asks nobody says so in it
   })
 })
 
-/** Starts the broker by a command in a process group of its own, and sends SIGTERM to that pid, below 0 to the group, once it listens. */
-async function stopOnceUp(t: TestContext, [program, ...args]: readonly string[], receiver: (pid: number) => number) {
+/** Starts the broker by a command in a process group of its own, and sends a signal to that pid, below 0 to the group, once it listens. */
+async function stopOnceUp(
+  t: TestContext,
+  [program, ...args]: readonly string[],
+  receiver: (pid: number) => number,
+  signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM',
+) {
   const settings = {
     ...{ 'svc.broker.host': '127.0.0.1', 'svc.broker.port': '0', 'server.address': '127.0.0.1', 'server.port': '0' },
     'svc.storage.local.embedded.path': await folder(t),
@@ -123,7 +128,7 @@ async function stopOnceUp(t: TestContext, [program, ...args]: readonly string[],
   child.stdout.on('data', chunk => {
     const wasUp = out.includes('Kafka clients')
     out += chunk
-    if (!wasUp && out.includes('Kafka clients')) process.kill(receiver(child.pid!), 'SIGTERM')
+    if (!wasUp && out.includes('Kafka clients')) process.kill(receiver(child.pid!), signal)
   })
   await closed
   return { status: child.exitCode, out }
@@ -138,6 +143,12 @@ test('a signal to the launcher and its broker together is one signal: the broker
 
 test('a signal to npm alone, as a supervisor sends it to what it started, reaches the broker', async t => {
   const { out } = await stopOnceUp(t, ['npm', 'start', '--'], pid => pid)
+  assert.match(out, / closed\n$/)
+})
+
+test('a broker whose launcher is killed does not stay behind: it drains', async t => {
+  const launcher = [process.execPath, join(root, 'scripts', 'start.mjs')]
+  const { out } = await stopOnceUp(t, launcher, pid => pid, 'SIGKILL')
   assert.match(out, / closed\n$/)
 })
 

@@ -79,7 +79,8 @@ export const NODE_ENVIRONMENT = {
 export function runTypeScript(file, args, { cwd = process.cwd() } = {}) {
   const child = spawn(node24(), [...NODE_FLAGS, join(root, file), ...args], {
     cwd,
-    stdio: 'inherit',
+    // The channel tells the child when this process is gone, be it by SIGKILL.
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...NODE_ENVIRONMENT, ...process.env },
   })
   // The child may have the signal already, from whoever sent it to the whole group; main.ts takes the two for one.

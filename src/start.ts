@@ -55,25 +55,30 @@ function readSettings({ argv, env, cwd }: Beginning): Settings | null {
   return loadSettings({ argv, env, cwd, readFile: readPlainFile })
 }
 
-/** Drains at the first signal, be the broker still on its way up, and gives up at the second. */
+/**
+ * Drains at the first signal, be the broker still on its way up, and gives up at the second. Drains too when its launcher was killed:
+ * otherwise a broker would go on that whoever had started it takes for ended.
+ */
 function closeOnSignals(starting: Promise<Broker>, drainTimeoutMs: number): void {
   let closingSinceMs: number | null = null
-  const stop = async (signal: NodeJS.Signals) => {
-    const nowMs = systemClock.monotonic()
-    if (closingSinceMs !== null) {
-      if (nowMs - closingSinceMs < SAME_SIGNAL_MS) return
-      process.exit(signal === 'SIGINT' ? 130 : 143)
-    }
-    closingSinceMs = nowMs
+  const stop = async (reason: string) => {
+    closingSinceMs = systemClock.monotonic()
     const broker = await starting
-    broker.logger.named('main').info(`${signal}: closing; a second signal ends the process at once`)
+    broker.logger.named('main').info(`${reason}: closing; a second signal ends the process at once`)
     systemClock.timer(drainTimeoutMs + CLOSE_MS, () => fail('the broker did not close in time', SOFTWARE_ERROR))
     await broker.close()
     process.exit(0)
   }
-  const onSignal = (signal: NodeJS.Signals) => void stop(signal).catch(die)
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (closingSinceMs === null) void stop(signal).catch(die)
+    else if (systemClock.monotonic() - closingSinceMs >= SAME_SIGNAL_MS) process.exit(signal === 'SIGINT' ? 130 : 143)
+  }
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
+  process.on('disconnect', () => {
+    if (closingSinceMs === null) void stop('the process that started this one is gone').catch(die)
+  })
+  process.channel?.unref()
 }
 
 const OPERATORS = [SettingsError, ListenFailed, StoreOpenError, StoreUnavailable, OutcomeUnknown, BrokerIdHeld]
