@@ -20,7 +20,8 @@
 -- leader's book-keeping), floor (offsets below it were told to somebody before the store lost them: until `open` has raised the end
 -- nothing is sealed), swept (the incarnation under which voids were looked through), vouched (the incarnation under which the last
 -- leader, which led under another, said how far it had told clients), empty ("<from> <to>": the end was raised there, and counts while it
--- is the end that is sealed), leader (the process that led last, be it without having heard of it), settled (the epoch whose leader ended in order: it told clients of nothing more).
+-- is the end that is sealed), leader (the process that led last, be it without having heard of it), settled (the epoch whose leader ended in order: it told clients of nothing more),
+-- trim ("<start> <keep> <position> <offset>", see `intend`: what a trim that is not finished drops).
 --
 -- sealed is "<end> <visible> <length> <last>": the next offset, the high watermark, the entries that must be there, and the id of
 -- the newest. One field, because a leader knows it by heart and `seal` compares it whole.
@@ -102,6 +103,25 @@ local function endOf(sealed) return whole((unpackSealed(sealed))) end
 
 local function packSealed(ending, visible, length, last)
   return whole(ending) .. ' ' .. whole(visible) .. ' ' .. whole(length) .. ' ' .. last
+end
+
+-- As sizes.ts draws them: the first live entry begins at `position`, and everything before `offset` is gone.
+local function cutSizes(sizes, position, offset, ending)
+  local total, _, largest, largestAt, after = string.match(sizes, '^(%d+) (%d+) (%d+) (%-?%d+) (%d+)$')
+  if not total then return sizes end
+  if tonumber(largestAt) < tonumber(offset) then largest, largestAt, after = after, whole(ending - 1), '0' end
+  return total .. ' ' .. position .. ' ' .. largest .. ' ' .. largestAt .. ' ' .. after
+end
+
+-- Drops what `intend` noted. Answers the log start, the entries that must be there, and the sizes.
+local function finishTrim(batches, noted, start, sealed, sizes)
+  local ending, _, length, last = unpackSealed(sealed)
+  local asked, keep, position, offset = string.match(noted or '', '^(%d+) (%d+%-%d+) (%d+) (%d+)$')
+  if not asked or tonumber(asked) <= start then return start, length, sizes end
+  length = length - redis.call('XTRIM', batches, 'MINID', '=', keep)
+  -- Where entries were lost, nothing is missing any more.
+  if above(keep, last) then length = 0 end
+  return tonumber(asked), length, cutSizes(sizes, position, offset, ending)
 end
 
 local function makeEmpty(batches)
@@ -189,7 +209,7 @@ local function ledLast(leader, epoch, caller, itsEpoch) return leader == caller 
 -- Repairing and taking over must work on a full Redis: it frees memory, and the lead must not hang on it.
 register('open', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'epochs', 'start', 'sealed', 'attempt', 'replid', 'sizes', 'floor', 'swept',
-    'vouched', 'settled', 'leader', 'empty')
+    'vouched', 'settled', 'leader', 'empty', 'trim')
   if not m[1] then return {'gone'} end
   local epoch, known = tonumber(m[1]), tonumber(args[1])
   if known > 0 and epoch > known then return {'fenced', m[1]} end
@@ -217,10 +237,16 @@ register('open', {'allow-oom'}, function(keys, args)
     end
   end
   local swept = sweep(keys[1], '(' .. last, '+', math.huge)
+  local start = tonumber(m[3])
+  local former = packSealed(formerEnd, visible, expected, last)
+  local trimmed, left, cut = finishTrim(keys[1], m[14], start, former, sizes)
   local length = redis.call('XLEN', keys[1])
+  -- A torn trim may have dropped its entries before, which nobody counted.
+  if trimmed > start and length > 0 then left = math.min(left, length) end
+  start, expected, sizes = trimmed, left, cut
   if redis.call('EXISTS', keys[1]) == 0 then makeEmpty(keys[1]) end
 
-  local start, ending = tonumber(m[3]), math.max(formerEnd, tonumber(args[2]), tonumber(m[8] or 0))
+  local ending = math.max(formerEnd, tonumber(args[2]), tonumber(m[8] or 0))
   if renewed then
     epoch = epoch + 1000 -- the store may have lost epochs that were in use
     restate(keys[3])
@@ -233,11 +259,11 @@ register('open', {'allow-oom'}, function(keys, args)
   -- With everything gone, or more there than there may be, the length stays, so that whoever opens it next learns of it too.
   local isCounted = length > 0 and length <= expected
   local sealed = packSealed(ending, visible, isCounted and length or expected, last)
-  redis.call('HSET', keys[2], 'epoch', whole(epoch), 'epochs', epochs, 'sealed', sealed, 'replid', replid, 'swept', replid,
-    'attempt', attempt, 'sizes', sizes, 'empty', emptyFrom .. ' ' .. whole(ending), 'leader', args[4])
+  redis.call('HSET', keys[2], 'epoch', whole(epoch), 'epochs', epochs, 'start', whole(start), 'trim', '', 'sealed', sealed,
+    'replid', replid, 'swept', replid, 'attempt', attempt, 'sizes', sizes, 'empty', emptyFrom .. ' ' .. whole(ending), 'leader', args[4])
   redis.call('HDEL', keys[2], 'floor', 'vouched')
   setLastId(keys[1], whole(epoch) .. '-0')
-  return {'opened', whole(epoch), m[3], epochs, sealed, attempt, sizes, replid, m[6] or '', whole(formerEnd), whole(swept),
+  return {'opened', whole(epoch), whole(start), epochs, sealed, attempt, sizes, replid, m[6] or '', whole(formerEnd), whole(swept),
     whole(expected - length), whole(length), whole(leap), emptyFrom}
 end)
 
@@ -300,27 +326,36 @@ register('seal', {}, function(keys, args)
   return 1
 end)
 
--- Retention must work on a full Redis. A start that is not above the stored one drops nothing, whatever else it says: an entry
--- that reaches over the start begins below it.
+-- The first call of a trim: notes what the second one drops. This is one command, so that it is in the append-only file whole
+-- or not at all, before the entries go: where the second one is torn, `open` finishes it. A start that is not above the stored one
+-- drops nothing.
+-- keys: meta
+-- args: epoch, new log start, the high watermark that the leader knows, id of the first entry to keep, position of that entry, its offset
+register('intend', {'allow-oom'}, function(keys, args)
+  local m = redis.call('HMGET', keys[1], 'epoch', 'start', 'sealed')
+  if m[1] ~= args[1] then return {'refused'} end
+  local _, visible = unpackSealed(m[3])
+  local asked = tonumber(args[2])
+  if asked > tonumber(m[2]) and asked <= math.max(visible, tonumber(args[3])) then
+    redis.call('HSET', keys[1], 'trim', table.concat({args[2], args[4], args[5], args[6]}, ' '))
+  end
+  return {'noted'}
+end)
+
+-- Retention must work on a full Redis.
 -- keys: batches meta rows
--- args: epoch, new log start, the high watermark that the leader knows, id of the first entry to keep, sizes, rows
+-- args: epoch, the high watermark that the leader knows, rows
 -- answers what is stored afterwards, and the sizes before
 register('trim', {'allow-oom'}, function(keys, args)
-  local m = redis.call('HMGET', keys[2], 'epoch', 'start', 'sealed', 'epochs', 'sizes')
+  local m = redis.call('HMGET', keys[2], 'epoch', 'start', 'sealed', 'epochs', 'sizes', 'trim')
   if not m[1] then return {'gone'} elseif m[1] ~= args[1] then return {'fenced', m[1]} end
-  local ending, visible, length, last = unpackSealed(m[3])
-  visible = math.max(visible, tonumber(args[3]))
-  local start, asked, sizes = tonumber(m[2]), tonumber(args[2]), m[5]
-  if asked > start and asked <= visible then
-    start, sizes = asked, args[5]
-    length = length - redis.call('XTRIM', keys[1], 'MINID', '=', args[4])
-    -- Where entries were lost, nothing is missing any more.
-    if start == ending then length = 0 end
-    if redis.call('EXISTS', keys[1]) == 0 then makeEmpty(keys[1]) end
-  end
+  local ending, visible, _, last = unpackSealed(m[3])
+  visible = math.max(visible, tonumber(args[2]))
+  local start, length, sizes = finishTrim(keys[1], m[6], tonumber(m[2]), m[3], m[5])
+  if redis.call('EXISTS', keys[1]) == 0 and start > tonumber(m[2]) then makeEmpty(keys[1]) end
   local epochs, sealed = living(m[4], start), packSealed(ending, visible, length, last)
-  redis.call('HSET', keys[2], 'start', whole(start), 'sealed', sealed, 'epochs', epochs, 'sizes', sizes)
-  applyFields(keys[3], args, 6)
+  redis.call('HSET', keys[2], 'start', whole(start), 'trim', '', 'sealed', sealed, 'epochs', epochs, 'sizes', sizes)
+  applyFields(keys[3], args, 3)
   return {'trimmed', whole(start), epochs, sealed, sizes, m[5]}
 end)
 

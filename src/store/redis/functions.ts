@@ -7,8 +7,8 @@ import type { Argument, RedisLinks, Reply } from './links.ts'
 import { RedisError } from './redis-error.ts'
 
 const NAMES = [
-  ...(['create', 'sweep', 'open', 'arm', 'seal', 'trim', 'remake', 'confirm', 'raise', 'settle', 'touch'] as const),
-  ...(['commit', 'recommit', 'place', 'displace'] as const),
+  ...(['create', 'sweep', 'open', 'arm', 'seal', 'intend', 'trim', 'remake', 'confirm', 'raise'] as const),
+  ...(['settle', 'touch', 'commit', 'recommit', 'place', 'displace'] as const),
 ] as const
 export type FunctionName = (typeof NAMES)[number]
 

@@ -24,12 +24,6 @@ export function grown(sizes: Sizes, offset: number, bytes: number): Sizes {
     : { ...sizes, end, largestAfter: Math.max(sizes.largestAfter, bytes) }
 }
 
-/** What begins at `position` is the first that lives; everything before the offset is gone. `end` is the end of the log. */
-export function cut(sizes: Sizes, position: number, offset: number, end: number): Sizes {
-  if (sizes.largestAt >= offset) return { ...sizes, start: position }
-  return { ...sizes, start: position, largest: sizes.largestAfter, largestAt: end - 1, largestAfter: 0 }
-}
-
 export function encodeSizes({ end, start, largest, largestAt, largestAfter }: Sizes): string {
   return `${end} ${start} ${largest} ${largestAt} ${largestAfter}`
 }

@@ -34,7 +34,7 @@ import { decodeEpochs, decodeMeta, decodeSealed, encodeSealed, type Known, META 
 import { RedisError } from './redis-error.ts'
 import { refuse } from './refusals.ts'
 import type { Rounds, Written } from './rounds.ts'
-import { countThatFits, cut, decodeSizes, encodeSizes, grown } from './sizes.ts'
+import { countThatFits, decodeSizes, encodeSizes, grown } from './sizes.ts'
 import { Turns } from './turns.ts'
 import { decodeVoids, isVoid } from './voids.ts'
 
@@ -56,9 +56,6 @@ export interface StreamsRooms {
 
 /** Keeps the hash of rows from being no key at all (functions.lua). */
 const NO_ROW = '.'
-
-/** No entry has it: Redis gives none so low. */
-const LOWEST_ID = '0-0'
 
 interface Stream {
   readonly id: StreamId
@@ -463,6 +460,12 @@ export class Streams {
     return isKnown ? null : incarnation
   }
 
+  /** Throws where what is written first must be an opening, which writes anew what a torn transaction may change. */
+  #checkSameStore(stream: Stream): void {
+    if (!stream.isStale && this.#elsewhere(stream) === null) return
+    throw new OutcomeUnknown(`the store is another one than when ${stream.id} was opened; it must be opened again`)
+  }
+
   /** Tried again with the next look where it fails. */
   async #raise(stream: Stream, untold: Untold): Promise<void> {
     const { links, report } = this.#rooms
@@ -540,9 +543,7 @@ export class Streams {
   async #append(stream: Stream, append: Append): Promise<Appended | Misplaced | Fenced | Gone | Damaged> {
     const { links, rounds } = this.#rooms
     const { batches, meta } = stream.keys
-    if (stream.isStale || this.#elsewhere(stream) !== null) {
-      throw new OutcomeUnknown(`the store is another one than when ${stream.id} was opened; it must be opened again`)
-    }
+    this.#checkSameStore(stream)
     let known = this.#led(stream, append.epoch)
     if (known?.end !== append.at) known = await this.#look(stream)
     if (known === null) return { kind: 'gone' }
@@ -714,33 +715,20 @@ export class Streams {
   ): Promise<{ readonly kind: 'trimmed'; readonly start: number; readonly bytes: number } | Fenced | Gone> {
     const { links } = this.#rooms
     const { batches, meta, rows } = stream.keys
+    this.#checkSameStore(stream)
     const known = this.#led(stream, epoch) ?? (await this.#look(stream))
     if (known === null) return { kind: 'gone' }
     if (known.epoch !== epoch) return { kind: 'fenced', epoch: known.epoch }
     const limit = Math.min(before, known.damage?.offset ?? before, known.highWatermark)
     const start = Math.max(known.start, limit)
-    // An entry that reaches over the log start has an id below it: at a start that does not rise, nothing lies below what is kept.
-    let keep = LOWEST_ID
-    let { sizes } = known
-    if (start > known.start) {
-      keep = idAt(known.epochs, start)
-      const kept = await this.#lastBelow(batches, keep)
-      if (kept !== null && kept.batch.nextOffset > start) {
-        keep = entryId(kept.epoch, kept.batch.baseOffset)
-        sizes = cut(sizes, kept.position, kept.batch.baseOffset, known.end)
-      } else if (kept !== null) {
-        sizes = cut(sizes, kept.position + kept.batch.bytes.length, start, known.end)
-      }
-    }
-    const call = fcall(
-      'trim',
-      [batches, meta, rows],
-      [epoch, start, known.highWatermark, keep, encodeSizes(sizes), ...encodeFields(changes)],
-    )
     stream.isVague = true
-    const [kind, detail, epochs, sealed, stored, former] = wordsOf(
-      await withFunctions(links, () => this.#write(meta, call, `trimming ${batches}`)),
-    )
+    const write = (call: Argument[]) => withFunctions(links, () => this.#write(meta, call, `trimming ${batches}`))
+    if (start > known.start) {
+      const { id, position, offset } = await this.#firstToKeep(known, batches, start)
+      await write(fcall('intend', [meta], [epoch, start, known.highWatermark, id, position, offset]))
+    }
+    const call = fcall('trim', [batches, meta, rows], [epoch, known.highWatermark, ...encodeFields(changes)])
+    const [kind, detail, epochs, sealed, stored, former] = wordsOf(await write(call))
     if (kind === 'gone') {
       this.#forget(stream)
       return { kind }
@@ -749,7 +737,7 @@ export class Streams {
       stream.isLed = false
       return { kind, epoch: Number(detail) }
     }
-    sizes = decodeSizes(stored!)
+    const sizes = decodeSizes(stored!)
     const bytes = sizes.start - decodeSizes(former!).start
     stream.known = {
       ...known,
@@ -761,6 +749,16 @@ export class Streams {
     }
     stream.isVague = false
     return { kind: 'trimmed', start: Number(detail), bytes }
+  }
+
+  /** What a trim to `start` keeps first: an entry that reaches over the log start has an id below it. */
+  async #firstToKeep({ epochs, sizes }: Known, batches: string, start: number) {
+    const id = idAt(epochs, start)
+    const below = await this.#lastBelow(batches, id)
+    if (below === null) return { id, position: sizes.start, offset: 0 }
+    const { batch, epoch, position } = below
+    if (batch.nextOffset <= start) return { id, position: position + batch.bytes.length, offset: start }
+    return { id: entryId(epoch, batch.baseOffset), position, offset: batch.baseOffset }
   }
 
   async #lastBelow(key: string, id: string): Promise<Entry | null> {

@@ -10,7 +10,7 @@ import { type RedisOptions, type RedisServer, noRedis as skip, startRedis } from
 import { openTestStore, type TestStore } from '../../../testing/redis-store.ts'
 import { tearTransaction } from '../../../testing/torn-file.ts'
 import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
-import type { Batch, Opened, Row, Store } from '../store.ts'
+import { type Batch, type Opened, OutcomeUnknown, type Row, type Store } from '../store.ts'
 import { keysOf } from './keys.ts'
 
 const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
@@ -126,6 +126,69 @@ for (const since of ['nothing', 'an opening', 'appends'] as const) {
     }
   })
 }
+
+for (const since of ['nothing', 'an opening', 'appends'] as const) {
+  for (const before of [12, 15]) {
+    const kept = before === 15 ? 'nothing' : 'the end'
+    test(`a trim that keeps ${kept}, torn at any command, with ${since} since: it is finished, and nothing is damaged`, {
+      skip,
+    }, async t => {
+      for (const changes of [[], [row('p', '2'), row('q', null)]]) {
+        let count = 1
+        for (let at = 0; at < count; at++) {
+          const redis = await startRedis(t as CleanUp, NO_REWRITE)
+          const { store } = await open(t, redis)
+          const first = await append(store, await led(store), [row('p', '1'), row('q', '1')], 10, 2, 3)
+          assert.equal(expectKind(await store.trim(A, first.epoch, before, changes), 'trimmed').start, before)
+          await redis.stop('SIGKILL')
+          await store.close()
+          const { names } = (await tearTransaction(redis, 'XTRIM', at))!
+          assert.deepEqual(names, ['MULTI', 'XTRIM', 'HSET', ...(changes.length > 0 ? ['HSET', 'HDEL'] : []), 'EXEC'])
+          count = names.length
+          const what = `cut at ${names[at]} (${at} of ${names})`
+          await redis.start()
+          const { store: next } = await open(t, redis)
+          const expected = shown(first.batches.filter(({ nextOffset }) => nextOffset > before))
+          let { end } = first
+          if (since !== 'nothing') {
+            const opened = expectKind(await next.open(A, 0, 0), 'opened')
+            assert.deepEqual([opened.damage, opened.start, opened.end], [null, before, end], what)
+            if (since === 'appends') {
+              const more = await append(next, opened, [], 1, 4)
+              expected.push(...shown(more.batches))
+              ;({ end } = more)
+            }
+          }
+          await redis.stop('SIGKILL')
+          await next.close()
+          await redis.start()
+          await redis.loaded()
+          const { store: last, reports } = await open(t, redis)
+          const opened = expectKind(await last.open(A, 0, 0), 'opened')
+          assert.deepEqual([opened.damage, opened.start, opened.end], [null, before, end], what)
+          assert.equal(opened.bytes, 80 * expected.length, what)
+          assert.deepEqual(await readAll(last, before), expected, what)
+          assert.equal(await redis.ask('XLEN', KEYS.batches), expected.length, what)
+          assert.doesNotMatch(reports.join('\n'), /missing|deleted|more entries/, what)
+          await append(last, opened, [], 2)
+        }
+      }
+    })
+  }
+}
+
+test('a trim waits for the opening where Redis was started anew, as an append does', { skip }, async t => {
+  const redis = await startRedis(t as CleanUp, NO_REWRITE)
+  const { store } = await open(t, redis)
+  const { epoch, end } = await append(store, await led(store), [], 2, 3)
+  const news = store.renewed()
+  await killed(redis)
+  await news
+  await assert.rejects(store.trim(A, epoch, 2, []), OutcomeUnknown)
+  const opened = expectKind(await store.open(A, epoch, end), 'opened')
+  assert.equal(opened.start, 0)
+  assert.equal(expectKind(await store.trim(A, opened.epoch, 2, []), 'trimmed').start, 2)
+})
 
 for (const since of ['nothing', 'a commit'] as const) {
   test(`a commit that was torn at any command, with ${since} since: it counts whole or not at all`, {
