@@ -15,7 +15,7 @@ import { eventually } from '../../testing/eventually.ts'
 import { commit, enter, TOPIC } from '../../testing/group-calls.ts'
 import { batchOf, type ProducedRow } from '../../testing/kafka.ts'
 import { noRedis, type RedisServer, startRedis } from '../../testing/redis.ts'
-import { createTopic } from '../../testing/topic.ts'
+import { createTopic, createTopicOfAll } from '../../testing/topic.ts'
 import type { Wire } from '../../testing/wire.ts'
 
 const skip = noRedis
@@ -23,8 +23,8 @@ const skip = noRedis
 /** A broker on a busy machine is not to take itself for one that others believe dead. */
 const LONG = { 'broker.expiry': 60_000, 'admin.security-enabled': false }
 
-async function startOn(t: TestContext, redis: RedisServer): Promise<{ broker: TestBroker; wire: Wire }> {
-  const values = { 'storage.local.engine': 'redis', 'redis.uri': redis.uri, ...LONG } as const
+async function startOn(t: TestContext, redis: RedisServer, id = 1): Promise<{ broker: TestBroker; wire: Wire }> {
+  const values = { 'storage.local.engine': 'redis', 'redis.uri': redis.uri, 'broker.id': id, ...LONG } as const
   const broker = await startBroker(t, values, { hasHttp: true })
   return { broker, wire: await broker.connect() }
 }
@@ -83,6 +83,19 @@ async function committed(wire: Wire, groupId: string): Promise<number> {
   return topics[0]?.partitions[0]?.committedOffset ?? -1
 }
 
+/** The partitions that a broker shows trouble of. */
+async function troubles({ url }: TestBroker): Promise<readonly number[]> {
+  const { leaders } = await askHttp(url)<{
+    leaders: readonly { partition: number; error: { code: string; detail: string } | null }[]
+  }>(`/api/v1/topics/${TOPIC}`)
+  const troubled = leaders.filter(({ error }) => error !== null)
+  for (const { error } of troubled) {
+    assert.equal(error!.code, KAFKA_STORAGE_ERROR.name)
+    assert.match(error!.detail, /(has lost .*orders|orders-\d is damaged .*deleted).*DeleteRecords to -1/)
+  }
+  return troubled.map(({ partition }) => partition)
+}
+
 for (const which of ['batches', 'meta', 'meta and rows', 'all']) {
   test(`a partition whose keys (${which}) were deleted begins anew where it ended, once its records are given up`, {
     skip,
@@ -99,11 +112,14 @@ for (const which of ['batches', 'meta', 'meta and rows', 'all']) {
       'meta and rows': [keys.meta, keys.rows],
       all: Object.values(keys),
     }
+    assert.deepEqual(await troubles(broker), [])
     await redis.ask('DEL', ...lost[which as keyof typeof lost])
+    assert.deepEqual(await troubles(broker), [0], 'before anybody has used it')
     await eventually(
       'it refuses what is produced',
       async () => (await send(wire, 0, 'lost')).errorCode === KAFKA_STORAGE_ERROR.code,
     )
+    assert.deepEqual(await troubles(broker), [0])
     assert.equal((await giveUp(wire, 0, 3))[0], KAFKA_STORAGE_ERROR.code, 'a part of nothing')
     assert.equal((await send(wire, 1, '5')).baseOffset, 5, 'the other one goes on')
     assert.equal((broker.log().match(/ERROR/g) ?? []).length, which === 'batches' ? 0 : 1)
@@ -112,6 +128,7 @@ for (const which of ['batches', 'meta', 'meta and rows', 'all']) {
     const start = which.startsWith('meta') ? 6 : 5
     assert.deepEqual(await giveUp(wire, 0), [NONE, start])
     assert.match(broker.log(), new RegExp(`store had lost begins anew partition=orders-0 offset=${start}`))
+    assert.deepEqual(await troubles(broker), [])
     assert.equal(await fetchCode(wire, 0, 2), OFFSET_OUT_OF_RANGE.code)
     const row = await send(wire, 0, 'anew')
     assert.deepEqual([row.errorCode, row.baseOffset, row.logStartOffset], [NONE, start, start])
@@ -119,6 +136,26 @@ for (const which of ['batches', 'meta', 'meta and rows', 'all']) {
     assert.deepEqual(await giveUp(wire, 1), [NONE, 6], 'as ever where nothing is lost')
   })
 }
+
+test('a broker names the lost partitions of another one too', { skip }, async t => {
+  const redis = await startRedis(t)
+  const sides = [await startOn(t, redis, 1), await startOn(t, redis, 2)]
+  const seen = async ({ wire }: { wire: Wire }) => (await wire.send(metadata, 12, { topics: [] })).brokers.length
+  await eventually('both see both', async () => (await seen(sides[0]!)) === 2 && (await seen(sides[1]!)) === 2, 20_000)
+  await createTopicOfAll(sides[0]!.broker, TOPIC, 4, [1, 2])
+  for (const index of [0, 1, 2, 3]) {
+    const isSent = async () => {
+      for (const { wire } of sides) if ((await send(wire, index, 'x')).errorCode === NONE) return true
+      return false
+    }
+    await eventually('a leader takes it', isSent)
+  }
+  for (const { broker } of sides) assert.deepEqual(await troubles(broker), [])
+  const { wire } = sides[0]!
+  for (const index of [1, 2]) await redis.ask('DEL', (await keysOf(wire, index)).batches)
+  await redis.ask('DEL', (await keysOf(wire, 3)).meta)
+  for (const { broker } of sides) assert.deepEqual(await troubles(broker), [1, 2, 3])
+})
 
 test('after a restart a lost partition begins above what consumers have committed', { skip }, async t => {
   const redis = await startRedis(t, { appendfsync: 'always' })

@@ -26,7 +26,7 @@ async function openBesideSilence(t: TestContext, isUnsent: boolean) {
       },
     },
   }
-  return { ...rooms, random: seededRandom(1), metrics: world.metrics }
+  return { ...rooms, random: seededRandom(1), metrics: world.metrics, store: world.store }
 }
 
 test('a broker that does not answer takes only its own partitions out of a page, a list and a description', async t => {

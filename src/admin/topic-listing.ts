@@ -1,14 +1,19 @@
 // Lists and describes topics: what the catalogue says of them, and where their partitions begin and end, wherever those are led.
 // A partition that cannot be asked makes a number unknown, never the list.
 
+import { within } from '../base/clock.ts'
 import type { Topic } from '../log/catalogue.ts'
-import { isRefusal, type Refusal } from '../protocol/errors.ts'
+import { because, isRefusal, KAFKA_STORAGE_ERROR, type Refusal } from '../protocol/errors.ts'
 import type { Settings } from '../settings/settings.ts'
+import { isStoreFailure, type Store, streamId } from '../store/store.ts'
 import { describeTopicConfigs, fallbackOf } from './configs.ts'
 import type { ConfigEntry } from './contract.ts'
 import { type Bounds, boundsOf, findTopic, type Place, placesOf, type ReachRooms, sizesOf } from './reach.ts'
 import { factorOf, replicasOf } from './replicas.ts'
 import type { ShownConfig, TopicDescription, TopicSummary } from './topics-contract.ts'
+
+/** What the store gets to say which partitions it has lost. */
+const LOSSES_MS = 2_000
 
 export const topicSorts = ['name', 'partitions', 'records', 'sizeBytes', 'createdAt', 'lastWriteAt'] as const
 
@@ -55,22 +60,58 @@ export async function listTopicNames(
 }
 
 /** Throws what the store throws. */
-export async function describeTopic(rooms: ReachRooms, name: string): Promise<TopicDescription | Refusal> {
+export async function describeTopic(
+  rooms: ReachRooms & { readonly store: Pick<Store, 'usage'> },
+  name: string,
+): Promise<TopicDescription | Refusal> {
   const topic = await findTopic(rooms, name)
   if (isRefusal(topic)) return topic
   const places = placesOf(topic)
-  const [bounds, sizes] = await Promise.all([boundsOf(rooms, places), sizesOf(rooms, places)])
+  const [bounds, sizes, losses] = await Promise.all([
+    boundsOf(rooms, places),
+    sizesOf(rooms, places),
+    lossesOf(rooms, topic),
+  ])
   const leaders = places.map(({ partition }, i) => {
     const { leaderId, ids: replicas, inSync } = replicasOf(rooms.cluster, topic, partition)
     const bound = bounds[i]!
     const size = sizes[i]!
     const known = isRefusal(bound)
-      ? { leaderEpoch: null, start: null, end: null, error: { code: bound.name, detail: bound.message } }
-      : { leaderEpoch: bound.leaderEpoch, start: bound.start, end: bound.end, error: null }
+      ? { leaderEpoch: null, start: null, end: null }
+      : { leaderEpoch: bound.leaderEpoch, start: bound.start, end: bound.end }
+    const trouble = losses[partition] ?? (isRefusal(bound) ? bound : null)
+    const error = trouble === null ? null : { code: trouble.name, detail: trouble.message }
     const brokers = { leader: leaderId < 0 ? null : leaderId, replicas: [...replicas], inSync: [...inSync] }
-    return { partition, ...brokers, ...known, sizeBytes: isRefusal(size) ? null : size }
+    return { partition, ...brokers, ...known, error, sizeBytes: isRefusal(size) ? null : size }
   })
   return { ...summaryOf(rooms, topic, bounds, sizes), leaders }
+}
+
+/**
+ * Of each partition, why it takes no more records because the store has lost some: as its leader says where that is here, else as
+ * the store says, which knows before any leader has looked. Null where nothing is lost, or the store does not say in time.
+ */
+async function lossesOf(
+  { store, logs, clock }: ReachRooms & { readonly store: Pick<Store, 'usage'> },
+  { id, name, partitions }: Topic,
+): Promise<readonly (Refusal | null)[]> {
+  const indexes = Array.from({ length: partitions }, (_, index) => index)
+  const asked = store.usage(indexes.map(index => streamId(id, index))).catch(error => {
+    if (!isStoreFailure(error)) throw error
+    return null
+  })
+  const usages = await within(clock, LOSSES_MS, asked, () => null)
+  return indexes.map(index => {
+    const here = logs.partition(id, index)
+    const told = here?.state.damage ?? (here?.isDamaged ? here.refusal : null)
+    if (told) return told
+    const usage = usages?.[index]
+    if (usage === undefined || usage?.isEmptied === false) return null
+    return because(
+      KAFKA_STORAGE_ERROR,
+      `The store has lost the records of partition ${index} of '${name}'; it begins anew once all of them are deleted (DeleteRecords to -1).`,
+    )
+  })
 }
 
 /** Every config of the topic, by name. */

@@ -48,7 +48,7 @@ export const partitionShape = z
     error: z
       .object({ code: z.string(), detail: z.string() })
       .nullable()
-      .meta({ description: 'Why it cannot be asked.' }),
+      .meta({ description: 'Why it cannot be asked, or that the store has lost records of it.' }),
   })
   .meta({ id: 'TopicPartition' })
 

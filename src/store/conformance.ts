@@ -381,6 +381,9 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.equal(gone, null)
     assert.ok(usage!.entries === null || usage!.entries === 2)
     assert.ok(usage!.memoryBytes === null || usage!.memoryBytes > 0)
+    assert.equal(usage!.isEmptied, false)
+    await store.trim(A, 1, 2, [])
+    assert.equal((await store.usage([A]))[0]!.isEmptied, false)
   })
 
   check('it says where it rests and how much room there is', async ({ store }) => {

@@ -182,6 +182,8 @@ export interface Usage {
   readonly entries: number | null
   /** With everything that is kept beside the batches. */
   readonly memoryBytes: number | null
+  /** There must be batches, and the store has none of them. */
+  readonly isEmptied: boolean
 }
 
 export interface Document {

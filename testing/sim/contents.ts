@@ -305,6 +305,6 @@ function dropDeadEpochs(stream: Stream): void {
 export function usageOf({ streams }: Contents, names: readonly StreamId[]): readonly (Usage | null)[] {
   return names.map(name => {
     const stream = streams.get(name)
-    return stream === undefined ? null : { entries: stream.batches.length, memoryBytes: null }
+    return stream === undefined ? null : { entries: stream.batches.length, memoryBytes: null, isEmptied: false }
   })
 }

@@ -501,7 +501,9 @@ function verbsOf({ path, contents, rounds, reads, tables }: Parts): Verbs {
 
     usage: streams =>
       rounds.call(0, null, () =>
-        streams.map(name => (contents.stream(name) === null ? null : { entries: null, memoryBytes: null })),
+        streams.map(name =>
+          contents.stream(name) === null ? null : { entries: null, memoryBytes: null, isEmptied: false },
+        ),
       ),
 
     async space() {

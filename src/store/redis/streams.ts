@@ -188,16 +188,21 @@ export class Streams {
     return await Promise.all(
       ids.map(async id => {
         const { batches, meta, rows } = keys.stream(id)
-        const ask = (key: string, command: readonly string[]) => links.read(key).send(command)
         try {
-          const [sealed, ...bytes] = await Promise.all([
-            ask(meta, ['HGET', meta, 'sealed']),
-            ...[batches, meta, rows].map(key => ask(key, ['MEMORY', 'USAGE', key])),
+          const [[there, sealed], ...bytes] = await Promise.all([
+            readInOrder(links.read(meta), [
+              ['XLEN', batches],
+              ['HGET', meta, 'sealed'],
+            ]),
+            ...[batches, meta, rows].map(key => links.read(key).send(['MEMORY', 'USAGE', key])),
           ])
           if (sealed === null) return null
-          const { length } = decodeSealed(String(sealed))
-          return { entries: length, memoryBytes: bytes.reduce<number>((sum, each) => sum + Number(each), 0) }
+          const { length: entries } = decodeSealed(String(sealed))
+          const memoryBytes = bytes.reduce<number>((sum, each) => sum + Number(each), 0)
+          return { entries, memoryBytes, isEmptied: there === 0 && entries > 0 }
         } catch (error) {
+          if (error instanceof RedisError && error.code === 'WRONGTYPE')
+            return { entries: null, memoryBytes: null, isEmptied: true }
           return refuse(error, `measuring ${meta}`)
         }
       }),
