@@ -29,6 +29,7 @@ export interface Actor {
 export type UserRefusal =
   | { readonly kind: 'invalid'; readonly field: 'username' | 'password' | 'currentPassword'; readonly message: string }
   | { readonly kind: 'unknown-user'; readonly username: string }
+  | { readonly kind: 'unreadable-user'; readonly username: string }
   | { readonly kind: 'user-exists'; readonly username: string }
   | { readonly kind: 'last-admin'; readonly username: string }
   | { readonly kind: 'nothing-to-change' }
@@ -47,16 +48,24 @@ export function isUserRefusal(answer: User | UserRefusal): answer is UserRefusal
   return 'kind' in answer
 }
 
-/** In no order. Throws what the store throws, as every verb here does. */
-export async function listUsers({ users }: Accounts): Promise<readonly User[]> {
+export interface ListedUsers {
+  /** In no order. */
+  readonly users: readonly User[]
+  /** Names of users that cannot be read, in order. */
+  readonly unreadable: readonly string[]
+}
+
+/** Throws what the store throws, as every verb here does. */
+export async function listUsers({ users }: Accounts): Promise<ListedUsers> {
   await users.catchUp()
-  return [...users.current().byName.values()]
+  const { byName, unreadable } = users.current()
+  return { users: [...byName.values()], unreadable: [...unreadable].sort() }
 }
 
 export async function describeUser({ users }: Accounts, given: string): Promise<User | UserRefusal> {
   const username = canonicalUsername(given)
   await users.catchUp()
-  return users.current().byName.get(username) ?? { kind: 'unknown-user', username }
+  return users.current().byName.get(username) ?? missing(users.current(), username)
 }
 
 export async function createUser(
@@ -94,7 +103,7 @@ export async function changeUser(
     return { kind: 'password-change-required' }
   if (role === undefined && password === undefined) return { kind: 'nothing-to-change' }
   await users.catchUp()
-  if (!users.current().byName.has(username)) return { kind: 'unknown-user', username }
+  if (!users.current().byName.has(username)) return missing(users.current(), username)
   if (isOwn && password !== undefined) {
     if (currentPassword === undefined) return invalid('currentPassword', 'is missing: it is your own password')
     const found = await accounts.checkPassword(username, currentPassword, visitor)
@@ -107,7 +116,7 @@ export async function changeUser(
   const stamp = accounts.makeStamp()
   const decided = await users.change<UserRefusal | Unchanged>(now => {
     const user = now.byName.get(username)
-    if (user === undefined) return { kind: 'unknown-user', username }
+    if (user === undefined) return missing(now, username)
     const next = { ...user, ...renewed, role: role ?? user.role, stamp }
     if (password === undefined && next.role === user.role) return { kind: 'unchanged', user }
     if (next.role !== 'ADMIN' && isLastAdmin(now, user)) return { kind: 'last-admin', username }
@@ -126,6 +135,11 @@ export async function removeUser({ users }: Accounts, given: string): Promise<Us
     return { kind: 'change', username, user: null }
   })
   return decided.kind === 'change' ? null : decided
+}
+
+/** Of a name that no user who can be read has. */
+function missing({ unreadable }: Users, username: string): UserRefusal {
+  return { kind: unreadable.has(username) ? 'unreadable-user' : 'unknown-user', username }
 }
 
 /** A user that cannot be read has its name. */

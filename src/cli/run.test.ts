@@ -208,6 +208,18 @@ test('a session begins with a password of the environment or one that is typed, 
   assert.match(wrong.err, /INVALID_CREDENTIALS/)
 })
 
+test('a user that cannot be read is listed by its name', async t => {
+  const store = createMemoryStore(systemClock)
+  const changes = [{ key: 'user:eve', value: Buffer.from('garbage') }]
+  await store.commit({ kind: 'console', name: 'users', expect: 0, changes })
+  const { url } = await startBroker(t, OPEN, { hasHttp: true, openStore: async () => store })
+  const { status, err } = await ketch(`users list --url=${url}`)
+  assert.deepEqual([status, err], [0, 'ketch: the user eve is not in a form that is read here\n'])
+  const { out } = await ketch(`users list --json --url=${url}`)
+  const { users, unreadable } = JSON.parse(out)
+  assert.deepEqual([users.map(({ username }: { username: string }) => username), unreadable], [['admin'], ['eve']])
+})
+
 test('users are made, changed and removed, and a VIEWER may only look', async t => {
   const { signed } = await started(t, SECURED)
   const NEW = { KETCH_NEW_PASSWORD: 'a new long password' }

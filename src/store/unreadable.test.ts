@@ -190,7 +190,10 @@ const cases: Record<DocumentKind, Case> = {
         const asked = { username, password: PASSWORD }
         assert.equal((await session.ask('POST', '/api/v1/auth/login', asked)).status, 401)
         assert.equal((await session.ask('POST', '/api/v1/users', { ...asked, role: 'ADMIN' })).status, 409)
+        assert.equal((await session.ask('GET', `/api/v1/users/${username}`)).code, 'UNREADABLE')
+        assert.equal((await session.ask('PUT', `/api/v1/users/${username}`, { role: 'VIEWER' })).code, 'UNREADABLE')
       }
+      assert.deepEqual((await session.ask('GET', '/api/v1/users')).body.unreadable, [...FORMS].sort())
     },
   },
   credential: {

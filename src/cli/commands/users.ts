@@ -1,5 +1,6 @@
 // Users of the admin API and the console on the command line. Passwords come from KETCH_NEW_PASSWORD or are asked for.
 
+import { printable } from '../../base/printable.ts'
 import { type Command, confirm, newPassword, segment, wordOption, YES } from '../command.ts'
 import { CommandFailed, EXIT } from '../exit-status.ts'
 import { everyRow } from '../pages.ts'
@@ -13,6 +14,12 @@ interface User {
   readonly passwordChangeRequired: boolean
 }
 
+interface UserPage {
+  readonly users: readonly User[]
+  readonly total: number
+  readonly unreadable: readonly string[]
+}
+
 const ROLES = ['ADMIN', 'VIEWER'] as const
 const userPath = (username: string) => `/api/v1/users/${segment(username)}`
 
@@ -23,8 +30,10 @@ export const userCommands: readonly Command[] = [
     args: [],
     options: {},
     async run(call) {
-      const { rows: users } = await everyRow<User, { users: unknown; total: number }>(call, '/api/v1/users', 'users')
-      call.show({ users }, () =>
+      const { rows: users, last } = await everyRow<User, UserPage>(call, '/api/v1/users', 'users')
+      for (const username of last.unreadable)
+        call.terminal.err(`ketch: the user ${printable(username)} is not in a form that is read here\n`)
+      call.show({ users, unreadable: last.unreadable }, () =>
         table(
           ['USER', 'ROLE', 'CREATED', 'PASSWORD OF', 'NOTE'],
           users.map(each => [

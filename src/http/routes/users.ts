@@ -67,6 +67,11 @@ function refused(refusal: UserRefusal): Problem {
     }
     case 'unknown-user':
       return problem('NOT_FOUND', `There is no user '${refusal.username}'.`)
+    case 'unreadable-user':
+      return problem(
+        'UNREADABLE',
+        `The user '${refusal.username}' is stored in a form that is not read here; delete it to free its name.`,
+      )
     case 'user-exists':
       return problem('USER_EXISTS', `There is a user '${refusal.username}' already.`)
     case 'last-admin':
@@ -92,17 +97,27 @@ export const userRoutes = [
     tag: 'users',
     doc: 'The users who sign in with a password. Those of single sign-on are not among them.',
     query: pagingQuery(['username', 'role', 'createdAt', 'passwordChangedAt']),
-    answers: { 200: z.object({ users: z.array(userShape), total: z.int() }) },
+    answers: {
+      200: z.object({
+        users: z.array(userShape),
+        total: z.int(),
+        unreadable: z.array(z.string()).meta({
+          description:
+            'Users that were stored in a form that is not read here. They cannot sign in, and deleting one frees its name.',
+        }),
+      }),
+    },
     async answer({ query }, { accounts }) {
       const isWanted = searchFor(query.q)
-      const wanted = (await listUsers(accounts)).map(shown).filter(({ username }) => isWanted(username))
+      const { users, unreadable } = await listUsers(accounts)
+      const wanted = users.map(shown).filter(({ username }) => isWanted(username))
       const page = pageOf(
         wanted,
         query,
         each => each[query.sort],
         each => each.username,
       )
-      return reply(200, { users: page, total: wanted.length })
+      return reply(200, { users: page, total: wanted.length, unreadable })
     },
   }),
   route({
@@ -132,6 +147,7 @@ export const userRoutes = [
     doc: 'One user.',
     params,
     answers: { 200: userShape },
+    problems: { 409: 'UNREADABLE' },
     async answer({ params: { username } }, { accounts }) {
       const found = await describeUser(accounts, username)
       return isUserRefusal(found) ? refused(found) : reply(200, shown(found))
@@ -148,7 +164,7 @@ export const userRoutes = [
     body: changesShape,
     audited: ['role'],
     answers: { 200: userShape },
-    problems: { 403: 'WRONG_CURRENT_PASSWORD', 409: 'LAST_ADMIN', 429: 'TOO_MANY_REQUESTS', 503: 'BUSY' },
+    problems: { 403: 'WRONG_CURRENT_PASSWORD', 409: 'LAST_ADMIN, UNREADABLE', 429: 'TOO_MANY_REQUESTS', 503: 'BUSY' },
     async answer({ params: { username }, body, identity, address, headers }, { accounts }) {
       const visitor = { ...visitorOf(address, name => headers[name]), isSignedIn: identity?.session != null }
       const changed = await changeUser(accounts, { identity, visitor }, username, body)
