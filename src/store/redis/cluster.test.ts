@@ -135,6 +135,7 @@ async function partitionMoves(t: TestContext, cluster: RedisCluster) {
       await assert.rejects(append(), moving)
       await assert.rejects(offsets(), moving)
       await assert.rejects(store.open(id, epoch, 0), moving)
+      await assert.rejects(store.usage([id]), moving)
     },
     {
       begun: append,
@@ -145,6 +146,7 @@ async function partitionMoves(t: TestContext, cluster: RedisCluster) {
         expectKind(await store.confirm(id, epoch), 'confirmed')
         expectKind(await store.trim(id, epoch, 1, []), 'trimmed')
         await append()
+        assert.equal((await store.usage([id]))[0]!.isEmptied, false)
         assert.deepEqual(expectKind(await store.read(id, 1, { maxBytes: 1e6, until: 5 }), 'read').batches.length, 4)
       },
     },

@@ -546,6 +546,31 @@ test('H29: what an operator may meet is refused by name, and nothing is written'
   await appended(store, exampleAppend(A, 1, 0))
 })
 
+test('where the user may not drop entries, a trim is refused and leaves nothing behind, and the partition can be opened', {
+  skip,
+}, async t => {
+  const { redis, store } = await standing(t)
+  await led(store)
+  for (const i of [0, 1, 2]) await appended(store, exampleAppend(A, 1, i))
+  const noted = async () => String(await redis.ask('HGET', KEYS.meta, 'trim'))
+  await redis.ask('ACL', 'SETUSER', 'default', '-xtrim')
+  const refused = { name: 'StoreUnavailable', message: /trimming .*can't run this command/ }
+  await assert.rejects(store.trim(A, 1, 2, []), refused)
+  assert.equal(await noted(), '')
+  // As a kill behind the note leaves it.
+  await redis.ask('HSET', KEYS.meta, 'trim', '2 1-3 1024 2')
+  assert.equal((await reopened(store, 1)).start, 0)
+  assert.equal(expectKind(await store.trim(A, 2, 0, []), 'trimmed').start, 0)
+  assert.equal(await noted(), '2 1-3 1024 2')
+  assert.deepEqual(await offsetsOf(store), [0, 1, 2])
+  await redis.ask('ACL', 'SETUSER', 'default', '+xtrim')
+  // Another note than the one of this trim is left to an opening.
+  assert.deepEqual(expectKind(await store.trim(A, 2, 0, []), 'trimmed'), { kind: 'trimmed', start: 0, bytes: 0 })
+  assert.equal((await reopened(store, 2)).start, 2)
+  assert.equal(await noted(), '')
+  assert.equal(expectKind(await store.trim(A, 3, 3, []), 'trimmed').start, 3)
+})
+
 test('a key of the wrong type is named, and harms nothing else', { skip }, async t => {
   const { redis, store } = await standing(t)
   const B = 'AAAAAAAAAAAAAAAAAAAAAQ:1'

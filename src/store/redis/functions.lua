@@ -113,12 +113,15 @@ local function cutSizes(sizes, position, offset, ending)
   return total .. ' ' .. position .. ' ' .. largest .. ' ' .. largestAt .. ' ' .. after
 end
 
--- Drops what `intend` noted. Answers the log start, the entries that must be there, and the sizes.
+-- Drops what `intend` noted. Answers the log start, the entries that must be there, and the sizes; and the error where the user of
+-- the broker may not drop entries.
 local function finishTrim(batches, noted, start, sealed, sizes)
   local ending, _, length, last = unpackSealed(sealed)
   local asked, keep, position, offset = string.match(noted or '', '^(%d+) (%d+%-%d+) (%d+) (%d+)$')
   if not asked or tonumber(asked) <= start then return start, length, sizes end
-  length = length - redis.call('XTRIM', batches, 'MINID', '=', keep)
+  local dropped = redis.pcall('XTRIM', batches, 'MINID', '=', keep)
+  if type(dropped) == 'table' then return start, length, sizes, dropped.err end
+  length = length - dropped
   -- Where entries were lost, nothing is missing any more.
   if above(keep, last) then length = 0 end
   return tonumber(asked), length, cutSizes(sizes, position, offset, ending)
@@ -239,9 +242,9 @@ register('open', {'allow-oom'}, function(keys, args)
   local swept = sweep(keys[1], '(' .. last, '+', math.huge)
   local start = tonumber(m[3])
   local former = packSealed(formerEnd, visible, expected, last)
-  local trimmed, left, cut = finishTrim(keys[1], m[14], start, former, sizes)
+  local trimmed, left, cut, refused = finishTrim(keys[1], m[14], start, former, sizes)
   local length = redis.call('XLEN', keys[1])
-  -- A torn trim may have dropped its entries before, which nobody counted.
+  -- A torn trim may have dropped its entries without counting them.
   if trimmed > start and length > 0 then left = math.min(left, length) end
   start, expected, sizes = trimmed, left, cut
   if redis.call('EXISTS', keys[1]) == 0 then makeEmpty(keys[1]) end
@@ -259,7 +262,7 @@ register('open', {'allow-oom'}, function(keys, args)
   -- With everything gone, or more there than there may be, the length stays, so that whoever opens it next learns of it too.
   local isCounted = length > 0 and length <= expected
   local sealed = packSealed(ending, visible, isCounted and length or expected, last)
-  redis.call('HSET', keys[2], 'epoch', whole(epoch), 'epochs', epochs, 'start', whole(start), 'trim', '', 'sealed', sealed,
+  redis.call('HSET', keys[2], 'epoch', whole(epoch), 'epochs', epochs, 'start', whole(start), 'trim', refused and m[14] or '', 'sealed', sealed,
     'replid', replid, 'swept', replid, 'attempt', attempt, 'sizes', sizes, 'empty', emptyFrom .. ' ' .. whole(ending), 'leader', args[4])
   redis.call('HDEL', keys[2], 'floor', 'vouched')
   setLastId(keys[1], whole(epoch) .. '-0')
@@ -326,9 +329,9 @@ register('seal', {}, function(keys, args)
   return 1
 end)
 
--- The first call of a trim: notes what the second one drops. This is one command, so that it is in the append-only file whole
--- or not at all, before the entries go: where the second one is torn, `open` finishes it. A start that is not above the stored one
--- drops nothing.
+-- The first call of a trim: notes what the second one drops, which is sent right behind it. It writes one command, which is in the
+-- append-only file whole or not at all, before the entries go: where the second call is torn, `open` finishes it. A start that is
+-- not above the stored one drops nothing.
 -- keys: meta
 -- args: epoch, new log start, the high watermark that the leader knows, id of the first entry to keep, position of that entry, its offset
 register('intend', {'allow-oom'}, function(keys, args)
@@ -344,18 +347,24 @@ end)
 
 -- Retention must work on a full Redis.
 -- keys: batches meta rows
--- args: epoch, the high watermark that the leader knows, rows
--- answers what is stored afterwards, and the sizes before
+-- args: epoch, the log start that was noted (another note stays as it is), the high watermark that the leader knows, rows
+-- answers what is stored afterwards, and the sizes before; or why the entries could not be dropped, and then the note is gone
 register('trim', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'start', 'sealed', 'epochs', 'sizes', 'trim')
   if not m[1] then return {'gone'} elseif m[1] ~= args[1] then return {'fenced', m[1]} end
   local ending, visible, _, last = unpackSealed(m[3])
-  visible = math.max(visible, tonumber(args[2]))
-  local start, length, sizes = finishTrim(keys[1], m[6], tonumber(m[2]), m[3], m[5])
+  visible = math.max(visible, tonumber(args[3]))
+  local noted = m[6] or ''
+  local isNoted = string.match(noted, '^%d+') == args[2]
+  local start, length, sizes, refused = finishTrim(keys[1], isNoted and noted or '', tonumber(m[2]), m[3], m[5])
+  if refused then
+    redis.call('HSET', keys[2], 'trim', '')
+    return {'refused', refused}
+  end
   if redis.call('EXISTS', keys[1]) == 0 and start > tonumber(m[2]) then makeEmpty(keys[1]) end
   local epochs, sealed = living(m[4], start), packSealed(ending, visible, length, last)
-  redis.call('HSET', keys[2], 'start', whole(start), 'trim', '', 'sealed', sealed, 'epochs', epochs, 'sizes', sizes)
-  applyFields(keys[3], args, 3)
+  redis.call('HSET', keys[2], 'start', whole(start), 'trim', isNoted and '' or noted, 'sealed', sealed, 'epochs', epochs, 'sizes', sizes)
+  applyFields(keys[3], args, 4)
   return {'trimmed', whole(start), epochs, sealed, sizes, m[5]}
 end)
 

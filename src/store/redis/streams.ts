@@ -150,7 +150,7 @@ export class Streams {
         this.#of(id).turns.last(async () => {
           const { batches, meta, rows } = keys.stream(id)
           await withFunctions(links, () =>
-            this.#write(meta, fcall('create', [batches, meta, rows], []), `making ${meta}`),
+            this.#write(meta, [fcall('create', [batches, meta, rows], [])], `making ${meta}`),
           )
         }),
       ),
@@ -164,7 +164,7 @@ export class Streams {
         this.#of(id).turns.last(async () => {
           const { batches, meta, rows } = this.#rooms.keys.stream(id)
           try {
-            await this.#write(meta, ['UNLINK', batches, meta, rows], `removing ${meta}`)
+            await this.#write(meta, [['UNLINK', batches, meta, rows]], `removing ${meta}`)
           } finally {
             this.#forget(this.#of(id))
           }
@@ -189,8 +189,10 @@ export class Streams {
       ids.map(async id => {
         const { batches, meta, rows } = keys.stream(id)
         try {
-          const [[there, sealed], ...bytes] = await Promise.all([
+          const [[, there, sealed], ...bytes] = await Promise.all([
             readInOrder(links.read(meta), [
+              // As where a partition is read: a slot that is on its way has keys that are there and not found.
+              ['EXISTS', batches, meta],
               ['XLEN', batches],
               ['HGET', meta, 'sealed'],
             ]),
@@ -244,7 +246,7 @@ export class Streams {
       // What is there and not listed would stay for ever.
       await this.#changeIndex('SADD', [id])
       const [kind, start] = wordsOf(
-        await withFunctions(this.#rooms.links, () => this.#write(meta, call, `making ${meta} anew`)),
+        await withFunctions(this.#rooms.links, () => this.#write(meta, [call], `making ${meta} anew`)),
       )
       if (kind === 'kept') return { kind }
       this.#forget(stream)
@@ -342,24 +344,35 @@ export class Streams {
     stream.told = 0
   }
 
-  /** One command whose effect may be repeated. */
-  async #write(key: string, command: readonly Argument[], what: string): Promise<Reply> {
+  /** Commands whose effects may be repeated, one right behind the other. Resolves to the reply of the last one. */
+  async #write(key: string, commands: readonly (readonly Argument[])[], what: string): Promise<Reply> {
     const { rounds, links, replicas } = this.#rooms
-    let isConfirmed: boolean
-    let reply: Reply
+    let done = 0
+    let written: Written
     try {
-      ;({ reply, isConfirmed } = await followAsk(links, key, links.write(key), link => rounds.writeOne(link, command)))
+      written = await followAsk(links, key, links.write(key), async link => {
+        const sent = await rounds.writeEach(link, commands)
+        done = 0
+        for (const reply of sent.replies) {
+          if (reply instanceof RedisError) throw reply
+          done++
+        }
+        return sent
+      })
     } catch (error) {
       if (isMissing(error)) throw error
+      if (error instanceof RedisError && done > 0)
+        throw new OutcomeUnknown(`${what}: begun, and then refused: ${error.message}`, { cause: error })
       refuse(error, what)
     }
-    if (!isConfirmed) throw new OutcomeUnknown(`${what}: done, but ${replicas} replicas have not confirmed it in time`)
-    return reply
+    if (!written.isConfirmed)
+      throw new OutcomeUnknown(`${what}: done, but ${replicas} replicas have not confirmed it in time`)
+    return written.replies.at(-1) as Reply
   }
 
   async #changeIndex(command: 'SADD' | 'SREM', ids: readonly StreamId[]): Promise<void> {
     const { streams } = this.#rooms.keys
-    await this.#write(streams, [command, streams, ...ids], `changing ${streams}`)
+    await this.#write(streams, [[command, streams, ...ids]], `changing ${streams}`)
   }
 
   async #open(stream: Stream, knownEpoch: number, floor: number): Promise<Opened | Fenced | Gone> {
@@ -727,13 +740,17 @@ export class Streams {
     const limit = Math.min(before, known.damage?.offset ?? before, known.highWatermark)
     const start = Math.max(known.start, limit)
     stream.isVague = true
-    const write = (call: Argument[]) => withFunctions(links, () => this.#write(meta, call, `trimming ${batches}`))
+    const calls: Argument[][] = []
     if (start > known.start) {
       const { id, position, offset } = await this.#firstToKeep(known, batches, start)
-      await write(fcall('intend', [meta], [epoch, start, known.highWatermark, id, position, offset]))
+      calls.push(fcall('intend', [meta], [epoch, start, known.highWatermark, id, position, offset]))
     }
-    const call = fcall('trim', [batches, meta, rows], [epoch, known.highWatermark, ...encodeFields(changes)])
-    const [kind, detail, epochs, sealed, stored, former] = wordsOf(await write(call))
+    calls.push(fcall('trim', [batches, meta, rows], [epoch, start, known.highWatermark, ...encodeFields(changes)]))
+    const what = `trimming ${batches}`
+    const [kind, detail, epochs, sealed, stored, former] = wordsOf(
+      await withFunctions(links, () => this.#write(meta, calls, what)),
+    )
+    if (kind === 'refused') refuse(new RedisError(detail!), what)
     if (kind === 'gone') {
       this.#forget(stream)
       return { kind }
