@@ -108,7 +108,7 @@ export async function alterConfigs(
       const topic = findTopic(rooms, name)
       const edited = isRefusal(topic) ? topic : editTopic(topic, change, rooms.settings)
       if (isRefusal(edited)) outcome = edited
-      else if (!validateOnly) wanted.set((topic as Topic).id, { at, change })
+      else wanted.set((topic as Topic).id, { at, change })
     } else if (outcome === null) outcome = alterOther(rooms, change, validateOnly)
     outcomes.push(outcome)
   }
@@ -117,7 +117,7 @@ export async function alterConfigs(
       const configs = editTopic(topic, wanted.get(topic.id)!.change, rooms.settings)
       return isRefusal(configs) ? configs : { configs }
     }
-    const answers = await rooms.catalogue.change([...wanted.keys()], decide)
+    const answers = await rooms.catalogue.change([...wanted.keys()], decide, { validateOnly })
     for (const [i, { at, change }] of [...wanted.values()].entries()) {
       const answer = answers[i]!
       if (!isRefusal(answer)) continue

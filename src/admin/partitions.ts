@@ -9,14 +9,13 @@ import {
   INVALID_REPLICA_ASSIGNMENT,
   INVALID_REQUEST,
   isRefusal,
-  REQUEST_TIMED_OUT,
   type Refusal,
   UNKNOWN_TOPIC_ID,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
 import type { NewPartitionsRequest, TopicOutcome } from './contract.ts'
 import { checkReplicas, checkSize, factorOf, withAssigned } from './replicas.ts'
-import { type CreateOptions, checkCount, type TopicRooms, withinTime } from './topics.ts'
+import { type CreateOptions, checkCount, late, type TopicRooms, withinTime } from './topics.ts'
 
 /**
  * One outcome for each topic in the order of the request: how many partitions it has. A name that occurs twice has one outcome,
@@ -25,7 +24,7 @@ import { type CreateOptions, checkCount, type TopicRooms, withinTime } from './t
 export async function createPartitions(
   rooms: TopicRooms,
   requests: readonly NewPartitionsRequest[],
-  { validateOnly, timeoutMs }: Omit<CreateOptions, 'auto'>,
+  options: Omit<CreateOptions, 'auto'>,
 ): Promise<readonly TopicOutcome<number>[]> {
   const { catalogue, clock } = rooms
   if (catalogue.isShared) await catalogue.catchUp()
@@ -38,7 +37,7 @@ export async function createPartitions(
     else if (topic === undefined) outcomes.set(name, UNKNOWN_TOPIC_OR_PARTITION)
     else {
       outcomes.set(name, check(rooms, request!, topic) ?? request!.count)
-      if (!validateOnly && !isRefusal(outcomes.get(name)!)) wanted.set(topic.id, request!)
+      if (!isRefusal(outcomes.get(name)!)) wanted.set(topic.id, request!)
     }
   }
   if (wanted.size > 0) {
@@ -46,9 +45,9 @@ export async function createPartitions(
       const request = wanted.get(topic.id)!
       return check(rooms, request, topic) ?? { partitions: request.count, ...placed(rooms, request, topic) }
     }
-    const changed = await withinTime(clock, timeoutMs, catalogue.change([...wanted.keys()], decide))
+    const changed = await withinTime(clock, options.timeoutMs, catalogue.change([...wanted.keys()], decide, options))
     for (const [i, { name }] of [...wanted.values()].entries()) {
-      const answer = changed === null ? LATE : changed[i]!
+      const answer = changed === null ? late(options, 'The partitions may be created all the same.') : changed[i]!
       if (!isRefusal(answer)) continue
       // By its id a topic is unknown that was deleted meanwhile.
       outcomes.set(name, answer.code === UNKNOWN_TOPIC_ID.code ? UNKNOWN_TOPIC_OR_PARTITION : answer)
@@ -56,8 +55,6 @@ export async function createPartitions(
   }
   return Array.from(outcomes, ([name, result]) => ({ name, result }))
 }
-
-const LATE = because(REQUEST_TIMED_OUT, 'The partitions may be created all the same.')
 
 function placed(
   { cluster }: TopicRooms,

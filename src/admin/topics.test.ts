@@ -134,17 +134,26 @@ test('the partitions of all topics together are bounded, in one request and in m
     (await create(requests)).map(({ result }) => (isRefusal(result) ? result.name : result.partitions))
   const NO = INVALID_PARTITIONS.name
   assert.deepEqual(await counted({ name: 'a', partitions: 4 }, { name: 'b', partitions: 7 }, { name: 'c' }), [4, NO, 1])
+  const validateOnly = true
+  const checked = await create([{ name: 'd', partitions: 3 }, { name: 'e', partitions: 2 }, { name: 'f' }], {
+    validateOnly,
+  })
+  assert.deepEqual(
+    checked.map(({ result }) => (isRefusal(result) ? result.name : [result.topicId, result.partitions])),
+    [[ZERO_UUID, 3], [ZERO_UUID, 2], NO],
+  )
+  assert.equal(await one({ name: 'd', partitions: 6 }, { validateOnly }), NO)
   const atOnce = await Promise.all(['d', 'e', 'f'].map(name => one({ name, partitions: 2 })))
   assert.deepEqual(atOnce, [2, 2, NO])
   assert.equal(await one({ name: 'g', partitions: 2 }), NO)
-  const grow = async (name: string, count: number) => {
-    const [outcome] = await createPartitions(rooms, [{ name, count, assignments: null }], {
-      validateOnly: false,
-      timeoutMs: 0,
-    })
+  const grow = async (name: string, count: number, isCheck = false) => {
+    const request = { name, count, assignments: null }
+    const [outcome] = await createPartitions(rooms, [request], { validateOnly: isCheck, timeoutMs: 0 })
     return isRefusal(outcome!.result) ? outcome!.result.name : outcome!.result
   }
-  assert.equal(await grow('a', 6), NO)
+  for (const isCheck of [true, false]) assert.equal(await grow('a', 6, isCheck), NO)
+  assert.equal(await grow('a', 5, true), 5)
+  assert.equal(catalogue.current().topics.get('a')?.partitions, 4)
   assert.equal(await grow('a', 5), 5)
   // At the bound topics are used and changed as before, and each that goes makes room.
   assert.equal(catalogue.current().topics.get('a')?.partitions, 5)

@@ -75,7 +75,7 @@ export async function createTopics(
 ): Promise<readonly TopicOutcome<CreatedTopic>[]> {
   const { catalogue, clock } = rooms
   // What another broker has deleted a moment ago can be created here.
-  const areNew = requests.every(({ name }) => !catalogue.current().topics.has(name))
+  const areNew = !options.validateOnly && requests.every(({ name }) => !catalogue.current().topics.has(name))
   if (catalogue.isShared && !options.auto && !areNew) await catalogue.catchUp()
   const counts = new Map<string, number>()
   for (const { name } of requests) counts.set(name, (counts.get(name) ?? 0) + 1)
@@ -90,17 +90,17 @@ export async function createTopics(
     else {
       const checked = checkNewTopic(rooms, request, wanted, options.auto)
       if (isRefusal(checked)) outcomes.set(name, checked)
-      else if (options.validateOnly) outcomes.set(name, describe({ ...checked, id: ZERO_UUID }, rooms.settings))
       else wanted.push(checked)
     }
   }
   if (wanted.length > 0) {
-    const added = await withinTime(clock, options.timeoutMs, catalogue.add(wanted))
+    const added = await withinTime(clock, options.timeoutMs, catalogue.add(wanted, options))
     for (const [i, { name }] of wanted.entries()) {
-      let answer = added === null ? because(REQUEST_TIMED_OUT, 'The topic may be created all the same.') : added[i]!
+      let answer = added === null ? late(options, 'The topic may be created all the same.') : added[i]!
       if (options.auto && isRefusal(answer) && answer.code === TOPIC_ALREADY_EXISTS.code) {
         answer = catalogue.current().topics.get(name) ?? answer
       }
+      if (options.validateOnly && !isRefusal(answer)) answer = { ...answer, id: ZERO_UUID }
       outcomes.set(name, isRefusal(answer) ? answer : describe(answer, rooms.settings))
     }
   }
@@ -170,6 +170,11 @@ function resolve(
   }
   if (name === null) return because(INVALID_REQUEST, 'Neither topic name nor id were specified.')
   return topics.get(name) ?? because(UNKNOWN_TOPIC_OR_PARTITION, `There is no topic ${JSON.stringify(name)}.`)
+}
+
+/** The time is up; `otherwise` says what may have become of the work, where it was to do more than to check. */
+export function late({ validateOnly }: Pick<CreateOptions, 'validateOnly'>, otherwise: string): Refusal {
+  return because(REQUEST_TIMED_OUT, validateOnly ? 'It could not be checked in time; nothing was changed.' : otherwise)
 }
 
 /** Null when the time is up first; the work goes on. 0 or less is no limit. */

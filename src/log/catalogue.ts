@@ -128,9 +128,10 @@ export interface CatalogueKeeper {
   current(): Catalogue
   /**
    * One answer for each topic, in order: the topic, TOPIC_ALREADY_EXISTS, or INVALID_PARTITIONS beyond `max-partitions`. Resolves when the topics are durable, seen and
-   * ready for appends. Throws what the store throws; after OutcomeUnknown the topics may exist.
+   * ready for appends. Throws what the store throws; after OutcomeUnknown the topics may exist. With `validateOnly` nothing is made,
+   * and the answers are the same.
    */
-  add(topics: readonly NewTopic[]): Promise<readonly (Topic | Refusal)[]>
+  add(topics: readonly NewTopic[], options?: { readonly validateOnly: boolean }): Promise<readonly (Topic | Refusal)[]>
   /** By id, so that a topic made again under the name is not hit. One answer for each: the topic, or UNKNOWN_TOPIC_ID. */
   remove(topicIds: readonly string[]): Promise<readonly (Topic | Refusal)[]>
   /**
@@ -142,11 +143,12 @@ export interface CatalogueKeeper {
    * Gives topics other overrides, other brokers or more partitions. `decide` is asked what they shall be with the newest state of each topic,
    * and asked again when another writer was faster; it must be checkTopicConfigs that let overrides pass. One answer for each
    * id, which occurs once: the topic as it is now, what `decide` refused with, INVALID_PARTITIONS as above, or UNKNOWN_TOPIC_ID. New partitions take
-   * appends by then.
+   * appends by then. With `validateOnly` nothing is changed, and the answers are the same.
    */
   change(
     topicIds: readonly string[],
     decide: (topic: Topic) => TopicChange | Refusal,
+    options?: { readonly validateOnly: boolean },
   ): Promise<readonly (Topic | Refusal)[]>
   /** In the order in which they began: each is told when the one before has done its part. */
   watch(watch: CatalogueWatch): void
@@ -333,7 +335,7 @@ export async function openCatalogue(
   return {
     current: () => catalogue,
 
-    add: requested =>
+    add: (requested, { validateOnly } = { validateOnly: false }) =>
       inTurn(() => {
         const createdAtMs = clock.now()
         const candidates = requested.map(topic => makeTopic(randomUuid(random), topic, createdAtMs, settings))
@@ -353,6 +355,7 @@ export async function openCatalogue(
             names.add(topic.name)
             return topic
           })
+          if (validateOnly) return answers
           const fresh = answers.filter(isTopic).filter(topic => !catalogue.topicsById.has(topic.id))
           if (fresh.length > 0) {
             // Streams first: a topic that is named has its streams, and streams without a topic are swept at start.
@@ -419,7 +422,7 @@ export async function openCatalogue(
         })
       }),
 
-    change: (topicIds, decide) =>
+    change: (topicIds, decide, { validateOnly } = { validateOnly: false }) =>
       inTurn(() =>
         attempt(async () => {
           const refusedFor = roomForPartitions()
@@ -432,6 +435,7 @@ export async function openCatalogue(
             const growth = (change.partitions ?? topic.partitions) - topic.partitions
             return refusedFor(topic.name, growth) ?? withChange(topic, change, settings)
           })
+          if (validateOnly) return answers
           const changed = answers.filter(isTopic).filter(topic => !isSame(topic, catalogue.topicsById.get(topic.id)!))
           // What changes nothing that is known here may change what another broker has stored a moment ago.
           if (changed.length === 0 && isAlone !== null && (await store.version(KIND, NAME)) !== catalogue.version) {

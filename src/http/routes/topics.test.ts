@@ -87,6 +87,19 @@ test('a topic that cannot be is refused with what is wrong, and nothing is made'
   assert.deepEqual([twice.body.title, twice.body.detail], titles)
   const grown = await api('POST', '/topics/there/partitions', { count: 5 })
   assert.match(grown.body.detail, /max-partitions-per-topic is 4/)
+  // Of all topics together.
+  const bounded = await openApi(t, { 'max-partitions': 4 })
+  await bounded('POST', '/topics', { name: 'there' })
+  for (const [path, body] of [
+    ['/topics', { name: 'a', partitions: 4 }],
+    ['/topics/there/partitions', { count: 5 }],
+  ] as const) {
+    for (const validateOnly of [true, false]) {
+      const answer = await bounded('POST', path, { ...body, validateOnly })
+      assert.deepEqual([answer.status, answer.body.code], [400, 'INVALID_PARTITIONS'])
+      assert.match(answer.body.detail, /svc\.max-partitions is 4/)
+    }
+  }
   const { body } = await api('GET', '/topics?fields=name')
   assert.deepEqual(body, { topics: [{ name: 'there' }], total: 1, offset: 0 })
 })
