@@ -3,7 +3,7 @@
 
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
-import { Reserve } from '../base/reserve.ts'
+import { Semaphore } from '../base/semaphore.ts'
 import { because, NOT_LEADER_OR_FOLLOWER, type Refusal, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
 import type { BatchView } from '../protocol/records.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -121,7 +121,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   const unpacking = new Unpacking(clock)
   const rooms: PartitionRooms = {
     unpacking,
-    lookUps: new Reserve(clock, LOOK_UPS_AT_ONCE),
+    lookUps: new Semaphore(clock, LOOK_UPS_AT_ONCE),
     store,
     clock,
     logger,

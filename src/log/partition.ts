@@ -3,7 +3,7 @@
 // watermark. It knows no sessions, no groups, and nothing of who leads.
 
 import { ENDLESS, type Patience } from '../base/patience.ts'
-import type { Reserve } from '../base/reserve.ts'
+import type { Semaphore } from '../base/semaphore.ts'
 import {
   because,
   CORRUPT_MESSAGE,
@@ -60,7 +60,7 @@ export interface PartitionRooms extends LaneRooms {
   readonly readAhead: ReadAhead<ReadResult>
   readonly unpacking: Unpacking
   /** Places for look-ups by time, LOOK_UPS_AT_ONCE of them. */
-  readonly lookUps: Reserve
+  readonly lookUps: Semaphore
 }
 
 export interface ReadMetrics {

@@ -12,7 +12,7 @@
 
 import { type Clock, type Turns, takingTurns } from '../base/clock.ts'
 import type { Patience } from '../base/patience.ts'
-import { Reserve } from '../base/reserve.ts'
+import { Semaphore } from '../base/semaphore.ts'
 import { NotDecompressed } from '../protocol/compression.ts'
 import { because, REQUEST_TIMED_OUT, type Refusal } from '../protocol/errors.ts'
 import {
@@ -63,16 +63,16 @@ export interface Look {
 
 export class Unpacking {
   readonly #clock: Clock
-  readonly #reserve: Reserve
+  readonly #semaphore: Semaphore
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#reserve = new Reserve(clock, UNPACKED_AT_ONCE)
+    this.#semaphore = new Semaphore(clock, UNPACKED_AT_ONCE)
   }
 
   /** Bytes that are held at this moment, or are about to be. */
   get heldBytes(): number {
-    return UNPACKED_AT_ONCE - this.#reserve.free
+    return UNPACKED_AT_ONCE - this.#semaphore.free
   }
 
   looker(patience: Patience): Looker {
@@ -92,20 +92,20 @@ export class Unpacking {
     if (codec === 'none') return await this.#use(batch, payload, 0, patience, turn, use)
     const usual = Math.min(MAX_UNPACKED_BYTES, Math.max(USUAL_BYTES, payload.length * USUAL_GROWTH))
     for (const most of usual < MAX_UNPACKED_BYTES ? [usual, MAX_UNPACKED_BYTES] : [usual]) {
-      if (!(await this.#reserve.take(most, patience))) return TIMED_OUT
+      if (!(await this.#semaphore.take(most, patience))) return TIMED_OUT
       let held = most
       let unpacked: Buffer | null = null
       try {
         unpacked = await unpack(codec, payload, most, turn)
         held = Math.max(unpacked.length, 1)
-        this.#reserve.give(most - held)
+        this.#semaphore.give(most - held)
         return await this.#use(batch, unpacked, unpacked.length, patience, turn, use)
       } catch (error) {
         const isLarger = error instanceof NotDecompressed && error.tooLarge && most < MAX_UNPACKED_BYTES
         if (!isLarger) asInvalid(error)
       } finally {
         if (unpacked !== null) discard(unpacked)
-        this.#reserve.give(held)
+        this.#semaphore.give(held)
       }
     }
     return TIMED_OUT

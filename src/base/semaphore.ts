@@ -1,6 +1,6 @@
-// A fixed amount of something, shared by all who ask: each takes a part before it begins and gives it back afterwards. Requests that
+// A semaphore: a fixed amount of something, shared by all who ask: each takes a part before it begins and gives it back afterwards. Requests that
 // have to wait are served in order, so that small ones do not pass a large one for ever. A holder of a part must not wait here for
-// more of the same reserve: two such holders would wait for each other.
+// more of the same semaphore: two such holders would wait for each other.
 
 import type { Clock } from './clock.ts'
 import type { Patience } from './patience.ts'
@@ -10,7 +10,7 @@ interface Waiting {
   readonly admit: () => void
 }
 
-export class Reserve {
+export class Semaphore {
   readonly #clock: Clock
   #free: number
   /** In the order in which they came. */
