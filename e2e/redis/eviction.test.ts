@@ -123,6 +123,10 @@ for (const which of ['batches', 'meta', 'meta and rows', 'all']) {
     assert.equal((await giveUp(wire, 0, 3))[0], KAFKA_STORAGE_ERROR.code, 'a part of nothing')
     assert.equal((await send(wire, 1, '5')).baseOffset, 5, 'the other one goes on')
     assert.equal((broker.log().match(/ERROR/g) ?? []).length, which === 'batches' ? 0 : 1)
+    const first = broker.log().match(/^.* (?:WARN|ERROR) .*orders-0.*$/m)?.[0]
+    const reason =
+      which === 'batches' ? /the 5 entries of .* are gone: Redis evicted the key, or somebody deleted it/ : /gone/
+    assert.match(first ?? '', reason)
 
     // The entry of an append that was refused may be what is left.
     const start = which.startsWith('meta') ? 6 : 5

@@ -440,7 +440,7 @@ export class Streams {
       damage: message === null ? null : { offset: Number(told.start), message },
     }
     if (message !== null) report(message)
-    else if (missing > 0) report(`${missing} entries of ${batches} are missing: somebody deleted them`)
+    else if (missing > 0) report(lossOf(batches, missing, Number(told.length)))
     if (swept > 0) report(`${swept} entries of ${batches} that were never acknowledged are swept`)
     if (formerly !== '' && formerly !== replid && Number(formerEnd) < floor) {
       this.#lostEnd(stream, formerEnd, floor, replid)
@@ -623,9 +623,12 @@ export class Streams {
         case 'misplaced':
           stream.isVague = true
           return { kind, end: Number(detail) }
+        case 'short':
+          // The opening that follows reports it.
+          return this.#torn(stream, lossOf(batches, known.length - Number(detail), Number(detail)))
         default:
           assert(kind === 'torn', `seal answers what is known, not ${kind}`)
-          return this.#torn(stream, `somebody else wrote to ${batches}: ${detail}`)
+          return this.#torn(stream, `somebody else wrote to ${batches}: ${detail}`, this.#rooms.report)
       }
     }
     const missing = ids.findIndex((id, at) => String(replies[at + 1]) !== id)
@@ -638,10 +641,10 @@ export class Streams {
   }
 
   /** The first time the stream is opened again, which repairs it; the second time nobody can say what goes on. */
-  #torn(stream: Stream, message: string): Damaged {
+  #torn(stream: Stream, message: string, report: StreamsRooms['report'] = () => {}): Damaged {
     if (stream.isTorn) return { kind: 'damaged', message: `${message}, again` }
     stream.isTorn = true
-    this.#rooms.report(message)
+    report(message)
     throw new OutcomeUnknown(`${message}; nothing was appended`)
   }
 
@@ -689,7 +692,8 @@ export class Streams {
         continue
       }
       // Appends never leave it away; a cluster whose slot is on its way answers TRYAGAIN.
-      if (Number(replies[0]) < 2) return { kind: 'damaged', message: `${key} is gone, and its batches with it` }
+      if (Number(replies[0]) < 2)
+        return { kind: 'damaged', message: `${key} is gone, and its batches with it: ${CULPRITS}` }
       if (next < current.start) {
         known = { ...known, start: current.start }
         continue
@@ -876,10 +880,19 @@ async function sweepVoids(link: Link, { batches, meta }: StreamKeys): Promise<nu
   return swept
 }
 
+/** Redis evicts whole keys only. */
+const CULPRITS = 'Redis evicted the key, or somebody deleted it'
+
+/** Says how many entries are missing beside those that are left, and how that came about. */
+function lossOf(batches: string, missing: number, left: number): string {
+  if (left === 0) return `the ${missing} entries of ${batches} are gone: ${CULPRITS}`
+  return `${missing} entries of ${batches} are missing: somebody deleted them`
+}
+
 /** What of the entries that must be there and are not, or are there beside them, is beyond repair; null where nothing is. */
 function damageOf(batches: string, missing: number, length: number): string | null {
   if (missing > 0 && length === 0)
-    return `somebody deleted the ${missing} entries of ${batches}; bring the key back, or delete all records of the partition (DeleteRecords to -1), and it begins anew`
+    return `${lossOf(batches, missing, length)}; bring the key back, or delete all records of the partition (DeleteRecords to -1), and it begins anew`
   if (missing < 0)
     return `${batches} holds ${-missing} more entries than were ever acknowledged, and Redis does not tell them apart; delete the topic, or bring the key back`
   return null
