@@ -11,7 +11,7 @@ import { type Finding, type Harness, type Measured, median, type Question, type 
 const here = fileURLToPath(new URL('..', import.meta.url))
 const other = process.env.KETCH_BESIDE === undefined ? undefined : resolve(process.env.KETCH_BESIDE)
 
-/** What is written before anything counts: files that are new are slower than those that are used again. */
+/** Bytes that are written before anything counts: files that are new are slower than those that are used again. */
 const FILL_BYTES = 3e9
 const KEPT = { 'retention.bytes': String(64 * 2 ** 20) }
 const UPKEEP = { 'svc.storage.worker.tick-interval': '1s' }

@@ -10,7 +10,7 @@ import { encodeRequest } from '../src/protocol/codec.ts'
 import { requestHeader } from '../src/protocol/header.ts'
 import { fetch } from '../src/protocol/messages/fetch.ts'
 
-/** What it prints at its end: what each connection has read, the least first, and how many the broker has closed. */
+/** The program prints this at its end: the bytes that each connection has read, the least first, and how many connections the broker has closed. */
 export interface Slow {
   readonly bytes: readonly number[]
   readonly seconds: number

@@ -211,10 +211,10 @@ for (const fileSystem of FILE_SYSTEMS) {
       if (world === null) return
       await createTopic(world.broker, 'other', 1)
       await world.sendUntilFull()
-      // Whatever the end gave back is taken by another program.
+      // Another program takes all the room that the end of the broker gave back.
       await world.restart(signal, () => world.disk.fill())
       await world.expectAll()
-      // What the journal had been filled ahead with is its own, and may take one more.
+      // The journal keeps the room that it was filled ahead with, which may take one more append.
       await world.sendUntilFull()
       await world.expectAll()
       const answer = await world.wire.send(deleteTopics, 5, { topicNames: ['t'], timeoutMs: 5000 })

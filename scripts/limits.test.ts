@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const page = read('docs/reference/limits.md')
 
-/** What the last cell of a row names. */
+/** The test that the last cell of a row names. */
 const NAMED = /`([^`]+\.test\.ts)`: "([^"]+)"/g
 
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')

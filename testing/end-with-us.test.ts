@@ -23,7 +23,7 @@ const isThere = (pid: number) => {
   }
 }
 
-test('what a command has started ends when the command is ended by SIGTERM', async t => {
+test('processes that a command has started end when SIGTERM ends the command', async t => {
   const command = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -23,7 +23,7 @@ export type FileSystem = 'tmpfs' | 'ext4'
 
 export interface SmallDisk {
   readonly path: string
-  /** What this process may still write. */
+  /** The bytes that this process may still write. */
   usableBytes(): number
   /** Another program takes all the room that there is, and what it took before stays its own. */
   fill(): void

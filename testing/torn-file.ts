@@ -34,7 +34,7 @@ export async function tearTransaction(server: RedisServer, word: string, at: num
   if (begin < from) return null
   const commands: Command[] = []
   for (let next = begin; commands.at(-1)?.name !== 'EXEC'; next = commands.at(-1)!.to) {
-    // What a kill has torn by itself ends before its EXEC.
+    // A transaction that the kill itself has torn ends before its EXEC.
     if (next >= bytes.length) return null
     commands.push(commandAt(bytes, next))
   }

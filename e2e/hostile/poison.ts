@@ -228,7 +228,7 @@ async function takeIn(
   await makeRoom(offsets, partition, wire, baseOffset)
 
   const now = systemClock.now()
-  // What most of them have, what some only say that they have, and the largest.
+  // The time that most batches have, one that some only claim to have, and the largest.
   for (const timestamp of [now - 30_000, now + 30_000, -3]) {
     asks(`look-up of ${timestamp < 0 ? 'the largest' : 'a time'}`)
     const partitions = [{ partitionIndex: partition, timestamp }]

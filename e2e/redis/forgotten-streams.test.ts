@@ -1,4 +1,4 @@
-// What the Redis adapter keeps in memory of streams that are gone. The heap is searched for that, which takes a minute in a process that
+// The Redis adapter keeps nothing in memory of streams that are gone. The test searches the heap for it, which takes a minute in a process that
 // has run hundreds of other tests; this file has one of its own.
 
 import assert from 'node:assert/strict'

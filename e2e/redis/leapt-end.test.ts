@@ -1,5 +1,5 @@
 // After brokers and Redis were lost together the end of a log has leapt, and offsets are left out at which there never will be records.
-// Nobody need produce for a client to get over them: it gets to the end, and reads what comes behind it.
+// A client gets over them without any new record: it reaches the end, and reads the records that come behind it.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -308,7 +308,7 @@ function describeSetting(settings: Settings, key: Key): ConfigEntry {
   return { name, value, source, isReadOnly: true, isSensitive, type, synonyms, documentation }
 }
 
-/** What `kafka-reassign-partitions --verify` takes back when nothing moves any more. Nothing ever does, so they are never set. */
+/** `kafka-reassign-partitions --verify` takes these configs back when nothing moves any more. Nothing ever moves, so they are never set. */
 const THROTTLES = [
   ...['leader.replication.throttled.rate', 'follower.replication.throttled.rate'],
   'replica.alter.log.dirs.io.max.bytes.per.second',

@@ -1,5 +1,5 @@
 // Which brokers are shown as the replicas of a partition, and which may be asked for. The store holds the one log; a replica here is
-// a broker that would lead it. Who does lead is cluster/'s decision, which this file only tells.
+// a broker that would lead it. The room cluster/ decides which broker leads; this file only tells it.
 //
 //   assigned by hand   the list as it was given
 //   otherwise          the first `factor` in the order in which they would lead, of those that live and those that lived when the

@@ -12,7 +12,7 @@ import { type Bounds, boundsOf, findTopic, type Place, placesOf, type ReachRooms
 import { factorOf, replicasOf } from './replicas.ts'
 import type { ShownConfig, TopicDescription, TopicSummary } from './topics-contract.ts'
 
-/** What the store gets to say which partitions it has lost. */
+/** So long a description waits for the store to say which partitions it has lost. */
 const LOSSES_MS = 2_000
 
 export const topicSorts = ['name', 'partitions', 'records', 'sizeBytes', 'createdAt', 'lastWriteAt'] as const

@@ -168,7 +168,7 @@ export function createSignInThrottle({
     countedHere.set(key, after)
   }
 
-  /** Nobody can say who was counted there: this broker counts alone, and everybody can sign in. */
+  /** The shared counters cannot be read without their key: this broker counts alone, and everybody can sign in. */
   function unkeyed(error: unknown): null {
     if (!(error instanceof UnreadableDocument)) throw error
     const result = 'failed sign-ins are counted by each broker alone until its document is deleted'

@@ -4,7 +4,7 @@ import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { ENDLESS, patience } from './patience.ts'
 import { Semaphore } from './semaphore.ts'
 
-test('who has to wait waits in order, and a small request does not pass a large one', async () => {
+test('requests that have to wait are served in order, and a small one does not pass a large one', async () => {
   const semaphore = new Semaphore(new SimulatedClock(), 10)
   assert.equal(semaphore.take(4, ENDLESS), true)
   const order: string[] = []
@@ -21,7 +21,7 @@ test('who has to wait waits in order, and a small request does not pass a large 
   assert.equal(semaphore.free, 10)
 })
 
-test('who leaves, by a deadline or a signal, holds nothing and lets those behind it in', async () => {
+test('a request that leaves, by a deadline or a signal, holds nothing and lets those behind it in', async () => {
   const clock = new SimulatedClock()
   const semaphore = new Semaphore(clock, 10)
   assert.equal(semaphore.take(4, ENDLESS), true)

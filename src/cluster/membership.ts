@@ -122,7 +122,7 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
   let published = ''
   /** Somebody wrote over this broker's record without its beats noticing. */
   let isDefaced = false
-  /** What is in its place, which this broker did not write and cannot read. */
+  /** The document in its place, which this broker did not write and cannot read. */
   let strange: { version: number; sinceMs: number } | null = null
 
   function read(document: Document): BrokerInfo | null {
@@ -227,7 +227,7 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     const fromMs = clock.monotonic()
     const listed = await store.list(KIND)
     const own = listed.find(each => each.name === name)
-    // What is newer than the last beat was written by another, and the next beat finds out by whom.
+    // Another broker wrote a document that is newer than the last beat; the next beat finds out which one.
     if (own !== undefined && isMember && own.version <= version && !holds(own, self)) isDefaced = true
     const documents = listed.filter(each => each.name !== name)
     // Between two looks nobody knows more than that the counter stood still; but while this broker or the store did, so may

@@ -61,7 +61,7 @@ interface Shown {
   readonly offlineReplicas: readonly number[]
 }
 
-/** What a broker says of each partition, in Metadata and in DescribeTopicPartitions alike; nothing while the two differ. */
+/** The answer of a broker for each partition, which Metadata and DescribeTopicPartitions must share; nothing while the two differ. */
 async function shownBy(broker: ClusterBroker, name: string): Promise<readonly Shown[]> {
   const wire = await broker.connect()
   const { topics } = await wire.send(metadata, 9, { topics: [{ name }] })

@@ -78,7 +78,7 @@ export interface GroupRules {
   readonly maxSessionTimeoutMs: number
   /** `broker.group-max-size`: members and promised member ids together. */
   readonly maxSize: number
-  /** What all groups of this broker together may still take, bytes; below 0 where more was loaded than fits. */
+  /** Bytes that all groups of this broker together may still take; below 0 where more was loaded than fits. */
   readonly leftBytes: number
 }
 
@@ -714,7 +714,7 @@ function checkFits(growthBytes: number, { leftBytes }: Pick<GroupRules, 'leftByt
   return because(GROUP_MAX_SIZE_REACHED, 'All groups of this broker hold svc.broker.groups-max-bytes together.')
 }
 
-/** What a join adds to what the group holds, with the member that a promise is for. */
+/** The bytes that a join adds to the group, with the member that a promise is for. */
 function growthBy(group: ClassicGroup, request: JoinRequest): number {
   const { memberId, instanceId } = request
   const replaced = memberId === '' && instanceId !== null ? group.staticMembers.get(instanceId) : undefined

@@ -43,7 +43,7 @@ test('entities are bounded with their names, and those that are there can be cha
   assert.equal(await alter(long(300), null), null)
   assert.equal(await alter(long(1), null), null)
   assert.equal(await alter(long(300), 1), null)
-  // What is stored is loaded and counts.
+  // Stored quotas are loaded and count.
   const again = await openClientQuotas(store.reopen())
   assert.equal(again.current().size, refused)
   assert.equal((await again.alter([change(long(301), 1)]))[0]?.name, 'POLICY_VIOLATION')

@@ -9,7 +9,7 @@ const HIGHEST = 2 ** 52
 
 /**
  * The highest offset that any group has committed of a partition, which is the next that it reads; 0 where none has. All groups are read for an answer;
- * who asks meanwhile shares that. What cannot be read counts as nothing. Throws what the store throws.
+ * callers that ask meanwhile share it. A group that cannot be read counts as none. Throws what the store throws.
  */
 export function committedBounds(store: Pick<Store, 'list'>): (topicId: string, partition: number) => Promise<number> {
   let listing: ReturnType<Store['list']> | null = null

@@ -106,7 +106,7 @@ export function decodeOffset(value: Uint8Array): CommittedOffset {
 /** By topic id and partition. */
 export type StoredOffsets = ReadonlyMap<string, ReadonlyMap<number, CommittedOffset>>
 
-/** What is stored of a group. */
+/** A group as it is stored. */
 export interface GroupRecord {
   /** Null where nobody ever joined, as far as is stored. */
   readonly head: StoredGroup | null

@@ -134,7 +134,7 @@ export interface Surroundings {
   held(growthBytes: number): void
   /** The same of what stays of it while it is empty. */
   kept(growthBytes: number): void
-  /** What all groups of this broker may still take of that, bytes; below 0 where more was loaded than fits. */
+  /** Bytes of that which all groups of this broker may still take; below 0 where more was loaded than fits. */
   readonly keptLeftBytes: number
   /** Called when nothing of the group is left that needs memory. */
   vacant(groupId: string, group: LiveGroup): void
@@ -172,7 +172,7 @@ export class LiveGroup {
   /** Null while it is being loaded. */
   #group: ClassicGroup | null = null
   #offsets: Offsets = new Map()
-  /** What they take of memory. */
+  /** The memory that they take. */
   #offsetBytes = 0
   /** Of the stored document; 0 when there is none. */
   #version = 0
@@ -188,9 +188,9 @@ export class LiveGroup {
   #forgaveStall = false
   #draining = false
   #closed = false
-  /** What was told of the memory that it takes. */
+  /** The memory that it takes, as it was reported last. */
   #heldBytes = 0
-  /** What was told of the memory that stays while it is empty. */
+  /** The memory that stays while it is empty, as it was reported last. */
   #keptBytes = 0
   /** The store has it, in a form that is not read here: nothing is said of it, and nothing is written but its removal. */
   #isUnreadable = false

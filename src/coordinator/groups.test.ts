@@ -243,7 +243,7 @@ test('an empty group takes another protocol type', async t => {
   assert.equal(other!.generation, 3)
 })
 
-test('all groups together have a bound, which refuses who would pass it and nobody else', async t => {
+test('all groups together have a bound: a member that would pass it is refused, and no other', async t => {
   const world = await openGroupWorld(t, undefined, undefined, { 'broker.groups-max-bytes': 3_000_000 })
   const large = { protocols: [{ name: 'range', metadata: Buffer.alloc(900_000) }], memberIdRequired: false }
   const joins = ['a', 'b', 'c'].map(groupId => world.groups.join(joining({ groupId, ...large })))
@@ -262,7 +262,7 @@ test('all groups together have a bound, which refuses who would pass it and nobo
   }
   assert.equal(errorOf(await sync(Buffer.alloc(400_000))), 'GROUP_MAX_SIZE_REACHED')
   assert.equal(errorOf(await sync(Buffer.alloc(4_000))), null)
-  // Who takes no more goes on, also where more was loaded than fits.
+  // A group that takes no more memory goes on, also where more was loaded than fits.
   const again = await openGroupWorld(t, world.clock, world.store.reopen(), { 'broker.groups-max-bytes': 1_000_000 })
   assert(again.heldBytes() > 2_700_000)
   assert.equal(errorOf(await again.groups.join(joining({ groupId: 'd' }))), 'GROUP_MAX_SIZE_REACHED')
@@ -283,7 +283,7 @@ test('all groups together have a bound, which refuses who would pass it and nobo
   assert.equal(again.heldBytes(), 0)
 })
 
-test('positions and empty groups have a bound of their own, and what is there goes on', async t => {
+test('positions and empty groups have a bound of their own, and those that are there go on', async t => {
   const overrides = { 'broker.groups-max-bytes': 100_000 }
   const world = await openGroupWorld(t, undefined, undefined, overrides)
   const name = (index: number) => `offsets-of-${index}`
@@ -320,7 +320,7 @@ test('positions and empty groups have a bound of their own, and what is there go
   const { joined } = await enter(world, { groupId: name(1) })
   await world.clock.advance(DELAY_MS)
   assert.equal(errorOf(await joined.promise), null)
-  // What was stored is loaded whatever the bound, counts the same, and goes on.
+  // Stored groups are loaded however small the bound is, count the same, and go on.
   const again = await openGroupWorld(t, world.clock, world.store.reopen(), {
     'broker.groups-max-bytes': 1_000,
     'broker.offsets-retention': 3_600_000,
@@ -343,7 +343,7 @@ test('positions and empty groups have a bound of their own, and what is there go
   assert.equal(last.keptBytes(), 0)
 })
 
-test('what waits in a group counts for as long as it waits: promised ids, and what followers send with a sync', async t => {
+test('requests that wait in a group count for as long as they wait: promised ids, and assignments that followers send with a sync', async t => {
   const world = await openGroupWorld(t, undefined, undefined, { 'broker.groups-max-bytes': 100_000 })
   let promised = 0
   for (let i = 0; i < 100; i++) {

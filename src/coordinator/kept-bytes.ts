@@ -1,4 +1,4 @@
-// What a group takes of memory for as long as it is stored, also while it is empty: its id and its committed offsets. Members
+// The memory that a group takes for as long as it is stored, also while it is empty: its id and its committed offsets. Members
 // are counted in classic-group.ts. All groups of a broker together have a bound, beyond which there are no new ones; groups and
 // positions that are there go on.
 

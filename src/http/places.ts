@@ -1,4 +1,4 @@
-// Who may stay connected to the HTTP listener. A connection is busy while a whole request of it waits for its answer, streams among
+// Decides which connections may stay on the HTTP listener. A connection is busy while a whole request of it waits for its answer, streams among
 // them; otherwise it costs its client nothing: it is kept alive, was opened ahead of need, or brings its request byte by byte. So
 // where there are too many, of one address or in all, those that are not busy are closed, the one that has been so for longest
 // first. A new one is given time to bring its request. How many may be busy is less, so that

@@ -197,7 +197,7 @@ test('above the broker-wide budget nobody is read, and below its resume mark eve
   assert.equal(seen.backpressured, 0)
 })
 
-test('who takes no answer while everybody waits for its memory is closed, and the others are read', async t => {
+test('a client that takes no answer while all wait for its memory is closed, and the others are read', async t => {
   const { client, frame, seen, admission, join } = await startAnswering(t, new SimulatedClock(), { bytes: 20_000_000 })
   client.pause()
   client.write(frame)

@@ -52,7 +52,7 @@ const ANSWER_TIMEOUT_MS = 30_000
 /** How often it is looked at whether a client takes its answers, while it has some. */
 const ANSWER_CHECK_MS = 2_000
 
-/** No mute is longer. Who was told a longer time and does not keep to it is read for one request, and muted again. */
+/** No mute is longer. A client that was told a longer time and sends before it is over is read for one request, and muted again. */
 const LONGEST_MUTE_MS = 30_000
 
 /** How long a client may take to close its side after the broker closed its own. */
@@ -83,7 +83,7 @@ export class Connection implements Member, FrameSink {
   #rest: Buffer | null = null
   #frameSinceMs = 0
   #activeAtMs: number
-  /** What the network had taken when that was last looked at, and since when it was no more. */
+  /** The bytes that the network had taken at the last look, and the time since which it has taken no more. */
   #takenBytes = 0
   #takenAtMs = 0
   /** The socket is being read, be it for its end only. */

@@ -50,7 +50,7 @@ export type Outcome =
 export interface Exchange {
   /** Null until it is known. Whoever holds the exchange sets it, except where it was known at once. */
   outcome: Outcome | null
-  /** What the request's frame holds in memory until the request has settled; 0 where what it says is kept elsewhere by now. */
+  /** The memory that the request's frame holds until the request has settled; 0 where its content is kept elsewhere by now. */
   readonly frameBytes: number
   /** How much longer than usual it may take. */
   patienceMs(): number

@@ -174,7 +174,7 @@ test('a topic that cannot be read is not made again, keeps its streams, and goes
   assert(!isRefusal(again!))
 })
 
-test('a topic that can no longer be read goes on as it was read before, and is changed by nobody', async t => {
+test('a topic that can no longer be read goes on as it was read before, and cannot be changed', async t => {
   const world = await openLogWorld(t)
   const topic = await world.create('orders')
   const { version } = (await world.store.load('catalogue', 'topics'))!

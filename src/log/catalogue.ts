@@ -92,7 +92,7 @@ export function mayExist({ topicsById, unreadable }: Pick<Catalogue, 'topicsById
   return { has: topicId => unreadable.size > 0 || topicsById.has(topicId) }
 }
 
-/** What is told to whoever names a topic that cannot be read. */
+/** The refusal for a request that names a topic that cannot be read. */
 export function unreadableTopic(name: string): Refusal {
   return because(
     KAFKA_STORAGE_ERROR,
@@ -538,7 +538,7 @@ interface Reading {
   readonly name: NameUnreadable
 }
 
-/** What is as it was in `before` is taken over from there: most of many topics, and what cannot be read. */
+/** Takes over from `before` the topics that are as they were there, mostly nearly all of them, and those that cannot be read. */
 async function load({ store, settings, name: tell }: Reading, before?: Catalogue): Promise<Catalogue | null> {
   const document = await store.load(KIND, NAME)
   if (document === null) return null

@@ -53,7 +53,7 @@ const RETRY_MS = 1_000
 
 const NO_BYTES = new Uint8Array(0)
 
-/** What the list says of a version. Older releases did not say the checksum. */
+/** A version as the list describes it. Older releases did not write the checksum. */
 interface Described {
   readonly bytes: number
   readonly crc32c?: number

@@ -196,7 +196,7 @@ test('a partition knows a bounded number of producers: those go that have not ap
     [1, 2, 51, 52, MOST_PRODUCERS + 50].map(id => partition.state.producers.has(id)),
     [true, false, false, true, true],
   )
-  // Who is forgotten begins anew, as after a long rest; who is known is held to the order.
+  // A producer that is forgotten begins anew, as after a long rest; one that is known is held to the order.
   assert.equal(said(await send(partition, 2, 7)), partition.endOffset - 1)
   assert.equal(said(await send(partition, 52 + 1, 7)), OUT_OF_ORDER_SEQUENCE_NUMBER.name)
   assert.equal(said(first), 0)

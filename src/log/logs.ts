@@ -232,7 +232,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     const topic = catalogue.current().topicsById.get(topicId)
     if (topic === undefined) return because(UNKNOWN_TOPIC_OR_PARTITION, `Topic '${lost.topicName}' has been removed.`)
     const { state } = lost
-    // Who has led it knows the end; else what consumers have reached is all that anybody remembers.
+    // A broker that has led it knows the end; else the offsets that consumers have committed are all that is left.
     const isKnown = state.epoch > 0
     const committed = isKnown ? 0 : ((await given.committedUpTo?.(topicId, index)) ?? 0)
     const epoch = Math.max(state.epoch, leadership.epochOf(topicId, index))

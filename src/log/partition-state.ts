@@ -40,7 +40,7 @@ export class PartitionState {
   readonly tail: Tail
   readonly waits = new Waits()
   readonly timeIndex = new TimeIndex()
-  /** Who appended last stands last. */
+  /** The producer that appended last stands last. */
   readonly producers = new Map<number, Producer>()
   epoch = 0
   epochs: readonly EpochStart[] = []
@@ -115,7 +115,7 @@ export class PartitionState {
     this.#producerCount.value += this.producers.size - before
   }
 
-  /** What is stored of them stays. */
+  /** Their stored rows stay. */
   clearProducers(): void {
     this.#producerCount.value -= this.producers.size
     this.producers.clear()

@@ -228,7 +228,7 @@ export class Partition {
     return this.#result(batches, bytes)
   }
 
-  /** What the batch at this offset has at most, as `read` would answer it; 0 where there is nothing to read. */
+  /** The most bytes that the batch at this offset can have, as `read` would answer it; 0 where there is nothing to read. */
   mostBytesAt(offset: number): number {
     const { start, highWatermark, tail, topic } = this.#state
     if (offset < start || offset >= highWatermark) return 0

@@ -23,7 +23,7 @@ test('what follows a refused batch waits for it; the batch itself, others and ot
   assert.equal(refused.check(place, batch(3)), null)
 })
 
-test('what was refused before its topic was known counts by the name of the partition', () => {
+test('a batch that was refused before its topic was known counts by the name of the partition', () => {
   const refused = new RefusedBatches(new SimulatedClock())
   refused.note(place.name, batch(0), NOT_LEADER_OR_FOLLOWER)
   assert.equal(refused.check(place, batch(1))?.code, OUT_OF_ORDER_SEQUENCE_NUMBER.code)

@@ -74,7 +74,7 @@ export class RefusedBatches {
     this.#refused.delete(keyOf(name, batch))
   }
 
-  /** What was refused there and has to come before this batch. */
+  /** The refused batch that has to come before this one. */
   #before(place: string, batch: Sequenced): Refused | null {
     const known = this.#refused.get(keyOf(place, batch))
     return known?.epoch === batch.producerEpoch && follows(batch.baseSequence, known) ? known : null

@@ -334,7 +334,7 @@ function offsetsOf(batch: Buffer, isRead: (offset: number) => boolean): number[]
   return offsets
 }
 
-test('a walk passes over records, and what is in them is not looked at', async () => {
+test('a walk passes over records without a look into them', async () => {
   const whole = encodeBatch(three, { baseOffset: 10 })
   for (const from of [0, 10, 11, 12, 13]) {
     assert.deepEqual(

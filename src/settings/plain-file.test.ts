@@ -28,7 +28,7 @@ test('a settings file is a regular file of bounded size, and whatever else has i
   assert.equal(load('good.yaml').get('broker.id'), 7)
 })
 
-test('of a file no more is read than one byte over what is wanted', async t => {
+test('a read takes at most one byte more of a file than is wanted', async t => {
   const cwd = await mkdtemp(join(tmpdir(), 'ketch-'))
   t.after(() => rm(cwd, { recursive: true, force: true }))
   const path = join(cwd, 'file')

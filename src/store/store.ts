@@ -279,7 +279,7 @@ export interface Store {
   /**
    * Makes a stream anew that the store has lost, or of which it has lost every batch: for an operator who gives up what was there.
    * It begins and ends at `end`, or above, where the store still knows of higher offsets; the next epoch is above `epoch` and above
-   * all that the store still knows of. What is left of its rows is dropped.
+   * all that the store still knows of. Rows that are left are dropped.
    */
   remake(stream: StreamId, epoch: number, end: number): Promise<Remade | Kept>
 

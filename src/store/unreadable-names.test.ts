@@ -5,7 +5,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { nameUnreadable } from './unreadable.ts'
 
-test('what cannot be read is named once, and the names that are remembered are bounded', () => {
+test('a document that cannot be read is named once, and the names that are remembered are bounded', () => {
   let lines = 0
   const write = () => {
     lines++

@@ -69,11 +69,11 @@ interface Case {
   readonly later: string | Buffer | null
   /** All forms lie in one place: one at a time. */
   readonly isOnePlace?: boolean
-  /** What is there may be written over: by its owner, or because nothing is lost with it. */
+  /** The document may be written over: by its owner, or because nothing is lost with it. */
   readonly isRepaired?: boolean
   /** Whether any broker looks into it, and so finds out. */
   isRead?(world: World): boolean
-  /** What a client or an operator is told, by a broker that had it and by one that never had. */
+  /** Checks the answers to clients and operators, of a broker that had it and of one that never had. */
   check(broker: TestBroker, world: World): Promise<void>
 }
 
@@ -490,7 +490,9 @@ for (const { name, skip, open } of stores) {
   for (const kind of documentKinds) {
     const its = cases[kind]
     for (const forms of its.isOnePlace ? FORMS.map(form => [form]) : [FORMS]) {
-      test(`what cannot be read of kind ${kind} (${forms.join(', ')}) ends nobody on ${name}`, { skip }, async t => {
+      test(`a document of kind ${kind} (${forms.join(', ')}) that cannot be read ends no broker on ${name}`, {
+        skip,
+      }, async t => {
         const world = await open(t)
         await create(await world.running.connect(), 'orders')
         const places = await its.seed(world)
@@ -518,7 +520,7 @@ for (const { name, skip, open } of stores) {
         assert.doesNotMatch(logs.join(''), /by a mistake of the broker|an HTTP request failed/)
         if (its.isRepaired) return
         for (const form of forms) {
-          // What the checks deleted is gone.
+          // The checks have deleted this one.
           if (form === 'wrong' && forms.length > 1) continue
           const document = await world.store.load(kind, places[form].name)
           assert.deepEqual(Buffer.from(document!.fields.get(places[form].field)!), bytes[form], `${form} is as it was`)
@@ -539,7 +541,7 @@ test('every kind of document that a room reads or writes is in the table', () =>
   }
 })
 
-test('a key of another type in the place of a document ends nobody', { skip: noRedis }, async t => {
+test('a key of another type in the place of a document ends no broker', { skip: noRedis }, async t => {
   const redis = await startRedis(t)
   const { store } = await openTestStore(t, { 'redis.uri': redis.uri })
   const world = await openShared(t, store, null, { 'redis.uri': redis.uri })

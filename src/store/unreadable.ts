@@ -1,5 +1,5 @@
 // Tells people of documents, or of parts of one, that are there and cannot be read: written by a bad hand, or by a later version. Each
-// is named once and counted. What its reader does instead is the reader's business; it never takes it for absent where
+// is named once and counted. Its reader decides what to do instead, but never takes it for absent where
 // something would be lost by that, and never writes over it unasked.
 
 import type { Logger } from '../telemetry/logger.ts'

@@ -101,7 +101,7 @@ test('every metric whose room exists is scraped with its help and type, under a 
   }
 })
 
-test('what is forgotten is found, not looked for, among however many series there are', () => {
+test('series that are forgotten are found without a scan of all series', () => {
   const metrics = createMetrics()
   const topics = Array.from({ length: 20_000 }, (_, i) => `topic-${i}`)
   for (const topic of topics) {

@@ -1,4 +1,4 @@
-// What a broker answered that the model does not allow. It ends the run of its seed.
+// An answer of a broker that the model does not allow. It ends the run of its seed.
 
 import { isDeepStrictEqual } from 'node:util'
 

@@ -1,4 +1,4 @@
-// What breaks, with requests under way: brokers that end orderly or are killed, links to Redis that are cut, held or refused, a
+// Faults, with requests under way: brokers that end orderly or are killed, links to Redis that are cut, held or refused, a
 // Redis that forgets its connections and functions. Answers that are lost leave either outcome open; reconcile() then finds out
 // which it was, and that it was one of them.
 
@@ -42,7 +42,7 @@ async function produceLoosely(scene: Scene, random: Random): Promise<void> {
   await sendLoosely(scene, scene.leader(topic, partition), [{ topic, partition, batch }], random)
 }
 
-/** What follows all that the producer has sent, as if it all were in the log. */
+/** The origin of the batch that follows all that the producer has sent, as if it all were in the log. */
 function originAfterAll({ producers, pending }: LogModel, producerId: number): Origin {
   const last = pending.findLast(({ sent }) => sent.origin?.producerId === producerId)?.sent
   if (last?.origin != null) return { ...last.origin, sequence: (last.origin.sequence + last.records.length) % 2 ** 31 }

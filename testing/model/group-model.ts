@@ -32,7 +32,7 @@ export class GroupModel {
   members: readonly GroupMember[] = []
   /** By `topic id:partition`. */
   readonly #offsets = new Map<string, Kept>()
-  /** What a commit whose answer is lost may make of it, by the same key. */
+  /** The values that commits whose answers are lost may have left, by the same key. */
   readonly #late = new Map<string, Kept[]>()
 
   /** Whose time was over while nobody was in the group. */
@@ -79,7 +79,7 @@ export class GroupModel {
     this.members = []
   }
 
-  /** Nobody is in it and nothing is committed: it may go. */
+  /** A group without members and committed offsets may go. */
   #emptied(): void {
     if (this.existence === 'yes' && this.members.length === 0 && this.#offsets.size === 0) this.#mayGo()
   }
@@ -104,7 +104,7 @@ export class GroupModel {
     return (this.#offsets.get(`${topicId}:${partition}`)?.expiresAtMs ?? null) !== null
   }
 
-  /** The broker says that this is committed (null: nothing) at this time. What it says is what holds from then on. */
+  /** The broker says that this is committed (null: nothing) at this time. Its answer holds from then on. */
   saw(topicId: string, partition: number, answered: Answered | null, nowMs: number): void {
     const key = `${topicId}:${partition}`
     const known = this.#offsets.get(key) ?? null

@@ -1,5 +1,5 @@
-// What consumers and operators do to the offsets of groups while nothing is broken: commit, fetch, delete and expire them, and
-// delete the group. Who comes and goes is in member-operations.ts.
+// Operations of consumers and operators on the offsets of groups while nothing is broken: commit, fetch, delete and expire them, and
+// delete the group. Members come and go in member-operations.ts.
 
 import type { Random } from '../../src/base/random.ts'
 import {

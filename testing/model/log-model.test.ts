@@ -39,7 +39,7 @@ test('a batch whose answer is lost may be in the log or not, and the rest must b
   }
 })
 
-test('an acknowledged batch that is lost, moved or out of order is a difference, and so is one that nobody sent', () => {
+test('an acknowledged batch that is lost, moved or out of order is a difference, and so is one that no producer sent', () => {
   const wrong = [[], [found('b', 3)], [found('c', 2)], [found('c', 2), found('b', 4)], [found('b', 2), found('b', 4)]]
   for (const batches of wrong) {
     const log = logOf(['a'])

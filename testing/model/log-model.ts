@@ -37,14 +37,14 @@ export interface PlacedBatch {
 
 interface Pending {
   readonly sent: SentBatch
-  /** Null: nobody knows whether it is in the log. */
+  /** Null: it is unknown whether it is in the log. */
   readonly baseOffset: number | null
   readonly appendTimeMs: number
   /** The answer said that it is not in the log and never will be. */
   readonly isRefused?: boolean
 }
 
-/** What retention may have gone by, and until when: the one that holds has no end. */
+/** A rule that retention may have applied, and until when: the one that holds has no end. */
 export interface RetentionRule {
   readonly ms: number
   readonly bytes: number

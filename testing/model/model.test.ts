@@ -1,4 +1,4 @@
-// What `npm test` asks of the model: some seeds on each store, and that a broker that lost something is noticed. `npm run model`
+// The part of the model that `npm test` runs: some seeds on each store, and a broker whose loss must be noticed. `npm run model`
 // asks a thousand, and repeats one.
 
 import assert from 'node:assert/strict'

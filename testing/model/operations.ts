@@ -65,7 +65,7 @@ const KINDS: Readonly<Record<string, { readonly weight: number; readonly perform
   'disturb-redis': { weight: 2, perform: disturbRedis },
 }
 
-/** What there must be before anything else can happen, whatever is chosen. */
+/** The first operation, whichever is chosen: all others need a topic. */
 const FIRST = 'create-topic'
 const NEEDS_REDIS = ['break-link', 'disturb-redis']
 

@@ -1,4 +1,4 @@
-// What consumers ask of partitions while nothing is broken: every answer is exactly the model's.
+// Questions of consumers about partitions while nothing is broken: every answer is exactly the model's.
 
 import type { Random } from '../../src/base/random.ts'
 import { FENCED_LEADER_EPOCH, NONE, OFFSET_OUT_OF_RANGE, UNKNOWN_LEADER_EPOCH } from '../../src/protocol/errors.ts'
@@ -177,7 +177,7 @@ export async function listEnds(scene: Scene, random: Random): Promise<void> {
   scene.note(`${place.log.name}: ${place.log.start} to ${place.log.end}`)
 }
 
-/** By a time, or the largest. What retention drops meanwhile is looked at again. */
+/** By a time, or the largest. Where retention drops records meanwhile, the look-up is made again. */
 export async function listByTime(scene: Scene, random: Random): Promise<void> {
   const place = anyPlace(scene, random)
   if (place === null) return

@@ -1,4 +1,4 @@
-// One run: the operations of a seed on a new store, until they are done or an answer differs from the model. What failed is run
+// One run: the operations of a seed on a new store, until they are done or an answer differs from the model. A failed run is made
 // again with fewer operations, as long as it fails, so that a report is short.
 
 import { stayAlive, systemClock } from '../../src/base/clock.ts'
@@ -22,7 +22,7 @@ export interface RunOptions {
 
 export interface Outcome {
   readonly performed: readonly Operation[]
-  /** What the operations did, in their order. */
+  /** One line for each operation, in their order. */
   readonly trace: readonly string[]
   readonly error: Error | null
 }

@@ -27,7 +27,7 @@ import type { LogModel, RetentionRule } from './log-model.ts'
 
 export type StoreName = 'embedded' | 'redis'
 
-/** What a run is made of; it follows from its seed. */
+/** The parts of a run; they follow from its seed. */
 export interface Plan {
   readonly store: StoreName
   readonly brokers: number
@@ -96,7 +96,7 @@ export class Scene {
   readonly gone: TopicModel[] = []
   readonly groups: readonly GroupModel[] = GROUP_NAMES.map(name => new GroupModel(name))
   readonly topicNames: readonly string[] = TOPIC_NAMES
-  /** What each operation did, for a report. */
+  /** One line for each operation, for a report. */
   readonly trace: string[] = []
   readonly redis: RedisServer | null
   readonly #namespace: string

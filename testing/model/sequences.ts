@@ -3,7 +3,7 @@
 
 import { INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER } from '../../src/protocol/errors.ts'
 
-/** Who sent a batch, and the sequence of its first record. */
+/** The producer of a batch, and the sequence of its first record. */
 export interface Origin {
   readonly producerId: number
   readonly epoch: number
@@ -50,7 +50,7 @@ export class Sequences {
     return this.#epoch
   }
 
-  /** What comes next, null before the first batch. */
+  /** The next sequence; null before the first batch. */
   get next(): number | null {
     const newest = this.#batches.at(-1)
     return newest === undefined ? null : (newest.last + 1) % SEQUENCES

@@ -13,7 +13,7 @@ import { deleteSome, produceSome } from './write-operations.ts'
 
 interface Followed extends Place {
   offset: number
-  /** What the session was told last; null before it was told anything. */
+  /** The bounds that the session was told last; null before that. */
   told: { readonly end: number; readonly start: number } | null
   /** The next request has to say where it reads. */
   isChanged: boolean

@@ -1,4 +1,4 @@
-// What operators do to topics: create, delete, create again under the name, give partitions, change configs, and what retention
+// Operations on topics: create, delete, create again under the name, give partitions, change configs, and what retention
 // makes of them. A topic that was deleted is never seen again, by its name or by its id.
 
 import type { Random } from '../../src/base/random.ts'
@@ -36,7 +36,7 @@ function anyTopic(scene: Scene, random: Random): TopicModel | null {
   return anyPlace(scene, random)?.topic ?? null
 }
 
-/** What a CreateTopics says of one topic. */
+/** One topic of a CreateTopics request. */
 function newTopic(name: string, random: Random) {
   const numPartitions = 1 + random.below(3)
   const isAppendTime = random.below(5) === 0
@@ -82,8 +82,8 @@ export async function createTopic(scene: Scene, random: Random): Promise<void> {
 }
 
 /**
- * Creates a topic, or deletes it where it is there, by a broker that ends meanwhile. What is returned is called when brokers run
- * again, and finds out which it came to.
+ * Creates a topic, or deletes it where it is there, by a broker that ends meanwhile. The caller calls the returned function when brokers run
+ * again; it finds out which of the two happened.
  */
 export function changeTopicLoosely(scene: Scene, random: Random, peer: Peer): () => Promise<void> {
   const name = scene.topicNames[random.below(scene.topicNames.length)]!

@@ -1,4 +1,4 @@
-// What producers and operators write to partitions and delete from them while nothing is broken: every answer is exactly the
+// Writes and deletions of producers and operators on partitions while nothing is broken: every answer is exactly the
 // model's.
 
 import type { Random } from '../../src/base/random.ts'
@@ -32,7 +32,7 @@ export async function produceSome(scene: Scene, random: Random): Promise<void> {
     places.map((place): Sending => ({ ...place, batch: makeBatch(scene, random) })),
   )
   const silent = places.map((place): Sending => ({ ...place, batch: makeBatch(scene, random) }))
-  // Whoever asks for no answer is not told of a refusal, nor of the broker's stamp.
+  // A producer that asks for no answer hears neither of a refusal nor of the broker's stamp.
   const isTold = silent.some(({ topic, batch }) => topic.isAppendTime || batch.bytes.length > topic.maxMessageBytes)
   const isSilentFirst = !scene.mayMove && !isTold && random.below(5) === 0
   if (isSilentFirst) {
@@ -128,7 +128,7 @@ function batchesOf(scene: Scene, random: Random, log: LogModel, usual: Origin, i
   }
 }
 
-/** What must be refused leaves nothing behind. */
+/** A produce request that must be refused leaves nothing behind. */
 export async function produceWrongly(scene: Scene, random: Random): Promise<void> {
   const place = anyPlace(scene, random)
   if (place === null) return

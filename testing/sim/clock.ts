@@ -54,7 +54,7 @@ export class SimulatedClock implements Clock {
     this.#now = end
   }
 
-  /** What the work comes to, the time that it waits for passing at once. It waits for nothing but time, and at most an hour of it. */
+  /** The result of the work; the time that it waits for passes at once. It waits for nothing but time, and at most an hour of it. */
   async passing<T>(work: Promise<T>): Promise<T> {
     let isSettled = false
     const settle = () => {

@@ -157,7 +157,7 @@ export function put(stream: Stream, { batches, rows, attempt }: Append): number 
   return stream.end
 }
 
-/** What an append that was torn adds to the stream when it comes back: its batches, at their places by epoch and offset. */
+/** Adds to the stream what a torn append brings when it comes back: its batches, at their places by epoch and offset. */
 export function putOrphan(contents: Contents, { stream: id, epoch, batches }: Append): void {
   const stream = contents.streams.get(id)
   if (stream === undefined) return

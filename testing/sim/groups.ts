@@ -45,9 +45,9 @@ export interface World {
   readonly store: MemoryStore
   readonly groups: Groups
   readonly rebalances: () => number
-  /** What members of all groups take of memory. */
+  /** The memory that members of all groups take. */
   readonly heldBytes: () => number
-  /** What stays of all groups while they are empty. */
+  /** The memory that all groups take while they are empty. */
   readonly keptBytes: () => number
   /** The same store behind a new coordinator, as after kill -9. */
   restart(): Promise<World>

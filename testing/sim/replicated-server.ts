@@ -10,7 +10,7 @@ type Effect = (contents: Contents) => unknown
 
 interface Written {
   readonly effect: Effect
-  /** What its beginning does where it comes back after what was written later: it only adds. */
+  /** The effect of its beginning where that comes back after later writes: it only adds. */
   readonly orphan: Effect | null
 }
 
@@ -116,7 +116,7 @@ export class ReplicatedServer {
 
   /**
    * The same server again, killed while it wrote the first write that no replica has: that is not there, nor what came behind it.
-   * What was begun of it comes back with the next start, behind everything that was written since.
+   * Its beginning comes back with the next start, behind everything that was written since.
    */
   tear(): void {
     const keep = Math.max(0, ...this.#replicas.map(({ position }) => position ?? 0))

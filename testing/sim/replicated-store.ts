@@ -34,7 +34,7 @@ export interface Safeguards {
   readonly incarnation: boolean
   /** Offsets that were told of once are not used again where the server has lost them. */
   readonly floor: boolean
-  /** What a torn append left between two epochs is passed over by readers, and deleted by whoever takes the lead. */
+  /** Readers pass over entries that a torn append left between two epochs, and a broker that takes the lead deletes them. */
   readonly sweep: boolean
 }
 

@@ -9,7 +9,7 @@ import type { RedisServer } from '../../../testing/redis.ts'
 import { newestFile, tearTransaction } from '../../../testing/torn-file.ts'
 import type { Fault, RoundContext } from './round.ts'
 
-/** What `appendfsync everysec` may lose: acknowledged so long before the kill. */
+/** `appendfsync everysec` may lose records that were acknowledged so long before the kill. */
 const UNSYNCED_MS = 3_000
 /** Values that are acknowledged after each kill. */
 const PROGRESS = 60
@@ -27,7 +27,7 @@ export function killsOfRedis({ kills, withBrokers }: Kills): Fault {
   const name = `${kills} times kill -9 of Redis${withBrokers ? ' and of all brokers' : ''}, started twice`
   return {
     name,
-    // Nobody is left to say how far clients were told.
+    // No broker is left that knows how far clients were told.
     leavesGaps: withBrokers,
     async act(context) {
       const torn: string[] = []
@@ -56,7 +56,7 @@ async function killOnce(context: RoundContext, withBrokers: boolean): Promise<st
   }
   await Promise.all([redis.stop('SIGKILL'), ...brokers.map(broker => broker.kill('SIGKILL'))])
   for (const { toRedis } of scene.nodes) {
-    // What was held back is gone for good.
+    // Bytes that the link had held back are lost.
     toRedis.reset()
     await toRedis.refuse()
   }

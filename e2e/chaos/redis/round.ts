@@ -35,7 +35,7 @@ export interface RoundContext<S extends RedisScene = RedisScene> {
   readonly history: History
   /** Of the topic that is written to. */
   readonly topicId: string
-  /** What was acknowledged so long ago or less may be lost where the scene may lose anything, until lossEnds(). */
+  /** Records that were acknowledged so long ago or less may be lost where the scene may lose anything, until lossEnds(). */
   lossMayBegin(beforeMs?: number): void
   lossEnds(): void
 }
@@ -200,7 +200,7 @@ function isNoLoss({ kind }: Anomaly): boolean {
   return !SIGNS_OF_LOSS.has(kind)
 }
 
-/** Whatever was acknowledged when nothing could be lost is read in the end. */
+/** A record that was acknowledged when nothing could be lost must be read in the end. */
 function findLossesOutside({ ops }: History, { times, readFrom }: Losses): readonly Anomaly[] {
   const read = new Set<number>()
   for (const { value } of ops.slice(readFrom)) {

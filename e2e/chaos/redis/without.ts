@@ -78,7 +78,7 @@ const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
     { file: STREAMS, text: 'Math.max(floor, stream.told)', instead: '0' },
     { file: STREAMS, text: '[stream.told, this.#process,', instead: '[0, this.#process,' },
   ],
-  /** What a torn append leaves between two epochs stays, and is read. */
+  /** Entries that a torn append leaves between two epochs stay, and readers see them. */
   voids: [
     lua(['swept = swept + sweep(', 'swept = swept + 0 * #tostring(']),
     { file: STREAMS, text: 'current.voids.length === 0 ||', instead: 'true ||' },

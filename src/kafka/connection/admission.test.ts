@@ -41,7 +41,7 @@ class Client implements Member {
 
   receive(bytes: number): void {
     if (this.isGone || this.seat.state === 'drained') return
-    // What came with it is counted even where the first of it was too much.
+    // All that came with it is counted, even where its first part was too much.
     for (const part of [Math.ceil(bytes / 2), Math.floor(bytes / 2)]) {
       if (this.isGone || part === 0) return
       this.input += part
@@ -146,7 +146,7 @@ function check(admission: Admission, clients: readonly Client[]): void {
   }
 }
 
-test('in every order of events all that was counted is released, and nobody waits for those that wait', () => {
+test('in every order of events all that was counted is released, and no connection waits for one that waits itself', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100, size: 'max' }), fc.boolean(), (steps, doTake) => {
       const admission = new Admission(LIMITS)
@@ -203,7 +203,7 @@ test('above the maximum all are suspended, and below the resume mark all go on',
   assert.equal(late.seat.state, 'reading')
 })
 
-test('while finished work can make room nobody is closed', () => {
+test('no connection is closed while finished work can make room', () => {
   const admission = new Admission(LIMITS)
   const [one, other] = [new Client(admission), new Client(admission)]
   for (const client of [one, other]) {
@@ -220,7 +220,7 @@ test('while finished work can make room nobody is closed', () => {
   assert.equal(one.wasShed || other.wasShed, false)
 })
 
-test('who takes nothing while all wait for it is closed, who takes something is not', () => {
+test('a client that takes nothing while all wait for it is closed, one that takes something is not', () => {
   const admission = new Admission(LIMITS)
   const clients = [30, 50, 30].map(answer => {
     const client = new Client(admission)
@@ -242,7 +242,7 @@ test('who takes nothing while all wait for it is closed, who takes something is 
   assert.equal(small!.seat.state, 'reading')
 })
 
-test('of those that wait, a connection that holds nothing is read first, and of the others who waited for longest', () => {
+test('of the connections that wait, one that holds nothing is read first, then the one that has waited for longest', () => {
   const admission = new Admission(LIMITS)
   const order: string[] = []
   const join = (name: string) => {

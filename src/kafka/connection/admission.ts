@@ -19,7 +19,7 @@
 // rest is below the mark. So work and the network always bring the sum there. After that memory is tight for a while: each connection is
 // read for one request at a time, so that a client that asks for little gets its turn between those that ask for much.
 //
-// What the log keeps in memory has its own budget (the tail cache).
+// Batches that the log keeps in memory have a budget of their own (the tail cache).
 
 /** Why a connection is not read although all together are within their budget: bits of one number. */
 const IN_FLIGHT = 1
@@ -142,7 +142,7 @@ export class Admission {
     for (const seat of [...this.#seats]) seat.finish(0)
   }
 
-  /** Who holds nothing goes first, and of those who do, who was not read for longest: one small request must not wait for floods. */
+  /** Connections that hold nothing go first, then the one that was not read for longest: one small request must not wait for floods. */
   #resume(): void {
     this.#isSuspended = false
     const seats = [...this.#seats]
@@ -168,7 +168,7 @@ export class Admission {
   }
 }
 
-/** What one connection holds, and whether it may be read. */
+/** The bytes that one connection holds, and whether it may be read. */
 export class Seat {
   readonly member: Member
   readonly #admission: Admission
@@ -253,7 +253,7 @@ export class Seat {
     if (++this.#inFlight >= (this.#isOneByOne ? 1 : this.#limits.inFlightLimit)) this.#pause(IN_FLIGHT)
   }
 
-  /** So much of its requests' frames is let go of. What the log still holds when the connection is gone counts until then. */
+  /** So much of its requests' frames is let go of. Bytes that the log still holds when the connection is gone count until then. */
   settle(frameBytes: number): void {
     this.#work -= frameBytes
     this.#admission.count(-frameBytes, 0)

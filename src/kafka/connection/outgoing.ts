@@ -21,17 +21,17 @@ const WINDOW_BYTES = 2 * RUN_BYTES
 /** Neighbouring pieces smaller than this are joined before they are written: a piece costs more than copying it. */
 const SMALL_PIECE_BYTES = 2048
 
-/** What is written with one call. */
+/** The answers that one call writes. */
 interface Run {
   readonly pieces: Uint8Array[]
   bytes: number
   /** Answers whose last byte is in it. */
   answers: number
-  /** Who wants to know when those are out. */
+  /** Called when those are out. */
   readonly told: (() => void)[]
 }
 
-/** What is not in Node's documentation of sockets; its own timeouts of sockets look there too. */
+/** Node does not document these fields of a socket; its own timeouts of sockets read them too. */
 interface Inner {
   readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null
 }

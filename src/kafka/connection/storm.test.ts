@@ -1,4 +1,4 @@
-// Floods of requests from clients that wait for nothing, on budgets from 1 MB to the default. Whatever they hold, somebody else's
+// Floods of requests from clients that wait for nothing, on budgets from 1 MB to the default. However much they hold, another client's
 // small request is answered within a second.
 
 import assert from 'node:assert/strict'
@@ -74,7 +74,7 @@ for (const megabytes of [1, 4, 16, 400]) {
     await assertServed(ground, await flood(t, ground, 60, bytes))
   })
 
-  test(`pipelined fetches of 1 MB whose answers nobody takes, ${megabytes} MB`, async t => {
+  test(`pipelined fetches of 1 MB whose answers are not taken, ${megabytes} MB`, async t => {
     const ground = await startGround(t, budget)
     const wire = await ground.connect()
     for (let i = 0; i < 8; i++) await produceTo(wire, batchOf([Buffer.alloc(900_000, i)]))
@@ -82,7 +82,7 @@ for (const megabytes of [1, 4, 16, 400]) {
     await assertServed(ground, await flood(t, ground, 30, bytes))
   })
 
-  test(`pipelined requests for the metadata of 100 topics whose answers nobody takes, ${megabytes} MB`, async t => {
+  test(`pipelined requests for the metadata of 100 topics whose answers are not taken, ${megabytes} MB`, async t => {
     const ground = await startGround(t, budget)
     const wire = await ground.connect()
     for (let i = 0; i < 100; i++) await wire.send(metadata, 4, { topics: [{ name: `${'x'.repeat(200)}${i}` }] })

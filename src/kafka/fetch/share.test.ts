@@ -52,7 +52,7 @@ test('each grant is at most a third of what is free, and all of them together ar
   assert.equal(share.bytes, LIMITS.commonBytes)
 })
 
-test('who holds nothing while nobody does is granted whatever its batch needs', () => {
+test('a reader that holds nothing while no other does is granted all that its batch needs', () => {
   const { share, join } = start()
   const grant = join().take(50 * MB, 90 * MB)
   assert.equal(grant?.bytes, 50 * MB)
@@ -62,7 +62,7 @@ test('who holds nothing while nobody does is granted whatever its batch needs', 
   assert.notEqual(join().take(), null)
 })
 
-test('who has not taken an answer yet may have several while half of the common memory is free', () => {
+test('a reader that has not taken an answer yet may have several while half of the common memory is free', () => {
   const { join } = start()
   const reader = join()
   const grants = Array.from({ length: 9 }, () => reader.take(MB))
@@ -91,7 +91,7 @@ test('those that wait are served in the order in which they began to, also when 
   await Promise.all(waits)
 })
 
-test('who took its last answer promptly has a part for itself, and who was slow gets what it takes in a second', async () => {
+test('a reader that took its last answer promptly has a part for itself, and a slow one gets what it takes in a second', async () => {
   const { clock, join, fill } = start()
   const [prompt, slow] = [join(), join()]
   prompt.take(1000)!.sent()

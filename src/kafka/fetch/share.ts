@@ -20,14 +20,14 @@ export interface ShareLimits {
   readonly endBytes: number
 }
 
-/** Who asks, and for how much. */
+/** A connection that asks, and for how much. */
 export interface Asking {
   readonly connection: Peer
   /** Aborts when the connection is gone: all that it holds is given back. */
   readonly closed: AbortSignal
   /** The most that it can use. */
   readonly mostBytes: number
-  /** What the first batch may have, which goes whole. */
+  /** The size that the first batch may have, which goes whole. */
   readonly leastBytes: number
 }
 
@@ -47,7 +47,7 @@ export interface Grant {
 }
 
 export interface FetchShare {
-  /** What is granted. */
+  /** The bytes that are granted. */
   readonly bytes: number
   /** Null where it has to wait. */
   take(asking: Asking): Grant | null
@@ -55,7 +55,7 @@ export interface FetchShare {
   wait(asking: Asking, maxWaitMs: number, drain: AbortSignal): Promise<Grant | null>
 }
 
-/** Who takes an answer within this time is prompt. */
+/** A client that takes an answer within this time is prompt. */
 const PROMPT_MS = 1000
 
 /** Grants that are smaller than what was asked for are whole multiples, so that what is read ahead is read for the same length. */
@@ -73,7 +73,7 @@ const STEPS = 8
 /** Waits whose time is up in one turn of the event loop: each has an answer to make. */
 const ENDED_AT_ONCE = 16
 
-/** What the settings of the budget leave for answers to fetches. */
+/** The share that the settings of the budget leave for answers to fetches. */
 export function shareLimits(maxPendingBytes: number, resumePendingBytes: number): ShareLimits {
   const most = Math.min(maxPendingBytes / 2, resumePendingBytes)
   return { commonBytes: Math.floor((most * 3) / 4), endBytes: Math.floor((most * 7) / 8) }
@@ -86,7 +86,7 @@ class Reader {
   /** Its place among those that wait; null when it was granted something since. */
   ticket: number | null = null
   isProven = false
-  /** What it takes in a second, as far as that is known. */
+  /** The bytes that it takes in a second, as far as that is known. */
   bytesPerSecond = Number.POSITIVE_INFINITY
 
   /** It has not taken an answer yet. */
@@ -247,7 +247,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
       if (!isPrompt && (isCommonTaken || (isSlowTaken && !reader.isNewcomer))) continue
       const grant = tryGrant(asking, reader, isPrompt)
       if (grant !== null) waiter.end(grant)
-      // Who waits for answers of its own keeps nobody else waiting.
+      // A reader that waits for its own answers to be taken does not make others wait.
       else if (reader.bytes > 0) continue
       else if (isPrompt) break
       else if (reader.isNewcomer) isCommonTaken = true

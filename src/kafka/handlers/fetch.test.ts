@@ -599,7 +599,7 @@ test('a fetch that waits for more bytes is answered with those that it has when 
   for (const other of others) assert.deepEqual(await valuesOf(await other), [[0, 'v']])
 })
 
-test('an answer of 50 MB is possible while nobody else has the memory', async t => {
+test('an answer of 50 MB is possible while no other client has the memory', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   for (let i = 0; i < 60; i++) await produceTo(wire, batchOf([Buffer.alloc(1_000_000, i)]))

@@ -203,7 +203,7 @@ export const fetchHandler = handler(fetch, rooms => {
     return lookLater(reading, rows, asking)
   }
 
-  /** What reading these rows may take; null where there is nothing to read. */
+  /** The memory that reading these rows may take; null where there is nothing to read. */
   function wantedBytes({ maxBytes }: Reading, rows: readonly FetchRow[]): Wanted | null {
     let mostBytes = 0
     let leastBytes = 0

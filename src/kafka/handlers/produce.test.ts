@@ -224,7 +224,7 @@ test('a sequence gap is out of order, a repeat answers the first offset', async 
   assert.deepEqual([repeat.errorCode, repeat.baseOffset], [NONE, 0])
 })
 
-test('what follows a batch that came before its topic stays behind it', async t => {
+test('batches stay behind one that came before its topic', async t => {
   const ground = await startGround(t, { topics: [pattern('*', { autoCreate: false }), pattern('t')] })
   const wire = await ground.connect()
   const send = async (baseSequence: number) => {

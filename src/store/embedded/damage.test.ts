@@ -412,7 +412,7 @@ test('a folder that cannot be a store is refused with one sentence that names it
     broken(folder => fs.truncateSync(join(folder, 'index'), 0)),
     /index is empty/,
   )
-  // What is filled ahead counts for nothing.
+  // Room that is filled ahead counts for nothing.
   const cut = (folder: string) => fs.truncateSync(join(folder, 'index'), 3 * 4096)
   await refuses(broken(cut), /index .* is truncated: it holds/)
   await refuses(

@@ -123,7 +123,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   }
 }
 
-/** What the reserve makes room for is tried again once, when it was refused. */
+/** Does work that the reserve makes room for, and does it once more where it was refused. */
 async function withReserve<T>(
   reserve: Reserve,
   work: () => T,
@@ -225,7 +225,7 @@ async function start(
       })
     return marking
   }
-  // What needs it first waits for it.
+  // The first write that needs it waits for it.
   void reserve.make()
   await mark().catch((error: Error) => report(`nothing can be written until this start is noted: ${error.message}`))
 
@@ -596,7 +596,7 @@ function verbsOf({ path, contents, rounds, reads, tables }: Parts): Verbs {
       return rounds.call(64 + rowBytes(rows), name, decide, makesRoom ? 'relief' : 'change')
     },
 
-    // What is lost here is a part of the folder, of which whole partitions may be read on: it is restored from a copy.
+    // A loss here is a part of the folder, and its other partitions can be read on: the folder is restored from a copy.
     remake: async () => ({ kind: 'kept' as const }),
 
     load: (kind, name) =>

@@ -149,7 +149,7 @@ function diskOf(capacity: number): Disk {
   }
 }
 
-test('on a full disk what makes room goes into the reserve, and appends resume once files are freed', async t => {
+test('on a full disk writes that make room go into the reserve, and appends resume once files are freed', async t => {
   const options = { journalFileBytes: 2 << 20, checkpointBytes: 64 << 10, disk: diskOf(32 << 20) }
   const { store, path, fatal } = await open(t, options)
   const epoch = await lead(store, A)
@@ -390,7 +390,7 @@ test('a store that is closed where its folder was moved away leaves alone what i
 
 const sparesIn = (path: string) => fs.readdirSync(path).filter(name => name.startsWith('spare-'))
 
-test('of files that are given up at once two wait to be used again, and the others leave the disk', async t => {
+test('two of the files that are given up at once are kept to be used again, and the others leave the disk', async t => {
   const { store, path } = await open(t, { fsync: 'interval', journalFileBytes: 64 << 10, checkpointBytes: 32 << 10 })
   const epoch = await lead(store, A)
   for (let at = 0; at < 120; at++) await append(store, A, epoch, at, 9_000)

@@ -359,7 +359,7 @@ export class Journal {
   /** Zeros ahead of the end, as far again as it has come, whenever nothing else is written. */
   #fillWhenIdle(): void {
     const { clock, reserve } = this.#options
-    // What room there is without the reserve is the reserve's.
+    // While the reserve is gone, free room is kept for it.
     if (this.#fillTimer !== null || this.#filling !== null || this.#closed || reserve.isGone) return
     const part = this.#unfilled()
     if (part === null) return

@@ -25,7 +25,7 @@ export interface Folder {
   /** Journal files and spares with their sizes. */
   readonly journal: readonly { readonly name: string; readonly size: number }[]
   readonly hasIndex: boolean
-  /** What the disk holds of the reserve; a file of holes holds nothing. */
+  /** The bytes of the reserve that the disk holds; a file of holes holds nothing. */
   readonly reserveBytes: number
 }
 

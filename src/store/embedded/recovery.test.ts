@@ -178,7 +178,7 @@ test('rounds of an older era behind a newer one are what a cut tail left, and st
   assert.deepEqual([sequences, end.era, holes, cutBytes], [[1, 2], 2, [], 0])
 })
 
-test('rounds of an older era right behind the checkpoint are what a cut tail left, and stay away', async () => {
+test('rounds of an older era right behind the checkpoint, which a cut tail left, stay away', async () => {
   const stale = [1, 2, 3].map(sequence => roundOf({ sequence }))
   const sequences: number[] = []
   // The start that noted this place has cut the tail, written one round over it that was as long, and was killed.

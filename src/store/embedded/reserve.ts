@@ -34,7 +34,7 @@ export interface ReserveOptions {
   readonly disk: Disk
   readonly folder: string
   readonly bytes: number
-  /** What the disk holds of it already. */
+  /** The bytes of it that the disk holds already. */
   readonly foundBytes: number
   /** Bytes that this process may still write to the disk. */
   readonly usableBytes: () => Promise<number>

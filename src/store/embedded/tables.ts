@@ -166,7 +166,7 @@ function fillAhead(file: number, leastAhead: number): void {
       at += fs.writeSync(file, ZEROS, 0, Math.min(ZEROS.length, needed + ahead - at), at)
     }
   } catch {
-    // A full disk: there is less ahead. What counts must be there, were it as a hole.
+    // A full disk: less is filled ahead. The bytes that count must be there, even as a hole.
     if (fs.fstatSync(file).size < needed) fs.ftruncateSync(file, needed)
   }
 }

@@ -353,7 +353,7 @@ test('a stream of which Redis has dropped a key begins anew where it ended, once
     const found = await store.read(A, 0, EVERYTHING)
     assert.equal(found.kind, lost.includes(KEYS.meta) ? 'gone' : 'damaged', lost.join())
     const { store: other } = await openTestStore(t as CleanUp, at(redis))
-    // What another broker was told of is known to it alone; what is left in Redis anybody sees.
+    // This broker alone knows the offsets that it was told of; any broker sees what is left in Redis.
     const isKnown = !(lost.includes(KEYS.meta) && lost.includes(KEYS.batches))
     const remade = expectKind(await other.remake(A, 1, isKnown ? 3 : 17), 'remade')
     assert.equal(remade.start, 17, lost.join())

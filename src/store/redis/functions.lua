@@ -29,7 +29,7 @@
 -- A Redis that is killed can leave its append-only file torn inside a transaction, and writes behind that. When it loads the file
 -- the next time, the torn beginning runs after all, before whatever was written since (docs/decisions/0037). So
 -- - each transaction is written such that its beginning alone is nothing, or the whole: one command decides, or can be followed up;
--- - whoever writes first under a new incarnation writes anew all that such a beginning may have changed, which overrides it.
+-- - the first write under a new incarnation writes anew all that such a beginning may have changed, which overrides it.
 -- Between the newest entry before an epoch and that epoch lies nothing that counts, be it there: a void.
 
 -- Numbers go out as text: Lua would write large ones as 1e+15.
@@ -178,7 +178,7 @@ register('create', {}, function(keys)
   return {'created'}
 end)
 
--- What `open` asks for once in each incarnation: what a torn transaction left in the voids goes.
+-- Deletes what a torn transaction left in the voids. `open` asks for it once in each incarnation.
 -- keys: batches meta   args: the number of the epoch to begin with, how many entries at most
 -- answers the number to go on with (0: done), and how many entries it deleted
 register('sweep', {'allow-oom'}, function(keys, args)
@@ -369,7 +369,7 @@ register('trim', {'allow-oom'}, function(keys, args)
   return {'trimmed', whole(start), epochs, sealed, sizes, m[5]}
 end)
 
--- What was lost is given up, which adds nothing. The newest entry knows where a log ended whose meta is gone.
+-- Gives up the lost records, which adds nothing. Where meta is gone, the newest entry says where the log ended.
 -- keys: batches meta rows   args: an epoch and an end that the next ones must not be below
 register('remake', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'sealed', 'floor')
@@ -427,7 +427,7 @@ register('settle', {'allow-oom'}, function(keys, args)
   return {'settled'}
 end)
 
--- As `confirm`, for whoever reads documents. keys: counter
+-- As `confirm`, for a broker that reads documents. keys: counter
 register('touch', {'allow-oom'}, function(keys)
   return redis.call('HINCRBY', keys[1], 'touched', 1)
 end)
@@ -442,7 +442,7 @@ local DELETED = '\0\0ketch:deleted\0\0'
 local function commit(keys, args)
   local version = redis.call('HGET', keys[1], 'version') or '0'
   if version ~= args[2] then
-    -- Who removes a document takes it from the index. SADD asks whether it is in there: the broker's user may run no SISMEMBER.
+    -- A removal takes the document from the index. SADD asks whether it is in there: the broker's user may run no SISMEMBER.
     if version == '0' then
       if redis.call('SADD', keys[2], args[1]) == 0 then return {'lost', '0'} end
       redis.call('SREM', keys[2], args[1])
@@ -467,7 +467,7 @@ local function commit(keys, args)
   -- The first one of this document in this incarnation: a torn one of before is written over.
   local isFirst = tonumber(version) < since
   if args[3] == '1' then
-    -- What is listed and not there is passed over; what is there and not listed would not be found.
+    -- A name without a document is passed over; a document without a name would not be found.
     redis.call('DEL', keys[1])
     redis.call('SREM', keys[2], args[1])
   else

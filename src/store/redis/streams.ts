@@ -111,15 +111,15 @@ const OPENED = [
   'emptyFrom',
 ] as const
 
-/** What one call of `sweep` deletes at most. */
+/** One call of `sweep` deletes so many entries at most. */
 const SWEPT_AT_ONCE = 64
 
 const VOUCH_POLL_MS = 100
 
-/** What is remembered of them; forgetting makes an opening wait once more. */
+/** So many are remembered; forgetting makes an opening wait once more. */
 const MOST_INCARNATIONS = 10_000
 
-/** What a store that closes gives Redis to note that its leads end in order. */
+/** A store that closes gives Redis so long to note that its leads end in order. */
 const SETTLE_MS = 2_000
 
 /** What `seal` answers when the append counts. */
@@ -243,7 +243,7 @@ export class Streams {
     return await stream.turns.last(async () => {
       const { batches, meta, rows } = stream.keys
       const call = fcall('remake', [batches, meta, rows], [epoch, Math.max(end, stream.told)])
-      // What is there and not listed would stay for ever.
+      // A stream that is not listed would stay for ever.
       await this.#changeIndex('SADD', [id])
       const [kind, start] = wordsOf(
         await withFunctions(this.#rooms.links, () => this.#write(meta, [call], `making ${meta} anew`)),
@@ -777,7 +777,7 @@ export class Streams {
     return { kind: 'trimmed', start: Number(detail), bytes }
   }
 
-  /** What a trim to `start` keeps first: an entry that reaches over the log start has an id below it. */
+  /** The first entry that a trim to `start` keeps: one that reaches over the log start has an id below it. */
   async #firstToKeep({ epochs, sizes }: Known, batches: string, start: number) {
     const id = idAt(epochs, start)
     const below = await this.#lastBelow(batches, id)
@@ -889,7 +889,7 @@ function lossOf(batches: string, missing: number, left: number): string {
   return `${missing} entries of ${batches} are missing: somebody deleted them`
 }
 
-/** What of the entries that must be there and are not, or are there beside them, is beyond repair; null where nothing is. */
+/** Describes damage that cannot be repaired: all entries are missing, or there are more than there must be; else null. */
 function damageOf(batches: string, missing: number, length: number): string | null {
   if (missing > 0 && length === 0)
     return `${lossOf(batches, missing, length)}; bring the key back, or delete all records of the partition (DeleteRecords to -1), and it begins anew`

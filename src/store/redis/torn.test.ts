@@ -16,7 +16,7 @@ import { keysOf } from './keys.ts'
 const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
 const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
 const KEYS = keysOf('svc').stream(A)
-/** What a rewrite of the file would take away is what these tests are about. */
+/** A rewrite of the file would take away the torn transactions that these tests are about. */
 const NO_REWRITE: RedisOptions = { appendfsync: 'always', acl: ['user default on nopass ~* &* +@all -bgrewriteaof'] }
 const LEAP = 100_000_000
 
@@ -87,7 +87,7 @@ for (const since of ['nothing', 'an opening', 'appends'] as const) {
       const rows: Record<string, string> = { p: '1', q: '1' }
       let { attempt, end } = first
       if (since === 'nothing') {
-        // What ends the torn transaction is written by whoever connects.
+        // The broker that connects ends the torn transaction.
         if (at >= 4) {
           kept.push(...torn.batches)
           rows.p = '2'
@@ -290,7 +290,7 @@ test('a single command that was written behind a torn transaction is not cut off
   assert.equal(String((await last.load('credential', 'u'))?.fields.get('salt')), 'x')
 })
 
-test('what an earlier version left between two epochs is passed over by readers, and deleted by who opens', {
+test('entries that an earlier version left between two epochs are passed over by readers, and deleted by the next opening', {
   skip,
 }, async t => {
   const redis = await startRedis(t as CleanUp)
@@ -329,7 +329,9 @@ test('more entries than were ever acknowledged are damage', { skip }, async t =>
   assert.doesNotMatch(reports.join('\n'), /-1/)
 })
 
-test('the end leaps where Redis has another history and nobody says how far clients were told', { skip }, async t => {
+test('the end leaps where Redis has another history and no broker says how far clients were told', {
+  skip,
+}, async t => {
   const redis = await startRedis(t as CleanUp, { appendfsync: 'everysec' })
   const { store } = await open(t, redis)
   await append(store, await led(store), [], 5)
@@ -350,7 +352,7 @@ test('the end leaps where Redis has another history and nobody says how far clie
   assert.equal(expectKind(await next.open(A, 0, 0), 'opened').end, 7 + LEAP, 'once')
 })
 
-test('the end stays where Redis syncs each write and was started anew, though nobody says how far clients were told', {
+test('the end stays where Redis syncs each write and was started anew, though no broker says how far clients were told', {
   skip,
 }, async t => {
   const redis = await startRedis(t as CleanUp, { appendfsync: 'always' })
@@ -399,7 +401,7 @@ test('the end stays where the broker that led is heard of a little later than an
   const again = patient.renewed()
   await killed(redis)
   await again
-  // It has said so by now, and goes; nobody has opened it since.
+  // It has said so by now, and goes; no broker has opened it since.
   await eventually('it is said', async () => (await redis.ask('HGET', KEYS.meta, 'vouched')) !== null)
   await redis.stop('SIGKILL')
   await patient.close()
@@ -416,7 +418,7 @@ test('a broker that led before the last one does not vouch for what that told', 
   const { store: last } = await open(t, redis)
   await append(last, expectKind(await last.open(A, 0, 0), 'opened'), [], 5)
   const news = store.renewed()
-  // What was appended is in the file by then, though nobody can know that it is.
+  // The append is in the file by then, though no broker can know that.
   await pause(1_500)
   await redis.stop('SIGKILL')
   await last.close()
