@@ -185,13 +185,15 @@ register('sweep', {'allow-oom'}, function(keys, args)
   local list, most, swept = unpackEpochs(redis.call('HGET', keys[2], 'epochs') or ''), tonumber(args[2]), 0
   local first = math.max(2, tonumber(args[1]))
   for i = first, #list do
-    if swept >= most or i >= first + 16 * most then return {whole(i), whole(swept)} end
+    if i >= first + 16 * most then return {whole(i), whole(swept)} end
     local epoch, from, before = unpack(list[i])
     if before == '' then before = list[i - 1][1] .. '-' .. whole(from) end
     swept = swept + sweep(keys[1], '(' .. before, '(' .. epoch .. '-0', most - swept)
+    -- More may lie before this epoch.
+    if swept >= most then return {whole(i), whole(swept)} end
   end
-  if #list > 0 and swept < most then redis.call('HSET', keys[2], 'swept', incarnation()) end
-  return {swept < most and '0' or whole(#list), whole(swept)}
+  if #list > 0 then redis.call('HSET', keys[2], 'swept', incarnation()) end
+  return {'0', whole(swept)}
 end)
 
 -- Whether this server, since it was started, took over from a primary that it had followed, and may lack the end of what that had.
