@@ -15,14 +15,16 @@ function start() {
     const listener = { name: 'PLAINTEXT', host: 'h', port: 1 }
     const connection = { id: nextId++, listener, principal: 'User:x', address: 'a' }
     const gone = new AbortController()
-    const asking = (mostBytes = 50 * MB, leastBytes = 1000) => ({
+    const asking = (mostBytes = 50 * MB, leastBytes = 1000, askedAtMs = clock.monotonic()) => ({
       connection,
       closed: gone.signal,
+      askedAtMs,
       mostBytes,
       leastBytes,
     })
     return {
-      take: (mostBytes?: number, leastBytes?: number) => share.take(asking(mostBytes, leastBytes)),
+      take: (mostBytes?: number, leastBytes?: number, askedAtMs?: number) =>
+        share.take(asking(mostBytes, leastBytes, askedAtMs)),
       wait: (maxWaitMs = 500, mostBytes?: number, leastBytes?: number) =>
         share.wait(asking(mostBytes, leastBytes), maxWaitMs, drain.signal),
       leave: () => gone.abort(),
@@ -105,6 +107,31 @@ test('a reader that took its last answer promptly has a part for itself, and a s
   fill()
   assert.equal(join().take(), null)
   assert.notEqual(prompt.take(MB), null)
+})
+
+test('who asks ahead of its answers has no part of those that took one promptly', async () => {
+  const { clock, join, fill } = start()
+  const [ahead, prompt] = [join(), join()]
+  const first = ahead.take(1000)!
+  await clock.advance(10)
+  first.sent()
+  prompt.take(1000)!.sent()
+  fill()
+  assert.equal(ahead.take(MB, 1000, 0), null, 'it came before the first answer was out')
+  assert.notEqual(prompt.take(MB), null)
+  assert.notEqual(ahead.take(MB), null, 'it came afterwards')
+})
+
+test('who asks ahead of its answers has several under way while half of the common part is free', async () => {
+  const { clock, join } = start()
+  const ahead = join()
+  const first = ahead.take(MB)!
+  await clock.advance(10)
+  first.sent()
+  assert.deepEqual(
+    Array.from({ length: 7 }, () => ahead.take(MB, 1000, 0)?.bytes ?? null),
+    [MB, MB, MB, MB, MB, MB, null],
+  )
 })
 
 test('a newcomer does not wait behind those that are known to be slow', async () => {

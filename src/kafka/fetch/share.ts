@@ -6,10 +6,12 @@
 //   | everybody, the first to wait comes first | newcomers | prompt readers | ... everything else that is pending ... |
 //
 // A grant is at most a third of what is free, so that those who come next find something too. A connection whose last answer
-// took longer than a second to go out is granted what it takes in a second, and one answer at a time; one that has not taken
-// any yet may have several while half of the common part is free. Those who are prompt have the last part for themselves. The
-// part before it is for them and for newcomers, which hold nothing and of which nothing is known yet: a consumer that starts does not wait until slow ones have drained. While there is not even room for the batch that it must be given whole, a fetch waits its turn. Its turn
-// is remembered when its time is up before. Where nobody holds anything, the first is granted whatever it needs.
+// took longer than a second to go out is granted what it takes in a second, and one answer at a time. One that has not taken any
+// answer yet, or asks ahead of its answers, may have several while half of the common part is free. One that was prompt has the
+// last part, for what it asks once its last answer is out. The part before it is for these and for newcomers, which hold nothing
+// and of which nothing is known yet: a consumer that starts does not wait until slow ones have drained. While there is not even
+// room for the batch that it must be given whole, a fetch waits its turn. Its turn is remembered when its time is up before.
+// Where nobody holds anything, the first is granted whatever it needs.
 
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Peer } from '../handlers/handler.ts'
@@ -25,6 +27,8 @@ export interface Asking {
   readonly connection: Peer
   /** Aborts when the connection is gone: all that it holds is given back. */
   readonly closed: AbortSignal
+  /** When the request came, on the clock of the share. */
+  readonly askedAtMs: number
   /** The most that it can use. */
   readonly mostBytes: number
   /** The size that the first batch may have, which goes whole. */
@@ -86,20 +90,34 @@ class Reader {
   /** Its place among those that wait; null when it was granted something since. */
   ticket: number | null = null
   isProven = false
+  /** When its last answer was out. */
+  sentAtMs = Number.NEGATIVE_INFINITY
   /** The bytes that it takes in a second, as far as that is known. */
   bytesPerSecond = Number.POSITIVE_INFINITY
 
   /** It has not taken an answer yet. */
   get isNew(): boolean {
-    return !this.isProven && this.bytesPerSecond === Number.POSITIVE_INFINITY
+    return !this.isProven && this.isNotSlow
+  }
+
+  get isNotSlow(): boolean {
+    return this.bytesPerSecond === Number.POSITIVE_INFINITY
   }
 
   get isNewcomer(): boolean {
     return this.isNew && this.grants.size === 0
   }
 
-  isPrompt(nowMs: number): boolean {
-    if (!this.isProven) return false
+  /**
+   * The buffers of the network take the first answers for a client that reads nothing. So that it took them promptly counts for what
+   * it asks afterwards, and not for what it had asked ahead.
+   */
+  isTrusted({ askedAtMs }: Asking): boolean {
+    return this.isProven && askedAtMs >= this.sentAtMs
+  }
+
+  isPrompt(asking: Asking, nowMs: number): boolean {
+    if (!this.isTrusted(asking)) return false
     const [oldest] = this.grants
     return oldest === undefined || nowMs - oldest.sinceMs < PROMPT_MS
   }
@@ -169,7 +187,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
 
   function mayHoldMore(reader: Reader, isPrompt: boolean, needBytes: number): boolean {
     if (isPrompt) return reader.bytes + needBytes <= endBytes / 2
-    return reader.isNew && usedBytes + needBytes <= commonBytes / 2
+    return reader.isNotSlow && usedBytes + needBytes <= commonBytes / 2
   }
 
   function tryGrant(asking: Asking, reader: Reader, isPrompt: boolean): Grant | null {
@@ -194,8 +212,10 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
         else count(reader, held, bytes)
       },
       sent() {
-        const tookMs = clock.monotonic() - held.sinceMs
+        const nowMs = clock.monotonic()
+        const tookMs = nowMs - held.sinceMs
         if (reader.grants.has(held) && held.bytes > 0) {
+          reader.sentAtMs = nowMs
           reader.isProven = tookMs < PROMPT_MS
           reader.bytesPerSecond = reader.isProven ? Number.POSITIVE_INFINITY : (held.bytes / tookMs) * 1000
         }
@@ -206,7 +226,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
         if (!reader.grants.has(held)) return take(asking)
         const { bytes } = held
         release()
-        const grant = tryGrant(asking, reader, reader.isPrompt(clock.monotonic()))
+        const grant = tryGrant(asking, reader, reader.isPrompt(asking, clock.monotonic()))
         if (grant !== null) return grant
         reader.grants.add(held)
         count(reader, held, bytes)
@@ -218,10 +238,10 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
   function take(asking: Asking): Grant | null {
     if (asking.closed.aborted) return null
     const reader = readerOf(asking)
-    const isPrompt = reader.isPrompt(clock.monotonic())
-    const isBehind = line.some(({ reader: other }) => {
-      if (isPrompt) return other.isProven
-      return !reader.isNewcomer || other.isNewcomer || other.isProven
+    const isPrompt = reader.isPrompt(asking, clock.monotonic())
+    const isBehind = line.some(({ reader: other, asking: its }) => {
+      if (isPrompt) return other.isTrusted(its)
+      return !reader.isNewcomer || other.isNewcomer || other.isTrusted(its)
     })
     return isBehind ? null : tryGrant(asking, reader, isPrompt)
   }
@@ -243,7 +263,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
     let [isSlowTaken, isCommonTaken] = [false, false]
     for (const waiter of [...line]) {
       const { asking, reader } = waiter
-      const isPrompt = reader.isPrompt(nowMs)
+      const isPrompt = reader.isPrompt(asking, nowMs)
       if (!isPrompt && (isCommonTaken || (isSlowTaken && !reader.isNewcomer))) continue
       const grant = tryGrant(asking, reader, isPrompt)
       if (grant !== null) waiter.end(grant)

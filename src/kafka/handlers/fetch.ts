@@ -194,8 +194,8 @@ export const fetchHandler = handler(fetch, rooms => {
 
   function lookFor(reading: Reading, rows: readonly FetchRow[], wanted: Wanted): Answer | Promise<Answer> {
     const former = reading.grant
-    const { connection, closed } = reading.request
-    const asking = { connection, closed, ...wanted }
+    const { connection, closed, receivedAtMs: askedAtMs } = reading.request
+    const asking = { connection, closed, askedAtMs, ...wanted }
     const grant = former === null ? share.take(asking) : former.exchange(asking)
     if (grant !== null) return lookWith(reading, rows, grant)
     // It waited for more, and there is no room for more: its turn was spent on what it has.
