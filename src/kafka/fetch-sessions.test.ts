@@ -278,6 +278,34 @@ test('requests of one session that read from the store at a time do not mix', as
   assert.equal((await wire.send(fetch, 12, fetchFrom(0))).errorCode, NONE)
 })
 
+test('a partition with news is told later where the memory is taken by others, and not said to be missing', async t => {
+  const { ground, producer, ask } = await begin(t, {
+    'storage.local.tail-cache-bytes': 0,
+    'broker.global-max-pending-bytes': 8 << 20,
+    'broker.global-resume-pending-bytes': 4_000_000,
+  })
+  const session = { sessionId: (await ask(fetchFrom(0, { sessionEpoch: 0, maxWaitMs: 0 }))).sessionId }
+  await ask({ ...session, sessionEpoch: 1, topics: [{ topic: 't', partitions: at([1, 0]) }] })
+  const before = ground.store.calls.read
+  await produceTo(producer, batchOf(['a']))
+  const patient = ask({ ...session, sessionEpoch: 2, minBytes: 1000, maxWaitMs: 2000 })
+  await eventually('it has read what there is', () => ground.store.calls.read > before)
+  const release = ground.store.faults.hold('read')
+  const others = Array.from({ length: 8 }, async () =>
+    (await ground.connect()).send(fetch, 12, fetchFrom(0, { maxWaitMs: 10_000 })),
+  )
+  await eventually(
+    'the memory is taken',
+    async () => (await ground.sample('svc_broker_fetch_granted_bytes')) > 2_000_000,
+  )
+  await produceTo(producer, batchOf(['b']), { index: 1 })
+  const first = await patient
+  release()
+  await Promise.all(others)
+  const rest = await ask({ ...session, sessionEpoch: 3, topics: [{ topic: 't', partitions: at([0, 1]) }] })
+  assert.deepEqual([said(first), said(rest)], [[[0, batchOf(['a']).length, 1]], [[1, batchOf(['b']).length, 1]]])
+})
+
 test('an append while the store is read for a session is not missed', async t => {
   const { ground, producer, ask } = await begin(t, { 'storage.local.tail-cache-bytes': 0 })
   const batch = batchOf(['a'])

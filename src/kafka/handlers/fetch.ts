@@ -176,11 +176,7 @@ export const fetchHandler = handler(fetch, rooms => {
   /** Reads these rows, then answers or waits. What other rows hold besides is nothing. */
   function look(reading: Reading, rows: readonly FetchRow[]): Answer | Promise<Answer> {
     if (rows.length > 0) reading.still = null
-    for (const row of rows) {
-      if (row.reader !== reading && reading.session !== null) reading.rows.push(row)
-      row.reader = reading
-      row.resolve(rooms, reading.naming)
-    }
+    for (const row of rows) row.resolve(rooms, reading.naming)
     const wanted = wantedBytes(reading, rows)
     if (wanted === null) {
       reading.grant?.release()
@@ -188,8 +184,8 @@ export const fetchHandler = handler(fetch, rooms => {
       return lookWithin(reading, rows, { leftBytes: reading.maxBytes, isFirst: true, isShort: false })
     }
     const turn = turns.wait()
-    if (turn !== null) return turn.then(() => lookFor(reading, rows, wanted))
-    return lookFor(reading, rows, wanted)
+    if (turn === null) return lookFor(reading, rows, wanted)
+    return turn.then(() => (isSuperseded(reading) ? conclude(reading, []) : lookFor(reading, rows, wanted)))
   }
 
   function lookFor(reading: Reading, rows: readonly FetchRow[], wanted: Wanted): Answer | Promise<Answer> {
@@ -198,7 +194,7 @@ export const fetchHandler = handler(fetch, rooms => {
     const asking = { connection, closed, askedAtMs, ...wanted }
     const grant = former === null ? share.take(asking) : former.exchange(asking)
     if (grant !== null) return lookWith(reading, rows, grant)
-    // It waited for more, and there is no room for more: its turn was spent on what it has.
+    // It waited for more, and there is no room for more: its turn was spent on what it has. The rest stays marked.
     if (reading.rows.some(row => row.bytes > 0)) return deliver(reading)
     return lookLater(reading, rows, asking)
   }
@@ -222,6 +218,7 @@ export const fetchHandler = handler(fetch, rooms => {
   }
 
   function lookWithin(reading: Reading, rows: readonly FetchRow[], allowance: Allowance): Answer | Promise<Answer> {
+    claim(reading, rows)
     const later = read(reading, rows, allowance, 0)
     if (later === null) return conclude(reading, rows)
     return later.then(
@@ -233,9 +230,18 @@ export const fetchHandler = handler(fetch, rooms => {
     )
   }
 
+  /** They are read for this request from here on, and told in its answer. */
+  function claim(reading: Reading, rows: readonly FetchRow[]): void {
+    for (const row of rows) {
+      if (row.reader !== reading && reading.session !== null) reading.rows.push(row)
+      row.reader = reading
+    }
+  }
+
   /** Others have the memory: what is wrong is told at once, and the rest when its turn has come, or its time is up. */
   async function lookLater(reading: Reading, rows: readonly FetchRow[], asking: Asking): Promise<Answer> {
     const { drain } = reading.request
+    claim(reading, rows)
     await read(reading, rows, { leftBytes: 0, isFirst: false, isShort: true }, 0)
     if (isSuperseded(reading)) return conclude(reading, [])
     const isWrong = rows.some(row => isRefusal(row.found))
