@@ -35,7 +35,9 @@ export function rowOf({ incarnation, rack, endpoints, version, expiryMs }: Broke
 export function brokerOf({ name, fields }: Document): BrokerInfo {
   const id = Number(name)
   try {
-    const { incarnation, rack, endpoints, version, expiryMs } = JSON.parse(Buffer.from(fields.get(FIELD)!).toString())
+    const { incarnation, rack, endpoints, version, expiryMs } = JSON.parse(
+      Buffer.from(fields.get(FIELD) ?? []).toString(),
+    )
     const isKnown =
       Number.isSafeInteger(id) &&
       id >= 0 &&

@@ -3,8 +3,9 @@ import { type TestContext, test } from 'node:test'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { createMemoryStore, type MemoryStore } from '../../testing/sim/memory-store.ts'
 import { seededRandom } from '../base/random.ts'
+import { UnreadableDocument } from '../store/store.ts'
 import { createLogger } from '../telemetry/logger.ts'
-import type { BrokerInfo } from './broker-record.ts'
+import { type BrokerInfo, brokerOf } from './broker-record.ts'
 import { BrokerIdHeld, joinCluster, type Membership } from './membership.ts'
 
 const EXPIRY_MS = 5_000
@@ -208,3 +209,10 @@ for (const fault of ['unavailable', 'unknown-lost', 'unknown-done'] as const) {
     assert.doesNotMatch(one.lines.join(''), /dead/)
   })
 }
+
+test('a record without its field is said to be no JSON, in words about what was read', () => {
+  assert.throws(
+    () => brokerOf({ kind: 'broker', name: '2', version: 1, fields: new Map() }),
+    error => error instanceof UnreadableDocument && /end of JSON/.test(String(error.cause)),
+  )
+})
