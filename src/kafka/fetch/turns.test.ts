@@ -5,6 +5,8 @@ import { createTurns } from './turns.ts'
 
 const MB = 2 ** 20
 
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
 test('a turn that has answered enough leaves the others to later ones, one each, in order', async () => {
   const clock = new SimulatedClock()
   const turns = createTurns(clock)
@@ -12,9 +14,9 @@ test('a turn that has answered enough leaves the others to later ones, one each,
   turns.count(MB)
   const order: number[] = []
   const waits = [1, 2, 3].map(async number => {
-    const turn = turns.wait()
-    assert.notEqual(turn, null)
-    await turn
+    const comes = turns.wait()
+    assert.notEqual(comes, null)
+    await comes
     order.push(number)
     turns.count(MB)
   })
@@ -37,4 +39,28 @@ test('small answers do not fill a turn, and the next one begins at nothing', asy
   assert.notEqual(turns.wait(), null)
   await clock.settle()
   assert.equal(turns.wait(), null)
+})
+
+test('those that have nothing to answer share a turn with the next one, up to a number of them', async () => {
+  const clock = new SimulatedClock()
+  const turns = createTurns(clock)
+  turns.count(MB)
+  const order: number[] = []
+  const enter = async (number: number, bytes: number) => {
+    await turns.wait()
+    order.push(number)
+    if (bytes === 0) turns.pass()
+    else turns.count(bytes)
+  }
+  const waits = [enter(0, 0), enter(1, 0), enter(2, MB), enter(3, MB)]
+  await turn()
+  assert.deepEqual(order, [0, 1, 2])
+  for (let number = 4; number < 24; number++) waits.push(enter(number, 0))
+  await turn()
+  assert.deepEqual(order, [0, 1, 2, 3])
+  await turn()
+  assert.equal(order.length, 4 + 16)
+  await clock.settle()
+  await Promise.all(waits)
+  assert.equal(order.length, 24)
 })

@@ -8,17 +8,24 @@ export interface Turns {
   count(bytes: number): void
   /** Null where this turn has room for another answer. Otherwise it resolves in one that has, first come, first served. */
   wait(): Promise<void> | null
+  /** Who came in this turn has nothing to answer, such as one whose connection is gone: the next may come in its place. */
+  pass(): void
 }
 
 /** A millisecond of copying, or two. */
 const TURN_BYTES = 1 << 20
 
+/** So many at most come in one turn where each passes: to find that out costs something too. */
+const MOST_PASSES = 16
+
 export function createTurns(clock: Clock): Turns {
   let turnBytes = 0
+  let passes = 0
   const line: (() => void)[] = []
 
   function next(): void {
     turnBytes = 0
+    passes = 0
     line.shift()?.()
     // Each in a turn of its own: only when it has answered is it known how much that was.
     if (line.length > 0) clock.soon(next)
@@ -32,6 +39,9 @@ export function createTurns(clock: Clock): Turns {
     wait() {
       if (turnBytes < TURN_BYTES && line.length === 0) return null
       return new Promise(resolve => line.push(resolve))
+    },
+    pass() {
+      if (++passes < MOST_PASSES && turnBytes < TURN_BYTES) line.shift()?.()
     },
   }
 }

@@ -194,6 +194,7 @@ export const fetchHandler = handler(fetch, rooms => {
     const asking = { connection, closed, askedAtMs, ...wanted }
     const grant = former === null ? share.take(asking) : former.exchange(asking)
     if (grant !== null) return lookWith(reading, rows, grant)
+    turns.pass()
     // It waited for more, and there is no room for more: its turn was spent on what it has. The rest stays marked.
     if (reading.rows.some(row => row.bytes > 0)) return deliver(reading)
     return lookLater(reading, rows, asking)
