@@ -194,6 +194,21 @@ export class Journal {
   }
 
   /**
+   * As roll, where a file that was used before has blocks of its own for a round of so many bytes; answers whether one has. On a full
+   * disk the active file cannot grow, and may be too small to be full.
+   */
+  async rollIntoSpare(bytes: number): Promise<boolean> {
+    if (this.#next === null && this.#spares.length === 0) return false
+    this.#next ??= this.#prepare(this.#takeSpare())
+    const next = await this.#next.catch(() => null)
+    if (next === null) this.#next = null
+    this.#nextFile = next
+    if (next === null || next.size < next.end + bytes) return false
+    await this.roll()
+    return true
+  }
+
+  /**
    * As roll, into the blocks of the reserve, which no other program can have taken. Throws where the reserve is gone, or the
    * disk refuses that too.
    */

@@ -177,8 +177,7 @@ export class Rounds {
       this.#pump()
       return
     }
-    const bytes = calls.reduce((sum, call) => sum + call.bytes, ROUND_OVERHEAD)
-    if (this.#journal.fits(bytes)) {
+    if (this.#journal.fits(bytesOf(calls))) {
       void this.#write(calls)
       return
     }
@@ -199,8 +198,12 @@ export class Rounds {
     for (const call of refused) call.reject(refusalOf(reason))
   }
 
-  /** The disk refused a round of these calls. Where it had no room, appends are refused and the reserve takes the others. */
+  /**
+   * The disk refused a round of these calls. Where it had no room, a file that was used before takes them; where there is none either,
+   * appends are refused and the reserve takes the others.
+   */
   async #writeLess(calls: readonly Call[], error: Error): Promise<void> {
+    if (isNoRoom(error) && (await this.#rollIntoSpare(calls))) return this.#write(calls)
     let rest = calls
     if (isNoRoom(error) && !this.#options.reserve.isGone) {
       const refusal = refusalOf(error)
@@ -213,6 +216,16 @@ export class Rounds {
     const refusal = refusalOf(this.#failed ?? error)
     for (const call of rest) call.reject(refusal)
     this.#pump()
+  }
+
+  async #rollIntoSpare(calls: readonly Call[]): Promise<boolean> {
+    if (this.#failed !== null) return false
+    try {
+      await this.synced()
+      return await this.#journal.rollIntoSpare(bytesOf(calls))
+    } catch {
+      return false
+    }
   }
 
   async #rollIntoReserve(): Promise<boolean> {
@@ -398,6 +411,11 @@ export class Rounds {
       }
     }
   }
+}
+
+/** A round of them is at most so long. */
+function bytesOf(calls: readonly Call[]): number {
+  return calls.reduce((sum, call) => sum + call.bytes, ROUND_OVERHEAD)
 }
 
 function acknowledge(round: Round): void {
