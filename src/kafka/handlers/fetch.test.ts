@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pattern } from '../../../testing/broker.ts'
+import { pattern, startBroker } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { batchOf, fetchFrom, fetchOne, type Ground, produceTo, startGround, valuesOf } from '../../../testing/kafka.ts'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
+import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
 import type { Wire } from '../../../testing/wire.ts'
+import { systemClock } from '../../base/clock.ts'
 import {
   FENCED_LEADER_EPOCH,
   NONE,
@@ -21,6 +23,9 @@ import { fetch } from '../../protocol/messages/fetch.ts'
 import { listOffsets } from '../../protocol/messages/list-offsets.ts'
 import { metadata } from '../../protocol/messages/metadata.ts'
 import { produce } from '../../protocol/messages/produce.ts'
+import { splitBatches } from '../../protocol/records.ts'
+import { expectKind } from '../../store/conformance.ts'
+import { type Store, streamId } from '../../store/store.ts'
 
 const topicsOf = (ids: readonly (readonly [string, number, number?])[]) =>
   ids.map(([topic, fetchOffset, partitionMaxBytes = 1_000_000]) => ({
@@ -91,6 +96,32 @@ for (const [place, settings] of [
     }
   })
 }
+
+test('where an end has leapt the answer goes on behind, below version 5 once records follow', async t => {
+  const store: Store = createMemoryStore(systemClock)
+  const openStore = async () => Object.assign(Object.create(store) as Store, { close: async () => {} })
+  const former = await startBroker(t, {}, { openStore })
+  const { topics } = await (await former.connect()).send(metadata, 12, { topics: [{ name: 't' }] })
+  await former.broker.close()
+  expectKind(await store.open(streamId(topics[0]!.topicId, 0), 0, 50), 'opened')
+  const broker = await startBroker(t, {}, { openStore })
+  const wire = await broker.connect()
+  const found = async (version: number) => {
+    const { highWatermark, records } = await fetchOne(wire, 10, { version, maxWaitMs: 0 })
+    const batches = splitBatches(records ?? Buffer.alloc(0)).map(({ baseOffset, lastOffset }) => [
+      baseOffset,
+      lastOffset,
+    ])
+    return [highWatermark, ...batches]
+  }
+  await eventually('it is led', async () => (await found(12))[0] === 50)
+  for (let version = fetch.versions.min; version <= 12; version++) {
+    assert.deepEqual(await found(version), version < 5 ? [50] : [50, [10, 49]])
+  }
+  const old = fetchOne(wire, 10, { version: 4, maxWaitMs: 30_000 })
+  await produceTo(await broker.connect(), batchOf(['b']))
+  assert.deepEqual(await valuesOf(await old), [[50, 'b']])
+})
 
 test('a batch that only rests in zstd is fetched in every version', async t => {
   const ground = await startGround(t, {

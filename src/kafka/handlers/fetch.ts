@@ -6,10 +6,12 @@
 // `broker.fetch-max-bytes`, whatever the client asks, and no more than it is granted of the memory for answers (fetch/share.ts)
 // before it reads: while that is taken it waits its turn, and is answered without records when its wait is over.
 //
-// Versions: 7 has sessions (KIP-227), which fetch-sessions.ts keeps: a request of one looks only at partitions that it changes
-// or that have news, and the answer names only those with records, another high watermark or log start, or an error. 9
-// compares leader epochs (KIP-320). 10 is the first that may carry zstd (KIP-110): before, a partition answers what lies in front of
-// such a batch, and UNSUPPORTED_COMPRESSION_TYPE where it is the first. 13 names topics by id only (KIP-516).
+// Versions: 5 is the first that is answered a batch without records where an end has leapt; before, nothing is answered there until
+// records follow, because kafka-python 2.0, which knows 4 at most, fails at such a batch. 7 has sessions (KIP-227), which
+// fetch-sessions.ts keeps: a request of one looks only at partitions that it changes or that have news, and the answer names only
+// those with records, another high watermark or log start, or an error. 9 compares leader epochs (KIP-320). 10 is the first that
+// may carry zstd (KIP-110): before, a partition answers what lies in front of such a batch, and UNSUPPORTED_COMPRESSION_TYPE where
+// it is the first. 13 names topics by id only (KIP-516).
 //
 // A full request that says what its connection said last, and whose answer had nothing, is served like one of a session: its
 // rows have stayed at their partitions, and only those with news are looked at (standing-fetches.ts).
@@ -51,6 +53,7 @@ type Answer = ResponseInput<typeof fetch>
 type TopicRow = Answer['responses'][number]
 type PartitionRow = TopicRow['partitions'][number]
 
+const FIRST_WITH_EMPTY_BATCHES = 5
 const FIRST_WITH_SESSIONS = 7
 const FIRST_WITH_ZSTD = 10
 const FIRST_WITH_IDS = 13
@@ -422,7 +425,8 @@ function settle(list: Watchlist<FetchRow>, rows: readonly FetchRow[]): void {
 
 function take(reading: Reading, row: FetchRow, result: ReadResult | Refusal, allowance: Allowance): void {
   if (row.reader !== reading) return
-  const found = reading.request.apiVersion < FIRST_WITH_ZSTD ? withoutZstd(result) : result
+  const { apiVersion } = reading.request
+  const found = apiVersion < FIRST_WITH_ZSTD ? readable(result, apiVersion) : result
   row.found = found
   if (isRefusal(found) || found.bytes === 0) return
   allowance.leftBytes = Math.max(0, allowance.leftBytes - found.bytes)
@@ -434,16 +438,19 @@ const NO_ZSTD = because(
   `Fetch must have version ${FIRST_WITH_ZSTD} or later for a batch that is compressed with zstd.`,
 )
 
-/** As much of what was found as a client can read that knows no zstd. */
-function withoutZstd(found: ReadResult | Refusal): ReadResult | Refusal {
+/** As much of what was found as a client of an early version can read. */
+function readable(found: ReadResult | Refusal, apiVersion: number): ReadResult | Refusal {
   if (isRefusal(found)) return found
-  const readable = found.batches.findIndex(bytes => viewBatch(bytes).compression === 'zstd')
-  if (readable < 0) return found
-  if (readable === 0) {
+  const [first] = found.batches
+  if (apiVersion < FIRST_WITH_EMPTY_BATCHES && first !== undefined && viewBatch(first).recordCount === 0)
+    return { ...found, batches: [], bytes: 0 }
+  const count = found.batches.findIndex(bytes => viewBatch(bytes).compression === 'zstd')
+  if (count < 0) return found
+  if (count === 0) {
     found.release?.()
     return NO_ZSTD
   }
-  const batches = found.batches.slice(0, readable)
+  const batches = found.batches.slice(0, count)
   return { ...found, batches, bytes: batches.reduce((sum, { length }) => sum + length, 0) }
 }
 
