@@ -3,7 +3,7 @@
 // its producer state is what the log that is left says (ProducerStateManager, ProducerAppendInfo.checkSequence).
 
 import assert from 'node:assert/strict'
-import { cp, rm } from 'node:fs/promises'
+import { cp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { NONE, OUT_OF_ORDER_SEQUENCE_NUMBER } from '../../src/protocol/errors.ts'
@@ -30,6 +30,10 @@ test('after a lost tail a producer goes on behind its last batch that is left, o
   }
   for (let sequence = 0; sequence < 3; sequence++) assert.equal(await send(1, 0, sequence), NONE)
   const [file, copy] = [join(redis.folder, 'appendonlydir'), join(redis.folder, 'copy')]
+  // A rewrite adds a part, and takes former ones away in its own time.
+  const isAtRest = async () =>
+    (await redis.info('aof_last_rewrite_time_sec')) !== '-1' && (await readdir(file)).length === 3
+  await eventually('the file is rewritten', isAtRest)
   await cp(file, copy, { recursive: true })
   for (let sequence = 3; sequence < 6; sequence++) assert.equal(await send(1, 0, sequence), NONE)
   assert.equal(await send(2, 0, 0), NONE)

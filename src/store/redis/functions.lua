@@ -300,9 +300,9 @@ register('seal', {}, function(keys, args)
   if not m[1] then no = {'gone'}
   elseif m[1] ~= args[1] then no = {'fenced', m[1]}
   elseif m[2] ~= args[2] or m[3] then no = {'misplaced', endOf(m[2])}
-  elseif before >= 0 and before < tonumber(args[6]) then no = {'short', whole(before)}
   elseif before ~= tonumber(args[6]) then
-    no = {'torn', 'it had ' .. whole(before) .. ' entries where ' .. args[6] .. ' were expected'}
+    local isShort = before >= 0 and before < tonumber(args[6])
+    no = isShort and {'short', whole(before)} or {'torn', 'it had ' .. whole(before) .. ' entries where ' .. args[6] .. ' were expected'}
   else
     local there = redis.call('XLEN', keys[1])
     if there ~= before + args[7] then no = {'torn', 'it took ' .. whole(there - before) .. ' of ' .. args[7] .. ' entries'} end
