@@ -69,7 +69,7 @@ const FILE_DISK_PART = 1 / 16
 const LEAST_FILE_BYTES = 1 << 20
 const CHECKPOINT_BYTES = 64 << 20
 
-/** How large a journal file may be on a disk of so many bytes; some file systems do not say, and have 0. */
+/** The most bytes that a journal file may have. `diskBytes` is 0 on a file system that does not tell its size: there is no limit. */
 function mostFileBytes(diskBytes: number): number {
   return diskBytes === 0 ? Number.POSITIVE_INFINITY : Math.max(LEAST_FILE_BYTES, Math.floor(diskBytes * FILE_DISK_PART))
 }

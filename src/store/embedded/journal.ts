@@ -194,15 +194,12 @@ export class Journal {
   }
 
   /**
-   * As roll, where a file that was used before has blocks of its own for a round of so many bytes; answers whether one has. On a full
-   * disk the active file cannot grow, and may be too small to be full.
+   * As roll, but only into a file whose blocks hold a round of so many bytes already, and answers whether it did. On a full disk the
+   * active file cannot grow, though it is smaller than a full one.
    */
   async rollIntoSpare(bytes: number): Promise<boolean> {
     if (this.#next === null && this.#spares.length === 0) return false
-    this.#next ??= this.#prepare(this.#takeSpare())
-    const next = await this.#next.catch(() => null)
-    if (next === null) this.#next = null
-    this.#nextFile = next
+    const next = await this.#prepareNext().catch(() => null)
     if (next === null || next.size < next.end + bytes) return false
     await this.roll()
     return true
@@ -414,7 +411,12 @@ export class Journal {
 
   /** Has the next file ready some time before the active one is full. */
   #prepareAhead(): void {
-    if (this.#next !== null || this.#closed || this.active.end < this.#options.fileBytes / 2) return
+    if (this.#closed || this.active.end < this.#options.fileBytes / 2) return
+    void this.#prepareNext()
+  }
+
+  #prepareNext(): Promise<JournalFile> {
+    if (this.#next !== null) return this.#next
     const next = this.#prepare(this.#takeSpare())
     this.#next = next
     this.#later(
@@ -427,6 +429,7 @@ export class Journal {
         },
       ),
     )
+    return next
   }
 
   /** Whether it could; on a full disk the next round may fare better. */

@@ -199,8 +199,8 @@ export class Rounds {
   }
 
   /**
-   * The disk refused a round of these calls. Where it had no room, a file that was used before takes them; where there is none either,
-   * appends are refused and the reserve takes the others.
+   * The disk refused a round of these calls. If it has no room, the journal goes on in an emptied file; if there is none, appends are
+   * refused and the reserve takes the other calls.
    */
   async #writeLess(calls: readonly Call[], error: Error): Promise<void> {
     if (isNoRoom(error) && (await this.#rollIntoSpare(calls))) return this.#write(calls)
