@@ -3,20 +3,19 @@
 // its producer state is what the log that is left says (ProducerStateManager, ProducerAppendInfo.checkSequence).
 
 import assert from 'node:assert/strict'
-import { cp, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { NONE, OUT_OF_ORDER_SEQUENCE_NUMBER } from '../../src/protocol/errors.ts'
 import { startBroker } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
+import { startForgetfulRedis } from '../../testing/forgetful-redis.ts'
 import { batchOf, produceTo } from '../../testing/kafka.ts'
-import { noRedis, startRedis } from '../../testing/redis.ts'
+import { noRedis } from '../../testing/redis.ts'
 import { createTopic } from '../../testing/topic.ts'
 
 test('after a lost tail a producer goes on behind its last batch that is left, or with a new epoch, and is named until then', {
   skip: noRedis,
 }, async t => {
-  const redis = await startRedis(t, { appendfsync: 'always' })
+  const { redis, remember, forget } = await startForgetfulRedis(t)
   const broker = await startBroker(t, {
     'storage.local.engine': 'redis',
     'redis.uri': redis.uri,
@@ -29,19 +28,11 @@ test('after a lost tail a producer goes on behind its last batch that is left, o
     return errorCode
   }
   for (let sequence = 0; sequence < 3; sequence++) assert.equal(await send(1, 0, sequence), NONE)
-  const [file, copy] = [join(redis.folder, 'appendonlydir'), join(redis.folder, 'copy')]
-  // A rewrite adds a part, and takes former ones away in its own time.
-  const isAtRest = async () =>
-    (await redis.info('aof_last_rewrite_time_sec')) !== '-1' && (await readdir(file)).length === 3
-  await eventually('the file is rewritten', isAtRest)
-  await cp(file, copy, { recursive: true })
+  await remember()
   for (let sequence = 3; sequence < 6; sequence++) assert.equal(await send(1, 0, sequence), NONE)
   assert.equal(await send(2, 0, 0), NONE)
 
-  await redis.stop('SIGKILL')
-  await rm(file, { recursive: true })
-  await cp(copy, file, { recursive: true })
-  await redis.start()
+  await forget()
   await eventually('the loss is told', () =>
     /the store lost the end of \S+: it came back at 3, offsets up to 7/.test(broker.log()),
   )

@@ -2,11 +2,12 @@
 // servers; the holes H1 to H33 that docs/decisions/0025 lists are named where a test closes one.
 
 import assert from 'node:assert/strict'
-import { cp, mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { CleanUp } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
+import { startForgetfulRedis } from '../../../testing/forgetful-redis.ts'
 import { startProxy } from '../../../testing/proxy.ts'
 import { type RedisServer, noRedis as skip, startRedis, startReplicated } from '../../../testing/redis.ts'
 import { openTestStore, type TestStore } from '../../../testing/redis-store.ts'
@@ -412,31 +413,10 @@ test('a stored header that is not ours is damage at its batch, and what lies bef
   assert.match(JSON.stringify(await other.read(A, 1, EVERYTHING)), /damaged.*entry 1-2 is not in a form/)
 })
 
-/** Stops the server and starts it with what its append-only file held when `remember` was called. */
-async function forgetful(t: TestContext) {
-  const redis = await startRedis(t as CleanUp, { appendfsync: 'always' })
-  const [file, copy] = [join(redis.folder, 'appendonlydir'), join(redis.folder, 'copy')]
-  return {
-    redis,
-    async remember() {
-      // A rewrite adds a part, and takes former ones away in its own time.
-      const isAtRest = async () => (await redis.info('aof_last_rewrite_time_sec')) !== '-1'
-      await eventually('it is rewritten', async () => (await isAtRest()) && (await readdir(file)).length === 3)
-      await cp(file, copy, { recursive: true })
-    },
-    async forget() {
-      await redis.stop('SIGKILL')
-      await rm(file, { recursive: true })
-      await cp(copy, file, { recursive: true })
-      await redis.start()
-    },
-  }
-}
-
 test('H7, H8, H21, H33: a store that comes back with less is noticed, and no offset or epoch is used again', {
   skip,
 }, async t => {
-  const { redis, remember, forget } = await forgetful(t)
+  const { redis, remember, forget } = await startForgetfulRedis(t as CleanUp)
   const { store, reports, lostEnds, lostOffsets } = await openTestStore(t as CleanUp, at(redis))
   await led(store)
   await appended(store, exampleAppend(A, 1, 0, [exampleBatch(0, 10)]))
@@ -459,7 +439,7 @@ test('H7, H8, H21, H33: a store that comes back with less is noticed, and no off
 })
 
 test('H8: a broker that has led before keeps its offsets out of use, whoever leads next', { skip }, async t => {
-  const { redis, remember, forget } = await forgetful(t)
+  const { redis, remember, forget } = await startForgetfulRedis(t as CleanUp)
   const { store } = await openTestStore(t as CleanUp, at(redis))
   await led(store)
   await remember()
@@ -473,7 +453,7 @@ test('H8: a broker that has led before keeps its offsets out of use, whoever lea
 })
 
 test('H9: versions of documents leap over those that the store may have lost', { skip }, async t => {
-  const { redis, remember, forget } = await forgetful(t)
+  const { redis, remember, forget } = await startForgetfulRedis(t as CleanUp)
   const { store } = await openTestStore(t as CleanUp, at(redis))
   const commit = async (expect: number) =>
     expectKind(await store.commit({ kind: 'k', name: 'n', expect, changes: [] }), 'committed').version
