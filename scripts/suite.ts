@@ -57,7 +57,7 @@ const LONGER = [
 
 const REDIS_CHAOS = ['e2e/chaos/redis/**/*.test.ts']
 
-/** The tests of a stage at most; the longest take half of it. */
+/** A stage whose tests take longer than this is ended; the longest takes half of it. */
 const LONGEST_MS = 25 * 60_000
 
 const totals = { passed: 0, failed: 0 }

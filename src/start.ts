@@ -56,8 +56,8 @@ function readSettings({ argv, env, cwd }: Beginning): Settings | null {
 }
 
 /**
- * Drains at the first signal, be the broker still on its way up, and gives up at the second. Drains too when its launcher was killed:
- * otherwise a broker would go on that whoever had started it takes for ended.
+ * Drains at the first signal, also while the broker is starting, and gives up at the second. Drains too when its launcher was killed:
+ * the launcher's user takes the broker for ended.
  */
 function closeOnSignals(starting: Promise<Broker>, drainTimeoutMs: number): void {
   let closingSinceMs: number | null = null

@@ -12,7 +12,7 @@ import { type Bounds, boundsOf, findTopic, type Place, placesOf, type ReachRooms
 import { factorOf, replicasOf } from './replicas.ts'
 import type { ShownConfig, TopicDescription, TopicSummary } from './topics-contract.ts'
 
-/** So long a description waits for the store to say which partitions it has lost. */
+/** How long a description waits for the store to say which partitions it has lost. */
 const LOSSES_MS = 2_000
 
 export const topicSorts = ['name', 'partitions', 'records', 'sizeBytes', 'createdAt', 'lastWriteAt'] as const
@@ -59,11 +59,10 @@ export async function listTopicNames(
   return { topics: topics.slice(offset, offset + limit).map(({ name }) => ({ name })), total: found.length }
 }
 
+type DescribeRooms = ReachRooms & { readonly store: Pick<Store, 'usage'> }
+
 /** Throws what the store throws. */
-export async function describeTopic(
-  rooms: ReachRooms & { readonly store: Pick<Store, 'usage'> },
-  name: string,
-): Promise<TopicDescription | Refusal> {
+export async function describeTopic(rooms: DescribeRooms, name: string): Promise<TopicDescription | Refusal> {
   const topic = await findTopic(rooms, name)
   if (isRefusal(topic)) return topic
   const places = placesOf(topic)
@@ -92,7 +91,7 @@ export async function describeTopic(
  * the store says, which knows before any leader has looked. Null where nothing is lost, or the store does not say in time.
  */
 async function lossesOf(
-  { store, logs, clock }: ReachRooms & { readonly store: Pick<Store, 'usage'> },
+  { store, logs, clock }: DescribeRooms,
   { id, name, partitions }: Topic,
 ): Promise<readonly (Refusal | null)[]> {
   const indexes = Array.from({ length: partitions }, (_, index) => index)

@@ -1,5 +1,5 @@
-// A semaphore: a fixed amount of something, shared by all who ask: each takes a part before it begins and gives it back afterwards. Requests that
-// have to wait are served in order, so that small ones do not pass a large one for ever. A holder of a part must not wait here for
+// A semaphore: a fixed amount of something that all who ask share. Each takes a part before it begins and gives it back afterwards.
+// Requests that have to wait are served in order, so that small ones do not pass a large one for ever. A holder of a part must not wait here for
 // more of the same semaphore: two such holders would wait for each other.
 
 import type { Clock } from './clock.ts'

@@ -181,7 +181,7 @@ test('a client that does not take its answers is read no further, and then serve
   assert.equal(await ground.sample('svc_broker_backpressure_connections'), 0)
 })
 
-test('above the broker-wide budget nobody is read, and below its resume mark everybody is', async t => {
+test('above the broker-wide budget no connection is read, and below its resume mark every connection is', async t => {
   const { client, frame, seen, admission, join } = await startAnswering(t, new SimulatedClock(), { bytes: 20_000_000 })
   client.pause()
   client.write(frame)

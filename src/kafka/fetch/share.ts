@@ -11,7 +11,7 @@
 // last part, for what it asks once its last answer is out. The part before it is for these and for newcomers, which hold nothing
 // and of which nothing is known yet: a consumer that starts does not wait until slow ones have drained. While there is not even
 // room for the batch that it must be given whole, a fetch waits its turn. Its turn is remembered when its time is up before.
-// Where nobody holds anything, the first is granted whatever it needs.
+// While no connection holds anything, the first to ask is granted all that it needs.
 
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Peer } from '../handlers/handler.ts'

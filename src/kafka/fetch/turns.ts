@@ -8,14 +8,14 @@ export interface Turns {
   count(bytes: number): void
   /** Null where this turn has room for another answer. Otherwise it resolves in one that has, first come, first served. */
   wait(): Promise<void> | null
-  /** Who came in this turn has nothing to answer, such as one whose connection is gone: the next may come in its place. */
+  /** The fetch whose turn it is has nothing to answer, for example because its connection is gone: the next one may use the turn. */
   pass(): void
 }
 
 /** A millisecond of copying, or two. */
 const TURN_BYTES = 1 << 20
 
-/** So many at most come in one turn where each passes: to find that out costs something too. */
+/** The most fetches that pass in one turn: finding out that one has nothing to answer takes time too. */
 const MOST_PASSES = 16
 
 export function createTurns(clock: Clock): Turns {

@@ -111,15 +111,15 @@ const OPENED = [
   'emptyFrom',
 ] as const
 
-/** One call of `sweep` deletes so many entries at most. */
+/** The most entries that one call of `sweep` deletes. */
 const SWEPT_AT_ONCE = 64
 
 const VOUCH_POLL_MS = 100
 
-/** So many are remembered; forgetting makes an opening wait once more. */
+/** The most incarnations that are remembered; forgetting one makes an opening wait once more. */
 const MOST_INCARNATIONS = 10_000
 
-/** A store that closes gives Redis so long to note that its leads end in order. */
+/** How long a store that closes waits for Redis to note that its leads end in order. */
 const SETTLE_MS = 2_000
 
 /** What `seal` answers when the append counts. */
