@@ -99,6 +99,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       isHere: folder.lock.isHere,
       folder: path,
       fileBytes,
+      mostSpareBytes: totalBytes * FILE_DISK_PART,
       clock: options.clock,
       random,
       onSyncFailed: error => rounds.current?.syncFailed(error),

@@ -42,6 +42,10 @@ const IDLE_MS = 200
 /** How often a store that writes looks whether its folder is still at its path. */
 const LOOK_MS = 1000
 const SPARES = 2
+/** Kept for a moment beyond those: retention gives up several files at once, and a store that is busy fills them again in seconds. */
+const BUSY_SPARES = 8
+/** A spare beyond SPARES that was not used for so long is unlinked. */
+const SPARE_MS = 5000
 /** More open files than this, and idle ones are closed. */
 const MOST_OPEN = 200
 const ZEROS = Buffer.alloc(1 << 20)
@@ -65,6 +69,8 @@ export interface JournalOptions {
   /** Whether the folder is still at its path. */
   readonly isHere: () => boolean
   readonly fileBytes: number
+  /** Spares beyond two together take no more than this, for a moment. */
+  readonly mostSpareBytes: number
   readonly clock: Clock
   readonly random: Random
   readonly reserve: Reserve
@@ -72,10 +78,17 @@ export interface JournalOptions {
   readonly onSyncFailed: (error: Error) => void
 }
 
+interface Spare {
+  readonly name: string
+  readonly sinceMs: number
+}
+
 export class Journal {
   readonly files = new Map<number, JournalFile>()
   readonly #options: JournalOptions
-  readonly #spares: string[] = []
+  /** The last is used first. */
+  readonly #spares: Spare[] = []
+  readonly #mostSpares: number
   #active: JournalFile | null = null
   #activeFile: DiskFile | null = null
   #next: Promise<JournalFile> | null = null
@@ -90,6 +103,7 @@ export class Journal {
   /** The part of a file that is being filled just now, and when that is done. */
   #filling: { readonly file: JournalFile; readonly from: number; readonly done: Promise<boolean> } | null = null
   #fillTimer: Timer | null = null
+  #spareTimer: Timer | null = null
   #writtenAtMs = 0
   /** The folder was found to be gone from its path, and when that was looked at last. */
   #moved: FolderMoved | null = null
@@ -99,12 +113,14 @@ export class Journal {
 
   constructor(options: JournalOptions) {
     this.#options = options
+    const { fileBytes, mostSpareBytes } = options
+    this.#mostSpares = Math.max(SPARES, Math.min(BUSY_SPARES, Math.floor(mostSpareBytes / fileBytes)))
   }
 
   /** Tells of a file or spare that the folder holds. */
   known(name: string, size: number): void {
     if (isSpare(name)) {
-      this.#spares.push(name)
+      this.#spares.push({ name, sinceMs: Number.NEGATIVE_INFINITY })
       this.#lastSpare = Math.max(this.#lastSpare, Number(SPARE.exec(name)![1]))
       return
     }
@@ -114,10 +130,24 @@ export class Journal {
     this.files.set(number, blank(number, size))
   }
 
-  /** Unlinks the spares that a start has found beyond those that are kept. */
+  /** Unlinks the spares beyond those that are kept, where nobody has used them for a while; a start finds such ones only. */
   async unlinkSurplus(): Promise<void> {
-    const { disk, folder } = this.#options
-    for (const spare of this.#spares.splice(SPARES)) await disk.unlink(join(folder, spare))
+    const { clock, disk, folder } = this.#options
+    const nowMs = clock.monotonic()
+    const surplus = this.#spares.slice(0, Math.max(0, this.#spares.length - SPARES))
+    const stale = surplus.filter(({ sinceMs }) => nowMs - sinceMs >= SPARE_MS)
+    this.#spares.splice(0, stale.length)
+    this.#unlinkSurplusLater()
+    for (const { name } of stale) await disk.unlink(join(folder, name))
+  }
+
+  #unlinkSurplusLater(): void {
+    if (this.#spares.length <= SPARES || this.#spareTimer !== null || this.#closed) return
+    const { clock } = this.#options
+    this.#spareTimer = clock.timer(this.#spares[0]!.sinceMs + SPARE_MS - clock.monotonic(), () => {
+      this.#spareTimer = null
+      this.#later(this.unlinkSurplus())
+    })
   }
 
   /** Numbers up to this one are taken, by files that are missing. */
@@ -229,7 +259,7 @@ export class Journal {
 
   #takeSpare(): string | null {
     const spare = this.#spares.pop()
-    return spare === undefined ? null : join(this.#options.folder, spare)
+    return spare === undefined ? null : join(this.#options.folder, spare.name)
   }
 
   /**
@@ -322,6 +352,7 @@ export class Journal {
   stop(): void {
     this.#closed = true
     this.#fillTimer?.cancel()
+    this.#spareTimer?.cancel()
   }
 
   async close(): Promise<void> {
@@ -484,11 +515,11 @@ export class Journal {
   }
 
   async #reuse(file: JournalFile): Promise<void> {
-    const { disk, folder, fileBytes, reserve } = this.#options
+    const { clock, disk, folder, fileBytes, reserve } = this.#options
     this.files.delete(file.number)
     const path = join(folder, fileName(file.number))
     // Decided before anything is waited for: many files may be given up at once. On a full disk their room is wanted more.
-    const isWanted = this.#spares.length + this.#sparing < SPARES && !this.#closed && !reserve.isGone
+    const isWanted = this.#spares.length + this.#sparing < this.#mostSpares && !this.#closed && !reserve.isGone
     const isSpared = isWanted && file.size >= fileBytes / 2 && file.size <= fileBytes * 2
     if (isSpared) this.#sparing++
     try {
@@ -498,7 +529,8 @@ export class Journal {
       if (!isSpared) return await disk.unlink(path)
       const spare = spareName(++this.#lastSpare)
       await disk.rename(path, join(folder, spare))
-      this.#spares.push(spare)
+      this.#spares.push({ name: spare, sinceMs: clock.monotonic() })
+      this.#unlinkSurplusLater()
     } finally {
       if (isSpared) this.#sparing--
     }
