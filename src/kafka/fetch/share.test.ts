@@ -23,6 +23,7 @@ function start() {
       leastBytes,
     })
     return {
+      ask: () => share.asked(connection, clock.monotonic()),
       take: (mostBytes?: number, leastBytes?: number, askedAtMs?: number) =>
         share.take(asking(mostBytes, leastBytes, askedAtMs)),
       wait: (maxWaitMs = 500, mostBytes?: number, leastBytes?: number) =>
@@ -107,6 +108,25 @@ test('a reader that took its last answer promptly has a part for itself, and a s
   fill()
   assert.equal(join().take(), null)
   assert.notEqual(prompt.take(MB), null)
+})
+
+test('a reader that asks again late is granted what it took in a second, though its answer went out at once', async () => {
+  const { clock, share, join } = start()
+  join().take(MB)
+  const reader = join()
+  const take = (mostBytes?: number) => {
+    reader.ask()
+    return reader.take(mostBytes)
+  }
+  take(3 * MB)!.sent()
+  await clock.advance(2000)
+  const second = take()!
+  assert.equal(second.bytes, MB, 'one and a half a second, in whole steps')
+  second.sent()
+  reader.ask()
+  await clock.advance(5000)
+  assert.equal(take()!.bytes, 3 * MB, 'it asked at once, and there was nothing to answer for a while')
+  assert.equal(share.bytes, 4 * MB)
 })
 
 test('who asks ahead of its answers has no part of those that took one promptly', async () => {

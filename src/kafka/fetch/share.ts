@@ -6,12 +6,13 @@
 //   | everybody, the first to wait comes first | newcomers | prompt readers | ... everything else that is pending ... |
 //
 // A grant is at most a third of what is free, so that those who come next find something too. A connection whose last answer
-// took longer than a second to go out is granted what it takes in a second, and one answer at a time. One that has not taken any
-// answer yet, or asks ahead of its answers, may have several while half of the common part is free. One that was prompt has the
-// last part, for what it asks once its last answer is out. The part before it is for these and for newcomers, which hold nothing
-// and of which nothing is known yet: a consumer that starts does not wait until slow ones have drained. While there is not even
-// room for the batch that it must be given whole, a fetch waits its turn. Its turn is remembered when its time is up before.
-// While no connection holds anything, the first to ask is granted all that it needs.
+// took longer than a second to go out is granted what it takes in a second, and one answer at a time. One that took longer than a
+// second to ask again is granted what it took in a second too: the buffers of the network may have hidden how slowly it reads. One
+// that has not taken any answer yet, or asks ahead of its answers, may have several while half of the common part is free. One that
+// was prompt has the last part, for what it asks once its last answer is out. The part before it is for these and for newcomers,
+// which hold nothing and of which nothing is known yet: a consumer that starts does not wait until slow ones have drained. While
+// there is not even room for the batch that it must be given whole, a fetch waits its turn. Its turn is remembered when its time is
+// up before. While no connection holds anything, the first to ask is granted all that it needs.
 
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Peer } from '../handlers/handler.ts'
@@ -53,6 +54,8 @@ export interface Grant {
 export interface FetchShare {
   /** The bytes that are granted. */
   readonly bytes: number
+  /** Tells of each request: when it came says how long the client needed for the answer before. */
+  asked(connection: Peer, atMs: number): void
   /** Null where it has to wait. */
   take(asking: Asking): Grant | null
   /** Null when its time is up, the connection is gone, or `drain` aborts. */
@@ -92,6 +95,8 @@ class Reader {
   isProven = false
   /** When its last answer was out. */
   sentAtMs = Number.NEGATIVE_INFINITY
+  /** Its last answer, until it asks again. */
+  answered: Held | null = null
   /** The bytes that it takes in a second, as far as that is known. */
   bytesPerSecond = Number.POSITIVE_INFINITY
 
@@ -106,6 +111,13 @@ class Reader {
 
   get isNewcomer(): boolean {
     return this.isNew && this.grants.size === 0
+  }
+
+  /** It needed so long for an answer of so many bytes. Whether that was prompt. */
+  needed(tookMs: number, bytes: number): boolean {
+    const isPrompt = tookMs < PROMPT_MS
+    this.bytesPerSecond = isPrompt ? Number.POSITIVE_INFINITY : (bytes / tookMs) * 1000
+    return isPrompt
   }
 
   /**
@@ -212,12 +224,10 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
         else count(reader, held, bytes)
       },
       sent() {
-        const nowMs = clock.monotonic()
-        const tookMs = nowMs - held.sinceMs
         if (reader.grants.has(held) && held.bytes > 0) {
-          reader.sentAtMs = nowMs
-          reader.isProven = tookMs < PROMPT_MS
-          reader.bytesPerSecond = reader.isProven ? Number.POSITIVE_INFINITY : (held.bytes / tookMs) * 1000
+          reader.sentAtMs = clock.monotonic()
+          reader.isProven = reader.needed(reader.sentAtMs - held.sinceMs, held.bytes)
+          reader.answered = { ...held }
         }
         release()
       },
@@ -288,6 +298,13 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
   return {
     get bytes() {
       return usedBytes
+    },
+    asked(connection, atMs) {
+      const reader = readers.get(connection)
+      if (reader === undefined || reader.answered === null) return
+      // What it asked ahead says nothing of when it was done with the answer.
+      if (atMs >= reader.sentAtMs) reader.needed(atMs - reader.answered.sinceMs, reader.answered.bytes)
+      reader.answered = null
     },
     take,
     wait(asking, maxWaitMs, drain) {

@@ -108,6 +108,7 @@ export const fetchHandler = handler(fetch, rooms => {
     answer(request) {
       const { body, apiVersion } = request
       const naming = apiVersion >= FIRST_WITH_IDS ? 'topicId' : 'name'
+      share.asked(request.connection, request.receivedAtMs)
       const { sessionId, sessionEpoch } = body
       if (sessionEpoch === FINAL_EPOCH || sessionEpoch === INITIAL_EPOCH) {
         sessions.close(sessionId)
