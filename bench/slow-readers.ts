@@ -65,6 +65,7 @@ async function measure(harness: Harness, way: (typeof WAYS)[number]): Promise<Fi
   let residentBytes = 0
   for (let round = 0; round < harness.rounds; round++) {
     alone.push(await producePaced(broker, perSecond, harness.seconds))
+    const aloneBytes = residentOf(broker.pid)
     const coming = sleep(systemClock, ARRIVAL_MS).then(() => startSlow(broker, way))
     const watch = setInterval(() => {
       residentBytes = Math.max(residentBytes, residentOf(broker.pid))
@@ -76,7 +77,7 @@ async function measure(harness: Harness, way: (typeof WAYS)[number]): Promise<Fi
     const [least] = slow.at(-1)!.bytes
     harness.say(
       `${way.name}: pace ${after.pace.toFixed(3)}, p99 ${before.p99Ms.toFixed(1)} then ${after.p99Ms.toFixed(1)} ms, ` +
-        `resident ${(residentBytes / MB).toFixed(0)} MB, least read ${(least! / MB).toFixed(1)} MB, closed ${slow.at(-1)!.closed}`,
+        `resident ${(aloneBytes / MB).toFixed(0)} then at most ${(residentBytes / MB).toFixed(0)} MB, least read ${(least! / MB).toFixed(1)} MB, closed ${slow.at(-1)!.closed}`,
     )
   }
   const rebalances = await group.end()
@@ -86,7 +87,17 @@ async function measure(harness: Harness, way: (typeof WAYS)[number]): Promise<Fi
   const reading: Finding[] =
     way.rate === 0
       ? [{ what: `closed, ${withWay}`, value: median(slow.map(({ closed }) => closed)), unit: 'connections' }]
-      : [{ what: `the slowest of them, ${withWay}`, value: median(rates), unit: 'MB/s', samples: rates }]
+      : [
+          {
+            what: `the slowest of them, ${withWay}`,
+            value: median(rates),
+            unit: 'MB/s',
+            ratio: (median(rates) * MB) / way.rate,
+            ratioOf: 'its pace',
+            floor: 0.9,
+            samples: rates,
+          },
+        ]
   return [
     {
       what: `pace of the producers ${withWay}`,

@@ -122,11 +122,17 @@ test('a reader that asks again late is granted what it took in a second, though 
   await clock.advance(2000)
   const second = take()!
   assert.equal(second.bytes, MB, 'one and a half a second, in whole steps')
+  await clock.advance(10)
   second.sent()
+  await clock.advance(890)
+  const third = take()!
+  assert.equal(third.bytes, MB, 'nearly a second for what it takes in a second is not prompt')
+  await clock.advance(10)
+  third.sent()
   reader.ask()
   await clock.advance(5000)
-  assert.equal(take()!.bytes, 3 * MB, 'it asked at once, and there was nothing to answer for a while')
-  assert.equal(share.bytes, 4 * MB)
+  assert.equal(take()!.bytes, 4 * MB, 'it asked at once, and there was nothing to answer for a while')
+  assert.equal(share.bytes, 5 * MB)
 })
 
 test('who asks ahead of its answers has no part of those that took one promptly', async () => {

@@ -62,7 +62,7 @@ export interface FetchShare {
   wait(asking: Asking, maxWaitMs: number, drain: AbortSignal): Promise<Grant | null>
 }
 
-/** A client that takes an answer within this time is prompt. */
+/** A client that takes an answer within this time is prompt, until one takes longer. */
 const PROMPT_MS = 1000
 
 /** Grants that are smaller than what was asked for are whole multiples, so that what is read ahead is read for the same length. */
@@ -113,11 +113,27 @@ class Reader {
     return this.isNew && this.grants.size === 0
   }
 
-  /** It needed so long for an answer of so many bytes. Whether that was prompt. */
-  needed(tookMs: number, bytes: number): boolean {
-    const isPrompt = tookMs < PROMPT_MS
-    this.bytesPerSecond = isPrompt ? Number.POSITIVE_INFINITY : (bytes / tookMs) * 1000
-    return isPrompt
+  /** A slow one is granted what it takes in a second: it has to be much quicker than that before it passes for prompt again. */
+  get promptMs(): number {
+    return this.isNotSlow ? PROMPT_MS : PROMPT_MS / 4
+  }
+
+  /** The network has taken an answer. */
+  sent({ bytes, sinceMs }: Held, nowMs: number): void {
+    const tookMs = nowMs - sinceMs
+    this.isProven = tookMs < this.promptMs
+    if (!this.isProven) this.bytesPerSecond = (bytes / tookMs) * 1000
+    this.sentAtMs = nowMs
+    this.answered = { bytes, sinceMs }
+  }
+
+  /** Its next request has come. The network may have taken the answer before long before the client did. */
+  asked(atMs: number): void {
+    if (this.answered === null) return
+    const { bytes, sinceMs } = this.answered
+    const tookMs = Math.max(atMs, this.sentAtMs) - sinceMs
+    this.bytesPerSecond = tookMs < this.promptMs ? Number.POSITIVE_INFINITY : (bytes / tookMs) * 1000
+    this.answered = null
   }
 
   /**
@@ -224,11 +240,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
         else count(reader, held, bytes)
       },
       sent() {
-        if (reader.grants.has(held) && held.bytes > 0) {
-          reader.sentAtMs = clock.monotonic()
-          reader.isProven = reader.needed(reader.sentAtMs - held.sinceMs, held.bytes)
-          reader.answered = { ...held }
-        }
+        if (reader.grants.has(held) && held.bytes > 0) reader.sent(held, clock.monotonic())
         release()
       },
       release,
@@ -300,11 +312,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
       return usedBytes
     },
     asked(connection, atMs) {
-      const reader = readers.get(connection)
-      if (reader === undefined || reader.answered === null) return
-      // What it asked ahead says nothing of when it was done with the answer.
-      if (atMs >= reader.sentAtMs) reader.needed(atMs - reader.answered.sinceMs, reader.answered.bytes)
-      reader.answered = null
+      readers.get(connection)?.asked(atMs)
     },
     take,
     wait(asking, maxWaitMs, drain) {
