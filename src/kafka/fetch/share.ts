@@ -5,14 +5,14 @@
 //   0                                         slow end    common end       end        resume mark           maximum
 //   | everybody, the first to wait comes first | newcomers | prompt readers | ... everything else that is pending ... |
 //
-// A grant is at most a third of what is free, so that those who come next find something too. A connection whose last answer
-// took longer than a second to go out is granted what it takes in a second, and one answer at a time. One that took longer than a
-// second to ask again is granted what it took in a second too: the buffers of the network may have hidden how slowly it reads. One
-// that has not taken any answer yet, or asks ahead of its answers, may have several while half of the common part is free. One that
-// was prompt has the last part, for what it asks once its last answer is out. The part before it is for these and for newcomers,
-// which hold nothing and of which nothing is known yet: a consumer that starts does not wait until slow ones have drained. While
-// there is not even room for the batch that it must be given whole, a fetch waits its turn. Its turn is remembered when its time is
-// up before. While no connection holds anything, the first to ask is granted all that it needs.
+// A grant is at most a third of what is free, so that those who come next find something too, and what its connection takes in
+// a second, as its last answer has shown from when it was made until the client asked again: the buffers of the network hide how
+// slowly it is read. A connection that needed longer than a second is granted one answer at a time. One that has not taken any
+// answer yet, or asks ahead of its answers, may have several while half of the common part is free. One that took its last answer
+// promptly has the last part, for what it asks once that is out. The part before it is for these and for newcomers, which hold
+// nothing and have the least until more is known: a consumer that starts does not wait until slow ones have drained. While there is not
+// even room for the batch that it must be given whole, a fetch waits its turn. Its turn is remembered when its time is up before.
+// While no connection holds anything, the first to ask is granted all that it needs.
 
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Peer } from '../handlers/handler.ts'
@@ -68,9 +68,6 @@ const PROMPT_MS = 1000
 /** Grants that are smaller than what was asked for are whole multiples, so that what is read ahead is read for the same length. */
 const STEP_BYTES = 1 << 20
 
-/** Has one at most of which it is not known yet how fast it takes them, while others hold something. */
-const FIRST_BYTES = 4 << 20
-
 /** The part of the common memory that is for those of which it is not known that they are slow. */
 const NEWCOMERS = 1 / 8
 
@@ -97,16 +94,13 @@ class Reader {
   sentAtMs = Number.NEGATIVE_INFINITY
   /** Its last answer, until it asks again. */
   answered: Held | null = null
-  /** The bytes that it takes in a second, as far as that is known. */
+  isSlow = false
+  /** The bytes that it takes in a second, as its last answer has shown. */
   bytesPerSecond = Number.POSITIVE_INFINITY
 
   /** It has not taken an answer yet. */
   get isNew(): boolean {
-    return !this.isProven && this.isNotSlow
-  }
-
-  get isNotSlow(): boolean {
-    return this.bytesPerSecond === Number.POSITIVE_INFINITY
+    return !this.isProven && !this.isSlow
   }
 
   get isNewcomer(): boolean {
@@ -115,14 +109,14 @@ class Reader {
 
   /** A slow one is granted what it takes in a second: it has to be much quicker than that before it passes for prompt again. */
   get promptMs(): number {
-    return this.isNotSlow ? PROMPT_MS : PROMPT_MS / 4
+    return this.isSlow ? PROMPT_MS / 4 : PROMPT_MS
   }
 
   /** The network has taken an answer. */
   sent({ bytes, sinceMs }: Held, nowMs: number): void {
     const tookMs = nowMs - sinceMs
     this.isProven = tookMs < this.promptMs
-    if (!this.isProven) this.bytesPerSecond = (bytes / tookMs) * 1000
+    if (!this.isProven) this.#measured(bytes, tookMs)
     this.sentAtMs = nowMs
     this.answered = { bytes, sinceMs }
   }
@@ -131,9 +125,13 @@ class Reader {
   asked(atMs: number): void {
     if (this.answered === null) return
     const { bytes, sinceMs } = this.answered
-    const tookMs = Math.max(atMs, this.sentAtMs) - sinceMs
-    this.bytesPerSecond = tookMs < this.promptMs ? Number.POSITIVE_INFINITY : (bytes / tookMs) * 1000
+    this.#measured(bytes, Math.max(atMs, this.sentAtMs) - sinceMs)
     this.answered = null
+  }
+
+  #measured(bytes: number, tookMs: number): void {
+    this.isSlow = tookMs >= this.promptMs
+    this.bytesPerSecond = (bytes / tookMs) * 1000
   }
 
   /**
@@ -202,8 +200,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
   function sizeFor({ mostBytes, leastBytes }: Asking, reader: Reader, isPrompt: boolean): number | null {
     const mayUse = isPrompt ? endBytes : reader.isNewcomer ? commonBytes : slowBytes
     const freeBytes = mayUse - usedBytes
-    const firstBytes = usedBytes < slowBytes ? FIRST_BYTES : stepBytes
-    const trustedBytes = reader.isNew && usedBytes > 0 ? firstBytes : reader.bytesPerSecond
+    const trustedBytes = reader.isNew && usedBytes > 0 ? stepBytes : reader.bytesPerSecond
     const likedBytes = Math.min(freeBytes / 3, trustedBytes, mostBytes)
     const isAll = likedBytes === mostBytes
     const wholeBytes = isAll ? mostBytes : Math.max(likedBytes - (likedBytes % STEP_BYTES), stepBytes)
@@ -215,7 +212,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
 
   function mayHoldMore(reader: Reader, isPrompt: boolean, needBytes: number): boolean {
     if (isPrompt) return reader.bytes + needBytes <= endBytes / 2
-    return reader.isNotSlow && usedBytes + needBytes <= commonBytes / 2
+    return !reader.isSlow && usedBytes + needBytes <= commonBytes / 2
   }
 
   function tryGrant(asking: Asking, reader: Reader, isPrompt: boolean): Grant | null {
