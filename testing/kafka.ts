@@ -29,6 +29,7 @@ export async function startGround(
   clock: Clock = systemClock,
 ): Promise<Ground> {
   const store = createMemoryStore(clock)
+  cleanUp.after(async () => store.faults.release())
   const broker = await startBroker(cleanUp, overrides, { clock, openStore: async () => store })
   const wire = await broker.connect()
   await wire.send(metadata, 4, { topics: [{ name: 't' }] })

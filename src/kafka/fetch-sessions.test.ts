@@ -262,13 +262,16 @@ test('requests of one session that read from the store at a time do not mix', as
   const batch = batchOf(['a'])
   for (const index of [0, 1]) await produceTo(producer, batch, { index })
   const { sessionId } = await ask({ sessionEpoch: 0, topics: [{ topic: 't', partitions: at([0, 1], [1, 1]) }] })
-  const release = ground.store.faults.hold('read')
   const topics = [{ topic: 't', partitions: at([0, 0], [1, 0]) }]
-  const first = ask({ sessionId, sessionEpoch: 1, topics })
-  await eventually('the first reads', async () => ground.store.calls.read === 2)
   const other = await ground.connect()
+  // Its pace is known: it is granted more than one partition at a time beside the first.
+  await other.send(fetch, 12, { maxWaitMs: 0, minBytes: 1, topics })
+  assert.equal(ground.store.calls.read, 2)
+  const release = ground.store.faults.hold('read')
+  const first = ask({ sessionId, sessionEpoch: 1, topics })
+  await eventually('the first reads', async () => ground.store.calls.read === 4)
   const second = other.send(fetch, 12, { maxWaitMs: 0, minBytes: 1, sessionId, sessionEpoch: 2, topics: [] })
-  await eventually('both read', async () => ground.store.calls.read === 4)
+  await eventually('both read', async () => ground.store.calls.read === 6)
   release()
   assert.equal((await first).errorCode, INVALID_FETCH_SESSION_EPOCH.code)
   assert.deepEqual(said(await second), [

@@ -24,6 +24,8 @@ export interface StoreFaults {
   failNext(verb: StoreVerb, fault: StoreFault, times?: number): void
   /** Every call of the verb waits, before it takes effect, until the returned function is called. */
   hold(verb: StoreVerb | 'all'): () => void
+  /** Ends every hold. A test that failed with one would never end: what it leaves is closed, and waits for the calls under way. */
+  release(): void
   /** Marks a stream as damaged from this offset on. */
   damage(stream: StreamId, offset: number, message: string): void
   /** Flips one bit of a stored batch, so that its CRC no longer matches. */
@@ -76,6 +78,7 @@ function faceOf(clock: Clock, held: contents.Contents): MemoryStore {
   const delays = new Map<StoreVerb, number>()
   const failures = new Map<StoreVerb, StoreFault[]>()
   const holds = new Map<StoreVerb, Set<Promise<void>>>()
+  const releases = new Set<() => void>()
   const calls = Object.fromEntries(VERBS.map(verb => [verb, 0])) as Record<StoreVerb, number>
   const verbsOf = (verb: StoreVerb | 'all') => (verb === 'all' ? VERBS : [verb])
 
@@ -126,10 +129,16 @@ function faceOf(clock: Clock, held: contents.Contents): MemoryStore {
       hold(verb) {
         const { promise, resolve } = Promise.withResolvers<void>()
         for (const each of verbsOf(verb)) holds.set(each, (holds.get(each) ?? new Set()).add(promise))
-        return () => {
+        const release = () => {
           for (const each of verbsOf(verb)) holds.get(each)?.delete(promise)
           resolve()
+          releases.delete(release)
         }
+        releases.add(release)
+        return release
+      },
+      release() {
+        for (const release of releases) release()
       },
       damage(id, offset, message) {
         contents.existing(held, id).damage = { offset, message }

@@ -129,9 +129,10 @@ class Reader {
     this.answered = null
   }
 
+  /** A prompt one may try a step more: a small answer takes as long as the way there and back, and shows nothing else. */
   #measured(bytes: number, tookMs: number): void {
     this.isSlow = tookMs >= this.promptMs
-    this.bytesPerSecond = (bytes / tookMs) * 1000
+    this.bytesPerSecond = ((this.isSlow ? bytes : bytes + STEP_BYTES) / tookMs) * 1000
   }
 
   /**
