@@ -46,6 +46,11 @@ const SPARES = 2
 const BUSY_SPARES = 8
 /** A spare beyond SPARES that was not used for so long is unlinked. */
 const SPARE_MS = 5000
+/**
+ * Files are unlinked one after the other, no faster than this: retention gives up gigabytes in one moment, and a disk that frees
+ * them at once lets no sync through for most of a second (measured on ext4). It is faster than journals are written.
+ */
+const UNLINKED_BYTES_PER_MS = 2 << 20
 /** More open files than this, and idle ones are closed. */
 const MOST_OPEN = 200
 const ZEROS = Buffer.alloc(1 << 20)
@@ -104,6 +109,10 @@ export class Journal {
   #filling: { readonly file: JournalFile; readonly from: number; readonly done: Promise<boolean> } | null = null
   #fillTimer: Timer | null = null
   #spareTimer: Timer | null = null
+  /** Paths of files to unlink, whether somebody is at it, and how to end its pause. */
+  readonly #doomed: string[] = []
+  #isUnlinking = false
+  #endPause: (() => void) | null = null
   #writtenAtMs = 0
   /** The folder was found to be gone from its path, and when that was looked at last. */
   #moved: FolderMoved | null = null
@@ -130,24 +139,51 @@ export class Journal {
     this.files.set(number, blank(number, size))
   }
 
-  /** Unlinks the spares beyond those that are kept, where nobody has used them for a while; a start finds such ones only. */
+  /** Unlinks the spares that a start has found beyond those that are kept. */
   async unlinkSurplus(): Promise<void> {
-    const { clock, disk, folder } = this.#options
-    const nowMs = clock.monotonic()
-    const surplus = this.#spares.slice(0, Math.max(0, this.#spares.length - SPARES))
-    const stale = surplus.filter(({ sinceMs }) => nowMs - sinceMs >= SPARE_MS)
-    this.#spares.splice(0, stale.length)
-    this.#unlinkSurplusLater()
-    for (const { name } of stale) await disk.unlink(join(folder, name))
+    const { disk, folder } = this.#options
+    for (const { name } of this.#spares.splice(SPARES)) await disk.unlink(join(folder, name))
   }
 
+  /** Unlinks spares beyond those that are kept, once nobody has used them for a while. */
   #unlinkSurplusLater(): void {
-    if (this.#spares.length <= SPARES || this.#spareTimer !== null || this.#closed) return
-    const { clock } = this.#options
-    this.#spareTimer = clock.timer(this.#spares[0]!.sinceMs + SPARE_MS - clock.monotonic(), () => {
+    const oldest = this.#spares[0]
+    if (this.#spares.length <= SPARES || oldest === undefined || this.#spareTimer !== null || this.#closed) return
+    const { clock, folder } = this.#options
+    this.#spareTimer = clock.timer(oldest.sinceMs + SPARE_MS - clock.monotonic(), () => {
       this.#spareTimer = null
-      this.#later(this.unlinkSurplus())
+      if (this.#spares.length > SPARES && this.#spares[0] === oldest)
+        this.#doom(join(folder, this.#spares.shift()!.name))
+      this.#unlinkSurplusLater()
     })
+  }
+
+  #doom(path: string): void {
+    this.#doomed.push(path)
+    if (this.#isUnlinking) return
+    this.#isUnlinking = true
+    this.#later(
+      this.#unlinkDoomed().finally(() => {
+        this.#isUnlinking = false
+      }),
+    )
+  }
+
+  async #unlinkDoomed(): Promise<void> {
+    const { clock, disk, fileBytes, reserve } = this.#options
+    for (let path = this.#doomed.shift(); path !== undefined; path = this.#doomed.shift()) {
+      // The next start tries it again.
+      await disk.unlink(path).catch(() => {})
+      // On a full disk their room is wanted more.
+      if (this.#closed || reserve.isGone) continue
+      await new Promise<void>(resolve => {
+        const pause = clock.timer(fileBytes / UNLINKED_BYTES_PER_MS, resolve)
+        this.#endPause = () => {
+          pause.cancel()
+          resolve()
+        }
+      })
+    }
   }
 
   /** Numbers up to this one are taken, by files that are missing. */
@@ -353,6 +389,7 @@ export class Journal {
     this.#closed = true
     this.#fillTimer?.cancel()
     this.#spareTimer?.cancel()
+    this.#endPause?.()
   }
 
   async close(): Promise<void> {
@@ -526,7 +563,7 @@ export class Journal {
       const handle = await file.handle
       file.handle = null
       await handle?.close()
-      if (!isSpared) return await disk.unlink(path)
+      if (!isSpared) return this.#doom(path)
       const spare = spareName(++this.#lastSpare)
       await disk.rename(path, join(folder, spare))
       this.#spares.push({ name: spare, sinceMs: clock.monotonic() })
