@@ -6,13 +6,14 @@
 //   | everybody, the first to wait comes first | newcomers | prompt readers | ... everything else that is pending ... |
 //
 // A grant is at most a third of what is free, so that those who come next find something too, and what its connection takes in
-// a second, as its last answer has shown from when it was made until the client asked again: the buffers of the network hide how
-// slowly it is read. A connection that needed longer than a second is granted one answer at a time. One that has not taken any
-// answer yet, or asks ahead of its answers, may have several while half of the common part is free. One that took its last answer
-// promptly has the last part, for what it asks once that is out. The part before it is for these and for newcomers, which hold
-// nothing and have the least until more is known: a consumer that starts does not wait until slow ones have drained. While there is not
-// even room for the batch that it must be given whole, a fetch waits its turn. Its turn is remembered when its time is up before.
-// While no connection holds anything, the first to ask is granted all that it needs.
+// a second, as its last answer has shown. Once half of the memory for everybody is taken, that is measured until the client asks
+// again: the buffers of the network hide how slowly it reads. Before, a client that merely asks now and then has all that fits. A
+// connection that needed longer than a second is granted one answer at a time. One that has not taken any answer yet, or asks
+// ahead of its answers, may have several while half of the common part is free. One that took its last answer promptly has the
+// last part, for what it asks once that is out. The part before it is for these and for newcomers, which hold nothing and of which
+// nothing is known yet: a consumer that starts does not wait until slow ones have drained. While there is not even room for the
+// batch that it must be given whole, a fetch waits its turn. Its turn is remembered when its time is up before. While no connection
+// holds anything, the first to ask is granted all that it needs.
 
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Peer } from '../handlers/handler.ts'
@@ -67,6 +68,9 @@ const PROMPT_MS = 1000
 
 /** Grants that are smaller than what was asked for are whole multiples, so that what is read ahead is read for the same length. */
 const STEP_BYTES = 1 << 20
+
+/** Has one at most of which it is not known yet how fast it takes them, while others hold something. */
+const FIRST_BYTES = 4 << 20
 
 /** The part of the common memory that is for those of which it is not known that they are slow. */
 const NEWCOMERS = 1 / 8
@@ -201,7 +205,10 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
   function sizeFor({ mostBytes, leastBytes }: Asking, reader: Reader, isPrompt: boolean): number | null {
     const mayUse = isPrompt ? endBytes : reader.isNewcomer ? commonBytes : slowBytes
     const freeBytes = mayUse - usedBytes
-    const trustedBytes = reader.isNew && usedBytes > 0 ? stepBytes : reader.bytesPerSecond
+    const spareBytes = slowBytes / 2 - usedBytes
+    const firstBytes = spareBytes > 0 ? FIRST_BYTES : stepBytes
+    const lentBytes = reader.isProven ? spareBytes : 0
+    const trustedBytes = reader.isNew && usedBytes > 0 ? firstBytes : Math.max(reader.bytesPerSecond, lentBytes)
     const likedBytes = Math.min(freeBytes / 3, trustedBytes, mostBytes)
     const isAll = likedBytes === mostBytes
     const wholeBytes = isAll ? mostBytes : Math.max(likedBytes - (likedBytes % STEP_BYTES), stepBytes)
