@@ -43,11 +43,12 @@ async function produceLoosely(scene: Scene, random: Random): Promise<void> {
 }
 
 /** The origin of the batch that follows all that the producer has sent, as if it all were in the log. */
-function originAfterAll({ producers, pending }: LogModel, producerId: number): Origin {
+function originAfterAll({ producers, awaited, pending }: LogModel, producerId: number): Origin {
   const last = pending.findLast(({ sent }) => sent.origin?.producerId === producerId)?.sent
   if (last?.origin != null) return { ...last.origin, sequence: (last.origin.sequence + last.records.length) % 2 ** 31 }
   const known = producers.get(producerId)
-  return { producerId, epoch: known?.epoch ?? 0, sequence: known?.next ?? 0 }
+  if (known === undefined) return awaited.get(producerId) ?? { producerId, epoch: 0, sequence: 0 }
+  return { producerId, epoch: known.epoch, sequence: known.next ?? 0 }
 }
 
 async function deleteLoosely(scene: Scene, random: Random): Promise<void> {

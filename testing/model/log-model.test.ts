@@ -55,6 +55,20 @@ test('a batch that was refused must not be in the log', () => {
   assert.throws(() => log.resolve([found('a', 0)]), Difference)
 })
 
+test('a producer that has nothing in the log is known by the first batch that it sent in vain', () => {
+  const log = logOf([])
+  const origin = (sequence: number): Origin => ({ producerId: 1, epoch: 0, sequence })
+  for (const [tag, sequence] of [
+    ['a', 0],
+    ['b', 2],
+  ] as const)
+    log.pending.push({ sent: batch(tag, 2, origin(sequence)), baseOffset: null, appendTimeMs: -1, isRefused: true })
+  log.resolve([])
+  assert.deepEqual(log.awaited.get(1), origin(0))
+  log.place(batch('a', 2, origin(0)), 0, -1)
+  assert.equal(log.awaited.get(1), undefined)
+})
+
 test('the log begins later only where something says so', () => {
   const log = logOf(['a', 'b', 'c'])
   assert.throws(() => log.sawStart(2, NOW_MS), Difference)

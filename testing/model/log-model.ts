@@ -70,6 +70,8 @@ export class LogModel {
   /** Where the log may begin once a DeleteRecords has acted whose answer is lost. */
   readonly lateStarts = new Set<number>()
   readonly producers = new Map<number, Sequences>()
+  /** The first batch that a producer sent in vain, while it has none in the log: it begins there when it comes again. */
+  readonly awaited = new Map<number, Origin>()
   #startSeenAtMs = 0
 
   constructor(name: string, rules: readonly RetentionRule[]) {
@@ -91,6 +93,7 @@ export class LogModel {
     if (origin === null) return
     const sequences = this.producers.get(origin.producerId) ?? new Sequences()
     this.producers.set(origin.producerId, sequences)
+    this.awaited.delete(origin.producerId)
     sequences.add(origin, records.length, baseOffset)
   }
 
@@ -201,7 +204,14 @@ export class LogModel {
       }
     }
     for (const pending of this.pending.slice(next)) expect(pending.baseOffset === null, () => this.#lost(pending))
+    for (const { sent } of this.pending) this.#await(sent)
     this.pending.length = 0
+  }
+
+  /** A broker that refused the first batch of a producer takes none behind it before that one has come again. */
+  #await({ origin }: SentBatch): void {
+    if (origin === null || this.producers.has(origin.producerId) || this.awaited.has(origin.producerId)) return
+    this.awaited.set(origin.producerId, origin)
   }
 
   #lost({ sent, baseOffset }: Pending): string {

@@ -80,8 +80,9 @@ export async function produceInSequence(scene: Scene, random: Random): Promise<v
   const { topic, partition, log } = place
   const producerId = 1_000 + random.below(3)
   const known = log.producers.get(producerId)
-  const epoch = known?.epoch ?? random.below(3)
-  const next = known?.next ?? [0, 0, 2 ** 31 - 4, 7][random.below(4)]!
+  const awaited = log.awaited.get(producerId)
+  const epoch = known?.epoch ?? awaited?.epoch ?? random.below(3)
+  const next = known?.next ?? awaited?.sequence ?? [0, 0, 2 ** 31 - 4, 7][random.below(4)]!
   const batches = batchesOf(scene, random, log, { producerId, epoch, sequence: next }, known !== undefined)
   scene.note(
     `${log.name}: producer ${producerId}, epoch and sequence ${batches.map(({ origin }) => `${origin!.epoch}/${origin!.sequence}`)}`,
