@@ -69,8 +69,12 @@ function adopt(scene: Scene, name: string, id: string, numPartitions: number, is
 export async function createTopic(scene: Scene, random: Random): Promise<void> {
   const name = scene.topicNames[random.below(scene.topicNames.length)]!
   const { body, numPartitions, isAppendTime, text } = newTopic(name, random)
-  const { topics } = await scene.ask(anyPeer(scene, random), createTopics, 7, body)
-  const { errorCode, topicId, errorMessage } = topics[0]!
+  const peer = anyPeer(scene, random)
+  const { errorCode, topicId, errorMessage } = await scene.settled(
+    `${name} is created`,
+    each => each.errorCode,
+    async () => (await scene.ask(peer, createTopics, 7, body)).topics[0]!,
+  )
   scene.note(`${name}: create with ${text}: ${errorCode}`)
   if (scene.topics.has(name)) {
     expectSame(`${name} is created once more`, errorCode, TOPIC_ALREADY_EXISTS.code)
@@ -126,9 +130,14 @@ export async function deleteTopic(scene: Scene, random: Random): Promise<void> {
   const { name, id } = topic
   const isById = random.below(2) === 0
   const named = isById ? { topics: [{ name: null, topicId: id }] } : { topics: [{ name, topicId: ZERO_UUID }] }
-  const { responses } = await scene.ask(anyPeer(scene, random), deleteTopics, 6, { ...named, timeoutMs: TIMEOUT_MS })
+  const peer = anyPeer(scene, random)
+  const { errorCode, errorMessage } = await scene.settled(
+    `${name} is deleted`,
+    each => each.errorCode,
+    async () => (await scene.ask(peer, deleteTopics, 6, { ...named, timeoutMs: TIMEOUT_MS })).responses[0]!,
+  )
   scene.note(`${name}: delete by ${isById ? 'id' : 'name'}`)
-  expectSame(`${name} is deleted (${responses[0]!.errorMessage})`, responses[0]!.errorCode, NONE)
+  expectSame(`${name} is deleted (${errorMessage})`, errorCode, NONE)
   bury(scene, topic)
   await scene.ready()
 }
@@ -182,13 +191,14 @@ export async function addPartitions(scene: Scene, random: Random): Promise<void>
   const count = logs.length + random.below(3)
   if (count > MOST_PARTITIONS) return
   const body = { topics: [{ name, count, assignments: null }], timeoutMs: TIMEOUT_MS, validateOnly: false }
-  const { results } = await scene.ask(anyPeer(scene, random), createPartitions, random.below(4), body)
-  scene.note(`${name}: from ${logs.length} to ${count} partitions`)
-  expectSame(
-    `${name}: ${count} partitions`,
-    results[0]!.errorCode,
-    count === logs.length ? INVALID_PARTITIONS.code : NONE,
+  const [peer, version] = [anyPeer(scene, random), random.below(4)]
+  const { errorCode } = await scene.settled(
+    `${name} gets partitions`,
+    each => each.errorCode,
+    async () => (await scene.ask(peer, createPartitions, version, body)).results[0]!,
   )
+  scene.note(`${name}: from ${logs.length} to ${count} partitions`)
+  expectSame(`${name}: ${count} partitions`, errorCode, count === logs.length ? INVALID_PARTITIONS.code : NONE)
   while (logs.length < count) logs.push(new LogModel(`${name}-${logs.length}`, rules))
   await scene.ready()
 }
@@ -203,8 +213,13 @@ async function setConfigs(
   const configs = Object.entries(values).map(([config, value]) => ({ name: config, configOperation: SET, value }))
   const resources = [{ resourceType: TOPIC_RESOURCE, resourceName: name, configs }]
   const body = { resources, validateOnly: false }
-  const { responses } = await scene.ask(anyPeer(scene, random), incrementalAlterConfigs, 1, body)
-  expectSame(`${name}: ${JSON.stringify(values)}`, responses[0]!.errorCode, NONE)
+  const asked = anyPeer(scene, random)
+  const { errorCode } = await scene.settled(
+    `${name} gets configs`,
+    each => each.errorCode,
+    async () => (await scene.ask(asked, incrementalAlterConfigs, 1, body)).responses[0]!,
+  )
+  expectSame(`${name}: ${JSON.stringify(values)}`, errorCode, NONE)
   const resource = { resourceType: TOPIC_RESOURCE, resourceName: name, configurationKeys: Object.keys(values) }
   for (const peer of scene.running) {
     await scene.until(`broker ${peer.id} knows of ${name}: ${JSON.stringify(values)}`, async () => {
