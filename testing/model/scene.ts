@@ -90,8 +90,8 @@ export class Scene {
   readonly peers: Peer[] = []
   /** By name: those that exist. */
   readonly topics = new Map<string, TopicModel>()
-  /** Names that are being created or deleted while brokers end: whether there is such a topic is not certain. */
-  readonly uncertainNames = new Set<string>()
+  /** Names and ids that are being created or deleted while brokers end: whether there is such a topic is not certain. */
+  readonly uncertain = new Set<string>()
   /** Those that were deleted. */
   readonly gone: TopicModel[] = []
   readonly groups: readonly GroupModel[] = GROUP_NAMES.map(name => new GroupModel(name))
@@ -315,7 +315,7 @@ export class Scene {
     const views: string[] = []
     for (const peer of this.running) {
       const { brokers, topics: all } = await this.ask(peer, metadata, 12, { topics: null })
-      const topics = all.filter(({ name }) => !this.uncertainNames.has(name!))
+      const topics = all.filter(({ name }) => !this.uncertain.has(name!))
       if (
         ids !==
         brokers

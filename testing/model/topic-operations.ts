@@ -95,7 +95,8 @@ export function changeTopicLoosely(scene: Scene, random: Random, peer: Peer): ()
   const { body, isAppendTime, numPartitions } = newTopic(name, random)
   scene.note(`  ${name}: ${existing === undefined ? 'create' : 'delete'}`)
   // Nothing else is asked of it until it is certain.
-  scene.uncertainNames.add(name)
+  const names = existing === undefined ? [name] : [name, existing.id]
+  for (const each of names) scene.uncertain.add(each)
   scene.topics.delete(name)
   const deletion = { topics: [{ name, topicId: ZERO_UUID }], timeoutMs: TIMEOUT_MS }
   const asking =
@@ -120,7 +121,7 @@ export function changeTopicLoosely(scene: Scene, random: Random, peer: Peer): ()
       expectSame(`${name}: its partitions`, found.partitions, numPartitions)
       adopt(scene, name, found.id, numPartitions, isAppendTime)
     }
-    scene.uncertainNames.delete(name)
+    for (const each of names) scene.uncertain.delete(each)
   }
 }
 
