@@ -217,7 +217,7 @@ async function start(
   let isMarked = false
   const mark = () => {
     marking ??= upkeep
-      .checkpoint(false)
+      .begin()
       .then(() => {
         isMarked = true
       })

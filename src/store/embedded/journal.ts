@@ -141,8 +141,8 @@ export class Journal {
 
   /** Unlinks the spares that a start has found beyond those that are kept. */
   async unlinkSurplus(): Promise<void> {
-    const { disk, folder } = this.#options
-    for (const { name } of this.#spares.splice(SPARES)) await disk.unlink(join(folder, name))
+    const { disk, folder, reserve } = this.#options
+    for (const { name } of this.#spares.splice(reserve.isGone ? 0 : SPARES)) await disk.unlink(join(folder, name))
   }
 
   /** Unlinks spares beyond those that are kept, once nobody has used them for a while. */

@@ -77,10 +77,7 @@ export class Upkeep {
     const due = this.#wanted || (full && !this.#failing)
     if (due && rounds.written.sequence > this.#checkpointed.sequence) {
       this.#wanted = false
-      this.#running = this.#run(this.#take(false)).finally(() => {
-        this.#running = null
-        rounds.wake()
-      })
+      this.#run(this.#checkpointAndTidy(this.#take(false)))
     } else if (this.#timer === null && rounds.written.sequence > this.#checkpointed.sequence) {
       this.#timer = clock.timer(CHECKPOINT_MS, () => {
         this.#timer = null
@@ -94,6 +91,15 @@ export class Upkeep {
   async checkpoint(clean: boolean): Promise<void> {
     await this.#running
     await this.#write(this.#take(clean))
+  }
+
+  /**
+   * Notes a start in lmdb. What the last one left undone goes on in the background, without a write to the journal: on a full disk
+   * none may come before it has made room.
+   */
+  async begin(): Promise<void> {
+    await this.checkpoint(false)
+    this.#run(this.#giveUp())
   }
 
   /** Stops what goes on by itself. */
@@ -117,19 +123,33 @@ export class Upkeep {
     return takeCheckpoint(tables, contents, rounds.written, era, clean)
   }
 
-  async #run(taken: Taken): Promise<void> {
-    const { report } = this.#options
-    try {
-      await this.#write(taken)
-      await this.#sweep()
-      await this.#free()
-      await this.#options.reserve.make()
-      await this.#copyForward.run(this.#attached(), this.#checkpointed.file, () => this.#closing)
-      this.#failing = false
-    } catch (error) {
-      this.#failing = true
-      if (this.#attached().failed === null) report(`the checkpoint waits: ${(error as Error).message}`)
-    }
+  #run(work: Promise<void>): void {
+    const settled = work.then(
+      () => {
+        this.#failing = false
+      },
+      (error: Error) => {
+        this.#failing = true
+        if (this.#attached().failed === null) this.#options.report(`the checkpoint waits: ${error.message}`)
+      },
+    )
+    this.#running = settled.finally(() => {
+      this.#running = null
+      this.#attached().wake()
+    })
+  }
+
+  async #checkpointAndTidy(taken: Taken): Promise<void> {
+    await this.#write(taken)
+    await this.#giveUp()
+    await this.#copyForward.run(this.#attached(), this.#checkpointed.file, () => this.#closing)
+  }
+
+  /** Gives up what lmdb says is dead. */
+  async #giveUp(): Promise<void> {
+    await this.#sweep()
+    await this.#free()
+    await this.#options.reserve.make()
   }
 
   async #write(taken: Taken): Promise<void> {
