@@ -2,7 +2,7 @@
 // when the broker is killed, when the power goes, and all that the guide says of a full disk. A test is named by its row.
 
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { COORDINATOR_NOT_AVAILABLE, KAFKA_STORAGE_ERROR, NONE } from '../src/protocol/errors.ts'
@@ -303,6 +303,40 @@ for (const fileSystem of FILE_SYSTEMS) {
     for (let i = 0; i < 50; i++) assert.equal(await world.send(), NONE)
     await world.restart('SIGTERM')
     await world.expectAll(world.sent - 50)
+  })
+
+  test(`${row} of another program that takes all that is given up: produce goes on in the files that deleting has emptied, and a start makes a reserve of them`, async t => {
+    const world = await begin(t, fileSystem, 'always')
+    if (world === null) return
+    const { folder } = world.broker
+    const filesOf = (kind: string) => readdirSync(folder).filter(name => name.startsWith(`${kind}-`))
+    // Two files and most of a third, so that a fourth is prepared, and the disk is full before it holds anything.
+    while (filesOf('journal').length < 4) assert.equal(await world.send(), NONE)
+    // The deletion is noted, and its checkpoint is still to come.
+    const kept = world.sent - 10
+    await deleteUpTo(world, kept)
+    world.disk.fill()
+    await world.sendUntilFull()
+    const sendsBesideIt = async () => {
+      world.disk.fill()
+      return (await world.send()) === NONE
+    }
+    await eventually('produce resumes', sendsBesideIt, FREED_WITHIN_MS)
+    for (let i = 0; i < 10; i++) assert.ok(await sendsBesideIt())
+    assert.ok(existsSync(join(folder, 'reserve')))
+    await world.expectAll(kept)
+
+    await deleteUpTo(world, world.sent)
+    await eventually('two files are emptied', () => filesOf('spare').length >= 2, FREED_WITHIN_MS)
+    await world.restart('SIGKILL', () => {
+      rmSync(join(folder, 'reserve'))
+      world.disk.fill()
+    })
+    const deleted = world.sent
+    await sendsAgain(world)
+    for (let i = 0; i < 5; i++) assert.equal(await world.send(), NONE)
+    await world.restart('SIGTERM')
+    await world.expectAll(deleted)
   })
 
   test(`${row}: offsets are committed and topics made until an eighth of the reserve is used, and deleting goes on after that`, async t => {

@@ -92,6 +92,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
       bytes: reserveBytes(totalBytes),
       foundBytes: folder.reserveBytes,
       usableBytes: async () => (await spaceOf(path)).usableBytes,
+      giveRoom: async () => (await journal?.giveRoom()) ?? false,
     })
     journal = new Journal({
       disk,

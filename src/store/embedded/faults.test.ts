@@ -115,12 +115,16 @@ test('a full disk refuses the round, reads go on, and writing works again withou
 })
 
 /** A disk that holds so many bytes: growing files beyond them is refused, writing into what they have is not. */
-function diskOf(capacity: number): Disk {
+function diskOf(capacity: number): Disk & { fill(): void } {
   const real = realDisk(systemClock)
   const sizes = new Map<string, number>()
   const used = () => [...sizes.values()].reduce((sum, size) => sum + size, 0)
   return {
     ...real,
+    /** Another program takes what is left, but for a few bytes. */
+    fill() {
+      capacity = used() + 4000
+    },
     async open(path, create) {
       const file = await real.open(path, create)
       sizes.set(path, Math.max(sizes.get(path) ?? 0, file.size))
@@ -181,6 +185,46 @@ test('on a full disk writes that make room go into the reserve, and appends resu
   const again = await open(t, { path })
   assert.deepEqual(await offsetsOf(again.store, A, end - 1), [end - 1, end])
   assert.equal((await again.store.load('k', 'n'))!.fields.get('f')!.length, 60_000)
+})
+
+test('on a disk that another program has filled, what a removal frees is appended to, in rounds that are smaller and larger than a file', async t => {
+  const disk = diskOf(64 << 20)
+  const options = { journalFileBytes: 256 << 10, checkpointBytes: 1, disk }
+  const { store, path, fatal } = await open(t, options)
+  const epoch = await lead(store, A)
+  const other = await lead(store, B)
+  const journals = () => fs.readdirSync(path).filter(name => name.startsWith('journal-'))
+  for (let at = 0; journals().length < 9; at++) await append(store, A, epoch, at, 9_000)
+  // The next file is prepared, and holds nothing but that.
+  let end = 0
+  const hasNext = () => fs.statSync(join(path, journals().sort().at(-1)!)).size < 9_000
+  while (!hasNext()) await append(store, B, other, end++, 9_000)
+  disk.fill()
+  await assert.rejects(append(store, B, other, end, 9_000), StoreUnavailable)
+  await store.remove([A])
+  const isTaken = async (count: number) => {
+    // It grows on into all that is given to the file system.
+    disk.fill()
+    const asked = Array.from({ length: count }, (_, i) => append(store, B, other, end + i, 9_000))
+    const taken = (await Promise.allSettled(asked)).filter(each => each.status === 'fulfilled').length
+    end += taken
+    return taken === count
+  }
+  await eventually('an append is taken', () => isTaken(1), 30_000)
+  const copy = fs.mkdtempSync(join(tmpdir(), 'ketch-faults-'))
+  for (const name of fs.readdirSync(path)) fs.copyFileSync(join(path, name), join(copy, name))
+  const killed = await open(t, { path: copy })
+  assert.equal((await offsetsOf(killed.store, B)).length, end)
+  assert.deepEqual(killed.reports, [])
+  await eventually('all is freed', () => journals().length <= 3, 30_000)
+  assert.ok(await isTaken(40), 'spares are too small one by one, and large enough together')
+  assert.ok(fs.existsSync(join(path, 'reserve')), 'nobody needs it')
+  assert.equal((await offsetsOf(store, B)).length, end)
+  assert.deepEqual(fatal, [])
+  await store.close()
+  const again = await open(t, { ...options, path })
+  assert.deepEqual(again.reports, [])
+  assert.equal((await offsetsOf(again.store, B)).length, end)
 })
 
 test('a full disk is a sign of life, for reads go on; a sync that failed is none', async t => {

@@ -6,49 +6,61 @@ import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../testing/eventually.ts'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import { seededRandom } from '../../base/random.ts'
-import { realDisk } from './disk.ts'
-import { Journal } from './journal.ts'
+import { type Disk, realDisk } from './disk.ts'
+import { Journal, type JournalFile } from './journal.ts'
 import { Reserve } from './reserve.ts'
 
 const FILE_BYTES = 64 << 10
 const DISK_BYTES = 1 << 30
 
+interface Options {
+  readonly mostSpareBytes?: number
+  readonly fileBytes?: number
+  readonly reserveBytes?: number
+  readonly disk?: Disk
+}
+
 interface Opened {
   readonly journal: Journal
+  readonly reserve: Reserve
   readonly clock: SimulatedClock
+  /** Bytes of the disk that are left for others and for the folder. */
+  room: number
   spares(): string[]
   journals(): string[]
   /** Lets time pass, a little at a time, until the folder looks so. */
   comes(what: string, condition: () => boolean): Promise<void>
-  /** Writes so many files full and gives all of them up at once. */
-  writeAndRetire(files: number): Promise<void>
+  /** Writes so many files full, or with one round of so many bytes. */
+  write(files: number, bytes?: number): Promise<JournalFile[]>
+  /** As write, and gives all of them up at once. */
+  writeAndRetire(files: number, bytes?: number): Promise<void>
 }
 
-async function open(t: TestContext, mostSpareBytes = DISK_BYTES): Promise<Opened> {
+async function open(t: TestContext, options: Options = {}): Promise<Opened> {
+  const { fileBytes = FILE_BYTES, mostSpareBytes = DISK_BYTES, reserveBytes = 0 } = options
   const folder = fs.mkdtempSync(join(tmpdir(), 'ketch-journal-'))
   const clock = new SimulatedClock()
-  const disk = realDisk(clock)
-  const usableBytes = () => Promise.resolve(DISK_BYTES)
-  const journal = new Journal({
-    disk,
-    folder,
-    isHere: () => true,
-    fileBytes: FILE_BYTES,
-    mostSpareBytes,
-    clock,
-    random: seededRandom(1),
-    reserve: new Reserve({ disk, folder, bytes: 0, foundBytes: 0, usableBytes }),
-    onSyncFailed: error => assert.fail(error),
-  })
-  await journal.begin()
+  const disk = options.disk ?? realDisk(clock)
+  const usableBytes = () => {
+    const used = fs.readdirSync(folder).reduce((sum, name) => sum + fs.statSync(join(folder, name)).size, 0)
+    return Promise.resolve(opened.room - used)
+  }
+  const giveRoom = () => journal.giveRoom()
+  const reserve = new Reserve({ disk, folder, bytes: reserveBytes, foundBytes: 0, usableBytes, giveRoom })
+  const random = seededRandom(1)
+  const onSyncFailed = (error: Error) => assert.fail(error)
+  const here = { disk, folder, isHere: () => true, clock, random, reserve, onSyncFailed }
+  const journal = new Journal({ ...here, fileBytes, mostSpareBytes })
   t.after(async () => {
     await journal.close()
     fs.rmSync(folder, { recursive: true })
   })
   const filesOf = (kind: string) => fs.readdirSync(folder).filter(name => name.startsWith(`${kind}-`))
-  return {
+  const opened: Opened = {
     journal,
+    reserve,
     clock,
+    room: DISK_BYTES,
     spares: () => filesOf('spare'),
     journals: () => filesOf('journal'),
     comes: (what, condition) =>
@@ -56,16 +68,22 @@ async function open(t: TestContext, mostSpareBytes = DISK_BYTES): Promise<Opened
         await clock.advance(0.1)
         return condition()
       }),
-    async writeAndRetire(files) {
+    async write(files, bytes = fileBytes) {
       const written = []
       for (let at = 0; at < files; at++) {
-        await journal.write([Buffer.alloc(FILE_BYTES)], FILE_BYTES)
+        await journal.write([Buffer.alloc(bytes)], bytes)
         written.push(journal.active)
         await journal.roll()
       }
-      for (const file of written) journal.retire(file)
+      return written
+    },
+    async writeAndRetire(files, bytes) {
+      for (const file of await opened.write(files, bytes)) journal.retire(file)
     },
   }
+  await journal.begin()
+  await reserve.make()
+  return opened
 }
 
 test('of the files that are given up at once some are kept for a busy store, and two for one at rest', async t => {
@@ -97,7 +115,7 @@ test('spares that are used in time stay, and the others go when their own time i
 })
 
 test('on a small disk no spare is kept beyond two that would not fit its part', async t => {
-  const { spares, writeAndRetire } = await open(t, 3.5 * FILE_BYTES)
+  const { spares, writeAndRetire } = await open(t, { mostSpareBytes: 3.5 * FILE_BYTES })
   await writeAndRetire(10)
   await eventually('three are kept', () => spares().length === 3)
 })
@@ -113,4 +131,39 @@ test('files are unlinked one after the other, with time between them, and the re
   assert.ok(journals().length > 2, journals().join(' '))
   await journal.close()
   assert.ok(journals().length <= 2, journals().join(' '))
+})
+
+test('a round that the next file has no blocks for goes into a spare that has them, under a higher number', async t => {
+  const { journal, journals, spares, write } = await open(t)
+  const written = await write(2)
+  const half = FILE_BYTES / 2
+  await journal.write([Buffer.alloc(half)], half)
+  await eventually('the next file is new', () => journals().length === 4)
+  assert.equal(await journal.rollIntoSpare(half), false)
+  for (const file of written) journal.retire(file)
+  await eventually('there are spares', () => spares().length === 2)
+  assert.equal(await journal.rollIntoSpare(2 * FILE_BYTES), false)
+  assert.equal(spares().length, 2)
+  await eventually('it is taken', () => journal.rollIntoSpare(half))
+  assert.deepEqual([journal.active.number, spares().length], [5, 1])
+  assert.ok(journal.active.size > FILE_BYTES)
+  await eventually('the one that was prepared is unlinked', () => !journals().includes('journal-0000000004'))
+})
+
+test('the reserve is made again in the room of spares and of the file that was to come next', async t => {
+  const MIB = 1 << 20
+  const opened = await open(t, { fileBytes: MIB, reserveBytes: 2 * MIB })
+  const { journal, reserve, journals, spares, writeAndRetire } = opened
+  await writeAndRetire(3)
+  await eventually('there are spares', () => spares().length === 3)
+  await journal.write([Buffer.alloc(MIB / 2)], MIB / 2)
+  await eventually('the next file is one of them', () => journals().length === 2)
+  assert.equal(await reserve.release(), true)
+  // Another program takes what that gave, and all else.
+  opened.room = 0.5 * MIB + 3 * (MIB + 10_000)
+  const isWhole = () => reserve.make().then(() => !reserve.isGone)
+  await eventually('the reserve is made', isWhole)
+  assert.deepEqual([spares(), journals()], [[], ['journal-0000000004']])
+  await writeAndRetire(1, 100)
+  assert.equal(journal.active.number, 6)
 })

@@ -54,6 +54,8 @@ const UNLINKED_BYTES_PER_MS = 2 << 20
 /** More open files than this, and idle ones are closed. */
 const MOST_OPEN = 200
 const ZEROS = Buffer.alloc(1 << 20)
+/** A file is begun with its header, and with zeros where its first round goes. */
+const BEGUN_BYTES = 2 * FIRST_ROUND
 
 export const fileName = (number: number) => `journal-${String(number).padStart(10, '0')}`
 const spareName = (number: number) => `spare-${String(number).padStart(10, '0')}`
@@ -85,6 +87,8 @@ export interface JournalOptions {
 
 interface Spare {
   readonly name: string
+  /** Bytes that it has on the disk. */
+  readonly size: number
   readonly sinceMs: number
 }
 
@@ -129,7 +133,7 @@ export class Journal {
   /** Tells of a file or spare that the folder holds. */
   known(name: string, size: number): void {
     if (isSpare(name)) {
-      this.#spares.push({ name, sinceMs: Number.NEGATIVE_INFINITY })
+      this.#spares.push({ name, size, sinceMs: Number.NEGATIVE_INFINITY })
       this.#lastSpare = Math.max(this.#lastSpare, Number(SPARE.exec(name)![1]))
       return
     }
@@ -139,7 +143,7 @@ export class Journal {
     this.files.set(number, blank(number, size))
   }
 
-  /** Unlinks the spares that a start has found beyond those that are kept. */
+  /** Unlinks the spares beyond those that are kept for another start: where the reserve is gone they hold the room for it. */
   async unlinkSurplus(): Promise<void> {
     const { disk, folder, reserve } = this.#options
     for (const { name } of this.#spares.splice(reserve.isGone ? 0 : SPARES)) await disk.unlink(join(folder, name))
@@ -253,21 +257,24 @@ export class Journal {
 
   /** Makes the next file the active one. The caller has synced the old one. */
   async roll(): Promise<void> {
-    const file = await (this.#next ?? this.#prepare(this.#takeSpare()))
-    this.#next = null
-    this.#nextFile = null
-    await this.#activate(file)
+    await this.#activate(await (this.#takeNext() ?? this.#prepare(this.#takeSpare())))
   }
 
   /**
    * As roll, but only into a file whose blocks hold a round of so many bytes already, and answers whether it did. On a full disk the
-   * active file cannot grow, though it is smaller than a full one.
+   * active file cannot grow, though it is smaller than a full one, nor can one that was prepared before the disk was full.
    */
   async rollIntoSpare(bytes: number): Promise<boolean> {
-    if (this.#next === null && this.#spares.length === 0) return false
-    const next = await this.#prepareNext().catch(() => null)
-    if (next === null || next.size < next.end + bytes) return false
-    await this.roll()
+    const holds = ({ size }: { readonly size: number }) => size >= FIRST_ROUND + bytes
+    const next = (await this.#next?.catch(() => null)) ?? null
+    if (next !== null && holds(next)) {
+      await this.roll()
+      return true
+    }
+    const at = this.#spares.findLastIndex(holds)
+    if (at < 0) return false
+    const [spare] = this.#spares.splice(at, 1)
+    await this.#rollInto(join(this.#options.folder, spare!.name))
     return true
   }
 
@@ -278,19 +285,44 @@ export class Journal {
   async rollIntoReserve(): Promise<void> {
     const path = this.#options.reserve.take()
     if (path === null) throw new Error('the reserve is in use already')
+    this.#reserveFile = await this.#rollInto(path)
+  }
+
+  async #rollInto(path: string): Promise<JournalFile> {
     // The one that was prepared has the lower number: it must not come after this one.
-    const prepared = await this.#next?.catch(() => null)
-    this.#next = null
-    this.#nextFile = null
-    if (prepared !== null && prepared !== undefined) await this.#reuse(prepared)
+    const prepared = (await this.#takeNext()?.catch(() => null)) ?? null
+    if (prepared !== null) await this.#reuse(prepared)
     const file = await this.#prepare(path)
-    this.#reserveFile = file
     await this.#activate(file)
+    return file
+  }
+
+  /** Gives an emptied file's room to the file system, also that of one which was to come next; whether there was any. */
+  async giveRoom(): Promise<boolean> {
+    const { disk } = this.#options
+    let path = this.#takeSpare()
+    if (path === null) {
+      const next = this.#nextFile
+      // A new one holds no more than it was begun with.
+      if (next === null || next.size <= BEGUN_BYTES) return false
+      void this.#takeNext()
+      path = await this.#forget(next)
+    }
+    await disk.unlink(path)
+    return true
   }
 
   async #activate(file: JournalFile): Promise<void> {
     this.#activeFile = await this.#open(file)
     this.#active = file
+  }
+
+  /** What is prepared is the caller's from here on. */
+  #takeNext(): Promise<JournalFile> | null {
+    const next = this.#next
+    this.#next = null
+    this.#nextFile = null
+    return next
   }
 
   #takeSpare(): string | null {
@@ -533,7 +565,7 @@ export class Journal {
       if (used !== null) await disk.rename(used, path)
       handle = await disk.open(path, used === null)
       // The block of the first round is zeroed as well: a file that was never written to can be told at a glance.
-      const header = Buffer.alloc(2 * FIRST_ROUND)
+      const header = Buffer.alloc(BEGUN_BYTES)
       encodeFileHeader({ number, incarnation }).copy(header)
       await handle.write([header], 0)
       await handle.sync()
@@ -545,7 +577,7 @@ export class Journal {
       await disk.unlink(path).catch(() => {})
       throw error
     }
-    const file: JournalFile = { ...blank(number, Math.max(handle.size, 2 * FIRST_ROUND)), incarnation }
+    const file: JournalFile = { ...blank(number, Math.max(handle.size, BEGUN_BYTES)), incarnation }
     file.handle = Promise.resolve(handle)
     this.files.set(number, file)
     return file
@@ -553,24 +585,30 @@ export class Journal {
 
   async #reuse(file: JournalFile): Promise<void> {
     const { clock, disk, folder, fileBytes, reserve } = this.#options
-    this.files.delete(file.number)
-    const path = join(folder, fileName(file.number))
     // Decided before anything is waited for: many files may be given up at once. On a full disk their room is wanted more.
     const isWanted = this.#spares.length + this.#sparing < this.#mostSpares && !this.#closed && !reserve.isGone
-    const isSpared = isWanted && file.size >= fileBytes / 2 && file.size <= fileBytes * 2
+    const { size } = file
+    const isSpared = isWanted && size >= fileBytes / 2 && size <= fileBytes * 2
     if (isSpared) this.#sparing++
     try {
-      const handle = await file.handle
-      file.handle = null
-      await handle?.close()
+      const path = await this.#forget(file)
       if (!isSpared) return this.#doom(path)
       const spare = spareName(++this.#lastSpare)
       await disk.rename(path, join(folder, spare))
-      this.#spares.push({ name: spare, sinceMs: clock.monotonic() })
+      this.#spares.push({ name: spare, size, sinceMs: clock.monotonic() })
       this.#unlinkSurplusLater()
     } finally {
       if (isSpared) this.#sparing--
     }
+  }
+
+  /** Answers the path of a file that is none of the journal's from here on. */
+  async #forget(file: JournalFile): Promise<string> {
+    this.files.delete(file.number)
+    const handle = await file.handle
+    file.handle = null
+    await handle?.close()
+    return join(this.#options.folder, fileName(file.number))
   }
 }
 

@@ -1,6 +1,7 @@
 // The reserve: a file that holds room on the disk for what a full disk must still take. It is given up when room runs out, to
 // the journal, which goes on in its blocks so that no other program can take them meanwhile, or to the file system, where the
-// index needs more pages. It is made again as soon as there is room. While it is gone nothing is appended.
+// index needs more pages. It is made again as soon as there is room, for which the journal gives up emptied files. While it is
+// gone nothing is appended.
 //
 // A write is one of three kinds. An `append` adds batches: it never goes into the reserve. A `change` adds little, an opening
 // or a committed offset: it may use an eighth of it, so that what the index needs for all of them is there (tables.ts).
@@ -38,6 +39,8 @@ export interface ReserveOptions {
   readonly foundBytes: number
   /** Bytes that this process may still write to the disk. */
   readonly usableBytes: () => Promise<number>
+  /** Gives room back to the disk that is kept for later; whether there was any. */
+  readonly giveRoom: () => Promise<boolean>
 }
 
 /** `without`: the disk is too small for one, or a limit of this process does not allow a file of that size. */
@@ -68,7 +71,10 @@ export class Reserve {
     return this.bytes * CHANGES_PART
   }
 
-  /** Makes it when it is gone and there is room for it and a little more. Does not throw: `isGone` says what came of it. */
+  /**
+   * Makes it when it is gone and there is room for it and a little more, or what is kept for later gives so much. Does not throw:
+   * `isGone` says what came of it.
+   */
   make(): Promise<void> {
     if (this.#state !== 'gone') return Promise.resolve()
     this.#making ??= this.#make().finally(() => {
@@ -102,14 +108,25 @@ export class Reserve {
   }
 
   async #make(): Promise<void> {
-    const { disk, bytes, usableBytes } = this.#options
     this.trouble = null
     try {
-      // A part of one that could not be finished.
-      await disk.unlink(this.#path).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ENOENT') throw error
-      })
-      if ((await usableBytes()) < bytes + bytes / 8) return
+      while (!(await this.#write())) if (!(await this.#options.giveRoom())) return
+      this.#state = 'whole'
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EFBIG') this.#state = 'without'
+      else this.trouble = error as Error
+    }
+  }
+
+  /** Whether there was room for it. Where there was not, or it throws, no part of it stays. */
+  async #write(): Promise<boolean> {
+    const { disk, bytes, usableBytes } = this.#options
+    // A part of one that could not be finished.
+    await disk.unlink(this.#path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+    })
+    if ((await usableBytes()) < bytes + bytes / 8) return false
+    try {
       const file = await disk.open(this.#path, true)
       try {
         for (let done = 0; done < bytes; done += ZEROS.length) await file.write([ZEROS], done)
@@ -117,11 +134,12 @@ export class Reserve {
       } finally {
         await file.close()
       }
-      this.#state = 'whole'
+      return true
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EFBIG') this.#state = 'without'
-      else if (!isNoRoom(error)) this.trouble = error as Error
       await disk.unlink(this.#path).catch(() => {})
+      // A user's part of the disk may be full where the whole is not.
+      if (isNoRoom(error)) return false
+      throw error
     }
   }
 }

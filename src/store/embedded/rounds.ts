@@ -7,9 +7,9 @@
 //
 // A call is decided when its round is formed, against contents that hold everything formed before. Its answer is given
 // when its round, and so all before it, is acknowledged; only then do readers see it. A write that fails takes its
-// round back: nothing later was built on it. Where the disk had no room for it, its appends are refused and the rest is
-// written into the reserve (reserve.ts). A sync that fails ends the store: what the disk holds is unknown from then on,
-// and a second sync would lie about it.
+// round back: nothing later was built on it. Where the disk has no room for it, nor an emptied file, its appends are
+// refused and the rest is written into the reserve (reserve.ts). A sync that fails ends the store: what the disk holds
+// is unknown from then on, and a second sync would lie about it.
 
 import { assert } from '../../base/assert.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
@@ -199,11 +199,18 @@ export class Rounds {
   }
 
   /**
-   * The disk refused a round of these calls. If it has no room, the journal goes on in an emptied file; if there is none, appends are
-   * refused and the reserve takes the other calls.
+   * The disk refused a round of these calls. If it has no room, the journal goes on in an emptied file. If none is large enough, they
+   * are given up one by one: the files in use can grow. If there is none, appends are refused and the reserve takes the other calls.
    */
   async #writeLess(calls: readonly Call[], error: Error): Promise<void> {
-    if (isNoRoom(error) && (await this.#rollIntoSpare(calls))) return this.#write(calls)
+    if (isNoRoom(error)) {
+      if (await this.#rollIntoSpare(calls)) return this.#write(calls)
+      if (await this.#giveRoom()) {
+        this.#queue.unshift(...calls)
+        this.#writing = false
+        return this.#pump()
+      }
+    }
     let rest = calls
     if (isNoRoom(error) && !this.#options.reserve.isGone) {
       const refusal = refusalOf(error)
@@ -223,6 +230,14 @@ export class Rounds {
     try {
       await this.synced()
       return await this.#journal.rollIntoSpare(bytesOf(calls))
+    } catch {
+      return false
+    }
+  }
+
+  async #giveRoom(): Promise<boolean> {
+    try {
+      return this.#failed === null && (await this.#journal.giveRoom()) && this.#failed === null
     } catch {
       return false
     }
