@@ -133,6 +133,41 @@ test('files are unlinked one after the other, with time between them, and the re
   assert.ok(journals().length <= 2, journals().join(' '))
 })
 
+test('the time between two files that are unlinked goes by their own size, not by that of a file to come', async t => {
+  const { clock, journals, comes, writeAndRetire } = await open(t)
+  await writeAndRetire(3, 8 << 20)
+  await eventually('one is unlinked', () => journals().length === 3)
+  await new Promise(resolve => setTimeout(resolve, 50))
+  await clock.advance(3.9)
+  await new Promise(resolve => setTimeout(resolve, 50))
+  assert.equal(journals().length, 3, '8 MiB take 4 ms')
+  await comes('the next is unlinked', () => journals().length === 2)
+})
+
+test('a file that is given up in the turn in which the store is closed leaves the disk', async t => {
+  const { journal, journals, writeAndRetire } = await open(t)
+  await writeAndRetire(1, 8 << 20)
+  await eventually('it is unlinked', () => journals().length === 1)
+  await journal.write([Buffer.alloc(8 << 20)], 8 << 20)
+  const last = journal.active
+  await journal.roll()
+  // Nothing is waited for on its way.
+  const handle = await last.handle
+  last.handle = null
+  await handle!.close()
+  journal.retire(last)
+  await journal.close()
+  assert.deepEqual(journals(), ['journal-0000000003'])
+})
+
+test('a store that is closed leaves two spares to the next start', async t => {
+  const { journal, spares, writeAndRetire } = await open(t)
+  await writeAndRetire(20)
+  await eventually('eight are kept', () => spares().length === 8)
+  await journal.close()
+  assert.equal(spares().length, 2)
+})
+
 test('a round that the next file has no blocks for goes into a spare that has them, under a higher number', async t => {
   const { journal, journals, spares, write } = await open(t)
   const written = await write(2)

@@ -113,8 +113,8 @@ export class Journal {
   #filling: { readonly file: JournalFile; readonly from: number; readonly done: Promise<boolean> } | null = null
   #fillTimer: Timer | null = null
   #spareTimer: Timer | null = null
-  /** Paths of files to unlink, whether somebody is at it, and how to end its pause. */
-  readonly #doomed: string[] = []
+  /** Files to unlink, whether somebody is at it, and how to end its pause. */
+  readonly #doomed: { readonly path: string; readonly size: number }[] = []
   #isUnlinking = false
   #endPause: (() => void) | null = null
   #writtenAtMs = 0
@@ -156,38 +156,39 @@ export class Journal {
     const { clock, folder } = this.#options
     this.#spareTimer = clock.timer(oldest.sinceMs + SPARE_MS - clock.monotonic(), () => {
       this.#spareTimer = null
-      if (this.#spares.length > SPARES && this.#spares[0] === oldest)
-        this.#doom(join(folder, this.#spares.shift()!.name))
+      if (this.#spares.length > SPARES && this.#spares[0] === oldest) {
+        this.#spares.shift()
+        this.#doom(join(folder, oldest.name), oldest.size)
+      }
       this.#unlinkSurplusLater()
     })
   }
 
-  #doom(path: string): void {
-    this.#doomed.push(path)
+  #doom(path: string, size: number): void {
+    this.#doomed.push({ path, size })
     if (this.#isUnlinking) return
     this.#isUnlinking = true
-    this.#later(
-      this.#unlinkDoomed().finally(() => {
-        this.#isUnlinking = false
-      }),
-    )
+    this.#later(this.#unlinkDoomed())
   }
 
   async #unlinkDoomed(): Promise<void> {
-    const { clock, disk, fileBytes, reserve } = this.#options
-    for (let path = this.#doomed.shift(); path !== undefined; path = this.#doomed.shift()) {
+    const { clock, disk, reserve } = this.#options
+    for (let file = this.#doomed.shift(); file !== undefined; file = this.#doomed.shift()) {
       // The next start tries it again.
-      await disk.unlink(path).catch(() => {})
+      await disk.unlink(file.path).catch(() => {})
       // On a full disk their room is wanted more.
       if (this.#closed || reserve.isGone) continue
+      const pauseMs = file.size / UNLINKED_BYTES_PER_MS
       await new Promise<void>(resolve => {
-        const pause = clock.timer(fileBytes / UNLINKED_BYTES_PER_MS, resolve)
+        const pause = clock.timer(pauseMs, resolve)
         this.#endPause = () => {
           pause.cancel()
           resolve()
         }
       })
     }
+    // In the turn that found none left: what is doomed in a later one needs somebody else.
+    this.#isUnlinking = false
   }
 
   /** Numbers up to this one are taken, by files that are missing. */
@@ -426,10 +427,13 @@ export class Journal {
 
   async close(): Promise<void> {
     this.stop()
-    while (this.#background.size > 0) await Promise.all(this.#background)
     while ([...this.files.values()].some(file => file.readers > 0)) {
       await new Promise<void>(resolve => this.#options.clock.soon(resolve))
     }
+    // The last reader of a file puts it away.
+    while (this.#background.size > 0) await Promise.all(this.#background)
+    // The next start tries it again.
+    await this.unlinkSurplus().catch(() => {})
     await this.#next?.catch(() => {})
     for (const file of this.files.values()) {
       const handle = await file.handle?.catch(() => null)
@@ -592,7 +596,7 @@ export class Journal {
     if (isSpared) this.#sparing++
     try {
       const path = await this.#forget(file)
-      if (!isSpared) return this.#doom(path)
+      if (!isSpared) return this.#doom(path, size)
       const spare = spareName(++this.#lastSpare)
       await disk.rename(path, join(folder, spare))
       this.#spares.push({ name: spare, size, sinceMs: clock.monotonic() })
