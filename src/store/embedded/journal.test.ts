@@ -202,3 +202,46 @@ test('the reserve is made again in the room of spares and of the file that was t
   await writeAndRetire(1, 100)
   assert.equal(journal.active.number, 6)
 })
+
+test('a file is not closed while zeros are written ahead in it', async t => {
+  const real = realDisk(new SimulatedClock())
+  const zeros = Promise.withResolvers<void>()
+  let isHeld = false
+  let isWriting = false
+  let closedMeanwhile = 0
+  const disk: Disk = {
+    ...real,
+    async open(path, create) {
+      const file = await real.open(path, create)
+      return {
+        ...file,
+        async write(buffers, position) {
+          if (isHeld) {
+            isWriting = true
+            await zeros.promise
+            isWriting = false
+          }
+          await file.write(buffers, position)
+        },
+        async close() {
+          if (isWriting) closedMeanwhile++
+          await file.close()
+        },
+      }
+    },
+  }
+  const { journal, clock } = await open(t, { disk, fileBytes: 8 << 20 })
+  isHeld = true
+  journal.ready()
+  await clock.advance(1000)
+  await eventually('zeros are written', () => isWriting)
+  isHeld = false
+  const file = journal.active
+  await journal.roll()
+  journal.retire(file)
+  await new Promise(resolve => setTimeout(resolve, 50))
+  zeros.resolve()
+  await journal.close()
+  assert.equal(file.handle, null)
+  assert.equal(closedMeanwhile, 0, 'the next file that is opened may get its number')
+})

@@ -458,7 +458,7 @@ export class Journal {
     const open = [...this.files.values()].filter(file => file.handle !== null)
     if (open.length <= MOST_OPEN) return
     for (const file of open) {
-      if (file === this.#active || file.readers > 0 || file.handle === null) continue
+      if (file === this.#active || file === this.#filling?.file || file.readers > 0 || file.handle === null) continue
       const handle = file.handle
       file.handle = null
       this.#later(handle.then(each => each.close()))
@@ -609,6 +609,8 @@ export class Journal {
   /** Answers the path of a file that is none of the journal's from here on. */
   async #forget(file: JournalFile): Promise<string> {
     this.files.delete(file.number)
+    // Zeros that are written ahead go through its handle, whose number the next file that is opened may get.
+    if (this.#filling?.file === file) await this.#filling.done
     const handle = await file.handle
     file.handle = null
     await handle?.close()
