@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import { createFetchShare, type Grant, shareLimits } from './share.ts'
 
@@ -28,6 +29,8 @@ function start() {
         share.take(asking(mostBytes, leastBytes, askedAtMs)),
       wait: (maxWaitMs = 500, mostBytes?: number, leastBytes?: number) =>
         share.wait(asking(mostBytes, leastBytes), maxWaitMs, drain.signal),
+      exchange: (grant: Grant | undefined, mostBytes: number, leastBytes: number) =>
+        grant?.exchange(asking(mostBytes, leastBytes)) ?? null,
       leave: () => gone.abort(),
     }
   }
@@ -55,7 +58,7 @@ test('each grant is at most a third of what is free, and all of them together ar
   assert.equal(first.take()?.bytes, 4 * MB)
   assert.equal(second.take()?.bytes, 3 * MB)
   fill()
-  assert.equal(share.bytes, LIMITS.commonBytes)
+  assert.equal(share.bytes, LIMITS.endBytes, 'two of them are in the part of prompt readers')
 })
 
 test('a reader that holds nothing while no other does is granted all that its batch needs', () => {
@@ -213,6 +216,71 @@ test('a connection that goes gives back everything, and its waits end', async ()
   assert.equal(leaver.take(), null)
 })
 
+test('prompt readers keep to their own part while somebody who came earlier would find room without them', async () => {
+  const { share, clock, join } = start()
+  const readers = Array.from({ length: 14 }, join)
+  for (const reader of readers) {
+    reader.take(1000)!.sent()
+    reader.ask()
+  }
+  const grants = readers.map(reader => reader.take(MB)!)
+  assert.equal(share.bytes, LIMITS.endBytes)
+  const newcomer = join()
+  const waiting = newcomer.wait(500, 3 * MB, 3 * MB)
+  grants[0]!.sent()
+  readers[0]!.ask()
+  assert.equal(readers[0]!.take(MB), null, 'it would take the room of the one that waits')
+  const prompt = readers[0]!.wait(500, MB)
+  for (const grant of grants.slice(1, 3)) grant.sent()
+  await clock.settle()
+  assert.equal((await waiting)?.bytes, 3 * MB)
+  for (const grant of grants.slice(3, 5)) grant.sent()
+  await clock.settle()
+  assert.equal((await prompt)?.bytes, MB)
+})
+
+test('a reader whose batch is larger than its part is served beside prompt readers that stay within theirs', async () => {
+  const { clock, join } = start()
+  const [slow, prompt] = [join(), join()]
+  const first = slow.take(MB)!
+  await clock.advance(2000)
+  first.sent()
+  slow.ask()
+  prompt.take(1000)!.sent()
+  prompt.ask()
+  assert.notEqual(prompt.take(1000), null)
+  assert.equal(slow.take(MB, 13 * MB)?.bytes, MB)
+})
+
+test('a client that does not want to wait comes first in the end, as one that does', async () => {
+  const { clock, join, fill } = start()
+  const grants = fill()
+  const [hasty, patient] = [join(), join()]
+  const early = hasty.wait(0)
+  await clock.advance(200)
+  assert.equal(await early, null)
+  const waiting = patient.wait()
+  assert.equal(await Promise.race([waiting, Promise.resolve('waits')]), 'waits')
+  grants[0]!.sent()
+  assert.notEqual(hasty.take(MB), null, 'it asked before the other')
+  await clock.advance(500)
+  await waiting
+})
+
+test('the time in which an answer waits for more records is not its client', async () => {
+  const { clock, join } = start()
+  join().take(MB)
+  const reader = join()
+  const grant = reader.take(MB)!
+  grant.trim(1000)
+  await clock.advance(3000)
+  grant.made()
+  grant.sent()
+  reader.ask()
+  assert.notEqual(reader.take(MB), null)
+  assert.notEqual(reader.take(MB), null, 'a slow one has one answer at a time')
+})
+
 test('waits end when the broker drains, and when their time is up', async () => {
   const { clock, drain, join, fill } = start()
   fill()
@@ -224,4 +292,68 @@ test('waits end when the broker drains, and when their time is up', async () => 
   drain.abort()
   assert.equal(await waiting, null)
   assert.equal(await join().wait(), null)
+})
+
+test('whatever clients ask, take and leave, nothing is held beyond the end but one answer, and all of it comes back', async () => {
+  const client = fc.nat(4)
+  const bytes = fc.integer({ min: 1, max: 6 * MB })
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('ask' as const), client, bytes, leastBytes: bytes, waitMs: fc.nat(700) }),
+    fc.record({ kind: fc.constant('found' as const), client, bytes: fc.nat(MB) }),
+    fc.record({ kind: fc.constant('more' as const), client, bytes, leastBytes: bytes }),
+    fc.record({ kind: fc.constant('taken' as const), client }),
+    fc.record({ kind: fc.constant('pause' as const), ms: fc.nat(1500) }),
+    fc.record({ kind: fc.constant('leave' as const), client }),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 120 }), async steps => {
+      const { clock, share, join } = start()
+      const clients = Array.from({ length: 5 }, () => ({ ...join(), grants: [] as Grant[] }))
+      let underWay = 0
+      for (const step of steps) {
+        const at = step.kind === 'pause' ? -1 : step.client
+        const one = clients[at]
+        switch (step.kind) {
+          case 'ask': {
+            one!.ask()
+            const grant = one!.take(step.bytes, step.leastBytes)
+            if (grant !== null) one!.grants.push(grant)
+            else {
+              underWay++
+              void one!.wait(step.waitMs, step.bytes, step.leastBytes).then(later => {
+                underWay--
+                if (later !== null) one!.grants.push(later)
+              })
+            }
+            break
+          }
+          case 'found':
+            one!.grants[0]?.trim(Math.min(step.bytes, one!.grants[0].bytes))
+            break
+          case 'more': {
+            const grant = one!.exchange(one!.grants[0], step.bytes, step.leastBytes)
+            if (grant !== null) one!.grants[0] = grant
+            break
+          }
+          case 'taken':
+            one!.grants[0]?.made()
+            one!.grants.shift()?.sent()
+            break
+          case 'leave':
+            one!.leave()
+            clients[at] = { ...join(), grants: [] }
+            break
+          default:
+            await clock.advance(step.ms)
+        }
+        assert.ok(share.bytes >= 0 && share.bytes <= LIMITS.endBytes + 6 * MB, `${share.bytes} are held`)
+      }
+      await clock.advance(1000)
+      await clock.advance(1000)
+      assert.equal(underWay, 0, 'every wait ends')
+      for (const one of clients) for (const grant of one.grants) grant.release()
+      assert.equal(share.bytes, 0)
+    }),
+    { numRuns: 200 },
+  )
 })

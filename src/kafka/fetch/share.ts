@@ -11,9 +11,10 @@
 // connection that needed longer than a second is granted one answer at a time. One that has not taken any answer yet, or asks
 // ahead of its answers, may have several while half of the common part is free. One that took its last answer promptly has the
 // last part, for what it asks once that is out. The part before it is for these and for newcomers, which hold nothing and of which
-// nothing is known yet: a consumer that starts does not wait until slow ones have drained. While there is not even room for the
-// batch that it must be given whole, a fetch waits its turn. Its turn is remembered when its time is up before. While no connection
-// holds anything, the first to ask is granted all that it needs.
+// nothing is known yet: a consumer that starts does not wait until slow ones have drained. Prompt readers may use the other parts too,
+// but while somebody who came earlier would find room there without them, they have the last part only. While there is not even room
+// for the batch that it must be given whole, a fetch waits its turn. Its turn is remembered when its time is up before. While no other
+// connection holds anything, the first to ask is granted all that it needs; beside prompt readers in their own part too.
 
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Peer } from '../handlers/handler.ts'
@@ -42,8 +43,10 @@ export interface Grant {
   readonly bytes: number
   /** It is less than what was asked for. */
   readonly isShort: boolean
-  /** So much was found, from here on it is to be sent; the rest is given back. */
+  /** So much was found; the rest is given back. */
   trim(bytes: number): void
+  /** The answer is made: from here on its client is what it waits for. */
+  made(): void
   /** The network has taken the answer, and it tells how fast. Idempotent, as `release`. */
   sent(): void
   /** There will be no answer. */
@@ -59,7 +62,7 @@ export interface FetchShare {
   asked(connection: Peer, atMs: number): void
   /** Null where it has to wait. */
   take(asking: Asking): Grant | null
-  /** Null when its time is up, the connection is gone, or `drain` aborts. */
+  /** Null when its time is up, at the earliest after LEAST_WAIT_MS, when the connection is gone, or `drain` aborts. */
   wait(asking: Asking, maxWaitMs: number, drain: AbortSignal): Promise<Grant | null>
 }
 
@@ -74,6 +77,12 @@ const FIRST_BYTES = 4 << 20
 
 /** The part of the common memory that is for those of which it is not known that they are slow. */
 const NEWCOMERS = 1 / 8
+
+/**
+ * A client that says it does not want to wait has a place in the line for so long: what becomes free goes to those that wait, and
+ * one that only looks in now and then would never find any.
+ */
+const LEAST_WAIT_MS = 100
 
 /** Where there is less room, so many parts of the common memory are one step. */
 const STEPS = 8
@@ -97,7 +106,7 @@ class Reader {
   /** When its last answer was out. */
   sentAtMs = Number.NEGATIVE_INFINITY
   /** Its last answer, until it asks again. */
-  answered: Held | null = null
+  answered: Answered | null = null
   isSlow = false
   /** The bytes that it takes in a second, as its last answer has shown. */
   bytesPerSecond = Number.POSITIVE_INFINITY
@@ -117,7 +126,7 @@ class Reader {
   }
 
   /** The network has taken an answer. */
-  sent({ bytes, sinceMs }: Held, nowMs: number): void {
+  sent({ bytes, sinceMs }: Answered, nowMs: number): void {
     const tookMs = nowMs - sinceMs
     this.isProven = tookMs < this.promptMs
     if (!this.isProven) this.#measured(bytes, tookMs)
@@ -154,10 +163,17 @@ class Reader {
   }
 }
 
+interface Answered {
+  readonly bytes: number
+  readonly sinceMs: number
+}
+
 interface Held {
   bytes: number
   /** When it was granted, then when its answer was made. */
   sinceMs: number
+  /** It was granted to a prompt reader. */
+  readonly isPrompt: boolean
 }
 
 interface Waiter {
@@ -174,9 +190,12 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
   /** Their time is up. */
   const overdue: Waiter[] = []
   const slowBytes = commonBytes * (1 - NEWCOMERS)
+  const promptPartBytes = endBytes - commonBytes
   const stepBytes = Math.min(STEP_BYTES, commonBytes / STEPS)
   let isDrainWatched = false
   let usedBytes = 0
+  /** Of these, what prompt readers hold. */
+  let promptBytes = 0
   let nextTicket = 0
   let isDue = false
 
@@ -198,13 +217,33 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
     held.bytes = bytes
     reader.bytes += deltaBytes
     usedBytes += deltaBytes
+    if (held.isPrompt) promptBytes += deltaBytes
     if (deltaBytes < 0) serveSoon()
   }
 
+  const othersBytes = () => usedBytes - promptBytes
+
+  /** Of the parts that are not for prompt readers alone. */
+  const commonUsedBytes = () => usedBytes - Math.min(promptBytes, promptPartBytes)
+
+  const limitOf = (reader: Reader) => (reader.isNewcomer ? commonBytes : slowBytes)
+
+  function freeFor(reader: Reader, isPrompt: boolean, isConfined: boolean): number {
+    if (!isPrompt) return limitOf(reader) - commonUsedBytes()
+    return isConfined ? promptPartBytes - promptBytes : endBytes - usedBytes
+  }
+
+  /** It waits, and without what prompt readers hold there would be room for it. */
+  function isKeptOut({ asking, reader }: Waiter, nowMs: number): boolean {
+    if (reader.bytes > 0 || reader.isPrompt(asking, nowMs)) return false
+    const needBytes = Math.max(Math.min(stepBytes, asking.mostBytes), asking.leastBytes)
+    const limitBytes = limitOf(reader)
+    return othersBytes() + Math.min(needBytes, limitBytes) <= limitBytes
+  }
+
   /** How much it would be granted; null where that is more than there is room for. */
-  function sizeFor({ mostBytes, leastBytes }: Asking, reader: Reader, isPrompt: boolean): number | null {
-    const mayUse = isPrompt ? endBytes : reader.isNewcomer ? commonBytes : slowBytes
-    const freeBytes = mayUse - usedBytes
+  function sizeFor({ mostBytes, leastBytes }: Asking, reader: Reader, isPrompt: boolean, isConfined: boolean) {
+    const freeBytes = freeFor(reader, isPrompt, isConfined)
     const spareBytes = slowBytes / 2 - usedBytes
     const firstBytes = spareBytes > 0 ? FIRST_BYTES : stepBytes
     const lentBytes = reader.isProven ? spareBytes : 0
@@ -215,7 +254,9 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
     const needBytes = Math.ceil(Math.max(Math.min(wholeBytes, mostBytes), leastBytes))
     if (usedBytes === 0) return needBytes
     if (reader.bytes > 0 && !mayHoldMore(reader, isPrompt, needBytes)) return null
-    return needBytes <= freeBytes ? needBytes : null
+    // A batch that is larger than all that it may use goes when nothing else is there but prompt readers in their own part.
+    const isAlone = !isPrompt && othersBytes() === 0 && promptBytes <= promptPartBytes
+    return isAlone || needBytes <= freeBytes ? needBytes : null
   }
 
   function mayHoldMore(reader: Reader, isPrompt: boolean, needBytes: number): boolean {
@@ -223,11 +264,12 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
     return !reader.isSlow && usedBytes + needBytes <= commonBytes / 2
   }
 
-  function tryGrant(asking: Asking, reader: Reader, isPrompt: boolean): Grant | null {
-    const size = sizeFor(asking, reader, isPrompt)
+  /** `isConfined`: prompt readers have their own part only. */
+  function tryGrant(asking: Asking, reader: Reader, isPrompt: boolean, isConfined: boolean): Grant | null {
+    const size = sizeFor(asking, reader, isPrompt, isConfined)
     if (size === null) return null
     reader.ticket = null
-    const held: Held = { bytes: 0, sinceMs: clock.monotonic() }
+    const held: Held = { bytes: 0, sinceMs: clock.monotonic(), isPrompt }
     reader.grants.add(held)
     count(reader, held, size)
     const readable = Math.min(size, asking.mostBytes)
@@ -240,9 +282,11 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
       bytes: readable < asking.mostBytes && readable > STEP_BYTES ? readable - (readable % STEP_BYTES) : readable,
       trim(bytes) {
         if (!reader.grants.has(held)) return
-        held.sinceMs = clock.monotonic()
         if (bytes === 0) release()
         else count(reader, held, bytes)
+      },
+      made() {
+        held.sinceMs = clock.monotonic()
       },
       sent() {
         if (reader.grants.has(held) && held.bytes > 0) reader.sent(held, clock.monotonic())
@@ -253,7 +297,9 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
         if (!reader.grants.has(held)) return take(asking)
         const { bytes } = held
         release()
-        const grant = tryGrant(asking, reader, reader.isPrompt(asking, clock.monotonic()))
+        const nowMs = clock.monotonic()
+        const isConfined = line.some(waiter => isKeptOut(waiter, nowMs))
+        const grant = tryGrant(asking, reader, reader.isPrompt(asking, nowMs), isConfined)
         if (grant !== null) return grant
         reader.grants.add(held)
         count(reader, held, bytes)
@@ -265,12 +311,17 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
   function take(asking: Asking): Grant | null {
     if (asking.closed.aborted) return null
     const reader = readerOf(asking)
-    const isPrompt = reader.isPrompt(asking, clock.monotonic())
-    const isBehind = line.some(({ reader: other, asking: its }) => {
-      if (isPrompt) return other.isTrusted(its)
-      return !reader.isNewcomer || other.isNewcomer || other.isTrusted(its)
-    })
-    return isBehind ? null : tryGrant(asking, reader, isPrompt)
+    const nowMs = clock.monotonic()
+    const isPrompt = reader.isPrompt(asking, nowMs)
+    const ticket = reader.ticket ?? nextTicket
+    let isConfined = false
+    for (const waiter of line) {
+      if (waiter.ticket > ticket) break
+      const isTrusted = waiter.reader.isTrusted(waiter.asking)
+      if (isPrompt ? isTrusted : !reader.isNewcomer || waiter.reader.isNewcomer || isTrusted) return null
+      isConfined ||= isPrompt && isKeptOut(waiter, nowMs)
+    }
+    return tryGrant(asking, reader, isPrompt, isConfined)
   }
 
   function serveSoon(): void {
@@ -287,18 +338,23 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
 
   function serve(): void {
     const nowMs = clock.monotonic()
-    let [isSlowTaken, isCommonTaken] = [false, false]
+    let [isSlowTaken, isCommonTaken, isPromptTaken, isConfined] = [false, false, false, false]
     for (const waiter of [...line]) {
       const { asking, reader } = waiter
       const isPrompt = reader.isPrompt(asking, nowMs)
-      if (!isPrompt && (isCommonTaken || (isSlowTaken && !reader.isNewcomer))) continue
-      const grant = tryGrant(asking, reader, isPrompt)
+      if (isPrompt ? isPromptTaken : isCommonTaken || (isSlowTaken && !reader.isNewcomer)) continue
+      const grant = tryGrant(asking, reader, isPrompt, isConfined)
       if (grant !== null) waiter.end(grant)
       // A reader that waits for its own answers to be taken does not make others wait.
       else if (reader.bytes > 0) continue
-      else if (isPrompt) break
-      else if (reader.isNewcomer) isCommonTaken = true
-      else isSlowTaken = true
+      else if (isPrompt) {
+        if (!isConfined) break
+        isPromptTaken = true
+      } else {
+        if (reader.isNewcomer) isCommonTaken = true
+        else isSlowTaken = true
+        isConfined ||= isKeptOut(waiter, nowMs)
+      }
     }
     for (const waiter of overdue.splice(0, ENDED_AT_ONCE)) waiter.end(null)
     if (overdue.length > 0) serveSoon()
@@ -321,7 +377,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
     },
     take,
     wait(asking, maxWaitMs, drain) {
-      if (asking.closed.aborted || drain.aborted || maxWaitMs <= 0) return Promise.resolve(null)
+      if (asking.closed.aborted || drain.aborted) return Promise.resolve(null)
       const reader = readerOf(asking)
       reader.ticket ??= nextTicket++
       const { ticket } = reader
@@ -340,7 +396,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
             resolve(grant)
           },
         }
-        timer = clock.timer(maxWaitMs, () => {
+        timer = clock.timer(Math.max(maxWaitMs, LEAST_WAIT_MS), () => {
           overdue.push(waiter)
           serveSoon()
         })

@@ -358,6 +358,7 @@ export const fetchHandler = handler(fetch, rooms => {
     const bytes = still === null ? rows.reduce((sum, row) => sum + row.bytes, 0) : 0
     const { throttleMs: throttleTimeMs, deliver: isAllowed } = throttle.fetching(request, bytes)
     if (isAllowed) {
+      reading.grant?.made()
       creditOwner(request, rows)
       request.onSent = releaseOf(rows, reading.grant)
       return { ...answerOf(reading), throttleTimeMs }
