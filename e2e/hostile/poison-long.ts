@@ -38,7 +38,7 @@ for (const store of stores) {
         atOnce: atOnce!,
         seeds: Array.from({ length: seeds! }, (_, i) => from! + i),
         progress(report) {
-          if (report.seeds % REPORT_EVERY === 0) console.log(`${store}: ${say(report)}`)
+          if (report.seeds % REPORT_EVERY === 0) console.log(`${store}: ${say(report)}; largest at ${report.heaviest}`)
         },
       },
     )

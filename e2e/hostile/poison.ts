@@ -84,6 +84,7 @@ export async function runPoison(cleanUp: CleanUp, options: PoisonOptions): Promi
   const long: string[] = []
   /** By seed, the batch and the question. */
   const underWay = new Map<number, string>()
+  const nowUnderWay = () => [...underWay].map(([seed, what]) => `${seed} (${what})`).join('; ')
   let slowestMs = 0
   let elsewhereMs = 0
   let done = 0
@@ -98,18 +99,17 @@ export async function runPoison(cleanUp: CleanUp, options: PoisonOptions): Promi
   let isOver = false
   const watching = (async () => {
     while (!isOver) {
-      const about = () => [...underWay].map(([seed, what]) => `${seed} (${what})`).join('; ')
       for (const [i, { pid }] of brokers.entries()) {
         const bytes = residentBytes(pid)
         if (bytes <= mostBytes[i]!) continue
         mostBytes[i] = bytes
-        heaviest[i] = about()
+        heaviest[i] = nowUnderWay()
       }
       const found = await bystander.slowest()
       slowestMs = Math.max(slowestMs, found.hereMs)
       elsewhereMs = Math.max(elsewhereMs, found.elsewhereMs)
       if (found.hereMs > LONG_MS)
-        long.push(`${found.hereMs.toFixed(0)} ms, elsewhere ${found.elsewhereMs.toFixed(0)} ms: ${about()}`)
+        long.push(`${found.hereMs.toFixed(0)} ms, elsewhere ${found.elsewhereMs.toFixed(0)} ms: ${nowUnderWay()}`)
       await new Promise(resolve => systemClock.timer(LOOK_MS, () => resolve(null)))
     }
   })()
@@ -127,7 +127,7 @@ export async function runPoison(cleanUp: CleanUp, options: PoisonOptions): Promi
   }
   const ended = brokers.map(async ({ exited }) => {
     const status = await exited
-    if (!isOver) throw new Error(`a broker ended with ${status} at ${[...underWay.values()].join('; ')}`)
+    if (!isOver) throw new Error(`a broker ended with ${status}`)
   })
   for (const each of ended) each.catch(() => {})
   const work = Promise.all(Array.from({ length: options.atOnce }, worker))
@@ -138,7 +138,7 @@ export async function runPoison(cleanUp: CleanUp, options: PoisonOptions): Promi
         .split('\n')
         .filter(line => / (WARN|ERROR) /.test(line)),
     )
-    throw new Error(`${error}; brokers say:\n${warnings.slice(-20).join('\n')}`, { cause: error })
+    throw new Error(`${error} at ${nowUnderWay()}; brokers say:\n${warnings.slice(-20).join('\n')}`, { cause: error })
   })
   isOver = true
   await watching

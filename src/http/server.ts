@@ -335,6 +335,8 @@ async function buildServer(
       url: route.path,
       schema: shapesOf(route),
       ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
+      // The plugin takes bytes that begin as zlib's or gzip's do for compressed already, sends them as they are, and says that it compressed them.
+      ...(route.contentType === 'application/octet-stream' ? { compress: false as const } : {}),
       async onRequest(request, answer) {
         const passage = passages.get(request)!
         if (!hasParams(request.params)) return send(request, answer, missing(request))

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { deflateSync, gzipSync } from 'node:zlib'
 import { adminClient } from '../../../testing/admin-client.ts'
 import { type CleanUp, startBroker } from '../../../testing/broker.ts'
 import { headerBomb } from '../../../testing/poison.ts'
@@ -453,4 +455,20 @@ test('a value that unpacks to more than is shown is cut and says so, and is down
   const file = await fetch(`${base}/topics/t/messages/0/0/download`)
   assert.equal(file.headers.get('content-type'), 'application/octet-stream')
   assert.ok(Buffer.from(await file.arrayBuffer()).equals(value))
+})
+
+test('a value that is compressed is downloaded as it was produced, whatever the client would decompress', async t => {
+  const { api, base, send } = await openApi(t)
+  await api('POST', '/topics', { name: 't' })
+  for (const [offset, value] of [
+    deflateSync(randomBytes(5_000)),
+    gzipSync(randomBytes(100_000)),
+    deflateSync(randomBytes(900_000)),
+    Buffer.alloc(5_000, 'plain'),
+  ].entries()) {
+    await send('t', 0, encodeBatch([{ value }], { compression: 'zstd' }))
+    const file = await fetch(`${base}/topics/t/messages/0/${offset}/download`)
+    assert.equal(file.headers.get('content-encoding'), null)
+    assert.ok(Buffer.from(await file.arrayBuffer()).equals(value), `the value at ${offset}`)
+  }
 })

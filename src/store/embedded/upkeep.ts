@@ -99,7 +99,7 @@ export class Upkeep {
    */
   async begin(): Promise<void> {
     await this.checkpoint(false)
-    this.#run(this.#giveUp())
+    if (!this.#closing) this.#run(this.#giveUp())
   }
 
   /** Stops what goes on by itself. */
