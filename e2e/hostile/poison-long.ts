@@ -24,9 +24,9 @@ const stores = (['redis', 'embedded'] as const).filter(store => values.store ===
 if (stores.length === 0) throw new Error(`--store takes redis, embedded or both, got ${values.store}`)
 
 const mega = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`
-const say = ({ seeds, slowestMs, elsewhereMs, long, startBytes, growthBytes }: PoisonReport) =>
+const say = ({ seeds, slowestMs, elsewhereMs, long, startBytes, growthBytes, heaviest }: PoisonReport) =>
   `${seeds} batches: clients beside them waited at most ${slowestMs.toFixed(0)} ms (without poison on the same machine ${elsewhereMs.toFixed(0)} ms), ` +
-  `${long.length} times longer than ${LONGEST_WAIT_MS} ms; memory ${mega(startBytes)} at the start and at most ${mega(growthBytes)} more`
+  `${long.length} times longer than ${LONGEST_WAIT_MS} ms; memory ${mega(startBytes)} at the start and at most ${mega(growthBytes)} more, at ${heaviest}`
 
 for (const store of stores) {
   const ends: (() => Promise<void>)[] = []
@@ -38,7 +38,7 @@ for (const store of stores) {
         atOnce: atOnce!,
         seeds: Array.from({ length: seeds! }, (_, i) => from! + i),
         progress(report) {
-          if (report.seeds % REPORT_EVERY === 0) console.log(`${store}: ${say(report)}; largest at ${report.heaviest}`)
+          if (report.seeds % REPORT_EVERY === 0) console.log(`${store}: ${say(report)}`)
         },
       },
     )
@@ -50,7 +50,6 @@ for (const store of stores) {
         .map(([answer, count]) => `${answer}: ${count}`)
         .join(', '),
     )
-    console.log(`  largest at ${report.heaviest}`)
     for (const wait of report.long) console.log(`  ${wait}`)
     if (!isGood) process.exitCode = 1
   } catch (error) {

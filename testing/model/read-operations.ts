@@ -51,16 +51,12 @@ async function fetchRow(
     maxBytes,
     topics: [{ ...named, partitions: [{ partition, fetchOffset, partitionMaxBytes }] }],
   }
-  const row = await scene.settled(
-    `${log.name} is read at ${fetchOffset}`,
-    each => each.errorCode,
-    async () => {
-      const answer = await scene.ask(scene.leader(topic, partition), fetch, version, body)
-      const found = answer.responses[0]?.partitions[0]
-      expect(found !== undefined, () => `${log.name}: Fetch ${version} has no row (error ${answer.errorCode})`)
-      return found
-    },
-  )
+  const row = await scene.settled(`${log.name} is read at ${fetchOffset}`, async () => {
+    const answer = await scene.ask(scene.leader(topic, partition), fetch, version, body)
+    const found = answer.responses[0]?.partitions[0]
+    expect(found !== undefined, () => `${log.name}: Fetch ${version} has no row (error ${answer.errorCode})`)
+    return found
+  })
   // Retention may have passed by since the model looked.
   if (row.errorCode === OFFSET_OUT_OF_RANGE.code && fetchOffset >= log.start)
     await checkEnds(scene, { topic, partition, log })
@@ -147,14 +143,10 @@ async function listOne(
     offset,
     timestamp: found,
     leaderEpoch,
-  } = await scene.settled(
-    `${log.name}: ListOffsets ${version} for ${timestamp}`,
-    each => each.errorCode,
-    async () => {
-      const answer = await scene.ask(scene.leader(topic, partition), listOffsets, version, { replicaId: -1, topics })
-      return answer.topics[0]!.partitions[0]!
-    },
-  )
+  } = await scene.settled(`${log.name}: ListOffsets ${version} for ${timestamp}`, async () => {
+    const answer = await scene.ask(scene.leader(topic, partition), listOffsets, version, { replicaId: -1, topics })
+    return answer.topics[0]!.partitions[0]!
+  })
   expectSame(`${log.name}: the error of ListOffsets ${version} for ${timestamp}`, errorCode, NONE)
   const epoch = offset >= log.start && offset < log.end && timestamp >= 0 ? log.batchAt(offset).leaderEpoch : null
   if (epoch !== null && version >= 4) expectSame(`${log.name}: the epoch of offset ${offset}`, leaderEpoch, epoch)
@@ -211,16 +203,12 @@ export async function askForEpochs(scene: Scene, random: Random): Promise<void> 
   const leaderEpoch = known[random.below(known.length)]!
   const following = log.live.find(batch => batch.leaderEpoch !== null && batch.leaderEpoch > leaderEpoch)
   const ask = (currentLeaderEpoch: number) =>
-    scene.settled(
-      `${log.name}: where epoch ${leaderEpoch} ends`,
-      each => each.errorCode,
-      async () => {
-        const topics = [{ topic: topic.name, partitions: [{ partition, leaderEpoch, currentLeaderEpoch }] }]
-        const version = 2 + random.below(3)
-        const answer = await scene.ask(scene.leader(topic, partition), offsetForLeaderEpoch, version, { topics })
-        return answer.topics[0]!.partitions[0]!
-      },
-    )
+    scene.settled(`${log.name}: where epoch ${leaderEpoch} ends`, async () => {
+      const topics = [{ topic: topic.name, partitions: [{ partition, leaderEpoch, currentLeaderEpoch }] }]
+      const version = 2 + random.below(3)
+      const answer = await scene.ask(scene.leader(topic, partition), offsetForLeaderEpoch, version, { topics })
+      return answer.topics[0]!.partitions[0]!
+    })
   const row = await ask(-1)
   scene.note(`${log.name}: epoch ${leaderEpoch} ends at ${row.endOffset}`)
   expectSame(`${log.name}: the error of OffsetForLeaderEpoch`, row.errorCode, NONE)

@@ -259,11 +259,11 @@ export class Scene {
   }
 
   /** Asks until the answer is no passing refusal. Where no lead can move, no answer is one. */
-  settled<T>(what: string, errorOf: (answer: T) => number, ask: () => Promise<T>): Promise<T> {
+  settled<T extends { readonly errorCode: number }>(what: string, ask: () => Promise<T>): Promise<T> {
     if (!this.mayMove) return ask()
     return this.until(what, async () => {
       const answer = await ask()
-      if (!PASSING.has(errorOf(answer))) return answer
+      if (!PASSING.has(answer.errorCode)) return answer
       await this.ready()
       return undefined
     })

@@ -72,7 +72,6 @@ export async function createTopic(scene: Scene, random: Random): Promise<void> {
   const peer = anyPeer(scene, random)
   const { errorCode, topicId, errorMessage } = await scene.settled(
     `${name} is created`,
-    each => each.errorCode,
     async () => (await scene.ask(peer, createTopics, 7, body)).topics[0]!,
   )
   scene.note(`${name}: create with ${text}: ${errorCode}`)
@@ -134,7 +133,6 @@ export async function deleteTopic(scene: Scene, random: Random): Promise<void> {
   const peer = anyPeer(scene, random)
   const { errorCode, errorMessage } = await scene.settled(
     `${name} is deleted`,
-    each => each.errorCode,
     async () => (await scene.ask(peer, deleteTopics, 6, { ...named, timeoutMs: TIMEOUT_MS })).responses[0]!,
   )
   scene.note(`${name}: delete by ${isById ? 'id' : 'name'}`)
@@ -195,7 +193,6 @@ export async function addPartitions(scene: Scene, random: Random): Promise<void>
   const [peer, version] = [anyPeer(scene, random), random.below(4)]
   const { errorCode } = await scene.settled(
     `${name} gets partitions`,
-    each => each.errorCode,
     async () => (await scene.ask(peer, createPartitions, version, body)).results[0]!,
   )
   scene.note(`${name}: from ${logs.length} to ${count} partitions`)
@@ -217,7 +214,6 @@ async function setConfigs(
   const asked = anyPeer(scene, random)
   const { errorCode } = await scene.settled(
     `${name} gets configs`,
-    each => each.errorCode,
     async () => (await scene.ask(asked, incrementalAlterConfigs, 1, body)).responses[0]!,
   )
   expectSame(`${name}: ${JSON.stringify(values)}`, errorCode, NONE)

@@ -135,16 +135,12 @@ export async function produceWrongly(scene: Scene, random: Random): Promise<void
   if (place === null) return
   const { topic, partition, log } = place
   const send = (index: number, records: Buffer) =>
-    scene.settled(
-      `${log.name} takes a wrong batch`,
-      each => each.errorCode,
-      async () => {
-        const topicData = [{ name: topic.name, partitionData: [{ index, records }] }]
-        const body = { acks: -1, timeoutMs: 20_000, topicData }
-        const { responses } = await scene.ask(scene.leader(topic, partition), produce, 9, body)
-        return responses[0]!.partitionResponses[0]!
-      },
-    )
+    scene.settled(`${log.name} takes a wrong batch`, async () => {
+      const topicData = [{ name: topic.name, partitionData: [{ index, records }] }]
+      const body = { acks: -1, timeoutMs: 20_000, topicData }
+      const { responses } = await scene.ask(scene.leader(topic, partition), produce, 9, body)
+      return responses[0]!.partitionResponses[0]!
+    })
   const { bytes, tag } = makeBatch(scene, random)
   const wrong = Buffer.from(bytes)
   scene.note(`${log.name}: batch ${tag} is wrong`)
@@ -165,16 +161,12 @@ export async function produceBeyondLimits(scene: Scene, random: Random): Promise
   const isLarge = topic.isAppendTime || random.below(2) === 0
   const value = Buffer.alloc(isLarge ? topic.maxMessageBytes : 10)
   const bytes = encodeBatch([{ value, timestamp: Date.now() + (isLarge ? 0 : 2 * 3_600_000) }])
-  const row = await scene.settled(
-    `${log.name} takes a batch beyond the limits`,
-    each => each.errorCode,
-    async () => {
-      const topicData = [{ name: topic.name, partitionData: [{ index: partition, records: Buffer.from(bytes) }] }]
-      const body = { acks: 1, timeoutMs: 20_000, topicData }
-      const { responses } = await scene.ask(scene.leader(topic, partition), produce, 9, body)
-      return responses[0]!.partitionResponses[0]!
-    },
-  )
+  const row = await scene.settled(`${log.name} takes a batch beyond the limits`, async () => {
+    const topicData = [{ name: topic.name, partitionData: [{ index: partition, records: Buffer.from(bytes) }] }]
+    const body = { acks: 1, timeoutMs: 20_000, topicData }
+    const { responses } = await scene.ask(scene.leader(topic, partition), produce, 9, body)
+    return responses[0]!.partitionResponses[0]!
+  })
   scene.note(`${log.name}: ${isLarge ? 'too large' : 'from the future'}`)
   const { code } = isLarge ? MESSAGE_TOO_LARGE : INVALID_TIMESTAMP
   expectSame(`${log.name}: a batch beyond the limits`, row.errorCode, code)
@@ -197,7 +189,7 @@ export async function deleteSome(scene: Scene, random: Random): Promise<void> {
     return answer.topics[0]!.partitions[0]!
   }
   scene.note(`${log.name}: delete below ${offset} of ${log.start} to ${log.end}`)
-  const row = await scene.settled(`${log.name}: records are deleted`, each => each.errorCode, ask)
+  const row = await scene.settled(`${log.name}: records are deleted`, ask)
   if (offset < -1 || offset > log.end) {
     expectSame(`${log.name}: DeleteRecords below ${offset} of ${log.end}`, row.errorCode, OFFSET_OUT_OF_RANGE.code)
     return

@@ -145,7 +145,7 @@ test('once half is taken, a reader that asks again late is granted what it took 
   fourth.sent()
   await clock.advance(5000)
   for (const holder of holders) holder.sent()
-  assert.equal(take()!.bytes, 4 * MB, 'nobody needs the memory: a client that asks now and then has all that fits')
+  assert.equal(take()!.bytes, 4 * MB, 'the memory is free: a client that asks now and then has all that fits')
 })
 
 test('who asks ahead of its answers has no part of those that took one promptly', async () => {

@@ -163,11 +163,6 @@ class Reader {
   }
 }
 
-interface Answered {
-  readonly bytes: number
-  readonly sinceMs: number
-}
-
 interface Held {
   bytes: number
   /** When it was granted, then when its answer was made. */
@@ -175,6 +170,8 @@ interface Held {
   /** It was granted to a prompt reader. */
   readonly isPrompt: boolean
 }
+
+type Answered = Readonly<Pick<Held, 'bytes' | 'sinceMs'>>
 
 interface Waiter {
   readonly asking: Asking
@@ -252,10 +249,9 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
     const isAll = likedBytes === mostBytes
     const wholeBytes = isAll ? mostBytes : Math.max(likedBytes - (likedBytes % STEP_BYTES), stepBytes)
     const needBytes = Math.ceil(Math.max(Math.min(wholeBytes, mostBytes), leastBytes))
-    if (usedBytes === 0) return needBytes
     if (reader.bytes > 0 && !mayHoldMore(reader, isPrompt, needBytes)) return null
-    // A batch that is larger than all that it may use goes when nothing else is there but prompt readers in their own part.
-    const isAlone = !isPrompt && othersBytes() === 0 && promptBytes <= promptPartBytes
+    // Then it is granted all that it needs, also a batch that is larger than its part.
+    const isAlone = othersBytes() === 0 && promptBytes <= (isPrompt ? 0 : promptPartBytes)
     return isAlone || needBytes <= freeBytes ? needBytes : null
   }
 
@@ -298,8 +294,9 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
         const { bytes } = held
         release()
         const nowMs = clock.monotonic()
-        const isConfined = line.some(waiter => isKeptOut(waiter, nowMs))
-        const grant = tryGrant(asking, reader, reader.isPrompt(asking, nowMs), isConfined)
+        const isPrompt = reader.isPrompt(asking, nowMs)
+        const isConfined = isPrompt && line.some(waiter => isKeptOut(waiter, nowMs))
+        const grant = tryGrant(asking, reader, isPrompt, isConfined)
         if (grant !== null) return grant
         reader.grants.add(held)
         count(reader, held, bytes)

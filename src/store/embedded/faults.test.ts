@@ -47,6 +47,16 @@ async function open(t: TestContext, more: Partial<EmbeddedStoreOptions> = {}): P
   return { store, disk, path, reports, fatal }
 }
 
+const journalsIn = (path: string) => fs.readdirSync(path).filter(name => name.startsWith('journal-'))
+const sparesIn = (path: string) => fs.readdirSync(path).filter(name => name.startsWith('spare-'))
+
+/** The folder as a kill at this moment would leave it. */
+function copyOf(path: string): string {
+  const copy = fs.mkdtempSync(join(tmpdir(), 'ketch-faults-'))
+  for (const name of fs.readdirSync(path)) fs.copyFileSync(join(path, name), join(copy, name))
+  return copy
+}
+
 async function lead(store: Store, stream: string): Promise<number> {
   await store.create([stream])
   return expectKind(await store.open(stream, 0, 0), 'opened').epoch
@@ -193,7 +203,7 @@ test('on a disk that another program has filled, what a removal frees is appende
   const { store, path, fatal } = await open(t, options)
   const epoch = await lead(store, A)
   const other = await lead(store, B)
-  const journals = () => fs.readdirSync(path).filter(name => name.startsWith('journal-'))
+  const journals = () => journalsIn(path)
   for (let at = 0; journals().length < 9; at++) await append(store, A, epoch, at, 9_000)
   // The next file is prepared, and holds nothing but that.
   let end = 0
@@ -211,14 +221,13 @@ test('on a disk that another program has filled, what a removal frees is appende
     return taken === count
   }
   await eventually('an append is taken', () => isTaken(1), 30_000)
-  const copy = fs.mkdtempSync(join(tmpdir(), 'ketch-faults-'))
-  for (const name of fs.readdirSync(path)) fs.copyFileSync(join(path, name), join(copy, name))
+  const copy = copyOf(path)
   const killed = await open(t, { path: copy })
   assert.equal((await offsetsOf(killed.store, B)).length, end)
   assert.deepEqual(killed.reports, [])
   await eventually('all is freed', () => journals().length <= 3, 30_000)
   assert.ok(await isTaken(40), 'spares are too small one by one, and large enough together')
-  assert.ok(fs.existsSync(join(path, 'reserve')), 'nobody needs it')
+  assert.ok(fs.existsSync(join(path, 'reserve')), 'the reserve stays')
   assert.equal((await offsetsOf(store, B)).length, end)
   assert.deepEqual(fatal, [])
   await store.close()
@@ -263,8 +272,7 @@ test('a round that was refused is not there after a kill either, even if all of 
   await append(store, A, epoch, 0)
   disk.failAfterwards('write', 'EIO')
   await assert.rejects(append(store, A, epoch, 1), StoreUnavailable)
-  const copy = fs.mkdtempSync(join(tmpdir(), 'ketch-faults-'))
-  for (const name of fs.readdirSync(path)) fs.copyFileSync(join(path, name), join(copy, name))
+  const copy = copyOf(path)
   const again = await open(t, { path: copy })
   assert.deepEqual(await offsetsOf(again.store, A), [0])
   assert.deepEqual(again.reports, [])
@@ -279,8 +287,7 @@ test('a part of a round that was refused is cut by the next start', async t => {
   await append(store, A, epoch, 1, 400)
   disk.failNext('write', 'ENOSPC')
   await assert.rejects(append(store, A, epoch, 2, 50_000), StoreUnavailable)
-  const copy = fs.mkdtempSync(join(tmpdir(), 'ketch-faults-'))
-  for (const name of fs.readdirSync(path)) fs.copyFileSync(join(path, name), join(copy, name))
+  const copy = copyOf(path)
   const again = await open(t, { path: copy })
   assert.deepEqual(await offsetsOf(again.store, A), [0, 1])
 })
@@ -344,8 +351,7 @@ test('files are used again after retention, and what they held before never come
     files = Math.max(files, fs.readdirSync(path).filter(name => /^(journal|spare)-/.test(name)).length)
   }
   assert.ok(files < 12, `${files} files for 30 live batches`)
-  const copy = fs.mkdtempSync(join(tmpdir(), 'ketch-faults-'))
-  for (const name of fs.readdirSync(path)) fs.copyFileSync(join(path, name), join(copy, name))
+  const copy = copyOf(path)
   const again = await open(t, { path: copy })
   assert.deepEqual(again.reports, [])
   const start = expectKind(await store.read(A, 0, EVERYTHING), 'trimmed').start
@@ -432,13 +438,11 @@ test('a store that is closed where its folder was moved away leaves alone what i
   assert.deepEqual(await offsetsOf(again.store, A), [0])
 })
 
-const sparesIn = (path: string) => fs.readdirSync(path).filter(name => name.startsWith('spare-'))
-
 test('some of the files that are given up at once are kept to be used again, and the others leave the disk', async t => {
   const { store, path } = await open(t, { fsync: 'interval', journalFileBytes: 64 << 10, checkpointBytes: 32 << 10 })
   const epoch = await lead(store, A)
   for (let at = 0; at < 120; at++) await append(store, A, epoch, at, 9_000)
-  const journals = () => fs.readdirSync(path).filter(name => name.startsWith('journal-'))
+  const journals = () => journalsIn(path)
   const before = new Set(journals())
   assert.ok(before.size > 12)
   await store.remove([A])
@@ -481,7 +485,7 @@ test('files that a start finds to hold nothing are given up, though nothing is w
   for (let at = 0; at < 60; at++) await append(store, A, epoch, at, 9_000)
   await store.remove([A])
   await store.close()
-  const journals = () => fs.readdirSync(path).filter(name => name.startsWith('journal-'))
+  const journals = () => journalsIn(path)
   assert.ok(journals().length > 6, journals().join(' '))
   const again = await open(t, { ...options, path })
   await eventually('they are given up', () => journals().length <= 2)
@@ -516,7 +520,7 @@ test('the live rest of files that are mostly dead is copied forward, and reads t
     await append(store, A, busy, at, 9_000)
     await store.trim(A, busy, at, [])
   }
-  const journals = () => fs.readdirSync(path).filter(name => name.startsWith('journal-'))
+  const journals = () => journalsIn(path)
   // Give the background a chance for as long as it takes: the first file goes only when its live rest has moved.
   for (let at = 120; journals().includes('journal-0000000001') || journals().length > 6; at++) {
     assert.ok(at < 2_000, `still there: ${journals().join(' ')}`)
@@ -560,7 +564,7 @@ test('a worn file costs what it holds itself, however many batches lie in other 
   for (let at = 0; at < 30; at++) await append(store, B, busy, at, 9_000)
   await append(store, A, still, many)
   for (let at = 30; at < 60; at++) await append(store, B, busy, at, 9_000)
-  const worn = fs.readdirSync(path).filter(name => name.startsWith('journal-'))
+  const worn = journalsIn(path)
   lookedAt = 0
   let checkpoints = 0
   const isGone = () => {
@@ -595,7 +599,7 @@ test('streams that are removed while their batches are copied forward leave no f
     await churn(life % 9)
     await store.remove([B])
   }
-  const journals = () => fs.readdirSync(path).filter(name => name.startsWith('journal-'))
+  const journals = () => journalsIn(path)
   for (const goal = at + 2_000; journals().length > 2; ) {
     assert.ok(at < goal, `still there: ${journals().join(' ')}`)
     await churn(1)

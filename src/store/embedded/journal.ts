@@ -606,7 +606,7 @@ export class Journal {
     }
   }
 
-  /** Answers the path of a file that is none of the journal's from here on. */
+  /** Takes the file out of the journal, closes it, and answers its path. */
   async #forget(file: JournalFile): Promise<string> {
     this.files.delete(file.number)
     // Zeros that are written ahead go through its handle, whose number the next file that is opened may get.

@@ -199,8 +199,9 @@ export class Rounds {
   }
 
   /**
-   * The disk refused a round of these calls. If it has no room, the journal goes on in an emptied file. If none is large enough, they
-   * are given up one by one: the files in use can grow. If there is none, appends are refused and the reserve takes the other calls.
+   * The disk refused a round of these calls. If the disk is full, the journal goes on in an emptied file that is large enough. If all
+   * are too small, it unlinks one, so that the active file can grow, and the calls are tried again. If no emptied file is left,
+   * appends are refused and the reserve takes the other calls.
    */
   async #writeLess(calls: readonly Call[], error: Error): Promise<void> {
     if (isNoRoom(error)) {
