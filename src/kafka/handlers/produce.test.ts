@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pattern } from '../../../testing/broker.ts'
+import { createCluster } from '../../../testing/cluster.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { batchOf, fetchOne, produceTo, startGround, valuesOf } from '../../../testing/kafka.ts'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
@@ -237,6 +238,25 @@ test('batches stay behind one that came before its topic', async t => {
   await createTopic(ground, 'later', 1)
   assert.equal(await send(1), OUT_OF_ORDER_SEQUENCE_NUMBER.code)
   assert.deepEqual([await send(0), await send(1)], [NONE, NONE])
+})
+
+test('a topic that cannot be looked up refuses its own rows, and what follows its first batch stays behind it', async t => {
+  const broker = await createCluster(t, { topics: [pattern('*', { autoCreate: false }), pattern('t')] }).start(1)
+  const wire = await broker.connect()
+  await createTopic(broker, 't', 1)
+  const send = async (names: readonly string[], baseSequence: number) => {
+    const topicData = names.map(name => {
+      const records = batchOf(['v'], { producerId: 9, producerEpoch: 0, baseSequence })
+      return { name, partitionData: [{ index: 0, records }] }
+    })
+    const { responses } = await wire.send(produce, 9, { acks: -1, timeoutMs: 1000, topicData })
+    return responses.map(({ partitionResponses }) => partitionResponses[0]!.errorCode)
+  }
+  broker.store.faults.failNext('version', 'unavailable')
+  assert.deepEqual(await send(['t', 'later'], 0), [NONE, KAFKA_STORAGE_ERROR.code])
+  await createTopic(broker, 'later', 1)
+  assert.deepEqual(await send(['later'], 1), [OUT_OF_ORDER_SEQUENCE_NUMBER.code])
+  assert.deepEqual([await send(['later'], 0), await send(['later'], 1)], [[NONE], [NONE]])
 })
 
 test('an append takes at most the smaller of the two timeouts, and is then REQUEST_TIMED_OUT in its row', async t => {
