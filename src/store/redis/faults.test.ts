@@ -5,7 +5,6 @@ import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { queryObjects } from 'node:v8'
 import type { CleanUp } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { startForgetfulRedis } from '../../../testing/forgetful-redis.ts'
@@ -18,7 +17,6 @@ import { StoreOpenError } from '../open-error.ts'
 import { type Append, type Opened, OutcomeUnknown, type Read, type Store, StoreUnavailable } from '../store.ts'
 import { fcall } from './functions.ts'
 import { keysOf } from './keys.ts'
-import { Turns } from './turns.ts'
 
 const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
 const B = 'AAAAAAAAAAAAAAAAAAAAAQ:1'
@@ -229,22 +227,6 @@ test('H11: an append to a stream that was removed is gone, and makes no key agai
     kind: 'gone',
   })
   assert.deepEqual(await redis.ask('KEYS', '*stream:*'), [])
-})
-
-test('nothing is kept of a stream that was removed, by this broker or by another', { skip }, async t => {
-  const { redis, store } = await standing(t)
-  const { store: remover } = await openTestStore(t as CleanUp, at(redis))
-  // Each adapter has one for each stream that it knows.
-  const known = () => queryObjects(Turns, { format: 'count' })
-  const before = known()
-  for (let i = 0; i < 20; i++) {
-    const [own, other] = [`own-${i}:0`, `other-${i}:0`]
-    for (const stream of [own, other]) await led(store, stream)
-    await store.remove([own])
-    await remover.remove([other])
-    assert.equal((await store.append(exampleAppend(other, 1, 0))).kind, 'gone')
-  }
-  await eventually('all are forgotten', () => known() <= before)
 })
 
 test('H18: a read that retention overtakes answers where the log begins, and never skips', { skip }, async t => {
