@@ -250,7 +250,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
     const wholeBytes = isAll ? mostBytes : Math.max(likedBytes - (likedBytes % STEP_BYTES), stepBytes)
     const needBytes = Math.ceil(Math.max(Math.min(wholeBytes, mostBytes), leastBytes))
     if (reader.bytes > 0 && !mayHoldMore(reader, isPrompt, needBytes)) return null
-    // Then it is granted all that it needs, also a batch that is larger than its part.
+    // A reader that is alone is granted all that it needs, even a batch that is larger than its part.
     const isAlone = othersBytes() === 0 && promptBytes <= (isPrompt ? 0 : promptPartBytes)
     return isAlone || needBytes <= freeBytes ? needBytes : null
   }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../testing/eventually.ts'
+import { newFolder, snapshot } from '../../../testing/store-folder.ts'
 import { systemClock } from '../../base/clock.ts'
 import { crc32c } from '../../base/crc32c.ts'
 import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
@@ -16,12 +16,6 @@ const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
 const B = 'AAAAAAAAAAAAAAAAAAAAAQ:1'
 const C = 'AAAAAAAAAAAAAAAAAAAAAQ:2'
 const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
-
-function newFolder(t: TestContext): string {
-  const path = fs.mkdtempSync(join(tmpdir(), 'ketch-damage-'))
-  t.after(() => fs.rmSync(path, { recursive: true, force: true }))
-  return path
-}
 
 interface Opened {
   readonly store: Store
@@ -53,13 +47,6 @@ async function append(store: Store, stream: string, epoch: number, at: number, s
 
 const offsetsOf = async (store: Store, stream: string, from = 0) =>
   expectKind(await store.read(stream, from, EVERYTHING), 'read').batches.map(batch => batch.baseOffset)
-
-/** The folder as a kill would leave it now: what is written, without what closing adds. */
-function snapshot(t: TestContext, path: string): string {
-  const copy = newFolder(t)
-  for (const name of fs.readdirSync(path)) fs.copyFileSync(join(path, name), join(copy, name))
-  return copy
-}
 
 const journalOf = (path: string, number = 1) => join(path, `journal-${String(number).padStart(10, '0')}`)
 

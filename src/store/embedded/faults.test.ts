@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../testing/eventually.ts'
 import { createFaultyDisk, type FaultyDisk } from '../../../testing/sim/faulty-disk.ts'
+import { snapshot } from '../../../testing/store-folder.ts'
 import { systemClock } from '../../base/clock.ts'
 import { seededRandom } from '../../base/random.ts'
 import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
@@ -49,13 +50,6 @@ async function open(t: TestContext, more: Partial<EmbeddedStoreOptions> = {}): P
 
 const journalsIn = (path: string) => fs.readdirSync(path).filter(name => name.startsWith('journal-'))
 const sparesIn = (path: string) => fs.readdirSync(path).filter(name => name.startsWith('spare-'))
-
-/** The folder as a kill at this moment would leave it. */
-function copyOf(path: string): string {
-  const copy = fs.mkdtempSync(join(tmpdir(), 'ketch-faults-'))
-  for (const name of fs.readdirSync(path)) fs.copyFileSync(join(path, name), join(copy, name))
-  return copy
-}
 
 async function lead(store: Store, stream: string): Promise<number> {
   await store.create([stream])
@@ -221,7 +215,7 @@ test('on a disk that another program has filled, what a removal frees is appende
     return taken === count
   }
   await eventually('an append is taken', () => isTaken(1), 30_000)
-  const copy = copyOf(path)
+  const copy = snapshot(t, path)
   const killed = await open(t, { path: copy })
   assert.equal((await offsetsOf(killed.store, B)).length, end)
   assert.deepEqual(killed.reports, [])
@@ -272,7 +266,7 @@ test('a round that was refused is not there after a kill either, even if all of 
   await append(store, A, epoch, 0)
   disk.failAfterwards('write', 'EIO')
   await assert.rejects(append(store, A, epoch, 1), StoreUnavailable)
-  const copy = copyOf(path)
+  const copy = snapshot(t, path)
   const again = await open(t, { path: copy })
   assert.deepEqual(await offsetsOf(again.store, A), [0])
   assert.deepEqual(again.reports, [])
@@ -287,7 +281,7 @@ test('a part of a round that was refused is cut by the next start', async t => {
   await append(store, A, epoch, 1, 400)
   disk.failNext('write', 'ENOSPC')
   await assert.rejects(append(store, A, epoch, 2, 50_000), StoreUnavailable)
-  const copy = copyOf(path)
+  const copy = snapshot(t, path)
   const again = await open(t, { path: copy })
   assert.deepEqual(await offsetsOf(again.store, A), [0, 1])
 })
@@ -351,7 +345,7 @@ test('files are used again after retention, and what they held before never come
     files = Math.max(files, fs.readdirSync(path).filter(name => /^(journal|spare)-/.test(name)).length)
   }
   assert.ok(files < 12, `${files} files for 30 live batches`)
-  const copy = copyOf(path)
+  const copy = snapshot(t, path)
   const again = await open(t, { path: copy })
   assert.deepEqual(again.reports, [])
   const start = expectKind(await store.read(A, 0, EVERYTHING), 'trimmed').start

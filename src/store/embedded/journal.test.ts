@@ -30,7 +30,7 @@ interface Opened {
   journals(): string[]
   /** Lets time pass, a little at a time, until the folder looks so. */
   comes(what: string, condition: () => boolean): Promise<void>
-  /** Writes one round to each of so many files: as large as a file, or of `bytes`. */
+  /** Writes one round to each of `files` files. A round has `bytes` bytes; by default it fills its file. */
   write(files: number, bytes?: number): Promise<JournalFile[]>
   /** As write, and gives all of them up at once. */
   writeAndRetire(files: number, bytes?: number): Promise<void>
