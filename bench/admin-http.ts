@@ -1,7 +1,8 @@
-// How soon does the admin API answer what people look at, on a broker with much to show: the first page of topics, the lag of
-// every group, the newest records of a large topic; and what does it cost producers when a script asks for all of it, and signs
-// in, every second: as the broker comes, where a producer waits for the disk, and with fsync=interval, where nothing but the
-// processor is in the way. KETCH_TOPICS, KETCH_GROUPS and KETCH_RECORDS make it smaller than the promise is for.
+// How soon does the admin API answer what people look at, on a broker with much to show: the first page of topics, the
+// lag of every group, the newest records of a large topic; and what does it cost producers when a script asks for all
+// of it, and signs in, every second: as the broker comes, where a producer waits for the disk, and with fsync=interval,
+// where nothing but the processor is in the way. KETCH_TOPICS, KETCH_GROUPS and KETCH_RECORDS make it smaller than the
+// promise is for.
 
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
@@ -98,7 +99,7 @@ async function measureQueries(base: string, harness: Harness): Promise<Finding[]
   const cookie = await signIn(base)
   const findings: Finding[] = []
   for (const { what, path, ceilingMs } of QUERIES) {
-    // Whoever asks first pays for the compiler; people ask more than once.
+    // The first request pays for the compiler; people ask more than once.
     await ask(base, path, cookie)
     const samples: number[] = []
     for (let i = 0; i < harness.rounds * REPEATS; i++) samples.push(await ask(base, path, cookie))
@@ -126,13 +127,13 @@ async function measureProducers(setting: string, { base, port }: Watchable, harn
   const watched = found.map(round => round.watched)
   const value = median(watched)
   return [
-    { what: `produce p99 with ${setting}, nobody looks`, value: median(alone), unit: 'ms', samples: alone },
+    { what: `produce p99 with ${setting}, without console users`, value: median(alone), unit: 'ms', samples: alone },
     {
       what: `produce p99 with ${setting} while somebody looks and signs in every second`,
       value,
       unit: 'ms',
       ratio: value / median(alone),
-      ratioOf: 'nobody looks',
+      ratioOf: 'without console users',
       ceiling: 2,
       samples: watched,
       baseSamples: alone,
@@ -154,7 +155,7 @@ function repeatQueries(base: string): () => Promise<void> {
     }
   }
   const running = run()
-  // Whoever stops it hears of what went wrong.
+  // The caller that stops it gets the error.
   running.catch(() => {})
   return () => {
     isOver = true
@@ -187,8 +188,8 @@ async function ask(base: string, path: string, cookie: string): Promise<number> 
 }
 
 /**
- * Asks as a browser does and leaves the answer compressed: whoever looks sits at another machine, and what a client makes of an
- * answer on this one would be counted as the broker's.
+ * Asks as a browser does and leaves the answer compressed: the browser runs on another machine, and its work on this
+ * one would be counted as the broker's.
  */
 async function receive(base: string, path: string, cookie: string): Promise<void> {
   const asking = get(`${base}${path}`, { agent: LOOKING, headers: { cookie, 'accept-encoding': 'gzip, deflate' } })

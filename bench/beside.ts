@@ -1,5 +1,6 @@
-// Did a change cost anything: this checkout beside another one (KETCH_BESIDE names its folder, with its packages installed) in turns
-// on the same machine. The other broker is stopped meanwhile, and before each measurement the kernel has written what came before.
+// Did a change cost anything: this checkout beside another one (KETCH_BESIDE names its folder, with its packages
+// installed) in turns on the same machine. The other broker is stopped meanwhile, and before each measurement the
+// kernel has written what came before.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -15,7 +16,7 @@ const other = process.env.KETCH_BESIDE === undefined ? undefined : resolve(proce
 const FILL_BYTES = 3e9
 const KEPT = { 'retention.bytes': String(64 * 2 ** 20) }
 const UPKEEP = { 'svc.storage.worker.tick-interval': '1s' }
-/** One that is stopped for a measurement is not to find itself taken for dead. */
+/** One that is stopped for a measurement is not to find itself considered dead. */
 const STOPPED = { 'svc.broker.expiry': '60s' }
 /** Small enough for the tail cache to hold all of it. */
 const TAIL_BYTES = 48 * 2 ** 20

@@ -1,11 +1,12 @@
 // The ceiling of the storage design as a program of its own: one Node thread that reads frames from TCP, checks the
 // CRC of the batch, answers, and keeps nothing; and for fetches, one that writes prepared slices. Everything a broker
-// does beyond this is what it is measured for. And one that lets every fetch wait for its time and answers that there was
-// nothing, which shows what many waiting consumers take of a machine without any broker. It prints the port it listens on.
+// does beyond this is what it is measured for. And one that lets every fetch wait for its time and answers that there
+// was nothing, which shows what many waiting consumers take of a machine without any broker. It prints the port it
+// listens on.
 //
 // A frame that is to be kept has to be copied out of the socket's chunks into memory of its own, once. `own` does that,
-// as the storage design has it, with the broker's splitter; `shared` reads all frames in one piece of memory, which no broker
-// can do, and shows what the copies cost.
+// as the storage design has it, with the broker's splitter; `shared` reads all frames in one piece of memory, which no
+// broker can do, and shows what the copies cost.
 //
 //   node bench/ceiling.ts produce [--framing own|shared]
 //   node bench/ceiling.ts fetch --batch-bytes 65536 --record-bytes 1024 --fetch-bytes 1048576
@@ -14,7 +15,7 @@
 import { createServer } from 'node:net'
 import { parseArgs } from 'node:util'
 import { crc32c } from '../src/base/crc32c.ts'
-import { FrameSplitter } from '../src/kafka/frame.ts'
+import { FrameSplitter } from '../src/kafka/connection/frame.ts'
 import {
   batchIn,
   correlationOf,
@@ -44,7 +45,9 @@ if (mode !== 'produce' && mode !== 'fetch' && mode !== 'park') {
 
 if (values.framing !== 'own' && values.framing !== 'shared') throw new Error('--framing must be own or shared')
 
-/** Where the correlation id is: in a request (without its size) behind key and version, in a response behind the size. */
+/**
+ * Where the correlation id is: in a request (without its size) behind key and version, in a response behind the size.
+ */
 const CORRELATION_IN_REQUEST = 4
 const CORRELATION_IN_RESPONSE = 4
 

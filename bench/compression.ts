@@ -1,5 +1,6 @@
-// What storage compression saves and what it takes: 200-byte records of JSON in batches of several sizes, for each codec and
-// for zstd without its dictionary; the rate beside an uncompressed topic, and how long the event loop is held up meanwhile.
+// The savings and the cost of storage compression: 200-byte records of JSON in batches of several sizes, for each codec
+// and for zstd without its dictionary; the rate beside an uncompressed topic, and how long the event loop is held up
+// meanwhile.
 
 import { fileURLToPath } from 'node:url'
 import { seededRandom } from '../src/base/random.ts'
@@ -19,12 +20,12 @@ const SIZES = new Map([
   [100, 100_000],
   [4_000, 200_000],
 ])
-/** What a topic's dictionary is trained from, and a few more. */
+/** The records that a topic's dictionary is trained from, and a few more. */
 const TRAINING = 12_000
 const IN_FLIGHT = 16
 /** No dictionary: more samples than there are. */
 const NEVER = { 'svc.storage.local.compression.dictionary.sample-count': '1000000000' }
-/** What no one piece of work may hold the event loop up for. */
+/** The time for which no single piece of work may hold the event loop up. */
 const LONGEST_MS = 20
 
 const random = seededRandom(5)

@@ -1,5 +1,5 @@
-// How fast is the tail served, of a socket that writes prepared slices: consumers that keep up, 1 MiB an answer, batches of
-// 64 KiB, from memory.
+// How fast is the tail served, of a socket that writes prepared slices: consumers that keep up, 1 MiB an answer,
+// batches of 64 KiB, from memory.
 
 import { type Finding, median, type Question } from './harness.ts'
 

@@ -4,7 +4,7 @@
 //
 //   node bench/generator.ts produce --port 9092 --topic bench --partitions 16 --connections 1 --in-flight 5 --seconds 3
 //   node bench/generator.ts fetch   --port 9092 --topic bench --partitions 4  --connections 4 --in-flight 1 --seconds 3
-//   node bench/generator.ts produce ... --bytes 3221225472        so many bytes instead of so many seconds
+//   node bench/generator.ts produce ... --bytes 3221225472        this many bytes instead of a number of seconds
 //   node bench/generator.ts produce ... --only 1,4,7              these partitions, such as those that a broker leads
 //   node bench/generator.ts fetch ... --follow                    waits at the end of the log for more, as consumers do
 
@@ -22,7 +22,7 @@ import {
   setFetchOffset,
 } from './frames.ts'
 
-/** What a generator prints. Rates are of record bytes, 1 MB = 10^6. */
+/** The output of a generator. Rates are of record bytes, 1 MB = 10^6. */
 export interface Load {
   readonly bytes: number
   readonly seconds: number
@@ -38,7 +38,7 @@ const { values, positionals } = parseArgs({
   options: {
     port: { type: 'string' },
     topic: { type: 'string', default: 'bench' },
-    // Instead of one topic so many, called <topic>-0, <topic>-1 …, each with these partitions.
+    // Instead of one topic this many, called <topic>-0, <topic>-1 …, each with these partitions.
     topics: { type: 'string' },
     partitions: { type: 'string', default: '16' },
     only: { type: 'string' },

@@ -1,6 +1,6 @@
-// What do consumer groups cost: how soon a large group is at work again after its last member joined, what that takes of
-// the processor, and what members cost who only say that they live. The members are raw clients in this process, each on
-// a connection of its own; the broker is another process.
+// The cost of consumer groups: how soon a large group is at work again after its last member joined, the processor time
+// that this takes, and the cost of members that only send heartbeats. The members are raw clients in this process, each
+// on a connection of its own; the broker is another process.
 
 import { encodeMessage } from '../src/protocol/codec.ts'
 import { MEMBER_ID_REQUIRED, NONE } from '../src/protocol/errors.ts'
@@ -25,7 +25,7 @@ interface Member {
   generationId: number
 }
 
-/** What a rebalance took, from the moment that its last member had sent its JoinGroup. */
+/** The time of a rebalance, from the moment at which its last member had sent its JoinGroup. */
 interface Rebalance {
   readonly seconds: number
   readonly cpuSeconds: number
@@ -92,7 +92,7 @@ function findingsOf(what: string, all: readonly Rebalance[], delaySeconds: numbe
 async function rebalance(pid: number, groups: readonly (readonly Member[])[]): Promise<Rebalance> {
   const cpuBefore = cpuSeconds(pid)
   for (const members of groups) for (const member of members) if (member.memberId === '') await promise(member)
-  // The metadata differs, so that nobody is told that nothing has changed.
+  // The metadata differs, so that no member is told that nothing has changed.
   const userData = Buffer.from(String(performance.now()))
   const settled = groups.flatMap(members => members.map(member => enter(member, members.length, userData)))
   const lastJoinAt = performance.now()
@@ -138,7 +138,7 @@ function assign({ members }: ResponseOf<typeof joinGroup>, of: number) {
 
 /** The heartbeats of all members, spread evenly over their interval. */
 async function beat({ seconds, say }: Harness, pid: number, members: readonly Member[]) {
-  // What the rebalances left for the store to tidy up is not the heartbeats' doing.
+  // The heartbeats do not pay for the store's work after the rebalances.
   await new Promise(resolve => setTimeout(resolve, 5_000))
   const rounds = Math.max(3, Math.ceil((seconds * 1_000) / HEARTBEAT_MS))
   const startedAt = performance.now()

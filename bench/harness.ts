@@ -1,6 +1,6 @@
-// What every benchmark shares: it starts all that it compares in one run, interleaves the rounds (A B A B), takes
-// medians, and writes what it found with the commit and the machine beside it. Figures are from a machine that the load
-// runs on too: read them as ratios.
+// Shared by every benchmark: it starts all programs that it compares in one run, interleaves the rounds (A B A B),
+// takes medians, and writes the results with the commit and the machine beside them. Figures are from a machine that
+// the load runs on too: read them as ratios.
 
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ export interface Finding {
   readonly ceiling?: number
   /** Everything the median was taken of. */
   readonly samples?: readonly number[]
-  /** What the base of the ratio was taken of, where that is a median too. */
+  /** The samples of the base of the ratio, if that is a median too. */
   readonly baseSamples?: readonly number[]
   readonly notes?: string
 }
@@ -59,8 +59,8 @@ export interface Harness {
   paced(mode: 'produce' | 'xadd', port: number, args: Readonly<Record<string, string | number>>): Promise<Paced>
   topic(port: number, name: string, partitions: number, configs?: Readonly<Record<string, string>>): Promise<void>
   /**
-   * What `rounds` rounds found. Where the host of a virtual machine took the processors away meanwhile, latencies tell of the
-   * host: such a round is run again, though not without end, and when too few were quiet, all of them count.
+   * The results of `rounds` rounds. If the host of a virtual machine took the processors away meanwhile, latencies tell
+   * of the host: such a round is run again, though not without end, and when too few were quiet, all of them count.
    */
   quietly<T>(round: () => Promise<T>): Promise<{ readonly found: readonly T[]; readonly notes: string }>
   say(line: string): void
@@ -243,7 +243,7 @@ function processorTicks(): { all: number; stolen: number } {
 /** A load that takes longer does not go on: some request was never answered. */
 const LONGEST_LOAD_MS = 300_000
 
-/** What the one line says that a program of this folder prints when it has sent its load. */
+/** The one line that a program of this folder prints when it has sent its load. */
 async function runProgram<T>(
   program: 'generator.ts' | 'paced.ts',
   mode: string,

@@ -1,5 +1,5 @@
-// Kafka's own measuring tools, each run in a Java process of its own with the flags of Kafka's scripts, and what they print
-// as numbers. The start of the JVM is in none of their figures. They measure whatever speaks the protocol.
+// Kafka's own measuring tools, each run in a Java process of its own with the flags of Kafka's scripts, and what they
+// print as numbers. The start of the JVM is in none of their figures. They measure whatever speaks the protocol.
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'

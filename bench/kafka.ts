@@ -1,6 +1,6 @@
-// Ketch beside Apache Kafka on the same machine: the same clients are sent to one and then to the other, and whoever is not
-// measured is stopped meanwhile, because an idle JVM is not idle enough for a p99. Before anything counts, each has taken the same load, and before each
-// measurement the kernel has written what the one before left.
+// Ketch beside Apache Kafka on the same machine: the same clients are sent to one and then to the other. The one that
+// is not measured is stopped meanwhile, because an idle JVM is not idle enough for a p99. Before the measurements each
+// has taken the same load, and before each one the kernel has written the data of the one before.
 
 import { spawnSync } from 'node:child_process'
 import { listOffsets } from '../src/protocol/messages/list-offsets.ts'
@@ -20,12 +20,15 @@ const TOPIC = 'bench'
 const NAMES = ['kafka', 'ketch'] as const
 type Both<T> = Readonly<Record<(typeof NAMES)[number], T>>
 
-/** What both promise of a record that they have acknowledged. */
+/** The promise of both for a record that they have acknowledged. */
 interface Durability {
   readonly name: string
   readonly ketch: Readonly<Record<string, string>>
   readonly kafka: Readonly<Record<string, string>>
-  /** What both take before anything counts, for each second that is measured; Kafka syncs some 20 MB of batches in one. */
+  /**
+   * The load that both take before the measurements, for each second that is measured; Kafka syncs some 20 MB of
+   * batches in one.
+   */
   readonly warmUpBytesPerSecond: number
 }
 
@@ -126,7 +129,7 @@ async function inTurns<T>(
   return measured
 }
 
-/** What Ketch has, as a share of what Kafka has. */
+/** The result of Ketch, as a share of Kafka's. */
 function compare(
   what: string,
   unit: string,

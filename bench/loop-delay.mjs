@@ -1,5 +1,5 @@
-// Loaded into a broker before its own code (`--import`): on SIGUSR2 it prints how long its event loop was held up since the last
-// time, and starts counting anew.
+// Loaded into a broker before its own code (`--import`): on SIGUSR2 it prints how long its event loop was held up since
+// the last time, and starts counting anew.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 

@@ -1,6 +1,7 @@
-// Single records at a fixed rate, whether or not the ones before are answered, on one connection: a process of its own that
-// sends them as Produce requests to a broker, or the same batches as bare XADDs to a Redis, and times each. Both are prepared
-// bytes, so that the two differ only in what answers. An error ends it with a message. It prints one line of JSON.
+// Single records at a fixed rate, whether or not the ones before are answered, on one connection: a process of its own
+// that sends them as Produce requests to a broker, or the same batches as bare XADDs to a Redis, and times each. Both
+// are prepared bytes, so that the two differ only in what answers. An error ends it with a message. It prints one line
+// of JSON.
 //
 //   node bench/paced.ts produce --port 9092 --topic bench --partitions 16 --rate 1000 --seconds 3
 //   node bench/paced.ts xadd    --port 6379               --partitions 16 --rate 1000 --seconds 3
@@ -9,10 +10,10 @@ import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
 import { correlationOf, frameReader, prepareBatch, produceHead, readProduced, setCorrelation } from './frames.ts'
 
-/** What it prints. Of the records that were sent after the warm-up. */
+/** Its output. Of the records that were sent after the warm-up. */
 export interface Paced {
   readonly records: number
-  /** What was really sent in a second. */
+  /** The records that were really sent in a second. */
   readonly rate: number
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
 }

@@ -1,7 +1,7 @@
-// Consumers that wait: a process of its own with many connections, each with one Fetch parked on many partitions where nothing
-// comes. With --sessions they ask for fetch sessions, as the Java client does, and go on with them; without, each request names
-// all partitions again, as librdkafka's and kafkajs's do. It prints `parked` when each has been answered once, and goes on
-// until it is killed.
+// Consumers that wait: a process of its own with many connections, each with one Fetch parked on many partitions where
+// nothing comes. With --sessions they ask for fetch sessions, as the Java client does, and go on with them; without,
+// each request names all partitions again, as librdkafka's and kafkajs's do. It prints `parked` when each has been
+// answered once, and goes on until it is killed.
 //
 //   node bench/parked.ts --port 9092 --topic parked --partitions 100 --connections 2000 [--sessions]
 

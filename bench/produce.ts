@@ -1,5 +1,5 @@
-// How fast is an acknowledged produce of 64 KiB batches, of the ceiling: fsync of every round with 5 and with 40 requests
-// in flight, and fsync by interval.
+// How fast is an acknowledged produce of 64 KiB batches, of the ceiling: fsync of every round with 5 and with 40
+// requests in flight, and fsync by interval.
 
 import { type Finding, type Harness, median, type Question, type Served } from './harness.ts'
 
@@ -22,7 +22,7 @@ const WAYS: readonly Way[] = [
   { name: 'interval, 40 in flight', settings: INTERVAL, connections: 8, inFlight: 5, floor: 0.4 },
 ]
 
-/** What is written before anything is measured against a floor. */
+/** The bytes that are written before anything is measured against a floor. */
 const FILL_BYTES = 3e9
 
 /** So that a round does not wait for the disk space of all earlier ones. */
@@ -49,7 +49,8 @@ async function measure(harness: Harness, ceilingServer: Served, uncopiedServer: 
     'in-flight': way.inFlight,
     seconds: harness.seconds,
   }
-  // A journal whose files are new is slower than one that uses its files again, which is where a broker spends its life.
+  // A journal whose files are new is slower than one that uses its files again, which is where a broker spends its
+  // life.
   const { connections, 'in-flight': inFlight } = args
   const fill = { partitions: PARTITIONS, connections, 'in-flight': inFlight, bytes: FILL_BYTES }
   const first = await harness.load('produce', broker, fill)

@@ -1,9 +1,9 @@
-// What the Redis store's append costs beside the bare commands that it is made of: the same batches as plain XADDs, through the
+// The Redis store's append beside the bare commands that it is made of: the same batches as plain XADDs, through the
 // same connections, grouped and trimmed in the same way, on the same server, in turns.
 
 import { systemClock } from '../src/base/clock.ts'
 import { exampleAppend, exampleBatch } from '../src/store/conformance.ts'
-import type { RedisLinks } from '../src/store/redis/links.ts'
+import type { RedisLinks } from '../src/store/redis/client/links.ts'
 import type { Batch, Store } from '../src/store/store.ts'
 import { noRedis, startRedis } from '../testing/redis.ts'
 import { openTestLinks } from '../testing/redis-links.ts'
@@ -72,7 +72,7 @@ function bareLoop(links: RedisLinks, template: Batch): Loop {
 
 export const redisAppend: Question = {
   name: 'redis-append',
-  asks: `What of a bare loop of plain XADDs does the Redis store's append reach, ${GROUP} batches of 64 KiB to a group, ${PARTITIONS} partitions?`,
+  asks: `Which share of a bare loop of plain XADDs does the Redis store's append reach, ${GROUP} batches of 64 KiB to a group, ${PARTITIONS} partitions?`,
   absence: () => (noRedis === false ? null : noRedis),
   async answer(harness: Harness): Promise<readonly Finding[]> {
     const cleanUp = { after: (fn: () => Promise<void>) => harness.after(fn) }

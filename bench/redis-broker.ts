@@ -1,5 +1,5 @@
-// What does the whole broker reach on Redis: produce of 64 KiB batches beside the ceiling, with the append-only file and
-// without, and the same load on one, two and three brokers of one Redis.
+// The throughput of the whole broker on Redis: produce of 64 KiB batches beside the ceiling, with the append-only file
+// and without, and the same load on one, two and three brokers of one Redis.
 
 import type { BrokerProcess } from '../testing/process.ts'
 import { noRedis, type RedisOptions, startRedis } from '../testing/redis.ts'
@@ -8,7 +8,7 @@ import { type Leader, leadersOf, startBrokers } from './redis-brokers.ts'
 
 const PARTITIONS = 16
 
-/** What Redis holds stays small: it is memory. */
+/** The data in Redis stays small: it is memory. */
 const RETENTION = { 'retention.bytes': String(16 * 2 ** 20) }
 const UPKEEP = { 'svc.storage.worker.tick-interval': '1s' }
 

@@ -1,5 +1,5 @@
-// Brokers on a Redis, for the questions about them: started together, with the partitions of a topic led and each broker's own
-// known, so that a load can be sent to the right ones.
+// Brokers on a Redis, for the questions about them: started together, with the partitions of a topic led and each
+// broker's own known, so that a load can be sent to the right ones.
 
 import { sleep, systemClock } from '../src/base/clock.ts'
 import { listOffsets } from '../src/protocol/messages/list-offsets.ts'
@@ -64,7 +64,7 @@ export async function leadersOf(
   return leaders
 }
 
-/** What this broker says that it leads, where it serves all of that; else nothing. */
+/** The partitions that this broker says it leads, if it serves all of them; else nothing. */
 async function ledBy(broker: BrokerProcess, id: number, topic: string): Promise<Leader> {
   const wire = await connect({ port: broker.port })
   try {

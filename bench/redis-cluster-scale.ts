@@ -1,5 +1,5 @@
-// What do 10,000 partitions cost three brokers on one Redis: the loss of a broker, commands while nobody asks anything, and the
-// memory of a partition that nothing is in.
+// The cost of 10,000 partitions for three brokers on one Redis: the loss of a broker, commands without clients, and the
+// memory of an empty partition.
 
 import { readFile } from 'node:fs/promises'
 import { systemClock } from '../src/base/clock.ts'
@@ -87,7 +87,7 @@ async function commandsPerSecond(redis: RedisServer): Promise<number> {
 
 async function measureLosses(harness: Harness, brokers: readonly BrokerProcess[]): Promise<readonly Finding[]> {
   const samples: number[] = []
-  /** What the others had to do for it: on a busy machine that says more than the time. */
+  /** The work of the others for it: on a busy machine that says more than the time. */
   const cpu: number[] = []
   const spent = (all: readonly BrokerProcess[]) => all.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0)
   for (let round = 0; round < harness.rounds; round++) {

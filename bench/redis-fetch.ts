@@ -1,5 +1,5 @@
-// How fast is fetching on Redis: the tail, from the broker's memory, as on the embedded store and without a read command; and what
-// is only in Redis, one batch after the other.
+// How fast is fetching on Redis: the tail, from the broker's memory, as on the embedded store and without a read
+// command; and what is only in Redis, one batch after the other.
 
 import type { BrokerProcess } from '../testing/process.ts'
 import { noRedis, type RedisServer, startRedis } from '../testing/redis.ts'

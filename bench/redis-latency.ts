@@ -1,6 +1,6 @@
-// How long does a single record take at 1,000 a second: produced to a broker on Redis, beside the same batch as a bare XADD to
-// the same Redis, in turns; once the broker has served for so long that its code is compiled. And the same XADD through a Node
-// process that only passes bytes on, which no broker in Node can beat.
+// How long does a single record take at 1,000 a second: produced to a broker on Redis, beside the same batch as a bare
+// XADD to the same Redis, in turns; once the broker has served for so long that its code is compiled. And the same XADD
+// through a Node process that only passes bytes on, which no broker in Node can beat.
 
 import { noRedis, startRedis } from '../testing/redis.ts'
 import { type Finding, median, type Question } from './harness.ts'
@@ -8,7 +8,7 @@ import { startBrokers } from './redis-brokers.ts'
 
 const PARTITIONS = 16
 const RATE = 1000
-/** What the broker does in its first minute is work of the compiler as much as its own. */
+/** In its first minute a broker is busy with the compiler as much as with its own work. */
 const WARM_UP_SECONDS = 60
 
 export const redisLatency: Question = {

@@ -1,5 +1,5 @@
-// The least that a Node process between a client and Redis costs: every byte is passed on as it comes, nothing is read or kept.
-// It prints the port it listens on.
+// The least that a Node process between a client and Redis costs: every byte is passed on as it comes, nothing is read
+// or kept. It prints the port it listens on.
 //
 //   node bench/relay.ts --to 6379
 

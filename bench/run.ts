@@ -52,7 +52,7 @@ const USAGE = `npm run bench -- [questions] [--rounds n] [--seconds n]; the ques
 
 process.exitCode = await run()
 
-/** Ends with 0 where every promise was met, 1 where not, 2 where it is not said what to do. */
+/** Ends with 0 if every promise was met, 1 if not, 2 if the command line names nothing to do. */
 async function run(): Promise<number> {
   let asked: readonly Question[]
   let amounts: { readonly rounds: number; readonly seconds: number }

@@ -1,5 +1,5 @@
-// What do many topics and many partitions cost: Metadata for everything and the start with 5,000 topics, and a produce request
-// beside the same with one topic.
+// The cost of many topics and many partitions: Metadata for everything and the start with 5,000 topics, and a produce
+// request beside the same with one topic.
 
 import { systemClock } from '../src/base/clock.ts'
 import { createTopics } from '../src/protocol/messages/create-topics.ts'
@@ -11,7 +11,9 @@ import { type Finding, type Harness, type Measured, median, type Question } from
 const TOPICS = 5000
 const LARGEST = 128
 
-/** More than there are requests in flight, so that each is an append of its own, as it is where there are many topics. */
+/**
+ * More than there are requests in flight, so that each is an append of its own, as it is where there are many topics.
+ */
 const SPREAD = 64
 const CREATED_AT_ONCE = 500
 
@@ -57,7 +59,7 @@ function cpuMicrosPerRequest({ cpuMsPer100MB, bytes, requests }: Measured): numb
   return (cpuMsPer100MB * 1000 * (bytes / 1e8)) / requests
 }
 
-/** Makes so many topics of one partition, called many-0, many-1 … */
+/** Makes this many topics of one partition, called many-0, many-1 … */
 export async function createMany(port: number, count: number): Promise<void> {
   const wire = await connect({ port })
   for (let from = 0; from < count; from += CREATED_AT_ONCE) {

@@ -1,5 +1,5 @@
-// What does a scrape cost: the time of a series and the longest hold of the event loop, for few and many series, and how much slower
-// producing is while 5,000 series are scraped every second.
+// The cost of a scrape: the time of a series and the longest hold of the event loop, for few and many series, and the
+// loss of produce throughput while 5,000 series are scraped every second.
 
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../src/base/clock.ts'

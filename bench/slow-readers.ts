@@ -1,5 +1,6 @@
-// The cost of clients that ask for much and read slowly: ten producers paced at half of what they reach at full speed, and a group,
-// alone, then beside 200 connections that ask for 50 MB at a time and read 1 MB/s each, then beside 2,000 that read nothing.
+// The cost of clients that ask for much and read slowly: ten producers paced at half of what they reach at full speed,
+// and a group, alone, then beside 200 connections that ask for 50 MB at a time and read 1 MB/s each, then beside 2,000
+// that read nothing.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
-// Clients that ask for 50 MB at a time and read slowly, or nothing at all: a process of its own with many connections, each with
-// one Fetch of all partitions from their start, over and over. It prints `asked` when all have asked, and when its standard input
-// ends one line of JSON and ends too.
+// Clients that ask for 50 MB at a time and read slowly, or nothing at all: a process of its own with many connections,
+// each with one Fetch of all partitions from their start, over and over. It prints `asked` when all have asked, and
+// when its standard input ends one line of JSON and ends too.
 //
 //   node bench/slow.ts --port 9092 --topic slow --partitions 60 --connections 200 --rate 1048576
 
@@ -10,7 +10,10 @@ import { encodeRequest } from '../src/protocol/codec.ts'
 import { requestHeader } from '../src/protocol/header.ts'
 import { fetch } from '../src/protocol/messages/fetch.ts'
 
-/** The program prints this at its end: the bytes that each connection has read, the least first, and how many connections the broker has closed. */
+/**
+ * The program prints this at its end: the bytes that each connection has read, the least first, and how many
+ * connections the broker has closed.
+ */
 export interface Slow {
   readonly bytes: readonly number[]
   readonly seconds: number

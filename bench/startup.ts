@@ -1,6 +1,6 @@
-// How soon does a broker serve, and what does it weigh when nobody asks anything: from the process's start to the printed
-// address and to the first acknowledged produce, resident anonymous memory, and the start on a large store.
-// KETCH_STORE_GB sets the large store's size (default 1; the promise is for 10).
+// How soon a broker serves, and its weight without clients: from the process's start to the printed address and to the
+// first acknowledged produce, resident anonymous memory, and the start on a large store. KETCH_STORE_GB sets the large
+// store's size (default 1; the promise is for 10).
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -73,7 +73,7 @@ export async function sleepAwake(ms: number): Promise<void> {
   clearInterval(alive)
 }
 
-/** What is resident and no file's. */
+/** Memory that is resident and backed by no file. */
 export async function anonymousMegabytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return (Number(/RssAnon:\s+(\d+) kB/.exec(status)![1]) * 1024) / 1e6

@@ -1,4 +1,4 @@
-// What do many consumers that wait cost those who produce: 2,000 connections that each park a fetch on 100 partitions, with
+// The cost of many waiting consumers for producers: 2,000 connections that each park a fetch on 100 partitions, with
 // fetch sessions and without, and beside them the same connections at a program that does nothing but answer.
 
 import { spawn } from 'node:child_process'
@@ -24,7 +24,7 @@ async function measureParked(harness: Harness): Promise<Finding[]> {
   await harness.load('produce', broker, { ...args, bytes: 1e9 })
   const bare = await harness.ceiling('park', ['--topic', PARKED.topic, '--partitions', String(PARKED.partitions)])
   const ways = [
-    { name: 'nobody waits', at: null, flags: [], floor: {} },
+    { name: 'no fetch waits', at: null, flags: [], floor: {} },
     {
       name: '2,000 wait with sessions, as many as there are slots',
       at: broker,
@@ -32,7 +32,7 @@ async function measureParked(harness: Harness): Promise<Finding[]> {
       floor: { floor: 0.8 },
     },
     { name: '2,000 wait without sessions', at: broker, flags: [], floor: { floor: 0.8 } },
-    // What the machine loses to them, whoever answers: their own program, the system's, and what any answer takes.
+    // The machine's loss to them with any program: their own work, the system's, and the cost of any answer.
     { name: '2,000 wait at a program that only answers', at: bare, flags: [], floor: {} },
   ]
   const loads = ways.map((): Measured[] => [])
@@ -57,7 +57,7 @@ async function measureParked(harness: Harness): Promise<Finding[]> {
       value: median(samples),
       unit: 'MB/s',
       ratio: median(samples) / alone,
-      ratioOf: `while nobody waits (${alone.toFixed(0)} MB/s)`,
+      ratioOf: `while no fetch waits (${alone.toFixed(0)} MB/s)`,
       ...floor,
       samples,
       baseSamples: rates[0]!,

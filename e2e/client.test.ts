@@ -7,7 +7,7 @@ import { compareRecords, makeRecords, type Received } from './client.ts'
 const sent = makeRecords({ count: 400, partitions: 2, codecs: ['none'], seed: 1 })
 const between = { from: 0, to: 1 }
 
-/** What a client receives when everything is right. */
+/** The records that a client receives when everything is right. */
 function receiveAll(): Received[] {
   const next = [0, 0]
   return sent.map(({ partition, timestamp, key, value, headers }) => {

@@ -1,5 +1,5 @@
-// What the matrix asks of a Kafka client, whoever wrote it; the records that travel; and how what arrived is compared
-// with what was sent. The clients themselves are one folder each.
+// The matrix's demands on a Kafka client; the records that travel; and how the records that arrived are compared with
+// those that were sent. Each client has a folder of its own.
 
 import assert from 'node:assert/strict'
 import { seededRandom } from '../src/base/random.ts'
@@ -44,14 +44,14 @@ export interface Client {
   absence(): string | null
   /** The codecs it can write, and read. */
   readonly codecs: readonly Codec[]
-  /** What it can't express of a record, in words; null when it sends everything as it is. */
+  /** The parts of a record that it cannot express, in words; null when it sends everything as it is. */
   readonly cannotSend: string | null
   /**
    * Sends with acks=all, in order within each partition, and resolves once all is acknowledged, to what was sent:
    * a client that cannot express something (a timestamp, an empty value) sends what it can and says so there.
    */
   produce(address: string, topic: string, records: readonly Sent[]): Promise<readonly Sent[]>
-  /** What it can tell of a record that it reads; absent where it tells everything. */
+  /** The parts of a record that it can tell when it reads; absent when it tells everything. */
   asRead?(record: Sent): Sent
   /** Joins the group, reads from the beginning until it has `count` records, commits, leaves. */
   consume(address: string, topic: string, group: string, count: number): Promise<readonly Received[]>
@@ -100,7 +100,7 @@ export function makeRecords(options: {
   })
 }
 
-/** The beginning of the text, of at most so many bytes, that does not cut a character (RFC 3629, section 3). */
+/** The beginning of the text, at most this many bytes, that does not cut a character (RFC 3629, section 3). */
 function wholeText(text: Buffer, bytes: number): Buffer {
   let end = Math.min(bytes, text.length)
   while (end < text.length && (text[end]! & 0xc0) === 0x80) end--
@@ -126,7 +126,7 @@ export function runsByCodec(records: readonly Sent[]): readonly (readonly Sent[]
 function idOf(record: Pick<Received, 'key' | 'value'>): number {
   const text = record.key !== null && record.key.length > 0 ? record.key.toString() : (record.value ?? '').toString()
   const match = /^k?(\d+)[-:]/.exec(text)
-  assert(match !== null, `a record arrived that nobody sent: ${text.slice(0, 100)}`)
+  assert(match !== null, `a record arrived that was never sent: ${text.slice(0, 100)}`)
   return Number(match[1])
 }
 

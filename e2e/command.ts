@@ -81,8 +81,8 @@ const LONGEST_END_MS = 90_000
 const AS_ASKED = [0, 143, 'SIGTERM']
 
 /**
- * Runs a program, line by line, until the signal; then `stop` asks it to end, and it resolves when the last line is there.
- * Rejects with what it complained of when it ends by itself before, in any other way than asked, or not at all.
+ * Runs a program, line by line, until the signal; then `stop` asks it to end, and it resolves when the last line is
+ * there. Rejects with what it complained of when it ends by itself before, in any other way than asked, or not at all.
  */
 export async function followCommand(
   stopping: AbortSignal,

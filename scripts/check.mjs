@@ -3,4 +3,4 @@
 import { ensureInstalled, root, runTypeScript } from './node24.mjs'
 
 ensureInstalled({ dev: true })
-runTypeScript('scripts/suite.ts', ['inner', ...process.argv.slice(2)], { cwd: root })
+runTypeScript('scripts/suite.ts', ['--inner', ...process.argv.slice(2)], { cwd: root })

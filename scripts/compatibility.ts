@@ -13,7 +13,10 @@ export function compatibilityPage(): string {
 
 # Compatibility
 
-Which clients, tools and suites that are not ours were run against Ketch, and what they did. Each section says when it was run, on which commit and with which command.
+Ketch was run with these clients, tools and test suites of others. Each section below says when, on which commit and with which
+command, and what did not pass.
+
+${summary(results)}
 
 ${results.map(section).join('\n')}`
 }
@@ -25,6 +28,25 @@ function readResult(file: string): CompatibilityResult {
     if (value === undefined) throw new Error(`docs/compatibility/${file} has no "${name}"`)
   }
   return result
+}
+
+/** A line for each result: the sentence of its text that says the outcome. */
+function summary(results: readonly CompatibilityResult[]): string {
+  const rows = results.map(result => {
+    const anchor = result.title
+      .toLowerCase()
+      .replace(/[^a-z0-9 -]/g, '')
+      .replaceAll(' ', '-')
+    return [`[${result.title}](#${anchor})`, outcomeOf(result), result.at.slice(0, 10)]
+  })
+  return table(['run', 'outcome', 'on'], rows)
+}
+
+function outcomeOf({ title, text }: CompatibilityResult): string {
+  const sentences = text.flatMap(paragraph => paragraph.split(/(?<=\.)\s+(?=[A-Z0-9])/))
+  const outcome = sentences.findLast(sentence => /passed|the same|found nothing/.test(sentence))
+  if (outcome === undefined) throw new Error(`no sentence of "${title}" says the outcome`)
+  return outcome
 }
 
 function section({ title, command, text, tables, at, commit, machine }: CompatibilityResult): string {

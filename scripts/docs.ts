@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { errors } from '../src/protocol/errors.ts'
-import { messages } from '../src/protocol/messages/all.ts'
+import { betweenBrokers, messages } from '../src/protocol/messages/all.ts'
 import type { Key, Setting } from '../src/settings/settings.ts'
 import { fullKey, sections } from '../src/settings/settings.ts'
 import { environmentName } from '../src/settings/sources.ts'
@@ -85,8 +85,8 @@ unknown; names of the other families are shared with other programs.
 Durations are digits and a unit (\`500ms\`, \`30s\`, \`5m\`, \`1h\`, \`1d\`); 0 needs no unit. Sizes are digits and a unit (\`64KB\`, \`1MB\` = 2^20 bytes, \`1GB\`, \`1TB\`), or bytes
 as digits alone. Environment names of loggers are in capitals with \`_\` for \`.\`: \`LOGGING_LEVEL_SVC_KAFKA=DEBUG\`.
 
-*Ours* marks keys that this project adds to its specification. *Not in this version* names the capability that a key waits for: such a key is checked and otherwise without
-effect, and a switch that asks for the capability ends startup instead of being ignored.
+Keys that this project adds to its specification are marked *Ours*. *Not in this version* names the capability that a key waits for: the broker checks such a key and makes no use
+of it, and a switch that asks for the capability ends startup instead of being ignored.
 
 ${parts.join('\n')}`
 }
@@ -110,7 +110,7 @@ ${table(['Config', 'Type', 'Default', 'Meaning'], acting)}
 
 ## Kafka's configs without effect here
 
-Tools send these at creation. They are taken only with Kafka's default value, so that nobody is promised what does not happen.
+Tools send these at creation. They are taken only with Kafka's default value, so that no client is promised an effect that does not happen.
 
 ${table(['Config', 'Only value'], inert)}
 `
@@ -160,6 +160,9 @@ function apisPage(): string {
 What ApiVersions advertises. An API that is not here is not implemented, and a request for it closes the connection.
 
 ${table(['Key', 'API', 'Versions', 'Flexible (KIP-482)'], rows)}
+
+Brokers of one cluster ask each other over the same listener (decision 0046), also with an API of ours that ApiVersions does
+not name and no client needs: ${betweenBrokers.map(({ name, key, versions: served }) => `${name} ${versions(served)} (key ${key})`).join(', ')}.
 `
 }
 

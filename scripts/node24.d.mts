@@ -1,4 +1,5 @@
-// What TypeScript may use of node24.mjs, which is plain JavaScript because it runs before TypeScript can.
+// The part of node24.mjs that TypeScript may use. That file is plain JavaScript because it runs before TypeScript can.
 
 export const NODE_FLAGS: readonly string[]
 export const NODE_ENVIRONMENT: Readonly<Record<string, string>>
+export const root: string

@@ -1,4 +1,4 @@
-// What every command needs before TypeScript can run: the packages of package-lock.json, and Node 24.
+// Every command needs this before TypeScript can run: the packages of package-lock.json, and Node 24.
 // Plain JavaScript for any Node from 20 on, and no import beyond Node's own. See docs/decisions/0001.
 
 import { spawn, spawnSync } from 'node:child_process'
@@ -55,8 +55,8 @@ export function node24() {
 }
 
 /**
- * Flags of every Node 24 that runs our code: `__proto__` in a client's data is data, the young part of the heap stays small, in
- * MB (docs/decisions/0015), and the old one is marked seldom and by other threads (0036).
+ * Flags of every Node 24 that runs our code: `__proto__` in a client's data is data, the young part of the heap stays
+ * small, in MB (docs/decisions/0015), and the old one is marked seldom and by other threads (0036).
  */
 export const NODE_FLAGS = [
   '--disable-proto=delete',
@@ -72,10 +72,11 @@ export const NODE_ENVIRONMENT = {
   UV_THREADPOOL_SIZE: '16',
   // Otherwise glibc gives each of those threads, and V8's, a heap of its own, and keeps what is freed in there.
   MALLOC_ARENA_MAX: '2',
-  // Larger pieces of memory go back to the system when they are freed. By itself glibc raises this to 32 MB, and what hundreds of batches
-  // were unpacked into then stays with the process, in pieces (0039). Requests and answers of usual sizes lie below it.
+  // Larger pieces of memory go back to the system when they are freed. By itself glibc raises this to 32 MB, and what
+  // hundreds of batches were unpacked into then stays with the process, in pieces (0039). Requests and answers of usual
+  // sizes lie below it.
   MALLOC_MMAP_THRESHOLD_: String(4 << 20),
-  // What glibc would have come to by itself; it no longer does once the other one is set.
+  // The value that glibc would reach by itself. It no longer adapts once the other variable is set.
   MALLOC_TRIM_THRESHOLD_: String(64 << 20),
   NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compile'),
 }
@@ -88,7 +89,7 @@ export function runTypeScript(file, args, { cwd = process.cwd() } = {}) {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...NODE_ENVIRONMENT, ...process.env },
   })
-  // The child may have the signal already, from whoever sent it to the whole group; main.ts takes the two for one.
+  // The child may have the signal already, if it was sent to the whole process group; main.ts takes the two for one.
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(signal === null ? code : 128 + constants.signals[signal]))
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type LockedPackage, objectionsTo, objectionsToCount } from './packages.ts'
 
-/** What is said of one package that is as it should be but for this. */
+/** The objections to one package that is right apart from the given fields. */
 function objections(but: LockedPackage, allowScripts: Record<string, boolean> = {}): string {
   const good = { license: 'MIT', integrity: 'sha512-AAAA' }
   return objectionsTo(
@@ -11,7 +11,7 @@ function objections(but: LockedPackage, allowScripts: Record<string, boolean> = 
   ).join()
 }
 
-test('S8: a package that a broker runs with has a licence that may be passed on', () => {
+test('a package that a broker runs with has a licence that may be passed on', () => {
   for (const license of ['MIT', '(MIT OR GPL-3.0-only)', 'Apache-2.0 AND BSD-3-Clause'])
     assert.equal(objections({ license }), '', license)
   for (const license of [
@@ -28,10 +28,10 @@ test('S8: a package that a broker runs with has a licence that may be passed on'
       /^node_modules\/a\/node_modules\/@b\/c: its licence is/,
       license,
     )
-  assert.equal(objections({ license: 'GPL-3.0-only', dev: true }), '', 'nobody gets what only developers run')
+  assert.equal(objections({ license: 'GPL-3.0-only', dev: true }), '', 'packages for developers alone are not shipped')
 })
 
-test('S8: a package comes from the registry, with its hash, and needs no install script', () => {
+test('a package comes from the registry, with its hash, and needs no install script', () => {
   assert.equal(objections({ resolved: 'https://registry.npmjs.org/@b/c/-/c-1.0.0.tgz' }), '')
   assert.match(objections({ resolved: 'git+ssh://git@github.com/b/c.git#0123' }), /it comes from git\+ssh/)
   assert.match(objections({ integrity: 'sha1-AAAA' }), /it has no SHA-512/)
@@ -40,7 +40,7 @@ test('S8: a package comes from the registry, with its hash, and needs no install
   assert.equal(objections({ hasInstallScript: true }, { '@b/c': false }), '')
 })
 
-test('S8: a broker asks for fewer than fifteen packages', () => {
+test('a broker asks for fewer than fifteen packages', () => {
   const asked = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, '1.0.0']))
   assert.equal(objectionsToCount(asked(14)).join(), '')
   assert.match(objectionsToCount(asked(15)).join(), /15 packages; fewer than 15/)

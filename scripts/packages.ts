@@ -1,6 +1,6 @@
-// What package-lock.json must say before anything of it is shipped: of each package that a broker runs with, a licence that may be passed
-// on; of every package, where it comes from, its hash, and that nothing waits for its install script. It asks nobody:
-// whether a vulnerability is known is for audit.ts.
+// package-lock.json must say this before anything of it is shipped: of each package that a broker runs with, a licence
+// that may be passed on; of every package, where it comes from, its hash, and that nothing waits for its install
+// script. It asks no registry: audit.ts asks for known vulnerabilities.
 
 import { readFileSync } from 'node:fs'
 
@@ -18,7 +18,10 @@ const LICENCES: ReadonlySet<string> = new Set([
 
 const REGISTRY = 'https://registry.npmjs.org/'
 
-/** What is used of a row of `packages`; npm leaves `resolved` out where the configuration says that it is the registry. */
+/**
+ * The used fields of a row of `packages`. npm leaves `resolved` out where the configuration says that it is the
+ * registry.
+ */
 export interface LockedPackage {
   readonly dev?: boolean
   readonly license?: string
@@ -27,7 +30,7 @@ export interface LockedPackage {
   readonly hasInstallScript?: boolean
 }
 
-/** So many packages and more are not needed beside Node; the project asks for fewer. */
+/** The project asks for fewer packages beside Node than this number. */
 const TOO_MANY = 15
 
 /** A sentence where a broker asks for too many packages itself. Node, which comes as a package too, does not count. */

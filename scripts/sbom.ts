@@ -1,12 +1,13 @@
-// `npm run --silent sbom`: the bill of materials of a release, CycloneDX in JSON: Ketch and every package that a broker runs with, of whatever
-// platform, each with its licence and hash. It is npm's own, from package-lock.json, without asking anybody. Only what is left out is
-// decided here: npm's `--omit dev` also loses what a broker shares with the tools of its developers.
+// `npm run --silent sbom`: the bill of materials of a release, CycloneDX in JSON: Ketch and every package that a broker
+// runs with, of whatever platform, each with its licence and hash. It is npm's own, from package-lock.json, without
+// asking anybody. Only what is left out is decided here: npm's `--omit dev` also loses what a broker shares with the
+// tools of its developers.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** What is used of CycloneDX 1.5; the rest is passed on. */
+/** The used part of CycloneDX 1.5; the rest is passed on. */
 interface Bill {
   readonly metadata: { readonly component: Readonly<Record<string, unknown>> }
   readonly components: readonly Component[]

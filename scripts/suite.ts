@@ -1,40 +1,29 @@
-// Runs the stages named on the command line and ends with one count and with the name of everything it skipped.
-//
-//   check    types, format, lint, licences, house rules, unused code, stale reference pages (side by side)
-//   clients  installs the Debian packages that longer and e2e want, where that can be done
-//   unit     src, testing and scripts, in one process
-//   inner    check and unit side by side: the inner loop
-//   longer   the rest of src and testing, in one process: with Redis servers, whole clusters, 200 simulated seeds, brokers beside
-//            their model, the HTTP side, passwords, dictionaries
-//   e2e      real clients against a broker of its own
-//   stores   the clients again, with the broker on Redis and then on a Redis Cluster
-//   chaos    three minutes of brokers on Redis while something breaks
-//
-// With KETCH_NO_SKIP=1 (CI) a skipped test is a failure.
+// `npm test` and `npm run check`: runs what the arguments name and ends with one count, the slowest files, and a line
+// for each thing that this machine lacks, with what enables it. Which file runs when: test-files.ts. With
+// KETCH_NO_SKIP=1 (CI) a skipped test is a failure.
 
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
-import { fileURLToPath } from 'node:url'
-import { NODE_FLAGS } from './node24.mjs'
+import { parseArgs } from 'node:util'
+import { runChecks } from './checks.ts'
+import { root } from './node24.mjs'
+import { divide, jobsOf, keepTimings, listTestFiles, nameOf, readTimings, type Timings } from './test-files.ts'
+import { count, newTally, runLanes } from './test-lanes.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const bin = (name: string) => join(root, 'node_modules', '.bin', name)
-const node = [process.execPath, ...NODE_FLAGS]
+const USAGE = `npm test [-- options] [words]
 
-const CHECKS: readonly (readonly [name: string, command: readonly string[]])[] = [
-  ['types', [bin('tsc'), '--noEmit', '-p', '.']],
-  ['format and lint', [bin('biome'), 'check', '--error-on-warnings', '.']],
-  ['floating promises', [bin('oxlint'), '--type-aware', '--deny-warnings']],
-  ['packages', [...node, 'scripts/packages.ts']],
-  ['house rules', [...node, 'scripts/tidy.ts']],
-  ['unused code', [process.execPath, bin('knip'), '--no-progress']],
-  ['reference pages', [...node, 'scripts/docs.ts', '--check']],
-]
+Runs the checks and every short test that this machine can run. With words: only the test files whose path contains one of them.
 
-/** Debian packages that tests want, with the file that shows one is there. */
+  --all       the long tests too: every store, every client with every other, chaos, and a fresh seed
+  --seed N    the seed of what is drawn at random; KETCH_SEED is the same
+  --record    keeps how long each file took in scripts/test-timings.json, which later runs order the files by
+  --inner     the checks and the unit tests alone (npm run check)
+`
+
+/** Debian packages that tests want, with a file that shows that one is there. */
 const DEBIAN_PACKAGES: readonly (readonly [file: string, name: string])[] = [
   ['/usr/bin/redis-server', 'redis-server'],
   ['/usr/bin/kcat', 'kcat'],
@@ -43,87 +32,38 @@ const DEBIAN_PACKAGES: readonly (readonly [file: string, name: string])[] = [
   ['/usr/lib/python3/dist-packages/confluent_kafka/__init__.py', 'python3-confluent-kafka'],
 ]
 
-/**
- * They wait for servers, replicas, expiries and fail-overs, start a broker with everything for each test, hash passwords, train
- * dictionaries, or count for seconds: too long for the inner loop.
- */
-const LONGER = [
-  ...['src/store/redis/**/*.test.ts', 'testing/redis*.test.ts', 'src/cluster/{cluster,replicas}.test.ts'],
-  ...['testing/sim/simulation.test.ts', 'testing/model/model.test.ts', 'src/http/**/*.test.ts', 'src/cli/run.test.ts'],
-  ...['src/auth/{accounts,password-hash}.test.ts', 'src/log/{compression,retention}.test.ts'],
-  ...['src/store/embedded/{damage,faults,kill}.test.ts', 'src/kafka/{throttle,connection}.test.ts'],
-  ...['src/store/unreadable.test.ts', 'src/kafka/connection/*.test.ts'],
-]
+/** `npm test` draws the same at each run, so that it finds today what it found yesterday. */
+const FIXED_SEED = 1
+const SLOWEST = 20
 
-const REDIS_CHAOS = ['e2e/chaos/redis/**/*.test.ts']
-
-/** A stage whose tests take longer than this is ended; the longest takes half of it. */
-const LONGEST_MS = 25 * 60_000
-
-const totals = { passed: 0, failed: 0 }
-const skipped: string[] = []
-
-function execute(command: readonly string[]): Promise<{ status: number | null; output: string }> {
-  return new Promise(resolve => {
-    const child = spawn(command[0]!, command.slice(1), { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
-    let output = ''
-    child.stdout.on('data', chunk => (output += chunk))
-    child.stderr.on('data', chunk => (output += chunk))
-    child.on('error', error => resolve({ status: null, output: `${output}${error.message}\n` }))
-    child.on('close', status => resolve({ status, output }))
-  })
-}
-
-async function check(): Promise<void> {
-  const results = CHECKS.map(async ([name, command]) => ({ name, ...(await execute(command)) }))
-  for (const { name, status, output } of await Promise.all(results)) {
-    console.log(`${status === 0 ? '✔' : '✖'} ${name}`)
-    if (status !== 0) console.log(output)
-    totals[status === 0 ? 'passed' : 'failed']++
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        all: { type: 'boolean', default: false },
+        inner: { type: 'boolean', default: false },
+        record: { type: 'boolean', default: false },
+        seed: { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    })
+    return { ...values, words: positionals }
+  } catch (error) {
+    return refuse((error as Error).message)
   }
 }
 
-/** `atOnce`: files beside each other, each in a process of its own. */
-async function test(
-  patterns: readonly string[],
-  isolation: 'none' | 'process',
-  { except = [], atOnce = 1 }: { readonly except?: readonly string[]; readonly atOnce?: number } = {},
-): Promise<void> {
-  const files = globSync([...patterns], { cwd: root, exclude: [...except] }).map(file => join(root, file))
-  if (files.length === 0) return
-  const stream = run({
-    files: files.sort(),
-    isolation,
-    concurrency: atOnce,
-    // A test that hangs is a failure with a name, not a run without an end.
-    timeout: isolation === 'none' ? 60_000 : 300_000,
-    execArgv: isolation === 'process' ? [...node.slice(1), '--import=./testing/file-limit.ts'] : [],
-  })
-  // The time limit is per test: what a test leaves to be cleaned up has none, and would hold up this process without end.
-  let last = 'none'
-  const limit = setTimeout(() => {
-    console.error(
-      `${patterns[0]} and the files with it: not over after ${LONGEST_MS / 60_000} minutes; the last test that ended: ${last}`,
-    )
-    process.exit(1)
-  }, LONGEST_MS)
-  // The runner ends in this process when nothing else is left to be done.
-  limit.unref()
-  stream.on('test:complete', event => {
-    last = `${event.name} (${event.file ?? 'no file'})`
-  })
-  stream.on('test:pass', event => {
-    if (event.details.type === 'suite') return
-    if (event.skip === undefined) totals.passed++
-    else skipped.push(`${event.name}: ${event.skip}`)
-  })
-  stream.on('test:fail', event => {
-    if (event.details.type !== 'suite') totals.failed++
-  })
-  const finished = new Promise(resolve => stream.on('end', resolve))
-  stream.compose(new spec()).pipe(process.stdout, { end: false })
-  await finished
-  clearTimeout(limit)
+function refuse(message: string): never {
+  console.error(`${message}\n\n${USAGE}`)
+  process.exit(2)
+}
+
+function chooseSeed(asked: string | undefined, all: boolean): number {
+  if (asked === undefined) return all ? Math.floor(Math.random() * 1_000_000) : FIXED_SEED
+  const seed = Number(asked)
+  if (!Number.isSafeInteger(seed) || seed < 0) refuse(`--seed takes a whole number, got ${asked}`)
+  return seed
 }
 
 /** As root on Debian, installs the missing client packages; elsewhere the tests that need them skip by name. */
@@ -142,49 +82,71 @@ function installClients(): void {
   })
 }
 
-/** End-to-end tests whose brokers take whatever store there is. */
-const ON_ANY_STORE = ['e2e/matrix.test.ts', 'e2e/{kcat,kafkajs,python}/*.test.ts', 'e2e/java/{java,configs}.test.ts']
-
-/** testing/chosen-store.ts reads the variable, in the processes of the tests. */
-async function testOnStores(): Promise<void> {
-  for (const store of ['redis', 'redis-cluster']) {
-    process.env.KETCH_STORE = store
-    await test(ON_ANY_STORE, 'process', { atOnce: 2 })
-  }
-  delete process.env.KETCH_STORE
+/** The unit tests, all in this process: starting one for each file would take longer than the tests. */
+async function runUnit(files: readonly string[]): Promise<void> {
+  if (files.length === 0) return
+  const stream = run({ files: files.map(file => join(root, file)), isolation: 'none', timeout: 60_000 })
+  count(stream, tally)
+  const finished = new Promise(resolve => stream.on('end', resolve))
+  stream.compose(new spec()).pipe(process.stdout, { end: false })
+  await finished
 }
 
-const unit = () =>
-  test(['src/**/*.test.ts', 'testing/**/*.test.ts', 'scripts/**/*.test.ts'], 'none', { except: LONGER })
-
-const STAGES: Readonly<Record<string, () => unknown>> = {
-  check,
-  unit,
-  inner: () => Promise.all([check(), unit()]),
-  longer: () => test(LONGER, 'none'),
-  clients: installClients,
-  // Clients wait more than they compute.
-  e2e: () => test(['e2e/**/*.test.ts'], 'process', { except: REDIS_CHAOS, atOnce: 2 }),
-  chaos: () => test(REDIS_CHAOS, 'process'),
-  stores: testOnStores,
-}
-
-const stages = process.argv.slice(2)
-for (const name of stages) {
-  const stage = STAGES[name]
-  if (stage === undefined) {
-    console.error(`no stage "${name}"; there are ${Object.keys(STAGES).join(', ')}`)
-    process.exit(2)
-  }
+async function timed(what: string, work: () => unknown): Promise<void> {
   const startedAt = performance.now()
-  await stage()
-  console.log(`— ${name}: ${((performance.now() - startedAt) / 1000).toFixed(1)} s\n`)
+  await work()
+  console.log(`— ${what}: ${((performance.now() - startedAt) / 1000).toFixed(1)} s\n`)
 }
-if (skipped.length > 0) {
+
+function tellSlowest(timings: Timings): void {
+  if (timings.size === 0) return
+  console.log(`The slowest ${Math.min(SLOWEST, timings.size)} files (seconds, and seconds of processor time):`)
+  const rows = [...timings].sort(([, a], [, b]) => b.seconds - a.seconds).slice(0, SLOWEST)
+  for (const [name, { seconds, busySeconds }] of rows)
+    console.log(`  ${seconds.toFixed(1).padStart(6)} ${busySeconds.toFixed(1).padStart(6)}  ${name}`)
+  console.log('')
+}
+
+const { all, inner, record, seed: askedSeed, help, words } = readArguments()
+if (help) {
+  console.log(USAGE)
+  process.exit(0)
+}
+const seed = chooseSeed(askedSeed ?? process.env.KETCH_SEED, all)
+process.env.KETCH_SEED = String(seed)
+if (all) process.env.KETCH_ALL = '1'
+const isWanted = ({ file }: { readonly file: string }) => words.length === 0 || words.some(word => file.includes(word))
+const files = listTestFiles(root).filter(isWanted)
+if (files.length === 0) refuse(`no test file's path contains ${words.join(' or ')}`)
+const tally = newTally()
+console.log(`seed ${seed}; the same again: npm test -- --seed ${seed}${all ? ' --all' : ''}\n`)
+
+await timed('checks and unit tests', async () => {
+  const unit = runUnit(files.filter(({ stage }) => stage === 'unit').map(({ file }) => file))
+  if (words.length === 0) {
+    const { passed, failed } = await runChecks()
+    tally.passed += passed
+    tally.failed += failed
+  }
+  await unit
+})
+if (!inner) {
+  const jobs = jobsOf(files, all)
+  if (jobs.length > 0) installClients()
+  await timed(`${jobs.length} longer files`, async () => {
+    const timings = await runLanes(divide(jobs, readTimings(root)), tally)
+    tellSlowest(timings)
+    const names = new Set(jobsOf(listTestFiles(root), true).map(nameOf))
+    const known = [...readTimings(root)].filter(([name]) => names.has(name))
+    if (record) keepTimings(root, new Map([...known, ...timings]))
+  })
+}
+const skips = [...tally.skipped.values()].reduce((sum, tests) => sum + tests, 0)
+if (skips > 0) {
   console.log('SKIPPED, each with what enables it:')
-  for (const line of skipped) console.log(`  ${line}`)
+  for (const [why, tests] of tally.skipped) console.log(`  ${why} (${tests} ${tests === 1 ? 'test' : 'tests'})`)
 }
 const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
 console.log(`ketch ${version} on Node ${process.versions.node}`)
-console.log(`${totals.passed} passed, ${totals.failed} failed, ${skipped.length} skipped`)
-process.exit(totals.failed > 0 || (skipped.length > 0 && process.env.KETCH_NO_SKIP === '1') ? 1 : 0)
+console.log(`${tally.passed} passed, ${tally.failed} failed, ${skips} skipped`)
+process.exit(tally.failed > 0 || (skips > 0 && process.env.KETCH_NO_SKIP === '1') ? 1 : 0)

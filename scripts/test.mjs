@@ -3,5 +3,5 @@
 import { ensureInstalled, root, runTypeScript } from './node24.mjs'
 
 ensureInstalled({ dev: true })
-const stages = ['check', 'clients', 'unit', 'longer', 'e2e', 'stores', 'chaos']
-runTypeScript('scripts/suite.ts', [...stages, ...process.argv.slice(2)], { cwd: root })
+
+runTypeScript('scripts/suite.ts', process.argv.slice(2), { cwd: root })

@@ -1,37 +1,43 @@
-// One broker: opens the store, the rooms above it and the listener, in that order, and closes them in the other. The only
-// file beside main.ts that names a concrete adapter. Several brokers can live in one process.
+// One broker: a table of steps that open the store, the rooms above it and the doors, and are ended in reverse. No
+// other file of a running broker names a concrete store. Several brokers can live in one process.
 
 import { openBuild, readPackage } from './admin/build.ts'
+import { publishLag } from './admin/groups/lag-gauges.ts'
 import { createHealth, type HealthRooms } from './admin/health.ts'
-import { publishLag } from './admin/lag-gauges.ts'
-import { MessageReaders } from './admin/message-readers.ts'
-import { type Accounts, openAccounts } from './auth/accounts.ts'
-import type { HashParameters } from './auth/password-hash.ts'
-import type { SingleSignOn } from './auth/single-sign-on.ts'
+import { RecordReaders } from './admin/records/readers.ts'
+import { type AclKeeper, openAclKeeper } from './auth/clients/acl-keeper.ts'
+import { type Accounts, openAccounts } from './auth/console/accounts.ts'
+import type { HashParameters } from './auth/console/password-hash.ts'
+import type { SingleSignOn } from './auth/console/single-sign-on.ts'
 import { type Clock, systemClock, within } from './base/clock.ts'
 import { type Random, systemRandom } from './base/random.ts'
+import { startOrder } from './base/start-order.ts'
 import { aloneInCluster, type Cluster, joinCluster } from './cluster/cluster.ts'
-import { openClientQuotas } from './coordinator/client-quotas.ts'
-import { committedBounds } from './coordinator/committed-bounds.ts'
-import { type Coordination, openGroups } from './coordinator/groups.ts'
+import { type ClientQuotas, openClientQuotas } from './coordinator/client-quotas.ts'
+import { type Coordination, type Groups, openGroups } from './coordinator/groups.ts'
+import { committedBounds } from './coordinator/offsets/committed-bounds.ts'
 import { openProducerIds } from './coordinator/producer-ids.ts'
+import { openReadPositions } from './coordinator/read-positions.ts'
+import type { Face } from './http/faces/face.ts'
+import type { HttpLimits } from './http/listener.ts'
 import type { AnyRoute, HttpRooms } from './http/route.ts'
-import type { HttpLimits, HttpServer } from './http/server.ts'
+import type { HttpServer } from './http/server.ts'
 import { Admission } from './kafka/connection/admission.ts'
 import { createDispatch } from './kafka/dispatch.ts'
+import type { Rooms } from './kafka/handler.ts'
 import { handlers } from './kafka/handlers/all.ts'
-import type { Rooms } from './kafka/handlers/handler.ts'
-import { listen } from './kafka/listener.ts'
+import { type KafkaListeners, listen } from './kafka/listener.ts'
 import { openPeers } from './kafka/peers.ts'
 import { createThrottle } from './kafka/throttle.ts'
 import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log/catalogue.ts'
-import { openLogs } from './log/logs.ts'
-import { chooseEngine } from './settings/engine.ts'
+import { type Logs, openLogs } from './log/logs.ts'
+import { idleSwitches } from './settings/capabilities.ts'
+import { type ChosenEngine, chooseEngine } from './settings/engine.ts'
 import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
 import { fullKey, type Settings } from './settings/settings.ts'
 import { openEmbeddedStore } from './store/embedded/embedded-store.ts'
 import type { Store } from './store/store.ts'
-import { nameUnreadable } from './store/unreadable.ts'
+import { type NameUnreadable, nameUnreadable } from './store/unreadable.ts'
 import { readDescriptors, watchDescriptors } from './telemetry/descriptors.ts'
 import { startHistory } from './telemetry/history.ts'
 import { createLogger, type Logger, writeToStandardOutput } from './telemetry/logger.ts'
@@ -46,7 +52,7 @@ export interface BrokerOptions {
   readonly write?: (line: string) => void
   /** Opens the store in place of the one that the settings choose, for runs without a disk. */
   readonly openStore?: () => Promise<Store>
-  /** Whether that store can be used by other brokers at the same time. */
+  /** Whether other brokers can use that store at the same time. */
   readonly isShared?: boolean
   /** False: no HTTP side. */
   readonly hasHttp?: boolean
@@ -56,40 +62,90 @@ export interface BrokerOptions {
 
 export interface HttpOverrides {
   readonly routes?: readonly AnyRoute[]
+  /** Faces beside the broker's own. */
+  readonly faces?: readonly Face[]
   readonly limits?: Partial<HttpLimits>
   readonly hashParameters?: HashParameters
 }
 
 export interface Broker {
-  /** The ports that the Kafka listeners are bound to, in the order of the settings. */
+  /** The ports of the Kafka listeners, in the order of the settings; empty with `broker.enabled=false`. */
   readonly kafkaPorts: readonly number[]
   /** The port that the admin API and the console are bound to; null without them. */
   readonly httpPort: number | null
-  /** What Kafka clients of the first listener are told, `host:port`. */
-  readonly address: string
+  /** The `host:port` of the first listener, as its clients are told; null without the Kafka listener. */
+  readonly address: string | null
   readonly metrics: Metrics
   readonly logger: Logger
-  /** Settles when the broker cannot go on, with the reason; whoever runs it should end it. */
+  /** Settles with the reason when the broker cannot go on. The caller should end it then. */
   readonly failed: Promise<Error>
   /**
-   * Drains: at most `broker.drain-timeout` for handing over and for what is in flight, then the rooms, which on a shared store
-   * that does not answer are left behind. Idempotent.
+   * Drains. Handing over and requests in flight take at most `broker.drain-timeout`. Then the rooms close; on a shared
+   * store that does not answer they are abandoned. Idempotent.
    */
   close(): Promise<void>
 }
 
-/** Of the drain timeout, for handing over; the rest is for the requests in flight. */
+/** The part of the drain timeout for handing over; the rest is for the requests in flight. */
 const HAND_OVER_SHARE = 0.5
 
-/** Topics that a line names. */
+/** The most topics that one line names. */
 const NAMED_AT_ONCE = 20
 
-/** For closing the rooms when the drain timeout is over. The process gives up a moment later (main.ts). */
+/** The time to close the rooms after the drain timeout. The process gives up a moment later (main.ts). */
 const CLOSE_MS = 500
 
+/** The start order. A drain hands over, lets the doors finish, and ends the steps in reverse. */
+const ORDER = startOrder<Given>()
+  .step('the store', openStore, ({ store }) => store.close())
+  .step('the runtime metrics', watchProcess, ({ runtime }) => runtime.close())
+  .step('the history', openHistory, ({ history }) => history.close())
+  .step('the cluster', openCluster, ({ cluster }) => cluster.close())
+  .step('the catalogue', openTopics)
+  .step('the logs', openPartitions, ({ logs }) => logs.close())
+  .step('the groups', openCoordinator, ({ groups }) => groups.close())
+  .step('the producer ids', made => ({ producerIds: openProducerIds(made.store, made) }))
+  .step('the quotas', openQuotas)
+  .step('the rules of clients', async made => ({ acls: await openAclKeeper(made) }))
+  .step('the connections to other brokers', openOthers, ({ peers }) => peers.close())
+  .step('the watch of descriptors', openDescriptors, ({ watch }) => watch.close())
+  .step(
+    'the lag gauges',
+    made => ({ lagGauges: publishLag(made) }),
+    ({ lagGauges }) => lagGauges.close(),
+  )
+  .step('the HTTP side', openHttpSide, ({ http }) => http === null || closeDoor(http))
+  .step('the Kafka listeners', openListeners, ({ listeners }) => closeDoor(listeners))
+  .step('the lead', takeLead)
+
+/** Everything that ORDER makes. */
+type Made = Awaited<ReturnType<typeof ORDER.start>>['made']
+
+/** The values that a start begins with. */
+interface Given {
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly metrics: Metrics
+  readonly unreadable: NameUnreadable
+  readonly engine: ChosenEngine
+  readonly nodeId: number
+  /** Other brokers may use the store at the same time. */
+  readonly isShared: boolean
+  /** Aborts when the drain begins. */
+  readonly draining: AbortController
+  /** Called when the broker cannot go on. */
+  readonly fail: (error: Error) => void
+  readonly openStoreInstead: (() => Promise<Store>) | undefined
+  /** Null: no HTTP side. */
+  readonly httpParts: ReturnType<typeof loadHttp> | null
+  readonly httpOverrides: HttpOverrides | undefined
+}
+
 /**
- * Starts a broker and resolves when clients can connect. Throws ListenFailed, or what the store throws when its folder or its
- * Redis cannot be used; nothing is left open then.
+ * Starts a broker and resolves when clients can connect. Throws ListenFailed, or what the store throws when its folder
+ * or its Redis cannot be used; nothing is left open then.
  */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const { settings, clock = systemClock, random = systemRandom, write = writeToStandardOutput } = options
@@ -99,24 +155,101 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     format: settings.get('logging.structured.format.console') ?? 'plain',
     levels: settings.get('logging.level'),
   })
-  const log = logger.named('broker')
   const engine = chooseEngine(settings)
-  log.info(`the local tier is the ${engine.engine} store, as ${fullKey(engine.key)} says`, {
-    key: fullKey(engine.key),
-    origin: settings.origin(engine.key),
-  })
-  for (const override of settings.overrides) log.info(override)
-  for (const warning of settings.warnings) log.warn(warning)
+  tellOfSettings(settings, engine, logger.named('broker'))
   const redis = redisTargets(settings)
   const metrics = createMetrics({
     'svc.redis.command': latencyBuckets(redis.broker),
     'svc.storage.local.redis.command': latencyBuckets(redis.storage),
   })
-  const unreadable = nameUnreadable(metrics, logger)
   const failure = Promise.withResolvers<Error>()
+  const started = await ORDER.start({
+    settings,
+    clock,
+    random,
+    logger,
+    metrics,
+    unreadable: nameUnreadable(metrics, logger),
+    engine,
+    nodeId: settings.get('broker.id'),
+    isShared: options.isShared ?? engine.engine === 'redis',
+    draining: new AbortController(),
+    fail: failure.resolve,
+    openStoreInstead: options.openStore,
+    // Loaded while the store opens.
+    httpParts: options.hasHttp === false ? null : loadHttp(),
+    httpOverrides: options.http,
+  })
+  const { made } = started
+  made.up.set(1)
+  let closing: Promise<void> | null = null
+  return {
+    kafkaPorts: made.listeners.bound.map(({ port }) => port),
+    httpPort: made.http?.port ?? null,
+    address: tellOfDoors(made),
+    metrics,
+    logger,
+    failed: failure.promise,
+    close() {
+      closing ??= drain(made, started)
+      return closing
+    },
+  }
+}
+
+function tellOfSettings(settings: Settings, engine: ChosenEngine, log: Logger): void {
+  log.info(`the local tier is the ${engine.engine} store, as ${fullKey(engine.key)} says`, {
+    key: fullKey(engine.key),
+    origin: settings.origin(engine.key),
+  })
+  log.info(
+    settings.file === null
+      ? 'no settings file is read: this folder has no svc.yaml, and neither --config nor SVC_CONFIG names a file'
+      : `the settings file is ${settings.file}`,
+  )
+  for (const override of settings.overrides) log.info(override)
+  for (const warning of settings.warnings) log.warn(warning)
+  const idle = idleSwitches(settings)
+  if (idle !== null) log.info(idle)
+}
+
+/** Where people and clients connect. Answers the address of the first Kafka listener. */
+function tellOfDoors({ http, listeners, isShared, settings, ...made }: Made): string | null {
+  const log = made.logger.named('broker')
+  if (http !== null) log.info(`the admin API answers at ${http.url}`, { bound: `${http.host}:${http.port}` })
+  const [address = null] = listeners.bound.map(({ advertised, host, port }) => {
+    const told = `${advertised.host}:${advertised.port}`
+    log.info(`Kafka clients connect to ${told}`, { listener: advertised.name, bound: `${host}:${port}` })
+    return told
+  })
+  if (!settings.get('broker.enabled')) {
+    const key = fullKey('broker.enabled')
+    const leads = isShared
+      ? 'it leads and coordinates nothing, and the brokers on this store do both'
+      : 'it still leads the partitions of its store, so that retention goes on'
+    log.info(`Kafka clients cannot connect to this process, because ${key} is false: ${leads}`, {
+      key,
+      origin: settings.origin('broker.enabled'),
+    })
+  }
+  return address
+}
+
+// ---- the steps
+
+async function openStore({
+  settings,
+  clock,
+  random,
+  metrics,
+  logger,
+  engine,
+  fail,
+  openStoreInstead,
+}: Given): Promise<{ readonly store: Store }> {
   const openEngine = async (): Promise<Store> => {
     if (engine.engine === 'redis') {
-      // Loading the client takes longer than the rest of a start, and nobody else needs it.
+      // Loading the client takes longer than the rest of a start, and only this store needs it.
       const { connectRedisStore } = await import('./store/redis/connect-store.ts')
       return await connectRedisStore({ settings, clock, random, metrics, logger: logger.named('store') })
     }
@@ -127,275 +260,279 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       journalFileBytes: settings.get('storage.local.embedded.journal-file-bytes'),
       clock,
       random,
-      onFatal: failure.resolve,
+      onFatal: fail,
       report: message => logger.named('store').warn(message),
     })
   }
-  const openStore = options.openStore ?? openEngine
-  // Loaded while the store opens.
-  const httpParts = options.hasHttp === false ? null : loadHttp()
-  const store = await openStore()
-  log.info(store.description)
-  /** What is open, newest last. */
-  const open: { readonly what: string; close(): Promise<unknown> }[] = [
-    { what: 'the store', close: () => store.close() },
-  ]
-  const closeAll = async () => {
-    for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
-      await last.close()
-      open.pop()
-    }
-  }
-  try {
-    const runtime = watchRuntime(metrics, clock)
-    open.push({ what: 'the runtime metrics', close: async () => runtime.close() })
-    const history = startHistory({
-      metrics,
-      clock,
-      logger,
-      enabled: settings.get('admin.metrics-history.enabled'),
-      intervalMs: settings.get('admin.metrics-history.interval'),
-      retentionMs: settings.get('admin.metrics-history.retention'),
-      maxSeries: settings.get('admin.metrics-history.max-series'),
-    })
-    open.push({ what: 'the history', close: async () => history.close() })
-    const nodeId = settings.get('broker.id')
-    const rack = settings.get('broker.rack')
-    const { version } = await readPackage()
-    const isShared = options.isShared ?? engine.engine === 'redis'
-    const cluster = isShared
-      ? await joinCluster({
-          store,
-          clock,
-          random,
-          logger,
-          unreadable,
-          brokerId: nodeId,
-          rack,
-          version,
-          expiryMs: settings.get('broker.expiry'),
-          lost: failure.resolve,
-        })
-      : aloneInCluster(nodeId, rack, version)
-    open.push({ what: 'the cluster', close: () => cluster.close() })
-    metrics.sample('svc.cluster.brokers', {}, () => cluster.brokers().length)
-    metrics.sample('svc.cluster.confirmed', {}, () => (cluster.isConfirmed ? 1 : 0))
-    const isAlone = isShared ? () => isOnlyOne(cluster) : null
-    const catalogue = await openCatalogue(store, settings, clock, random, isAlone, unreadable)
-    // Before the logs look who leads what.
-    followAssignments(catalogue, cluster)
-    const logs = await openLogs({
-      store,
-      catalogue,
-      leadership: cluster,
-      settings,
-      clock,
-      random,
-      metrics,
-      logger,
-      unreadable,
-      committedUpTo: committedBounds(store),
-    })
-    open.push({ what: 'the logs', close: () => logs.close() })
-    const coordination: Coordination = {
-      coordinates: groupId => cluster.coordinatorOf(groupId) === nodeId,
-      get isConfirmed() {
-        return cluster.isConfirmed
-      },
-      isShared,
-    }
-    const rest = { settings, clock, random, metrics, logger, unreadable }
-    const groups = await openGroups({ store, catalogue, coordination, ...rest })
-    open.push({ what: 'the groups', close: () => groups.close() })
-    catalogue.watch({
-      replaced({ before, after }, lost) {
-        // A server that drops keys may do so again and again.
-        log
-          .limited('replaced', 10_000)
-          .error(
-            `the store was emptied or replaced: cluster ${before} is gone with its ${lost.length} topics, their records, groups and offsets, and this ` +
-              `broker goes on with what the store is by now, cluster ${after}; if that was a mistake, stop the brokers and restore the store`,
-            { topics: lost.slice(0, NAMED_AT_ONCE).map(({ name }) => name) },
-          )
-      },
-      removed(topics) {
-        groups.topicsRemoved(new Set(topics.map(({ id }) => id)))
-        for (const { id } of topics) cluster.forgetTopic(id)
-      },
-    })
-    groups.keepTopics(mayExist(catalogue.current()))
-    const producerIds = openProducerIds(store)
-    const clientQuotas = await openClientQuotas(store, { clock, random, unreadable })
+  const store = await (openStoreInstead ?? openEngine)()
+  logger.named('broker').info(store.description)
+  return { store }
+}
 
-    const admission = new Admission({
-      maxBytes: settings.get('broker.global-max-pending-bytes'),
-      resumeBytes: settings.get('broker.global-resume-pending-bytes'),
-    })
-    const throttle = createThrottle(clientQuotas, clock)
-    const peers = openPeers({ cluster, clock })
-    open.push({ what: 'the connections to other brokers', close: async () => peers.close() })
-    const descriptors = readDescriptors()
-    const watch = watchDescriptors(clock, log)
-    open.push({ what: 'the watch of descriptors', close: async () => watch.close() })
-    const rooms: Rooms & Omit<HttpRooms, Made> = {
-      store,
-      unreadable,
-      catalogue,
-      logs,
-      groups,
-      producerIds,
-      clientQuotas,
-      throttle,
-      cluster,
-      peers,
-      nodeId,
-      settings,
-      descriptors,
-      metrics,
-      history,
-      logger,
-      clock,
-      random,
-    }
-    const lagGauges = publishLag(rooms)
-    open.push({ what: 'the lag gauges', close: () => lagGauges.close() })
-    const draining = new AbortController()
-    const dispatch = createDispatch(handlers, rooms, draining.signal)
-    const up = metrics.child('svc.broker.up', {})
-    const http =
-      httpParts === null
-        ? null
-        : await openHttp(await httpParts, { ...rooms, isUp: () => up.value === 1 }, options.http)
-    if (http !== null) {
-      const close = () => {
-        const drained = http.drain()
-        http.destroy()
-        return drained
-      }
-      open.push({ what: 'the HTTP side', close })
-    }
-    const listeners = await listen({ settings, dispatch, admission, throttle, descriptors, clock, metrics, logger })
-    const reassign = async () => {
-      await Promise.all([logs.reassign(), groups.reassign()])
-    }
-    if (isShared) {
-      const catchUp = () => Promise.all([catalogue.catchUp(), clientQuotas.catchUp()])
-      const complain = (error: unknown) =>
-        log.limited('catch-up', 10_000).warn('what other brokers have changed cannot be read', { error })
-      cluster.watch({
-        changed: () => void reassign().catch(failure.resolve),
-        looked() {
-          void catchUp().catch(complain)
-          logs.regain(cluster.epochOf)
-        },
-      })
-    }
-    await cluster.announce(listeners.bound.map(({ advertised }) => advertised))
-    if (isShared) await reassign()
-    up.set(1)
-    if (http !== null) log.info(`the admin API answers at ${http.url}`, { bound: `${http.host}:${http.port}` })
-    const [address] = listeners.bound.map(({ advertised, host, port }) => {
-      const told = `${advertised.host}:${advertised.port}`
-      log.info(`Kafka clients connect to ${told}`, { listener: advertised.name, bound: `${host}:${port}` })
-      return told
-    })
+function watchProcess({ metrics, clock }: Given) {
+  return { runtime: watchRuntime(metrics, clock), up: metrics.child('svc.broker.up', {}) }
+}
 
-    /** Gives up what this broker leads, so that others take it over while clients can still ask who. */
-    const handOver = async () => {
-      const isHeard = cluster.isConfirmed
-      cluster.withdraw()
-      await reassign()
-      if (isHeard) await cluster.leave()
-      else log.warn('the store does not answer: the other brokers are not told that this one leaves, and will notice')
-    }
+function openHistory({ settings, metrics, clock, logger }: Given) {
+  const history = startHistory({
+    metrics,
+    clock,
+    logger,
+    enabled: settings.get('admin.metrics-history.enabled'),
+    intervalMs: settings.get('admin.metrics-history.interval'),
+    retentionMs: settings.get('admin.metrics-history.retention'),
+    maxSeries: settings.get('admin.metrics-history.max-series'),
+  })
+  return { history }
+}
 
-    const isDone = (withinMs: number, work: Promise<unknown>) =>
-      within(
-        clock,
-        withinMs,
-        work.then(() => true),
-        () => false,
-      )
+async function openCluster(made: Given & { readonly store: Store }): Promise<{ readonly cluster: Cluster }> {
+  const { settings, metrics, isShared, nodeId: brokerId } = made
+  const rack = settings.get('broker.rack')
+  const { version } = await readPackage()
+  const expiryMs = settings.get('broker.expiry')
+  const cluster = isShared
+    ? await joinCluster({ ...made, brokerId, rack, version, expiryMs, lost: made.fail })
+    : aloneInCluster(brokerId, rack, version)
+  metrics.sample('svc.cluster.brokers', {}, () => cluster.brokers().length)
+  metrics.sample('svc.cluster.confirmed', {}, () => (cluster.isConfirmed ? 1 : 0))
+  return { cluster }
+}
 
-    const drain = async () => {
-      up.set(0)
-      const timeoutMs = settings.get('broker.drain-timeout')
-      const deadlineMs = clock.monotonic() + timeoutMs
-      const leftMs = () => Math.max(0, deadlineMs - clock.monotonic())
-      if (isShared && !(await isDone(timeoutMs * HAND_OVER_SHARE, handOver())))
-        log.warn(
-          'handing over takes too long and is not waited for: what this broker led is led again when it has expired',
-        )
-      log.info('draining: requests in flight are answered, new ones are not read', { timeoutMs: Math.round(leftMs()) })
-      // The probes say that this broker drains for as long as Kafka clients are being answered.
-      const drained = listeners.drain().then(() => http?.drain())
-      // Only now, when nobody's next request is read: who is answered would ask again at once.
-      draining.abort()
-      logs.releaseWaiters()
-      groups.drain()
-      if (!(await isDone(leftMs(), drained)))
-        log.warn('the drain timeout is over; connections with unanswered requests are closed')
-      listeners.destroy()
-      http?.destroy()
-      // What a shared store has not heard by now the others find out; a store of this broker's own must be closed well.
-      if (!isShared) await closeAll()
-      else if (!(await isDone(Math.max(leftMs(), CLOSE_MS), closeAll())))
-        log.warn(`the store does not answer: ended without closing ${open.map(({ what }) => what).join(', ')}`)
-      log.info('closed')
-    }
-    let closing: Promise<void> | null = null
-    return {
-      kafkaPorts: listeners.bound.map(({ port }) => port),
-      httpPort: http?.port ?? null,
-      address: address!,
-      metrics,
-      logger,
-      failed: failure.promise,
-      close() {
-        closing ??= drain()
-        return closing
-      },
-    }
-  } catch (error) {
-    await closeAll()
-    throw error
+async function openTopics(made: Given & { readonly store: Store; readonly cluster: Cluster }) {
+  const { store, settings, clock, random, isShared, unreadable, cluster } = made
+  const isAlone = isShared ? () => isOnlyOne(cluster) : null
+  const catalogue = await openCatalogue(store, settings, clock, random, isAlone, unreadable)
+  // Before the logs ask which partitions they lead.
+  followAssignments(catalogue, cluster)
+  return { catalogue }
+}
+
+async function openPartitions(
+  made: Given & { readonly store: Store; readonly cluster: Cluster; readonly catalogue: CatalogueKeeper },
+) {
+  return {
+    logs: await openLogs({ ...made, leadership: made.cluster, committedUpTo: committedBounds(made.store) }),
+    readPositions: openReadPositions(made.clock),
   }
 }
 
-/** What openHttp makes for the HTTP side alone. */
-type Made = 'accounts' | 'singleSignOn' | 'health' | 'build' | 'messageReaders'
+async function openCoordinator(
+  made: Given & { readonly store: Store; readonly cluster: Cluster; readonly catalogue: CatalogueKeeper },
+) {
+  const { cluster, catalogue, nodeId, isShared } = made
+  const coordination: Coordination = {
+    coordinates: groupId => cluster.coordinatorOf(groupId) === nodeId,
+    get isConfirmed() {
+      return cluster.isConfirmed
+    },
+    isShared,
+  }
+  const groups = await openGroups({ ...made, coordination })
+  const log = made.logger.named('broker')
+  catalogue.watch({
+    replaced({ before, after }, lost) {
+      // A server that drops keys may do so again and again.
+      log
+        .limited('replaced', 10_000)
+        .error(
+          `the store was emptied or replaced: cluster ${before} is gone with its ${lost.length} topics, their records, groups and offsets, and this ` +
+            `broker goes on with what the store is by now, cluster ${after}; if that was a mistake, stop the brokers and restore the store`,
+          { topics: lost.slice(0, NAMED_AT_ONCE).map(({ name }) => name) },
+        )
+    },
+    removed(topics) {
+      groups.topicsRemoved(new Set(topics.map(({ id }) => id)))
+      for (const { id } of topics) cluster.forgetTopic(id)
+    },
+  })
+  groups.keepTopics(mayExist(catalogue.current()))
+  return { groups }
+}
 
-/** What the HTTP side stands on takes longer to load than the rest of a start; tests of the Kafka side go without. */
+async function openQuotas({ store, clock, random, unreadable }: Given & { readonly store: Store }) {
+  const clientQuotas = await openClientQuotas(store, { clock, random, unreadable })
+  return { clientQuotas, throttle: createThrottle(clientQuotas, clock) }
+}
+
+function openOthers({ cluster, clock }: Given & { readonly cluster: Cluster }) {
+  return { peers: openPeers({ cluster, clock }) }
+}
+
+function openDescriptors({ clock, logger }: Given) {
+  return { descriptors: readDescriptors(), watch: watchDescriptors(clock, logger.named('broker')) }
+}
+
+/** The lower rooms, in the form that both doors use. */
+type LowerRooms = Rooms & Omit<HttpRooms, OfHttp>
+
+async function openHttpSide(
+  made: Given & LowerRooms & ReturnType<typeof watchProcess>,
+): Promise<{ readonly http: HttpServer | null }> {
+  const { httpParts, httpOverrides, up } = made
+  if (httpParts === null) return { http: null }
+  return { http: await openHttp(await httpParts, { ...made, isUp: () => up.value === 1 }, httpOverrides) }
+}
+
+async function openListeners(made: Given & LowerRooms): Promise<{ readonly listeners: KafkaListeners }> {
+  const { settings } = made
+  if (!settings.get('broker.enabled')) return { listeners: NO_LISTENERS }
+  const dispatch = createDispatch(handlers, made, made.draining.signal)
+  const admission = new Admission({
+    maxBytes: settings.get('broker.global-max-pending-bytes'),
+    resumeBytes: settings.get('broker.global-resume-pending-bytes'),
+  })
+  return { listeners: await listen({ ...made, dispatch, admission }) }
+}
+
+const NO_LISTENERS: KafkaListeners = Object.freeze({ bound: [], drain: async () => {}, destroy() {} })
+
+/** From here on this broker follows the others. With a listener it leads and coordinates its share. */
+async function takeLead(
+  made: Pick<Given, 'settings' | 'logger' | 'isShared' | 'fail'> & {
+    readonly cluster: Cluster
+    readonly catalogue: CatalogueKeeper
+    readonly logs: Logs
+    readonly groups: Groups
+    readonly clientQuotas: ClientQuotas
+    readonly acls: AclKeeper
+    readonly listeners: KafkaListeners
+  },
+) {
+  const { settings, isShared, fail, cluster, catalogue, logs, groups, clientQuotas, acls, listeners } = made
+  const log = made.logger.named('broker')
+  const reassign = async () => {
+    await Promise.all([logs.reassign(), groups.reassign()])
+  }
+  if (isShared) {
+    const catchUp = () => Promise.all([catalogue.catchUp(), clientQuotas.catchUp(), acls.catchUp()])
+    const complain = (error: unknown) =>
+      log.limited('catch-up', 10_000).warn('the changes of other brokers cannot be read', { error })
+    cluster.watch({
+      changed: () => void reassign().catch(fail),
+      looked() {
+        void catchUp().catch(complain)
+        logs.regain(cluster.epochOf)
+      },
+    })
+  }
+  // Without a listener this broker counts as alive neither for the others nor for itself.
+  if (settings.get('broker.enabled')) await cluster.announce(listeners.bound.map(({ advertised }) => advertised))
+  else await cluster.look()
+  if (isShared) await reassign()
+  return { reassign }
+}
+
+// ---- the end
+
+interface Door {
+  drain(): Promise<void>
+  destroy(): void
+}
+
+function closeDoor(door: Door): Promise<void> {
+  const drained = door.drain()
+  door.destroy()
+  return drained
+}
+
+async function drain(made: Made, started: { open(): readonly string[]; end(): Promise<void> }): Promise<void> {
+  const { settings, clock, isShared, up, draining, listeners, http, logs, groups } = made
+  const log = made.logger.named('broker')
+  up.set(0)
+  const timeoutMs = settings.get('broker.drain-timeout')
+  const deadlineMs = clock.monotonic() + timeoutMs
+  const leftMs = () => Math.max(0, deadlineMs - clock.monotonic())
+  const isDone = (withinMs: number, work: Promise<unknown>) =>
+    within(
+      clock,
+      withinMs,
+      work.then(() => true),
+      () => false,
+    )
+  const leads = isShared && settings.get('broker.enabled')
+  if (leads && !(await isDone(timeoutMs * HAND_OVER_SHARE, handOver(made))))
+    log.warn(
+      'the handover takes too long and the broker ends without it: other brokers lead its partitions after svc.broker.expiry',
+    )
+  log.info('draining: requests in flight are answered, new ones are not read', { timeoutMs: Math.round(leftMs()) })
+  // The probes report draining for as long as Kafka clients are being answered.
+  const drained = listeners.drain().then(() => http?.drain())
+  // Only when no further request is read: a client that got its answer would ask again at once.
+  draining.abort()
+  logs.releaseWaiters()
+  groups.drain()
+  if (!(await isDone(leftMs(), drained)))
+    log.warn('the drain timeout is over; connections with unanswered requests are closed')
+  listeners.destroy()
+  http?.destroy()
+  // On a shared store the other brokers notice by themselves if it did not hear the goodbye. A store of this broker
+  // alone must be closed properly.
+  if (!isShared) await started.end()
+  else if (!(await isDone(Math.max(leftMs(), CLOSE_MS), started.end())))
+    log.warn(`the store does not answer: ended without closing ${started.open().join(', ')}`)
+  log.info('closed')
+}
+
+/**
+ * Gives up the partitions and groups of this broker, so that others take them over while clients can still ask for the
+ * leader.
+ */
+async function handOver({ cluster, reassign, logger }: Made): Promise<void> {
+  const isHeard = cluster.isConfirmed
+  cluster.withdraw()
+  await reassign()
+  if (isHeard) return await cluster.leave()
+  const message = 'the store does not answer: the other brokers are not told that this one leaves, and will notice'
+  logger.named('broker').warn(message)
+}
+
+// ---- the HTTP side
+
+/** The rooms that exist only for HTTP; openHttp makes them. */
+type OfHttp = 'accounts' | 'singleSignOn' | 'health' | 'build' | 'recordReaders'
+
+/** The packages of the HTTP side take longer to load than the rest of a start; tests of the Kafka side go without. */
 function loadHttp() {
-  const parts = Promise.all([import('./http/server.ts'), import('./http/routes/all.ts')])
-  // Whoever waits for it hears of it.
+  const parts = Promise.all([
+    import('./http/server.ts'),
+    import('./http/listener.ts'),
+    import('./http/faces/all.ts'),
+    import('./tls/server-certificate.ts'),
+  ])
+  // The step that awaits it gets the error.
   parts.catch(() => {})
   return parts
 }
 
 async function openHttp(
-  [{ serveHttp, HTTP_LIMITS }, { allRoutes }]: Awaited<ReturnType<typeof loadHttp>>,
-  rooms: Omit<HttpRooms, Made> & Pick<HealthRooms, 'isUp'>,
-  { routes = allRoutes, limits = {}, hashParameters }: HttpOverrides = {},
+  [{ serveHttp }, { HTTP_LIMITS }, { openFaces }, { openServerCertificate }]: Awaited<ReturnType<typeof loadHttp>>,
+  rooms: Omit<HttpRooms, OfHttp> & Pick<HealthRooms, 'isUp'>,
+  { routes, faces = [], limits = {}, hashParameters }: HttpOverrides = {},
 ): Promise<HttpServer> {
+  const certificate = await openServerCertificate('server', rooms)
   const accounts = await openAccounts({ ...rooms, isShared: rooms.catalogue.isShared, hashParameters })
   const own = {
     accounts,
     singleSignOn: await openSso(rooms, accounts),
-    messageReaders: new MessageReaders(),
-    health: createHealth(rooms),
+    recordReaders: new RecordReaders(),
+    health: createHealth({ ...rooms, certificates: () => (certificate === null ? [] : [certificate.state]) }),
     build: openBuild(),
   }
-  return await serveHttp({ ...rooms, ...own }, routes, { ...HTTP_LIMITS, ...limits })
+  const all = { ...rooms, ...own }
+  const served = [...openFaces(all, routes), ...faces]
+  return await serveHttp(all, served, { limits: { ...HTTP_LIMITS, ...limits }, certificate })
 }
 
-async function openSso(rooms: Omit<HttpRooms, Made>, { isSecured, spend }: Accounts): Promise<SingleSignOn | null> {
+async function openSso(rooms: Omit<HttpRooms, OfHttp>, { isSecured, spend }: Accounts): Promise<SingleSignOn | null> {
   if (!isSecured || !rooms.settings.get('admin.oauth.enabled')) return null
-  const { openSingleSignOn } = await import('./auth/single-sign-on.ts')
+  const { openSingleSignOn } = await import('./auth/console/single-sign-on.ts')
   return openSingleSignOn({ ...rooms, spend })
 }
 
-/** Tells the cluster which brokers were assigned to partitions, from here on and before others hear of the topics. */
+/**
+ * Tells the cluster from now on which brokers were assigned to partitions, before other listeners hear of the topics.
+ */
 function followAssignments(catalogue: CatalogueKeeper, cluster: Cluster): void {
   const tell = (topics: Iterable<Topic>) => {
     for (const { id, placement } of topics) cluster.assign(id, placement.assigned)
@@ -408,8 +545,8 @@ function followAssignments(catalogue: CatalogueKeeper, cluster: Cluster): void {
   })
 }
 
-/** Whether no other broker lives on the store, as of now. */
+/** Whether no other process uses the store at this moment. */
 async function isOnlyOne(cluster: Cluster): Promise<boolean> {
   await cluster.look()
-  return cluster.isConfirmed && cluster.brokers().every(({ id }) => id === cluster.brokerId)
+  return cluster.isConfirmed && !cluster.hasOthers
 }

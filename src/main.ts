@@ -1,5 +1,5 @@
-// The command line: a broker, or an operator's verb over HTTP. Only here the arguments and the environment of the process are read;
-// what either half needs is loaded when it is wanted.
+// The command line: a broker, or an operator's verb over HTTP. Only here the arguments and the environment of the
+// process are read; what either half needs is loaded when it is wanted.
 
 import { stayAlive, systemClock } from './base/clock.ts'
 
@@ -7,7 +7,7 @@ const OLDEST_NODE = 24
 
 if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
   process.stderr.write(
-    `ketch: needs Node ${OLDEST_NODE} or later and this is ${process.versions.node}; npm start brings its own\n`,
+    `ketch: needs Node ${OLDEST_NODE} or later and this is ${process.versions.node}; ./ketch brings its own\n`,
   )
   process.exit(1)
 }
@@ -15,29 +15,36 @@ if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
 const argv = process.argv.slice(2)
 const [verb = 'start'] = argv
 if (verb === 'start') await startBroker(argv.slice(1))
+else if (['--help', '-h', 'help'].includes(verb) && [undefined, 'settings'].includes(argv[1]))
+  await startBroker(['--help', ...argv.slice(1)])
 else if (verb.startsWith('-') && !(await import('./cli/verb-first.ts')).meansVerb(argv)) await startBroker(argv)
-else if (verb === 'help') await startBroker(['--help'])
-else await operate()
+else if (verb === 'help') await operate([...argv.slice(1), '--help'])
+else await operate(argv)
 
 async function startBroker(args: readonly string[]): Promise<void> {
   const { start } = await import('./start.ts')
-  // A start that waits for a store has nothing but timers, which keep no process alive.
+  // A start that waits for a store has only timers, which do not keep the process alive.
   const alive = stayAlive()
   await start({ argv: args, env: process.env, cwd: process.cwd() })
   alive.cancel()
 }
 
-async function operate(): Promise<void> {
-  const [{ runCommand }, { terminalOf }] = await Promise.all([import('./cli/run.ts'), import('./cli/terminal.ts')])
+async function operate(words: readonly string[]): Promise<void> {
+  const [{ runCommand }, { terminalOf }, { openKeyboard }] = await Promise.all([
+    import('./cli/run.ts'),
+    import('./cli/terminal.ts'),
+    import('./cli/keyboard.ts'),
+  ])
   const interrupt = new AbortController()
   process.on('SIGINT', () => interrupt.abort())
   process.on('SIGTERM', () => interrupt.abort())
-  // Whoever reads, such as head, has enough.
+  // The program that reads, such as head, has enough.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
     throw error
   })
   const alive = stayAlive()
-  process.exitCode = await runCommand(argv, terminalOf(process, process.env, interrupt.signal), systemClock)
+  const terminal = terminalOf(process, process.env, interrupt.signal, openKeyboard)
+  process.exitCode = await runCommand(words, terminal, systemClock)
   alive.cancel()
 }

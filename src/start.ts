@@ -1,11 +1,12 @@
-// `ketch start`: arguments, environment and file become settings, settings a broker, a signal its end. What a broker is made
-// of is in broker.ts. Exit status: 0 after a drain, 1 for what the operator can put right, 70 for a mistake of ours.
+// `ketch start`: arguments, environment and file become settings, settings a broker, a signal its end. The parts of
+// a broker are in broker.ts. Exit status: 0 after a drain, 1 for an error that the operator can put right, 70 for a
+// mistake of ours.
 
 import { readFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { systemClock } from './base/clock.ts'
 import { type Broker, startBroker } from './broker.ts'
-import { helpText } from './cli/help.ts'
+import { helpText, settingsHelp } from './cli/help.ts'
 import { BrokerIdHeld } from './cluster/membership.ts'
 import { ListenFailed } from './settings/listen-failed.ts'
 import { loadSettings } from './settings/load.ts'
@@ -18,13 +19,18 @@ import { OutcomeUnknown, StoreUnavailable } from './store/store.ts'
 const OPERATOR_ERROR = 1
 const SOFTWARE_ERROR = 70
 
-/** What closing the rooms may take after the drain timeout is over. */
+/** The most time for closing the rooms after the drain timeout is over. */
 const CLOSE_MS = 900
 
-/** A signal to a group of processes (systemd, a terminal) comes here twice: by itself, and passed on by the launcher. */
+/**
+ * A signal to a group of processes (systemd, a terminal) comes here twice: by itself, and passed on by the launcher.
+ */
 const SAME_SIGNAL_MS = 500
 
-/** What this process makes is its own user's alone, also where nobody thought of a mode: a crash report, a heap snapshot. */
+/**
+ * Files of this process are for its own user alone, also those that are made without a mode: a crash report, a heap
+ * snapshot.
+ */
 const UMASK = 0o077
 
 /** Says why there is no broker, in one message, and ends the process. */
@@ -38,26 +44,35 @@ function versionText(): string {
   return `ketch ${(JSON.parse(file) as { version: string }).version}\n`
 }
 
-/** What the process was started with. */
+/** The arguments, environment and folder that the process was started with. */
 export interface Beginning {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
 }
 
-/** Null when the arguments asked for something else, which then has been printed. */
+/** `--help`, `--help settings`, `--help settings redis`. Throws SettingsError for a word that no setting contains. */
+function help([topic, word]: readonly string[]): string {
+  if (topic === undefined) return helpText()
+  if (topic !== 'settings') throw new SettingsError(`--help: got ${JSON.stringify(topic)}, takes settings or a command`)
+  const text = settingsHelp(word ?? null)
+  if (text === null) throw new SettingsError(`--help settings: no setting contains ${JSON.stringify(word)}`)
+  return text
+}
+
+/** Null if the arguments asked for something else, which this function prints. */
 function readSettings({ argv, env, cwd }: Beginning): Settings | null {
-  const { wants } = readCommandLine(argv)
+  const { wants, helpWords } = readCommandLine(argv)
   if (wants !== 'run') {
-    process.stdout.write(wants === 'help' ? helpText() : versionText())
+    process.stdout.write(wants === 'help' ? help(helpWords) : versionText())
     return null
   }
   return loadSettings({ argv, env, cwd, readFile: readPlainFile })
 }
 
 /**
- * Drains at the first signal, also while the broker is starting, and gives up at the second. Drains too when its launcher was killed:
- * the launcher's user takes the broker for ended.
+ * Drains at the first signal, also while the broker is starting, and gives up at the second. Drains too when its
+ * launcher was killed, because the launcher's user thinks that the broker has ended.
  */
 function closeOnSignals(starting: Promise<Broker>, drainTimeoutMs: number): void {
   let closingSinceMs: number | null = null
@@ -88,7 +103,7 @@ function isTheOperators(error: unknown): error is Error {
   return OPERATORS.some(each => error instanceof each)
 }
 
-/** Says what went wrong and ends the process; the stack is shown where it tells of a mistake of ours. */
+/** Says what went wrong and ends the process; shows the stack if the error is a defect of the broker. */
 function die(error: unknown): never {
   if (isTheOperators(error)) {
     fail(error.message)
@@ -97,15 +112,18 @@ function die(error: unknown): never {
 }
 
 /**
- * Every frame is memory outside of V8's heap. By default V8 collects the whole heap each time 64 MB of such memory have come
- * and gone, ten times a second at full load, and finds next to nothing. With this flag that memory counts like the
+ * Every frame is memory outside of V8's heap. By default V8 collects the whole heap each time 64 MB of such memory have
+ * come and gone, ten times a second at full load, and finds next to nothing. With this flag that memory counts like the
  * heap's own: a third less CPU for each byte produced, for some hundred MB more at full load (docs/decisions/0011).
  */
 function collectLessOften(): void {
   setFlagsFromString('--external-memory-accounted-in-global-limit')
 }
 
-/** Whoever reads the log may go away, and the disk that it is sent to may be full. The broker goes on, and says so once. */
+/**
+ * The reader of the log may go away, and the disk that holds the log may be full. The broker continues, and says so
+ * once.
+ */
 function outliveOutput(): void {
   let isSaid = false
   process.stdout.on('error', ({ message }) => {
@@ -113,11 +131,13 @@ function outliveOutput(): void {
     isSaid = true
     process.stderr.write(`ketch: the log cannot be written to the standard output: ${message}\n`)
   })
-  // Nobody is left to be told.
+  // No stream is left to report it.
   process.stderr.on('error', () => {})
 }
 
-/** Runs a broker until it ends, and the process with it; returns only where the arguments asked for something else. */
+/**
+ * Runs a broker until it ends, and ends the process with it. Returns only if the arguments asked for something else.
+ */
 export async function start(beginning: Beginning): Promise<void> {
   await run(beginning).catch(die)
 }
@@ -133,7 +153,7 @@ async function run(beginning: Beginning): Promise<void> {
   const broker = await starting
   const logger = broker.logger.named('main')
   const dieOf = (error: unknown) => {
-    logger.error('the broker made a mistake and ends', { error })
+    logger.error('the broker ends because of a defect in it', { error })
     process.exit(SOFTWARE_ERROR)
   }
   process.on('uncaughtException', dieOf)

@@ -1,11 +1,12 @@
-// The admin API as a program uses it: requests in JSON with the cookie that signing in has set, and answers as they came.
+// The admin API as a program uses it: requests in JSON with the cookie that signing in has set, and answers as they
+// came.
 
 import { assert } from '../src/base/assert.ts'
 
 export interface AdminAnswer {
   readonly status: number
   readonly headers: Headers
-  /** What the JSON says; null where there is none. A test looks into it as it likes. */
+  /** The body as JSON; null if there is no body. A test looks into it as it likes. */
   // biome-ignore lint/suspicious/noExplicitAny: every member would have to be asserted before it could be asserted
   readonly body: any
   /** `code` of a problem; undefined otherwise. */
@@ -20,7 +21,7 @@ export interface AdminClient {
   at(url: string): AdminClient
 }
 
-/** Nobody, or whoever the cookie says. */
+/** The user that the cookie names; without a cookie no user. */
 export function adminClient(url: string, cookie = ''): AdminClient {
   return {
     cookie,

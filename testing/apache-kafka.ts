@@ -27,7 +27,7 @@ export const kafkaJars: Jars = {
 export interface ApacheKafka {
   readonly host: '127.0.0.1'
   readonly port: number
-  /** What clients call bootstrap servers. */
+  /** Clients call it bootstrap servers. */
   readonly address: string
   readonly pid: number
   readonly folder: string
@@ -45,7 +45,7 @@ const KAFKA_FLAGS = [
   ...['-XX:InitiatingHeapOccupancyPercent=35', '-XX:+ExplicitGCInvokesConcurrent', '-Djava.awt.headless=true'],
 ]
 
-/** Any will do: nobody else hears of it. */
+/** Any will do: no other program hears of it. */
 const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qk'
 
 const START_WITHIN_MS = 120_000

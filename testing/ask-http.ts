@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { adminClient } from './admin-client.ts'
 
-/** Answers the body; null where there is none. The method is GET unless there is a body: then POST. */
+/** Answers the body; null if there is no body. The method is GET without a body and POST with one. */
 export type AskHttp = <T = Readonly<Record<string, unknown>>>(
   path: string,
   status?: number,

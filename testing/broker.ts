@@ -1,5 +1,6 @@
-// A broker in the test's own process, on a free port of 127.0.0.1 and a folder of its own, closed when the test ends. Its
-// log goes to memory, so that a test can look for a line; that no secret is in there is looked at in every test (S5).
+// A broker in the test's own process, on a free port of 127.0.0.1 and a folder of its own, closed when the test ends.
+// Its log goes to memory, so that a test can look for a line; that no secret is in there is looked at in every test
+// (S5).
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -20,7 +21,7 @@ import type { Store } from '../src/store/store.ts'
 import { topicPattern } from './topic-pattern.ts'
 import { connect, type Wire } from './wire.ts'
 
-/** A test context, or whoever else ends what was begun. */
+/** A test context, or another owner that ends the things that were begun. */
 export interface CleanUp {
   after(fn: () => Promise<void>): void
 }
@@ -51,7 +52,10 @@ export interface TestBrokerOptions {
   readonly dir?: string
 }
 
-/** Starts a broker with the defaults, one pattern that creates any topic with one partition, and what the test overrides. */
+/**
+ * Starts a broker with the defaults, one pattern that creates any topic with one partition, and what the test
+ * overrides.
+ */
 export async function startBroker(
   cleanUp: CleanUp,
   overrides: Partial<Values> = {},
@@ -83,7 +87,8 @@ export async function startBroker(
     port: broker.kafkaPorts[0]!,
     dir: folder,
     settings,
-    url: broker.httpPort === null ? '' : `http://127.0.0.1:${broker.httpPort}`,
+    url:
+      broker.httpPort === null ? '' : `${settings.get('server.tls') ? 'https' : 'http'}://127.0.0.1:${broker.httpPort}`,
     log: () => lines.join(''),
     async connect() {
       const wire = await connect({ port: broker.kafkaPorts[0]! })

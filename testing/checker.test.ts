@@ -135,14 +135,14 @@ test('a clean history has no anomaly, whatever the seed', () => {
   for (let seed = 1; seed <= 20; seed++) assertKinds(cleanHistory(seed), [])
 })
 
-test('an acknowledged value that nobody read, though later ones were, is lost and unseen', () => {
+test('an acknowledged value that was never read, though later ones were, is lost and unseen', () => {
   const ops = cleanHistory(1)
   const { key, value } = acknowledged(sendOf(ops, 't:0', 5))
   mapPolls(ops, (_, k, seen) => (k === key && seen[1] === value ? null : [seen]))
   assertKinds(ops, ['lost-write', 'unseen', 'poll-skip', 'int-poll-skip'])
 })
 
-test('an acknowledged value at the end of the log that nobody read is unseen, unless the history is incomplete', () => {
+test('an acknowledged value at the end of the log that was never read is unseen, unless the history is incomplete', () => {
   const ops = cleanHistory(2)
   const last = ops.filter(op => op.f === 'send' && op.type === 'ok').at(-1)!
   const { key, offset } = acknowledged(last)
@@ -168,7 +168,7 @@ function seenOf(op: Op, key: string): readonly Seen[] {
   return op.value.flatMap(micro => (micro[0] === 'poll' && micro[1] !== undefined ? (micro[1][key] ?? []) : []))
 }
 
-test('an offset that is used again after a lost tail held two values; the first is lost if nobody read it', () => {
+test('an offset that is used again after a lost tail held two values; the first is lost if it was never read', () => {
   const run = (readEarly: boolean) => {
     const history = recordHistory()
     const [one, other, early, late] = [history.process(), history.process(), history.process(), history.process()]
@@ -232,7 +232,7 @@ test('an operation that never ended counts as unknown', () => {
   )
 })
 
-test('a value that nobody sent is a phantom', () => {
+test('a value that was never sent is a phantom', () => {
   const ops = cleanHistory(6)
   const { key, value } = acknowledged(sendOf(ops, 't:1', 5))
   for (const op of ops) {
@@ -363,7 +363,7 @@ test('the same offset read with another checksum is unstable', () => {
   assertKinds(ops, ['unstable-bytes'])
 })
 
-test('an offset that nobody ever saw is a hole, unless gaps are expected', () => {
+test('an offset that was never seen is a hole, unless gaps are expected', () => {
   const ops = cleanHistory(10)
   const shift = (key: string, offset: number) => (key === 't:0' && offset >= 10 ? offset + 1 : offset)
   mapPolls(ops, (_, key, seen) => [[shift(key, seen[0]), seen[1]]])
@@ -464,7 +464,7 @@ test('a commit of unknown outcome may show at any later time', () => {
   assertKinds(history.ops, [])
 })
 
-test('a committed offset that nobody committed is a phantom, and so is one whose commit failed', () => {
+test('a committed offset that was never committed is a phantom, and so is one whose commit failed', () => {
   const { history, commit, read } = groupHistory()
   commit(1, 1, 5)
   history.begin(2, 'commit', [['commit', { 't:0': 6 }]], { group: 'g', generation: 1 }).fail('ILLEGAL_GENERATION')

@@ -2,8 +2,8 @@
 // made up? It follows jepsen-io/jepsen jepsen/src/jepsen/tests/kafka.clj and adds checks of real time, of committed
 // offsets and of bytes. It knows nothing of how the clients worked and it trusts nothing but the history.
 //
-// The order of versions of a key is the order of its offsets, as anyone saw them; an offset's *place* is its rank in it.
-// Cost: O(V log V) for V values sent or seen; memory O(V).
+// The order of versions of a key is the order of its offsets, as anyone saw them; an offset's *place* is its rank in
+// it. Cost: O(V log V) for V values sent or seen; memory O(V).
 
 import { assert } from '../src/base/assert.ts'
 import type { History, Key, Op, Seen } from './history.ts'
@@ -12,10 +12,10 @@ import type { History, Key, Op, Seen } from './history.ts'
 export const ANOMALIES = Object.freeze({
   'inconsistent-offsets': 'one offset held two values',
   duplicate: 'one value stood at two offsets',
-  'lost-write': 'a value that took effect, below what was read, was read by nobody',
-  unseen: 'an acknowledged value was read by nobody',
+  'lost-write': 'a value that took effect, below offsets that were read, was never read',
+  unseen: 'an acknowledged value was never read',
   'aborted-read': 'a value whose send certainly failed was read (G1a)',
-  phantom: 'a value was read that nobody sent',
+  phantom: 'a value was read that was never sent',
   'read-from-future': 'a poll returned a value before its send began',
   'precommitted-read': 'a transaction read its own writes',
   'int-poll-skip': 'one poll passed over a value',
@@ -30,7 +30,7 @@ export const ANOMALIES = Object.freeze({
   hole: 'an offset between the first and the last was never seen',
   'committed-backwards': 'a committed offset went backwards within a generation',
   'committed-stale': 'a committed offset was read that had been replaced before the reading began',
-  'committed-phantom': 'a committed offset was read that nobody committed',
+  'committed-phantom': 'a committed offset was read that was never committed',
   'zombie-commit': 'a commit of an old generation was accepted',
 })
 
@@ -44,14 +44,14 @@ export interface Anomaly {
 
 export interface Expectations {
   /** Whose second copies are an anomaly: everybody's (clients that never retry), or only idempotent producers'. */
-  readonly duplicates: 'nobody' | 'plain-producers'
+  readonly duplicates: 'none' | 'plain-producers'
   /** The history ends with a reading of everything. Without it an unread value may just not have been read yet. */
   readonly complete: boolean
   /** Offsets have no gaps: no transactions, no compaction, no `offset.sequence.bits`. */
   readonly dense: boolean
 }
 
-const STRICT: Expectations = { duplicates: 'nobody', complete: true, dense: true }
+const STRICT: Expectations = { duplicates: 'none', complete: true, dense: true }
 
 /** An operation with its beginning and its end. One that never ended is unknown (`info`) from the end of time on. */
 interface Done extends Omit<Op, 'type' | 'time'> {
@@ -60,7 +60,7 @@ interface Done extends Omit<Op, 'type' | 'time'> {
   readonly endedAt: number
 }
 
-/** What the history says about one key. */
+/** The facts of the history about one key. */
 interface KeyStory {
   readonly writers: Map<number, Done>
   readonly readValues: Set<number>
@@ -461,7 +461,9 @@ function checkCommits(done: readonly Done[], report: Report): void {
   }
 }
 
-/** A reading must return what some commit wrote that no other commit had certainly replaced before the reading began. */
+/**
+ * A reading must return what some commit wrote that no other commit had certainly replaced before the reading began.
+ */
 function checkOffsetReadings(name: string, events: readonly OffsetEvent[], report: Report): void {
   const written = events.filter(event => event.written && event.op.type !== 'fail')
   const acknowledged = written.filter(event => event.op.type === 'ok').sort((a, b) => a.endedAt - b.endedAt)

@@ -1,5 +1,6 @@
-// The store that end-to-end tests run on: KETCH_STORE is `embedded` (also when it is not set), `redis` or `redis-cluster`.
-// testing/process.ts asks here, so a test that starts a broker without a word about its store runs on each of them.
+// The store that end-to-end tests run on: KETCH_STORE is `embedded` (also when it is not set), `redis` or
+// `redis-cluster`. testing/process.ts asks here, so a test that starts a broker without a word about its store runs on
+// each of them.
 
 import type { CleanUp } from './broker.ts'
 import { startRedis, startRedisCluster } from './redis.ts'
@@ -8,7 +9,7 @@ const STORES = ['embedded', 'redis', 'redis-cluster'] as const
 
 export type StoreName = (typeof STORES)[number]
 
-/** What KETCH_STORE says, as a heading goes on. */
+/** The store of KETCH_STORE, as the end of a heading. */
 export function onChosenStore(): string {
   return { embedded: '', redis: ' on Redis', 'redis-cluster': ' on a Redis Cluster' }[chosenStore()]
 }
@@ -19,7 +20,7 @@ export function nameOnChosenStore(name: string): string {
   return store === 'embedded' ? name : `${name}-${store}`
 }
 
-/** What KETCH_STORE says. Throws when that is no store. */
+/** The store of KETCH_STORE. Throws if there is no such store. */
 export function chosenStore(): StoreName {
   const name = process.env.KETCH_STORE || 'embedded'
   const store = STORES.find(each => each === name)
@@ -27,7 +28,10 @@ export function chosenStore(): StoreName {
   return store
 }
 
-/** The settings of a broker on a new, empty store of the chosen kind, which ends with the test; none for the embedded store. */
+/**
+ * The settings of a broker on a new, empty store of the chosen kind, which ends with the test; none for the embedded
+ * store.
+ */
 export async function chosenStoreSettings(cleanUp: CleanUp): Promise<Readonly<Record<string, string>>> {
   const store = chosenStore()
   if (store === 'embedded') return {}

@@ -1,5 +1,5 @@
-// Several brokers in the test's own process on one store in memory: one cluster to its clients, on the real clock. Each has
-// a face of the store of its own, which can be held, so that a broker is cut off or as good as paused.
+// Several brokers in the test's own process on one store in memory: one cluster to its clients, on the real clock. Each
+// has a face of the store of its own, which can be held, so that a broker is cut off or as good as paused.
 
 import { systemClock } from '../src/base/clock.ts'
 import { metadata } from '../src/protocol/messages/metadata.ts'

@@ -1,4 +1,4 @@
-// What a suite found out about clients and tools, kept as docs/compatibility/<name>.json. scripts/docs.ts makes
+// The results of a suite with clients and tools, kept as docs/compatibility/<name>.json. scripts/docs.ts makes
 // docs/compatibility.md of all of them, so a suite decides what it says and never edits the page.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ export interface Findings {
   readonly title: string
   /** Where the section stands on the page: smaller is higher. */
   readonly order: number
-  /** What runs it again. */
+  /** The command that runs it again. */
   readonly command: string
   /** Paragraphs: what was run, and what came of it in one sentence (`74 of 80 passed`). */
   readonly text: readonly string[]
@@ -28,7 +28,9 @@ export interface Table {
 
 export type CompatibilityResult = Findings & Provenance
 
-/** Keeps the findings of this run, in place of an earlier run's of the same name. `npm run docs` then writes the page. */
+/**
+ * Keeps the findings of this run, in place of an earlier run's of the same name. `npm run docs` then writes the page.
+ */
 export function keepFindings(name: string, findings: Findings): void {
   const result: CompatibilityResult = { ...findings, ...provenance() }
   mkdirSync(RESULTS_FOLDER, { recursive: true })

@@ -1,11 +1,12 @@
-// Sends every route what testing/contract.ts makes for it, as ADMIN, VIEWER and nobody, and holds every answer against the
-// table: a status, a code and headers that are documented, a body of the documented shape, and no mistake of the broker.
+// Sends every route the requests that testing/contract.ts makes for it, as ADMIN, as VIEWER and without signing in. It
+// holds every answer against the table: a status, a code and headers that are documented, a body of the documented
+// shape, and no mistake of the broker.
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { takesBasic } from '../src/http/access.ts'
-import { describeRoutes, headersOf, PROBLEM_TYPE, problemsOf } from '../src/http/openapi.ts'
-import { problemShape } from '../src/http/problems.ts'
+import { problemShape } from '../src/api/problem.ts'
+import { describeRoutes, headersOf, problemsOf, takesBasic } from '../src/http/openapi.ts'
+import { PROBLEM_TYPE } from '../src/http/problems.ts'
 import { type AnyRoute, isMutation } from '../src/http/route.ts'
 import { allRoutes } from '../src/http/routes/all.ts'
 import * as errors from '../src/protocol/errors.ts'
@@ -17,14 +18,17 @@ const MOST_SHOWN = 300
 const INSIDE =
   /\bat .*:\d+|\.ts\b|\.js\b|node_modules|\/home|\/work|svc:|redis|secret|fastify|FST_|zod|v?\d+\.\d+\.\d+/i
 
-/** What an error says that none may say: of stacks, files, keys of the store, what it is made of, versions; null: nothing. */
+/**
+ * Words that no error may have: of stacks, files, keys of the store, its parts, versions. Null if the error has no such
+ * word.
+ */
 export function insideOf({ requestId: _, ...said }: Readonly<Record<string, unknown>>): string | null {
   return INSIDE.exec(JSON.stringify(said))?.[0] ?? null
 }
 
 /**
- * `url` is of a broker with `roleSettings`, `open` of one with security off. Fails with what is not as documented. Routes that
- * take Basic hash a password for each request: what is odd about a request the open one is asked.
+ * `url` is of a broker with `roleSettings`, `open` of one with security off. Fails with what is not as documented.
+ * Routes that take Basic hash a password for each request: what is odd about a request the open one is asked.
  */
 export async function checkContract(t: TestContext, { url, open }: { url: string; open: string }): Promise<void> {
   const document = describeRoutes(allRoutes)
@@ -67,14 +71,17 @@ export async function checkContract(t: TestContext, { url, open }: { url: string
 
 const ORDER = ['POST', 'PUT', 'GET', 'DELETE']
 
-/** What is made is there to be changed, looked at and removed: a topic is made before records go into it. */
+/** Things are made before they are changed, looked at and removed: a topic is made before records go into it. */
 function inOrder(a: AnyRoute, b: AnyRoute): number {
   return ORDER.indexOf(a.method) - ORDER.indexOf(b.method) || a.path.length - b.path.length
 }
 
-/** The others are refused before anything of the request is read; the first of them, as nobody asks, are enough to see it. */
+/**
+ * The other requests are refused before the broker reads anything of them. The first few, without signing in, are
+ * enough to see it.
+ */
 function isLetIn({ needs }: AnyRoute, role: Role): boolean {
-  if (needs === 'nobody') return role === 'anonymous'
+  if (needs === 'anybody') return role === 'anonymous'
   return role === 'ADMIN'
 }
 

@@ -1,5 +1,5 @@
-// Requests for every route of the HTTP side, made from what the OpenAPI document says of it: such as it asks for, and such as
-// nobody should send. Whoever walks them holds each answer against the same document.
+// Requests for every route of the HTTP side, made from the OpenAPI document: those that it asks for, and those that no
+// client should send. Tests hold each answer against the same document.
 
 import type { AnyRoute } from '../src/http/route.ts'
 
@@ -29,7 +29,7 @@ interface Parameter {
   readonly schema: Schema
 }
 
-/** What of an operation of the document matters here. */
+/** The parts of an operation of the document that matter here. */
 export interface Operation {
   readonly parameters: readonly Parameter[]
   readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } }
@@ -37,7 +37,7 @@ export interface Operation {
 }
 
 export interface Asked {
-  /** What is odd about it. */
+  /** The oddity of the request. */
   readonly what: string
   readonly path: string
   /** Undefined: none. */
@@ -79,7 +79,7 @@ export function requestsFor(route: AnyRoute, operation: Operation): readonly Ask
       HOSTILE_NAMES.map(value => ask(`${name} ${label(value)}`, { names: { [name]: value } })),
     ),
     ...queries.map(([what, query]) => ask(what!, { query: query! })),
-    ask('an unknown query', { query: '?__proto__=1&nobody-asked=2' }),
+    ask('an unknown query', { query: '?__proto__=1&not-asked-for=2' }),
     ...(schema === undefined ? [] : HOSTILE_BODIES.map(text => ask(`body ${label(text)}`, { body: text }))),
     ...(schema === undefined
       ? []
@@ -154,7 +154,7 @@ function variations(schema: Schema): readonly (readonly [what: string, value: un
     const members = Object.keys(each.properties ?? {})
     return [
       ['as asked for', right] as const,
-      ['another member', { ...right, 'nobody-asked': 1 }] as const,
+      ['another member', { ...right, 'not-asked-for': 1 }] as const,
       ...members.map(name => [`without ${name}`, { ...right, [name]: undefined }] as const),
       ...members.flatMap(name =>
         HOSTILE_VALUES.map(value => [`${name} ${label(JSON.stringify(value))}`, { ...right, [name]: value }] as const),
@@ -168,10 +168,10 @@ function alternatives(schema: Schema): readonly Schema[] {
   return options === undefined ? [schema] : options.flatMap(alternatives)
 }
 
-/** What everything is called that is asked for as it should be. */
+/** The name of everything that is asked for as it should be. */
 export const SAMPLE = 'sample'
 
-/** What is there in every broker, or is more than there was. */
+/** Things that every broker has, or that are more than before. */
 const KNOWN: Readonly<Record<string, unknown>> = { logger: 'svc.http', broker: '0', count: 3, before: 0, to: 'clear' }
 
 /** A value that the schema takes; of several the first. */

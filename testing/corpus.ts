@@ -1,5 +1,6 @@
-// The bytes that tests begin from and return to. testing/corpus/frames holds requests of real clients, one file for each, as
-// they went over the wire: size, header, body, and so on. testing/corpus/<target> holds what a fuzz target once stumbled over.
+// The bytes that tests begin from and return to. testing/corpus/frames holds requests of real clients, one file for
+// each, as they went over the wire: size, header, body, and so on. testing/corpus/<target> holds what a fuzz target
+// once stumbled over.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

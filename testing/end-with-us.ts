@@ -1,15 +1,19 @@
-// Servers that a test or a command starts end with its process, also where that is told to end before it has cleaned up: a
-// broker or a Redis that stays would take the machine's time from whatever is measured next. A SIGKILL of the process itself
-// leaves them, as it leaves everything.
+// Servers that a test or a command starts end with its process, also where that is told to end before it has cleaned
+// up: a broker or a Redis that stays would take the machine's time from whatever is measured next. A SIGKILL of the
+// process itself leaves them, as it leaves everything.
 
 import type { ChildProcess } from 'node:child_process'
 
-const living = new Set<ChildProcess>()
+/** Each child, and whether it leads a process group that ends with it. */
+const living = new Map<ChildProcess, boolean>()
 
-/** Kills the child when this process exits, or is ended by SIGTERM or SIGHUP. SIGINT of a terminal reaches the child anyway. */
-export function endWithUs(child: ChildProcess): void {
+/**
+ * Kills the child when this process exits, or is ended by SIGTERM or SIGHUP. SIGINT of a terminal reaches the child
+ * anyway.
+ */
+export function endWithUs(child: ChildProcess, { isGroup = false } = {}): void {
   if (living.size === 0) listen()
-  living.add(child)
+  living.set(child, isGroup)
   child.once('close', () => {
     living.delete(child)
     if (living.size === 0) stopListening()
@@ -17,7 +21,11 @@ export function endWithUs(child: ChildProcess): void {
 }
 
 const killAll = () => {
-  for (const child of living) child.kill('SIGKILL')
+  for (const [child, isGroup] of living) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    if (isGroup) process.kill(-child.pid!, 'SIGKILL')
+    else child.kill('SIGKILL')
+  }
 }
 
 const endNow = (_: NodeJS.Signals, number: number) => process.exit(128 + number)

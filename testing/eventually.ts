@@ -1,7 +1,15 @@
-// Waiting for a condition that only looking can show, such as a counter of the broker. A promise that the condition itself
-// settles is better wherever there is one.
+// Waiting for a condition that only looking can show, such as a counter of the broker. A promise that the condition
+// itself settles is better wherever there is one.
 
-/** Looks again after each turn of the event loop until the condition holds; fails after withinMs, saying what did not come. */
+/**
+ * For this long each turn of the event loop is a look; after it, a look every few milliseconds leaves others the core.
+ */
+const EAGER_MS = 20
+const PAUSE_MS = 5
+
+/**
+ * Looks again until the condition holds; fails after withinMs, saying what did not come.
+ */
 export async function eventually(
   what: string,
   condition: () => boolean | Promise<boolean>,
@@ -9,7 +17,8 @@ export async function eventually(
 ): Promise<void> {
   const startedAtMs = performance.now()
   while (!(await condition())) {
-    if (performance.now() - startedAtMs > withinMs) throw new Error(`this did not come about: ${what}`)
-    await new Promise(resolve => setImmediate(resolve))
+    const waitedMs = performance.now() - startedAtMs
+    if (waitedMs > withinMs) throw new Error(`this did not come about: ${what}`)
+    await new Promise(resolve => (waitedMs < EAGER_MS ? setImmediate(resolve) : setTimeout(resolve, PAUSE_MS)))
   }
 }

@@ -1,4 +1,5 @@
-// A Redis that loses the end of what it had: it is killed, and started again with the append-only file of an earlier moment.
+// A Redis that loses the end of what it had: it is killed, and started again with the append-only file of an earlier
+// moment.
 
 import { cp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'

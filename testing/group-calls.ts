@@ -1,4 +1,4 @@
-// What a consumer group does to a topic `orders`, over the wire: for tests of what operators see of groups.
+// The calls of a consumer group on a topic `orders`, over the wire, for tests of the views that operators have of it.
 
 import assert from 'node:assert/strict'
 import { joinGroup } from '../src/protocol/messages/join-group.ts'

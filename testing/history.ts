@@ -13,7 +13,7 @@ import { createWriteStream, type WriteStream } from 'node:fs'
 /** Names a partition, as `topic:0`. */
 export type Key = string
 
-/** What a poll saw: offset, value and, where the client knows it, the checksum of the batch around it. */
+/** A record that a poll saw: offset, value and, if the client knows it, the checksum of the batch around it. */
 export type Seen = readonly [offset: number, value: number, crc?: number]
 
 export type Micro =
@@ -28,7 +28,7 @@ export type Micro =
 
 export type Verb = 'send' | 'poll' | 'txn' | 'assign' | 'subscribe' | 'crash' | 'commit' | 'committed' | 'fault'
 
-/** What an operation says beside its value. */
+/** The facts of an operation beside its value. */
 export interface Circumstances {
   /** The sends belong to an idempotent producer: a second copy of one is the broker's mistake. */
   readonly idempotent?: boolean
@@ -59,9 +59,9 @@ export interface Begun {
 
 export interface History {
   readonly ops: readonly Op[]
-  /** A process number that nobody had before. */
+  /** A process number that was not used before. */
   process(): number
-  /** A value that nobody sent before. */
+  /** A value that was not sent before. */
   value(): number
   begin(process: number, f: Verb, value: readonly Micro[], circumstances?: Circumstances): Begun
   fault(description: string): void

@@ -9,14 +9,14 @@ import { mutate } from './mutation.ts'
 export interface Attack {
   /** Requests sent so far. */
   readonly sent: number
-  /** Sends so many more, and resolves when every connection that carried them is closed. */
+  /** Sends this many more, and resolves when every connection that carried them is closed. */
   send(count: number): Promise<void>
 }
 
 /** The first malformed request of a connection closes it; the others of the four are answered or parked. */
 const PER_CONNECTION = 4
 
-/** One in so many has its size damaged too. */
+/** One in this many has its size damaged too. */
 const DAMAGED_STREAMS = 8
 
 export function createAttack(port: number, seed: number): Attack {

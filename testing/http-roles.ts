@@ -1,4 +1,4 @@
-// Somebody for each role of the admin API, signed in at a broker.
+// A user for each role of the admin API, signed in at a broker.
 
 import assert from 'node:assert/strict'
 import type { Needs } from '../src/http/route.ts'
@@ -15,7 +15,7 @@ export const roleSettings: Partial<Values> = {
 }
 
 export interface Roles {
-  /** What a request of the role carries for a route that needs this. */
+  /** The headers of a request of the role for a route that needs this. */
   headers(role: Role, needs: Needs): Readonly<Record<string, string>>
   /** Name and password, for Basic. */
   basic(role: Exclude<Role, 'anonymous'>): readonly [username: string, password: string]

@@ -11,7 +11,10 @@ export interface RawAnswer {
   readonly text: string
 }
 
-/** Sends the text, each part once the one before is written, and resolves with all that came once the other side has closed. */
+/**
+ * Sends the text, each part once the one before is written, and resolves with all that came once the other side has
+ * closed.
+ */
 export function sendRaw(url: string, ...parts: readonly (string | Uint8Array)[]): Promise<RawAnswer> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {

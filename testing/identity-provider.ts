@@ -1,5 +1,5 @@
-// An OpenID provider on loopback for the tests of single sign-on, which can be made to misbehave in every way they ask for. It
-// has no pages: `signIn` does what a user there would. Real providers are in e2e/.
+// An OpenID provider on loopback for the tests of single sign-on, which can be made to misbehave in every way they ask
+// for. It has no pages: `signIn` does what a user there would. Real providers are in e2e/.
 
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -24,7 +24,7 @@ export interface TestProvider {
   readonly requests: string[]
   /** Members of the discovery document that differ, or with undefined are missing. */
   document: Claims
-  /** What the key set holds. */
+  /** The keys in the key set. */
   keys: readonly unknown[]
   /** Answers in place of the provider, by path. */
   readonly instead: Map<string, Handler>

@@ -4,12 +4,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { CACHE } from './cache.ts'
 import { hasProgram } from './programs.ts'
 
-const CACHE = fileURLToPath(new URL('../.cache/java', import.meta.url))
-
-/** What a set of jars was fetched for; a folder with another list in it is fetched again. */
+/** The list that a set of jars was fetched for; a folder with another list in it is fetched again. */
 const LIST = 'artifacts.txt'
 
 /** A folder of jars that Maven finds for some artifacts (`group:artifact:version`), with all that they need. */
@@ -18,14 +16,17 @@ export interface Jars {
   readonly artifacts: readonly string[]
 }
 
-const folderOf = ({ name }: Jars) => join(CACHE, name)
+const folderOf = ({ name }: Jars) => join(CACHE, 'java', name)
 
-/** What Java takes after `-cp`. */
+/** The argument of Java's `-cp`. */
 export function classPathOf(jars: Jars): string {
   return join(folderOf(jars), '*')
 }
 
-/** Fetches the jars once, through Maven. Returns why that can't be, with what would enable it, or null when they are there. */
+/**
+ * Fetches the jars once, through Maven. Returns why that can't be, with what would enable it, or null when they are
+ * there.
+ */
 export function fetchJars(jars: Jars): string | null {
   const folder = folderOf(jars)
   const list = `${jars.artifacts.join('\n')}\n`

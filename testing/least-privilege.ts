@@ -1,5 +1,5 @@
-// A system that a process can do least in: it is nobody's, has no capability, and may write one folder. The mounts are its own
-// and go with it. Only root can make them; elsewhere a test says so and skips.
+// A system with the least rights for a process: its user is 65534, has no capability, and may write one folder. The
+// mounts belong to it and go with it. Only root can make them; elsewhere a test says so and skips.
 
 import { spawnSync } from 'node:child_process'
 import { chmod, chown, mkdtemp, rm, rmdir } from 'node:fs/promises'
@@ -28,7 +28,7 @@ exec setpriv --reuid ${NOBODY} --regid ${NOBODY} --clear-groups --no-new-privs -
 `
 
 export interface LeastPrivilege {
-  /** What may be written; empty, and removed with the test. */
+  /** The folder that may be written; empty, and removed with the test. */
   readonly folder: string
   /** The command that runs this one so; its process has the same id. */
   within(command: readonly string[]): readonly string[]
@@ -44,7 +44,7 @@ export function leastPrivilegeAbsence(): string | null {
 
 export async function leastPrivilege(cleanUp: CleanUp): Promise<LeastPrivilege> {
   const folder = await mkdtemp(join(tmpdir(), 'ketch-'))
-  // The repository may lie where nobody but root comes, so it is seen from here.
+  // The repository may lie where only root comes, so it is seen from here.
   const seen = await mkdtemp(join(tmpdir(), 'ketch-'))
   cleanUp.after(async () => {
     await rm(folder, { recursive: true, force: true })

@@ -1,5 +1,5 @@
-// Damages bytes at random places, as a broken or hostile sender would: bits, bytes, numbers that break counts, pieces lost,
-// doubled or taken from elsewhere. It knows nothing of what the bytes mean.
+// Damages bytes at random places, as a broken or hostile sender would: bits, bytes, numbers that break counts, pieces
+// lost, doubled or taken from elsewhere. It knows nothing of what the bytes mean.
 
 import type { Random } from '../src/base/random.ts'
 

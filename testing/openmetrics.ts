@@ -1,6 +1,6 @@
-// A strict reader of OpenMetrics 1.0, by its specification: what it does not allow throws with the line. It covers what a broker
-// writes (counters, gauges, histograms; no timestamps, exemplars or other types), and refuses the rest. In CI the reference reader,
-// prometheus_client's, reads a scrape too (e2e/http/scrape.test.ts).
+// A strict reader of OpenMetrics 1.0, by its specification: what it does not allow throws with the line. It covers what
+// a broker writes (counters, gauges, histograms; no timestamps, exemplars or other types), and refuses the rest. In CI
+// the reference reader, prometheus_client's, reads a scrape too (e2e/http/scrape.longer.test.ts).
 
 import assert from 'node:assert/strict'
 

@@ -1,6 +1,6 @@
-// Batches that are small and cost much to look into. A broker accepts them, because it does not unpack batches when they come. From
-// a seed comes one batch of up to a megabyte, in any codec, whose headers, records, keys and values are of extreme number or size,
-// or which is damaged, lies about itself, or is framed in a million pieces.
+// Batches that are small and cost much to look into. A broker accepts them, because it does not unpack batches when
+// they come. From a seed comes one batch of up to a megabyte, in any codec, whose headers, records, keys and values are
+// of extreme number or size, or which is damaged, lies about itself, or is framed in a million pieces.
 
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib'
 import { crc32c } from '../src/base/crc32c.ts'
@@ -89,7 +89,8 @@ function pack(codec: Codec, plain: Buffer): Buffer {
   return compressSync(codec, plain)
 }
 
-// ------------------------------------------------------------------------------------------------------ what is extreme
+// ------------------------------------------------------------------------------------------------------ what is
+// extreme
 
 interface Kind {
   readonly name: string

@@ -22,7 +22,7 @@ export interface BrokerProcess {
   readonly host: '127.0.0.1'
   /** The same through restarts. */
   readonly port: number
-  /** What clients call bootstrap servers. */
+  /** Clients call it bootstrap servers. */
   readonly address: string
   /** Where the HTTP side answers, in the latest life. */
   readonly url: string
@@ -45,9 +45,10 @@ export interface BrokerProcess {
 }
 
 /**
- * Starts a broker on a free port and resolves when it has printed its Kafka address. Where neither a folder nor a Redis is
- * given, it has a store of its own of the chosen kind (testing/chosen-store.ts). A given folder is left in place. Settings are full keys (`svc.broker.in-flight-limit`), as on the command line.
- * Rejects with everything it printed if it ends first or says nothing for a minute.
+ * Starts a broker on a free port and resolves when it has printed its Kafka address. Where neither a folder nor a Redis
+ * is given, it has a store of its own of the chosen kind (testing/chosen-store.ts). A given folder is left in place.
+ * Settings are full keys (`svc.broker.in-flight-limit`), as on the command line. Rejects with everything it printed if
+ * it ends first or says nothing for a minute.
  */
 export async function startBrokerProcess(
   cleanUp: CleanUp,
@@ -93,7 +94,8 @@ export async function startBrokerProcess(
     endWithUs(child)
     running = true
     const announced = Promise.withResolvers<void>()
-    const announcement = new RegExp(`clients connect to .*:${port}\\b`)
+    // The second: with svc.broker.enabled=false.
+    const announcement = new RegExp(`clients connect to .*:${port}\\b|clients cannot connect to this process`)
     const listen = (chunk: Buffer) => {
       output += chunk
       // A broker that waits for its id names the address too, before it listens.
@@ -162,7 +164,7 @@ export async function startBrokerProcess(
 }
 
 /** The environment without settings of a broker, which would otherwise reach the one under test. */
-function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => !/^(SVC|LOGGING|SERVER|MANAGEMENT)_/.test(name)),
   )

@@ -9,7 +9,7 @@ export function hasProgram(name: string): boolean {
   return (process.env.PATH ?? '').split(delimiter).some(folder => existsSync(join(folder, name)))
 }
 
-/** What a short program prints on standard output. Throws with all that it printed when it fails. */
+/** The standard output of a short program. Throws with all that the program printed if it fails. */
 export function outputOf(command: string, args: readonly string[]): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8', timeout: 60_000 })
   if (status === 0) return stdout

@@ -145,7 +145,7 @@ test('a swallowed reply resets the connection after the server did its work, onc
   assert.equal(await next.received(1), 'c')
 })
 
-test('a cut lets exactly so many bytes through, counted over all connections', async t => {
+test('a cut lets an exact number of bytes through, counted over all connections', async t => {
   const { proxy, heard } = await startEcho(t)
   const client = await openClient(t, proxy)
   proxy.cutAfter(7, 'to-server')
@@ -189,11 +189,11 @@ test('refusing turns new connections away and leaves those that stand; healing a
 
 test('a target that is away resets the client', async t => {
   const { proxy } = await startEcho(t)
-  const nobody = createServer()
-  await once(nobody.listen(0, '127.0.0.1'), 'listening')
-  const address = nobody.address()
+  const closed = createServer()
+  await once(closed.listen(0, '127.0.0.1'), 'listening')
+  const address = closed.address()
   assert(address !== null && typeof address === 'object')
-  await new Promise(resolve => nobody.close(resolve))
+  await new Promise(resolve => closed.close(resolve))
   const lost = await startProxy({ target: { port: address.port } })
   t.after(() => lost.close())
   const client = await openClient(t, lost)

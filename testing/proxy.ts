@@ -1,5 +1,5 @@
 // A TCP proxy that stands between two parties and misbehaves on demand: delay, throttle, freeze one way, swallow the
-// next reply, cut after so many bytes, reset, refuse. It needs no rights and works on any machine. It knows no
+// next reply, cut after a number of bytes, reset, refuse. It needs no rights and works on any machine. It knows no
 // protocol: bytes are late, missing at the end, or right; they are never reordered and never altered.
 
 import { connect, createServer, type Server, type Socket } from 'node:net'
@@ -20,7 +20,7 @@ export interface TcpProxy {
   freeze(direction: Direction): void
   /** The next bytes from the server vanish and their connection is reset: done, and the client never hears. */
   swallowNextReply(): void
-  /** After so many more bytes in this direction, over all connections, the connection that reaches it is reset. */
+  /** After this many more bytes in this direction, over all connections, the connection that reaches it is reset. */
   cutAfter(bytes: number, direction: Direction): void
   /** Resets every connection that stands (RST, both sides). */
   reset(): void
@@ -235,11 +235,12 @@ export async function startProxy(options: {
 }
 
 /**
- * Closes with RST. Not by resetAndDestroy(), which ends the socket first: Node 24 cannot reset one whose end is under way (EINVAL),
- * never closes it then, and its process spins for ever instead of exiting. One that has been ended is closed without RST.
+ * Closes with RST. Not by resetAndDestroy(), which ends the socket first: Node 24 cannot reset one whose end is under
+ * way (EINVAL), never closes it then, and its process spins for ever instead of exiting. One that has been ended is
+ * closed without RST.
  */
 export function resetSocket(socket: Socket): void {
-  // What resetAndDestroy() sets, for `destroy` to read.
+  // The value that resetAndDestroy() sets, for `destroy` to read.
   if (!socket.writableEnded && !socket.connecting) Object.assign(socket, { resetAndClosing: true })
   socket.destroy()
 }

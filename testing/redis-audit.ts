@@ -1,10 +1,10 @@
-// The audit of a store on Redis: reads the streams themselves, not through the code that wrote them, and says what is not
-// as docs/reference/redis-keys.md says it must be. For a cluster that rests; it changes nothing.
+// The audit of a store on Redis: reads the streams themselves, not through the code that wrote them, and says what is
+// not as docs/reference/redis-keys.md says it must be. For a cluster that rests; it changes nothing.
 
 import { type BatchView, viewBatch } from '../src/protocol/records.ts'
 import type { RedisServer } from './redis.ts'
 
-/** What one stream holds. */
+/** The content of one stream. */
 export interface AuditedStream {
   readonly epoch: number
   readonly start: number
@@ -43,7 +43,7 @@ export async function auditRedis(servers: readonly RedisServer[], namespace = 's
         const stream = new RegExp(`^${namespace}:stream:\\{(.+)\\}:(batches|meta|rows)$`).exec(key)
         if (stream !== null) found.add(stream[1]!)
         else if (!others.some(other => (/[:{]$/.test(other) ? key.startsWith(other) : key === other))) {
-          problems.push(`${key} belongs to nobody`)
+          problems.push(`${key} belongs to no stream or document`)
         }
       }
       for (const id of found) {
@@ -192,7 +192,7 @@ function auditEntry(
     return base + 1
   }
   const next = base + header!.readUInt32BE(8)
-  // What rests compressed has no header of its own to compare.
+  // A batch that rests compressed has no header of its own to compare.
   if (header![1] !== 0) return next
   const batch = viewBatch(bytes!)
   if (batch.batchLength !== bytes!.length) report(`it has ${bytes!.length} bytes, its batch ${batch.batchLength}`)

@@ -1,9 +1,10 @@
-// The Redis store as a broker opens it, for tests: on links of its own, with what it reports at hand, closed with the test.
+// The Redis store as a broker opens it, for tests: on links of its own, with what it reports at hand, closed with the
+// test.
 
 import { systemClock } from '../src/base/clock.ts'
 import { systemRandom } from '../src/base/random.ts'
 import { testSettings, type Values } from '../src/settings/settings.ts'
-import type { RedisLinks } from '../src/store/redis/links.ts'
+import type { RedisLinks } from '../src/store/redis/client/links.ts'
 import { openRedisStore } from '../src/store/redis/redis-store.ts'
 import type { Store } from '../src/store/store.ts'
 import type { CleanUp } from './broker.ts'
@@ -11,7 +12,7 @@ import { openTestLinks } from './redis-links.ts'
 
 export interface TestStore {
   readonly store: Store
-  /** What it said to people. */
+  /** Its reports for people. */
   readonly reports: readonly string[]
   /** How often the end of a stream was lost. */
   readonly lostEnds: () => number

@@ -1,6 +1,6 @@
-// Real redis-server processes on free ports of 127.0.0.1, in folders that go with the test: alone, a primary with replicas, a
-// cluster. Each can be stopped, killed, paused and started again on its data. What a test asks them goes over a connection of
-// its own, never over the one under test. A machine without redis-server skips, and says so.
+// Real redis-server processes on free ports of 127.0.0.1, in folders that go with the test: alone, a primary with
+// replicas, a cluster. Each can be stopped, killed, paused and started again on its data. The questions of a test go
+// over a connection of its own, never over the one under test. A machine without redis-server skips, and says so.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -10,10 +10,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createClient, RESP_TYPES } from '@redis/client'
 import { assert } from '../src/base/assert.ts'
 import type { CleanUp } from './broker.ts'
+import type { Certificate } from './certificate.ts'
 import { endWithUs } from './end-with-us.ts'
 import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
-import { hasProgram, outputOf } from './programs.ts'
+import { hasProgram } from './programs.ts'
 
 /** Why no Redis can be started here, for a test's `skip`; false when it can. */
 export const noRedis: string | false = hasProgram('redis-server')
@@ -50,41 +51,16 @@ export interface RedisServer {
   info(field: string): Promise<string>
   /** Ends it by signal and resolves when it is gone. SIGTERM saves as redis.conf says, SIGKILL does not. */
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
-  /** Starts it again on the same folder and port, with other settings if there are any; resolves when it answers, be it with LOADING. */
+  /**
+   * Starts it again on the same folder and port, with other settings if there are any; resolves when it answers, be it
+   * with LOADING.
+   */
   start(config?: Readonly<Record<string, string>>): Promise<void>
   /** Resolves when it has read its files, or what its primary sent it. */
   loaded(): Promise<void>
   /** SIGSTOP: it keeps its sockets and says nothing, until resume(). */
   pause(): void
   resume(): void
-}
-
-export interface Certificate {
-  readonly keyFile: string
-  readonly certificateFile: string
-}
-
-/** A certificate of its own authority, for 127.0.0.1 and localhost unless it is for others, in a folder that goes with the test. */
-export async function makeCertificate(cleanUp: CleanUp, names = 'IP:127.0.0.1,DNS:localhost'): Promise<Certificate> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-certificate-'))
-  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
-  const keyFile = join(folder, 'key.pem')
-  const certificateFile = join(folder, 'certificate.pem')
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  const out = ['-keyout', keyFile, '-out', certificateFile]
-  outputOf('openssl', [
-    'req',
-    '-x509',
-    ...kind,
-    ...out,
-    '-days',
-    '2',
-    '-subj',
-    '/CN=localhost',
-    '-addext',
-    `subjectAltName=${names}`,
-  ])
-  return { keyFile, certificateFile }
 }
 
 /** Starts one server and resolves when it answers. */
@@ -283,8 +259,8 @@ export interface RedisCluster {
   readonly uri: string
   readonly slotsOf: (primary: RedisServer) => readonly [first: number, last: number]
   /**
-   * Moves a slot with its keys, one by one, as redis-cli's reshard does. The step that is called in between sees some keys here
-   * and some there: ASK and TRYAGAIN. Other steps see all of them still here, or there already.
+   * Moves a slot with its keys, one by one, as redis-cli's reshard does. The step that is called in between sees some
+   * keys here and some there: ASK and TRYAGAIN. Other steps see all of them still here, or there already.
    */
   move(
     slot: number,
@@ -365,7 +341,8 @@ export async function startRedisCluster(
       await midway()
       await migrateSome(1_000_000)
       await arrived?.()
-      // A primary of the beginning may follow another one by now; such a node takes no word about slots but its primary's.
+      // A primary of the beginning may follow another one by now; such a node takes no word about slots but its
+      // primary's.
       for (const server of new Set([to, from, ...primaries, ...spare])) {
         const [role] = (await server.ask('ROLE')) as readonly unknown[]
         if (role === 'master') await server.ask('CLUSTER', 'SETSLOT', slot, 'NODE', await id(to))

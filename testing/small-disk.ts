@@ -1,6 +1,6 @@
-// Disks that are small enough to fill: a tmpfs, or an ext4 in a file of its own. They answer ENOSPC as a full volume does, and an ext4
-// can lose its power: what had reached the device is all that a copy of it has. Only root can mount them; elsewhere a test says
-// so and skips.
+// Disks that are small enough to fill: a tmpfs, or an ext4 in a file of its own. They answer ENOSPC as a full volume
+// does, and an ext4 can lose its power: what had reached the device is all that a copy of it has. Only root can mount
+// them; elsewhere a test says so and skips.
 
 import { spawnSync } from 'node:child_process'
 import {
@@ -52,7 +52,7 @@ export function smallDiskAbsence(fileSystem: FileSystem = 'tmpfs'): string | nul
   return probe.status === 0 ? null : `SKIPPED full disk: no ${fileSystem} can be mounted here (${probe.stderr?.trim()})`
 }
 
-/** Mounts a disk of so many MiB; it goes with the test. */
+/** Mounts a disk of this many MiB; it goes with the test. */
 export async function mountSmallDisk(
   cleanUp: CleanUp,
   sizeMiB: number,

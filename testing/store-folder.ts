@@ -12,7 +12,9 @@ export function newFolder(cleanUp: CleanUp): string {
   return path
 }
 
-/** The path of a copy of the folder. The copy holds what a kill at this moment would leave, without what closing adds. */
+/**
+ * The path of a copy of the folder. The copy holds what a kill at this moment would leave, without what closing adds.
+ */
 export function snapshot(cleanUp: CleanUp, path: string): string {
   const copy = newFolder(cleanUp)
   for (const name of fs.readdirSync(path)) fs.copyFileSync(join(path, name), join(copy, name))

@@ -9,7 +9,7 @@ import { exampleAppend, exampleBatch } from '../src/store/conformance.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts'
 
 const [path = '', fsync = 'always'] = process.argv.slice(2)
-/** Whoever reads may be slower than the store: a pipe that is full is tried again. */
+/** The reader may be slower than the store: a pipe that is full is tried again. */
 function say(line: object): void {
   const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
   for (let at = 0; at < bytes.length; ) {

@@ -7,13 +7,13 @@ import { metadata } from '../src/protocol/messages/metadata.ts'
 import { eventually } from './eventually.ts'
 import { connect } from './wire.ts'
 
-/** What the broker answered: an error code of Kafka, 0 for done. */
+/** The broker's answer: an error code of Kafka, 0 for done. */
 export interface TopicAnswer {
   readonly code: number
   readonly message: string | null
 }
 
-/** What the slowest machine needs until its brokers have found each other. */
+/** The time that the slowest machine needs until its brokers have found each other. */
 const LONGEST_MS = 120_000
 
 type Broker = { readonly port: number }

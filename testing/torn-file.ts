@@ -1,5 +1,5 @@
-// The append-only file of a Redis as a kill or a power loss can leave it: torn inside its last transaction. The server must be
-// stopped.
+// The append-only file of a Redis as a kill or a power loss can leave it: torn inside its last transaction. The server
+// must be stopped.
 
 import { readdir, readFile, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,8 +23,8 @@ export interface Torn {
 }
 
 /**
- * Cuts the file in the middle of one command of the last transaction that holds `word`; what is behind goes too. 0 is MULTI, -1 is EXEC.
- * Null where no such transaction begins at `from` or behind it.
+ * Cuts the file in the middle of one command of the last transaction that holds `word`; what is behind goes too. 0 is
+ * MULTI, -1 is EXEC. Null where no such transaction begins at `from` or behind it.
  */
 export async function tearTransaction(server: RedisServer, word: string, at: number, from = 0): Promise<Torn | null> {
   const file = await newestFile(server)

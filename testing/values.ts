@@ -1,8 +1,9 @@
 // Random values of a message in one version, for properties: anything that its fields take and that comes back from a
-// decoder as it was. Not among them: int64 beyond 2^53 and NaN, which JavaScript's numbers cannot tell apart or compare.
+// decoder as it was. Not among them: int64 beyond 2^53 and NaN, which JavaScript's numbers cannot tell apart or
+// compare.
 
-import fc from 'fast-check'
 import { absent, type Slot } from '../src/protocol/schema.ts'
+import { fc } from './property.ts'
 
 /** Values of these fields; those that the version does not have are at their fallback. */
 export function anyFields(slots: readonly Slot[]): fc.Arbitrary<Record<string, unknown>> {

@@ -65,7 +65,7 @@ test('pipelined answers reach their requests whatever the cuts between the bytes
   ])
 })
 
-test('an answer that nobody waits for by id is handed to whoever asks for one', async t => {
+test('an answer that no caller waits for by id is handed to the caller that asks for any', async t => {
   const wire = await serve(t, (socket, correlationId) => void socket.write(frame(correlationId, 7)))
   await wire.post(heartbeat, 4, beat, { correlationId: 77 })
   const answer = await wire.answer()

@@ -1,5 +1,5 @@
 // The chaos run: faults, one after another, under producers and consumers; then everything is read, and the checker
-// judges what was seen. One seed repeats the run's choices. What a fault is, the caller says.
+// judges the histories. One seed repeats the run's choices. The caller says what a fault is.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -53,8 +53,8 @@ export interface ChaosOptions {
 }
 
 /**
- * Asserts that nothing was lost, doubled, moved or made up. On failure the history and the broker's folder are kept, and
- * the error names them with the seed.
+ * Asserts that nothing was lost, doubled, moved or made up. On failure the history and the broker's folder are kept,
+ * and the error names them with the seed.
  */
 export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise<ChaosReport> {
   const { faults, seed, fault } = options
@@ -132,7 +132,7 @@ export async function killAndStart({ broker }: Scene): Promise<string> {
 export async function disturbNetwork({ proxy, run, random }: Scene): Promise<string> {
   const what = await proxy.disturb()
   await run.pause(20 + random.below(200))
-  // What a cut or a swallowed reply leaves behind, and what a freeze held, must not hold up the next fault.
+  // The remains of a cut, a swallowed reply or a freeze must not hold up the next fault.
   await proxy.heal()
   return what
 }

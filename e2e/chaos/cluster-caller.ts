@@ -1,6 +1,6 @@
-// A client of several brokers on the raw wire: it asks who leads and who coordinates, sends each request there, and asks again
-// when it was wrong. What a request was answered it does not hide, but for readings, which are tried again until they are
-// answered: no reading can do harm.
+// A client of several brokers on the raw wire: it asks who leads and who coordinates, sends each request there, and
+// asks again when it was wrong. It hides no answer, except for readings, which it tries again until they are answered:
+// no reading can do harm.
 
 import { type Clock, sleep, systemClock } from '../../src/base/clock.ts'
 import type { Random } from '../../src/base/random.ts'
@@ -19,9 +19,9 @@ import { isConnectionLoss } from './producers.ts'
 import { type Caller, isPassing } from './run.ts'
 
 const AGAIN_MS = 20
-/** What JoinGroup and SyncGroup may take longer: they wait for the other members. */
+/** The extra time for JoinGroup and SyncGroup: they wait for the other members. */
 const REBALANCE_MS = 7_000
-/** A client that has found nobody for so long gives up: the run has failed. */
+/** A client that has found no broker for this long gives up: the run has failed. */
 const PATIENCE_MS = 90_000
 
 export interface ClusterCallerOptions {
@@ -33,11 +33,11 @@ export interface ClusterCallerOptions {
   /** A connection on which nothing is answered for so long is given up. */
   readonly timeoutMs: number
   readonly random: Random
-  /** Nobody has to be found any more: the topic may be gone. */
+  /** No broker has to be found any more: the topic may be gone. */
   readonly isOver?: () => boolean
 }
 
-/** Nobody is connected to yet: that begins with the first request. */
+/** No connection is open yet: that begins with the first request. */
 export function openClusterCaller(options: ClusterCallerOptions): Caller {
   return new ClusterCaller(options, systemClock)
 }
@@ -52,8 +52,8 @@ class ClusterCaller implements Caller {
   /** Produce requests are handed over in the order in which they were asked for. */
   #lane: Promise<unknown> = Promise.resolve()
   /**
-   * Partitions that miss a batch of this connection. Nothing that is to follow it goes there, be it to another leader, before
-   * the producer has begun anew with that one.
+   * Partitions that miss a batch of this connection. Nothing that is to follow it goes there, be it to another leader,
+   * before the producer has begun anew with that one.
    */
   readonly #broken = new Set<number>()
   /** Where the batches of a partition are that have no answer yet: what is to follow them goes there or nowhere. */
@@ -79,7 +79,7 @@ class ClusterCaller implements Caller {
     const { groupId } = body as { groupId?: string }
     if (groupId === undefined) return await this.#any(api, version, body)
     const answer = await this.#toCoordinator(groupId, api, version, body)
-    // Whoever is refused asks anew who coordinates.
+    // A client that is refused asks anew which broker coordinates.
     if (isPassing(errorOf(answer))) this.#coordinators.delete(groupId)
     return answer
   }
@@ -267,7 +267,7 @@ class ClusterCaller implements Caller {
       }
       if (this.#options.isOver?.() === true) throw new Error('the connection was closed')
       if (this.#clock.monotonic() - begunAt > PATIENCE_MS)
-        throw new Error(`nobody said within ${PATIENCE_MS / 1000} s: ${what}`)
+        throw new Error(`no broker said within ${PATIENCE_MS / 1000} s: ${what}`)
       await sleep(this.#clock, AGAIN_MS)
     }
   }

@@ -173,16 +173,16 @@ const MEMBER_ID_REQUIRED = 79
 const UNKNOWN_MEMBER_ID = 25
 /** To a commit of a member (KIP-848): the store has lost the whole group. */
 const GROUP_ID_NOT_FOUND = 69
-/** What sends a member back to JoinGroup, with the id it has. */
+/** Errors that send a member back to JoinGroup, with the id it has. */
 const REJOIN: readonly number[] = [22, 27]
-/** What passes by itself. */
+/** Errors that pass by themselves. */
 const PASSING: readonly number[] = [14, 15, 16]
 
 const POLLS_BEFORE_COMMIT = 3
 
 /**
- * A member of a classic group: joins, takes its part, polls, commits; starts over from wherever it is thrown out. Also where the group
- * is gone, if the store may lose what it had acknowledged; otherwise that is an error.
+ * A member of a classic group: joins, takes its part, polls, commits; starts over from wherever it is thrown out. Also
+ * where the group is gone, if the store may lose what it had acknowledged; otherwise that is an error.
  */
 export async function runGroupMember(run: Run, group: string, { mayLose = false } = {}): Promise<void> {
   let memberId = ''

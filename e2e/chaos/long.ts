@@ -1,7 +1,7 @@
 // The long form of the chaos runs: `npm run chaos`. 50 kills with the default fsync, fewer with the interval (a killed
-// process loses nothing of what it handed to the kernel) and of the network's faults. --seed (or KETCH_SEED) repeats a run.
-// With --store redis: rounds on Redis (redis/long.ts), --rounds of them, from the one that --first says to the one that --last says;
-// or with --kills that many kills of Redis, each followed by two starts.
+// process loses nothing of what it handed to the kernel) and of the network's faults. --seed (or KETCH_SEED) repeats a
+// run. With --store redis: rounds on Redis (redis/long.ts), --rounds of them, from the one that --first says to the one
+// that --last says; or with --kills that many kills of Redis, each followed by two starts.
 
 import { parseArgs } from 'node:util'
 import { systemRandom } from '../../src/base/random.ts'

@@ -52,7 +52,7 @@ function stored(run: Run, partition: number, values: readonly number[], baseOffs
   return values.map((value, i) => ['send', run.key(partition), [baseOffset === null ? null : baseOffset + i, value]])
 }
 
-/** One batch at a time. What has no answer stays unknown; a second copy of anything would be the broker's own. */
+/** One batch at a time. A batch without an answer stays unknown; a second copy of any would be the broker's own. */
 export async function runPlainProducer(run: Run): Promise<void> {
   while (!run.stopping) {
     const wire = await run.connect()

@@ -1,4 +1,4 @@
-// What the clients of one chaos run share: where the broker is, what is recorded, when to stop. It holds no behaviour of
+// Shared by the clients of one chaos run: where the broker is, what is recorded, when to stop. It holds no behaviour of
 // a client.
 
 import { type Clock, sleep, systemClock } from '../../src/base/clock.ts'
@@ -13,7 +13,7 @@ const RECONNECT_MS = 20
 /** A broker that is away for longer than this is not coming back, and the run has failed. */
 const AWAY_LIMIT_MS = 30_000
 
-/** What a client sends by: one connection, or one to each of several brokers. */
+/** A client sends by it: one connection, or one to each of several brokers. */
 export type Caller = Pick<Wire, 'send' | 'close'>
 
 export interface Run {
@@ -35,7 +35,7 @@ export interface Run {
   /** Counts acknowledged values. */
   acknowledge(values: number): void
   readonly acknowledged: number
-  /** Resolves when so many more values have been acknowledged than now. */
+  /** Resolves when this many more values have been acknowledged than now. */
   progress(values: number): Promise<void>
 }
 
@@ -121,7 +121,7 @@ export function isPassing(errorCode: number): boolean {
   return errors.some(error => error.code === errorCode && error.retriable)
 }
 
-/** What an error code of Produce says about the write. */
+/** The outcome of the write by Produce's error code. */
 export function isUnknownOutcome(errorCode: number): boolean {
   const REQUEST_TIMED_OUT = 7
   const NETWORK_EXCEPTION = 13

@@ -1,6 +1,6 @@
-// Producers and the members of one group, each a client that somebody else wrote, on one topic of several brokers: the crowd
-// says what was acknowledged to whom, and what who read. All producers are idempotent and never give up. What happens to
-// the brokers meanwhile, and what is to be true at the end, is the test's business.
+// Producers and the members of one group, each a client that somebody else wrote, on one topic of several brokers: the
+// crowd says what was acknowledged to whom, and what who read. All producers are idempotent and never give up. What
+// happens to the brokers meanwhile, and what is to be true at the end, is the test's business.
 
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
@@ -26,7 +26,10 @@ export interface Scene {
   readonly stopping: AbortSignal
 }
 
-/** Runs until `stopping` and then to the end of what it began; says every record that was acknowledged to it, or that it read. */
+/**
+ * Runs until `stopping` and then to the end of what it began; says every record that was acknowledged to it, or that it
+ * read.
+ */
 type Part = (scene: Scene, say: (record: Placed) => void) => Promise<void>
 
 /** A second; for each producer. */
@@ -67,7 +70,7 @@ const produceByJava =
     })
   }
 
-/** What Java's producer needs that never gives up; the tool itself would send once. */
+/** With these settings Java's producer never gives up; the tool itself would send once. */
 export const JAVA_PRODUCER_CONFIG = [
   ...['enable.idempotence=true', 'retries=2147483647', 'delivery.timeout.ms=2147483647'],
   ...['request.timeout.ms=10000', 'linger.ms=0'],
@@ -104,7 +107,10 @@ const readByJava: Part = ({ addresses, topic, group, stopping }, say) => {
   })
 }
 
-/** The newest librdkafka, which takes the leader that a refusal names; in this process. One record after another in each partition. */
+/**
+ * The newest librdkafka, which takes the leader that a refusal names; in this process. One record after another in each
+ * partition.
+ */
 const produceByConfluentJs: Part = async ({ addresses, topic, partitions, stopping }, say) => {
   const producer = openConfluentJs(addresses).producer({
     'enable.idempotence': true,
@@ -165,13 +171,17 @@ export const confluentJsCast: Cast = {
 export interface Crowd {
   readonly acknowledged: readonly Placed[]
   readonly read: readonly Placed[]
-  /** Resolves when, from now on, every producer was acknowledged a record in each partition and every member read some. */
+  /**
+   * Resolves when, from now on, every producer was acknowledged a record in each partition and every member read some.
+   */
   everybodyGoesOn(what: string, withinMs: number): Promise<void>
   /** Ends the producers once all that they began is acknowledged, and then, when all of that is read, the members. */
   finish(withinMs: number): Promise<void>
 }
 
-/** Sets the cast to work. What it began ends with the test. A client that fails, fails whoever waits for the crowd. */
+/**
+ * Sets the cast to work. All its clients end with the test. If one fails, every call that waits for the crowd fails.
+ */
 export function startCrowd(
   cleanUp: { after(fn: () => void): void },
   scene: Omit<Scene, 'stopping'>,

@@ -1,6 +1,7 @@
-// Builds @confluentinc/kafka-javascript from its npm package, once, under .cache/: its prebuilt binary is not on npm, so the
-// binding and the librdkafka that the package carries are compiled. Needs gcc, g++, make, python3 and Debian's libssl-dev,
-// zlib1g-dev, libsasl2-dev, libzstd-dev, liblz4-dev and libcurl4-openssl-dev; takes about a minute and a half on two cores.
+// Builds @confluentinc/kafka-javascript from its npm package, once, under .cache/: its prebuilt binary is not on npm,
+// so the binding and the librdkafka that the package carries are compiled. Needs gcc, g++, make, python3 and Debian's
+// libssl-dev, zlib1g-dev, libsasl2-dev, libzstd-dev, liblz4-dev and libcurl4-openssl-dev; takes about a minute and a
+// half on two cores.
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'

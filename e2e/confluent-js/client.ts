@@ -1,17 +1,18 @@
-// @confluentinc/kafka-javascript, the newest librdkafka in Node, as a client of the matrix, in the test's own process. It is
-// built by build.ts and so is for CI and for whoever builds it.
+// @confluentinc/kafka-javascript, the newest librdkafka in Node, as a client of the matrix, in the test's own process.
+// build.ts builds it; machines without that build, other than CI's, skip it.
 
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { CACHE } from '../../testing/cache.ts'
 import { type Client, CODECS, type Header, type Received, runsByCodec, withoutNullHeaders } from '../client.ts'
 
 export const PACKAGE = '@confluentinc/kafka-javascript'
 export const VERSION = '1.10.1'
-export const FOLDER = fileURLToPath(new URL('../../.cache/confluent-kafka-javascript', import.meta.url))
+/** A binding is for one version of Node's binary interface. */
+export const FOLDER = join(CACHE, `confluent-kafka-javascript-${VERSION}-abi${process.versions.modules}`)
 
-/** What of its KafkaJS-like face is used here. */
+/** The part of its KafkaJS-like face that is used here. */
 interface Binding {
   readonly librdkafkaVersion: string
   readonly KafkaJS: {

@@ -1,6 +1,6 @@
-// A client beside the poison, in a thread of its own, so that it waits for brokers and not for the test: to each broker in turn it produces a
-// record, fetches it and asks for metadata, all the time, and says how long the slowest of these took. To another broker on the same
-// machine, which gets no poison, it does the same: the wait there is the machine's.
+// A client beside the poison, in a thread of its own, so that it waits for brokers and not for the test: to each broker
+// in turn it produces a record, fetches it and asks for metadata, all the time, and says how long the slowest of these
+// took. To another broker on the same machine, which gets no poison, it does the same: the wait there is the machine's.
 
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { systemClock } from '../../src/base/clock.ts'

@@ -1,10 +1,10 @@
-// Writes testing/corpus/frames anew: requests of real clients, taken from the wire while they produce, consume and commit.
-// Of each API and version a client's first few are kept, large ones left out. Run by hand when clients or APIs change:
-// node scripts/run.mjs e2e/hostile/capture.ts
+// Writes testing/corpus/frames anew: requests of real clients, taken from the wire while they produce, consume and
+// commit. Of each API and version a client's first few are kept, large ones left out. Run by hand when clients or APIs
+// change: node scripts/run.mjs e2e/hostile/capture.ts
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { FrameSplitter } from '../../src/kafka/frame.ts'
+import { FrameSplitter } from '../../src/kafka/connection/frame.ts'
 import { startBroker } from '../../testing/broker.ts'
 import { FRAMES, type Frame, joinFrames } from '../../testing/corpus.ts'
 import { freePort } from '../../testing/process.ts'
@@ -21,7 +21,7 @@ const LARGEST_BYTES = 1500
 
 const clients: readonly Client[] = [kcat, kafkaJs, kafkaPython, confluentPython, javaConsole]
 
-/** What the client sent, connection by connection. */
+/** The bytes that the client sent, connection by connection. */
 async function capture(client: Client): Promise<Frame[]> {
   const ends: (() => Promise<void>)[] = []
   const cleanUp = { after: (fn: () => Promise<void>) => void ends.push(fn) }

@@ -1,6 +1,6 @@
-// Poison (testing/poison.ts) against brokers as processes: each batch is produced, looked up by time, browsed, shown, downloaded, exported and
-// fetched, several at a time, at every broker, while clients beside them go on. It measures how long those wait and how much memory the
-// brokers take; how much may be is for the caller to say.
+// Poison (testing/poison.ts) against brokers as processes: each batch is produced, looked up by time, browsed, shown,
+// downloaded, exported and fetched, several at a time, at every broker, while clients beside them go on. It measures
+// how long those wait and how much memory the brokers take; how much may be is for the caller to say.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -33,7 +33,10 @@ export interface PoisonReport {
   /** The slowest answer to a client beside the poison; and to one at a broker on the same machine that gets none. */
   readonly slowestMs: number
   readonly elsewhereMs: number
-  /** Of the broker that grew most: resident memory that no file stands behind, at its most, since it had served ordinary clients. */
+  /**
+   * Of the broker that grew most: resident memory that no file stands behind, at its most, since it had served ordinary
+   * clients.
+   */
   readonly startBytes: number
   readonly growthBytes: number
   /** Worked on when that broker was largest. */
@@ -56,7 +59,7 @@ const LONG_MS = 250
 const WHOLE_EVERY = 20
 const LOOK_MS = 20
 
-/** Rejects when a broker ends, gives an answer that is none, or calls something its own mistake. */
+/** Rejects when a broker ends, gives an answer that is malformed, or calls something its own mistake. */
 export async function runPoison(cleanUp: CleanUp, options: PoisonOptions): Promise<PoisonReport> {
   const brokers = await startBrokers(cleanUp, options.store)
   const elsewhere = await startBrokerProcess(cleanUp, { settings: SETTINGS })
@@ -144,7 +147,7 @@ export async function runPoison(cleanUp: CleanUp, options: PoisonOptions): Promi
   await watching
   await bystander.stop()
   for (const broker of brokers) {
-    assert.doesNotMatch(broker.output(), /mistake of the broker/)
+    assert.doesNotMatch(broker.output(), /defect in the broker/)
     assert.equal(await broker.kill('SIGTERM'), 0)
   }
   return report()
@@ -159,7 +162,7 @@ const SETTINGS = {
 async function startBrokers(cleanUp: CleanUp, store: PoisonOptions['store']): Promise<readonly BrokerProcess[]> {
   if (store === 'embedded') return [await startBrokerProcess(cleanUp, { settings: SETTINGS })]
   const redis = await startRedis(cleanUp, { appendfsync: 'everysec' })
-  // A broker that the machine holds up is not to be taken for dead: how long clients wait is measured.
+  // A broker that the machine holds up is not to be considered dead: how long clients wait is measured.
   const settings = { ...SETTINGS, 'svc.redis.uri': redis.uri, 'svc.broker.expiry': '30s' }
   const start = (id: number) => startBrokerProcess(cleanUp, { settings: { ...settings, 'svc.broker.id': String(id) } })
   return Promise.all([1, 2, 3].map(start))

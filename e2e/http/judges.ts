@@ -1,14 +1,15 @@
-// Judges from PyPI, in one virtual environment under .cache/, which `node scripts/run.mjs e2e/http/build.ts` makes: it wants
-// python3 with its venv module. Schemathesis makes requests of its own from the OpenAPI document and holds every answer against
-// it; prometheus-client has the reference reader of OpenMetrics.
+// Judges from PyPI, in one virtual environment in the cache, which `node scripts/run.mjs e2e/http/build.ts` makes: it
+// wants python3 with its venv module. Schemathesis makes requests of its own from the OpenAPI document and holds every
+// answer against it; prometheus-client has the reference reader of OpenMetrics.
 
 import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { CACHE } from '../../testing/cache.ts'
 
 export const PACKAGES = ['schemathesis==4.32.5', 'prometheus-client==0.26.0']
 
 /** Other versions are another folder. */
-export const FOLDER = fileURLToPath(new URL(`../../.cache/${PACKAGES.join('+')}`, import.meta.url))
+export const FOLDER = join(CACHE, PACKAGES.join('+'))
 
 export const SCHEMATHESIS = `${FOLDER}/bin/schemathesis`
 export const PYTHON = `${FOLDER}/bin/python`

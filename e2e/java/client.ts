@@ -1,5 +1,5 @@
-// Kafka's own console producer and consumer (Apache Kafka 4.2, from Maven Central) as a client of the matrix. They speak
-// delimited text; the producer chooses partitions and stamps times by itself.
+// Kafka's own console producer and consumer (Apache Kafka 4.2, from Maven Central) as a client of the matrix. They
+// speak delimited text; the producer chooses partitions and stamps times by itself.
 
 import { KAFKA_VERSION } from '../../testing/apache-kafka.ts'
 import { type Client, CODECS, type Header, type Received, runsByCodec, type Sent } from '../client.ts'
@@ -74,7 +74,7 @@ export const javaConsole: Client = {
   },
 }
 
-/** What the console producer can say: text without a line break, no partition, no timestamp. */
+/** The records that the console producer can send: text without a line break, no partition, no timestamp. */
 function expressible(record: Sent): Sent {
   const isText = record.value?.equals(Buffer.from(record.value.toString())) !== false
   const value = isText ? record.value : Buffer.from(`${record.id}:no text`)

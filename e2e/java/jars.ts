@@ -9,7 +9,7 @@ export const JAVA_FLAGS: readonly string[] = [
   '-Dorg.slf4j.simpleLogger.defaultLogLevel=error',
 ]
 
-/** What a JVM that has Kafka's jars is started with. */
+/** The arguments of a JVM that has Kafka's jars. */
 export const JAVA_ARGUMENTS: readonly string[] = [...JAVA_FLAGS, '-cp', classPathOf(kafkaJars)]
 
 /** Fetches the jars where they are missing; says why not where that fails. */

@@ -1,6 +1,7 @@
 // Holds a declared message against Kafka's definition of it, version by version and field by field. It compares what
 // both say a version looks like, so that a field can be declared in another way and still be the same.
-// Not compared: entity names, documentation, and what Kafka's classes do with fields that a version lacks (`ignorable`).
+// Not compared: entity names, documentation, and what Kafka's classes do with fields that a version lacks
+// (`ignorable`).
 
 import {
   type Api,
@@ -68,7 +69,7 @@ export function compareMessage(message: Message, all: ReadonlyMap<string, Defini
 interface Line {
   readonly path: string
   readonly isPresent: boolean
-  /** What is on the wire. */
+  /** The type on the wire. */
   readonly wire: string
   readonly fallback: string
 }

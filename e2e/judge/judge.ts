@@ -27,7 +27,7 @@ export interface Question {
   readonly hex: string
 }
 
-/** What Kafka's classes write for the value, and for what they read from the bytes; or what they threw. */
+/** The bytes that Kafka's classes write for the value, and for the value that they read; or the error they threw. */
 export type Verdict = { readonly written: string; readonly rewritten: string } | { readonly error: string }
 
 /** The verdicts, in the order of the questions. */

@@ -26,7 +26,9 @@ for (const codec of CODECS) {
   })
 }
 
-/** A kafkajs client that says nothing and gives up soon, unless it is told to be patient. Addresses are split by commas. */
+/**
+ * A kafkajs client that says nothing and gives up soon, unless it is told to be patient. Addresses are split by commas.
+ */
 export function openKafka(address: string, retry: RetryOptions = {}): Kafka {
   return new kafkajs.Kafka({
     clientId: 'e2e',

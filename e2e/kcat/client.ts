@@ -48,7 +48,7 @@ export const kcat: Client = {
   },
 }
 
-/** What kcat can say: text, with one constant header, a null value for an empty one, and no timestamp. */
+/** The records that kcat can send: text, with one constant header, a null value for an empty one, and no timestamp. */
 function expressible(record: Sent): Sent {
   const isText = record.value?.equals(Buffer.from(record.value.toString())) !== false
   const value = isText ? record.value : Buffer.from(`${record.id}:no text`)

@@ -1,6 +1,6 @@
-// The six clients of a soak: three producers (kafkajs, librdkafka in Python with idempotence, Kafka's own in Java) and three
-// groups (kcat, kafkajs, Java), each telling the ledger what it was told; and visitors, who only come and go. A client that
-// complains or ends by itself ends the soak: nothing here is ever retried by hand.
+// The six clients of a soak: three producers (kafkajs, librdkafka in Python with idempotence, Kafka's own in Java) and
+// three groups (kcat, kafkajs, Java), each telling the ledger what it was told; and visitors, who only come and go. A
+// client that complains or ends by itself ends the soak: nothing here is ever retried by hand.
 
 import type { ChildProcess } from 'node:child_process'
 import { sleep, systemClock } from '../../src/base/clock.ts'

@@ -1,12 +1,12 @@
-// What the soak looks at in the broker, and what it calls flat: a straight line through the second half of the samples that
-// rises by no more than is allowed, so that filling caches at the beginning is not a leak and one high sample is not either.
+// The gauges of the soak, and its test for flat: a straight line through the second half of the samples that rises by
+// no more than is allowed, so that filling caches at the beginning is not a leak and one high sample is not either.
 
 import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sleep, systemClock } from '../../src/base/clock.ts'
 import type { BrokerProcess } from '../../testing/process.ts'
 
-/** What probe.ts says: objects and bytes that a full collection leaves. */
+/** The counters of probe.ts: objects and bytes that a full collection leaves. */
 export interface Probe {
   readonly timers: number
   readonly sockets: number
@@ -66,7 +66,7 @@ async function ask(broker: BrokerProcess): Promise<Probe> {
   throw new Error(`the broker did not answer the probe within ${PROBE_WITHIN_MS} ms`)
 }
 
-/** What each open descriptor leads to. */
+/** The target of each open descriptor. */
 async function describeDescriptors(pid: number): Promise<readonly string[]> {
   const names = await readdir(`/proc/${pid}/fd`)
   const targets = names.map(name => readlink(`/proc/${pid}/fd/${name}`).catch(unlessGone))

@@ -75,7 +75,7 @@ test('a record that comes again after its stretch was judged is found', () => {
   assert.match(judge(ledger), /phantom/)
 })
 
-test('a record that nobody sent is found', () => {
+test('a record that was never sent is found', () => {
   const ledger = open()
   send(ledger, 0, 2)
   read(ledger, 0, 1, 2)

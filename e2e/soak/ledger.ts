@@ -1,6 +1,6 @@
-// What the clients of a soak were told and saw, judged a stretch of offsets at a time (testing/checker.ts) and then
-// forgotten, so that an hour needs no more memory than a minute. Every group is held to every acknowledged record of the
-// topics that it reads, unless retention took the record before the group came to it.
+// The answers and records that the clients of a soak got, judged a stretch of offsets at a time (testing/checker.ts)
+// and then forgotten, so that an hour needs no more memory than a minute. Every group is held to every acknowledged
+// record of the topics that it reads, unless retention took the record before the group came to it.
 
 import { checkHistory, describeAnomalies } from '../../testing/checker.ts'
 import type { Key, Op, Seen } from '../../testing/history.ts'
@@ -54,14 +54,14 @@ export function openLedger(groups: ReadonlyMap<string, readonly Key[]>): Ledger 
   }
   const ledgerOf = (key: Key): KeyLedger => {
     const ledger = keys.get(key)
-    if (ledger === undefined) throw new Error(`nobody reads ${key}`)
+    if (ledger === undefined) throw new Error(`no group reads ${key}`)
     return ledger
   }
   let acknowledged = 0
   let read = 0
   let retainedAway = 0
 
-  /** What one group is to have read of one partition, as operations; what retention took from it is left out. */
+  /** The records that one group must read of one partition, as operations, without those that retention took. */
   function* operationsOf(group: string, key: Key, start: number): Generator<Omit<Op, 'index'>> {
     const { sends, reads, due } = ledgerOf(key)
     const polls = reads.get(group)!.polls
@@ -119,7 +119,7 @@ export function openLedger(groups: ReadonlyMap<string, readonly Key[]>): Ledger 
           if (position < due && start < due) wrong.push(`${group} has read ${key} up to ${position} only, of ${due}`)
           const takenBefore = retainedAway
           const ops = number([...operationsOf(group, key, start)])
-          // What is left out leaves holes.
+          // Records that are left out leave holes.
           const anomalies = checkHistory(ops, { dense: retainedAway === takenBefore })
           if (anomalies.length > 0) wrong.push(`${group}, ${key}: ${describeAnomalies(anomalies)}`)
         }

@@ -1,5 +1,5 @@
-// `npm run soak -- --minutes 60`: a mixed load on one broker while retention drops data, one line a minute, and at the end
-// a verdict: memory, sockets, timers, handles and files flat, and every acknowledged record seen or retained away.
+// `npm run soak -- --minutes 60`: a mixed load on one broker while retention drops data, one line a minute, and at the
+// end a verdict: memory, sockets, timers, handles and files flat, and every acknowledged record seen or retained away.
 
 import { parseArgs } from 'node:util'
 import { sleep, systemClock } from '../../src/base/clock.ts'
@@ -35,7 +35,8 @@ const SAMPLES_A_MINUTE = 6
 const SETTINGS = {
   'svc.storage.worker.tick-interval': '2s',
   'svc.broker.rebalance-delay': '1s',
-  // Other work on the same disk may hold up a sync for longer than the default, and Kafka's verifiable producer retries nothing.
+  // Other work on the same disk may hold up a sync for longer than the default, and Kafka's verifiable producer retries
+  // nothing.
   'svc.broker.produce-timeout': '30s',
 }
 

@@ -1,4 +1,5 @@
-// A certified OpenID provider (oidc-provider) on loopback, with its own pages for signing in, where every password is right.
+// A certified OpenID provider (oidc-provider) on loopback, with its own pages for signing in, where every password is
+// right.
 
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -10,7 +11,7 @@ import type { CleanUp } from '../../testing/broker.ts'
 export interface RealProvider {
   readonly issuer: string
   readonly client: { readonly id: string; readonly secret: string }
-  /** Nobody is there any more. */
+  /** The provider answers no longer. */
   stop(): Promise<void>
 }
 

@@ -1,21 +1,24 @@
-// kafkajs's own test suite against a broker of ours: `npm run suite:kafkajs`. npm carries no tests, so the tag is cloned
-// from GitHub into .cache/, or from the path or address that `--from` gives. It runs the specs that open a connection, file
-// after file; `--files consumer/,admin/d` runs those whose path contains one of them and leaves what earlier runs found of the others.
+// kafkajs's own test suite against a broker of ours: `npm run suite:kafkajs`. npm carries no tests, so the tag is
+// cloned from GitHub into .cache/, or from the path or address that `--from` gives. It runs the specs that open a
+// connection, file after file; `--files consumer/,admin/d` runs those whose path contains one of them and leaves what
+// earlier runs found of the others.
 //
-// The suite is written for three brokers on localhost, each with a port for plain text, TLS and SASL over TLS. Ours is one
-// broker with the first port of the first: relays on 9095 and 9098 stand in for what is only an address to begin with.
+// The suite is written for three brokers on localhost, each with a port for plain text, TLS and SASL over TLS. Ours is
+// one broker with the first port of the first: relays on 9095 and 9098 stand in for what is only an address to begin
+// with.
 
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { CACHE } from '../../testing/cache.ts'
 import { startBrokerProcess } from '../../testing/process.ts'
 import { reasonFor } from './kafkajs-reasons.ts'
-import { CACHE, earlierSlices, keepSlices, lineOf, type Outcome, tell } from './outcomes.ts'
+import { earlierSlices, keepSlices, lineOf, type Outcome, tell } from './outcomes.ts'
 import { runSlice, runStep, stopOnSignal } from './slice.ts'
 
 const TAG = 'v2.2.4'
-const source = join(CACHE, 'kafkajs')
+const source = join(CACHE, `kafkajs-${TAG}`)
 const LONGEST_MS = 280_000
 
 const { values } = parseArgs({
@@ -26,7 +29,7 @@ const { values } = parseArgs({
   },
 })
 
-/** What the suite's script does in a container of Kafka's, with kafkajs itself. */
+/** The work of the suite's script in a container of Kafka's, with kafkajs itself. */
 const ADD_PARTITIONS = `#!/bin/sh
 exec node -e "
 const { Kafka, logLevel } = require('./index')

@@ -1,4 +1,5 @@
-// For each test of librdkafka's suite that does not pass: who answers for it, and why. A test that passes has no line here.
+// For each test of librdkafka's suite that does not pass: who answers for it, and why. A test that passes has no line
+// here.
 
 import type { Reason } from './outcomes.ts'
 

@@ -1,26 +1,31 @@
 // librdkafka's own test suite, as its npm package carries it, against brokers of ours: `npm run suite:librdkafka`.
-// It is built once under .cache/ (needs gcc, g++, make, libssl-dev, zlib1g-dev and rapidjson-dev) and runs every test that
-// wants a broker, one number after the other; with Java and Maven also those that call kafka-topics.sh.
-// `--store redis` or `redis-cluster` runs it on that store, with results of its own.
-// `--tests 0011,0020-0030` runs some and leaves what earlier runs found of the others. Broker-less tests are not run.
+// It is built once under .cache/ (needs gcc, g++, make, libssl-dev, zlib1g-dev and rapidjson-dev) and runs every test
+// that wants a broker, one number after the other; with Java and Maven also those that call kafka-topics.sh. `--store
+// redis` or `redis-cluster` runs it on that store, with results of its own. `--tests 0011,0020-0030` runs some and
+// leaves what earlier runs found of the others. Broker-less tests are not run.
 
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { CACHE } from '../../testing/cache.ts'
 import { chosenStore, nameOnChosenStore, onChosenStore } from '../../testing/chosen-store.ts'
 import { startBrokerProcess } from '../../testing/process.ts'
 import { fetchJars, JAVA_ARGUMENTS } from '../java/jars.ts'
 import { reasons } from './librdkafka-reasons.ts'
-import { CACHE, earlierSlices, keepSlices, lineOf, type Outcome, tell } from './outcomes.ts'
+import { earlierSlices, keepSlices, lineOf, type Outcome, tell } from './outcomes.ts'
 import { type Ended, runSlice, runStep, stopOnSignal } from './slice.ts'
 
 const PACKAGE = '@confluentinc/kafka-javascript@1.10.1'
 const VERSION = '2.15.1'
-const source = join(CACHE, 'librdkafka', 'source')
+/** Another version is built in another folder. */
+const home = join(CACHE, `librdkafka-${VERSION}`)
+const source = join(home, 'source')
 const tests = join(source, 'tests')
 const runner = join(tests, 'test-runner')
-/** A test has a time-out of its own, which it prolongs as it goes; this one is for a test that no longer looks at it. */
+/**
+ * A test has a time-out of its own, which it prolongs as it goes; this one is for a test that no longer looks at it.
+ */
 const LONGEST_MS = 900_000
 /** Of a test that waits, part after part, for groups of a kind that is not there. */
 const SHARE_GROUPS_MS = 30_000
@@ -51,7 +56,7 @@ function makeKafkaPath(): string | null {
     console.log(`without kafka-topics.sh: ${absence}`)
     return null
   }
-  const folder = join(CACHE, 'librdkafka', 'kafka')
+  const folder = join(home, 'kafka')
   mkdirSync(join(folder, 'bin'), { recursive: true })
   const command = ['java', ...JAVA_ARGUMENTS, 'org.apache.kafka.tools.TopicCommand'].map(word => `'${word}'`).join(' ')
   writeFileSync(join(folder, 'bin', 'kafka-topics.sh'), `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 })
@@ -97,9 +102,9 @@ const COLOURS = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g')
 
 /** Runs what the suite has under a number, in one scenario. There is no report where the runner crashed. */
 async function run({ number, scenario, name }: Entry, address: string): Promise<Ended & { report: Report | null }> {
-  const config = join(CACHE, 'librdkafka', 'test.conf')
+  const config = join(home, 'test.conf')
   writeFileSync(config, `bootstrap.servers=${address}\n`)
-  const reportFile = join(CACHE, 'librdkafka', 'report.json')
+  const reportFile = join(home, 'report.json')
   rmSync(reportFile, { force: true })
   const env = {
     LD_LIBRARY_PATH: '../src:../src-cpp',
@@ -121,7 +126,9 @@ async function run({ number, scenario, name }: Entry, address: string): Promise<
   return { output: output.replace(COLOURS, ''), how, report }
 }
 
-/** What the runner's report says of a test, with the failure that it printed; without a report, how the runner ended. */
+/**
+ * The runner's report on a test, with the failure that it printed; without a report, how the runner ended.
+ */
 function outcomeOf(name: string, { output, how, report }: Awaited<ReturnType<typeof run>>, seconds: number): Outcome {
   const found = report?.tests[name]
   const failure = new RegExp(`### Test "${name}\\b.*\\n(.*)`).exec(output)
@@ -160,13 +167,13 @@ try {
     const ended = await run(group[0]!, brokers[scenario].address)
     if (stop.aborted) break
     const seconds = (performance.now() - startedAt) / 1000
-    writeFileSync(join(CACHE, 'librdkafka', `${slice.replace(' ', '-')}.log`), ended.output)
+    writeFileSync(join(home, `${slice.replace(' ', '-')}.log`), ended.output)
     slices[slice] = group.map(({ name }) => outcomeOf(name, ended, seconds))
     for (const outcome of slices[slice]) console.log(lineOf(outcome))
     keepSlices(suite, slices)
   }
   for (const [scenario, broker] of Object.entries(brokers))
-    writeFileSync(join(CACHE, 'librdkafka', `broker-${scenario}.log`), broker.output())
+    writeFileSync(join(home, `broker-${scenario}.log`), broker.output())
 } finally {
   for (const end of ends.reverse()) await end()
 }

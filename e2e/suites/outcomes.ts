@@ -1,20 +1,17 @@
-// What a foreign suite said of each of its tests, kept between runs so that a suite can be run in slices, and told on
-// docs/compatibility.md. For a test that does not pass somebody answers: `reasons` of the suite says who, and why. A test
-// without a reason counts as our bug.
+// The results of a foreign suite for each of its tests, kept between runs so that a suite can be run in slices, and
+// shown on docs/compatibility.md. A test that does not pass needs a reason: `reasons` of the suite says whose limit it
+// is, and why. A test without a reason counts as our bug.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { CACHE } from '../../testing/cache.ts'
 import { type Findings, keepFindings } from '../../testing/compatibility.ts'
-
-/** Where suites are unpacked and built; never committed. */
-export const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url))
 
 export interface Outcome {
   readonly name: string
   readonly result: 'passed' | 'failed' | 'skipped'
   readonly seconds: number
-  /** What the suite said about it; empty for a test that passed. */
+  /** The suite's own words about it; empty for a test that passed. */
   readonly detail: string
 }
 
@@ -39,7 +36,7 @@ export type Slices = Record<string, readonly Outcome[]>
 
 const fileOf = (suite: string) => join(CACHE, 'suites', `${suite}.json`)
 
-/** What earlier runs found; empty where there was none. */
+/** The results of earlier runs; empty if there was no run. */
 export function earlierSlices(suite: string): Slices {
   try {
     return JSON.parse(readFileSync(fileOf(suite), 'utf8'))
@@ -60,7 +57,9 @@ export function lineOf({ name, result, seconds, detail }: Outcome): string {
   return `${sign} ${name} ${seconds.toFixed(1)} s ${detail.slice(0, 300)}`.trimEnd()
 }
 
-/** Writes the suite's section of docs/compatibility.md, and says in the terminal which reasons are missing or outlived. */
+/**
+ * Writes the suite's section of docs/compatibility.md, and says in the terminal which reasons are missing or outlived.
+ */
 export function tell(
   suite: string,
   outcomes: readonly Outcome[],

@@ -1,5 +1,5 @@
-// Builds a foreign suite step by step, and runs a slice of it to its end, or to the moment when somebody loses patience:
-// the slice's own limit, or the person at the terminal.
+// Builds a foreign suite step by step, and runs a slice of it to its end, or to the moment when somebody loses
+// patience: the slice's own limit, or the person at the terminal.
 
 import { spawn, spawnSync } from 'node:child_process'
 

@@ -23,6 +23,9 @@ export interface Comparison {
 
 const GROUP = 'live'
 
+/** Tools that take the address only before their verb. */
+const SERVER_FIRST: ReadonlySet<Tool> = new Set(['kafka-metadata-quorum', 'kafka-transactions'])
+
 /** Compares every verb, in order, and hands over each comparison as it is made. */
 export async function* compareTools(cleanUp: CleanUp): AsyncGenerator<Comparison> {
   const folder = await mkdtemp(join(tmpdir(), 'ketch-tools-'))
@@ -80,7 +83,9 @@ function explain(
 
 async function run(tools: Tools, verb: Verb, address: string, folder: string): Promise<string> {
   const args = verb.args.map(arg => arg.replace('{folder}', folder))
-  const printed = await tools.run(verb.tool, [...args, '--bootstrap-server', address], verb.input)
+  const server = ['--bootstrap-server', address]
+  const isFirst = SERVER_FIRST.has(verb.tool)
+  const printed = await tools.run(verb.tool, isFirst ? [...server, ...args] : [...args, ...server], verb.input)
   return textOf(printed, verb, address)
 }
 
@@ -107,7 +112,7 @@ async function startConsumer(address: string): Promise<() => Promise<void>> {
   return () => consumer.disconnect()
 }
 
-/** What is of one run only: addresses, ids, times, folders, and columns as wide as what stands in them. */
+/** Text of one run only: addresses, ids, times, folders, and columns as wide as their content. */
 const OF_A_RUN: readonly (readonly [RegExp, string])[] = [
   [/TopicId: [\w-]{22}/g, 'TopicId: <id>'],
   [/Cluster ID: [\w-]{22}/g, 'Cluster ID: <id>'],

@@ -1,6 +1,6 @@
-// `npm run compare-tools`: prints, for each everyday verb of Kafka's command-line tools, whether it prints the same against
-// Ketch as against Apache Kafka, and keeps it for docs/compatibility.md. Fails on a difference that verbs.ts does not
-// explain.
+// `npm run compare-tools`: prints, for each everyday verb of Kafka's command-line tools, whether it prints the same
+// against Ketch as against Apache Kafka, and keeps it for docs/compatibility.md. Fails on a difference that verbs.ts
+// does not explain.
 
 import { plain } from '../../scripts/markdown.ts'
 import { KAFKA_VERSION } from '../../testing/apache-kafka.ts'

@@ -23,10 +23,13 @@ const MAIN_CLASSES = {
   'kafka-e2e-latency': 'org.apache.kafka.tools.EndToEndLatency',
   'kafka-get-offsets': 'org.apache.kafka.tools.GetOffsetShell',
   'kafka-groups': 'org.apache.kafka.tools.GroupsCommand',
+  'kafka-leader-election': 'org.apache.kafka.tools.LeaderElectionCommand',
   'kafka-log-dirs': 'org.apache.kafka.tools.LogDirsCommand',
+  'kafka-metadata-quorum': 'org.apache.kafka.tools.MetadataQuorumCommand',
   'kafka-producer-perf-test': 'org.apache.kafka.tools.ProducerPerformance',
   'kafka-reassign-partitions': 'org.apache.kafka.tools.reassign.ReassignPartitionsCommand',
   'kafka-topics': 'org.apache.kafka.tools.TopicCommand',
+  'kafka-transactions': 'org.apache.kafka.tools.TransactionsCommand',
   'kafka-verifiable-consumer': 'org.apache.kafka.tools.VerifiableConsumer',
   'kafka-verifiable-producer': 'org.apache.kafka.tools.VerifiableProducer',
 } as const

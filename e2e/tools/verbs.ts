@@ -12,7 +12,7 @@ export interface Verb {
   readonly isUnordered?: boolean
   /** Runs while a consumer of the group `live` has both partitions of `events`. */
   readonly isLive?: boolean
-  /** What differs from run to run, beyond ids, times and addresses. */
+  /** The text that differs from run to run, beyond ids, times and addresses. */
   readonly hidden?: readonly (readonly [RegExp, string])[]
 }
 
@@ -22,8 +22,11 @@ export const FILES: Readonly<Record<string, string>> = {
   'delete.json': '{"partitions": [{"topic": "events", "partition": 0, "offset": 3}], "version": 1}',
   'reassign.json':
     '{"partitions": [{"topic": "events", "partition": 0, "replicas": [1]}, {"topic": "events", "partition": 1, "replicas": [1]}], "version": 1}',
+  'reassign-to-folder.json':
+    '{"partitions": [{"topic": "events", "partition": 0, "replicas": [1], "log_dirs": ["/nowhere"]}], "version": 1}',
   'reassign-to-strangers.json':
     '{"partitions": [{"topic": "events", "partition": 0, "replicas": [1, 7]}, {"topic": "nothing", "partition": 0, "replicas": [1]}], "version": 1}',
+  'elect.json': '{"partitions": [{"topic": "events", "partition": 1}, {"topic": "short", "partition": 0}]}',
   'topics.json': '{"topics": [{"topic": "events"}], "version": 1}',
   'delete-too-much.json': '{"partitions": [{"topic": "events", "partition": 0, "offset": 300}], "version": 1}',
 }
@@ -54,6 +57,25 @@ const consume = (args: string, more: Partial<Verb> = {}): Verb => ({
   args: args.split(' '),
   ...more,
 })
+
+const producers = (args: string): Verb => ({
+  tool: 'kafka-transactions',
+  args: ['describe-producers', ...args.split(' ')],
+  // The id of the producer, and when it wrote.
+  hidden: [[/^\d+(\s+\d+\s+-?\d+\s+\d+\s+)\d{13}/gm, 'N$1N']],
+})
+/** The endpoint of Kafka's controller and how much metadata it has are its own. */
+const quorum = (args: string): Verb => ({
+  tool: 'kafka-metadata-quorum',
+  args: ['describe', ...args.split(' ')],
+  hidden: [
+    [/^(ClusterId: )[\w-]{22}$/gm, '$1<id>'],
+    [/^(HighWatermark: )\d+$/gm, '$1N'],
+    [/"[A-Z]+:\/\/[\d.]+:\d+"|"[A-Z]+:\/\/<address>"/g, '"<endpoint>"'],
+    [/^(\d+\s+[\w-]{22}\s+)\d+(\s+\d+\s+)(?:\d{13}|\d+ ms ago)(\s+)(?:\d{13}|\d+ ms ago)/gm, '$1N$2N$3N'],
+  ],
+})
+const elect = (args: string): Verb => ({ tool: 'kafka-leader-election', args: args.split(' ') })
 
 const PRINT_ALL = [
   ...['print.partition=true', 'print.offset=true', 'print.headers=true', 'print.key=true', 'null.literal=null'],
@@ -100,8 +122,14 @@ export const verbs: readonly Verb[] = [
   reassign('--execute --reassignment-json-file {folder}/reassign.json'),
   reassign('--verify --reassignment-json-file {folder}/reassign.json'),
   reassign('--execute --reassignment-json-file {folder}/reassign-to-strangers.json'),
+  reassign('--execute --reassignment-json-file {folder}/reassign-to-folder.json'),
   reassign('--cancel --reassignment-json-file {folder}/reassign.json'),
   reassign('--list'),
+  elect('--election-type preferred --topic events --partition 0'),
+  elect('--election-type unclean --path-to-json-file {folder}/elect.json'),
+  elect('--election-type preferred --all-topic-partitions'),
+  elect('--election-type preferred --topic events --partition 9'),
+  elect('--election-type preferred --topic nothing --partition 0'),
   topics('--delete --topic nothing'),
   topics('--delete --topic nothing --if-exists'),
   topics('--list'),
@@ -243,6 +271,9 @@ export const verbs: readonly Verb[] = [
   },
   { tool: 'kafka-log-dirs', args: ['--describe', '--topic-list', 'nothing'] },
   { tool: 'kafka-log-dirs', args: ['--describe', '--broker-list', '7', '--topic-list', 'events'] },
+  quorum('--status'),
+  quorum('--replication'),
+  quorum('--replication --human-readable'),
   { tool: 'kafka-broker-api-versions', args: [] },
   { tool: 'kafka-cluster', args: ['cluster-id'] },
   { tool: 'kafka-cluster', args: ['list-endpoints'] },
@@ -254,6 +285,8 @@ export const verbs: readonly Verb[] = [
     args: '--topic perf --num-records 2000 --record-size 1000 --throughput -1 --command-property acks=all'.split(' '),
     hidden: SPEED,
   },
+  producers('--topic perf --partition 0'),
+  producers('--topic perf --partition 0 --broker-id 1'),
   {
     tool: 'kafka-consumer-perf-test',
     args: '--topic perf --num-records 2000'.split(' '),

@@ -1,6 +1,8 @@
-// What any broker of the cluster is set to, as Kafka's DescribeConfigs says it: this one's from its settings, another's by asking.
+// The configs of any broker of the cluster, as Kafka's DescribeConfigs answers them: this broker reads its own settings
+// and asks another broker for the others.
 
-import type { Cluster } from '../cluster/cluster.ts'
+import type { BrokerConfig } from '../api/brokers.ts'
+import type { Peers } from '../cluster/peers.ts'
 import {
   because,
   errorOf,
@@ -12,16 +14,6 @@ import {
 } from '../protocol/errors.ts'
 import { describeConfigs as describeConfigsApi } from '../protocol/messages/describe-configs.ts'
 import { type ConfigRooms, describeConfigs } from './configs.ts'
-import type { Peers } from './peers.ts'
-
-export interface BrokerConfig {
-  readonly name: string
-  /** Null where there is none, and always for secrets. */
-  readonly value: string | null
-  readonly isSet: boolean
-  readonly isSensitive: boolean
-  readonly documentation: string
-}
 
 const VERSION = 4
 const BROKER = 4
@@ -30,7 +22,7 @@ const DEFAULT_CONFIG = 5
 
 /** By name. RESOURCE_NOT_FOUND for a broker that does not live; throws PeerUnavailable. */
 export async function describeBrokerConfigs(
-  rooms: ConfigRooms & { readonly cluster: Pick<Cluster, 'brokers'>; readonly peers: Peers },
+  rooms: ConfigRooms & { readonly peers: Peers },
   brokerId: number,
 ): Promise<readonly BrokerConfig[] | Refusal> {
   if (!rooms.cluster.brokers().some(({ id }) => id === brokerId))

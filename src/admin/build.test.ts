@@ -42,7 +42,7 @@ test('what a release wrote beats what git says', async t => {
   assert.equal((await openBuild(path)()).time, '2026-01-02T03:04:05.000Z')
 })
 
-test('the time of a build that nobody knows is null, and never that of a repository around it', async t => {
+test('an unknown time of a build is null, and never that of a repository around it', async t => {
   const path = await folder(t)
   assert.equal((await openBuild(path)()).time, null)
   const inner = join(path, 'node_modules', 'ketch')

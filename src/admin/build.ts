@@ -1,5 +1,5 @@
-// Which build this is: the version of package.json, and the time of the commit that it was made from. A release writes the time
-// into build.json; a working copy asks git. Where neither tells, the time is not known, and null says so.
+// Which build this is: the version of package.json, and the time of the commit that it was made from. A release writes
+// the time into build.json; in a working copy git knows it. The time is null if neither exists.
 
 import { execFile } from 'node:child_process'
 import { readFile, realpath } from 'node:fs/promises'
@@ -23,7 +23,7 @@ export function openBuild(root = ROOT): () => Promise<Build> {
   return () => (asked ??= readBuild(root))
 }
 
-/** What can be told without asking anybody. */
+/** The name and the version of this package. */
 export async function readPackage(root = ROOT): Promise<{ readonly name: string; readonly version: string }> {
   return JSON.parse(await readFile(`${root}/package.json`, 'utf8'))
 }
@@ -34,7 +34,7 @@ async function readBuild(root: string): Promise<Build> {
   return { group: name, artifact: name, version, time }
 }
 
-/** What a release wrote; null where there is no such file. */
+/** The time that a release wrote; null if there is no such file. */
 async function releasedAt(root: string): Promise<string | null> {
   try {
     const { time } = JSON.parse(await readFile(`${root}/build.json`, 'utf8')) as { time: string }
@@ -45,7 +45,9 @@ async function releasedAt(root: string): Promise<string | null> {
   }
 }
 
-/** The time of the commit that is checked out; null without git, or where the folder is only part of somebody else's repository. */
+/**
+ * The time of the commit that is checked out; null without git, or if the folder is only part of another repository.
+ */
 async function committedAt(root: string): Promise<string | null> {
   const git = async (...args: string[]) => {
     const { stdout } = await promisify(execFile)('git', ['-C', root, ...args], { timeout: GIT_MS })

@@ -11,7 +11,7 @@ const named = (entity: Readonly<Record<string, string | null>>) =>
 
 async function open() {
   const rooms = { clientQuotas: await openClientQuotas(createMemoryStore(new SimulatedClock())) }
-  /** What each alteration came to: `done`, or the sentence of its refusal. */
+  /** The outcome of each alteration: `done`, or the sentence of its refusal. */
   const alter = async (alterations: readonly QuotaAlteration[], validateOnly = false) => {
     const outcomes = await alterClientQuotas(rooms, alterations, { validateOnly })
     return outcomes.map(outcome => (outcome === null ? 'done' : `${outcome.name}: ${outcome.message}`))

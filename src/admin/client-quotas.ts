@@ -1,9 +1,9 @@
-// Describes and changes the quotas of users, client ids and addresses: the rules of entities, keys, values and filters, as Apache
-// Kafka's ClientQuotaControlManager and ClientQuotasImage decide them. Quotas are durable before the change is answered and
-// count from then on; who waits for them is the doors' business.
+// Describes and changes the quotas of users, client ids and addresses: the rules of entities, keys, values and filters,
+// as Apache Kafka's ClientQuotaControlManager and ClientQuotasImage decide them. Quotas are durable before the change
+// is answered and count from then on. kafka/throttle.ts makes clients wait.
 //
-// Unlike Apache Kafka an address is given as an address, never as a host name, and controller_mutation_rate is refused: nothing
-// here would act on it.
+// Unlike Apache Kafka an address is given as an address, never as a host name, and controller_mutation_rate is refused:
+// nothing here would act on it.
 
 import { isIP } from 'node:net'
 import { cut } from '../base/cut.ts'
@@ -22,7 +22,7 @@ export interface QuotaRooms {
   readonly clientQuotas: ClientQuotas
 }
 
-/** One entity of a request, its types and keys as somebody wrote them. */
+/** One entity of a request, with its types and keys as the client wrote them. */
 export interface QuotaAlteration {
   readonly entity: readonly QuotaName[]
   readonly edits: readonly QuotaEdit[]
@@ -30,20 +30,23 @@ export interface QuotaAlteration {
 
 export interface QuotaName {
   readonly type: string
-  /** Null: everybody who has no quota of their own. */
+  /** Null: all users, client ids or addresses without a quota of their own. */
   readonly name: string | null
 }
 
 export interface QuotaEdit {
   readonly key: string
-  /** Null takes the quota away. */
+  /** Null removes the quota. */
   readonly value: number | null
 }
 
 /** One condition that an entity must meet. */
 export interface QuotaFilter {
   readonly type: string
-  /** `exact`: this name. `default`: the default. `any`: whatever the name, the default among them. */
+  /**
+   * `exact`: the entity has this name. `default`: the entity is the default. `any`: the entity has any name, or is the
+   * default.
+   */
   readonly match: 'exact' | 'default' | 'any'
   /** Given for `exact`, else null. */
   readonly name: string | null
@@ -67,8 +70,8 @@ const CLIENT_KEYS: ReadonlyMap<string, KeyRule> = new Map([
 const ADDRESS_KEYS: ReadonlyMap<string, KeyRule> = new Map([['connection_creation_rate', INT]])
 
 /**
- * One outcome for each alteration, in order: null, or why nothing of it was done. `validateOnly` checks and changes nothing.
- * Throws what the store throws; the quotas may be changed then.
+ * One outcome for each alteration, in order: null, or why nothing of it was done. `validateOnly` checks and changes
+ * nothing. Throws what the store throws; the quotas may be changed then.
  */
 export async function alterClientQuotas(
   { clientQuotas }: QuotaRooms,
@@ -179,7 +182,7 @@ function checkEntity(names: readonly QuotaName[]): QuotaEntity | Refusal {
   return because(INVALID_REQUEST, `${cut(entity.ip)} is not a valid IP; host names are not resolved.`)
 }
 
-/** Why the key cannot be had with this value; null when it can. */
+/** Why the key cannot have this value; null when it can. */
 function checkValue(key: string, rule: KeyRule | undefined, value: number | null): string | null {
   if (rule === undefined) return `Invalid configuration key ${cut(key)}`
   if (value === null) return null

@@ -15,14 +15,20 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
   const world = await openLogWorld(t, { overrides })
   const logger = createLogger({ clock: world.clock, write: () => {}, format: 'plain' })
   logger.named('kafka.connection')
-  const rooms = { catalogue: world.catalogue, settings: world.settings, logger, nodeId: NODE }
+  const endpoints = [
+    { name: 'PLAINTEXT', host: 'kafka.example', port: 9092 },
+    { name: 'INSIDE', host: '::1', port: 9093 },
+  ]
+  const self = { id: NODE, incarnation: 'first', rack: null, endpoints, version: null, expiryMs: 1_000 }
+  const cluster = { brokers: () => [self] }
+  const rooms = { catalogue: world.catalogue, settings: world.settings, logger, nodeId: NODE, cluster }
   const describe = (type: ConfigResourceType, name: string) => describeConfigs(rooms, { type, name })
   const entry = (type: ConfigResourceType, name: string, config: string): ConfigEntry => {
     const entries = describe(type, name)
     assert(!isRefusal(entries), (entries as Refusal).message)
     return entries.find(each => each.name === config)!
   }
-  /** What one change came to: `done`, or the code and the sentence of its refusal. */
+  /** The outcome of one change: `done`, or the code and the sentence of its refusal. */
   const alter = async (
     type: ConfigResourceType,
     name: string,
@@ -62,7 +68,7 @@ test('a topic tells where each of its values comes from, and what would hold wit
     { name: 'max.message.bytes', value: '9', source: 'topic' },
     { name: 'message.max.bytes', value: '1048588', source: 'default' },
   ])
-  // A pattern that says what the default says anyway is still where the value comes from.
+  // A pattern that sets the default value is still the source of the value.
   assert.equal(entry('topic', 'orders', 'segment.ms').source, 'settings')
   assert.equal(entry('topic', 'orders', 'flush.ms').source, 'default')
   assert.equal(entry('topic', 'orders', 'storage.compression.type').isReadOnly, true)
@@ -193,7 +199,8 @@ test('each resource has its own outcome, and one that is named twice is refused'
 test('a broker shows its settings, hides its secrets, and says that they cannot be changed', async t => {
   const { describe, entry, alter } = await open(t, { 'broker.port': 9999, 'admin.password': 'hunter2' })
   const entries = describe('broker', '4') as readonly ConfigEntry[]
-  assert.equal(entries.length, Object.keys(settingsTable).length)
+  const ours = entries.filter(({ name }) => /^(svc|server|logging|management)\./.test(name))
+  assert.equal(ours.length, Object.keys(settingsTable).length)
   assert(entries.every(each => each.isReadOnly && each.documentation !== ''))
   assert(!JSON.stringify(entries).includes('hunter2'))
   const port = entry('broker', '4', 'svc.broker.port')
@@ -220,6 +227,79 @@ test('a broker shows its settings, hides its secrets, and says that they cannot 
     assert.equal(await alter('broker', name, [], { isWhole: true }), 'done')
   }
   assert.match(await alter('broker', '5', []), /^INVALID_REQUEST: Unexpected broker id/)
+})
+
+test("a broker shows Kafka's names for its settings beside them, with the setting as the synonym", async t => {
+  const { describe, entry } = await open(t, {
+    'broker.idle-timeout': 90_000,
+    'broker.listeners': [{ name: 'INSIDE', host: '::1', port: 9093, advertisedHost: null, advertisedPort: null }],
+    topics: [
+      topicPattern('orders-*', { partitions: 9, retention: 1, autoCreate: true }),
+      topicPattern('*', { partitions: 3, retention: 7_200_000, maxMessageBytes: 5_000 }),
+    ],
+  })
+  const entries = describe('broker', '4') as readonly ConfigEntry[]
+  const names = entries.map(({ name }) => name)
+  assert.deepEqual(names, [...new Set(names)].sort())
+  const shown = (name: string) => {
+    const { value, type, source, synonyms } = entry('broker', '4', name)
+    return [value, type, source, ...synonyms.map(each => `${each.name}=${each.value}`)]
+  }
+  assert.deepEqual(shown('node.id'), ['0', 'int', 'default', 'svc.broker.id=0'])
+  assert.deepEqual(shown('connections.max.idle.ms'), ['90000', 'long', 'settings', 'svc.broker.idle-timeout=90000'])
+  assert.deepEqual(shown('group.max.session.timeout.ms').slice(0, 2), ['1800000', 'int'])
+  assert.deepEqual(shown('offsets.retention.minutes').slice(0, 2), ['10080', 'int'])
+  assert.deepEqual(shown('broker.rack'), [null, 'string', 'default'])
+  const listeners = shown('listeners')
+  assert.deepEqual(listeners.slice(0, 3), ['PLAINTEXT://0.0.0.0:9092,INSIDE://[::1]:9093', 'list', 'settings'])
+  const advertised = 'PLAINTEXT://kafka.example:9092,INSIDE://[::1]:9093'
+  assert.deepEqual(shown('advertised.listeners').slice(0, 3), [advertised, 'list', 'settings'])
+  assert.deepEqual(shown('num.partitions'), ['3', 'int', 'settings', 'svc.topics[].partitions=3'])
+  assert.deepEqual(shown('auto.create.topics.enable'), ['false', 'boolean', 'default'])
+  const retention = 'svc.topics[1].retention=7200000'
+  assert.deepEqual(shown('log.retention.ms'), ['7200000', 'long', 'settings', retention])
+  assert.deepEqual(shown('log.retention.minutes'), ['120', 'int', 'settings', retention])
+  assert.deepEqual(shown('log.retention.hours'), ['2', 'int', 'settings', retention])
+  const largest = 'svc.topics[1].max-message-bytes=5000'
+  assert.deepEqual(shown('message.max.bytes'), ['5000', 'int', 'settings', largest])
+  assert.deepEqual(shown('log.cleaner.min.cleanable.ratio'), ['0.5', 'double', 'default'])
+  assert.deepEqual(shown('log.cleaner.enable'), ['false', 'boolean', 'default'])
+})
+
+test('a time that is no whole number of hours is shown in milliseconds alone', async t => {
+  const { entry } = await open(t, { topics: [topicPattern('*', { retention: 90_000 })] })
+  const values = ['ms', 'minutes', 'hours'].map(unit => entry('broker', '4', `log.retention.${unit}`).value)
+  assert.deepEqual(values, ['90000', null, null])
+  const endless = await open(t, { topics: [topicPattern('*', { retention: -1, autoCreate: true })] })
+  const unlimited = ['ms', 'minutes', 'hours'].map(unit => endless.entry('broker', '4', `log.retention.${unit}`).value)
+  assert.deepEqual(unlimited, ['-1', '-1', '-1'])
+  assert.equal(endless.entry('broker', '4', 'auto.create.topics.enable').value, 'true')
+})
+
+test('no log folder is named on Redis', async t => {
+  const { entry } = await open(t, { 'storage.local.engine': 'redis' })
+  assert.equal(entry('broker', '4', 'log.dirs').value, null)
+  const embedded = await open(t, { 'storage.local.embedded.path': '/var/ketch' })
+  assert.equal(embedded.entry('broker', '4', 'log.dirs').value, '/var/ketch')
+})
+
+test("one of Kafka's names is not altered, and the refusal names the setting", async t => {
+  const { alter } = await open(t)
+  const dynamically = 'INVALID_REQUEST: Cannot update these configs dynamically'
+  assert.equal(
+    await alter('broker', '4', [['set', 'num.partitions', '3']]),
+    `${dynamically}: Set(num.partitions). num.partitions comes from svc.topics[].partitions: a broker reads it when it starts.`,
+  )
+  assert.equal(
+    await alter('broker', '', [
+      ['set', 'svc.broker.id', '3'],
+      ['set', 'log.retention.hours', '3'],
+      ['set', 'default.replication.factor', '3'],
+    ]),
+    `${dynamically}: Set(svc.broker.id, log.retention.hours, default.replication.factor). log.retention.hours comes from svc.topics[].retention: a broker reads it when it starts. default.replication.factor is always the same here.`,
+  )
+  assert.equal(await alter('broker', '4', [['delete', 'num.partitions']]), 'done')
+  assert.match(await alter('broker', '4', [['append', 'listeners', 'x']]), /^INVALID_REQUEST: Cannot update/)
 })
 
 test('the levels of loggers are shown and changed while the broker runs', async t => {

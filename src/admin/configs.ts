@@ -1,7 +1,8 @@
-// Describes and changes configs: of topics, of brokers, of loggers. The rules are those of Apache Kafka's ConfigAdminManager,
-// ConfigurationControlManager and ConfigHelper. A change of a topic is durable before it is answered and acts at once; the
-// level of a logger lasts as long as the process. What a broker is set to comes from the settings at its start and cannot be
-// changed while it runs. Groups and client metrics have no configs that act, so each of their names is refused.
+// Describes and changes configs: of topics, of brokers, of loggers. The rules are those of Apache Kafka's
+// ConfigAdminManager, ConfigurationControlManager and ConfigHelper. A change of a topic is durable before it is
+// answered and acts at once; the level of a logger lasts as long as the process. A broker reads its settings at its
+// start, and they cannot be changed while it runs. Groups and client metrics have no configs that act, so each of their
+// names is refused.
 
 import { cut } from '../base/cut.ts'
 import { type CatalogueKeeper, type NewTopic, type Topic, unreadableTopic } from '../log/catalogue.ts'
@@ -20,6 +21,7 @@ import { type MergedPattern, matchPattern } from '../settings/patterns.ts'
 import { fullKey, type Key, keys, type Setting, type Settings, settingsTable } from '../settings/settings.ts'
 import {
   checkTopicConfigs,
+  fallbackOf,
   inertTopicConfigs,
   topicConfigs,
   typeOfTopicConfig,
@@ -35,20 +37,18 @@ import type {
   ConfigSynonym,
   ConfigType,
 } from './contract.ts'
+import { describeKafkaConfigs, type KafkaConfigRooms, settingBehind } from './kafka-configs.ts'
 import { levelObjection, listLoggers, setLevels } from './loggers.ts'
 
-export interface ConfigRooms {
+export interface ConfigRooms extends KafkaConfigRooms {
   readonly catalogue: CatalogueKeeper
-  readonly settings: Settings
   readonly logger: Logger
-  /** This broker's id, the only one that may be named. */
-  readonly nodeId: number
 }
 
 /** Fixed when the topic is created. */
 const PINNED = 'storage.compression.type'
 
-/** Every config of the resource, by name, or why there are none to show. */
+/** Every config of the resource, in the order of names, or why the resource has no configs. */
 export function describeConfigs(rooms: ConfigRooms, { type, name }: ConfigResource): readonly ConfigEntry[] | Refusal {
   switch (type) {
     case 'topic': {
@@ -56,9 +56,9 @@ export function describeConfigs(rooms: ConfigRooms, { type, name }: ConfigResour
       return isRefusal(topic) ? topic : describeTopicConfigs(topic, rooms.settings)
     }
     case 'broker':
-      // What all brokers are given while they run; that is nothing.
+      // The configs that all brokers were given while they run. Ketch has no such configs.
       if (name === '') return []
-      return checkBroker(rooms, 'Broker id', name) ?? describeSettings(rooms.settings)
+      return checkBroker(rooms, 'Broker id', name) ?? describeSettings(rooms)
     case 'broker-logger':
       if (name === '') return because(INVALID_REQUEST, 'Broker id must not be empty')
       return checkBroker(rooms, 'Broker id', name) ?? describeLoggers(rooms.logger)
@@ -84,8 +84,8 @@ export function listConfigResources(
 }
 
 /**
- * One outcome for each change, in order: null, or why nothing of it was done. `validateOnly` checks and changes nothing. Throws
- * what the store throws; the topics of the request may be changed then.
+ * One outcome for each change, in order: null, or why nothing of it was done. `validateOnly` checks and changes
+ * nothing. Throws what the store throws; the topics of the request may be changed then.
  */
 export async function alterConfigs(
   rooms: ConfigRooms,
@@ -96,7 +96,7 @@ export async function alterConfigs(
   const counts = new Map<string, number>()
   for (const { resource } of changes) counts.set(keyOf(resource), (counts.get(keyOf(resource)) ?? 0) + 1)
   const outcomes: (Refusal | null)[] = []
-  /** What is to be done to topics, by id: where its outcome goes, and what it is. */
+  /** The changes of topics, by topic id, each with the place of its outcome. */
   const wanted = new Map<string, { readonly at: number; readonly change: ConfigChange }>()
   for (const [at, change] of changes.entries()) {
     const { type, name } = change.resource
@@ -203,15 +203,9 @@ function editTopic(topic: Topic, { edits, isWhole }: ConfigChange, settings: Set
   if ((isDeleted && PINNED in topic.configs) || (configs[PINNED] ?? pinned) !== pinned) {
     return because(INVALID_CONFIG, `${PINNED}: it is ${pinned}, and fixed when the topic is created`)
   }
-  // Tools that give a topic all its configs anew leave out what they cannot set.
+  // Some tools send all configs of a topic again. They leave out the configs that cannot be set.
   const own = topic.configs[PINNED]
   return own === undefined ? configs : { ...configs, [PINNED]: own }
-}
-
-/** What holds for a topic where neither it nor a setting says otherwise. */
-export function fallbackOf(name: string): string {
-  const acting = topicConfigs.find(row => row.name === name)
-  return acting?.fallback ?? inertTopicConfigs.find(row => row.name === name)?.only ?? ''
 }
 
 function editList(current: string, operation: 'append' | 'subtract', value: string): string {
@@ -252,8 +246,8 @@ export function describeTopicConfigs(
 }
 
 /**
- * Where the codec came from that the topic was created with, by now the settings may say something else; below an override,
- * what would hold without it.
+ * The source of the codec that the topic was created with; the settings may have changed since. The sources below an
+ * override say which value the topic would have without it.
  */
 function pinnedSynonym(
   { pinned, configs }: { readonly pinned?: Topic['pinned']; readonly configs: Topic['configs'] },
@@ -285,8 +279,10 @@ function typeOf({ shape }: Setting<unknown>): ConfigType {
   return shape.kind === 'one' ? (TYPES[shape.type.name] ?? 'string') : 'list'
 }
 
-function describeSettings(settings: Settings): readonly ConfigEntry[] {
-  return keys.map(key => describeSetting(settings, key)).sort(byName)
+/** Kafka's names for some of them stand beside ours. */
+function describeSettings(rooms: ConfigRooms): readonly ConfigEntry[] {
+  const entries = keys.map(key => describeSetting(rooms.settings, key))
+  return [...entries, ...describeKafkaConfigs(rooms)].sort(byName)
 }
 
 function describeSetting(settings: Settings, key: Key): ConfigEntry {
@@ -308,21 +304,27 @@ function describeSetting(settings: Settings, key: Key): ConfigEntry {
   return { name, value, source, isReadOnly: true, isSensitive, type, synonyms, documentation }
 }
 
-/** `kafka-reassign-partitions --verify` takes these configs back when nothing moves any more. Nothing ever moves, so they are never set. */
+/**
+ * `kafka-reassign-partitions --verify` deletes these configs when no replica moves any longer. No replica ever moves
+ * here, so these configs are never set.
+ */
 const THROTTLES = [
   ...['leader.replication.throttled.rate', 'follower.replication.throttled.rate'],
   'replica.alter.log.dirs.io.max.bytes.per.second',
 ]
 
-/** No setting can be changed while the broker runs. To delete what is set for the time it runs changes nothing. */
+/** No setting can change while the broker runs, so deleting such a config changes nothing. */
 function checkSettingEdits(all: readonly ConfigEdit[]): Refusal | null {
   const edits = all.filter(({ name, operation }) => operation !== 'delete' || !THROTTLES.includes(name))
   const names = new Set(keys.map(fullKey))
-  const unknown = edits.find(edit => !names.has(edit.name))
+  const unknown = edits.find(({ name }) => !names.has(name) && settingBehind(name) === null)
   if (unknown !== undefined) return because(INVALID_CONFIG, `Unknown config name: ${cut(unknown.name)}`)
   const changed = edits.filter(edit => edit.operation !== 'delete').map(edit => edit.name)
   if (changed.length === 0) return null
-  return because(INVALID_REQUEST, `Cannot update these configs dynamically: Set(${changed.slice(0, 10).join(', ')})`)
+  const named = changed.slice(0, 10)
+  const reasons = named.flatMap(name => settingBehind(name) ?? [])
+  const refusal = `Cannot update these configs dynamically: Set(${named.join(', ')})`
+  return because(INVALID_REQUEST, reasons.length === 0 ? refusal : `${refusal}. ${reasons.join(' ')}`)
 }
 
 // Loggers.

@@ -1,11 +1,12 @@
-// What the operator's verbs take and answer, in words of ours: the doors (Kafka handlers, HTTP, MCP, command line) and the
-// console translate to and from these. No behaviour.
+// The values that the operator's verbs take and answer, in Ketch's own words. The doors (Kafka handlers, HTTP, agent
+// tools) translate to and from them. No behaviour.
 
+import type { ShownConfig } from '../api/topics.ts'
 import type { Refusal } from '../protocol/errors.ts'
 
 export interface NewTopicRequest {
   readonly name: string
-  /** -1: what the topic patterns say, else 1. */
+  /** -1: the number in the topic patterns, else 1. */
   readonly partitions: number
   /** -1: the default, which is 1. */
   readonly replicationFactor: number
@@ -25,35 +26,27 @@ export interface ConfigOverride {
 }
 
 /**
- * Who gave a config its value: the topic itself, the settings (patterns among them), nobody, or, for the level of a logger,
- * the broker as it runs.
+ * The source of a config's value: the topic itself, the settings (patterns among them), the default, or, for the level
+ * of a logger, the running broker.
  */
-export type ConfigSource = 'topic' | 'settings' | 'default' | 'logger'
+export type ConfigSource = ShownConfig['source']
 
-export type ConfigType = 'boolean' | 'double' | 'int' | 'list' | 'long' | 'password' | 'string'
+export type ConfigType = ShownConfig['type']
 
-/** One value that a config has or would have, and under which name somebody says so. */
+/** One value that a config has or would have, with the name of the setting or config that gives it. */
 export interface ConfigSynonym {
   readonly name: string
   readonly value: string | null
   readonly source: ConfigSource
 }
 
-export interface ConfigEntry {
-  readonly name: string
-  /** Null when it is not set, and always for secrets. */
-  readonly value: string | null
-  readonly source: ConfigSource
-  readonly isReadOnly: boolean
-  readonly isSensitive: boolean
-  readonly type: ConfigType
-  /** What could give the value, the one that does first. */
+/** `value` is null when it is not set, and always for secrets; `documentation` is one or two sentences for people. */
+export interface ConfigEntry extends Readonly<Omit<ShownConfig, 'default'>> {
+  /** Every source that could give the value. The source that gives it comes first. */
   readonly synonyms: readonly ConfigSynonym[]
-  /** One or two sentences for people. */
-  readonly documentation: string
 }
 
-/** What has configs. */
+/** The kinds of things that have configs. */
 export type ConfigResourceType = 'topic' | 'broker' | 'broker-logger' | 'client-metrics' | 'group'
 
 export interface ConfigResource {
@@ -66,13 +59,13 @@ export interface ConfigEdit {
   readonly name: string
   /** `append` and `subtract` add to and take from a list. */
   readonly operation: 'set' | 'delete' | 'append' | 'subtract'
-  /** Not looked at to delete. */
+  /** Ignored by `delete`. */
   readonly value: string | null
 }
 
 export interface ConfigChange {
   readonly resource: ConfigResource
-  /** True: what is not named loses its override. */
+  /** True: every config that the change does not name loses its override. */
   readonly isWhole: boolean
   readonly edits: readonly ConfigEdit[]
 }
@@ -88,7 +81,7 @@ export interface CreatedTopic {
 
 export interface NewPartitionsRequest {
   readonly name: string
-  /** Partitions in all, those that are there included. */
+  /** The number of partitions afterwards, not the number of new ones. */
   readonly count: number
   /** Null: the broker decides. Otherwise the brokers of each new partition. */
   readonly assignments: readonly (readonly number[])[] | null
@@ -100,7 +93,7 @@ export interface TopicReference {
   readonly topicId: string | null
 }
 
-/** What came of one topic of a request. */
+/** The result for one topic of a request. */
 export interface TopicOutcome<T> {
   readonly name: string
   readonly result: T | Refusal
@@ -113,7 +106,7 @@ export interface PartitionReference {
 }
 
 export interface DeleteRecordsRequest extends PartitionReference {
-  /** Records below it go; -1 is the high watermark. */
+  /** The records below it are deleted; -1 stands for the high watermark. */
   readonly offset: number
 }
 
@@ -141,7 +134,7 @@ export interface DeleteOutcome {
   readonly result: DeletedTopic | Refusal
 }
 
-/** Empty lists let everything through; upper and lower case are the same. */
+/** An empty list lets every group through; case does not matter. */
 export interface GroupFilter {
   /** Empty, PreparingRebalance, CompletingRebalance, Stable. */
   readonly states: readonly string[]
@@ -152,7 +145,7 @@ export interface ListedGroup {
   readonly groupId: string
   readonly type: string
   readonly state: string
-  /** `consumer` for consumers; empty where nobody ever joined. */
+  /** `consumer` for consumers; empty if no member ever joined. */
   readonly protocolType: string
 }
 
@@ -161,7 +154,7 @@ export interface GroupOutcome<T> {
   readonly result: T | Refusal
 }
 
-/** Where a group is in one partition. */
+/** The position of a group in one partition. */
 export interface GroupPosition {
   readonly topic: string
   readonly topicId: string
@@ -169,11 +162,11 @@ export interface GroupPosition {
   /** The member that owns the partition. */
   readonly memberId: string | null
   readonly committed: CommittedPosition | null
-  /** The offset after the last that was delivered to that member; null while unknown. */
+  /** The offset after the last record that was delivered to that member; null while it is unknown. */
   readonly deliveredOffset: number | null
   /** The high watermark; null while the log cannot be read. */
   readonly endOffset: number | null
-  /** Records that were not delivered and not committed; null while that cannot be said. */
+  /** Records that were neither delivered nor committed; null while that is unknown. */
   readonly lag: number | null
 }
 
@@ -184,7 +177,7 @@ export interface CommittedPosition {
   readonly metadata: string
   /** Milliseconds since 1970. */
   readonly commitTimestampMs: number
-  /** When the client wants it forgotten, milliseconds since 1970; -1 leaves that to the settings. */
+  /** When the offset shall expire, as the client asked, in milliseconds since 1970; -1 leaves that to the settings. */
   readonly expireAtMs: number
 }
 
@@ -195,6 +188,6 @@ export interface PartitionsOfTopic {
 
 export interface OffsetDeletion {
   readonly topic: string
-  /** Null: the group has no position there, whether it had one or not. */
+  /** Null: the group has no position there. */
   readonly partitions: readonly { readonly partition: number; readonly result: Refusal | null }[]
 }

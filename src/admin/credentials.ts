@@ -1,30 +1,22 @@
-// SASL credentials of Kafka clients: who has one, and setting and removing them. What is stored of a password says
-// auth/credential-record.ts; secrets are never handed out. Connections that were authenticated before live on.
+// SASL credentials of Kafka clients: listing, setting and removing them. auth/clients/credential-record.ts says which
+// values are stored for a password; no verb returns a secret. A connection that was authenticated before a change stays
+// open.
 
-import {
-  type Credential,
-  credentialOf,
-  KIND,
-  MAX_ITERATIONS,
-  type Mechanism,
-  MIN_ITERATIONS,
-  makeCredential,
-  rowsOf,
-} from '../auth/credential-record.ts'
+import { ITERATIONS, type Mechanism } from '../api/words.ts'
+import { type Credential, credentialOf, KIND, makeCredential, rowsOf } from '../auth/clients/credential-record.ts'
 import { canonicalUsername, objectionToPassword, objectionToUsername } from '../auth/user-rules.ts'
 import { cut } from '../base/cut.ts'
-import { type ContentionRooms, contend, LOST } from '../store/contention.ts'
-import { type Document, type Store, UnreadableDocument } from '../store/store.ts'
+import { changeDocument, type DocumentRooms } from '../store/document-keeper.ts'
+import { type Document, UnreadableDocument } from '../store/store.ts'
 import type { NameUnreadable } from '../store/unreadable.ts'
 
 const MAX_TENANT_CHARACTERS = 256
 
-interface CredentialRooms extends ContentionRooms {
-  readonly store: Store
+interface CredentialRooms extends DocumentRooms {
   readonly unreadable?: NameUnreadable | undefined
 }
 
-/** What may be known of a credential. */
+/** A credential without its secrets. */
 export interface CredentialView {
   readonly username: string
   readonly mechanism: Mechanism
@@ -36,7 +28,7 @@ export interface NewCredential extends CredentialView {
   readonly password: string
 }
 
-/** What is left out stays. Another mechanism or other iterations need the password. */
+/** A field that is left out stays. Another mechanism or other iterations need the password. */
 export interface CredentialChange {
   readonly username: string
   readonly password?: string | undefined
@@ -53,7 +45,7 @@ export type CredentialRefusal =
 export interface ListedCredentials {
   /** By username. */
   readonly credentials: readonly CredentialView[]
-  /** Users whose credential somebody else wrote in a form that is not read here. */
+  /** Users whose stored credential this version cannot read, because another program or a later version wrote it. */
   readonly unreadable: readonly string[]
 }
 
@@ -61,7 +53,7 @@ export interface ListedCredentials {
 export async function listCredentials({
   store,
   unreadable: tell,
-}: Omit<CredentialRooms, 'random'>): Promise<ListedCredentials> {
+}: Pick<CredentialRooms, 'store' | 'unreadable'>): Promise<ListedCredentials> {
   const documents = [...(await store.list(KIND))].sort((one, other) => (one.name < other.name ? -1 : 1))
   const credentials: CredentialView[] = []
   const unreadable: string[] = []
@@ -78,7 +70,7 @@ export async function listCredentials({
   return { credentials, unreadable }
 }
 
-/** Null for a user who has none. Throws what the store throws, or UnreadableDocument. */
+/** Null for a user without a credential. Throws what the store throws, or UnreadableDocument. */
 export async function describeCredential(
   { store }: Pick<CredentialRooms, 'store'>,
   username: string,
@@ -87,7 +79,7 @@ export async function describeCredential(
   return document === null ? null : viewOf(document.name, credentialOf(document.name, document.fields))
 }
 
-/** Sets the credential of a user, in place of the one that is there. Throws what the store throws. */
+/** Sets the credential of a user and replaces an earlier one. Throws what the store throws. */
 export async function storeCredential(
   rooms: CredentialRooms,
   asked: NewCredential,
@@ -112,7 +104,8 @@ export async function changeCredential(
   if (refusal !== null) return refusal
   const username = canonicalUsername(asked.username)
   let made: Credential | null = null
-  // A password is derived for so long that others change what is there meanwhile: what was not asked for is taken as it is then.
+  // Deriving a password takes so long that another broker may change the credential meanwhile. Fields that the request
+  // leaves out keep the values that they have then.
   const stored = await replace(rooms, username, async before => {
     if (before === null) return { kind: 'unknown-user' }
     const known = credentialOf(username, before.fields)
@@ -129,37 +122,34 @@ export async function changeCredential(
   return 'kind' in stored ? stored : { kind: 'changed', credential: viewOf(username, stored.after) }
 }
 
-/** Whether there was one. Throws what the store throws. */
-export async function deleteCredential({ store, ...rooms }: CredentialRooms, username: string): Promise<boolean> {
-  const name = canonicalUsername(username)
-  return await contend(rooms, CONTENDED, async () => {
-    const document = await store.load(KIND, name)
-    if (document === null) return false
-    const outcome = await store.commit({ kind: KIND, name, expect: document.version, changes: [], remove: true })
-    return outcome.kind === 'committed' ? true : LOST
-  })
+/** True if the user had a credential. Throws what the store throws. */
+export async function deleteCredential(rooms: CredentialRooms, username: string): Promise<boolean> {
+  return await changeDocument(rooms, placeOf(canonicalUsername(username)), now =>
+    now === null ? { answer: false } : { answer: true, write: { remove: true } },
+  )
 }
 
-const CONTENDED = 'the credential'
+function placeOf(username: string) {
+  return { kind: KIND, name: username, what: 'the credential' }
+}
 
 /**
- * Stores what `decide` makes of the one that is there (null: none), and asks it again when another writer was faster. Resolves with
- * the one before and the one after, or with the refusal that it answered.
+ * Stores the credential that `decide` makes from the old one (null if there was no credential), and asks again when
+ * another writer was faster. Resolves with the old and the new credential, or with the refusal of `decide`.
  */
 async function replace(
-  { store, ...rooms }: CredentialRooms,
+  rooms: CredentialRooms,
   username: string,
   decide: (before: Document | null) => Credential | Promise<Credential | CredentialRefusal>,
 ): Promise<{ readonly before: Document | null; readonly after: Credential } | CredentialRefusal> {
-  return await contend(rooms, CONTENDED, async () => {
-    const before = await store.load(KIND, username)
-    const after = await decide(before)
-    if ('kind' in after) return after
-    // A document that is made has nothing to delete.
-    const changes = rowsOf(after).filter(({ value }) => value !== null || before !== null)
-    const outcome = await store.commit({ kind: KIND, name: username, expect: before?.version ?? 0, changes })
-    return outcome.kind === 'committed' ? { before, after } : LOST
-  })
+  return await changeDocument<{ before: Document | null; after: Credential } | CredentialRefusal>(
+    rooms,
+    placeOf(username),
+    async before => {
+      const after = await decide(before)
+      return 'kind' in after ? { answer: after } : { answer: { before, after }, write: { changes: rowsOf(after) } }
+    },
+  )
 }
 
 function check({ username, password, iterations, tenantId }: CredentialChange): CredentialRefusal | null {
@@ -167,9 +157,9 @@ function check({ username, password, iterations, tenantId }: CredentialChange): 
     username: objectionToUsername(username),
     password: password === undefined ? null : objectionToPassword(password),
     iterations:
-      iterations === undefined || (iterations >= MIN_ITERATIONS && iterations <= MAX_ITERATIONS)
+      iterations === undefined || (iterations >= ITERATIONS.min && iterations <= ITERATIONS.max)
         ? null
-        : `is not between ${MIN_ITERATIONS} and ${MAX_ITERATIONS}`,
+        : `is not between ${ITERATIONS.min} and ${ITERATIONS.max}`,
     tenantId: tenantId === undefined || tenantId === null ? null : objectionToTenant(tenantId),
   }
   const wrong = Object.entries(objections).find(([, message]) => message !== null)

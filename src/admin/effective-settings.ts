@@ -1,23 +1,8 @@
-// What this broker is set to, and where each value was written. Settings hold for the life of the process: nothing changes here.
+// The settings of this broker, and where each value was written. Settings do not change while the process lives.
 
+import type { EffectiveSetting } from '../api/settings.ts'
 import type { Shape } from '../settings/settings.ts'
 import { fullKey, type Key, keys, type Settings, settingsTable } from '../settings/settings.ts'
-
-export interface EffectiveSetting {
-  readonly key: string
-  /** As it would be written, an empty list as an empty text, of entries only how many; null where there is none, and always for secrets. */
-  readonly value: string | null
-  /** `default`, `environment variable SVC_…`, `command line`, or file:line:column. */
-  readonly source: string
-  readonly isSet: boolean
-  readonly isSecret: boolean
-  /** As it would be written; null where there is none, or it is a secret. */
-  readonly default: string | null
-  readonly type: string
-  readonly documentation: string
-  /** What this version does not have, so that the setting does nothing; null when it acts. */
-  readonly notYet: string | null
-}
 
 /** Every setting, by key. */
 export function listSettings(settings: Settings): readonly EffectiveSetting[] {

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { makeCertificate, noRedis } from '../../testing/redis.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { testSettings, type Values } from '../settings/settings.ts'
@@ -13,7 +11,7 @@ function kept(overrides: Partial<Values> = {}) {
   const store = createMemoryStore(clock)
   const broker = { isUp: true }
   const settings = testSettings({ 'storage.local.embedded.path': '/', ...overrides })
-  const health = createHealth({ store, clock, settings, isUp: () => broker.isUp })
+  const health = createHealth({ store, clock, settings, isUp: () => broker.isUp, certificates: () => [] })
   const statuses = async () => {
     const [tree, readiness] = await Promise.all([health.tree(), health.readiness()])
     return { health: tree.status, readiness: readiness.status, liveness: health.liveness().status }
@@ -33,7 +31,8 @@ const pong = (part: Pong['part'], failure: string | null = null): Pong => ({
 function answering(pongs: () => readonly Pong[]) {
   const clock = new SimulatedClock()
   const store = { ping: async () => pongs() }
-  return { clock, health: createHealth({ store, clock, settings: testSettings(), isUp: () => true }) }
+  const settings = testSettings()
+  return { clock, health: createHealth({ store, clock, settings, isUp: () => true, certificates: () => [] }) }
 }
 
 test('health: a broker that serves on a store that answers is up, ready and alive', async () => {
@@ -43,6 +42,17 @@ test('health: a broker that serves on a store that answers is up, ready and aliv
   assert.deepEqual(Object.keys(components), ['store', 'broker', 'diskSpace', 'ping', 'ssl'])
   assert.deepEqual(Object.keys((await health.readiness()).components), ['readinessState', 'store'])
   assert.deepEqual(Object.keys(health.liveness().components), ['livenessState'])
+})
+
+test('health: without the Kafka listener the broker is up with a detail, and readiness asks for the process alone', async () => {
+  const { health, broker, statuses } = kept({ 'broker.enabled': false })
+  assert.deepEqual(await statuses(), { health: 'UP', readiness: 'UP', liveness: 'UP' })
+  assert.deepEqual((await health.tree()).components.broker, {
+    status: 'UP',
+    details: { isEnabled: false, reason: 'Kafka clients cannot connect to this process (svc.broker.enabled=false).' },
+  })
+  broker.isUp = false
+  assert.deepEqual(await statuses(), { health: 'UP', readiness: 'OUT_OF_SERVICE', liveness: 'UP' }, 'while it drains')
 })
 
 test('health: a store that refuses takes health down and the broker out of rotation, and leaves it alive', async () => {
@@ -68,7 +78,7 @@ test('health: a store that says nothing is down after two seconds', async () => 
   release()
 })
 
-test('health: what the store answered is kept for five seconds, whoever asks and however often', async () => {
+test('health: what the store answered is kept for five seconds, however often and by whom it is asked', async () => {
   const { clock, store, health, statuses } = kept()
   await Promise.all(Array.from({ length: 1_000 }, () => health.readiness()))
   assert.equal(store.calls.ping, 1)
@@ -126,27 +136,36 @@ test('health: a folder whose disk cannot be told is down, and not less ready for
   assert.deepEqual(await statuses(), { health: 'DOWN', readiness: 'UP', liveness: 'UP' })
 })
 
-test('health: a certificate that has expired or cannot be read is down', { skip: noRedis }, async t => {
-  const { certificateFile } = await makeCertificate(t)
-  const tls = { 'broker.tls': true, 'broker.cert-file': certificateFile }
-  const statusAt = async (clock: SimulatedClock) => {
+test('health: a certificate is down before and after its time, and not for files that cannot replace it', async () => {
+  const sslAt = async (nowMs: number, failure: string | null = null) => {
+    const clock = new SimulatedClock(nowMs)
+    const [validFrom, validTo] = [new Date(1_000_000), new Date(2_000_000)]
+    const certificate = { port: 'server', subject: 'CN=ketch', validFrom, validTo, failure } as const
     const health = createHealth({
       store: createMemoryStore(clock),
       clock,
-      settings: testSettings(tls),
+      settings: testSettings(),
       isUp: () => true,
+      certificates: () => [certificate],
     })
-    return (await health.tree()).components.ssl!.status
+    return (await health.tree()).components.ssl!
   }
-  const nowMs = Date.now()
-  assert.equal(await statusAt(new SimulatedClock(nowMs + 60_000)), 'UP')
-  assert.equal(await statusAt(new SimulatedClock(nowMs - 86_400_000)), 'DOWN')
-  assert.equal(await statusAt(new SimulatedClock(nowMs + 3 * 86_400_000)), 'DOWN')
-  await writeFile(certificateFile, 'no certificate')
-  assert.equal(await statusAt(new SimulatedClock(nowMs + 60_000)), 'DOWN')
+  const shown = {
+    port: 'server',
+    subject: 'CN=ketch',
+    validFrom: '1970-01-01T00:16:40.000Z',
+    validTo: '1970-01-01T00:33:20.000Z',
+  }
+  assert.deepEqual(await sslAt(1_500_000), { status: 'UP', details: { certificates: [shown] } })
+  assert.equal((await sslAt(999_999)).status, 'DOWN')
+  assert.equal((await sslAt(2_000_000)).status, 'DOWN')
+  assert.deepEqual(await sslAt(1_500_000, 'no PEM'), {
+    status: 'UP',
+    details: { certificates: [{ ...shown, failure: 'no PEM' }] },
+  })
 })
 
-test('S2: with security switched off health says who may do what, and stays up', async () => {
+test('with security switched off health says who may do what, and stays up', async () => {
   const open = async (address: string | null) => {
     const { health } = kept({ 'admin.security-enabled': false, 'server.address': address })
     const { status, components } = await health.tree()
@@ -154,7 +173,7 @@ test('S2: with security switched off health says who may do what, and stays up',
   }
   assert.deepEqual(await open(null), [
     'UP',
-    'INSECURE: anybody who reaches 0.0.0.0 may do everything (svc.admin.security-enabled=false).',
+    'INSECURE: every client that reaches 0.0.0.0 may do everything (svc.admin.security-enabled=false).',
   ])
-  assert.match(String((await open('127.0.0.1'))[1]), /^Anybody on this machine may do everything/)
+  assert.match(String((await open('127.0.0.1'))[1]), /^Every program on this machine may do everything/)
 })

@@ -1,27 +1,27 @@
-// How this broker is: what each part says of itself, gathered for probes and people. It decides what counts as well; routes
-// choose what of it a caller sees. Nothing here changes or repairs anything.
+// How this broker is: what each part says of itself, gathered for probes and people. It decides what counts as well;
+// routes choose what of it a caller sees. Nothing here changes or repairs anything.
 //
-//   component      asks                                              DOWN when
-//   redis | store  every server of the store for a sign of life      one is silent for 2 s, or refuses, slots of its cluster too
-//   broker         the gauge svc.broker.up                           0: before the listeners are there, and while draining
-//   diskSpace      the file system of the data folder                less than 10 MiB are free
-//   ssl            the certificate of the listeners                  it cannot be read, is not valid yet or any more
-//   ping           nobody: whoever answers is there                  never
+//   component      asks                                          DOWN when
+//   redis | store  every server of the store for a sign of life  one is silent for 2 s, or refuses, or refuses slots
+//   broker         the gauge svc.broker.up                       0: before the listeners are there, while draining;
+//                                                                never without the Kafka listener (broker.enabled)
+//   diskSpace      the file system of the data folder            less than 10 MiB are free
+//   ssl            the certificates of ports that speak TLS      one is not valid yet, or no longer
+//   ping           nothing: the answer itself is the sign        never
 //
-// Of the answers that cost something the last are kept for 5 s, and callers who come meanwhile share the question: a thousand
-// probes a second ask the store as often as one in five seconds.
+// Of the answers that cost something the last are kept for 5 s, and callers who come meanwhile share the question: a
+// thousand probes a second ask the store as often as one in five seconds.
 
-import { X509Certificate } from 'node:crypto'
-import { readFile, statfs } from 'node:fs/promises'
+import { statfs } from 'node:fs/promises'
+import type { Check, Status } from '../api/health.ts'
 import { type Clock, within } from '../base/clock.ts'
 import { isLoopback } from '../settings/endpoints.ts'
 import { chooseEngine } from '../settings/engine.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Pong, Store } from '../store/store.ts'
+import type { CertificateState } from '../tls/server-certificate.ts'
 
-export type Status = 'UP' | 'DOWN' | 'OUT_OF_SERVICE'
-
-/** What a component knows beyond its status. It names addresses and versions: for whoever signed in. */
+/** More than the status of a component. It contains addresses and versions, so only signed-in users see it. */
 export type Details = Readonly<Record<string, unknown>>
 
 export interface Component {
@@ -35,17 +35,9 @@ export interface HealthTree {
   readonly components: Readonly<Record<string, Component>>
 }
 
-/** One connection to the store, under its name in the API. */
-export interface Check {
-  readonly name: 'redis-connectivity' | 'storage-redis-connectivity' | 'store-connectivity'
-  readonly status: Status
-  readonly tookMs: number
-  readonly details: Details
-}
-
 export interface Health {
   tree(): Promise<HealthTree>
-  /** Whether the process is alive. The store has no say: a restart would not bring it back. */
+  /** Whether the process is alive. It does not depend on the store, because a restart would not repair the store. */
   liveness(): HealthTree
   /** Whether clients should be sent here: the store answers, and the broker serves and does not drain. */
   readiness(): Promise<HealthTree>
@@ -58,7 +50,15 @@ export interface HealthRooms {
   readonly clock: Clock
   /** Whether the gauge svc.broker.up is 1. */
   readonly isUp: () => boolean
+  /** The certificate of each port that speaks TLS. */
+  readonly certificates: () => readonly CertificateState[]
 }
+
+/** A process without the Kafka listener has no broker that could be down, and it shall receive HTTP clients. */
+const WITHOUT_LISTENER: Component = Object.freeze({
+  status: 'UP',
+  details: { isEnabled: false, reason: 'Kafka clients cannot connect to this process (svc.broker.enabled=false).' },
+})
 
 const KEEP_MS = 5_000
 const TIMEOUT_MS = 2_000
@@ -68,8 +68,8 @@ export function createHealth(rooms: HealthRooms): Health {
   const { store, settings, clock, isUp } = rooms
   const pings = keeping(clock, () => store.ping(TIMEOUT_MS))
   const disk = keeping(clock, () => diskSpace(settings, clock))
-  const certificates = keeping(clock, () => ssl(settings, clock))
-  const broker = (): Component => ({ status: isUp() ? 'UP' : 'DOWN', details: {} })
+  const broker = (): Component =>
+    settings.get('broker.enabled') ? { status: isUp() ? 'UP' : 'DOWN', details: {} } : WITHOUT_LISTENER
   const storeComponent = async () => {
     const pongs = await pings()
     return { [pongs.every(({ part }) => part === 'store') ? 'store' : 'redis']: componentOf(pongs) }
@@ -77,13 +77,13 @@ export function createHealth(rooms: HealthRooms): Health {
 
   return {
     async tree() {
-      const [ofStore, ofDisk, ofCertificates] = await Promise.all([storeComponent(), disk(), certificates()])
+      const [ofStore, ofDisk] = await Promise.all([storeComponent(), disk()])
       return treeOf({
         ...ofStore,
         broker: broker(),
         diskSpace: ofDisk,
         ping: { status: 'UP', details: {} },
-        ssl: ofCertificates,
+        ssl: ssl(rooms.certificates(), clock),
         ...openDoor(settings),
       })
     },
@@ -103,7 +103,7 @@ export function createHealth(rooms: HealthRooms): Health {
   }
 }
 
-/** What the work came to, for KEEP_MS from when it was asked for; one question at a time. */
+/** The result of the work, kept for KEEP_MS after the request for it; one request runs at a time. */
 function keeping<T>(clock: Clock, work: () => Promise<T>): () => Promise<T> {
   let kept: { readonly untilMs: number; readonly answer: Promise<T> } | null = null
   return () => {
@@ -133,7 +133,7 @@ function componentOf(pongs: readonly Pong[]): Component {
   return { status: pongs.every(({ failure }) => failure === null) ? 'UP' : 'DOWN', details: { servers } }
 }
 
-/** Of the folder that this broker writes to, or the one that it runs in. */
+/** The folder that this broker writes to, or else its working folder. */
 async function diskSpace(settings: Settings, clock: Clock): Promise<Component> {
   const isEmbedded = chooseEngine(settings).engine === 'embedded'
   const path = isEmbedded ? settings.get('storage.local.embedded.path') : '.'
@@ -151,27 +151,30 @@ async function diskSpace(settings: Settings, clock: Clock): Promise<Component> {
   })
 }
 
-/** Without TLS there is nothing that could expire. */
-async function ssl(settings: Settings, clock: Clock): Promise<Component> {
-  const path = settings.get('broker.cert-file')
-  if (!settings.get('broker.tls') || path === null) return { status: 'UP', details: { certificates: [] } }
-  try {
-    const { subject, validFromDate, validToDate } = new X509Certificate(await readFile(path))
-    const nowMs = clock.now()
-    const isValid = nowMs >= validFromDate.getTime() && nowMs < validToDate.getTime()
-    const certificate = { subject, validFrom: validFromDate.toISOString(), validTo: validToDate.toISOString() }
-    return { status: isValid ? 'UP' : 'DOWN', details: { certificates: [certificate] } }
-  } catch (error) {
-    return { status: 'DOWN', details: { failure: `${path} cannot be read: ${(error as Error).message}` } }
-  }
+/**
+ * Without TLS no certificate can expire. If new files cannot replace a valid certificate, the component says so and
+ * stays up.
+ */
+function ssl(states: readonly CertificateState[], clock: Clock): Component {
+  const nowMs = clock.now()
+  const isValid = ({ validFrom, validTo }: CertificateState) =>
+    nowMs >= validFrom.getTime() && nowMs < validTo.getTime()
+  const certificates = states.map(({ port, subject, validFrom, validTo, failure }) => ({
+    port,
+    subject,
+    validFrom: validFrom.toISOString(),
+    validTo: validTo.toISOString(),
+    ...(failure === null ? {} : { failure }),
+  }))
+  return { status: states.every(isValid) ? 'UP' : 'DOWN', details: { certificates } }
 }
 
-/** Says that nobody is asked who they are. It takes no broker out of rotation: it was asked for. */
+/** Says that the API asks no caller to sign in. The broker stays in rotation, because the operator configured this. */
 function openDoor(settings: Settings): Readonly<Record<string, Component>> {
   if (settings.get('admin.security-enabled')) return {}
   const address = settings.get('server.address') ?? '0.0.0.0'
   const warning = isLoopback(address)
-    ? 'Anybody on this machine may do everything (svc.admin.security-enabled=false).'
-    : `INSECURE: anybody who reaches ${address} may do everything (svc.admin.security-enabled=false).`
+    ? 'Every program on this machine may do everything (svc.admin.security-enabled=false).'
+    : `INSECURE: every client that reaches ${address} may do everything (svc.admin.security-enabled=false).`
   return { adminSecurity: { status: 'UP', details: { isEnabled: false, address, warning } } }
 }

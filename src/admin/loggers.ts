@@ -1,13 +1,14 @@
-// The levels of loggers while the broker runs: which there are, and what they are set to. A level lasts as long as the process,
-// and is this broker's alone. Only loggers that exist can be set, so that nobody fills the memory with names.
+// The levels of loggers while the broker runs. A level lasts as long as the process and holds on this broker only. Only
+// loggers that exist can be set, so that no client fills the memory with names.
 
+import type { LoggerState } from '../api/loggers.ts'
 import { cut } from '../base/cut.ts'
 import { because, INVALID_CONFIG, INVALID_REQUEST, type Refusal } from '../protocol/errors.ts'
 import type { Level, Logger } from '../telemetry/logger.ts'
 
 const ROOT = 'root'
 
-/** Its lines tell what was changed, levels included, so its own is that of the settings. */
+/** Its lines show every change, changes of levels included. Therefore its own level comes from the settings only. */
 export const AUDIT_LOGGER = 'svc.audit'
 
 /** Kafka's words for levels. FATAL, above which nothing is ever written, is our OFF. */
@@ -20,14 +21,6 @@ const LEVELS: ReadonlyMap<string, Level> = new Map([
   ['TRACE', 'TRACE'],
   ['WARN', 'WARN'],
 ])
-
-export interface LoggerState {
-  readonly name: string
-  /** What holds. */
-  readonly level: Level
-  /** What was set for this very logger; null where the level comes from above. */
-  readonly configuredLevel: Level | null
-}
 
 /** Every logger that exists, by name. */
 export function listLoggers(logger: Logger): readonly LoggerState[] {
@@ -42,7 +35,9 @@ export function findLogger(logger: Logger, name: string): LoggerState | null {
   return listLoggers(logger).find(each => each.name === asked) ?? null
 }
 
-/** Why the level of this logger cannot be set to that, or, with null, not be taken back; null when it can. In Kafka's words. */
+/**
+ * Why the level of this logger cannot be set to this value (null: cannot be reset); null when it can. In Kafka's words.
+ */
 export function levelObjection(logger: Logger, name: string, level: string | null): Refusal | null {
   if (!logger.levels().has(name)) return because(INVALID_CONFIG, `Logger ${cut(name)} does not exist!`)
   if (name === AUDIT_LOGGER)
@@ -58,7 +53,7 @@ export function levelObjection(logger: Logger, name: string, level: string | nul
   return null
 }
 
-/** Sets what levelObjection has nothing against, from the next line on; null takes the setting back. */
+/** Sets the levels that levelObjection accepts, from the next line on; null resets a level. */
 export function setLevels(logger: Logger, edits: readonly { readonly name: string; readonly level: string | null }[]) {
   for (const { name, level } of edits) logger.setLevel(name, level === null ? null : LEVELS.get(level)!)
 }

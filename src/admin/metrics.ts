@@ -1,11 +1,14 @@
-// What this broker counted, as numbers for people and programs: the curated part of the metrics that the console and the tools
-// show. Everything is of this broker only, but for the numbers of topics and groups; a scrape of all brokers adds them up.
+// The numbers that this broker counted, for people and programs: the curated part of the metrics that the console and
+// the tools show. They describe this broker only, except for the numbers of topics and groups. To get the whole
+// cluster, add up the scrapes of all brokers.
 
+import type { MetricsSnapshotBody } from '../api/metrics.ts'
+import type { TopicMetricSort } from '../api/words.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
 import type { History, TopicRates, TopicSample } from '../telemetry/history.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Percentiles } from '../telemetry/step-histogram.ts'
-import { type ClusterGroupRooms, listGroupsOfCluster } from './cluster-groups.ts'
+import { type ClusterGroupRooms, listGroupsOfCluster } from './groups/cluster-groups.ts'
 
 export interface MetricsRooms extends ClusterGroupRooms {
   readonly catalogue: CatalogueKeeper
@@ -13,25 +16,9 @@ export interface MetricsRooms extends ClusterGroupRooms {
   readonly history: History
 }
 
-/** Counters are since the start of the broker. */
-export interface MetricsSnapshot {
-  readonly topicCount: number
-  /** Of the whole cluster, as far as its brokers answer. */
-  readonly groupCount: number
-  readonly activeConnections: number
-  readonly backpressureConnections: number
-  /** Records and bytes that were acknowledged to producers. */
-  readonly messages: number
-  readonly bytes: number
-  /** Records and bytes that were handed out to consumers. */
-  readonly messagesOut: number
-  readonly bytesOut: number
-  readonly requests: number
-  readonly rebalances: number
-  readonly brokerFailures: number
-  readonly lossyRecords: number
+/** Counters are since the start of the broker. A percentile without a measurement is NaN. */
+export interface MetricsSnapshot extends Omit<MetricsSnapshotBody, 'brokerId' | 'requestLatencyMs'> {
   readonly requestLatencyMs: Percentiles
-  readonly uptimeMs: number
 }
 
 export async function snapshotMetrics(rooms: MetricsRooms): Promise<MetricsSnapshot> {
@@ -57,8 +44,8 @@ export async function snapshotMetrics(rooms: MetricsRooms): Promise<MetricsSnaps
   }
 }
 
-/** What topics can be sorted by, and how. A percentile that is not known counts as none. */
-const SORTS = Object.freeze({
+/** The measures that topics can be sorted by. An unknown percentile sorts as no value. */
+const SORTS: Readonly<Record<TopicMetricSort, ((rates: TopicRates) => number) | null>> = Object.freeze({
   name: null,
   'produce.recordsPerSecond': ({ produce }: TopicRates) => produce.recordsPerSecond,
   'produce.bytesPerSecond': ({ produce }: TopicRates) => produce.bytesPerSecond,
@@ -70,17 +57,14 @@ const SORTS = Object.freeze({
   'fetch.latencyMs.p99': ({ fetch }: TopicRates) => fetch.latencyMs.p99 || 0,
 })
 
-export type TopicSort = keyof typeof SORTS
-export const topicSorts = Object.freeze(Object.keys(SORTS) as TopicSort[])
-
 export interface TopicMetricsQuery {
   readonly offset: number
   readonly limit: number
-  /** Lets through names that contain it, upper and lower case alike. */
+  /** Lets through names that contain this text; case does not matter. */
   readonly q?: string | undefined
   /** Lets through these alone. */
   readonly names?: readonly string[] | undefined
-  readonly sort: TopicSort
+  readonly sort: TopicMetricSort
   readonly order: 'asc' | 'desc'
   /** How many of the newest samples each topic comes with. */
   readonly samples: number
@@ -92,13 +76,13 @@ export interface TopicMetrics extends TopicRates {
 }
 
 export interface TopicMetricsPage {
-  /** Of those that were let through. */
+  /** The number of topics that the filter let through. */
   readonly total: number
-  /** Looked up as they are taken: with their samples a page is long. */
+  /** Each row is computed when it is read: with its samples a page is long. */
   readonly topics: Iterable<TopicMetrics>
 }
 
-/** A page of topics with their rates in the last step. Topics that are equal by the sort come by their names. */
+/** A page of topics with their rates in the last step. Topics with equal values are in the order of their names. */
 export function listTopicMetrics(
   { catalogue, history }: Pick<MetricsRooms, 'catalogue' | 'history'>,
   { offset, limit, q = '', names, sort, order, samples }: TopicMetricsQuery,

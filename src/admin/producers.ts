@@ -1,11 +1,12 @@
-// Idempotent producers, as the partitions that this broker leads remember them: by what a repeat is known.
+// The idempotent producers that the partitions of this broker remember. With them a partition recognises a repeated
+// batch.
 
 import type { CatalogueKeeper } from '../log/catalogue.ts'
 import type { Logs } from '../log/logs.ts'
+import type { Partition } from '../log/partition.ts'
 
-export interface ProducerView {
-  readonly topic: string
-  readonly partition: number
+/** A producer as one partition knows it. */
+export interface KnownProducer {
   readonly producerId: number
   readonly epoch: number
   readonly lastSequence: number
@@ -14,7 +15,20 @@ export interface ProducerView {
   readonly lastAppendMs: number
 }
 
-/** Of the partitions of these topics that this broker leads, by topic, partition and id. */
+export interface ProducerView extends KnownProducer {
+  readonly topic: string
+  readonly partition: number
+}
+
+/** The producers of one partition; the one that wrote last comes last. */
+export function producersOf({ state }: Pick<Partition, 'state'>): readonly KnownProducer[] {
+  return Array.from(state.producers, ([producerId, { epoch, lastAppendMs, batches }]) => {
+    const { lastSequence, lastOffset } = batches.at(-1)!
+    return { producerId, epoch, lastSequence, lastOffset, lastAppendMs }
+  })
+}
+
+/** The producers of the partitions of these topics that this broker leads, by topic and partition. */
 export function listProducers(
   { catalogue, logs }: { readonly catalogue: CatalogueKeeper; readonly logs: Logs },
   isWanted: (topic: string) => boolean,
@@ -23,11 +37,9 @@ export function listProducers(
   for (const { id, name, partitions } of catalogue.current().topics.values()) {
     if (!isWanted(name)) continue
     for (let partition = 0; partition < partitions; partition++) {
-      for (const [producerId, producer] of logs.partition(id, partition)?.state.producers ?? []) {
-        const { lastSequence, lastOffset } = producer.batches.at(-1)!
-        const { epoch, lastAppendMs } = producer
-        found.push({ topic: name, partition, producerId, epoch, lastSequence, lastOffset, lastAppendMs })
-      }
+      const led = logs.partition(id, partition)
+      if (led === null) continue
+      for (const producer of producersOf(led)) found.push({ topic: name, partition, ...producer })
     }
   }
   return found

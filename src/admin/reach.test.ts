@@ -3,12 +3,12 @@ import { type TestContext, test } from 'node:test'
 import { openLogWorld } from '../../testing/sim/logs.ts'
 import { reachIn } from '../../testing/sim/reach.ts'
 import { seededRandom } from '../base/random.ts'
+import { type Peers, PeerUnavailable } from '../cluster/peers.ts'
 import { SOLE_LEADERSHIP } from '../log/leadership.ts'
 import { isRefusal, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
-import { produceMessages } from './message-writes.ts'
-import { browseMessages } from './messages.ts'
-import { type Peers, PeerUnavailable } from './peers.ts'
 import type { ReachRooms } from './reach.ts'
+import { browseRecords } from './records/browse.ts'
+import { produceRecords } from './records/produce.ts'
 import { describeTopic, listTopics } from './topic-listing.ts'
 
 /** A broker that leads the even partitions of a topic, beside one that does not answer. */
@@ -31,10 +31,10 @@ async function openBesideSilence(t: TestContext, isUnsent: boolean) {
 
 test('a broker that does not answer takes only its own partitions out of a page, a list and a description', async t => {
   const rooms = await openBesideSilence(t, false)
-  const message = (partition: number) => ({ partition, value: { text: `in ${partition}` } })
-  const written = await produceMessages(rooms, 't', [message(0), message(1), message(2)])
+  const record = (partition: number) => ({ partition, value: { text: `in ${partition}` } })
+  const written = await produceRecords(rooms, 't', [record(0), record(1), record(2)])
   assert.ok(!isRefusal(written))
-  // Whether it was written there nobody knows.
+  // The other broker may have written it, or not.
   assert.deepEqual(
     written.map(({ offset, error }) => [offset, error?.code]),
     [
@@ -47,7 +47,7 @@ test('a broker that does not answer takes only its own partitions out of a page,
     written[1]!.error!.detail,
     'The leader, broker 1 has not answered within 5000 ms; it may be done all the same.',
   )
-  const page = await browseMessages(rooms, 't', {
+  const page = await browseRecords(rooms, 't', {
     partition: null,
     order: 'newest',
     seek: { timestamp: 2_000_000_000_000 },
@@ -81,7 +81,7 @@ test('a broker that does not answer takes only its own partitions out of a page,
 
 test('what certainly did not reach another broker can be asked again', async t => {
   const rooms = await openBesideSilence(t, true)
-  const refused = await produceMessages(rooms, 't', [{ partition: 1, value: null }])
+  const refused = await produceRecords(rooms, 't', [{ partition: 1, value: null }])
   assert.ok(isRefusal(refused) && refused.name === 'LEADER_NOT_AVAILABLE')
 })
 
@@ -90,7 +90,7 @@ test('a partition that its leader has not heard of yet is one to ask for again, 
   const topicId = rooms.catalogue.current().topics.get('t')!.id
   const partitionResponses = [{ index: 1, errorCode: UNKNOWN_TOPIC_OR_PARTITION.code }]
   const peers: Peers = { ask: async () => ({ responses: [{ topicId, partitionResponses }] }) as never }
-  const refused = await produceMessages({ ...rooms, peers }, 't', [{ partition: 1, value: null }])
+  const refused = await produceRecords({ ...rooms, peers }, 't', [{ partition: 1, value: null }])
   assert.ok(isRefusal(refused))
   assert.deepEqual(
     [refused.name, refused.message],

@@ -1,10 +1,12 @@
-// Reaches a partition wherever it is led: in a log of this broker, or over the Kafka protocol at the broker that leads it. Every
-// verb on records goes through here, so that none of them knows which of the two it was. What cannot be reached is a refusal in
-// its row, so that one broker that is away does not take the others' partitions with it; only writes name an unknown outcome.
+// Reaches a partition wherever it is led: in a log of this broker, or over the Kafka protocol at the broker that leads
+// it. Every verb on records goes through here, so that none of them knows which of the two it was. A partition
+// that cannot be reached is a refusal in its row: a broker that is away does not take the partitions of others with it.
+// Only writes name an unknown outcome.
 
 import type { Clock } from '../base/clock.ts'
 import type { Patience } from '../base/patience.ts'
 import type { Cluster } from '../cluster/cluster.ts'
+import { type Peers, PeerUnavailable } from '../cluster/peers.ts'
 import type { CatalogueKeeper, Topic } from '../log/catalogue.ts'
 import type { Appended } from '../log/lane.ts'
 import type { Logs } from '../log/logs.ts'
@@ -35,8 +37,7 @@ import { type BatchView, checkBatches, InvalidRecords, splitBatches, viewBatch }
 import type { Settings } from '../settings/settings.ts'
 import { isStoreFailure } from '../store/store.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { type Peers, PeerUnavailable } from './peers.ts'
-import { deleteRecords } from './records.ts'
+import { deleteRecords } from './records/deletion.ts'
 
 export interface ReachRooms {
   readonly catalogue: CatalogueKeeper
@@ -62,7 +63,10 @@ export interface Bounds {
 }
 
 export interface Chunk {
-  /** Whole batches in offset order; the first covers the offset asked for, or is the next one where that lies in a gap. */
+  /**
+   * Whole batches in offset order. The first one contains the requested offset, or is the next batch if the offset lies
+   * in a gap.
+   */
   readonly batches: readonly BatchView[]
   readonly bytes: number
   readonly start: number
@@ -72,24 +76,24 @@ export interface Chunk {
 const LIST_OFFSETS_VERSION = 7
 const LATEST = -1
 const EARLIEST = -2
-/** By topic id, so that nobody is answered from a topic that was made under the name again. */
+/** By topic id: a topic that was made again under the same name must not answer. */
 const FETCH_VERSION = 13
 const PRODUCE_VERSION = 13
 const DELETE_RECORDS_VERSION = 2
 const DESCRIBE_LOG_DIRS_VERSION = 4
 
-/** How long another broker may wait for the memory of an answer, which clients that read slowly may have. */
+/** How long another broker may wait for the memory of an answer. Slow clients may hold that memory. */
 const READ_WAIT_MS = 500
 
 /** A read from another broker is cut to this. */
 const LARGEST_READ_BYTES = 1024 * 1024
 
-/** How long another broker may take to write. It is less than the broker's answer is waited for. */
+/** How long another broker may take to write. This broker waits longer than that for the answer. */
 const WRITE_MS = 4_000
 
 /**
- * The topic of that name; a name that cannot be one is INVALID_TOPIC_EXCEPTION. What another broker has made a moment ago is
- * looked for. Throws what the store throws.
+ * The topic with that name; INVALID_TOPIC_EXCEPTION if the name is invalid. A topic that another broker made a moment
+ * ago is found too. Throws what the store throws.
  */
 export async function findTopic({ catalogue }: Pick<ReachRooms, 'catalogue'>, name: string): Promise<Topic | Refusal> {
   const why = checkTopicName(name)
@@ -115,7 +119,10 @@ export function placesOf(topic: Topic): Place[] {
   return Array.from({ length: topic.partitions }, (_, partition) => ({ topic, partition }))
 }
 
-/** Where each partition begins and ends, in order; a place may come again. At most one question to each other broker. */
+/**
+ * The start and end of each partition, in order; a partition may occur twice. Each other broker gets at most one
+ * request.
+ */
 export async function boundsOf(rooms: ReachRooms, places: readonly Place[]): Promise<readonly (Bounds | Refusal)[]> {
   return await ask(rooms, places, {
     here: boundsIn,
@@ -134,7 +141,7 @@ export async function boundsOf(rooms: ReachRooms, places: readonly Place[]): Pro
   })
 }
 
-/** The same of one partition, at once; null where another broker leads it. */
+/** The same for one partition, synchronously; null if another broker leads it. */
 export function boundsHere(rooms: ReachRooms, place: Place): Bounds | Refusal | null {
   const leader = leaderOf(rooms, place)
   if (typeof leader === 'number') return null
@@ -147,7 +154,10 @@ function boundsIn(partition: Partition): Bounds | Refusal {
   return { start: partition.logStartOffset, end: partition.highWatermark, leaderEpoch: partition.leaderEpoch }
 }
 
-/** The offset of the first record at or after this time (ms since 1970) in each partition; null where there is none. REQUEST_TIMED_OUT. */
+/**
+ * The offset of the first record at or after this time (ms since 1970) in each partition; null if all records are
+ * older. REQUEST_TIMED_OUT.
+ */
 export async function offsetsForTime(
   rooms: ReachRooms,
   places: readonly Place[],
@@ -196,7 +206,7 @@ export async function readFrom(
       if (row === undefined) return [because(UNKNOWN_SERVER_ERROR, `Broker ${brokerId} answered no partition.`)]
       if (row.errorCode !== NONE) return [refusalOf(row.errorCode, brokerId, topic, partition)]
       const bytes = row.records ?? new Uint8Array()
-      // It waits for memory only. With nothing to read it answers at once.
+      // The fetch waits for memory only. If there are no records, it answers at once.
       const isDeferred = rooms.clock.monotonic() - askedAtMs >= READ_WAIT_MS
       if (bytes.length === 0 && offset < row.highWatermark && isDeferred) {
         const message = `Broker ${brokerId} had no memory for the answer within ${READ_WAIT_MS} ms: slower clients had it.`
@@ -207,7 +217,9 @@ export async function readFrom(
         return [{ batches, bytes: bytes.length, start: row.logStartOffset, end: row.highWatermark }]
       } catch (error) {
         if (!(error instanceof InvalidRecords)) throw error
-        return [because(UNKNOWN_SERVER_ERROR, `Broker ${brokerId} answered what is no batch: ${error.message}.`)]
+        return [
+          because(UNKNOWN_SERVER_ERROR, `Broker ${brokerId} answered bytes that are not a batch: ${error.message}.`),
+        ]
       }
     },
   })
@@ -215,8 +227,9 @@ export async function readFrom(
 }
 
 /**
- * Appends one batch to each partition, as a producer with acks=all does, and answers in order. The bytes belong to the log. Who
- * leads a partition counts what was produced to it, here as where a request comes over the Kafka protocol.
+ * Appends one batch to each partition, as a producer with acks=all does, and answers in order. The bytes belong to the
+ * log afterwards. The leader of a partition counts the batch as produced, as it does for a request over the Kafka
+ * protocol.
  */
 export async function appendTo(
   rooms: ReachRooms & { readonly metrics: Metrics },
@@ -229,7 +242,7 @@ export async function appendTo(
       const checked = checkBatches(batch)
       if (isRefusal(checked)) return checked
       const appended = await partition.append(checked, 0, stallMs)
-      // A topic that was deleted meanwhile has no series any more.
+      // A topic that was deleted meanwhile no longer has a series.
       if (!isRefusal(appended) && rooms.catalogue.current().topicsById.has(topic.id)) {
         rooms.metrics.count('svc.broker.produce.records', { topic: topic.name }, checked.recordCount)
         rooms.metrics.count('svc.broker.produce.bytes', { topic: topic.name }, batch.length)
@@ -262,7 +275,9 @@ export async function appendTo(
   })
 }
 
-/** Deletes the records below an offset (-1: all that may be read) and answers the log start of each partition, in order. */
+/**
+ * Deletes the records below an offset (-1: all that may be read) and answers the log start of each partition, in order.
+ */
 export async function deleteBelow(
   rooms: ReachRooms,
   places: readonly (Place & { readonly offset: number })[],
@@ -297,7 +312,7 @@ export async function deleteBelow(
   })
 }
 
-/** Bytes of each partition's batches as they rest, in order. */
+/** The stored bytes of each partition's batches, in order. */
 export async function sizesOf(rooms: ReachRooms, places: readonly Place[]): Promise<readonly (number | Refusal)[]> {
   return await ask(rooms, places, {
     here: partition => partition.sizeBytes,
@@ -322,10 +337,10 @@ export async function sizesOf(rooms: ReachRooms, places: readonly Place[]): Prom
 }
 
 interface Question<P extends Place, T> {
-  /** What was sent and not answered may have been done. */
+  /** The other broker may have made the change although it did not answer. */
   readonly isWrite?: boolean
   here(partition: Partition, place: P): T | Refusal | Promise<T | Refusal>
-  /** One answer for each place, all of which that broker leads. */
+  /** One answer for each place; the same broker leads all of them. */
   there(brokerId: number, places: readonly [P, ...P[]]): Promise<readonly (T | Refusal)[]>
 }
 
@@ -341,7 +356,7 @@ async function ask<P extends Place, T>(
   const put = (i: number, answer: T | Refusal) => {
     answers[i] = answer
   }
-  // Thousands at once where groups are looked at.
+  // A request about groups may concern thousands of partitions at once.
   for (let i = 0; i < places.length; i++) {
     const place = places[i]!
     const leader = leaderOf(rooms, place)
@@ -369,7 +384,7 @@ async function ask<P extends Place, T>(
   return answers
 }
 
-/** The partition where it is led here, else the id of the broker that leads it. */
+/** The partition if this broker leads it, else the id of the broker that leads it. */
 function leaderOf({ cluster, logs }: ReachRooms, { topic, partition }: Place): Partition | number | Refusal {
   const refusal = checkPartition(topic, partition)
   if (refusal !== null) return refusal
@@ -377,7 +392,7 @@ function leaderOf({ cluster, logs }: ReachRooms, { topic, partition }: Place): P
   if (here !== null) return here
   const leader = cluster.leaderOf(topic.id, partition)
   if (leader >= 0 && leader !== cluster.brokerId) return leader
-  return because(LEADER_NOT_AVAILABLE, `Nobody leads partition ${partition} of '${topic.name}' at this moment.`)
+  return because(LEADER_NOT_AVAILABLE, `No broker leads partition ${partition} of '${topic.name}' at this moment.`)
 }
 
 async function offsetsAt({ peers }: ReachRooms, brokerId: number, places: readonly Place[], timestamp: number) {
@@ -386,7 +401,7 @@ async function offsetsAt({ peers }: ReachRooms, brokerId: number, places: readon
     replicaId: -1,
     topics: byTopic.map(([name, rows]) => ({
       name,
-      // Who is asked twice for one partition takes the request for a mistake.
+      // A broker rejects a request that names a partition twice.
       partitions: [...new Set(rows.map(({ partition }) => partition))].map(partitionIndex => ({
         partitionIndex,
         timestamp,
@@ -407,7 +422,7 @@ function ledElsewhere({ name }: Topic, partition: number): Refusal {
   return because(NOT_LEADER_OR_FOLLOWER, `Partition ${partition} of '${name}' has just found another leader.`)
 }
 
-/** What another broker answered in a row. */
+/** The refusal in a row of another broker's answer. */
 function refusalOf(
   code: number,
   brokerId: number,
@@ -416,7 +431,8 @@ function refusalOf(
   message?: string | null,
 ): Refusal {
   const error = errorOf(code) ?? UNKNOWN_SERVER_ERROR
-  // We know it: either that broker has not heard of it yet, or we have not heard that it is gone.
+  // This broker knows the topic. Either the other broker has not heard of it yet, or this one has not heard that it was
+  // deleted.
   if (error.code === UNKNOWN_TOPIC_OR_PARTITION.code || error.code === UNKNOWN_TOPIC_ID.code)
     return because(
       LEADER_NOT_AVAILABLE,

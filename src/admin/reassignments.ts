@@ -1,5 +1,6 @@
-// Gives partitions other replicas, by the rules of Apache Kafka's ReplicationControlManager. Nothing is moved: the log rests in the
-// store, so an assignment is done when it is remembered, and there is never one under way to be listed or cancelled.
+// Gives partitions other replicas, by the rules of Apache Kafka's ReplicationControlManager. No data moves, because the
+// log rests in the store. A reassignment is complete when it is stored, so no reassignment is ever in progress that
+// could be listed or cancelled.
 
 import { cut } from '../base/cut.ts'
 import type { Topic } from '../log/catalogue.ts'
@@ -18,20 +19,20 @@ import { checkReplicas, replicasOf, withAssigned } from './replicas.ts'
 import { type TopicRooms, withinTime } from './topics.ts'
 
 export interface Reassignment extends PartitionReference {
-  /** Null ends one that is under way. */
+  /** Null cancels a reassignment that is in progress. */
   readonly brokerIds: readonly number[] | null
 }
 
 export interface ReassignOptions {
-  /** False refuses another number of replicas than a partition has. */
+  /** False: the number of replicas must stay the same. */
   readonly allowsFactorChange: boolean
-  /** After this the answer is REQUEST_TIMED_OUT, and it may be done all the same. 0 or less is no limit. */
+  /** After this time the answer is REQUEST_TIMED_OUT, although the change may still be made. 0 or less is no limit. */
   readonly timeoutMs: number
 }
 
 /**
- * One outcome for each request, in order: null when it is done. Of several for one partition the last holds. Throws what the store
- * throws; part of it may be done then.
+ * One outcome for each request, in order: null when the change is made. If several requests name one partition, the
+ * last one wins. Throws what the store throws; part of the changes may be made then.
  */
 export async function reassignPartitions(
   rooms: TopicRooms,
@@ -62,7 +63,8 @@ export async function reassignPartitions(
     if (outcomes[i] !== null) return outcomes[i]!
     const answer = answers.get(topics.get(topic)!.id)!
     if (!isRefusal(answer)) return null
-    // By its id a topic is unknown that was deleted meanwhile.
+    // The topic was deleted meanwhile and its id is unknown. The client named it by name, so the error is the one for
+    // names.
     return answer.code === UNKNOWN_TOPIC_ID.code ? unknownPartition(topic, partition) : answer
   })
 }
@@ -79,7 +81,7 @@ function check(
   if (partition < 0 || partition >= topic.partitions) return unknownPartition(name, partition)
   if (brokerIds === null) return NO_REASSIGNMENT_IN_PROGRESS
   const { ids } = replicasOf(cluster, topic, partition)
-  // A replica that is away may stay one.
+  // A replica on a broker that is away may stay in the list.
   const refusal = checkReplicas(cluster, brokerIds, [...ids, ...(topic.placement.assigned[partition] ?? [])])
   if (refusal !== null) return refusal
   if (allowsFactorChange || brokerIds.length === ids.length) return null

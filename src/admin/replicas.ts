@@ -1,12 +1,12 @@
-// Which brokers are shown as the replicas of a partition, and which may be asked for. The store holds the one log; a replica here is
-// a broker that would lead it. The room cluster/ decides which broker leads; this file only tells it.
+// Which brokers are shown as the replicas of a partition, and which may be asked for. The store holds the one log; a
+// replica here is a broker that would lead it. The room cluster/ decides which broker leads; this file only tells it.
 //
 //   assigned by hand   the list as it was given
-//   otherwise          the first `factor` in the order in which they would lead, of those that live and those that lived when the
-//                      topic was made
+//   otherwise          the first `factor` in the order in which they would lead, of those that live and those that
+//                      lived when the topic was made
 //
-// Where none of the list lives, the last place shows the broker that leads instead: the leader is always a replica in sync, and
-// there are always as many replicas as were asked for.
+// Where none of the list lives, the last place shows the broker that leads instead: the leader is always a replica in
+// sync, and there are always as many replicas as were asked for.
 
 import type { Cluster } from '../cluster/cluster.ts'
 import { type Placement, SINGLE, type Topic } from '../log/catalogue.ts'
@@ -15,7 +15,7 @@ import { because, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR, type R
 export interface Replicas {
   /** -1: the partition has no leader. */
   readonly leaderId: number
-  /** The one that is to lead first; the leader among them. */
+  /** The broker that leads first comes first; the leader is always in the list. */
   readonly ids: readonly number[]
   /** Those of them that live. */
   readonly inSync: readonly number[]
@@ -55,8 +55,8 @@ export function placeByFactor(cluster: Brokers, factor: number): Placement | Ref
 }
 
 /**
- * The placement with these brokers for these partitions; what it says of others stays. Once brokers are assigned to all of the
- * `partitions`, those that come later have as many as the first.
+ * The placement with these brokers for these partitions; other partitions keep theirs. Once all of the `partitions`
+ * have assigned brokers, later partitions have as many replicas as the first.
  */
 export function withAssigned(
   cluster: Brokers,

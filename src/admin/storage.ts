@@ -1,5 +1,7 @@
-// What partitions take of the store: their batches as their leaders count them, and what the store says of their streams.
+// The space that partitions take in the store: the bytes of their batches as their leaders count them, and the numbers
+// that the store has of their streams.
 
+import type { StreamUsage } from '../api/storage.ts'
 import { isRefusal } from '../protocol/errors.ts'
 import { type Store, streamId } from '../store/store.ts'
 import { boundsOf, type Place, placesOf, type ReachRooms, sizesOf } from './reach.ts'
@@ -8,27 +10,12 @@ export interface StorageRooms extends ReachRooms {
   readonly store: Store
 }
 
-/** What is null could not be said: the leader did not answer, or the store has no such number. */
-export interface StreamUsage {
-  readonly topic: string
-  readonly partition: number
-  readonly leaderId: number
-  /** Bytes of the batches as they rest. */
-  readonly sizeBytes: number | null
-  readonly startOffset: number | null
-  readonly endOffset: number | null
-  /** What the store keeps of batches, one for each. */
-  readonly entries: number | null
-  /** With everything beside the batches. */
-  readonly memoryBytes: number | null
-}
-
 /** Every partition of the topics that the test lets through. */
 export function partitionsOf({ catalogue }: Pick<StorageRooms, 'catalogue'>, isWanted: (topic: string) => boolean) {
   return [...catalogue.current().topics.values()].filter(({ name }) => isWanted(name)).flatMap(placesOf)
 }
 
-/** Bytes of the batches of each partition, in order; null where nobody says. */
+/** Bytes of the batches of each partition, in order; null if its leader does not answer. */
 export async function measureSizes(rooms: StorageRooms, places: readonly Place[]): Promise<readonly (number | null)[]> {
   return (await sizesOf(rooms, places)).map(size => (isRefusal(size) ? null : size))
 }

@@ -1,26 +1,24 @@
-// Lists and describes topics: what the catalogue says of them, and where their partitions begin and end, wherever those are led.
-// A partition that cannot be asked makes a number unknown, never the list.
+// Lists and describes topics: their entry in the catalogue, and the start and end of their partitions, whichever broker
+// leads them. If a partition does not answer, a number is unknown, but the list is complete.
 
+import type { ShownConfig, TopicDescription, TopicSummary } from '../api/topics.ts'
+import { RANKED_TOPIC_SORTS, type RankedTopicSort, type TopicSort } from '../api/words.ts'
 import { within } from '../base/clock.ts'
 import type { Topic } from '../log/catalogue.ts'
 import { because, isRefusal, KAFKA_STORAGE_ERROR, type Refusal } from '../protocol/errors.ts'
 import type { Settings } from '../settings/settings.ts'
+import { fallbackOf } from '../settings/topic-configs.ts'
 import { isStoreFailure, type Store, streamId } from '../store/store.ts'
-import { describeTopicConfigs, fallbackOf } from './configs.ts'
+import { describeTopicConfigs } from './configs.ts'
 import type { ConfigEntry } from './contract.ts'
 import { type Bounds, boundsOf, findTopic, type Place, placesOf, type ReachRooms, sizesOf } from './reach.ts'
 import { factorOf, replicasOf } from './replicas.ts'
-import type { ShownConfig, TopicDescription, TopicSummary } from './topics-contract.ts'
 
 /** How long a description waits for the store to say which partitions it has lost. */
 const LOSSES_MS = 2_000
 
-export const topicSorts = ['name', 'partitions', 'records', 'sizeBytes', 'createdAt', 'lastWriteAt'] as const
-
-export type TopicSort = (typeof topicSorts)[number]
-
 export interface TopicListRequest {
-  /** Only topics whose name has this text, upper and lower case alike; '' lets all through. */
+  /** Only topics whose name contains this text, in any case; '' lets all through. */
   readonly q: string
   readonly sort: TopicSort
   readonly order: 'asc' | 'desc'
@@ -38,21 +36,21 @@ export async function listTopics(
   const page = <T>(all: readonly T[]) => all.slice(offset, offset + limit)
   const total = found.length
   if (isRanked(sort)) return { topics: await summarize(rooms, page(inOrder(found, sort, order))), total }
-  // What it is sorted by has to be known of all.
+  // To sort by a measure, the measure of every topic must be known.
   const all = await summarize(rooms, found)
   const measure = MEASURES[sort]
   return { topics: page(all.sort((a, b) => compare(a, b, order, measure))), total }
 }
 
-/** Whether it sorts by what the catalogue knows, without asking partitions. */
-export function isRanked(sort: TopicSort): sort is RankedSort {
-  return Object.hasOwn(RANKS, sort)
+/** True if the catalogue alone is enough to sort, without asking partitions. */
+export function isRanked(sort: TopicSort): sort is RankedTopicSort {
+  return RANKED_TOPIC_SORTS.some(each => each === sort)
 }
 
 /** The names alone, which costs next to nothing. */
 export async function listTopicNames(
   rooms: ReachRooms,
-  { q, sort, order, offset, limit }: TopicListRequest & { readonly sort: RankedSort },
+  { q, sort, order, offset, limit }: TopicListRequest & { readonly sort: RankedTopicSort },
 ): Promise<{ readonly topics: { readonly name: string }[]; readonly total: number }> {
   const found = searchTopics(rooms, q)
   const topics = inOrder(found, sort, order)
@@ -87,8 +85,9 @@ export async function describeTopic(rooms: DescribeRooms, name: string): Promise
 }
 
 /**
- * Of each partition, why it takes no more records because the store has lost some: as its leader says where that is here, else as
- * the store says, which knows before any leader has looked. Null where nothing is lost, or the store does not say in time.
+ * For each partition of which the store has lost records: why it no longer takes records. If this broker leads it, its
+ * log says so; otherwise the store does, because it knows before any leader has looked. Null when nothing is lost, or
+ * when the store does not answer in time.
  */
 async function lossesOf(
   { store, logs, clock }: DescribeRooms,
@@ -108,7 +107,7 @@ async function lossesOf(
     if (usage === undefined || usage?.isEmptied === false) return null
     return because(
       KAFKA_STORAGE_ERROR,
-      `The store has lost the records of partition ${index} of '${name}'; it begins anew once all of them are deleted (DeleteRecords to -1).`,
+      `The store has lost the records of partition ${index} of '${name}'; it begins again, empty, once all of them are deleted (DeleteRecords to -1).`,
     )
   })
 }
@@ -127,14 +126,14 @@ export function showConfig({ synonyms: _, ...entry }: ConfigEntry): ShownConfig 
   return { ...entry, default: fallbackOf(entry.name) }
 }
 
-/** By name, which is where sorting by anything else begins quickly. */
+/** By name. Sorting by any other measure starts quickly from this order. */
 function searchTopics({ catalogue }: ReachRooms, q: string): readonly Topic[] {
   const wanted = q.toLowerCase()
   const all = byName(catalogue.current().topics)
   return wanted === '' ? all : all.filter(({ name }) => name.toLowerCase().includes(wanted))
 }
 
-/** To sort thousands takes milliseconds of everybody's time, so it is done once for each state of the catalogue. */
+/** Sorting thousands of topics holds up all clients for milliseconds, so it is done once for each catalogue. */
 const sorted = new WeakMap<ReadonlyMap<string, Topic>, readonly Topic[]>()
 
 function byName(topics: ReadonlyMap<string, Topic>): readonly Topic[] {
@@ -146,17 +145,15 @@ function byName(topics: ReadonlyMap<string, Topic>): readonly Topic[] {
   return found
 }
 
-/** What is known of a topic without asking its partitions. */
-const RANKS = {
+/** The measures of a topic that are known without asking its partitions. */
+const RANKS: Readonly<Record<RankedTopicSort, (topic: Topic) => number>> = Object.freeze({
   name: () => 0,
-  partitions: (topic: Topic) => topic.partitions,
-  createdAt: (topic: Topic) => topic.createdAtMs,
-} as const
+  partitions: topic => topic.partitions,
+  createdAt: topic => topic.createdAtMs,
+})
 
-type RankedSort = keyof typeof RANKS
-
-/** Takes topics that are by name already. */
-function inOrder(topics: readonly Topic[], sort: RankedSort, order: 'asc' | 'desc'): readonly Topic[] {
+/** Takes topics that are already sorted by name. */
+function inOrder(topics: readonly Topic[], sort: RankedTopicSort, order: 'asc' | 'desc'): readonly Topic[] {
   if (sort === 'name') return order === 'asc' ? topics : topics.toReversed()
   return topics.toSorted((a, b) => compare(a, b, order, RANKS[sort]))
 }
@@ -167,7 +164,7 @@ const MEASURES = {
   lastWriteAt: (topic: TopicSummary) => (topic.lastWriteAt === null ? -1 : Date.parse(topic.lastWriteAt)),
 } as const
 
-/** Equals are in the order of their names, so that pages fit together. */
+/** Equal rows are in the order of their names, so that no page repeats or skips a topic. */
 function compare<T extends { readonly name: string }>(a: T, b: T, order: 'asc' | 'desc', rank: (topic: T) => number) {
   const difference = rank(a) - rank(b) || (a.name < b.name ? -1 : 1)
   return order === 'asc' ? difference : -difference
@@ -191,7 +188,7 @@ function summaryOf(
   sizes: readonly (number | Refusal)[],
 ): TopicSummary {
   const { name, id, partitions, placement, createdAtMs, configs, resolved } = topic
-  // Where offsets follow the clock they do not count records.
+  // Offsets that follow the clock do not count records.
   let records: number | null = resolved.offsetSequenceBits > 0 ? null : 0
   for (const bound of bounds) records = records === null || isRefusal(bound) ? null : records + bound.end - bound.start
   let sizeBytes: number | null = 0
@@ -204,7 +201,7 @@ function summaryOf(
     createdAt: new Date(createdAtMs).toISOString(),
     configs,
     cleanupPolicy: resolved.cleanupPolicy.join(','),
-    // As text where the topic says it itself: a long of Kafka may be more than a number here holds.
+    // As text if the topic sets it itself: a Kafka long may exceed a JavaScript number.
     retentionMs: configs['retention.ms'] ?? String(resolved.retentionMs),
     retentionBytes: configs['retention.bytes'] ?? String(resolved.retentionBytes),
     records,

@@ -1,6 +1,6 @@
 // Creates and deletes topics: the rules of names, partitions, replicas, configs and duplicates, as Apache Kafka's
-// ControllerApis and ReplicationControlManager decide them. Who may do it is the doors' business; what a topic is
-// and how it rests is the catalogue's.
+// ControllerApis and ReplicationControlManager decide them. The doors decide who may do it. The catalogue decides how a
+// topic is stored.
 
 import { type Clock, within } from '../base/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -53,9 +53,14 @@ export interface TopicRooms {
 export interface CreateOptions {
   /** Checks everything and creates nothing. */
   readonly validateOnly: boolean
-  /** After this the answer is REQUEST_TIMED_OUT, and the topics may be created all the same. 0 or less is no limit. */
+  /**
+   * After this time the answer is REQUEST_TIMED_OUT, although the topics may still be created. 0 or less is no limit.
+   */
   readonly timeoutMs: number
-  /** Somebody used a topic that is not there: it is made only where a topic pattern allows that, and may exist by now. */
+  /**
+   * A client used a topic that does not exist. It is created only if a topic pattern allows that; another broker may
+   * have created it meanwhile.
+   */
   readonly auto: boolean
 }
 
@@ -74,7 +79,7 @@ export async function createTopics(
   options: CreateOptions,
 ): Promise<readonly TopicOutcome<CreatedTopic>[]> {
   const { catalogue, clock } = rooms
-  // What another broker has deleted a moment ago can be created here.
+  // A topic that another broker deleted a moment ago can be created here.
   const areNew = !options.validateOnly && requests.every(({ name }) => !catalogue.current().topics.has(name))
   if (catalogue.isShared && !options.auto && !areNew) await catalogue.catchUp()
   const counts = new Map<string, number>()
@@ -113,7 +118,7 @@ export async function deleteTopics(
   references: readonly TopicReference[],
   { timeoutMs }: Pick<CreateOptions, 'timeoutMs'>,
 ): Promise<readonly DeleteOutcome[]> {
-  // Whatever another broker has made a moment ago can be deleted here.
+  // A topic that another broker created a moment ago can be deleted here.
   if (rooms.catalogue.isShared) await rooms.catalogue.catchUp()
   const known = rooms.catalogue.current()
   const found = references.map(reference => resolve(reference, known))
@@ -140,7 +145,7 @@ export async function deleteTopics(
 
 const NONE_OF_THEM: ReadonlySet<string> = new Set()
 
-/** Nothing is known of it here but that it is there. */
+/** This broker knows only that the topic exists. */
 function isUnread({ topics, unreadable }: Catalogue, name: string): boolean {
   return unreadable.has(name) && !topics.has(name)
 }
@@ -151,7 +156,7 @@ function deletion(
   removal: Topic | Refusal | undefined,
 ): DeletedTopic | Refusal {
   if (removal === undefined) return because(REQUEST_TIMED_OUT, 'The topic may be deleted all the same.')
-  // Somebody else was faster: by its name it is unknown now, by its id too.
+  // Another request was faster: the name and the id of the topic are unknown now.
   if (isRefusal(removal)) return reference.name === null ? removal : UNKNOWN_TOPIC_OR_PARTITION
   return { name: target.name, topicId: target.id }
 }
@@ -172,12 +177,15 @@ function resolve(
   return topics.get(name) ?? because(UNKNOWN_TOPIC_OR_PARTITION, `There is no topic ${JSON.stringify(name)}.`)
 }
 
-/** The time is up; `otherwise` says what may have become of the work, where it was to do more than to check. */
+/** The time is up. `otherwise` says what may still happen, if the work does more than check. */
 export function late({ validateOnly }: Pick<CreateOptions, 'validateOnly'>, otherwise: string): Refusal {
-  return because(REQUEST_TIMED_OUT, validateOnly ? 'It could not be checked in time; nothing was changed.' : otherwise)
+  return because(
+    REQUEST_TIMED_OUT,
+    validateOnly ? 'The topic could not be checked in time; nothing was changed.' : otherwise,
+  )
 }
 
-/** Null when the time is up first; the work goes on. 0 or less is no limit. */
+/** Null when the time is up first; the work continues. 0 or less is no limit. */
 export function withinTime<T>(clock: Clock, timeoutMs: number, work: Promise<T>): Promise<T | null> {
   return timeoutMs <= 0 ? work : within(clock, timeoutMs, work, () => null)
 }
@@ -211,7 +219,7 @@ function checkNewTopic(
     return because(INVALID_TOPIC_EXCEPTION, `Topic '${name}' collides with existing topic: ${other}`)
   }
 
-  // Cut short: a text that is longer than a string of the wire could not be answered.
+  // Cut short: a longer text does not fit a string of the protocol.
   const nulls = request.configs.filter(config => config.value === null).map(config => config.name.slice(0, 100))
   if (nulls.length > 0) {
     return because(INVALID_CONFIG, `Null value not supported for topic configs: ${nulls.slice(0, 10).join(', ')}`)
@@ -228,7 +236,7 @@ function checkNewTopic(
 
 type Placed = Required<Pick<NewTopic, 'partitions' | 'placement'>>
 
-/** Null when a topic may have so many partitions. */
+/** Null when a topic may have this number of partitions. */
 export function checkCount(name: string, partitions: number, settings: Settings): Refusal | null {
   const limit = settings.get('max-partitions-per-topic')
   if (partitions <= limit) return null

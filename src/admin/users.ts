@@ -1,11 +1,11 @@
-// What operators do with console users: list, make, change, remove. Kafka clients' credentials are something else. That there is
-// an ADMIN left is decided together with the write, so that two brokers cannot take the last two away.
+// Operators list, make, change and remove console users here. Credentials of Kafka clients are something else. The
+// check that an ADMIN is left is decided together with the write, so that two brokers cannot take the last two away.
 
-import type { Accounts, SignInRefusal } from '../auth/accounts.ts'
-import type { Identity, Role, Visitor } from '../auth/identity.ts'
-import type { Busy } from '../auth/password-hash.ts'
+import type { Accounts, SignInRefusal } from '../auth/console/accounts.ts'
+import type { Identity, Role, Visitor } from '../auth/console/identity.ts'
+import type { Busy } from '../auth/console/password-hash.ts'
+import type { User, Users } from '../auth/console/user-store.ts'
 import { canonicalUsername, objectionToPassword, objectionToUsername } from '../auth/user-rules.ts'
-import type { User, Users } from '../auth/user-store.ts'
 
 export interface NewUser {
   readonly username: string
@@ -16,11 +16,11 @@ export interface NewUser {
 export interface UserChanges {
   readonly role?: Role | undefined
   readonly password?: string | undefined
-  /** Whoever changes the own password says what it was. */
+  /** A user who changes their own password gives the old one too. */
   readonly currentPassword?: string | undefined
 }
 
-/** Who asks for a change, and from where. */
+/** Who asks for a change, and the address of that client. */
 export interface Actor {
   readonly identity: Identity | null
   readonly visitor: Visitor
@@ -38,7 +38,7 @@ export type UserRefusal =
   | Exclude<SignInRefusal, { kind: 'wrong-credentials' }>
   | Busy
 
-/** There was nothing to do. */
+/** The user already was as requested. */
 interface Unchanged {
   readonly kind: 'unchanged'
   readonly user: User
@@ -51,7 +51,7 @@ export function isUserRefusal(answer: User | UserRefusal): answer is UserRefusal
 export interface ListedUsers {
   /** In no order. */
   readonly users: readonly User[]
-  /** Names of users that cannot be read, in order. */
+  /** Names of users that cannot be read, sorted. */
   readonly unreadable: readonly string[]
 }
 
@@ -89,7 +89,7 @@ export async function createUser(
   return decided.kind === 'change' ? user : decided
 }
 
-/** Another password or role ends the user's sessions, on every broker; nothing else does. */
+/** Another password or role ends the user's sessions on every broker; no other change does. */
 export async function changeUser(
   accounts: Accounts,
   { identity, visitor }: Actor,
@@ -125,7 +125,7 @@ export async function changeUser(
   return decided.kind === 'change' || decided.kind === 'unchanged' ? decided.user! : decided
 }
 
-/** Null: the user is removed, one that cannot be read too, and its sessions end. */
+/** Null: the user is removed, even if its stored form cannot be read, and its sessions end. */
 export async function removeUser({ users }: Accounts, given: string): Promise<UserRefusal | null> {
   const username = canonicalUsername(given)
   const decided = await users.change<UserRefusal>(now => {
@@ -137,12 +137,12 @@ export async function removeUser({ users }: Accounts, given: string): Promise<Us
   return decided.kind === 'change' ? null : decided
 }
 
-/** Of a name that no user who can be read has. */
+/** No readable user has this name. */
 function missing({ unreadable }: Users, username: string): UserRefusal {
   return { kind: unreadable.has(username) ? 'unreadable-user' : 'unknown-user', username }
 }
 
-/** A user that cannot be read has its name. */
+/** A user that cannot be read still has this name. */
 function isTaken({ byName, unreadable }: Users, username: string): boolean {
   return byName.has(username) || unreadable.has(username)
 }

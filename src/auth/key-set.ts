@@ -1,7 +1,8 @@
-// The public keys of an identity provider (JWKS, RFC 7517), fetched when they are first wanted and kept for a while. They fail
-// closed: without keys that were fetched and fit, no signature is good. Which token is good is not decided here.
+// The public keys of an identity provider (JWKS, RFC 7517), fetched when they are first wanted and kept for a while.
+// They fail closed: without keys that were fetched and fit, no signature is good. Which token is good is not decided
+// here.
 //
-//   key wanted ── none yet, or older than 10 min ──> fetch ── failed ──> refused, and asked again after 1 s at the earliest
+//   key wanted ── none yet, or older than 10 min ──> fetch ── failed ──> refused; asked again after 1 s at the earliest
 //       │
 //       └── unknown ── last fetch 30 s ago or more ──> fetch once, for all who wait ──> known, or refused
 
@@ -17,22 +18,25 @@ import {
 import type { Clock } from '../base/clock.ts'
 import { type ProviderFetch, ProviderUnavailable } from './provider-fetch.ts'
 
-/** Keys are fetched again when they are this old: what the provider took back is not good for longer. */
+/** Keys are fetched again at this age, so a key that the provider has revoked is not valid for longer. */
 const MAX_AGE_MS = 600_000
-/** Between two fetches because of unknown keys: anybody can make up a key's name. */
+/** The shortest time between two fetches because of unknown keys: any client can invent the name of a key. */
 const COOL_DOWN_MS = 30_000
-/** Between two fetches while there are no keys. */
+/** The shortest time between two fetches while there are no keys. */
 const RETRY_MS = 1_000
 const MOST_KEYS = 100
 const RSA_BITS = { least: 2048, most: 16_384 } as const
 
-/** Signatures by RSA and elliptic curves. No HMAC, for which the public key would be the secret, and not `none` (RFC 8725). */
+/**
+ * Signatures by RSA and elliptic curves. No HMAC, for which the public key would be the secret, and not `none` (RFC
+ * 8725).
+ */
 export const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512'] as const
 
 export interface KeySet {
   /**
-   * The key that the header of a token names. Throws ProviderUnavailable without keys, and a JOSEError where none of them fits.
-   * `kid` is a name to look up and nothing else: what the header says of addresses or keys is not read.
+   * The key that the header of a token names. Throws ProviderUnavailable without keys, and a JOSEError where none of
+   * them fits. `kid` is a name to look up and nothing else: what the header says of addresses or keys is not read.
    */
   find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey>
 }
@@ -98,7 +102,7 @@ async function fetchKeys(uri: string, fetch: ProviderFetch): Promise<JWK[]> {
   return usable
 }
 
-/** A set holds keys for other purposes too, which are passed over; so are those that are too weak or no keys at all. */
+/** A set may hold keys for other purposes; they are skipped, like keys that are too weak or malformed. */
 function isUsable(key: unknown): key is JWK {
   if (typeof key !== 'object' || key === null) return false
   const { kty, use, alg, d } = key as Partial<JWK>

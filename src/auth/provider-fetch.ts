@@ -1,5 +1,6 @@
-// How the broker asks an identity provider for anything: over https (or plain http where the provider is on this machine), to
-// the address that was named and no other, for at most 5 s and 1 MB. Whatever comes back is untrusted until it is verified.
+// How the broker asks an identity provider for anything: over https (or plain http where the provider is on this
+// machine), to the address that was named and no other, for at most 5 s and 1 MB. Whatever comes back is untrusted
+// until it is verified.
 
 import type { Clock } from '../base/clock.ts'
 import { providerUriObjection } from '../settings/provider-uri.ts'
@@ -10,7 +11,7 @@ const MOST_BYTES = 1024 * 1024
 /** Statuses whose answer has no body (Fetch, section 2.2.6). */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
-/** The provider is away, slow, or answers what cannot be used. Nothing about a token is known then, so none is accepted. */
+/** The provider is away, slow, or sends a useless answer. Then the token cannot be checked, and it is not accepted. */
 export class ProviderUnavailable extends Error {
   override readonly name = 'ProviderUnavailable'
 }
@@ -35,14 +36,17 @@ export function createProviderFetch(issuer: string, clock: Clock): ProviderFetch
       return new Response(WITHOUT_BODY.has(status) ? null : body, { status, statusText, headers })
     } catch (error) {
       if (error instanceof ProviderUnavailable) throw error
-      throw new ProviderUnavailable(`${url} cannot be asked: ${reasonOf(error)}`, { cause: error })
+      throw new ProviderUnavailable(`${url} cannot be reached: ${reasonOf(error)}`, { cause: error })
     } finally {
       timer.cancel()
     }
   }
 }
 
-/** Why the address is not asked, or sent a browser to, on the word of this issuer; null when it may be. Completes "<url> ". */
+/**
+ * Why the broker must not fetch this address, or send a browser there, when this issuer names it; null when it may.
+ * Completes "<url> ".
+ */
 export function trustObjection(issuer: string, url: string): string | null {
   const objection = providerUriObjection(url)
   if (objection !== null) return objection

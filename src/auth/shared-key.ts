@@ -1,32 +1,37 @@
-// Random keys that rest in the store: every broker has the same one, and what is made with it nobody outside can compute. Made by
-// the first broker that needs one, and made anew where the store was emptied: it is asked for each time and never remembered.
+// Random keys that rest in the store: every broker has the same key, and no outsider can compute values that were made
+// with it. The first broker that needs a key makes it, and makes a new one after the store was emptied. Therefore the
+// key is read each time and never cached.
 
-import type { Random } from '../base/random.ts'
+import { changeDocument, type DocumentRooms } from '../store/document-keeper.ts'
 import type { DocumentKind } from '../store/document-kinds.ts'
-import { type Store, UnreadableDocument } from '../store/store.ts'
+import { type Document, type Store, UnreadableDocument } from '../store/store.ts'
 
 const KIND: DocumentKind = 'signing-key'
 const FIELD = 'key'
 const BYTES = 32
 
-/** Null where it has not been made. Throws what the store throws, or UnreadableDocument. */
+/** Null if no broker has made it yet. Throws what the store throws, or UnreadableDocument. */
 export async function findSharedKey(store: Store, name: string): Promise<Uint8Array | null> {
   const document = await store.load(KIND, name)
-  if (document === null) return null
-  const found = document.fields.get(FIELD)
-  if (found?.length === BYTES) return found
-  throw new UnreadableDocument(
-    `The stored key ${JSON.stringify(name)} cannot be read: it has not the ${BYTES} bytes that this version makes. Delete its document, and a new one is made.`,
-  )
+  return document === null ? null : keyIn(document)
 }
 
-/** Throws what the store throws, or UnreadableDocument: another key in its place would undo what was made with it. */
-export async function makeSharedKey(store: Store, random: Random, name: string): Promise<Uint8Array> {
-  for (;;) {
-    const found = await findSharedKey(store, name)
-    if (found !== null) return found
-    // A conflict says that another broker made it.
-    const changes = [{ key: FIELD, value: random.bytes(BYTES) }]
-    await store.commit({ kind: KIND, name, expect: 0, changes, mayOverfill: true })
-  }
+/**
+ * Throws what the store throws, or UnreadableDocument: replacing an unreadable key would invalidate all that was made
+ * with it.
+ */
+export async function makeSharedKey(rooms: DocumentRooms, name: string): Promise<Uint8Array> {
+  return await changeDocument(rooms, { kind: KIND, name, what: 'a key that all brokers share' }, now => {
+    if (now !== null) return { answer: keyIn(now) }
+    const key = rooms.random.bytes(BYTES)
+    return { answer: key, write: { changes: [{ key: FIELD, value: key }], mayOverfill: true } }
+  })
+}
+
+function keyIn({ name, fields }: Document): Uint8Array {
+  const found = fields.get(FIELD)
+  if (found?.length === BYTES) return found
+  throw new UnreadableDocument(
+    `The stored key ${JSON.stringify(name)} cannot be read: this version writes keys of ${BYTES} bytes. Delete its document, and the broker makes a new key.`,
+  )
 }

@@ -1,16 +1,16 @@
-// Jumps of the system clock, for whoever decides by it what is old enough to be dropped. A clock that somebody sets wrong
-// must not take everything with it before it is set right.
+// Detects jumps of the system clock, for code that drops data by its age. If the clock is set wrong, such code must not
+// drop everything before an operator has corrected the clock.
 
 import type { Clock } from './clock.ts'
 
-/** How far the system clock may run ahead of the monotonic one between two looks before it is mistrusted. */
+/** How far the system clock may run ahead of the monotonic one between two looks. A larger step is a jump. */
 const JUMP_MS = 10 * 60_000
-/** For how long after a jump nothing grows old by it. */
+/** For this long after a jump, data does not age by the jump. */
 const CAREFUL_MS = 24 * 60 * 60_000
 
 /**
- * A look at the clock, to be taken whenever something is about to be dropped: by how many milliseconds `clock.now()` is
- * ahead of what is believed. A jump forward is believed after a day without another; `onJump` is told of each.
+ * A look at the clock, to be taken before data is dropped. Returns by how many milliseconds `clock.now()` is ahead of
+ * the trusted time. A jump forward is trusted after a day without another jump. `onJump` is called for each.
  */
 export function watchClockJumps(clock: Clock, onJump: (jumpMs: number) => void): () => number {
   let lead = clock.now() - clock.monotonic()

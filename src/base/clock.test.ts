@@ -19,13 +19,13 @@ function loopOf(turnMs: (turn: number) => number): Clock & { readonly turns: num
   }
 }
 
-test('whoever lets others go first goes on after the first turn in which they had nothing to do', async () => {
+test('work that lets others go first continues after the first turn in which they had nothing to do', async () => {
   const clock = loopOf(turn => (turn < 3 ? 0.4 : 0.01))
   await afterOthers(clock)
   assert.equal(clock.turns, 4)
 })
 
-test('whoever lets others go first goes on after 5 ms of theirs, and after one turn that is longer', async () => {
+test('work that lets others go first continues after 5 ms of theirs, and after one turn that is longer', async () => {
   const busy = loopOf(() => 1)
   await afterOthers(busy)
   assert.equal(busy.turns, 5)

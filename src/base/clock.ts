@@ -6,7 +6,7 @@ export interface Timer {
 }
 
 export interface Clock {
-  /** Milliseconds since 1970, as the system believes. May jump; use it for stamps, never for durations. */
+  /** Milliseconds since 1970 by the system clock. It may jump; use it for stamps, never for durations. */
   now(): number
   /** Milliseconds from an arbitrary origin, never going back. Fractions are real. */
   monotonic(): number
@@ -30,7 +30,7 @@ export const systemClock: Clock = Object.freeze({
   soon: (fn: () => void) => void setImmediate(fn),
 })
 
-/** Keeps the process alive until it is cancelled, for a program that waits for nothing but time. */
+/** Keeps the process alive until it is cancelled, for a program that only waits for time to pass. */
 export function stayAlive(): Timer {
   const handle = setInterval(() => {}, LONGEST_DELAY_MS)
   return { cancel: () => clearInterval(handle) }
@@ -41,16 +41,19 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
   return new Promise(resolve => clock.timer(delayMs, resolve))
 }
 
-/** A turn of the event loop that is shorter had nothing to do for others. */
+/** In a shorter turn the event loop had no other work. */
 const IDLE_TURN_MS = 0.05
-/** However busy the others are, work that lets them go first goes on after this. */
+/** Work that lets others go first continues after this time, however busy they are. */
 const MOST_PATIENCE_MS = 5
-/** Between two turns of long work where others are busy: what they do takes several turns of the event loop, with waiting in between. */
+/**
+ * The time between two turns of long work while the event loop is busy: other work takes several turns of the loop, and
+ * waits in between.
+ */
 const PAUSE_MS = 1
 
 /**
- * For work that nobody waits for in a hurry: resolves when the event loop has had a turn with nothing to do for others. Answers
- * whether there was a turn with something.
+ * For work that is not urgent: resolves when the event loop has had a turn without other work. Returns whether there
+ * was a turn with other work.
  */
 export async function afterOthers(clock: Clock): Promise<boolean> {
   const beganAtMs = clock.monotonic()
@@ -63,12 +66,13 @@ export async function afterOthers(clock: Clock): Promise<boolean> {
   }
 }
 
-/** What takingTurns answers. */
+/** The answer of takingTurns. */
 export type Turns = () => Promise<void> | undefined
 
 /**
- * For long work on the event loop: called between its steps, the returned function answers what to wait for whenever turnMs
- * have gone by since others went first; undefined until then. Once others were seen busy, each of its turns is short beside theirs.
+ * For long work on the event loop. The work calls the returned function between its steps. Each time turnMs have passed
+ * since other work went first, the function returns a promise to wait for; until then undefined. After it has seen the
+ * loop busy, the turns of the long work are short compared with those of the others.
  */
 export function takingTurns(clock: Clock, turnMs: number): Turns {
   let endsAtMs = clock.monotonic() + turnMs
@@ -83,7 +87,9 @@ export function takingTurns(clock: Clock, turnMs: number): Turns {
   }
 }
 
-/** What the work comes to, or `late` when it takes longer than timeoutMs: the work goes on, and nobody hears of it. */
+/**
+ * The result of the work, or `late` if it takes longer than timeoutMs. Then the work continues and its result is lost.
+ */
 export async function within<T, L>(clock: Clock, timeoutMs: number, work: Promise<T>, late: () => L): Promise<T | L> {
   const { promise: over, resolve } = Promise.withResolvers<typeof LATE>()
   const timer = clock.timer(timeoutMs, () => resolve(LATE))

@@ -30,7 +30,7 @@ test('who asks while a run is under way shares the next one, which begins after 
   assert.deepEqual(order, ['first', 'second', 'third'])
 })
 
-test('a run that fails fails for those who asked for it and for nobody else', async () => {
+test('a run that fails fails for the callers who asked for it and for no others', async () => {
   const { run, gates, settle } = gated()
   const first = run()
   await settle()

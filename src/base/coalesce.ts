@@ -1,9 +1,9 @@
-// Work that brings something up to date and that many ask for at a time: who asks shares it, and nobody is given what was
-// begun before the question.
+// Refreshes that many callers ask for at once. Callers share a run, but no caller gets a run that began before it
+// asked.
 
 /**
- * One run at a time. A run that is asked for while one is under way begins after it, once for all who ask meanwhile, and
- * they go on in the order in which they asked. A run that fails fails for those who asked for it.
+ * One run at a time. Calls during a run share the next one, which begins after it, and they resolve in the order of the
+ * calls. If a run fails, it fails for all of its callers.
  */
 export function coalesce(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<unknown> = Promise.resolve()

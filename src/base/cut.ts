@@ -1,4 +1,4 @@
-// Somebody's text made short enough to be repeated in a message.
+// Shortens a foreign text so that a message can repeat it.
 
 const LONGEST_SHOWN = 100
 

@@ -1,6 +1,9 @@
-// Work that goes one after the other.
+// Runs work one after the other.
 
-/** What the returned function is given begins when all before it has ended, well or not; what it came to, each caller hears alone. */
+/**
+ * The returned function queues the work that it is given. The work begins when all earlier work has ended, well or not.
+ * Each caller gets the result or the error of its own work alone.
+ */
 export function workInTurn(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return work => {

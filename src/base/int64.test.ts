@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../testing/property.ts'
 import { readInt64, writeInt64 } from './int64.ts'
 
 test('an int64 is read as the nearest number, and a number is written as the int64 that it is', () => {

@@ -1,5 +1,5 @@
-// Signed 64-bit integers as numbers, without a BigInt for each. Exact to 2^53; beyond that the nearest number there is, so that the
-// largest int64 is read as 2^63, and 2^63 is written as the largest int64.
+// Signed 64-bit integers as numbers, without a BigInt for each. Exact up to 2^53; beyond that the nearest double, so
+// the largest int64 is read as 2^63, and 2^63 is written as the largest int64.
 
 import { assert } from './assert.ts'
 
@@ -16,7 +16,7 @@ export function writeInt64(bytes: Buffer, at: number, value: number): void {
     bytes.writeUInt32BE(0xffff_ffff, at + 4)
     return
   }
-  // No message is made of a number that is right.
+  // The message is built only if the number is wrong.
   if (!Number.isInteger(value) || Math.abs(value) > MOST)
     assert(false, `an int64 must be an integer below 2^63, got ${value}`)
   const high = Math.floor(value / HIGH)

@@ -1,4 +1,4 @@
-// MurmurHash2 of 32 bits with the seed that Kafka's clients use, so that a key that is produced here goes where theirs go
+// MurmurHash2 of 32 bits with the seed of Kafka's clients, so that Ketch puts a key into the same partition as they do
 // (org.apache.kafka.common.utils.Utils#murmur2).
 
 const SEED = 0x9747b28c

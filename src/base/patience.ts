@@ -1,18 +1,18 @@
-// How long a caller waits for the outcome of long work. The work looks at it between its steps and ends when it is over: a later
-// answer has no reader.
+// How long a caller waits for the outcome of long work. The work checks it between its steps and ends when the wait is
+// over, because no caller would read a later answer.
 
 import type { Clock } from './clock.ts'
 
 export interface Patience {
   /** The wait has ended. */
   readonly isOver: boolean
-  /** When it ends at the latest, on Clock.monotonic(). */
+  /** The latest end, on Clock.monotonic(). */
   readonly untilMs: number
-  /** Ends it before. */
+  /** Ends it earlier. */
   readonly ended: AbortSignal | null
 }
 
-/** Ends at `untilMs` on Clock.monotonic(), and before that with the signal. */
+/** Ends at `untilMs` on Clock.monotonic(), or earlier with the signal. */
 export function patience(clock: Clock, untilMs: number, ended: AbortSignal | null = null): Patience {
   return {
     untilMs,
@@ -23,5 +23,5 @@ export function patience(clock: Clock, untilMs: number, ended: AbortSignal | nul
   }
 }
 
-/** For work that has to be done, however long it takes. */
+/** Never ends: for work that must be done, however long it takes. */
 export const ENDLESS: Patience = Object.freeze({ isOver: false, untilMs: Number.POSITIVE_INFINITY, ended: null })

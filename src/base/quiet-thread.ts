@@ -1,11 +1,11 @@
-// For threads whose work can wait: on Linux each thread has a priority of its own, so that one which computes for tens of
-// milliseconds leaves the processor to the event loop whenever that has something to do.
+// For threads whose work can wait. On Linux each thread has its own priority, so a thread that computes for tens of
+// milliseconds can leave the processor to the event loop.
 
 import { readlinkSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { basename } from 'node:path'
 
-/** Gives the calling thread the lowest priority. Where threads share that of their process nothing is changed. */
+/** Gives the calling thread the lowest priority. Changes nothing if the threads of a process share one priority. */
 export function stepBack(): void {
   if (process.platform !== 'linux') return
   // `<process>/task/<thread>`

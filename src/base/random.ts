@@ -1,4 +1,4 @@
-// Chance enters the broker only here, so that a simulated run can be repeated from its seed.
+// Randomness enters the broker only here, so that a simulated run can be repeated from its seed.
 
 import { randomBytes, randomInt } from 'node:crypto'
 

@@ -1,6 +1,6 @@
-// A semaphore: a fixed amount of something that all who ask share. Each takes a part before it begins and gives it back afterwards.
-// Requests that have to wait are served in order, so that small ones do not pass a large one for ever. A holder of a part must not wait here for
-// more of the same semaphore: two such holders would wait for each other.
+// A semaphore: a fixed amount of a resource that all callers share. Each caller takes a part before it begins and gives
+// it back afterwards. Waiting requests are served in order, so that small ones do not pass a large one for ever. A
+// caller that holds a part must not wait for more of the same semaphore: two such callers would wait for each other.
 
 import type { Clock } from './clock.ts'
 import type { Patience } from './patience.ts'
@@ -13,7 +13,7 @@ interface Waiting {
 export class Semaphore {
   readonly #clock: Clock
   #free: number
-  /** In the order in which they came. */
+  /** In the order of arrival. */
   readonly #waiting = new Set<Waiting>()
 
   constructor(clock: Clock, total: number) {
@@ -25,7 +25,10 @@ export class Semaphore {
     return this.#free
   }
 
-  /** True once this much is the caller's; false where its patience ended before. More than the total is never to be had. */
+  /**
+   * True when the caller has this amount; false if its patience ended first. A request for more than the total never
+   * succeeds.
+   */
   take(amount: number, patience: Patience): boolean | Promise<boolean> {
     if (patience.isOver) return false
     if (this.#waiting.size > 0 || amount > this.#free) return this.#wait(amount, patience)
@@ -49,7 +52,7 @@ export class Semaphore {
       const waiting: Waiting = { amount, admit: () => settle(true) }
       const leave = () => {
         settle(false)
-        // Those behind it may need less.
+        // Requests behind it may need less.
         this.#admit()
       }
       const timer = Number.isFinite(untilMs) ? this.#clock.timer(untilMs - this.#clock.monotonic(), leave) : null

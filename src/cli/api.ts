@@ -1,30 +1,39 @@
-// The admin API as a command asks it: a session that begins at the first question and ends with the command, answers as JSON,
-// failures as a sentence with an exit status. It keeps nothing on disk, and takes no password from a command line.
+// The admin API as a command uses it: a session that begins at the first request and ends with the command, answers as
+// JSON, failures as a sentence with an exit status. It keeps nothing on disk, and takes no password from a command
+// line.
 
+import type { AuthStatus, SignedIn, SignIn } from '../api/auth.ts'
+import type { ProblemBody } from '../api/problem.ts'
 import { type Clock, within } from '../base/clock.ts'
 import { CommandFailed, EXIT, type ExitStatus } from './exit-status.ts'
 import { withProgress } from './progress.ts'
 import { type ServerEvent, serverEvents } from './server-events.ts'
 import type { Terminal } from './terminal.ts'
+import { failureOf } from './trust.ts'
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
 export interface Api {
   /** Without the slash at its end. */
   readonly url: string
-  /** Who signs in. */
+  /** The user that signs in. */
   readonly user: string
-  /** The password of that user, asked for where it is not known yet. */
+  /**
+   * Begins the session if none has begun, so that the password is asked for before anything else is shown. Throws
+   * CommandFailed if the user may not sign in.
+   */
+  signIn(): Promise<void>
+  /** The password of that user. The first call asks for it. */
   password(): Promise<string>
   get<T>(path: string, query?: Query): Promise<T>
   post<T>(path: string, body?: object): Promise<T>
   put<T>(path: string, body: object): Promise<T>
   delete<T>(path: string, query?: Query): Promise<T>
-  /** Without a session, whatever the status: for probes. */
+  /** For probes: needs no session, and 503 is an answer too. */
   probe<T>(path: string): Promise<{ readonly status: number; readonly body: T }>
-  /** A body in the chunks that come; throws where it breaks off. */
+  /** The body in chunks, as they arrive. Throws if it breaks off. */
   download(path: string, query: Query): AsyncIterable<Uint8Array>
-  /** Events as they come, until the other side ends or somebody interrupts. */
+  /** Events as they arrive, until the broker ends the stream or the user interrupts. */
   events(path: string, query: Query, lastId: string | null): AsyncIterable<ServerEvent>
   /** Ends the session. */
   close(): Promise<void>
@@ -37,16 +46,10 @@ export interface ApiOptions {
   readonly clock: Clock
 }
 
-/** Of one answer; the broker itself gives up earlier. */
+/** The limit for one answer. The broker itself gives up earlier. */
 const TIMEOUT_MS = 60_000
 const SIGN_OUT_MS = 2_000
 const COOKIE = /^svc-admin-session=([^;]+)/
-
-interface Problem {
-  readonly code: string
-  readonly detail: string
-  readonly fields?: Readonly<Record<string, string>>
-}
 
 export function createApi({ url: given, user, terminal, clock }: ApiOptions): Api {
   const url = given.replace(/\/+$/, '')
@@ -78,13 +81,13 @@ export function createApi({ url: given, user, terminal, clock }: ApiOptions): Ap
       return await withProgress({ terminal, clock }, seconds => `waiting for ${url}: ${seconds} s`, answered)
     } catch (error) {
       if (error instanceof CommandFailed) throw error
-      throw failed(`no broker answers at ${url}`, error)
+      throw failed(failureOf(url, error, reasonOf(error)), error)
     }
   }
 
-  function failed(what: string, error: unknown): CommandFailed {
+  function failed(why: string, error: unknown): CommandFailed {
     if (terminal.interrupted.aborted) return new CommandFailed(EXIT.INTERRUPTED, 'interrupted', { cause: error })
-    return new CommandFailed(EXIT.UNAVAILABLE, `${what}: ${reasonOf(error)}`, { cause: error })
+    return new CommandFailed(EXIT.UNAVAILABLE, why, { cause: error })
   }
 
   let asking: Promise<string> | null = null
@@ -100,17 +103,17 @@ export function createApi({ url: given, user, terminal, clock }: ApiOptions): Ap
     return found
   }
 
-  /** The cookie of the session; null where nobody has to be anybody. */
+  /** The cookie of the session; null if the broker asks no caller to sign in. */
   async function signIn(): Promise<string | null> {
-    const { securityEnabled } = await read<{ securityEnabled: boolean }>(await send('GET', '/api/v1/auth/status'))
+    const { securityEnabled } = await read<AuthStatus>(await send('GET', '/api/v1/auth/status'))
     if (!securityEnabled) return null
-    const body = { username: user, password: await password() }
+    const body: SignIn = { username: user, password: await password() }
     const response = await send('POST', '/api/v1/auth/login', { body })
-    const { passwordChangeRequired } = await read<{ passwordChangeRequired: boolean }>(response)
+    const { passwordChangeRequired } = await read<SignedIn>(response)
     if (passwordChangeRequired)
       terminal.err(`ketch: ${user} has the password that Ketch ships with; change it: ketch users password ${user}\n`)
     const cookie = response.headers.getSetCookie().flatMap(each => COOKIE.exec(each)?.[1] ?? [])[0]
-    if (cookie === undefined) throw new CommandFailed(EXIT.SOFTWARE, `${url} began a session and gave no cookie`)
+    if (cookie === undefined) throw new CommandFailed(EXIT.SOFTWARE, `${url} began a session and set no cookie`)
     return `svc-admin-session=${cookie}`
   }
 
@@ -120,7 +123,7 @@ export function createApi({ url: given, user, terminal, clock }: ApiOptions): Ap
     return cookie === null ? {} : { cookie }
   }
 
-  /** The body of a good answer; throws what a bad one says. */
+  /** The body of a good answer. Throws the problem of a bad one. */
   async function read<T>(response: Response): Promise<T> {
     const body = await bodyOf(response, url)
     if (response.ok) return body as T
@@ -135,6 +138,9 @@ export function createApi({ url: given, user, terminal, clock }: ApiOptions): Ap
   return {
     url,
     user,
+    async signIn() {
+      await session()
+    },
     password,
     get: (path, query) => ask('GET', withQuery(path, query)),
     post: (path, body) => ask('POST', path, body),
@@ -152,7 +158,7 @@ export function createApi({ url: given, user, terminal, clock }: ApiOptions): Ap
       try {
         if (response.body !== null) yield* response.body
       } catch (error) {
-        throw failed(`the answer of ${url} broke off`, error)
+        throw failed(`the answer of ${url} broke off: ${reasonOf(error)}`, error)
       }
     },
     async *events(path, query, lastId) {
@@ -166,7 +172,7 @@ export function createApi({ url: given, user, terminal, clock }: ApiOptions): Ap
     async close() {
       const cookie = await signingIn?.catch(() => null)
       if (!cookie) return
-      // The session would end by itself; a broker that is away is no reason to fail what is done.
+      // The session would expire by itself. If the broker is away now, the command has still succeeded.
       const ended = fetch(`${url}/api/v1/auth/logout`, { method: 'POST', headers: { cookie } }).catch(() => null)
       await within(clock, SIGN_OUT_MS, ended, () => null)
     },
@@ -183,27 +189,26 @@ function withQuery(path: string, query: Query = {}): string {
   return text === '' ? path : `${path}?${text}`
 }
 
-/** JSON, or null where there is no body. */
+/** JSON, or null without a body. */
 async function bodyOf(response: Response, url: string): Promise<unknown> {
   const text = await response.text().catch((error: unknown) => {
-    throw new CommandFailed(EXIT.UNAVAILABLE, `the answer of ${url} broke off: ${reasonOf(error)}`, { cause: error })
+    throw new CommandFailed(EXIT.UNAVAILABLE, `the answer of ${url} ended too early: ${reasonOf(error)}`, {
+      cause: error,
+    })
   })
   if (text === '') return null
   if (/[/+]json\b/.test(response.headers.get('content-type') ?? '')) {
     try {
       return JSON.parse(text)
     } catch {
-      // Said below.
+      // The error below reports it.
     }
   }
-  throw new CommandFailed(
-    EXIT.UNAVAILABLE,
-    `what answers at ${url} is no Ketch: it says ${response.status} without JSON`,
-  )
+  throw new CommandFailed(EXIT.UNAVAILABLE, `no Ketch answers at ${url}: the answer is ${response.status} without JSON`)
 }
 
 function refusalOf({ status, headers }: Response, body: unknown): CommandFailed {
-  const problem = body as Problem | null
+  const problem = body as ProblemBody | null
   if (typeof problem?.code !== 'string') return new CommandFailed(EXIT.UNAVAILABLE, `the answer is ${status}`)
   const again = headers.get('retry-after')
   const wait = again === null ? '' : ` (try again in ${again} s)`
@@ -218,7 +223,7 @@ function statusOf(status: number): ExitStatus {
   return status >= 500 ? EXIT.SOFTWARE : EXIT.REFUSED
 }
 
-/** The innermost reason, which is the one that says something: fetch itself only failed. */
+/** The innermost error has the reason; fetch itself only says that it failed. */
 function reasonOf(error: unknown): string {
   let reason: unknown = error
   while (reason instanceof Error && reason.cause !== undefined) reason = reason.cause

@@ -1,4 +1,4 @@
-// The help of the operator's verbs, made from what they state.
+// The help of the operator's verbs, made from their own values.
 
 import type { Command, Option } from './command.ts'
 import { COMMON } from './common-options.ts'

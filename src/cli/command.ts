@@ -1,5 +1,5 @@
-// What an operator's verb on the command line is: one value, in commands/<noun>.ts. It states its arguments and options, asks the
-// API and shows the answer. It knows no process: what it reads and writes comes with the call.
+// An operator's verb on the command line is one value, in commands/<noun>.ts. It states its arguments and options, asks
+// the API and shows the answer. It knows no process: the call brings its input and output.
 
 import type { Clock } from '../base/clock.ts'
 import type { Api } from './api.ts'
@@ -7,17 +7,17 @@ import { CommandFailed, EXIT, type ExitStatus } from './exit-status.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface Option {
-  /** What stands for the value in the help; null: the option is a switch. */
+  /** A word that stands for the value in the help; null for a switch. */
   readonly value: string | null
   readonly doc: string
-  /** May be given several times. */
+  /** The user may give it several times. */
   readonly isMany?: boolean
 }
 
 export interface Argument {
   readonly name: string
   readonly isOptional?: boolean
-  /** Takes all that is left. */
+  /** Takes all the remaining words. */
   readonly isMany?: boolean
 }
 
@@ -46,7 +46,7 @@ export interface Call {
   show(answer: unknown, text: () => string): void
 }
 
-/** What the option says, as a whole number. Throws CommandFailed where it is none. */
+/** The value of the option as a whole number. Throws CommandFailed for any other text. */
 export function integerOption(call: Call, name: string, least: number): number | undefined {
   const text = call.option(name)
   return text === undefined ? undefined : integerOf(text, `--${name}`, least)
@@ -61,7 +61,7 @@ export function integerOf(text: string, what: string, least: number): number {
 
 /** Milliseconds since 1970, as such or as ISO 8601. */
 export function timestampOf(text: string, what: string): number {
-  // Anything else Date.parse would make some day of: of 5.5 the fifth of May 2001.
+  // Date.parse makes a day of any other text: 5.5 becomes the fifth of May 2001.
   const isTime = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/i.test(text)
   const atMs = /^-?\d+$/.test(text) ? Number(text) : isTime ? Date.parse(text) : Number.NaN
   if (Number.isNaN(atMs))
@@ -72,7 +72,7 @@ export function timestampOf(text: string, what: string): number {
   return atMs
 }
 
-/** What the option says, of these words. */
+/** The value of the option, which is one of these words. Throws CommandFailed for any other text. */
 export function wordOption<W extends string>(call: Call, name: string, words: readonly W[], fallback: W): W {
   const text = call.option(name)
   if (text === undefined) return fallback
@@ -91,24 +91,26 @@ export function pairsOption(call: Call, name: string): readonly (readonly [name:
   })
 }
 
-/** The switch that stands in for somebody who answers. */
-export const YES: Option = { value: null, doc: 'Do not ask whether it is meant.' }
+/** The switch that answers yes in place of a person. */
+export const YES: Option = { value: null, doc: 'Does not ask for confirmation.' }
 
-/** Goes on only when somebody said yes, by --yes or when asked. */
+/** True after --yes or after a yes to the question. Throws CommandFailed without a terminal. */
 export async function confirm(call: Call, question: string): Promise<boolean> {
   if (call.has('yes')) return true
   const answer = await call.terminal.ask(`${question} [y/N] `)
   if (answer === null)
-    throw new CommandFailed(EXIT.USAGE, 'nothing was changed: nobody is here to be asked, so it takes --yes')
+    throw new CommandFailed(EXIT.USAGE, 'nothing was changed: without a terminal to confirm it, add --yes')
   if (/^y(es)?$/i.test(answer.trim())) return true
   call.terminal.err('Nothing was changed.\n')
   return false
 }
 
-/** A password for somebody else, asked for twice, or from KETCH_NEW_PASSWORD. Never from the command line. */
-export async function newPassword({ terminal }: Call, whose: string): Promise<string> {
+/** A new password of a user, asked for twice, or from KETCH_NEW_PASSWORD. Never from the command line. */
+export async function newPassword({ api, terminal }: Call, whose: string): Promise<string> {
   const given = terminal.variable('KETCH_NEW_PASSWORD')
   if (given !== undefined) return given
+  // First, or the question for the present password comes after those for the new one, and looks like a third of them.
+  await api.signIn()
   const first = await terminal.ask(`New password of ${whose}: `, { isSecret: true })
   if (first === null)
     throw new CommandFailed(EXIT.USAGE, 'a new password is needed: set KETCH_NEW_PASSWORD, or run this in a terminal')
@@ -117,10 +119,13 @@ export async function newPassword({ terminal }: Call, whose: string): Promise<st
   return first
 }
 
-/** A part of a path, whatever is in it. Throws CommandFailed for the two names that none can be. */
+/** The text as a part of a path. Throws CommandFailed for the two names that cannot be a part. */
 export function segment(text: string): string {
-  // Whoever makes a request of a URL resolves these first, also as %2e (URL Standard, 4.4), and asks for another path.
+  // A program that requests a URL resolves these two first, also as %2e (URL Standard, 4.4), and asks for another path.
   if (text === '.' || text === '..')
-    throw new CommandFailed(EXIT.USAGE, `${JSON.stringify(text)} cannot be part of a URL, so it cannot be named here`)
+    throw new CommandFailed(
+      EXIT.USAGE,
+      `${JSON.stringify(text)} cannot be part of a URL, so this command cannot take it`,
+    )
   return encodeURIComponent(text)
 }

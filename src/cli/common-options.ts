@@ -1,13 +1,17 @@
-// What every operator's verb takes.
+// The options that every operator's verb takes.
 
 import type { Option } from './command.ts'
 
 export const COMMON: Readonly<Record<string, Option>> = Object.freeze({
-  url: { value: 'url', doc: 'Where the admin API answers; else KETCH_URL, else http://localhost:8080.' },
+  url: { value: 'url', doc: 'The address of the admin API; by default KETCH_URL, else http://localhost:8080.' },
   user: {
     value: 'name',
-    doc: 'Who signs in; else KETCH_USER, else admin. The password is KETCH_PASSWORD, or asked for.',
+    doc: 'The user that signs in; by default KETCH_USER, else admin. The password is KETCH_PASSWORD, or the command asks for it.',
   },
-  json: { value: null, doc: 'The answer as JSON, for programs.' },
-  help: { value: null, doc: 'This text.' },
+  'ca-file': {
+    value: 'path',
+    doc: "The PEM file of the authority that signed the broker's certificate, for an https address; by default KETCH_CA_FILE.",
+  },
+  json: { value: null, doc: 'Prints the answer as JSON, for programs.' },
+  help: { value: null, doc: 'Prints this text.' },
 })

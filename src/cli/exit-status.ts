@@ -1,15 +1,19 @@
-// The exit statuses of the command line, one table; docs/guides/command-line.md has the same. Those above 64 are of sysexits.h.
+// The exit statuses of the command line, one table; docs/guides/command-line.md has the same. Those above 64 are of
+// sysexits.h.
 
 export const EXIT = Object.freeze({
   /** Done. */
   OK: 0,
-  /** The broker refused: there is no such thing, it exists already, it is not healthy. Nothing was changed that is not said. */
+  /**
+   * The broker refused: the thing does not exist, it exists already, the broker is not healthy. The message names every
+   * change that was made before.
+   */
   REFUSED: 1,
-  /** The command line is not understood, or asks for something that somebody must confirm. */
+  /** The command line is wrong, or a person must confirm the change and no terminal is there. */
   USAGE: 2,
-  /** Nobody answers, or whoever does cannot do it at the moment: trying again may help. */
+  /** No broker answers, or the broker cannot do it now. A later attempt may succeed. */
   UNAVAILABLE: 69,
-  /** A mistake of ours, here or in the broker. */
+  /** A defect of Ketch, here or in the broker. */
   SOFTWARE: 70,
   /** The password is wrong, or the role does not allow it. */
   NO_PERMISSION: 77,
@@ -23,7 +27,7 @@ export type ExitStatus = (typeof EXIT)[keyof typeof EXIT]
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
   readonly status: ExitStatus
-  /** What the broker said, as it said it. */
+  /** The problem that the broker answered; null without one. */
   readonly problem: object | null
 
   constructor(

@@ -1,9 +1,9 @@
-// Lists that the API gives out a page at a time, read whole.
+// Reads the whole of a list that the API answers in pages.
 
 import type { Call } from './command.ts'
-import { withProgress } from './progress.ts'
+import { withProgressSignedIn } from './progress.ts'
 
-/** What every page says beside its rows. */
+/** The members of every page beside its rows. */
 interface Page {
   /** In all pages together. */
   readonly total: number
@@ -11,7 +11,7 @@ interface Page {
 
 const PAGE_ROWS = 1_000
 
-/** The rows under this name of every page, `most` at most, and the last page, for what else it says. */
+/** The rows under this name of every page, at most `most`, and the last page, for its other members. */
 export async function everyRow<Row, P extends Page>(
   call: Call,
   path: string,
@@ -33,5 +33,5 @@ export async function everyRow<Row, P extends Page>(
     }
   }
   const said = () => `${rows.length} of ${last?.total ?? '?'} ${name}`
-  return { last: await withProgress(call, said, read()), rows }
+  return { last: await withProgressSignedIn(call, said, read), rows }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
-import { withProgress } from './progress.ts'
+import { withProgress, withProgressSignedIn } from './progress.ts'
 import type { Terminal } from './terminal.ts'
 
 function screen(isWatched: boolean) {
@@ -11,7 +11,6 @@ function screen(isWatched: boolean) {
     err: text => void said.push(text),
     write: async () => {},
     async *input() {},
-    isInteractive: false,
     isWatched,
     isOutSeen: false,
     variable: () => undefined,
@@ -38,7 +37,31 @@ test('what takes long says how far it is, on one line that goes when it is done'
   assert.equal(said.length, lines)
 })
 
-test('where nobody looks nothing is said', async () => {
+test('a question for the password is not overwritten: progress begins after sign-in', async () => {
+  const clock = new SimulatedClock()
+  const { said, terminal } = screen(true)
+  const typed = Promise.withResolvers<void>()
+  const work = Promise.withResolvers<string>()
+  let begun = false
+  const done = withProgressSignedIn(
+    { terminal, clock, api: { signIn: () => typed.promise } },
+    seconds => `${seconds} s`,
+    () => {
+      begun = true
+      return work.promise
+    },
+  )
+  await clock.advance(30_000)
+  assert.deepEqual([said, begun], [[], false])
+  typed.resolve()
+  await clock.advance(0)
+  await clock.advance(1_000)
+  assert.deepEqual(said, ['\r\u001b[K1 s'])
+  work.resolve('yes')
+  assert.equal(await done, 'yes')
+})
+
+test('without a terminal no progress is shown', async () => {
   const clock = new SimulatedClock()
   const { said, terminal } = screen(false)
   const work = Promise.withResolvers<string>()

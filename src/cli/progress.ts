@@ -1,4 +1,4 @@
-// Says that something takes a while: one line that is written over, from the second second on, where somebody can see it.
+// Shows on a terminal that a command still works: one line, after the first second, which the next line overwrites.
 
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Terminal } from './terminal.ts'
@@ -7,9 +7,24 @@ const FIRST_MS = 1_000
 const AGAIN_MS = 500
 const CLEAR_LINE = '\r\u001b[K'
 
-/** Shows what `said` says until the work is done, whatever comes of it. */
+interface Screen {
+  readonly terminal: Terminal
+  readonly clock: Clock
+}
+
+/** The same as withProgress, after sign-in: the line would overwrite the question for the password. */
+export async function withProgressSignedIn<T>(
+  call: Screen & { readonly api: { signIn(): Promise<void> } },
+  said: (elapsedSeconds: number) => string,
+  work: () => Promise<T>,
+): Promise<T> {
+  await call.api.signIn()
+  return await withProgress(call, said, work())
+}
+
+/** Shows the text of `said` until the work has succeeded or failed. */
 export async function withProgress<T>(
-  { terminal, clock }: { readonly terminal: Terminal; readonly clock: Clock },
+  { terminal, clock }: Screen,
   said: (elapsedSeconds: number) => string,
   work: Promise<T>,
 ): Promise<T> {

@@ -1,5 +1,5 @@
-// The operator's half of the command line: finds the verb, reads its options, runs it, says what went wrong. Starting a broker is
-// main.ts's business.
+// The operator's half of the command line: finds the verb, reads its options, runs it and reports an error. main.ts
+// starts a broker.
 
 import { parseArgs } from 'node:util'
 import type { Clock } from '../base/clock.ts'
@@ -12,12 +12,13 @@ import { commands } from './commands/all.ts'
 import { COMMON } from './common-options.ts'
 import { CommandFailed, EXIT, type ExitStatus } from './exit-status.ts'
 import type { Terminal } from './terminal.ts'
+import { trustAuthorities } from './trust.ts'
 import { verbFirst } from './verb-first.ts'
 
 const DEFAULT_URL = 'http://localhost:8080'
 const DEFAULT_USER = 'admin'
 
-/** Runs the verb that the arguments name and answers the exit status; everything that there is to say has been said by then. */
+/** Runs the verb that the arguments name and returns the exit status. By then the terminal has every message. */
 export async function runCommand(argv: readonly string[], terminal: Terminal, clock: Clock): Promise<ExitStatus> {
   const isJson = argv.includes('--json')
   try {
@@ -72,7 +73,9 @@ function startsWith(argv: readonly string[], name: string): boolean {
 }
 
 function unknown(given: string, known: readonly string[]): string {
-  return `there is no ${JSON.stringify(given)}; the nearest is "${nearest(given, known)}" (ketch --help says what there is)`
+  const near = nearest(given, known)
+  const suggestion = near === null ? '' : `; the nearest is "${near}"`
+  return `there is no ${JSON.stringify(given)}${suggestion} (ketch --help lists the commands)`
 }
 
 function readCall(command: Command, rest: readonly string[], terminal: Terminal, clock: Clock): Call {
@@ -94,6 +97,7 @@ function readCall(command: Command, rest: readonly string[], terminal: Terminal,
   const given = (name: string) => values[name] as readonly string[] | undefined
   const url = given('url')?.at(-1) ?? terminal.variable('KETCH_URL') ?? DEFAULT_URL
   const user = given('user')?.at(-1) ?? terminal.variable('KETCH_USER') ?? DEFAULT_USER
+  if (/^https:/i.test(url)) trustAuthorities(given('ca-file')?.at(-1) ?? terminal.variable('KETCH_CA_FILE'))
   const isJson = 'json' in values
   return {
     api: createApi({ url, user, terminal, clock }),
@@ -129,7 +133,7 @@ function parse(command: Command, args: readonly string[], options: Readonly<Reco
   }
 }
 
-/** Line by line: what the broker repeats of a client's words stays words. */
+/** Line by line: a client's words that the broker repeats cannot move the cursor. */
 function sayPlainly(message: string): string {
   return message.split('\n').map(printable).join('\n')
 }

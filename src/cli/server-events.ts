@@ -1,5 +1,5 @@
-// Server-sent events as they come over HTTP (HTML Living Standard, 9.2): fields of an event a line each, an empty line ends it.
-// Comments and fields that mean nothing here are passed over.
+// Reads server-sent events from HTTP (HTML Living Standard, 9.2): each line is a field of an event, and an empty line
+// ends the event. Comments and unknown fields are skipped.
 
 export interface ServerEvent {
   readonly type: string

@@ -1,5 +1,5 @@
-// Tables and values for people: columns as wide as what is in them, numbers to the right, nothing that a client chose can move
-// the cursor.
+// Tables and values for people: columns as wide as their longest cell, and numbers to the right. No text that a client
+// chose can move the cursor.
 
 import { printable } from '../base/printable.ts'
 
@@ -51,7 +51,7 @@ export function bytes(count: number | null): string | null {
 /** The last that a Date can hold (ECMA-262, 21.4.1.1). */
 const LAST_DATE_MS = 8.64e15
 
-/** Milliseconds since 1970 as ISO 8601; a timestamp that is no date, which a producer may write, as it is. */
+/** Milliseconds since 1970 as ISO 8601. A producer may write a timestamp beyond every date: that stays a number. */
 export function time(atMs: number | null): string | null {
   if (atMs === null) return null
   return Math.abs(atMs) > LAST_DATE_MS ? String(atMs) : new Date(atMs).toISOString()

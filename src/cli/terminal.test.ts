@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { CommandFailed, EXIT } from './exit-status.ts'
-import { terminalOf } from './terminal.ts'
+import { type OpenKeyboard, terminalOf } from './terminal.ts'
 
 function typing(isTTY: boolean, interrupted = new AbortController().signal) {
   const stdin = Object.assign(new PassThrough(), { isTTY })
@@ -27,13 +27,31 @@ test('a password that is typed is not shown, and an answer is', async () => {
   assert.match(shown(), /yes/)
 })
 
-test('where nobody is there nobody is asked, and Ctrl-C at a question ends the command', async () => {
+test('without a terminal no question is asked, and Ctrl-C at a question ends the command', async () => {
   assert.equal(await typing(false).terminal.ask('Password: ', { isSecret: true }), null)
   const { terminal, stdin } = typing(true)
   const asked = terminal.ask('Password: ', { isSecret: true })
   stdin.write('\u0003')
   await assert.rejects(asked, (error: unknown) => error instanceof CommandFailed && error.status === EXIT.INTERRUPTED)
   assert.equal(terminal.variable('KETCH_USER'), 'ada')
+})
+
+test('while records are piped in, a question goes to the keyboard, which is given back', async () => {
+  const streams = (isWatched: boolean) => ({
+    stdin: Object.assign(new PassThrough(), { isTTY: false }),
+    stdout: new PassThrough(),
+    stderr: Object.assign(new PassThrough(), { isTTY: isWatched }),
+  })
+  const asked = (isWatched: boolean, open: OpenKeyboard) =>
+    terminalOf(streams(isWatched), {}, new AbortController().signal, open).ask('Password: ', { isSecret: true })
+  const keyboard = new PassThrough()
+  const answer = asked(true, () => keyboard)
+  keyboard.write('correct horse\r')
+  assert.equal(await answer, 'correct horse')
+  assert.ok(keyboard.destroyed)
+  assert.equal(await asked(true, () => null), null)
+  // The question would not be seen.
+  assert.equal(await asked(false, () => assert.fail('opened')), null)
 })
 
 test('what is piped in comes as it was, and Ctrl-C ends waiting for it', async () => {

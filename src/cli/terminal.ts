@@ -1,34 +1,32 @@
-// Whoever sits in front of a command: where its output goes, what is asked, which variables are set. main.ts gives it the
-// process's own; a test gives it strings.
+// The user's side of a command: its output, its questions and the variables of its environment. main.ts passes those of
+// the process; a test passes strings.
 
 import { createInterface } from 'node:readline/promises'
 import { addAbortSignal, type Readable, Writable } from 'node:stream'
 import { CommandFailed, EXIT } from './exit-status.ts'
 
 export interface Terminal {
-  /** What was asked for. */
+  /** Writes the result. */
   out(text: string): void
-  /** The same, of which there may be much: to be waited for. */
+  /** Writes a part of a long result; the caller waits for it. */
   write(bytes: Uint8Array): Promise<void>
-  /** What is piped in, or typed until Ctrl-D. */
+  /** The standard input: a pipe, or the keyboard until Ctrl-D. */
   input(): AsyncIterable<Uint8Array>
-  /** What is said about it: warnings, questions, progress. */
+  /** Writes warnings, questions and progress. */
   err(text: string): void
-  /** Whether somebody is there to be asked. */
-  readonly isInteractive: boolean
-  /** Whether somebody sees what is said, so that a line may change. */
+  /** Whether `err` goes to a terminal, so that a line may change. */
   readonly isWatched: boolean
-  /** Whether it is a terminal that what was asked for goes to. */
+  /** Whether `out` goes to a terminal. */
   readonly isOutSeen: boolean
   variable(name: Variable): string | undefined
-  /** The answer; null where nobody is there. A secret is not shown while it is typed. */
+  /** The answer; null without a terminal. The terminal does not show a secret while the user types it. */
   ask(question: string, options?: { readonly isSecret?: boolean }): Promise<string | null>
   /** Aborts at Ctrl-C. */
   readonly interrupted: AbortSignal
 }
 
 /** The variables of the environment that the command line reads. */
-export type Variable = 'KETCH_URL' | 'KETCH_USER' | 'KETCH_PASSWORD' | 'KETCH_NEW_PASSWORD'
+export type Variable = 'KETCH_URL' | 'KETCH_USER' | 'KETCH_PASSWORD' | 'KETCH_NEW_PASSWORD' | 'KETCH_CA_FILE'
 
 export interface Streams {
   readonly stdin: Readable & { readonly isTTY?: boolean }
@@ -36,16 +34,20 @@ export interface Streams {
   readonly stderr: Writable & { readonly isTTY?: boolean }
 }
 
+/** Opens the terminal of this process while the standard input is a pipe; null if the process has no terminal. */
+export type OpenKeyboard = () => Readable | null
+
 /** The terminal that these streams are. */
 export function terminalOf(
   { stdin, stdout, stderr }: Streams,
   environment: Readonly<Record<string, string | undefined>>,
   interrupted: AbortSignal,
+  openKeyboard: OpenKeyboard = () => null,
 ): Terminal {
-  const isInteractive = stdin.isTTY === true && stderr.isTTY === true
+  const keyboard = () => (stderr.isTTY !== true ? null : stdin.isTTY === true ? stdin : openKeyboard())
   return {
     out: text => void stdout.write(text),
-    // What becomes of a pipe that nobody reads is the business of whoever owns it.
+    // If no process reads the pipe, the program that opened it must handle that.
     write: bytes => new Promise(resolve => stdout.write(bytes, () => resolve())),
     async *input() {
       try {
@@ -56,21 +58,22 @@ export function terminalOf(
       }
     },
     err: text => void stderr.write(text),
-    isInteractive,
     isWatched: stderr.isTTY === true,
     isOutSeen: stdout.isTTY === true,
     variable: name => environment[name],
     interrupted,
     async ask(question, { isSecret = false } = {}) {
-      if (!isInteractive) return null
-      stderr.write(question)
+      const input = keyboard()
+      if (input === null) return null
       const echo = new Writable({
         write(chunk: Buffer, _encoding, done) {
           if (!isSecret) stderr.write(chunk)
           done()
         },
       })
-      const lines = createInterface({ input: stdin, output: echo, terminal: true })
+      // The terminal stops showing what is typed here, before the question invites the user to type.
+      const lines = createInterface({ input, output: echo, terminal: true })
+      stderr.write(question)
       try {
         return await new Promise<string | null>((resolve, reject) => {
           lines.on('SIGINT', () => reject(new CommandFailed(EXIT.INTERRUPTED, 'interrupted')))
@@ -79,6 +82,7 @@ export function terminalOf(
         })
       } finally {
         lines.close()
+        if (input !== stdin) input.destroy()
         stderr.write(isSecret ? '\n' : '')
       }
     },

@@ -1,15 +1,16 @@
-// Where the verb of a command line is, when options stand before it: those that every verb takes may, the others are asked back.
+// Finds the verb of a command line that begins with options. Options of every verb may stand before it; any other ends
+// with a question.
 
 import { commands } from './commands/all.ts'
 import { COMMON } from './common-options.ts'
 import { CommandFailed, EXIT } from './exit-status.ts'
 
-/** Whether an operator's verb is meant by arguments that begin with an option, and not a broker. */
+/** Whether arguments that begin with an option mean an operator's verb, and not the start of a broker. */
 export function meansVerb(argv: readonly string[]): boolean {
   return verbAt(argv) >= 0 || ['url', 'user', 'json'].includes(nameOf(argv[0]!))
 }
 
-/** The same arguments with the verb first. Throws CommandFailed where that takes a guess. */
+/** The same arguments with the verb first. Throws CommandFailed where the verb is not certain. */
 export function verbFirst(argv: readonly string[]): readonly string[] {
   let at = 0
   while (argv[at]?.startsWith('-')) {
@@ -20,17 +21,17 @@ export function verbFirst(argv: readonly string[]): readonly string[] {
   const rest = argv.slice(at)
   if (rest[0]?.startsWith('-') === false) return [...rest, ...argv.slice(0, at)]
   const verb = verbAt(argv)
-  // Without its value, which may be somebody's password.
+  // The option without its value, which may be a password.
   const option = `--${nameOf(rest[0] ?? argv[0]!)}`
   throw new CommandFailed(
     EXIT.USAGE,
     verb < 0
-      ? `${option} belongs to a command, and none is named: ketch <command> ${option} (ketch --help says what there is)`
+      ? `${option} belongs to a command, and no command is named: ketch <command> ${option} (ketch --help lists the commands)`
       : `${option} stands before the command: options of a command are written behind it, ketch ${argv[verb]} … ${option}`,
   )
 }
 
-/** Where a noun of the commands stands, or -1. The file of --config may be called like one. */
+/** The index of a noun of the commands, or -1. The file of --config may have the name of a noun. */
 function verbAt(argv: readonly string[]): number {
   return argv.findIndex(
     (word, at) => argv[at - 1] !== '--config' && commands.some(({ name }) => name.split(' ')[0] === word),

@@ -1,5 +1,5 @@
-// How a broker rests in the store: one document of kind `broker`, named by its id. Its version is the counter that shows
-// that the broker lives; its one field says, as JSON, who it is and where clients reach it.
+// How a broker rests in the store: one document of kind `broker`, named by its id. Its version is the counter that
+// shows that the broker lives; its one field says, as JSON, who it is and where clients reach it.
 
 import type { DocumentKind } from '../store/document-kinds.ts'
 import { type Document, type Row, UnreadableDocument } from '../store/store.ts'
@@ -7,7 +7,7 @@ import { type Document, type Row, UnreadableDocument } from '../store/store.ts'
 export const KIND: DocumentKind = 'broker'
 const FIELD = 'broker'
 
-/** Where a listener is reached, as clients are told. */
+/** The address of a listener, as clients are told. */
 export interface Endpoint {
   readonly name: string
   readonly host: string
@@ -19,11 +19,11 @@ export interface BrokerInfo {
   /** One life of a broker: a word that no other process and no other start has. */
   readonly incarnation: string
   readonly rack: string | null
-  /** Empty until the broker serves: it leads nothing and clients are not told of it. */
+  /** Empty until the broker serves. Until then it leads nothing, and clients do not see it. */
   readonly endpoints: readonly Endpoint[]
-  /** Of Ketch; null for a release that does not say it yet. */
+  /** The version of Ketch; null for older releases, which do not write it. */
   readonly version: string | null
-  /** How long it may give no sign of life before the others take it for dead. */
+  /** After this time without a sign of life the other brokers consider it dead. */
   readonly expiryMs: number
 }
 

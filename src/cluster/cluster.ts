@@ -1,7 +1,8 @@
-// Who lives and who leads, as one broker of a cluster sees it. Leadership is no election: the rendezvous hash over the living
-// says it, or for a partition to which brokers were assigned the first of them that lives; a broker that has a view and
-// knows the topic knows it. It is a hint where to work; what keeps two that believe in different views
-// from doing harm is the store, where taking the lead fences everybody before (`open`, and the versions of documents).
+// Who lives and who leads, as one broker of a cluster sees it. Leaders are not elected. A rendezvous hash over the
+// living brokers names the leader; if brokers were assigned to a partition, the first of them that lives leads it. So
+// each broker with a view and a topic can compute the leader alone. The result is a hint. Two brokers with different
+// views cannot do harm, because the store fences them: taking the lead shuts out every earlier leader (`open`, and the
+// versions of documents).
 
 import { type Clock, sleep } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
@@ -15,51 +16,61 @@ import { drawOf, hashOf, hashWithin, orderOf } from './rendezvous.ts'
 
 export interface Cluster {
   readonly brokerId: number
-  /** Who lives, ascending by id; immutable. */
+  /** The living brokers, ascending by id; immutable. */
   brokers(): readonly BrokerInfo[]
-  /** The id of the broker that leads the partition; -1 when nobody lives. */
+  /** The id of the broker that leads the partition; -1 when no broker lives. */
   leaderOf(topicId: string, index: number): number
   /**
-   * The ids of those that live and of `others`, in the order in which they would lead a partition to which no brokers were
-   * assigned.
+   * The ids of the living brokers and of `others`, in the order in which they would lead a partition without assigned
+   * brokers.
    */
   orderOf(topicId: string, index: number, others: readonly number[]): readonly number[]
   /**
-   * By the numbers of partitions: of these brokers the first that lives leads, and only where none of them lives another. Replaces
-   * what was said of the topic before.
+   * By partition number: the first of these brokers that lives leads; if none of them lives, another broker does.
+   * Replaces the earlier assignment of the topic.
    */
   assign(topicId: string, brokerIds: Assigned): void
   /** Whether this broker leads the partition. */
   leads(topicId: string, index: number): boolean
   /** The same after a look at the store. */
   stillLeads(topicId: string, index: number): Promise<boolean>
-  /** The leader epoch of a partition, as far as it is known; -1 when it is not. It may be that of the leader before. */
+  /**
+   * The leader epoch of a partition as far as it is known, else -1. It may still be the epoch of the previous leader.
+   */
   epochOf(topicId: string, index: number): number
   /** This broker leads the partition, with this epoch. */
   led(topicId: string, index: number, epoch: number): void
-  /** The topic is gone. */
+  /** The topic was deleted. */
   forgetTopic(topicId: string): void
-  /** The id of the broker that coordinates the group or transactional id; -1 when nobody lives. */
+  /** The id of the broker that coordinates the group or transactional id; -1 when no broker lives. */
   coordinatorOf(key: string): number
   /**
-   * False while the others may already take this broker for dead: it must not answer for what it leads, since somebody
-   * else may know better.
+   * False while the others may already consider this broker dead. Then it must not answer for its partitions, because
+   * another broker may have newer data.
    */
   readonly isConfirmed: boolean
+  /**
+   * True if another process has joined on this store, as of the last look; starting processes and those without a
+   * listener count too.
+   */
+  readonly hasOthers: boolean
   /** Looks at the store. Resolves when the view is as new as this call, or when that fails. */
   look(): Promise<void>
-  /** `changed` is called after each change of who lives, `looked` after each look at the store; they begin with the next. */
+  /**
+   * Calls `changed` after each change of the living brokers, and `looked` after each look at the store, from the next
+   * one on.
+   */
   watch(watch: ClusterWatch): void
-  /** This broker serves from here on, and leads. Resolves when the others can see it. Throws what the store throws. */
+  /** From now on this broker serves and leads. Resolves when the others can see it. Throws what the store throws. */
   announce(endpoints: readonly Endpoint[]): Promise<void>
-  /** This broker leads nothing any more, as far as it sees. The others do not know yet. */
+  /** From now on this broker leads nothing in its own view. The others do not know it yet. */
   withdraw(): void
-  /** Tells the others, and resolves when they have had the time to see it. */
+  /** Tells the others, and resolves after the time that they need to see it. */
   leave(): Promise<void>
   close(): Promise<void>
 }
 
-/** Brokers by the number of a partition; empty for most topics. */
+/** Brokers by partition number; empty for most topics. */
 export type Assigned = Readonly<Record<number, readonly number[]>>
 
 export interface ClusterWatch {
@@ -75,14 +86,17 @@ export interface ClusterRooms {
   readonly unreadable?: NameUnreadable | undefined
   readonly brokerId: number
   readonly rack: string | null
-  /** Of Ketch, for people. */
+  /** The version of Ketch, for people. */
   readonly version?: string
   readonly expiryMs: number
   /** This broker cannot go on: another has its id. */
   lost(error: Error): void
 }
 
-/** Joins the brokers on this store. Throws BrokerIdHeld when another that lives has the id, else what the store throws. */
+/**
+ * Joins the brokers on this store. Throws BrokerIdHeld when another living broker has the id, else what the store
+ * throws.
+ */
 export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
   const { brokerId, clock, expiryMs } = rooms
   const logger = rooms.logger.named('cluster')
@@ -120,6 +134,9 @@ export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
     get isConfirmed() {
       return membership.isConfirmed
     },
+    get hasOthers() {
+      return membership.hasOthers
+    },
     async stillLeads(topicId, index) {
       await membership.look()
       return views.leads(topicId, index)
@@ -137,7 +154,7 @@ export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
     async leave() {
       await membership.leave()
       const others = views.brokers().filter(each => each.id !== brokerId)
-      // Everybody looks ten times in an expiry; then it has to open what it takes over.
+      // Each broker looks ten times in an expiry; after that it must open the partitions that it takes over.
       if (others.length > 0) await sleep(clock, expiryMs / 4)
     },
     async close() {
@@ -147,7 +164,7 @@ export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
   }
 }
 
-/** The cluster of a store that only one broker can use: it leads everything, and nothing is asked of the store. */
+/** The cluster of a store that only one broker can use. It leads every partition, without a request to the store. */
 export function aloneInCluster(brokerId: number, rack: string | null, version: string | null = null): Cluster {
   const views = viewsOf(brokerId)
   const named = (endpoints: readonly Endpoint[]) =>
@@ -158,6 +175,7 @@ export function aloneInCluster(brokerId: number, rack: string | null, version: s
   return {
     ...views,
     isConfirmed: true,
+    hasOthers: false,
     stillLeads: async (topicId, index) => views.leads(topicId, index),
     epochOf: () => -1,
     led() {},
@@ -174,7 +192,7 @@ export function aloneInCluster(brokerId: number, rack: string | null, version: s
 function viewsOf(brokerId: number) {
   let living: readonly BrokerInfo[] = []
   let ids: readonly number[] = []
-  /** The hash of the topic that was asked about last: partitions come one after the other. */
+  /** The hash of the topic of the last question, because questions about its partitions follow each other. */
   let lastTopicId = ''
   let lastHash = 0
   const assigned = new Map<string, Assigned>()

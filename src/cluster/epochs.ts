@@ -1,7 +1,8 @@
-// The leader epochs of partitions that other brokers lead. Only a leader knows its epoch, and Metadata of every broker has to
-// say it: clients take a leader from Metadata only with an epoch that is not lower than the last they saw, and librdkafka
-// before 2.10 never takes one without. So each broker keeps in a document of kind `leads`, named by its id, the
-// epochs that it leads with: a field for each topic id, an int32 for each partition index, 0 where it never led.
+// The leader epochs of partitions that other brokers lead. Only a leader knows its epoch, but Metadata of every broker
+// must name it: clients accept a leader from Metadata only with an epoch that is not lower than the last they saw, and
+// librdkafka before 2.10 accepts none without an epoch. So each broker writes the epochs of its leads into a document
+// of kind `leads`, named by its id: a field for each topic id, an int32 for each partition index, 0 if it never led the
+// partition.
 
 import type { Clock, Timer } from '../base/clock.ts'
 import { cut } from '../base/cut.ts'
@@ -11,19 +12,22 @@ import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
 
 const KIND: DocumentKind = 'leads'
 
-/** Openings come many at a time; they are told together. */
+/** Many partitions open at once; their epochs are written together. */
 const GATHER_MS = 50
 
 export interface Epochs {
-  /** The highest that is known of the partition, -1 when none is. */
+  /** The highest known epoch of the partition, or -1. */
   of(topicId: string, index: number): number
-  /** This broker leads with this epoch. The others are told soon. */
+  /** This broker leads with this epoch. It is written for the others soon. */
   led(topicId: string, index: number, epoch: number): void
-  /** The topic is gone. */
+  /** The topic was deleted. */
   forget(topicId: string): void
-  /** Takes over what these brokers have said since, and says what could not be said before. Throws what the store throws. */
+  /**
+   * Reads what these brokers have written since, and writes epochs that could not be written before. Throws what the
+   * store throws.
+   */
   follow(brokerIds: readonly number[]): Promise<void>
-  /** Says nothing any more, and takes back what it said. */
+  /** Writes no more epochs, and removes those that it wrote. */
   close(): Promise<void>
 }
 
@@ -32,7 +36,7 @@ interface Said {
   readonly fields: ReadonlyMap<string, Uint8Array>
 }
 
-/** Takes back what an earlier life of this broker said. Throws what the store throws. */
+/** Removes the epochs that an earlier life of this broker wrote. Throws what the store throws. */
 export async function openEpochs(
   store: Store,
   clock: Clock,
@@ -53,7 +57,7 @@ export async function openEpochs(
     version = await store.version(KIND, name)
   }
 
-  /** A field that cannot be read says nothing of its topic: an epoch that is too high would keep clients from every leader. */
+  /** A field that cannot be read is ignored: an epoch that is too high would keep clients from every leader. */
   function readable(id: number, fields: Said['fields']): Said['fields'] {
     const isRead = ([topicId, value]: readonly [string, Uint8Array]) => {
       const why = objectionTo(value)
@@ -91,7 +95,7 @@ export async function openEpochs(
         for (const topicId of topicIds) unsaid.add(topicId)
         throw error
       }
-      // An earlier commit of unknown outcome has landed; nobody else writes here.
+      // An earlier commit of unknown outcome has succeeded; no other broker writes this document.
       for (const topicId of topicIds) unsaid.add(topicId)
     }
   }
@@ -101,7 +105,7 @@ export async function openEpochs(
     timer ??= clock.timer(GATHER_MS, () => {
       timer = null
       void say().catch((error: unknown) => {
-        // It is said again with the next look.
+        // The next look writes it again.
         if (!isStoreFailure(error)) throw error
       })
     })
@@ -146,7 +150,7 @@ export async function openEpochs(
         if (version > 0) await takeBack()
       } catch (error) {
         if (!isStoreFailure(error)) throw error
-        // The next life of this broker takes it back.
+        // The next life of this broker removes it.
       }
     },
   }

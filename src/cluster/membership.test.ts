@@ -108,7 +108,7 @@ test('a broker that is known to the others and has not seen them yet does not ta
   assert.deepEqual(two.living(), [1, 2])
 })
 
-test('a broker without a sign of life is taken for dead after its expiry, having stopped half an expiry before', async t => {
+test('a broker without a sign of life is considered dead after its expiry, having stopped half an expiry before', async t => {
   const { clock, start } = open(t)
   const [one, two] = [await start(1), await start(2)]
   await clock.advance(2 * TICK_MS)
@@ -117,14 +117,14 @@ test('a broker without a sign of life is taken for dead after its expiry, having
   assert.deepEqual([one.living(), two.isConfirmed], [[1, 2], false])
   await clock.advance(EXPIRY_MS / 2 + TICK_MS)
   assert.deepEqual(one.living(), [1])
-  assert.match(one.lines.join(''), /broker 2 at 127\.0\.0\.1:9094 .* taken for dead/)
+  assert.match(one.lines.join(''), /broker 2 at 127\.0\.0\.1:9094 .* considered dead/)
   resume()
   await clock.advance(2 * TICK_MS)
   assert.deepEqual([one.living(), two.living(), two.isConfirmed], [[1, 2], [1, 2], true])
-  assert.match(two.lines.join(''), /taken this one for dead/)
+  assert.match(two.lines.join(''), /considered this broker dead/)
 })
 
-test('whoever is removed sees itself gone before it is announced again', async t => {
+test('a broker that is removed sees itself gone before it is announced again', async t => {
   const { clock, contents, start } = open(t)
   const one = await start(1)
   await clock.advance(2 * TICK_MS)
@@ -136,7 +136,7 @@ test('whoever is removed sees itself gone before it is announced again', async t
   assert.deepEqual([one.living(), one.isConfirmed], [[1], true])
 })
 
-test('a store that nobody can reach for long makes nobody dead', async t => {
+test('a store that no broker can reach for long makes no broker dead', async t => {
   const { clock, start } = open(t)
   const [one, two] = [await start(1), await start(2)]
   await clock.advance(2 * TICK_MS)
@@ -182,7 +182,7 @@ test('a broker that was killed is back under its id after one expiry, without wa
   assert.equal(back, null)
   await clock.advance(2 * TICK_MS)
   assert.deepEqual(back!.living(), [1])
-  // What was killed was only paused: it finds its place taken and ends.
+  // The killed broker was only paused: it finds its place taken and ends.
   kill()
   await clock.advance(2 * TICK_MS)
   assert.ok(killed.lostTo() instanceof BrokerIdHeld)

@@ -1,20 +1,21 @@
-// Which brokers on this store live. Each has a document whose version it raises with an empty commit; the others time with their
-// own monotonic clocks for how long it stands still, never by the store's clock or a time to live (H13). Who stands still
-// for its expiry is removed by compare-and-set: the store decides once and for all that it is dead, so that everybody has
-// the same view one look later, and the dead, if it was only paused, learns it with its next sign of life. What to make
-// of who lives is cluster.ts's business.
+// Which brokers on this store live. Each has a document whose version it raises with an empty commit; the others time
+// with their own monotonic clocks for how long it stands still, never by the store's clock or a time to live (H13). Who
+// stands still for its expiry is removed by compare-and-set: the store decides once and for all that it is dead, so
+// that everybody has the same view one look later, and the dead, if it was only paused, learns it with its next sign of
+// life. The leads that follow from who lives are in cluster.ts.
 //
 //   claimed --announce--> member --beat--> member
 //                           |  removed by others: announced again with the next beat
 //                           |  written by another incarnation: over for good
 //                           '--leave--> gone, still looking
 //
-// A record that cannot be read (a bad hand, a later version) ends no broker. Brokers that knew its owner go on with what they read
-// before; the others leave it out. It is removed when it has stood still for an expiry, as any other. A broker whose own record is not what
-// it wrote writes it anew, unless somebody else is raising its version.
+// A record that cannot be read (a bad hand, a later version) ends no broker. Brokers that knew its owner go on with
+// what they read before; the others leave it out. It is removed when it has stood still for an expiry, as any other. A
+// broker whose own record is not what it wrote writes it anew, unless somebody else is raising its version.
 //
-// What a broker may still do while nobody has heard of it: nothing, half an expiry after the last beat that the store has
-// confirmed. The clock runs from before that beat was sent, so the others can take nothing over before it has stopped.
+// A broker must do nothing any more half an expiry after the last beat that the store has confirmed, because the others
+// may not have heard of it since. The clock runs from before that beat was sent, so the others can take nothing over
+// before it has stopped.
 
 import { type Clock, sleep, type Timer } from '../base/clock.ts'
 import { coalesce } from '../base/coalesce.ts'
@@ -50,31 +51,35 @@ export interface MembershipRooms {
 }
 
 export interface Membership {
-  /** The store has heard of this broker lately enough to be sure that nobody takes it for dead. */
+  /** True if the store has confirmed this broker so recently that no other broker can consider it dead. */
   readonly isConfirmed: boolean
-  /** From here on this broker is one of those that live. Resolves when the store has it. Throws what the store throws. */
+  /** True if other brokers have a record in the store, as of the last look, whether they serve clients or not. */
+  readonly hasOthers: boolean
+  /**
+   * From now on this broker is one of the living. Resolves when the store has its record. Throws what the store throws.
+   */
   announce(endpoints: readonly Endpoint[]): Promise<void>
-  /** From here on this broker does not count as living, as far as it sees; the others do not know yet. */
+  /** From now on this broker does not count as living in its own view; the others do not know it yet. */
   withdraw(): void
-  /** Tells the others. Goes on looking at them. Follows `withdraw`. */
+  /** Tells the others that this broker leaves, and keeps looking at them. Call `withdraw` first. */
   leave(): Promise<void>
-  /** Looks at the store, from now on and not earlier. Resolves too when that fails. */
+  /** Looks at the store again after this call. Resolves even if that fails. */
   look(): Promise<void>
-  /** Leaves if that has not been done, and does nothing any more. */
+  /** Leaves if it has not left yet, and stops. */
   close(): Promise<void>
 }
 
-/** The id belongs to a broker that lives. The message is ready to print. */
+/** The id belongs to a living broker. The message is ready to print. */
 export class BrokerIdHeld extends Error {
   override readonly name = 'BrokerIdHeld'
 }
 
-/** A broker, or something that holds its id and cannot be read. For people. */
+/** A broker, or an unreadable document with its id. For people. */
 function describeAny(info: BrokerInfo | null): string {
-  return info === null ? 'somebody whose record cannot be read' : describe(info)
+  return info === null ? 'a broker whose record cannot be read' : describe(info)
 }
 
-/** Signs of life and looks at the others in the time of one expiry. */
+/** The number of signs of life, and of looks at the others, in one expiry. */
 const BEATS_PER_EXPIRY = 10
 
 /** How often a claim is tried again after another writer was faster. */
@@ -84,16 +89,16 @@ const COMPLAIN_EVERY_MS = 10_000
 
 interface Observed {
   version: number
-  /** For how long it has certainly stood still. */
+  /** For how long its version has certainly not changed. */
   silentMs: number
   readonly name: string
-  /** As it was read last; null: it never could be. */
+  /** The record that was read last; null if it could never be read. */
   info: BrokerInfo | null
 }
 
 /**
- * Claims the id. A holder of it is watched for one expiry: BrokerIdHeld when it moves, else this broker takes its place.
- * Throws what the store throws.
+ * Claims the id. If a document holds it, watches that document for one expiry: BrokerIdHeld when its version changes,
+ * else this broker replaces it. Throws what the store throws.
  */
 export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
   const { store, clock, logger, expiryMs } = rooms
@@ -114,15 +119,15 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
   /** Whether the store has the document, as far as this broker knows. */
   let isMember = true
   let isWithdrawn = false
-  /** It has closed, or another has its id. */
+  /** This broker has closed, or another broker has its id. */
   let isClosed = false
   let timer: Timer | null = null
   const others = new Map<string, Observed>()
   let lookedAtMs = Number.NEGATIVE_INFINITY
   let published = ''
-  /** Somebody wrote over this broker's record without its beats noticing. */
+  /** The record of this broker was overwritten, and its beats did not notice. */
   let isDefaced = false
-  /** The document in its place, which this broker did not write and cannot read. */
+  /** The document in place of this broker's record, which this broker did not write and cannot read. */
   let strange: { version: number; sinceMs: number } | null = null
 
   function read(document: Document): BrokerInfo | null {
@@ -184,7 +189,7 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     if (outcome.kind === 'committed') {
       version = outcome.version
       confirmedAtMs = sentAtMs
-      // What was announced meanwhile is not in it: without its endpoints nobody would ever see this broker.
+      // Without the endpoints, which were announced meanwhile, no other broker would see this one.
       isMember = record === self
       isDefaced = false
       strange = null
@@ -195,7 +200,7 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
       if (isMember)
         logger
           .limited('dead', 10_000)
-          .warn('the other brokers have taken this one for dead; what it led is led by others')
+          .warn('the other brokers considered this broker dead; they lead its partitions now')
       version = 0
       isMember = false
       return
@@ -203,7 +208,7 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     const holder = read(found)
     if (holder === null) standBeside(found)
     else if (holder.incarnation === incarnation) {
-      // A beat whose outcome was unknown has landed.
+      // A beat whose outcome was unknown has succeeded.
       version = found.version
     } else {
       isClosed = true
@@ -212,7 +217,10 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     }
   }
 
-  /** A later version that has taken the id raises the version; a bad hand does not, and after an expiry its work is written over. */
+  /**
+   * If a later version of Ketch has taken the id, it raises the version. An edit by hand does not, and after an expiry
+   * this broker overwrites it.
+   */
   function standBeside(found: Document): void {
     const nowMs = clock.monotonic()
     if (strange?.version !== found.version) strange = { version: found.version, sinceMs: nowMs }
@@ -222,23 +230,23 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     }
   }
 
-  /** Looks who else is there, and removes who stands still. */
+  /** Looks at the other brokers, and removes those whose version has not changed for an expiry. */
   async function observe(): Promise<void> {
     const fromMs = clock.monotonic()
     const listed = await store.list(KIND)
     const own = listed.find(each => each.name === name)
-    // Another broker wrote a document that is newer than the last beat; the next beat finds out which one.
+    // Another broker wrote a document that is newer than the last beat; the next beat learns which broker it was.
     if (own !== undefined && isMember && own.version <= version && !holds(own, self)) isDefaced = true
     const documents = listed.filter(each => each.name !== name)
-    // Between two looks nobody knows more than that the counter stood still; but while this broker or the store did, so may
-    // have everybody, and that is not held against them.
+    // Between two looks the version did not change. But if this broker or the store was paused, the others may have
+    // been paused too, so that time does not count.
     const silenceMs = Math.min(fromMs - lookedAtMs, 2 * intervalMs)
     lookedAtMs = clock.monotonic()
     const present = new Set(documents.map(each => each.name))
     for (const each of others.keys()) if (!present.has(each)) others.delete(each)
     const dead: Observed[] = []
     for (const document of documents) {
-      // Something else holds its place, and can be neither changed nor removed as a document.
+      // A value that is not a document holds its key, and can be neither changed nor removed.
       if (document.version === 0) {
         read(document)
         others.delete(document.name)
@@ -261,7 +269,9 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     if (outcome.kind === 'conflict') return
     others.delete(dead)
     const silentMs = info?.expiryMs ?? expiryMs
-    logger.warn(`${describeAny(info)} has given no sign of life for ${silentMs} ms and is taken for dead`, { id: dead })
+    logger.warn(`${describeAny(info)} has given no sign of life for ${silentMs} ms and is considered dead`, {
+      id: dead,
+    })
   }
 
   function publish(): void {
@@ -288,15 +298,15 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
       }
       logger
         .limited('store', COMPLAIN_EVERY_MS)
-        .warn('the store does not say who lives; until it does this broker leads nothing', { error })
+        .warn('the store does not answer which brokers live; until it does, this broker leads no partition', { error })
     }
-    // Whoever has never seen the others would believe that it is alone, and take everything from them.
+    // A broker that has never seen the others would think that it is alone and would take over all partitions.
     if (lookedAtMs > Number.NEGATIVE_INFINITY) publish()
     if (isWhole) rooms.looked()
   })
 
   async function leave(): Promise<void> {
-    // A beat that is under way would come back for its document.
+    // A beat in flight would write the document again.
     await look()
     isMember = false
     for (let attempt = 0; attempt < CLAIMS; attempt++) {
@@ -309,7 +319,9 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
       } catch (error) {
         if (error instanceof OutcomeUnknown) continue
         if (!(error instanceof StoreUnavailable)) throw error
-        logger.warn('the other brokers cannot be told that this one leaves; they will notice', { error })
+        logger.warn('this broker cannot tell the others that it leaves; they notice it after svc.broker.expiry', {
+          error,
+        })
         return
       }
     }
@@ -325,12 +337,16 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
       return isMember && !isWithdrawn && clock.monotonic() - confirmedAtMs < expiryMs / 2
     },
 
+    get hasOthers() {
+      return others.size > 0
+    },
+
     async announce(endpoints) {
       self = Object.freeze({ ...self, endpoints })
-      // The whole record goes with the next beat.
+      // The next beat writes the whole record.
       isMember = false
       for (await look(); !isMember; await look()) {
-        if (isClosed) throw new StoreUnavailable(`broker ${name} ended before the others knew of it`)
+        if (isClosed) throw new StoreUnavailable(`broker ${name} ended before the other brokers knew it`)
         await sleep(clock, intervalMs)
       }
     },

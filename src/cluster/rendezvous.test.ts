@@ -29,7 +29,7 @@ test('only what a broker had moves when it goes, to all the others', () => {
   assert.deepEqual(new Set(moved.map(([, to]) => to)), new Set([1, 3]))
 })
 
-test('the order in which brokers are known does not matter, and nobody leads where there is nobody', () => {
+test('the order in which brokers are known does not matter, and without brokers there is no leader', () => {
   assert.deepEqual(leaders([3, 1, 2], 500), leaders([1, 2, 3], 500))
   assert.equal(drawOf([], hashOf('group')), -1)
   assert.equal(drawOf([4], hashOf('group')), 4)

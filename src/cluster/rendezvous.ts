@@ -1,20 +1,20 @@
-// Which broker of many has a key: the one that draws the highest number for it (rendezvous hashing). Every broker that sees
-// the same others comes to the same answer without asking, and a broker that comes or goes moves only what it gets or had.
-// The numbers are a contract between brokers of all versions on one store: changing them makes mixed versions disagree.
+// Which broker of many has a key: the one that draws the highest number for it (rendezvous hashing). Brokers with the
+// same view come to the same answer without asking each other. When a broker comes or goes, only its own keys move. The
+// numbers are a contract between brokers of all versions on one store: if they change, mixed versions disagree.
 
-/** FNV-1a over UTF-16 units, mixed. Keys that many brokers are asked about are hashed once. */
+/** FNV-1a over UTF-16 units, mixed. The hash of a key is computed once for all brokers. */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
   return mix(hash)
 }
 
-/** The hash of a part of what `hash` is of, by its number. */
+/** The hash of a numbered part of the thing that `hash` stands for. */
 export function hashWithin(hash: number, number: number): number {
   return mix(hash ^ Math.imul(number + 1, 0x85ebca77))
 }
 
-/** The id that has the key with this hash; -1 when there are none. Equal draws go to the lower id. */
+/** The id that has the key with this hash; -1 without ids. Equal draws go to the lower id. */
 export function drawOf(ids: readonly number[], hash: number): number {
   let best = -1
   let highest = -1
@@ -28,7 +28,7 @@ export function drawOf(ids: readonly number[], hash: number): number {
   return best
 }
 
-/** The ids in the order in which they would have the key: each is what `drawOf` says of it and those behind it. */
+/** The ids in the order in which they would have the key: each one wins the draw among itself and those behind it. */
 export function orderOf(ids: readonly number[], hash: number): readonly number[] {
   const drawn = ids.map(id => ({ id, number: numberOf(id, hash) }))
   return drawn.sort((one, other) => other.number - one.number || one.id - other.id).map(({ id }) => id)

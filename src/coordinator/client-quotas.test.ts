@@ -36,7 +36,7 @@ test('entities are bounded with their names, and those that are there can be cha
   assert(refused > 200 && refused < 262, `${refused} fit`)
   assert(outcomes.slice(refused).every(outcome => outcome?.name === 'POLICY_VIOLATION'))
   assert.equal(quotas.current().size, refused)
-  // Also where the one is given anew and the other was never there.
+  // Also if one is set again and the other never existed.
   const alter = async (name: string, rate: number | null) => (await quotas.alter([change(name, rate)]))[0]?.name ?? null
   assert.equal(await alter(long(300), 1), 'POLICY_VIOLATION')
   assert.equal(await alter(long(0), 2), null)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { credit, openDeliveries } from './deliveries.ts'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { openDeliveries } from './deliveries.ts'
 
 const owned = (groupId: string, count: number) =>
   Array.from({ length: count }, (_, partition) => {
@@ -8,17 +9,17 @@ const owned = (groupId: string, count: number) =>
   })
 
 test('the partitions of all groups that are followed are bounded, and a group that is too large is not followed', () => {
-  const deliveries = openDeliveries(10)
+  const deliveries = openDeliveries(10, new SimulatedClock())
   const size = (groupId: string) => deliveries.ofGroup(groupId).length
   assert(deliveries.assign('a', owned('a', 6)))
   assert.equal(deliveries.assign('b', owned('b', 5)), false)
-  assert.deepEqual([size('a'), size('b'), deliveries.reader('b', '10.0.0.1')], [6, 0, null])
-  // A group that is there is replaced, and the others go on.
+  assert.deepEqual([size('a'), size('b'), deliveries.countOwners('b', '10.0.0.1', 't', 0)], [6, 0, 0])
+  // An existing group is replaced, and the others stay.
   assert(deliveries.assign('b', owned('b', 4)))
-  credit(deliveries.reader('a', '10.0.0.1')!, 't', 3, 42)
   assert.equal(deliveries.assign('b', owned('b', 5)), false)
   assert.equal(size('b'), 0)
-  assert.equal(deliveries.ofGroup('a').find(({ partition }) => partition === 3)?.nextOffset, 42)
+  assert.deepEqual([size('a'), deliveries.countOwners('a', '10.0.0.1', 't', 3)], [6, 1])
   deliveries.forget('a')
+  assert.equal(deliveries.countOwners('a', '10.0.0.1', 't', 3), 0)
   assert(deliveries.assign('b', owned('b', 10)))
 })

@@ -1,10 +1,11 @@
-// How far each partition has been delivered to the member that owns it. A fetch names no group: it counts for the group
-// whose member has the same client id and address and owns the partition. Where two groups have such a member nobody can
-// tell whose fetch it was, and neither is credited. Kept in memory only: after a restart, and for a new owner, it is
-// unknown until the owner fetches. It does not look into records, and decides nothing.
+// To whom partitions are delivered: which client owns which partition, in the groups that this broker coordinates. A
+// fetch names no group, so that only the client id and the address connect it to a member. How far a client has read is
+// known to the broker that leads the partition (read-positions.ts). In memory only; it decides nothing.
 //
-//   client id ─▶ address ─▶ topic id ─▶ partition ─▶ the shares in it         (for fetches)
-//   group id ─▶ topic id ─▶ partition ─▶ its share                            (for those who ask)
+//   client id ─▶ address ─▶ topic id ─▶ partition ─▶ the shares in it         (for leaders)
+//   group id ─▶ topic id ─▶ partition ─▶ its share                            (for operators)
+
+import type { Clock } from '../base/clock.ts'
 
 /** One partition that a member owns. */
 export interface Owned {
@@ -15,65 +16,51 @@ export interface Owned {
   readonly partition: number
 }
 
-interface Share extends Owned {
-  /** The offset after the last that was delivered; -1 while unknown. */
-  nextOffset: number
+export interface Share extends Owned {
+  /** Since when the member owns it, on Clock.monotonic(). */
+  readonly sinceMs: number
 }
 
 type ByPartition<T> = Map<string, Map<number, T>>
 
-/** What one client owns. */
-export type Reader = ReadonlyMap<string, ReadonlyMap<number, readonly Share[]>>
-
 export interface Deliveries {
-  /** Null for whoever owns nothing, which one look-up tells of most. */
-  reader(clientId: string, address: string): Reader | null
   /**
-   * What the members of a group own from here on, each partition once. What was delivered to a member that keeps its
-   * partition stays known. False when it is more than may be kept: then nothing is known of the group.
+   * From now on the members of a group own these partitions, each once. A member that keeps a partition has owned it
+   * since before. False when there are more partitions than may be kept: then the group is not tracked.
    */
   assign(groupId: string, owned: readonly Owned[]): boolean
   forget(groupId: string): void
-  /** Everything that members of the group own. */
-  ofGroup(groupId: string): readonly Readonly<Share>[]
+  /** Every partition that members of the group own. */
+  ofGroup(groupId: string): readonly Share[]
+  /**
+   * The number of groups in which a member with this client id and address owns the partition. Above one, no broker can
+   * tell for which group the client reads.
+   */
+  countOwners(clientId: string, clientHost: string, topicId: string, partition: number): number
 }
 
-/**
- * An answer to this reader: `nextOffset` is the one after the last that it holds, or the one that was asked for if it
- * holds none.
- */
-export function credit(reader: Reader, topicId: string, partition: number, nextOffset: number): void {
-  const shares = reader.get(topicId)?.get(partition)
-  if (shares?.length === 1) shares[0]!.nextOffset = nextOffset
-}
-
-export function openDeliveries(maxShares: number): Deliveries {
-  const clients = new Map<string, Map<string, ByPartition<Share[]>>>()
+export function openDeliveries(maxShares: number, clock: Pick<Clock, 'monotonic'>): Deliveries {
+  const clients = new Map<string, Map<string, ByPartition<number>>>()
   const groups = new Map<string, ByPartition<Share>>()
   let count = 0
 
-  function enter(share: Share): void {
-    const addresses = getOr(clients, share.clientId, () => new Map())
-    const owned = getOr(addresses, share.clientHost, () => new Map())
-    const shares = getOr(
-      getOr(owned, share.topicId, () => new Map<number, Share[]>()),
-      share.partition,
-      () => [],
-    )
-    shares.push(share)
-    if (shares.length > 1) for (const each of shares) each.nextOffset = -1
+  function enter({ clientId, clientHost, topicId, partition }: Share): void {
+    const addresses = getOr(clients, clientId, () => new Map())
+    const owned = getOr(addresses, clientHost, () => new Map())
+    const owners = getOr(owned, topicId, () => new Map<number, number>())
+    owners.set(partition, (owners.get(partition) ?? 0) + 1)
   }
 
-  function leave(share: Share): void {
-    const addresses = clients.get(share.clientId)!
-    const owned = addresses.get(share.clientHost)!
-    const partitions = owned.get(share.topicId)!
-    const shares = partitions.get(share.partition)!
-    shares.splice(shares.indexOf(share), 1)
-    if (shares.length === 0) partitions.delete(share.partition)
-    if (partitions.size === 0) owned.delete(share.topicId)
-    if (owned.size === 0) addresses.delete(share.clientHost)
-    if (addresses.size === 0) clients.delete(share.clientId)
+  function leave({ clientId, clientHost, topicId, partition }: Share): void {
+    const addresses = clients.get(clientId)!
+    const owned = addresses.get(clientHost)!
+    const owners = owned.get(topicId)!
+    const left = owners.get(partition)! - 1
+    if (left > 0) owners.set(partition, left)
+    else owners.delete(partition)
+    if (owners.size === 0) owned.delete(topicId)
+    if (owned.size === 0) addresses.delete(clientHost)
+    if (addresses.size === 0) clients.delete(clientId)
   }
 
   function forget(groupId: string): void {
@@ -88,8 +75,6 @@ export function openDeliveries(maxShares: number): Deliveries {
   }
 
   return {
-    reader: (clientId, address) => clients.get(clientId)?.get(address) ?? null,
-
     assign(groupId, owned) {
       const before = groups.get(groupId)
       forget(groupId)
@@ -98,9 +83,10 @@ export function openDeliveries(maxShares: number): Deliveries {
       const after: ByPartition<Share> = new Map()
       groups.set(groupId, after)
       count += owned.length
+      const nowMs = clock.monotonic()
       for (const one of owned) {
         const kept = before?.get(one.topicId)?.get(one.partition)
-        const share = { ...one, nextOffset: kept?.memberId === one.memberId ? kept.nextOffset : -1 }
+        const share = { ...one, sinceMs: kept?.memberId === one.memberId ? kept.sinceMs : nowMs }
         getOr(after, one.topicId, () => new Map<number, Share>()).set(one.partition, share)
         enter(share)
       }
@@ -109,6 +95,8 @@ export function openDeliveries(maxShares: number): Deliveries {
 
     forget,
     ofGroup: sharesOf,
+    countOwners: (clientId, clientHost, topicId, partition) =>
+      clients.get(clientId)?.get(clientHost)?.get(topicId)?.get(partition) ?? 0,
   }
 }
 

@@ -4,9 +4,9 @@ import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { claim, openGroupWorld, refusalIn, stable, TOPIC, watch } from '../../testing/sim/groups.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { ILLEGAL_GENERATION, isRefusal, type Refusal } from '../protocol/errors.ts'
-import type { CommittedOffset } from './group-record.ts'
-import type { ReplaceOutcome } from './offset-replacement.ts'
-import { loadOffsets, replaceStoredOffsets } from './stored-offsets.ts'
+import type { CommittedOffset } from './offsets/offset-record.ts'
+import type { ReplaceOutcome } from './offsets/offset-replacement.ts'
+import { loadOffsets, replaceStoredOffsets } from './offsets/stored-offsets.ts'
 
 /** Two coordinators on one store, and who of them believes what. */
 async function openTwo(t: TestContext) {

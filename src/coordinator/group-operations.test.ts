@@ -19,10 +19,9 @@ import {
   watch,
 } from '../../testing/sim/groups.ts'
 import { isRefusal } from '../protocol/errors.ts'
-import type { JoinReply } from './classic-group.ts'
-import { credit } from './deliveries.ts'
+import type { JoinReply } from './classic/requests.ts'
 
-// What operators do with groups, and what fetches tell of them.
+// The operators' verbs on groups, and the positions that fetches tell.
 
 const nameOf = (outcome: object | null) => (outcome !== null && isRefusal(outcome) ? outcome.name : outcome)
 
@@ -62,7 +61,7 @@ test('a group is described in each of its states', async t => {
   assert.deepEqual(world.groups.list(), [{ groupId: 'g', state: 'Stable', protocolType: 'consumer' }])
 })
 
-test('a group is deleted with its offsets when nobody is in it, and its id may be used again', async t => {
+test('a group without members is deleted with its offsets, and its id may be used again', async t => {
   const world = await openGroupWorld(t)
   assert.equal(nameOf(await world.groups.remove('g')), 'GROUP_ID_NOT_FOUND')
   const [member] = await stable(world, 1)
@@ -89,7 +88,7 @@ test('a group of which only an id was promised can be deleted too', async t => {
   assert.deepEqual(world.groups.list(), [])
 })
 
-test('whoever comes while a group is being deleted is told to come back, and what was committed before goes with it', async t => {
+test('a client that comes while a group is being deleted is told to come back, and earlier commits go with the group', async t => {
   const world = await openGroupWorld(t)
   await commit(world, 1)
   const before = commit(world, 2)
@@ -114,12 +113,12 @@ test('a group whose deletion fails is still there', async t => {
   world.store.faults.failNext('load', 'unavailable')
   world.store.faults.failNext('commit', 'unknown-lost')
   await world.groups.remove('g')
-  assert.equal(nameOf(world.groups.list()), 'COORDINATOR_LOAD_IN_PROGRESS', 'nobody knows whether it is')
+  assert.equal(nameOf(world.groups.list()), 'COORDINATOR_LOAD_IN_PROGRESS', 'it may exist or not')
   await world.clock.advance(2_000)
   assert.equal(await world.groups.remove('g'), null)
 })
 
-test('offsets are deleted unless members read their topic or nobody knows what they read', async t => {
+test('offsets are deleted unless members read their topic or may read it', async t => {
   const world = await openGroupWorld(t)
   const topics = [{ topicId: TOPIC, partitions: [0, 1] }]
   const deleting = async () => {
@@ -195,63 +194,52 @@ async function assign(
   for (const answer of await Promise.all(answers)) assert.equal(errorOf(answer), null)
 }
 
-const delivered = (world: World, groupId = 'g') =>
+/** Who owns each partition, and for how long. */
+const owners = (world: World, groupId = 'g') =>
   Object.fromEntries(
     world.groups.deliveries
       .ofGroup(groupId)
-      .map(({ topicId, partition, clientId, nextOffset }) => [
+      .map(({ topicId, partition, clientId, sinceMs }) => [
         `${topicId === TOPIC ? 'topic' : 'other'}-${partition}`,
-        `${clientId} ${nextOffset}`,
+        `${clientId} ${world.clock.monotonic() - sinceMs}`,
       ]),
   )
 
-function fetched(world: World, clientId: string, partition: number, nextOffset: number, address = '10.0.0.1') {
-  const reader = world.groups.deliveries.reader(clientId, address)
-  if (reader !== null) credit(reader, TOPIC, partition, nextOffset)
-}
+const countOwners = (world: World, clientId: string, partition: number, address = '10.0.0.1') =>
+  world.groups.deliveries.countOwners(clientId, address, TOPIC, partition)
 
-test('a fetch counts for the group whose member owns the partition, by client id and address', async t => {
+test('the owner of a partition is known by its client id and address', async t => {
   const world = await openGroupWorld(t)
   await assigned(world, 'g', { one: { topic: [0], other: [1] }, two: { topic: [1, 1, 9, -1], gone: [0] } })
-  assert.deepEqual(delivered(world), { 'topic-0': 'one -1', 'other-1': 'one -1', 'topic-1': 'two -1' })
-  fetched(world, 'one', 0, 17)
-  fetched(world, 'one', 1, 18)
-  fetched(world, 'two', 1, 19, '10.0.0.2')
-  fetched(world, 'nobody', 1, 20)
-  assert.deepEqual(delivered(world), { 'topic-0': 'one 17', 'other-1': 'one -1', 'topic-1': 'two -1' })
-  fetched(world, 'one', 0, 3)
-  assert.equal(delivered(world)['topic-0'], 'one 3', 'a client that goes back is believed')
+  assert.deepEqual(owners(world), { 'topic-0': 'one 0', 'other-1': 'one 0', 'topic-1': 'two 0' })
+  assert.deepEqual(
+    [countOwners(world, 'one', 0), countOwners(world, 'one', 1), countOwners(world, 'two', 1)],
+    [1, 0, 1],
+  )
+  assert.deepEqual([countOwners(world, 'two', 1, '10.0.0.2'), countOwners(world, 'other', 1)], [0, 0])
 })
 
-test('what was delivered stays known to a member that keeps its partition, and is unknown of a new owner', async t => {
+test('a member that keeps its partition has owned it for as long as before, and a new owner has not', async t => {
   const world = await openGroupWorld(t)
   const replies = await assigned(world, 'g', { one: { topic: [0] }, two: { topic: [1] } })
-  fetched(world, 'one', 0, 5)
-  fetched(world, 'two', 1, 6)
+  await world.clock.advance(100)
   const again = replies.map(({ memberId }) =>
     world.groups.join(joining({ memberId, sessionTimeoutMs: LONG_MS, ...subscribing('topic', 'other') })),
   )
   await world.clock.settle()
-  fetched(world, 'one', 0, 7)
-  assert.equal(delivered(world)['topic-0'], 'one 7', 'owners go on reading during a rebalance')
+  assert.deepEqual(owners(world), { 'topic-0': 'one 100', 'topic-1': 'two 100' }, 'a rebalance takes nothing from them')
   await assign(world, 'g', await Promise.all(again), [{ topic: [0, 1] }, {}])
-  assert.deepEqual(delivered(world), { 'topic-0': 'one 7', 'topic-1': 'one -1' })
-  fetched(world, 'two', 1, 8)
-  assert.equal(delivered(world)['topic-1'], 'one -1')
+  assert.deepEqual(owners(world), { 'topic-0': 'one 100', 'topic-1': 'one 0' })
   const back = await world.restart()
-  assert.deepEqual(delivered(back), { 'topic-0': 'one -1', 'topic-1': 'one -1' })
+  assert.deepEqual(owners(back), { 'topic-0': 'one 0', 'topic-1': 'one 0' })
   await back.clock.advance(LONG_MS)
-  assert.deepEqual(delivered(back), {}, 'nobody owns anything of an empty group')
-  assert.equal(back.groups.deliveries.reader('one', '10.0.0.1'), null)
+  assert.deepEqual(owners(back), {}, 'an empty group owns nothing')
+  assert.equal(countOwners(back, 'one', 0), 0)
 })
 
-test('where two groups have such a member neither is credited', async t => {
+test('a partition that such a member owns in two groups has two owners', async t => {
   const world = await openGroupWorld(t)
   await assigned(world, 'g', { one: { topic: [0, 1] } })
-  fetched(world, 'one', 0, 5)
   await assigned(world, 'h', { one: { topic: [0] } })
-  fetched(world, 'one', 0, 6)
-  fetched(world, 'one', 1, 7)
-  assert.deepEqual(delivered(world, 'g'), { 'topic-0': 'one -1', 'topic-1': 'one 7' })
-  assert.deepEqual(delivered(world, 'h'), { 'topic-0': 'one -1' })
+  assert.deepEqual([countOwners(world, 'one', 0), countOwners(world, 'one', 1)], [2, 1])
 })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
-import type { StoredGroup } from './classic-group.ts'
-import { decodeHead, decodeOffset, encodeHead, encodeOffset, offsetField, parseOffsetField } from './group-record.ts'
+import { fc } from '../../testing/property.ts'
+import type { StoredGroup } from './classic/group.ts'
+import { decodeHead, encodeHead } from './classic/head-record.ts'
+import { decodeOffset, encodeOffset, offsetField, parseOffsetField } from './offsets/offset-record.ts'
 
 const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })
 const text = fc.string({ unit: 'grapheme' })

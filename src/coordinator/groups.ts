@@ -1,8 +1,8 @@
 // All consumer groups that this broker coordinates, by group id: the face of the group coordinator for handlers. It
-// checks group ids, makes member ids, finds the live group (group-runtime.ts) and passes the request on. All stored
-// groups that this broker coordinates are loaded when it opens and when it comes to coordinate more; nothing is stored of a
-// group before its first join is complete or its first offset is committed. It does not know topics by name, versions of APIs,
-// or connections.
+// checks group ids, makes member ids, finds the live group (classic/live-group.ts) and passes the request on. All
+// stored groups that this broker coordinates are loaded when it opens and when it comes to coordinate more. Nothing is
+// stored of a group before its first join is complete or its first offset is committed. It does not know topics by
+// name, versions of APIs, or connections.
 
 import { assert } from '../base/assert.ts'
 import { afterOthers, type Clock, sleep } from '../base/clock.ts'
@@ -26,10 +26,12 @@ import { type Document, isStoreFailure, type Store, UnreadableDocument } from '.
 import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import { classicMachine } from './classic/classic-machine.ts'
+import type { GroupRules, GroupState } from './classic/group.ts'
+import { type GroupSurroundings, LiveGroup } from './classic/live-group.ts'
+import type { GroupDescription } from './classic/questions.ts'
 import {
   type Claim,
-  type GroupDescription,
-  type GroupState,
   type JoinReply,
   type JoinRequest,
   type Leaving,
@@ -38,17 +40,12 @@ import {
   refuseSync,
   type SyncReply,
   type SyncRequest,
-} from './classic-group.ts'
+} from './classic/requests.ts'
 import { type Deliveries, openDeliveries } from './deliveries.ts'
-import { type CommittedOffset, KIND, type StoredOffsets } from './group-record.ts'
-import {
-  type CommitReply,
-  LiveGroup,
-  type OffsetToCommit,
-  type Surroundings,
-  type TopicPartitions,
-} from './group-runtime.ts'
-import type { OffsetReplacement, ReplaceOutcome } from './offset-replacement.ts'
+import { KIND } from './group-record.ts'
+import type { CommitReply, OffsetToCommit, TopicPartitions } from './offsets/group-offsets.ts'
+import type { CommittedOffset, StoredOffsets } from './offsets/offset-record.ts'
+import type { OffsetReplacement, ReplaceOutcome } from './offsets/offset-replacement.ts'
 
 /** Bytes of a group id, Kafka's limit for a string. */
 const MAX_GROUP_ID_BYTES = 32_767
@@ -56,15 +53,15 @@ const MAX_GROUP_ID_BYTES = 32_767
 /** Characters of the client's name that begin its member id. */
 const NAME_IN_MEMBER_ID = 255
 
-/** Partitions, of all groups together, whose delivered position is followed: some 60 MB. */
+/** The partitions, of all groups together, whose delivered position is tracked: some 60 MB. */
 const MAX_FOLLOWED_PARTITIONS = 200_000
 
-/** Groups that move here are loaded so many at a time. */
+/** Groups that move here are loaded in batches of this size. */
 const LOADED_AT_ONCE = 200
-/** How long it takes to try again to load groups. */
+/** The time until another attempt to load groups. */
 const RELOAD_AFTER_MS = 1_000
 
-/** Groups that are looked through at a time for offsets that have expired, or whose topics are gone. */
+/** The number of groups that are searched at a time for offsets that have expired, or whose topics were deleted. */
 const GROUPS_PER_TURN = 100
 /** Deleted topics whose offsets a group forgets at a time. */
 const TOPICS_PER_TURN = 1_000
@@ -84,7 +81,7 @@ interface OffsetCommitRequest extends Claim {
 
 interface OffsetFetchRequest {
   readonly groupId: string
-  /** Null for every partition that has an offset. */
+  /** Null asks for every partition that has an offset. */
   readonly topics: readonly TopicPartitions[] | null
 }
 
@@ -94,7 +91,7 @@ export interface FetchedOffset extends CommittedOffset {
 
 interface OffsetFetchReply {
   readonly error: Refusal | null
-  /** Only what has an offset, in the order of the request. */
+  /** Only partitions that have an offset, in the order of the request. */
   readonly topics: readonly { readonly topicId: string; readonly offsets: readonly FetchedOffset[] }[]
 }
 
@@ -110,17 +107,17 @@ interface OffsetDeleteReply {
   readonly topics: readonly (Refusal | null)[]
 }
 
-/** What the groups must know of who coordinates. They decide nothing about it. */
+/** Which broker coordinates a group. The groups only ask this. */
 export interface Coordination {
-  /** Whether this broker coordinates the group, as far as it sees. */
+  /** Whether this broker coordinates the group, in its own view. */
   coordinates(groupId: string): boolean
-  /** False while another may have taken over what this broker coordinates: it must answer nothing then. */
+  /** False while another broker may have taken over the groups of this broker, which must answer nothing then. */
   readonly isConfirmed: boolean
-  /** Whether there can be other coordinators at all. */
+  /** Whether other coordinators can exist at all. */
   readonly isShared: boolean
 }
 
-/** Where nobody else is. */
+/** For a store that no other broker uses. */
 export const SOLE_COORDINATION: Coordination = Object.freeze({
   coordinates: () => true,
   isConfirmed: true,
@@ -128,53 +125,60 @@ export const SOLE_COORDINATION: Coordination = Object.freeze({
 })
 
 export interface Groups {
-  /** Answers when the rebalance ends; see classic-group.ts for the refusals of each verb. */
+  /** Answers when the rebalance ends; see classic/ for the refusals of each verb. */
   join(request: JoinRequest): Promise<JoinReply>
   sync(request: SyncRequest): Promise<SyncReply>
-  /** At once: null, or what the member must do. Nothing is stored. */
+  /** Synchronous: null, or the refusal that tells the member what to do. Nothing is stored. */
   heartbeat(groupId: string, claim: Claim): Refusal | null
   leave(groupId: string, leaving: readonly Leaving[]): Promise<LeaveReply>
-  /** Null when all of them are stored. The empty group id is a group like others here. */
+  /** Null when all of them are stored. The empty group id is a valid group here. */
   commitOffsets(request: OffsetCommitRequest): Promise<CommitReply>
-  /** What is stored. A group that does not exist has no offsets. */
+  /** The stored offsets. A group that does not exist has none. */
   fetchOffsets(request: OffsetFetchRequest): Promise<OffsetFetchReply>
-  /** What `read` makes of all that is stored, without a copy: it may not keep it. Answered when it is certain to stay stored. */
+  /**
+   * The result of `read`, which gets all stored offsets without a copy and must not keep them. The answer comes when it
+   * is certain that they stay stored.
+   */
   readOffsets<T extends object>(groupId: string, read: (offsets: StoredOffsets) => T): Promise<T | Refusal>
   /**
-   * Who coordinates what has changed: lets go of groups that are not coordinated here any more, and loads those that are now.
-   * Resolves when both is done, or when the broker closes.
+   * The coordinators have changed: drops groups that this broker no longer coordinates, and loads those that it
+   * coordinates now. Resolves when both is done, or when the broker closes.
    */
   reassign(): Promise<void>
-  /** All of them, or COORDINATOR_LOAD_IN_PROGRESS while one cannot be said to exist or not. */
+  /** All groups, or COORDINATOR_LOAD_IN_PROGRESS while it is unknown whether one of them exists. */
   list(): readonly ListedGroup[] | Refusal
-  /** GROUP_ID_NOT_FOUND where there is none. */
+  /** GROUP_ID_NOT_FOUND when the group does not exist. */
   describe(groupId: string): Promise<GroupDescription | Refusal>
   /** Null when the group is deleted with its offsets; NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND. */
   remove(groupId: string): Promise<Refusal | null>
   /** The error: NON_EMPTY_GROUP when members are no consumers, GROUP_ID_NOT_FOUND, INVALID_GROUP_ID. */
   deleteOffsets(groupId: string, topics: readonly TopicPartitions[]): Promise<OffsetDeleteReply>
   /**
-   * Replaces offsets of a group that nobody is in, all of them or none: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, or CHANGED when one
-   * of them is not what is expected.
+   * Replaces offsets of a group without members, all of them or none: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, or CHANGED
+   * when an offset differs from the expected one.
    */
   replaceOffsets(groupId: string, replacements: readonly OffsetReplacement[]): Promise<ReplaceOutcome>
-  /** What members own, and how far it was delivered to them. */
-  readonly deliveries: Pick<Deliveries, 'reader' | 'ofGroup'>
+  /** Which members own which partitions. */
+  readonly deliveries: Pick<Deliveries, 'ofGroup' | 'countOwners'>
   /** How long JoinGroup and SyncGroup of this group may wait beyond an ordinary request. */
   patienceMs(groupId: string): number
-  /** Offsets of deleted topics vanish, a few groups at a time: nobody finds them any more by a topic that is not there. */
+  /** Forgets the offsets of deleted topics, a few groups at a time. The catalogue hides them from readers at once. */
   topicsRemoved(topicIds: ReadonlySet<string>): void
-  /** The same for every topic that is not among these: for the start, after a crash between a deletion and its echo. */
+  /**
+   * The same for every topic that is not in this list: for the start, after a crash between a deletion and its
+   * clean-up.
+   */
   keepTopics(topicIds: { has(topicId: string): boolean }): void
-  /** Tells everybody who waits in a rebalance to look for the coordinator again; offsets may still be committed. */
+  /** Tells clients that wait in a rebalance to look for the coordinator again. Offsets may still be committed. */
   drain(): void
-  /** Drains, and resolves when all that was begun is stored or refused. */
+  /** Drains, and resolves when everything that was begun is stored or refused. */
   close(): Promise<void>
 }
 
 /**
- * Loads all groups that this broker coordinates, and from then on forgets offsets that nobody has used for `broker.offsets-retention`. One that
- * cannot be read is refused with COORDINATOR_NOT_AVAILABLE. Throws when the store cannot list them.
+ * Loads all groups that this broker coordinates. From then on it forgets offsets that no consumer has used for
+ * `broker.offsets-retention`. Requests to a group that cannot be read are refused with COORDINATOR_NOT_AVAILABLE.
+ * Throws when the store cannot list the groups.
  */
 export async function openGroups(rooms: {
   readonly store: Store
@@ -191,13 +195,24 @@ export async function openGroups(rooms: {
   const groups = new Map<string, LiveGroup>()
   const rebalances = metrics.child('svc.broker.rebalances', {})
   const logger = rooms.logger.named('coordinator.groups')
-  const deliveries = openDeliveries(MAX_FOLLOWED_PARTITIONS)
+  const deliveries = openDeliveries(MAX_FOLLOWED_PARTITIONS, clock)
   const maxBytes = settings.get('broker.groups-max-bytes')
   let heldBytes = 0
   let keptBytes = 0
   metrics.sample('svc.broker.group_bytes', {}, () => heldBytes)
   metrics.sample('svc.broker.group_offset_bytes', {}, () => keptBytes)
-  const around: Surroundings = {
+  const rules: GroupRules = {
+    firstJoinDelayMs: settings.get('broker.rebalance-delay'),
+    minSessionTimeoutMs: settings.get('broker.group-min-session-timeout'),
+    maxSessionTimeoutMs: settings.get('broker.group-max-session-timeout'),
+    maxSize: settings.get('broker.group-max-size'),
+    get leftBytes() {
+      return maxBytes - heldBytes
+    },
+  }
+  const around: GroupSurroundings = {
+    machine: classicMachine(rules),
+    rules,
     store,
     isShared: coordination.isShared,
     clock,
@@ -206,15 +221,6 @@ export async function openGroups(rooms: {
     deliveries,
     unreadable: rooms.unreadable ?? UNNAMED,
     catalogue: () => rooms.catalogue.current(),
-    rules: {
-      firstJoinDelayMs: settings.get('broker.rebalance-delay'),
-      minSessionTimeoutMs: settings.get('broker.group-min-session-timeout'),
-      maxSessionTimeoutMs: settings.get('broker.group-max-session-timeout'),
-      maxSize: settings.get('broker.group-max-size'),
-      get leftBytes() {
-        return maxBytes - heldBytes
-      },
-    },
     held(growthBytes) {
       heldBytes += growthBytes
     },
@@ -248,9 +254,9 @@ export async function openGroups(rooms: {
     return made
   }
 
-  /** Groups that are let go of and still have something with the store. */
+  /** Groups that were dropped and still have a commit in flight. */
   const leaving = new Set<Promise<void>>()
-  /** Set while stored groups that are coordinated here may not be loaded. */
+  /** Set while some stored groups of this broker may not be loaded yet. */
   let isLoading = false
 
   const reassign = coalesce(async () => {
@@ -263,27 +269,27 @@ export async function openGroups(rooms: {
         return
       } catch (error) {
         if (!isStoreFailure(error)) throw error
-        logger.limited('load', 5_000).warn('groups that moved here cannot be loaded yet', { error })
+        logger.limited('load', 5_000).warn('groups that moved to this broker cannot be loaded yet', { error })
         await sleep(clock, RELOAD_AFTER_MS)
       }
     }
   })
 
-  /** Loads what is coordinated here and not in memory. */
+  /** Loads the groups that this broker coordinates and that are not in memory. */
   async function load(): Promise<void> {
     const isMissing = ({ name }: Document) => coordination.coordinates(name) && !groups.has(name)
     const documents = (await store.list(KIND)).filter(isMissing)
     if (documents.length === 0) return
-    // Only now: a topic that an offset names was made before it was committed.
+    // Only now: the topic of an offset was created before the offset was committed.
     await rooms.catalogue.catchUp()
     for (let i = 0; i < documents.length; i += LOADED_AT_ONCE) {
       await Promise.all(documents.slice(i, i + LOADED_AT_ONCE).map(takeOver))
     }
     keepTopics(mayExist(rooms.catalogue.current()))
-    logger.info('groups have moved here', { count: documents.length })
+    logger.info('groups have moved to this broker', { count: documents.length })
   }
 
-  /** Raises the version of the group, which fences whoever coordinated it, and takes it as it is then. */
+  /** Raises the version of the group, which fences the previous coordinator, and reads the group after that. */
   async function takeOver(document: Document | null): Promise<void> {
     if (document === null) return
     const { name } = document
@@ -296,7 +302,7 @@ export async function openGroups(rooms: {
     }
   }
 
-  /** As the store lists it: a place that holds no document has version 0. */
+  /** As the store lists it: a key that holds no document has version 0. */
   async function find(name: string): Promise<Document | null> {
     try {
       return await store.load(KIND, name)
@@ -317,7 +323,7 @@ export async function openGroups(rooms: {
     for (const group of groups.values()) group.keepTopics(topicIds)
   }
 
-  /** Deleted topics whose offsets no group has been asked about yet. */
+  /** Deleted topics that no group has been asked about yet. */
   let gone: string[] = []
   let isForgetting = false
 
@@ -337,7 +343,7 @@ export async function openGroups(rooms: {
       return new Set(all.slice(i * TOPICS_PER_TURN, (i + 1) * TOPICS_PER_TURN))
     })
     let looked = 0
-    // A group that comes meanwhile is loaded, or commits, with the catalogue that has them no more.
+    // A group that arrives meanwhile is loaded, or commits, with a catalogue that no longer has the topics.
     for (const group of groups.values()) {
       for (const part of parts) {
         if (closed) return
@@ -347,7 +353,7 @@ export async function openGroups(rooms: {
     }
   }
 
-  /** Why nothing can be said of the group here; null when it can. */
+  /** Why this broker cannot answer for the group; null when it can. */
   function misplaced(groupId: string): Refusal | null {
     if (closed || !coordination.coordinates(groupId) || !coordination.isConfirmed) return NOT_COORDINATOR
     return isLoading && !groups.has(groupId) ? COORDINATOR_LOAD_IN_PROGRESS : null
@@ -370,7 +376,10 @@ export async function openGroups(rooms: {
   let check = clock.timer(checkIntervalMs, () => void expireOffsets())
 
   const lookForJumps = watchClockJumps(clock, jumpMs => {
-    logger.warn('the system clock has jumped forward; until tomorrow no offset expires because of that', { jumpMs })
+    logger.warn(
+      'the system clock has jumped forward; until tomorrow the broker expires no offset that is too old only because of the jump',
+      { jumpMs },
+    )
   })
 
   async function expireOffsets(): Promise<void> {

@@ -1,18 +1,18 @@
-// The memory that a group takes for as long as it is stored, also while it is empty: its id and its committed offsets. Members
-// are counted in classic-group.ts. All groups of a broker together have a bound, beyond which there are no new ones; groups and
-// positions that are there go on.
+// The memory that a group takes for as long as it is stored, even while it is empty: its id and its committed offsets.
+// classic/books.ts counts the members. All groups of a broker share one limit. At the limit new groups and positions
+// are refused, and existing ones continue.
 
 import { because, GROUP_MAX_SIZE_REACHED, INVALID_COMMIT_OFFSET_SIZE } from '../protocol/errors.ts'
-import type { CommittedOffset } from './group-record.ts'
+import type { CommittedOffset } from './offsets/offset-record.ts'
 
 /** Measured on Node 24 and rounded up. */
 const costs = Object.freeze({
   /** A group with its maps and its timer. */
   group: 4_096,
-  /** A position with short metadata, so that one that is there does not grow by the usual notes of clients. */
+  /** A position with short metadata, so that the usual notes of clients do not make an existing position grow. */
   offset: 320,
 })
-/** Characters that are in the cost of a position. */
+/** Characters that the cost of a position includes. */
 const SHORT_METADATA = 64
 
 /** Bytes of a group without offsets. */
@@ -27,7 +27,7 @@ export function costOfOffset({ metadata }: Pick<CommittedOffset, 'metadata'>): n
 
 const full = 'All groups of this broker, empty ones too, and their committed offsets hold svc.broker.groups-max-bytes.'
 
-/** For a group that would be new. */
+/** The memory left for a new group. */
 export const TOO_MANY_GROUPS = because(GROUP_MAX_SIZE_REACHED, full)
-/** For a position that would be new, or say more than before. */
+/** The memory left for a new position, or one that grows. */
 export const TOO_MANY_OFFSETS = because(INVALID_COMMIT_OFFSET_SIZE, full)

@@ -15,7 +15,7 @@ import {
   type World,
 } from '../../testing/sim/groups.ts'
 import { GROUP_ID_NOT_FOUND } from '../protocol/errors.ts'
-import type { JoinReply } from './classic-group.ts'
+import type { JoinReply } from './classic/requests.ts'
 
 const DAY_MS = 24 * 3_600_000
 const HOUR_MS = 3_600_000
@@ -42,7 +42,7 @@ const commitOther = (world: World, member: JoinReply) =>
     offsets: [{ topicId: OTHER_TOPIC, partition: 0, offset: 7, leaderEpoch: 0, metadata: '', retentionMs: -1 }],
   })
 
-test('offsets of a group that nobody ever joined expire one by one, from their commit, and the group with the last', async t => {
+test('offsets of a group that no member ever joined expire one by one, from their commit, and the group with the last', async t => {
   const world = await open(t)
   await commit(world, 1)
   await world.clock.advance(DAY_MS)

@@ -1,48 +1,60 @@
-// Producer ids for idempotent producers. They are taken from the store in blocks. A block is named by the version that its commit
-// gave the document, because that is what the store never gives twice, not even when it has lost what it acknowledged (H9
-// in docs/decisions/0025): a number kept in the document goes back with the store, and two producers get one id. What was left of
-// a block when its broker ends is lost, which costs nothing. Epochs and transactions are not here.
+// Producer ids for idempotent producers, taken from the store in blocks. The name of a block is the version that its
+// commit gave the document, because the store never gives a version twice, not even after it has lost acknowledged
+// writes (H9 in docs/decisions/0025). A number inside the document would go back with the store, and two producers
+// would get one id. When a broker ends, the rest of its block is lost, which costs nothing. Epochs and transactions are
+// not here.
 
 import { assert } from '../base/assert.ts'
-import { COORDINATOR_LOAD_IN_PROGRESS, type Refusal } from '../protocol/errors.ts'
+import { systemClock } from '../base/clock.ts'
+import { systemRandom } from '../base/random.ts'
+import { because, COORDINATOR_LOAD_IN_PROGRESS, type Refusal } from '../protocol/errors.ts'
+import { type ContentionRooms, contend, LOST } from '../store/contention.ts'
 import type { DocumentKind } from '../store/document-kinds.ts'
-import { OutcomeUnknown, type Store } from '../store/store.ts'
+import { OutcomeUnknown, type Store, StoreContended } from '../store/store.ts'
 
 const KIND: DocumentKind = 'producer-ids'
 const NAME = 'blocks'
 const BLOCK_SIZE = 1_000
-const ATTEMPTS = 5
 
 export interface ProducerIds {
   /**
-   * An id that nobody else has or will have. COORDINATOR_LOAD_IN_PROGRESS (which producers retry) when other brokers
-   * were faster every time; throws StoreUnavailable when the store is away and a new block is needed.
+   * An id that no other producer has or will have. COORDINATOR_LOAD_IN_PROGRESS (which producers retry) when other
+   * brokers were faster for too long; throws StoreUnavailable when the store is away and a new block is needed.
    */
   allocate(): Promise<number | Refusal>
 }
 
-export function openProducerIds(store: Store): ProducerIds {
+export function openProducerIds(
+  store: Store,
+  rooms: ContentionRooms = { clock: systemClock, random: systemRandom },
+): ProducerIds {
   let next = 0
   let end = 0
   let reserving: Promise<Refusal | null> | null = null
 
   async function reserve(): Promise<Refusal | null> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const expect = await store.version(KIND, NAME)
-      try {
-        const outcome = await store.commit({ kind: KIND, name: NAME, expect, changes: [] })
-        if (outcome.kind === 'conflict') continue
-        next = outcome.version * BLOCK_SIZE
-        end = next + BLOCK_SIZE
-        assert(Number.isSafeInteger(end), `there are no producer ids after version ${outcome.version}`)
-        return null
-      } catch (cause) {
-        // The block may be taken or not; either way nobody hands out its ids.
-        if (cause instanceof OutcomeUnknown) continue
-        throw cause
-      }
+    try {
+      return await contend(rooms, 'the list of producer ids', reserveOnce)
+    } catch (error) {
+      if (error instanceof StoreContended) return because(COORDINATOR_LOAD_IN_PROGRESS, `${error.message}.`)
+      throw error
     }
-    return COORDINATOR_LOAD_IN_PROGRESS
+  }
+
+  async function reserveOnce(): Promise<null | typeof LOST> {
+    const expect = await store.version(KIND, NAME)
+    try {
+      const outcome = await store.commit({ kind: KIND, name: NAME, expect, changes: [] })
+      if (outcome.kind === 'conflict') return LOST
+      next = outcome.version * BLOCK_SIZE
+      end = next + BLOCK_SIZE
+      assert(Number.isSafeInteger(end), `there are no producer ids after version ${outcome.version}`)
+      return null
+    } catch (cause) {
+      // It is unknown whether the block is taken. No broker hands out its ids.
+      if (cause instanceof OutcomeUnknown) return LOST
+      throw cause
+    }
   }
 
   return {

@@ -1,28 +1,28 @@
-// Who may pass, for every route by its `needs`, decided once. What is wrong with a request that asks for a change from another
-// site is decided before anybody is looked up (OWASP: cross-site request forgery; the cookie alone proves nothing).
+// Who may call a route, decided once for every route by its `needs`. A change that another site sends is refused before
+// the caller is looked up (OWASP: cross-site request forgery; the cookie alone proves nothing).
 
-import { type Accounts, ANYBODY, type SignInRefusal } from '../auth/accounts.ts'
-import type { Identity } from '../auth/identity.ts'
+import { type Accounts, ANYBODY, type SignInRefusal } from '../auth/console/accounts.ts'
+import type { Identity } from '../auth/console/identity.ts'
 import { type Clock, within } from '../base/clock.ts'
 import { isStoreFailure } from '../store/store.ts'
 import { type Problem, problem } from './problems.ts'
-import { isMutation, type Needs, type Route } from './route.ts'
+import { isMutation, type Route } from './route.ts'
 import { sessionTokenIn, visitorOf } from './session-cookie.ts'
 
-/** What of a request decides. */
+/** The parts of a request that decide whether it is allowed. */
 export interface Caller {
   readonly address: string
   readonly scheme: 'http' | 'https'
   readonly host: string
   readonly cookies: Readonly<Record<string, string | undefined>>
   header(name: string): string | undefined
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client no longer waits for the answer. */
   readonly ended: AbortSignal
 }
 
 /**
- * Why a change may not be asked for in this way, or null. It must come from a page of this server, or from a program, which
- * sends neither header; and whatever it brings must be called JSON, which no form of another site can do.
+ * Why a change is refused because of its origin, or null. It must come from a page of this server, or from a program,
+ * which sends neither header.
  */
 export function checkOrigin(route: Pick<Route, 'method'>, caller: Caller): Problem | null {
   if (!isMutation(route)) return null
@@ -35,11 +35,24 @@ export function checkOrigin(route: Pick<Route, 'method'>, caller: Caller): Probl
       'CROSS_SITE',
       `The Origin ${JSON.stringify(origin)} is not this server, ${caller.scheme}://${caller.host}.`,
     )
+  return null
+}
+
+/**
+ * Why the headers forbid to read the body of a change, or null. Its type must be one that the face reads (`types`), and
+ * no form of another site can send such a type. An empty body needs no type.
+ */
+export function checkBodyType(
+  route: Pick<Route, 'method'>,
+  caller: Pick<Caller, 'header'>,
+  types: readonly string[],
+): Problem | null {
+  if (!isMutation(route)) return null
   const type = caller.header('content-type')
-  if (type !== undefined ? !JSON_TYPE.test(type) : hasBody(caller))
+  if (type !== undefined ? !types.some(each => isTyped(type, each)) : hasBody(caller))
     return problem(
       'UNSUPPORTED_MEDIA_TYPE',
-      `The Content-Type is ${type === undefined ? 'missing' : JSON.stringify(type)}; a body takes application/json.`,
+      `The Content-Type is ${type === undefined ? 'missing' : JSON.stringify(type)}; a body takes ${types.join(' or ')}.`,
     )
   const encoding = caller.header('content-encoding')
   if (encoding !== undefined && encoding !== 'identity')
@@ -48,21 +61,29 @@ export function checkOrigin(route: Pick<Route, 'method'>, caller: Caller): Probl
 }
 
 /** RFC 8259 defines no charset, and clients send the one that JSON has anyway. */
-const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
+function isTyped(given: string, type: string): boolean {
+  const [, media, parameters] = /^([^\s;]*)\s*(.*)$/s.exec(given)!
+  return media!.toLowerCase() === type && /^(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i.test(parameters!)
+}
 
-/** A page that came by https, from a proxy in front that this server knows nothing of, is no worse than one by http. */
+/**
+ * A proxy that this server does not know may have served the page by https. Such a page is no worse than one by http.
+ */
 function isOwn(origin: string, { scheme, host }: Caller): boolean {
   const given = originOf(origin)
   return given !== null && [scheme, 'https'].some(each => given === originOf(`${each}://${host}`))
 }
 
-/** In the one way of writing it: in lower case, and without the port that the scheme has anyway (RFC 6454, 4). Null for what is none. */
+/**
+ * The origin in one spelling: lower case, and without the default port of the scheme (RFC 6454, 4). Null if the text is
+ * not an origin.
+ */
 function originOf(text: string): string | null {
   const url = URL.parse(text)
   return url !== null && url.href === `${url.origin}/` ? url.origin : null
 }
 
-function hasBody(caller: Caller): boolean {
+function hasBody(caller: Pick<Caller, 'header'>): boolean {
   const length = caller.header('content-length')
   return caller.header('transfer-encoding') !== undefined || (length !== undefined && length !== '0')
 }
@@ -70,24 +91,34 @@ function hasBody(caller: Caller): boolean {
 export interface AccessRooms {
   readonly accounts: Accounts
   readonly clock: Clock
-  /** Whoever scrapes the metrics is let in. */
+  /** Any client may read the scrape of the metrics. */
   readonly isScrapeOpen: boolean
 }
 
-/** What a route that is for bad times waits for a store to say who calls: as long as health waits for each of its parts. */
+/**
+ * How long a route that must work during an outage waits for the store to say who calls: as long as health waits for
+ * each of its parts.
+ */
 const LOOKING_MS = 2_000
 
-/** Who calls, null where that does not matter, or why the route is closed to them. Throws what the store throws. */
+/** How a face finds out who calls. Throws what the store throws. */
+export type Authenticate = (caller: Caller, accounts: Accounts) => Promise<Identity | Problem>
+
+/**
+ * The caller, null if the route does not need to know, or the reason why the route is closed to the caller. Throws what
+ * the store throws.
+ */
 export async function admit(
   { needs, method, path, isForBadTimes }: Pick<Route, 'needs' | 'method' | 'path' | 'isForBadTimes'>,
   caller: Caller,
   { accounts, clock, isScrapeOpen }: AccessRooms,
+  authenticate: Authenticate,
 ): Promise<Identity | Problem | null> {
   if (!accounts.isSecured) return ANYBODY
-  if (needs === 'nobody' || (needs === 'scrape' && isScrapeOpen)) return null
-  const looking = takesBasic(needs) ? byBasic(caller, accounts) : bySession(caller, accounts)
+  if (needs === 'anybody' || (needs === 'scrape' && isScrapeOpen)) return null
+  const looking = authenticate(caller, accounts)
   const identity = await (isForBadTimes
-    ? within(clock, LOOKING_MS, looking.catch(nobodyWhileAway), () => null)
+    ? within(clock, LOOKING_MS, looking.catch(unknownWhileAway), () => null)
     : looking)
   if (identity === null || 'kind' in identity) return identity
   if (identity.mustChangePassword && !WAYS_OUT.has(`${method} ${path}`)) return problem('PASSWORD_CHANGE_REQUIRED')
@@ -95,27 +126,27 @@ export async function admit(
   return identity
 }
 
-/** What somebody may do who must change the password: that, of which the route itself sees that it is nothing else, and leave. */
+/**
+ * A user who must change the password may send only two requests: signing out, and the change, whose route checks that
+ * it changes nothing else.
+ */
 const WAYS_OUT: ReadonlySet<string> = new Set(['PUT /api/v1/users/:username', 'POST /api/v1/auth/logout'])
 
-/** By HTTP Basic in place of the session, as the specification has it for the actuator and the OpenAPI document. */
-export function takesBasic(needs: Needs): boolean {
-  return needs === 'basic-viewer' || needs === 'basic-admin' || needs === 'scrape'
-}
-
-/** While the store is away nobody is known. A store that says nothing is away. */
-function nobodyWhileAway(error: unknown): null {
+/** While the store is away no caller is known. A store that does not answer is away. */
+function unknownWhileAway(error: unknown): null {
   if (isStoreFailure(error)) return null
   throw error
 }
 
-async function bySession(caller: Caller, accounts: Accounts): Promise<Identity | Problem> {
+/** By the cookie of a session. */
+export async function bySession(caller: Caller, accounts: Accounts): Promise<Identity | Problem> {
   const token = sessionTokenIn(caller.header('cookie'))
   const identity = token === null ? null : await accounts.identify(token, visitorOf(caller.address, caller.header))
   return identity ?? problem('UNAUTHENTICATED', 'A session is required.')
 }
 
-async function byBasic(caller: Caller, accounts: Accounts): Promise<Identity | Problem> {
+/** By HTTP Basic, as the specification asks for the actuator and the OpenAPI document. */
+export async function byBasic(caller: Caller, accounts: Accounts): Promise<Identity | Problem> {
   const headers = { 'www-authenticate': 'Basic realm="ketch", charset="UTF-8"' }
   const given = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(caller.header('authorization') ?? '')
   const [username, password] = splitOnce(Buffer.from(given?.[1] ?? '', 'base64').toString(), ':')
@@ -125,7 +156,7 @@ async function byBasic(caller: Caller, accounts: Accounts): Promise<Identity | P
   return 'kind' in found ? fromSignIn(found, headers) : found
 }
 
-/** Why somebody who named himself is not let in; `headers` go with wrong credentials. */
+/** Why a caller with a name is refused; `headers` go with wrong credentials. */
 export function fromSignIn(refusal: SignInRefusal, headers: Readonly<Record<string, string>> = {}): Problem {
   switch (refusal.kind) {
     case 'wrong-credentials':

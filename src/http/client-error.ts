@@ -1,20 +1,23 @@
-// What a connection is told whose request did not arrive as one: no HTTP/1.1, too large a head, too slow. Node's parser has given
-// up by then, so the answer is written by hand, and the connection ends.
+// The answer to a connection whose bytes are not a valid request: not HTTP/1.1, too large a head, too slow. Node's
+// parser has given up by then, so the answer is written by hand, and the connection ends. No path is known, so no face
+// answers.
 
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../base/clock.ts'
-import { bodyOf, type Problem, problem } from './problems.ts'
+import { bodyOf, PROBLEM_TYPE, type Problem, problem } from './problems.ts'
 
-/** For the client to read the answer: closing with unread input resets the connection, and a reset overtakes answers. */
+/**
+ * For the client to read the answer: closing with unread input resets the connection, and a reset overtakes answers.
+ */
 const LINGER_MS = 1_000
 
-/** Answers where nothing has been answered yet, and closes. */
+/** Answers if no answer has been sent yet, and closes. */
 export function refuseConnection(
   error: NodeJS.ErrnoException,
   socket: Duplex,
   { clock, requestId, headers }: { clock: Clock; requestId: string; headers: Readonly<Record<string, string>> },
 ): void {
-  // The parser fails again at whatever else comes.
+  // The parser fails again at every byte that still comes.
   if (!socket.writable || socket.destroyed) return
   // An answer that has begun cannot be taken back.
   const { _httpMessage: answer } = socket as { _httpMessage?: { readonly headersSent: boolean } | null }
@@ -23,9 +26,7 @@ export function refuseConnection(
   const body = JSON.stringify(bodyOf(what, requestId))
   const head = [
     `HTTP/1.1 ${what.status} ${REASON[what.status]}`,
-    ...Object.entries({ ...headers, 'content-type': 'application/problem+json' }).map(
-      ([name, value]) => `${name}: ${value}`,
-    ),
+    ...Object.entries({ ...headers, 'content-type': PROBLEM_TYPE }).map(([name, value]) => `${name}: ${value}`),
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
   ]

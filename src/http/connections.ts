@@ -1,49 +1,65 @@
-// Which connections of the HTTP listener somebody waits at. A connection is kept alive by its client, or was opened ahead of need as
-// browsers do: when the broker drains, none of these may hold it. One that asks and does not read what it is answered is cut.
+// Which connections of the HTTP listener have a client that waits for an answer. Clients keep other connections alive,
+// and browsers open some ahead of need: these may not hold up a broker that drains. A connection whose client asks and
+// does not read the answers is cut.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { DropArgument, Socket } from 'node:net'
 import type { Places } from './places.ts'
 
 export interface HttpConnections {
-  /** Closes each connection as soon as nothing on it waits for an answer, beginning with those where nothing does. */
+  /** Closes each connection as soon as no request on it waits for an answer: some at once, the others later. */
   drain(): void
 }
 
-/** More than any client sends ahead of the answers. Each waits in memory, and Node reads on for as long as none is answered. */
+/**
+ * More than any client sends ahead of the answers. Each request waits in memory, and Node goes on reading until one is
+ * answered.
+ */
 const MAX_PIPELINED = 64
 
 /**
- * Cuts a connection with more requests at once than that. Also one on which nothing moved for the `timeout` of the server, unless
- * it waits for an answer that is not there yet. Tells `places` of all of them.
+ * Cuts a connection with more requests at once than that. Also cuts a connection without a byte in either direction for
+ * the `timeout` of the server, unless its client waits for an answer. Adds all connections to `places`.
  */
 export function watchConnections(server: Server, places: Places): HttpConnections {
-  /** Requests that are not answered yet. */
+  /** Requests that are not answered yet, by the accepted socket. */
   const waiting = new Map<Socket, number>()
+  /** Accepted sockets by the client's address and port. Node does not say which socket carries a TLS socket. */
+  const accepted = new Map<string, Socket>()
   let isDraining = false
   server.on('timeout', (socket: Socket) => {
-    if (socket.writableLength > 0 || !waiting.get(socket)) socket.destroy()
+    if (socket.writableLength > 0 || !waiting.get(places.wireOf(socket))) socket.destroy()
   })
-  server.on('connection', (socket: Socket) => {
-    waiting.set(socket, 0)
-    socket.once('close', () => {
-      waiting.delete(socket)
-      places.leave(socket)
+  server.on('connection', (wire: Socket) => {
+    const peer = peerOf(wire)
+    waiting.set(wire, 0)
+    accepted.set(peer, wire)
+    wire.once('close', () => {
+      waiting.delete(wire)
+      if (accepted.get(peer) === wire) accepted.delete(peer)
+      places.leave(wire)
     })
-    places.enter(socket)
+    places.enter(wire)
+  })
+  server.on('secureConnection', (secure: Socket) => {
+    const wire = accepted.get(peerOf(secure))
+    // The client is gone already.
+    if (wire === undefined) return void secure.destroy()
+    places.secured(secure, wire)
   })
   server.on('drop', (dropped?: DropArgument) => places.dropped(dropped?.remoteAddress))
-  // Before the request is looked at, so that nothing is done for one of a connection that is cut.
+  // Before the request is looked at, so that no work is done on a connection that is cut.
   server.prependListener('request', (request: IncomingMessage, answer: ServerResponse) => {
     const { socket } = request
-    const count = (waiting.get(socket) ?? 0) + 1
+    const wire = places.wireOf(socket)
+    const count = (waiting.get(wire) ?? 0) + 1
     if (count > MAX_PIPELINED) socket.destroy()
-    waiting.set(socket, count)
+    waiting.set(wire, count)
     followRequest(request, answer, places)
     answer.once('close', () => {
-      const left = waiting.get(socket)
+      const left = waiting.get(wire)
       if (left === undefined) return
-      waiting.set(socket, left - 1)
+      waiting.set(wire, left - 1)
       // The client has its answer when it sees the end; a reset could overtake it.
       if (isDraining && left === 1) socket.end()
     })
@@ -51,12 +67,17 @@ export function watchConnections(server: Server, places: Places): HttpConnection
   return {
     drain() {
       isDraining = true
-      for (const [socket, count] of waiting) if (count === 0) socket.destroy()
+      for (const [wire, count] of waiting) if (count === 0) wire.destroy()
     },
   }
 }
 
-/** A request is whole when its body is; one that was answered before never is. */
+/** One client has one connection from one address and port at a time. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
+}
+
+/** A request is complete when its body is; one that was answered early never is. */
 function followRequest(request: IncomingMessage, answer: ServerResponse, places: Places): void {
   const { socket, headers } = request
   let isWhole = false

@@ -1,10 +1,10 @@
-// How a JSON body is read: strictly (RFC 8259, and I-JSON of RFC 7493 where it is the stricter one), so that nothing which two
-// readers could understand differently gets as far as a route. What the members mean is for the route's own shape.
+// Reads a JSON body strictly (RFC 8259, and I-JSON of RFC 7493 where it is stricter). A body that two readers could
+// understand differently never reaches a route. The route's own shape checks the members.
 
-/** No shape of a route is nearly as deep. */
+/** No body that a route takes is nearly as deep. */
 const MAX_DEPTH = 64
 
-/** The value, or why the bytes are not taken, as a sentence. */
+/** The value, or a sentence that says why the bytes are refused. */
 export function readJson(bytes: Uint8Array): { readonly value: unknown } | { readonly refused: string } {
   const text = decode(bytes)
   if (text === null) return { refused: 'The body is not UTF-8.' }
@@ -13,7 +13,7 @@ export function readJson(bytes: Uint8Array): { readonly value: unknown } | { rea
   try {
     value = JSON.parse(text)
   } catch {
-    // The reason that the engine gives quotes the body, which may hold a secret.
+    // The engine's own reason quotes the body, which may hold a secret.
     return { refused: 'The body is not JSON.' }
   }
   const refused = findAmbiguity(text)
@@ -31,17 +31,17 @@ function decode(bytes: Uint8Array): string | null {
 /** The rest of a string after its first quotation mark, and of a number after its first character. */
 const REST_OF_STRING = /[^"\\]*(?:\\.[^"\\]*)*"/y
 const REST_OF_NUMBER = /[\d.eE+-]*/y
-/** The escape of a surrogate, paired or not; as such UTF-8 has none. */
+/** The escape of a surrogate, paired or not; plain UTF-8 has no surrogates. */
 const SURROGATE = /\\u[dD][89a-fA-F]/
 
 const [QUOTE, COLON, MINUS] = [0x22, 0x3a, 0x2d]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d]
 
-/** What is JSON by its grammar and still not taken: for text that JSON.parse has accepted. */
+/** Why a text that JSON.parse accepts is still refused, or null. */
 function findAmbiguity(text: string): string | null {
-  /** For each object that is open the keys so far; null for an array. */
+  /** The keys so far of each open object; null for an array. */
   const open: (Set<string> | null)[] = []
-  /** Where the string begins and ends that may turn out to be a key. */
+  /** The start and end of a string that may be a key. */
   let [from, to] = [0, 0]
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -50,7 +50,7 @@ function findAmbiguity(text: string): string | null {
       at = endOf(REST_OF_STRING, text, at + 1) - 1
       to = at
       const written = text.slice(from, to + 1)
-      // RFC 7493, 2.1. Written as UTF-8 it would become U+FFFD, which nobody has sent.
+      // RFC 7493, 2.1. In UTF-8 it would become U+FFFD, which the client did not send.
       if (SURROGATE.test(written) && !(JSON.parse(written) as string).isWellFormed())
         return 'The body has a string with an unpaired surrogate, which stands for no character.'
     } else if (code === COLON) {
@@ -58,7 +58,7 @@ function findAmbiguity(text: string): string | null {
       const key: string = written.includes('\\') ? JSON.parse(text.slice(from, to + 1)) : written
       const keys = open.at(-1)!
       if (keys!.has(key)) return `The body names ${JSON.stringify(key)} twice in one object.`
-      // As a key of a plain object it is no member, but what the object inherits from.
+      // In a plain object `__proto__` is not a member: it sets the prototype.
       if (key === '__proto__') return 'The body has a member "__proto__".'
       keys!.add(key)
     } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
@@ -67,7 +67,7 @@ function findAmbiguity(text: string): string | null {
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) open.pop()
     else if (code === MINUS || isDigit(code)) {
       const end = endOf(REST_OF_NUMBER, text, at + 1)
-      // Whatever is shorter is exact, unless it has an exponent.
+      // A shorter number is exact, unless it has an exponent.
       if (end - at > 3) {
         const token = text.slice(at, end)
         if (isRounded(token))
@@ -79,7 +79,7 @@ function findAmbiguity(text: string): string | null {
   return null
 }
 
-/** An integer that nothing here can hold, also where it is written with a fraction or an exponent. */
+/** An integer that a JavaScript number cannot hold, also with a fraction or an exponent. */
 function isRounded(token: string): boolean {
   const value = Number(token)
   if (!Number.isInteger(value)) return !Number.isFinite(value)
@@ -87,7 +87,7 @@ function isRounded(token: string): boolean {
   return /^-?\d+$/.test(token) || digitsOf(token) !== digitsOf(String(value))
 }
 
-/** The significant ones. */
+/** The significant digits. */
 function digitsOf(number: string): string {
   return number.replace(/e.*|[-.]/gi, '').replace(/^0+|0+$/g, '')
 }

@@ -1,19 +1,24 @@
-// The OpenAPI 3.1 document, derived from the table of routes. It says of every operation who may call it, what it takes and every
-// status that it may answer; the contract test (contract.test.ts) and schemathesis (e2e/http) hold the server to it.
+// The OpenAPI 3.1 document, derived from the table of routes. It says of every operation who may call it, what it takes
+// and every status that it may answer. The contract test (contract.longer.test.ts) and schemathesis (e2e/http) hold the
+// server to it.
 
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { takesBasic } from './access.ts'
+import { problemShape } from '../api/problem.ts'
 import { PLACE_LIMITS } from './places.ts'
-import { problemShape } from './problems.ts'
-import { type AnyRoute, isMutation } from './route.ts'
+import { PROBLEM_TYPE } from './problems.ts'
+import { type AnyRoute, isMutation, type Needs } from './route.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-export const PROBLEM_TYPE = 'application/problem+json'
+/** By HTTP Basic in place of the session, as the specification asks for the actuator and the OpenAPI document. */
+export function takesBasic(needs: Needs): boolean {
+  return needs === 'basic-viewer' || needs === 'basic-admin' || needs === 'scrape'
+}
 
-/** The codes of problems that the route may answer, by status: its own, and those that follow from what it is. */
+/** The codes of problems that the route may answer, by status: its own, and those that follow from its kind. */
 export function problemsOf(route: AnyRoute): Readonly<Record<number, readonly string[]>> {
-  const isOpen = route.needs === 'nobody'
+  const isOpen = route.needs === 'anybody'
   const isBasic = takesBasic(route.needs)
   const isAdmins = route.needs === 'admin' || route.needs === 'basic-admin'
   const hasBody = isMutation(route)
@@ -43,7 +48,7 @@ export function problemsOf(route: AnyRoute): Readonly<Record<number, readonly st
   return codes
 }
 
-/** The names of headers that answers of the route may have, by status: its own, and those that follow from what it is. */
+/** The names of headers that answers of the route may have, by status: its own, and those that follow from its kind. */
 export function headersOf(route: AnyRoute): Readonly<Record<number, readonly string[]>> {
   const codes = problemsOf(route)
   return {
@@ -59,13 +64,16 @@ export function operationIdOf({ verb }: Pick<AnyRoute, 'verb'>): string {
   return verb.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
 }
 
-/** Query and body refuse what they do not name, like the settings: nothing is guessed or ignored. A loose shape stays loose. */
+/**
+ * Query and body refuse what they do not name, like the settings: nothing is guessed or ignored. A loose shape stays
+ * loose.
+ */
 export function strictly(shape: z.ZodType): z.ZodType {
   if (shape instanceof z.ZodOptional) return strictly(shape.unwrap() as z.ZodType).optional()
   return shape instanceof z.ZodObject && shape.def.catchall === undefined ? shape.strict() : shape
 }
 
-/** The document. Throws when two operations have one name. */
+/** The document. Throws when two operations, or two shapes, have one name. */
 export function describeRoutes(routes: readonly AnyRoute[]): Json {
   const components = new Map<string, Json>()
   const paths: Record<string, Record<string, Json>> = {}
@@ -108,11 +116,11 @@ const ABOUT = [
   'Integers that may pass 2^53 travel as strings, but for the `timestamp` of a record, which is then the nearest number.',
   'A time in a member whose name ends in `At` is RFC 3339 text in UTC with milliseconds; in a `timestamp` it is milliseconds since 1970, and a duration in a member `…Ms` is milliseconds.',
   'A change (POST, PUT, DELETE) is taken from pages of this server and from programs; with a body it needs `Content-Type: application/json`.',
-  'A path answers 405 with `Allow` to methods that it does not list, HEAD and OPTIONS among them.',
+  'HEAD is answered as GET is, without the body. A path answers 405 with `Allow` to other methods that it does not list, OPTIONS among them.',
   'A request that does not arrive in time is answered 408.',
   `Of ${maxConnections} connections, ${maxConnectionsOfAddress} from one address, those on which no request is complete are closed to make room, the one that has been so for longest first.`,
   `While ${maxBusy} connections, ${maxBusyOfAddress} from one address, wait for answers, streams among them, other requests are answered 503 \`BUSY\`, but those for health. A trusted proxy is not one address.`,
-  'With `svc.admin.security-enabled=false` everybody may call everything.',
+  'With `svc.admin.security-enabled=false` every client may call everything.',
 ].join(' ')
 
 function describe(route: AnyRoute, components: Map<string, Json>): Json {
@@ -148,7 +156,7 @@ function describe(route: AnyRoute, components: Map<string, Json>): Json {
     description: doc,
     tags: [tag],
     security:
-      needs === 'nobody'
+      needs === 'anybody'
         ? []
         : needs === 'scrape'
           ? [{ basic: [] }, {}]
@@ -194,7 +202,7 @@ function withHeaders(responses: Readonly<Record<string, Json>>, headers: Readonl
   )
 }
 
-/** Whatever answers that nothing has changed. */
+/** For routes that can answer that nothing has changed. */
 const IF_NONE_MATCH = Object.freeze({
   name: 'If-None-Match',
   in: 'header',
@@ -235,7 +243,12 @@ function outputSchema(shape: z.ZodType, components: Map<string, Json>): Json {
     items: Json
     $defs?: Record<string, Json>
   }
-  for (const [id, { id: _, ...schema }] of Object.entries($defs)) components.set(id, asComponents(schema))
+  for (const [id, { id: _, ...schema }] of Object.entries($defs)) {
+    const component = asComponents(schema)
+    const other = components.get(id)
+    if (other !== undefined && !isDeepStrictEqual(other, component)) throw new Error(`two shapes are called ${id}`)
+    components.set(id, component)
+  }
   return asComponents(items)
 }
 
@@ -243,7 +256,7 @@ function asComponents(schema: Json): Json {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }
 
-/** In place, because what is taken differs from what is answered by its defaults and by what may be left out. */
+/** In place, because requests differ from answers in defaults and in optional members. */
 function inputSchema(shape: z.ZodType): Json {
   const { $schema, ...schema } = z.toJSONSchema(shape, {
     io: 'input',

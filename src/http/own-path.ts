@@ -1,9 +1,13 @@
-// Which text may stand in a Location header: a path of this server and nothing that a browser would take for another one.
+// Which text may stand in a Location header: a path of this server, and no text that a browser would take for another
+// server.
 
-/** As written, where a letter outside ASCII is six characters or more. It goes into a cookie, and browsers drop one above 4,096 bytes. */
+/**
+ * As written, where a letter outside ASCII is six characters or more. It goes into a cookie, and browsers drop one
+ * above 4,096 bytes.
+ */
 const MOST_CHARACTERS = 2_048
 
-/** The path with its query and fragment as it is to be written, or null where it leads elsewhere. */
+/** The path with its query and fragment as it is to be written, or null if it leads elsewhere. */
 export function ownPath(text: string): string | null {
   if (!text.startsWith('/')) return null
   // Browsers drop tabs and line breaks and take a backslash for a slash, so `/\t/host` and `/\host` are other servers.

@@ -1,8 +1,8 @@
-// Decides which connections may stay on the HTTP listener. A connection is busy while a whole request of it waits for its answer, streams among
-// them; otherwise it costs its client nothing: it is kept alive, was opened ahead of need, or brings its request byte by byte. So
-// where there are too many, of one address or in all, those that are not busy are closed, the one that has been so for longest
-// first. A new one is given time to bring its request. How many may be busy is less, so that
-// questions about health always have a place.
+// Decides which connections may stay on the HTTP listener. A connection is busy while a whole request on it waits for
+// its answer, a stream for example. Other connections cost their clients nothing: they are kept alive, were opened
+// ahead of need, or bring their request byte by byte. So if there are too many, of one address or in all, connections
+// that are not busy are closed, the longest idle first. A new one has time to bring its request. Fewer may be busy than
+// may be open, so that questions about health always have a place.
 
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -10,15 +10,15 @@ import type { Descriptors } from '../telemetry/descriptors.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 export interface PlaceLimits {
-  /** Those that are not busy are closed beyond. */
+  /** Beyond these, connections that are not busy are closed. */
   readonly maxConnections: number
   readonly maxConnectionsOfAddress: number
   /** Requests beyond are answered BUSY, unless they ask for health. */
   readonly maxBusy: number
   readonly maxBusyOfAddress: number
-  /** For a new connection to bring its request, and for one that was kept to bring the next. */
+  /** The time for a new connection to send its request, and for a kept one to send the next. */
   readonly graceMs: number
-  /** Connections in their grace. Beyond these and `maxConnections` they are closed as they come. */
+  /** Connections in their grace period. Beyond this number and `maxConnections` new ones are closed at once. */
   readonly maxNew: number
 }
 
@@ -43,14 +43,14 @@ interface Place {
   readonly neighbours: Neighbours
   /** Whole requests that wait for their answers. */
   waiting: number
-  /** Since it was busy last. */
+  /** Since its last answer, or since it was accepted. */
   idleSinceMs: number
 }
 
 /** The connections of one address. */
 interface Neighbours {
   count: number
-  /** Those that are not busy, longest first. */
+  /** The connections that are not busy, the longest idle first. */
   readonly idle: Set<Place>
 }
 
@@ -64,15 +64,17 @@ export class Places {
   readonly #isExempt: (address: string) => boolean
   readonly #places = new Map<Socket, Place>()
   readonly #addresses = new Map<string, Neighbours>()
-  /** Those that are not busy, longest first. */
+  /** The connections that are not busy, the longest idle first. */
   readonly #idle = new Set<Place>()
-  /** Addresses that have too many, or had. */
+  /** Addresses that have too many connections, or had. */
   readonly #crowded = new Set<string>()
+  /** By the TLS socket of a request: the TCP socket below it. */
+  readonly #wires = new WeakMap<Socket, Socket>()
   #timer: Timer | null = null
-  /** So many leave half of the descriptors that are kept; infinite while there are plenty. */
+  /** This many connections leave half of the kept descriptors; infinite while there are plenty. */
   #most = Number.POSITIVE_INFINITY
 
-  /** `isExempt`: as many as there are in all may come from this address, which others stand behind. */
+  /** `isExempt`: many clients stand behind this address, so only the bounds of all connections hold for it. */
   constructor(limits: PlaceLimits, { clock, logger, descriptors }: PlaceRooms, isExempt: (address: string) => boolean) {
     this.#limits = limits
     this.#clock = clock
@@ -95,6 +97,16 @@ export class Places {
     this.#spare(place)
   }
 
+  /** TLS was set up on an accepted connection. Its requests will name the `secure` socket. */
+  secured(secure: Socket, wire: Socket): void {
+    this.#wires.set(secure, wire)
+  }
+
+  /** The socket that was accepted, for the socket that a request names. */
+  wireOf(socket: Socket): Socket {
+    return this.#wires.get(socket) ?? socket
+  }
+
   /** The connection is gone. Idempotent. */
   leave(socket: Socket): void {
     const place = this.#places.get(socket)
@@ -110,7 +122,7 @@ export class Places {
 
   /** A request has arrived whole; to be followed by `answered`. */
   asked(socket: Socket): void {
-    const place = this.#places.get(socket)
+    const place = this.#places.get(this.wireOf(socket))
     if (place === undefined) return
     place.waiting++
     this.#idle.delete(place)
@@ -118,7 +130,7 @@ export class Places {
   }
 
   answered(socket: Socket): void {
-    const place = this.#places.get(socket)
+    const place = this.#places.get(this.wireOf(socket))
     if (place === undefined) return
     place.waiting--
     if (place.waiting === 0) this.#rest(place)
@@ -126,7 +138,7 @@ export class Places {
 
   /** Whether a request of this connection is one too many; a line says so. */
   isBeyond(socket: Socket): boolean {
-    const place = this.#places.get(socket)
+    const place = this.#places.get(this.wireOf(socket))
     if (place === undefined) return false
     const { address, neighbours } = place
     const { maxBusy, maxBusyOfAddress } = this.#limits
@@ -155,7 +167,7 @@ export class Places {
     place.neighbours.idle.add(place)
   }
 
-  /** Closes those that have no place any more. Those that have it for their grace only, later. */
+  /** Closes the connections that no longer have a place, and later those that have one for their grace only. */
   #trim(): void {
     const { maxConnections, maxConnectionsOfAddress } = this.#limits
     let isDone = this.#cut(this.#idle, () => this.#places.size - maxConnections, `there are ${maxConnections}`)
@@ -174,9 +186,9 @@ export class Places {
   }
 
   /**
-   * Of the descriptors that are kept connections over HTTP get half, and three quarters while those are within their grace. The number
-   * of a new one tells how many descriptors are in use only where none below it is free: what it has told once is counted on from
-   * there, or each one that closes would hide how few are left.
+   * Connections over HTTP get half of the descriptors that are kept, and three quarters while they are within their
+   * grace. The number of a new descriptor tells how many are in use only if no lower number is free. So the count goes
+   * on from the last such number, or each connection that closes would hide how few are left.
    */
   #spare({ socket }: Place): void {
     const { kept, limit } = this.#descriptors
@@ -184,11 +196,12 @@ export class Places {
     if (left < kept / 2) this.#most = Math.max(1, Math.min(this.#most, this.#places.size + left - Math.floor(kept / 2)))
     const why = `of ${limit} descriptors the last ${Math.floor(kept / 2)} are kept for files (ulimit -n)`
     if (this.#cut(this.#idle, () => this.#places.size - this.#most, why)) return
-    // Not the one that comes: it may ask about health. In a flood each has as long as it takes for the places to go round.
+    // Not the newest connection: it may ask about health. In a flood each connection stays until the others have had
+    // their turn.
     this.#cut(this.#idle, () => this.#places.size - this.#most - Math.floor(kept / 4), why, 0)
   }
 
-  /** False where there are still too many. */
+  /** False if there are still too many. */
   #cut(idle: ReadonlySet<Place>, surplus: () => number, why: string, graceMs = this.#limits.graceMs): boolean {
     const latestMs = this.#clock.monotonic() - graceMs
     for (const { socket, address, idleSinceMs } of idle) {

@@ -1,17 +1,18 @@
-// Every error that the HTTP side answers, in one table: a stable code, its status, its title. The body is a problem of RFC 9457
-// with `code`, `fields` and `requestId` beside the standard members. Refusals of the rooms below keep Kafka's names as codes.
+// Every error that the HTTP side answers, in one table: a stable code, its status, its title. The body is a problem of
+// RFC 9457 with `code`, `fields` and `requestId` beside the standard members. Refusals of the rooms below keep Kafka's
+// names as codes.
 
-import { z } from 'zod'
+import type { ProblemBody } from '../api/problem.ts'
 import { errorOf, type Refusal } from '../protocol/errors.ts'
 
 const table = {
   INVALID_REQUEST: [400, 'The request is not understood.'],
-  UNAUTHENTICATED: [401, 'Nobody is signed in.'],
+  UNAUTHENTICATED: [401, 'The caller is not signed in.'],
   INVALID_CREDENTIALS: [401, 'The username or the password is wrong.'],
   FORBIDDEN: [403, 'The role of this user does not allow it.'],
   PASSWORD_CHANGE_REQUIRED: [403, 'The password must be changed before anything else.'],
   WRONG_CURRENT_PASSWORD: [403, 'The current password is wrong.'],
-  EXPORT_DISABLED: [403, 'Nobody exports records here.'],
+  EXPORT_DISABLED: [403, 'The export of records is switched off here.'],
   CROSS_SITE: [403, 'A change may only be asked for by the console itself.'],
   NOT_FOUND: [404, 'There is no such thing.'],
   METHOD_NOT_ALLOWED: [405, 'The path does not take this method.'],
@@ -19,10 +20,13 @@ const table = {
   USER_EXISTS: [409, 'There is a user of this name already.'],
   LAST_ADMIN: [409, 'The last ADMIN can be neither removed nor made a VIEWER.'],
   SETUP_CLOSED: [409, 'There are users already: sign in instead.'],
-  CONFLICT: [409, 'What is there does not allow it.'],
+  CONFLICT: [409, 'The present state does not allow it.'],
   UNREADABLE: [409, 'Another program stored this in a form that is not read here.'],
   PREVIEW_REQUIRED: [409, 'Ask with dryRun first, and send the token that it answers.'],
-  PREVIEW_OUTDATED: [409, 'What was shown is not what is there any more, or not what is asked for: look at it again.'],
+  PREVIEW_OUTDATED: [
+    409,
+    'The preview no longer shows the present state, or this request asks for something else: ask for a new one.',
+  ],
   PAYLOAD_TOO_LARGE: [413, 'The body is too large.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be JSON.'],
   TOO_MANY_REQUESTS: [429, 'Too many attempts.'],
@@ -36,14 +40,17 @@ const table = {
 
 type ProblemCode = keyof typeof table
 
-/** An expected no, as a value: a route returns it. */
+/** An expected refusal, as a value: a route returns it. */
 export interface Problem {
   readonly kind: 'problem'
   readonly status: number
   readonly code: string
   readonly title: string
   readonly detail: string
-  /** What is wrong with each field, by its name in the query, the path or the body; what lies deeper, `offsets.0.before`. */
+  /**
+   * The objection to each field, by its name in the query, the path or the body; a deeper one is named like
+   * `offsets.0.before`.
+   */
   readonly fields: Readonly<Record<string, string>> | null
   readonly headers: Readonly<Record<string, string>>
 }
@@ -53,12 +60,15 @@ interface More {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What is too much at this moment may be asked again soon, wherever it was too much. */
+/** The headers of a problem wherever it is answered: a client may ask again soon when the broker was busy. */
 const HEADERS: Readonly<Partial<Record<ProblemCode, Readonly<Record<string, string>>>>> = {
   BUSY: { 'retry-after': '1' },
 }
 
-/** `detail` is one sentence that names the offending thing and what was expected; never a stack, a path or a key of the store. */
+/**
+ * `detail` is one sentence that names the offending thing and what was expected; never a stack, a path or a key of the
+ * store.
+ */
 export function problem(
   code: ProblemCode,
   detail?: string,
@@ -72,7 +82,7 @@ export function isProblem(value: unknown): value is Problem {
   return typeof value === 'object' && value !== null && (value as Problem).kind === 'problem'
 }
 
-/** Refusals whose fault lies elsewhere than in the request. The others are 400. */
+/** Refusals for a reason outside of the request. All others are 400. */
 const STATUS_OF_REFUSAL: Readonly<Record<string, number>> = {
   UNKNOWN_SERVER_ERROR: 500,
   UNKNOWN_TOPIC_OR_PARTITION: 404,
@@ -94,7 +104,7 @@ const STATUS_OF_REFUSAL: Readonly<Record<string, number>> = {
   REQUEST_TIMED_OUT: 503,
 }
 
-/** Where Kafka's own words are wrong of some of what has the code. */
+/** Better titles, for codes whose words in Kafka fit only some of their uses. */
 const TITLE_OF_REFUSAL: Readonly<Record<string, string>> = {
   INVALID_PARTITIONS: 'A topic cannot have this number of partitions.',
 }
@@ -105,21 +115,13 @@ export function fromRefusal({ code, name, message }: Refusal): Problem {
   return { kind: 'problem', status, code: name, title, detail: message, fields: null, headers: {} }
 }
 
-/** The body, as OpenAPI describes it. */
-export const problemShape = z
-  .object({
-    type: z.string().meta({ description: 'Always about:blank: the code says which problem it is.' }),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    code: z.string().meta({ description: 'Stable, in capitals; a refusal of Kafka keeps its name.' }),
-    fields: z.record(z.string(), z.string()).optional().meta({
-      description: 'What is wrong with each field, by its name as it was sent: `limit`, or deeper `offsets.0.before`.',
-    }),
-    requestId: z.string(),
-  })
-  .meta({ id: 'Problem', description: 'An error (RFC 9457).' })
+export const PROBLEM_TYPE = 'application/problem+json'
 
-export function bodyOf({ title, status, detail, code, fields }: Problem, requestId: string) {
+/** An error as the admin API and the actuator answer it. */
+export function asProblem(problem: Problem, requestId: string) {
+  return { contentType: PROBLEM_TYPE, body: bodyOf(problem, requestId) }
+}
+
+export function bodyOf({ title, status, detail, code, fields }: Problem, requestId: string): ProblemBody {
   return { type: 'about:blank', title, status, detail, code, ...(fields === null ? {} : { fields }), requestId }
 }

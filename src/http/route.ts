@@ -1,21 +1,23 @@
-// What a route of the HTTP side is: one value made with route(), in routes/<noun>.ts. It states its contract (who may call it,
-// what it takes, what it answers) and answers one request. It holds no state, does not know fastify, sockets or cookies'
-// signatures, and does not import another route. The permission check, the audit line, the OpenAPI document and the tests of
-// all three come from this table.
+// A route of the HTTP side: one value made with route(), in routes/<noun>.ts. It states its contract (who may call it,
+// what it takes, what it answers) and answers one request. It holds no state, does not know fastify, sockets or
+// cookies' signatures, and does not import another route. The permission check, the audit line, the OpenAPI document
+// and the tests of all three come from this table.
 
 import type { z } from 'zod'
 import type { Build } from '../admin/build.ts'
 import type { Health } from '../admin/health.ts'
-import type { MessageReaders } from '../admin/message-readers.ts'
-import type { Peers } from '../admin/peers.ts'
-import type { Accounts } from '../auth/accounts.ts'
-import type { Identity } from '../auth/identity.ts'
-import type { SingleSignOn } from '../auth/single-sign-on.ts'
+import type { RecordReaders } from '../admin/records/readers.ts'
+import type { AclKeeper } from '../auth/clients/acl-keeper.ts'
+import type { Accounts } from '../auth/console/accounts.ts'
+import type { Identity } from '../auth/console/identity.ts'
+import type { SingleSignOn } from '../auth/console/single-sign-on.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Cluster } from '../cluster/cluster.ts'
+import type { Peers } from '../cluster/peers.ts'
 import type { ClientQuotas } from '../coordinator/client-quotas.ts'
 import type { Groups } from '../coordinator/groups.ts'
+import type { ReadPositions } from '../coordinator/read-positions.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
 import type { Logs } from '../log/logs.ts'
 import type { Refusal } from '../protocol/errors.ts'
@@ -28,21 +30,23 @@ import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Problem } from './problems.ts'
 
-/** The lower rooms, as routes reach them. */
+/** The lower rooms, in the form that routes use. */
 export interface HttpRooms {
   readonly accounts: Accounts
-  /** Null where nobody signs in through an identity provider. */
+  /** Null if users do not sign in through an identity provider. */
   readonly singleSignOn: SingleSignOn | null
   readonly store: Store
   readonly unreadable: NameUnreadable
   readonly catalogue: CatalogueKeeper
   readonly logs: Logs
   readonly groups: Groups
+  readonly readPositions: ReadPositions
   readonly clientQuotas: ClientQuotas
+  readonly acls: AclKeeper
   readonly cluster: Cluster
   /** The other brokers. */
   readonly peers: Peers
-  readonly messageReaders: MessageReaders
+  readonly recordReaders: RecordReaders
   /** This broker's node id. */
   readonly nodeId: number
   readonly settings: Settings
@@ -58,15 +62,15 @@ export interface HttpRooms {
 
 /**
  * Who may call a route.
- * - `nobody`: everybody, without a session.
+ * - `anybody`: every client, without a session.
  * - `viewer`, `admin`: a session of that role, by the cookie. An ADMIN may do what a VIEWER may.
  * - `basic-viewer`, `basic-admin`: the same by HTTP Basic, for the actuator and the OpenAPI document.
- * - `scrape`: `basic-viewer`, or everybody with `svc.admin.anonymous-prometheus`.
- * With `svc.admin.security-enabled=false` everybody may call everything.
+ * - `scrape`: `basic-viewer`, or any client with `svc.admin.anonymous-prometheus`.
+ * With `svc.admin.security-enabled=false` every client may call everything.
  */
-export type Needs = 'nobody' | 'viewer' | 'admin' | 'basic-viewer' | 'basic-admin' | 'scrape'
+export type Needs = 'anybody' | 'viewer' | 'admin' | 'basic-viewer' | 'basic-admin' | 'scrape'
 
-/** No route takes another one. */
+/** The methods of routes. Every GET answers HEAD too. */
 export const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const
 export type Method = (typeof METHODS)[number]
 
@@ -74,7 +78,7 @@ export interface HttpRequest<Params, Query, Body> {
   readonly params: Params
   readonly query: Query
   readonly body: Body
-  /** Null where nobody had to be anybody. */
+  /** Null if the route does not ask who calls. */
   readonly identity: Identity | null
   /** The client's address, without its port; the proxy's, unless that is a configured one. */
   readonly address: string
@@ -86,28 +90,34 @@ export interface HttpRequest<Params, Query, Body> {
   /** By name, decoded. */
   readonly cookies: Readonly<Record<string, string | undefined>>
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** Aborts when nobody waits for the answer any more, when whoever streams it may not any more, or when the broker begins to drain. */
+  /**
+   * Aborts when the client no longer waits for the answer, when the caller may no longer read the stream, or when the
+   * broker begins to drain.
+   */
   readonly ended: AbortSignal
 }
 
 export interface Reply {
   readonly kind: 'reply'
   readonly status: number
-  /** Held against the schema of the status; undefined where there is no body. */
+  /** Checked against the schema of the status; undefined without a body. */
   readonly body: unknown
   readonly headers: Readonly<Record<string, string | readonly string[]>>
 }
 
 /**
- * An answer without an end of its own, such as server-sent events, or one that is too long to be made in one go: each chunk is
- * written as it comes. Its status is 200, and nothing holds it against the schema.
+ * An answer without an end of its own, such as server-sent events, or one that is too long to build at once: each chunk
+ * is written as it comes. Its status is 200, and no schema checks it.
  */
 export interface Streaming {
   readonly kind: 'streaming'
   readonly contentType: string
   readonly headers?: Reply['headers']
   readonly chunks: AsyncIterable<string | Uint8Array>
-  /** It has an end of its own: whatever ends it before cuts the connection, so that nobody takes what came for the whole. */
+  /**
+   * The stream has an end of its own. If it ends earlier, the connection is cut, so that the client does not mistake a
+   * part for the whole.
+   */
   readonly isFile?: boolean
 }
 
@@ -126,11 +136,14 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   /** fastify's form, `/api/v1/topics/:topic`. */
   readonly path: string
   readonly needs: Needs
-  /** It says what is wrong: asked with a session that cannot be looked up while the store is away, it answers, with identity null. */
+  /**
+   * The route reports problems of the broker. So it answers even if the session cannot be looked up while the store is
+   * away; the identity is null then.
+   */
   readonly isForBadTimes?: true
-  /** Health: answered also where others are told that the broker has too much to do (places.ts). */
+  /** A probe of health: answered also while other requests are refused because the broker is busy (places.ts). */
   readonly isProbe?: true
-  /** What is done to what, such as `create topic`: the operation in OpenAPI, and the verb of the audit line of a mutation. */
+  /** Verb and noun, such as `create topic`: the operation in OpenAPI, and the verb of the audit line of a mutation. */
   readonly verb: string
   /** The section of the reference. */
   readonly tag: string
@@ -140,23 +153,29 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   /** A member that the shape does not name is refused, here and in the body, unless the shape is loose. */
   readonly query?: Q
   readonly body?: B
-  /** The body of each good status; null for none. A status that is not here is a mistake, and answered 500. */
+  /** The body of each good status; null for no body. Any other status is a defect, and answered 500. */
   readonly answers: Readonly<Record<number, z.ZodType | null>>
-  /** What the good answers are written in where it is not JSON, such as `text/event-stream`, for the reference; several where there is a choice. */
+  /**
+   * The media type of the good answers if it is not JSON, such as `text/event-stream`, for the reference; several if
+   * the client has a choice.
+   */
   readonly contentType?: string | readonly string[]
   /**
-   * Codes of problems that are this route's own, by status, several with `, ` between. Those that follow from what the route is
-   * (`problemsOf` in openapi.ts) need not be said.
+   * Codes of problems that only this route has, by status, several separated by `, `. Codes that follow from the kind
+   * of the route (`problemsOf` in openapi.ts) are not listed.
    */
   readonly problems?: Readonly<Record<number, string>>
   /**
-   * Names of headers that are this route's own, by status, for the reference. Those that follow from what the route is (`headersOf`
-   * in openapi.ts), and those that every answer has, need not be said.
+   * Names of headers that only this route has, by status, for the reference. Headers that follow from the kind of the
+   * route (`headersOf` in openapi.ts), and those of every answer, are not listed.
    */
   readonly headers?: Readonly<Record<number, readonly string[]>>
-  /** Members of the body that the audit line of a mutation shows, so that it says what was changed. Never one that may hold a secret. */
+  /**
+   * Members of the body that the audit line of a mutation shows, so that it says what was changed. Never one that may
+   * hold a secret.
+   */
   readonly audited?: readonly string[]
-  /** Takes a body of this many bytes at most; 1 MiB where it is not said. */
+  /** The largest body in bytes; 1 MiB by default. */
   readonly bodyLimit?: number
   answer(request: HttpRequest<Of<P>, Of<Q>, Of<B>>, rooms: HttpRooms): Promise<Answer> | Answer
 }

@@ -1,19 +1,22 @@
-// The cookie that carries a session: how it is written, and how it is found in a request. What the token in it says is not
-// looked at here.
+// The cookie that carries a session: how it is written, and how it is found in a request. The token in it is not read
+// here.
 
-import type { Session } from '../auth/accounts.ts'
-import type { Visitor } from '../auth/identity.ts'
+import type { Session } from '../auth/console/accounts.ts'
+import type { Visitor } from '../auth/console/identity.ts'
 import { isLoopback } from '../settings/endpoints.ts'
 
 export const SESSION_COOKIE = 'svc-admin-session'
 
-/** What of a request says where it comes from. */
+/** The parts of a request that say where it comes from. */
 export interface Origin {
   readonly address: string
   readonly scheme: 'http' | 'https'
 }
 
-/** The token of the Cookie header; null where there is none, or more than one, of which nobody knows whose the first is. */
+/**
+ * The token of the Cookie header; null if the header has no token, or several: the broker cannot tell which one the
+ * client means.
+ */
 export function sessionTokenIn(header: string | undefined): string | null {
   const prefix = `${SESSION_COOKIE}=`
   const found = (header ?? '').split(';').flatMap(each => {
@@ -23,13 +26,16 @@ export function sessionTokenIn(header: string | undefined): string | null {
   return found.length === 1 ? found[0]!.replace(/^"(.*)"$/, '$1') : null
 }
 
-/** Begins the session in the browser: never for scripts, not for requests from other sites, over TLS only where it came by TLS. */
+/**
+ * Begins the session in the browser. Scripts never see the cookie, other sites cannot send it, and a session that began
+ * over TLS stays on TLS.
+ */
 export function sessionCookie({ token, identity }: Session, scheme: Origin['scheme'], nowMs: number): string {
   const seconds = Math.max(0, Math.ceil(((identity.session?.expiresAtMs ?? nowMs) - nowMs) / 1000))
   return `${SESSION_COOKIE}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure(scheme)}`
 }
 
-/** Takes the cookie away. */
+/** Deletes the cookie. */
 export function noSessionCookie(scheme: Origin['scheme']): string {
   return `${SESSION_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax${secure(scheme)}`
 }
@@ -39,7 +45,7 @@ function secure(scheme: Origin['scheme']): string {
   return scheme === 'https' ? '; Secure' : ''
 }
 
-/** What proxies and content delivery networks say of whom they pass on. */
+/** Headers by which proxies and content delivery networks name the client that they pass on. */
 const FORWARDING = Object.freeze([
   'forwarded',
   'via',
@@ -50,12 +56,13 @@ const FORWARDING = Object.freeze([
   'cf-connecting-ip',
 ])
 
-/** This machine in a Host header, by names that no server of names can give to another site. */
+/** This machine in a Host header, by names that DNS cannot give to another site. */
 const LOOPBACK_HOST = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?$/i
 
 /**
- * Who comes by loopback through a proxy is not on this machine. Nor is a page whose name was made to resolve to this machine after
- * it was loaded (DNS rebinding): the browser sends that name as the Host.
+ * The visitor behind a request. A client that comes by loopback through a proxy is not on this machine. Nor is a page
+ * whose name was made to resolve to this machine after it was loaded (DNS rebinding): the browser sends that name as
+ * the Host.
  */
 export function visitorOf(address: string, header: (name: string) => unknown, ended?: AbortSignal): Visitor {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')

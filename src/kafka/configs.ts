@@ -1,6 +1,6 @@
-// The numbers by which the protocol says what has configs, of which type a config is and who gave it its value
-// (org.apache.kafka.common.config.ConfigResource.Type, DescribeConfigsResponse.ConfigSource and ConfigType), and the rows in
-// which both APIs that alter configs answer.
+// The protocol's numbers for the kinds of resources with configs, the types of configs and the sources of their values
+// (org.apache.kafka.common.config.ConfigResource.Type, DescribeConfigsResponse.ConfigSource and ConfigType), and the
+// answer rows of both APIs that alter configs.
 
 import type {
   ConfigChange,
@@ -11,6 +11,7 @@ import type {
   ConfigType,
 } from '../admin/contract.ts'
 import { because, INVALID_REQUEST, isRefusal, NONE, type Refusal } from '../protocol/errors.ts'
+import { type Need, type Operation, onCluster, onEach } from './needs.ts'
 
 export const RESOURCE_TYPES: Readonly<Record<ConfigResourceType, number>> = Object.freeze({
   topic: 2,
@@ -39,7 +40,7 @@ export const CONFIG_TYPES: Readonly<Record<ConfigType, number>> = Object.freeze(
 
 const byCode = new Map(Object.entries(RESOURCE_TYPES).map(([type, code]) => [code, type as ConfigResourceType]))
 
-/** Null for a number that stands for nothing that has configs. */
+/** Null if the number stands for no kind of resource with configs. */
 export function resourceTypeOf(code: number): ConfigResourceType | null {
   return byCode.get(code) ?? null
 }
@@ -50,23 +51,38 @@ export interface NamedResource {
   readonly resourceName: string
 }
 
-/** Null where the type is none. */
+/** Null if the number stands for no type. */
 export function resourceOf({ resourceType, resourceName }: NamedResource): ConfigResource | null {
   const type = resourceTypeOf(resourceType)
   return type === null ? null : { type, name: resourceName }
 }
 
+/** A topic or a group for the rows about it, and the cluster for the rows about anything else. */
+export function needsOfConfigs(operation: Operation, resources: readonly NamedResource[]): readonly Need[] {
+  const namesOf = (type: ConfigResourceType) =>
+    resources.filter(each => resourceTypeOf(each.resourceType) === type).map(each => each.resourceName)
+  const others = resources.some(({ resourceType }) => !OWN_TYPES.has(resourceTypeOf(resourceType)))
+  return [
+    ...onEach(operation, 'TOPIC', namesOf('topic')),
+    ...onEach(operation, 'GROUP', namesOf('group')),
+    ...(others ? [onCluster(operation, 'row')] : []),
+  ]
+}
+
+/** Types that are separate resources in permissions. */
+const OWN_TYPES: ReadonlySet<ConfigResourceType | null> = new Set(['topic', 'group'])
+
 export function unknownResourceType(resourceType: number): Refusal {
   return because(INVALID_REQUEST, `Unknown resource type ${resourceType}`)
 }
 
-/** One resource of a request that alters configs: its edits, or why they are none. */
+/** One resource of a request that alters configs: its edits, or why the request cannot be understood. */
 export interface Alteration extends NamedResource {
   readonly edits: readonly ConfigEdit[] | Refusal
 }
 
 /**
- * The answer of an API that alters configs, one row for each resource in order. `alter` is given the changes that can be
+ * The answer of an API that alters configs, one row for each resource in order. `alter` gets the changes that can be
  * understood and answers each with null or a refusal.
  */
 export async function answerAlterations(

@@ -1,35 +1,41 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { atLength } from '../../testing/at-length.ts'
 import { startBroker } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { enter } from '../../testing/group-calls.ts'
 import { createAttack } from '../../testing/hostile.ts'
 import { batchOf, fetchFrom, fetchOne, type Ground, produceTo, startGround, valuesOf } from '../../testing/kafka.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { subscribing } from '../../testing/sim/groups.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
-import { KAFKA_STORAGE_ERROR, NONE, UNSUPPORTED_VERSION } from '../protocol/errors.ts'
+import { COORDINATOR_NOT_AVAILABLE, KAFKA_STORAGE_ERROR, NONE, UNSUPPORTED_VERSION } from '../protocol/errors.ts'
 import { requestHeader } from '../protocol/header.ts'
-import { messages } from '../protocol/messages/all.ts'
+import { betweenBrokers, messages } from '../protocol/messages/all.ts'
 import { apiVersions } from '../protocol/messages/api-versions.ts'
 import { createTopics } from '../protocol/messages/create-topics.ts'
 import { fetch } from '../protocol/messages/fetch.ts'
+import { joinGroup } from '../protocol/messages/join-group.ts'
 import { metadata } from '../protocol/messages/metadata.ts'
 import { produce } from '../protocol/messages/produce.ts'
 import type { Api } from '../protocol/schema.ts'
 import { testSettings } from '../settings/settings.ts'
-import { createLogger } from '../telemetry/logger.ts'
+import { StoreUnavailable } from '../store/store.ts'
+import { createLogger, type Level } from '../telemetry/logger.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
-import { createDispatch } from './dispatch.ts'
+import { Session } from './connection/session.ts'
+import { createDispatch, type Exchange, type Outcome } from './dispatch.ts'
+import { type Answering, handler, type Request, type Rooms } from './handler.ts'
 import { handlers } from './handlers/all.ts'
-import { handler, type Rooms } from './handlers/handler.ts'
+import { NO_NEEDS } from './needs.ts'
 import { createThrottle } from './throttle.ts'
 
-test('every API that is advertised has one handler, and no other has', () => {
+test('every API that is advertised, or is between brokers, has one handler, and no other has', () => {
   const byKey = (a: { api: Api }, b: { api: Api }) => a.api.key - b.api.key
   const answered = [...handlers].sort(byKey).map(each => each.api)
   assert.deepEqual(
     answered,
-    [...messages].sort((a, b) => a.key - b.key),
+    [...messages, ...betweenBrokers].sort((a, b) => a.key - b.key),
   )
 })
 
@@ -110,7 +116,7 @@ test('a line about a request says which request: its correlation id, client, API
   await other.closed
   assert.deepEqual(scopes()[1], [9, 'raw', 'Metadata', 1])
   const third = await ground.connect()
-  // Rooms below know no requests; what they decide for one carries its fields all the same.
+  // The lower rooms know no requests, but lines that they write for one carry its fields.
   await enter(third, 'g')
   assert.deepEqual(scopes('svc.coordinator.groups').at(-1)!.slice(1), ['wire', 'SyncGroup', 3])
   store.faults.failNext('commit', 'unavailable', 3)
@@ -221,31 +227,174 @@ test('a store that is away is a retriable code in the shape of the API, logged w
   assert.doesNotMatch(ground.log(), /^ {4}at /m)
 })
 
-test('a mistake of the broker is an answer, and a line of the log once in a while', () => {
-  const lines: string[] = []
+/** A dispatch of this one handler, a client of it, and the lines of its log. */
+function startDispatch(answering: Partial<Answering<typeof apiVersions>>, level: Level = 'INFO') {
+  const lines: Record<string, unknown>[] = []
   const clock = new SimulatedClock()
-  const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain' })
-  const broken = handler(apiVersions, () => ({
+  const write = (line: string) => void lines.push(JSON.parse(line))
+  const logger = createLogger({ clock, write, format: 'logstash', levels: new Map([['root', level]]) })
+  const answered = handler(apiVersions, () => ({
+    needs: () => NO_NEEDS,
+    answer: () => ({ errorCode: NONE, apiKeys: [] }),
+    refused: (_request, refusal) => ({ errorCode: refusal.code, apiKeys: [] }),
+    ...answering,
+  }))
+  const throttle = createThrottle({ current: () => new Map(), catchUp: async () => {}, alter: async () => [] }, clock)
+  const metrics = createMetrics()
+  const rooms = { clock, logger, metrics, settings: testSettings(), throttle } as unknown as Rooms
+  const dispatch = createDispatch([answered], rooms, new AbortController().signal)
+  const session = new Session(1, { name: 'PLAINTEXT', host: 'h', port: 1 }, 'a')
+  const settled = Promise.withResolvers<Outcome>()
+  const send = () =>
+    dispatch.receive(requestHeader(apiVersions, 0, 7, 'c'), session, (_, outcome) => settled.resolve(outcome))
+  return { clock, lines, metrics, session, send, settled: settled.promise }
+}
+
+test('a mistake of the broker is an answer, and a line of the log once in a while', () => {
+  const { lines, send } = startDispatch({
     answer() {
       throw new TypeError('we did not think of that')
     },
-    refused: (_request, refusal) => ({ errorCode: refusal.code, apiKeys: [] }),
-  }))
-  const throttle = createThrottle({ current: () => new Map(), catchUp: async () => {}, alter: async () => [] }, clock)
-  const rooms = { clock, logger, metrics: createMetrics(), settings: testSettings(), throttle } as unknown as Rooms
-  const dispatch = createDispatch([broken], rooms, new AbortController().signal)
-  const listener = { name: 'PLAINTEXT', host: 'h', port: 1 }
-  const caller = {
-    peer: { id: 1, listener, principal: 'User:x', address: 'a' },
-    closed: new AbortController().signal,
-    last: null,
-  }
+  })
   for (let i = 0; i < 20; i++) {
-    const exchange = dispatch.receive(requestHeader(apiVersions, 0, 7, null), caller, () => {})
-    assert.ok(exchange.outcome?.kind === 'answer')
-    assert.deepEqual([...Buffer.concat(exchange.outcome.parts)], [0, 0, 0, 10, 0, 0, 0, 7, 255, 255, 0, 0, 0, 0])
+    const { outcome } = send()
+    assert.ok(outcome?.kind === 'answer')
+    assert.deepEqual([...Buffer.concat(outcome.parts)], [0, 0, 0, 10, 0, 0, 0, 7, 255, 255, 0, 0, 0, 0])
   }
-  assert.equal(lines.filter(line => line.includes('by a mistake of the broker')).length, 1)
+  assert.equal(lines.filter(({ message }) => String(message).includes('because of a defect in the broker')).length, 1)
+})
+
+test('a client whose session has expired is closed with its next request, unless that authenticates it anew', async () => {
+  const { clock, session, send, lines } = startDispatch({})
+  const identity = { principal: 'User:alice', tenant: 'acme', deadlineMs: clock.monotonic() + 1000 }
+  session.identify(identity)
+  assert.deepEqual([session.principal, session.tenant], ['User:alice', 'acme'])
+  assert.equal(send().outcome?.kind, 'answer')
+  await clock.advance(999)
+  assert.equal(send().outcome?.kind, 'answer')
+  await clock.advance(1)
+  assert.deepEqual(send().outcome, { kind: 'close', reason: 'session-expired' })
+  assert.match(String(lines.at(-1)!.message), /has not authenticated again/)
+  session.identify({ ...identity, deadlineMs: clock.monotonic() + 1000 })
+  assert.equal(send().outcome?.kind, 'answer')
+
+  const renewing = startDispatch({
+    reauthenticates: true,
+    answer({ connection }) {
+      connection.identify({ ...identity, deadlineMs: null })
+      return { errorCode: NONE, apiKeys: [] }
+    },
+  })
+  renewing.session.identify({ ...identity, deadlineMs: renewing.clock.monotonic() })
+  assert.equal(renewing.send().outcome?.kind, 'answer')
+  assert.equal(renewing.session.isExpired(Number.MAX_SAFE_INTEGER), false)
+})
+
+test('an answer can close its connection, be it made at once, later or for a refusal', async () => {
+  const closing = { errorCode: UNSUPPORTED_VERSION.code, apiKeys: [], close: true } as const
+  const atOnce = startDispatch({ answer: () => closing }).send().outcome
+  assert.ok(atOnce?.kind === 'answer')
+  assert.deepEqual([atOnce.reason, [...Buffer.concat(atOnce.parts)].slice(8, 10)], ['answered', [0, 35]])
+  const later = startDispatch({ answer: async () => closing })
+  later.send()
+  assert.equal(((await later.settled) as { reason: unknown }).reason, 'answered')
+  const refused = startDispatch({ answer: () => assert.fail(), refused: () => closing }).send().outcome
+  assert.ok(refused?.kind === 'answer')
+  assert.equal(refused.reason, 'answered')
+})
+
+test('while the store is away a handler says the code that its clients try again after', () => {
+  const away = { answer: () => assert.fail(new StoreUnavailable('no disk')) as never }
+  const codeOf = ({ outcome }: Exchange) => {
+    assert.ok(outcome?.kind === 'answer')
+    return Buffer.concat(outcome.parts).readInt16BE(8)
+  }
+  assert.equal(codeOf(startDispatch(away).send()), KAFKA_STORAGE_ERROR.code)
+  const storeAway = COORDINATOR_NOT_AVAILABLE
+  assert.equal(codeOf(startDispatch({ ...away, storeAway }).send()), COORDINATOR_NOT_AVAILABLE.code)
+})
+
+test('a client waits for a quota that its API alone counts', () => {
+  const counted: number[] = []
+  const { send } = startDispatch({
+    throttleMs(_request, frameBytes) {
+      counted.push(frameBytes)
+      return 1500
+    },
+  })
+  const { outcome } = send()
+  assert.ok(outcome?.kind === 'answer')
+  assert.deepEqual([outcome.throttleMs, counted], [1500, [11]])
+})
+
+test('at TRACE each request has a line as it comes, at DEBUG one with its error codes and time when it is over', async () => {
+  const answer = async (request: Request<unknown>) => {
+    await Promise.resolve()
+    request.waitedMs += 5
+    return { errorCode: UNSUPPORTED_VERSION.code, apiKeys: [] }
+  }
+  const scope = { correlationId: 7, clientId: 'c', apiKey: 'ApiVersions', apiVersion: 0 }
+  const known = (line: Record<string, unknown>) =>
+    Object.fromEntries(Object.entries(line).filter(([key]) => !/^@|_name$|_value$/.test(key)))
+  const come = { message: 'ApiVersions is received', level: 'TRACE', ...scope, connection: 1, address: 'a', bytes: 11 }
+  const over = {
+    ...{ message: 'ApiVersions is answered', level: 'DEBUG', ...scope, connection: 1, result: 'success' },
+    ...{ errors: 'UNSUPPORTED_VERSION', ms: 0, waitedMs: 5 },
+  }
+  for (const [level, expected] of [
+    ['TRACE', [come, over]],
+    ['DEBUG', [over]],
+    ['INFO', []],
+  ] as const) {
+    const { lines, send, settled } = startDispatch({ answer }, level)
+    send()
+    await settled
+    assert.deepEqual(lines.map(known), expected)
+  }
+})
+
+test('the time of a request in the percentiles is without its wait for other clients, and in the scrape with it', async () => {
+  const { clock, metrics, send, settled } = startDispatch({
+    async answer(request) {
+      const sinceMs = clock.monotonic()
+      await new Promise<void>(resolve => clock.timer(400, resolve))
+      request.waitedMs += clock.monotonic() - sinceMs
+      return { errorCode: NONE, apiKeys: [] }
+    },
+  })
+  send()
+  await clock.advance(400)
+  await settled
+  const [series] = metrics.series('svc.broker.request')
+  assert.equal(series!.value, 0.4)
+  assert.ok(series!.step!.percentiles().p99 < 1)
+})
+
+test('a fetch that waits for records and a member that waits for its group take no time in the percentiles', async t => {
+  const clock = new SimulatedClock()
+  const ground = await startGround(t, {}, clock)
+  const wire = await ground.connect()
+  await clock.passing(fetchOne(wire, 0, { maxWaitMs: 400 }))
+  await clock.passing(enter(wire, 'g'))
+  const { protocols } = subscribing('t')
+  const second = {
+    groupId: 'g',
+    memberId: '',
+    groupInstanceId: 'there',
+    sessionTimeoutMs: 10_000,
+    rebalanceTimeoutMs: 10_000,
+  }
+  await clock.passing((await ground.connect()).send(joinGroup, 9, { ...second, protocolType: 'consumer', protocols }))
+  const times = new Map(
+    [...ground.broker.metrics.series('svc.broker.request')].map(({ labels, value, step }) => {
+      return [labels.api_key, { seconds: value, p99: step!.percentiles().p99 }]
+    }),
+  )
+  for (const api of ['Fetch', 'JoinGroup']) {
+    const { seconds, p99 } = times.get(api)!
+    assert.ok(seconds >= 0.4, `${api} took ${seconds} s`)
+    assert.ok(p99 < 1, `${api} has a p99 of ${p99} ms`)
+  }
 })
 
 test('requests, frames and topics are measured by name', async t => {
@@ -273,18 +422,20 @@ test('requests, frames and topics are measured by name', async t => {
   )
 })
 
-test('10,000 damaged requests harm neither the broker nor a client beside them', async t => {
+const DAMAGED = atLength(10_000, 2_000)
+
+test(`${DAMAGED} damaged requests harm neither the broker nor a client beside them`, async t => {
   const ground = await startGround(t)
   const attack = createAttack(ground.port, 20_261_121)
   const wire = await ground.connect()
   let value = 0
-  while (attack.sent < 10_000) {
+  while (attack.sent < DAMAGED) {
     await attack.send(100)
     const { baseOffset } = await produceTo(wire, batchOf([`v${value++}`]))
     assert.deepEqual(await valuesOf(await fetchOne(wire, baseOffset)), [[baseOffset, `v${value - 1}`]])
   }
   await eventually('the connections are gone', async () => (await ground.sample('svc_broker_connections')) === 1)
   await eventually('their memory is given back', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
-  assert.ok((await ground.failures('request', 'malformed')) > 1000)
-  assert.doesNotMatch(ground.log(), /mistake of the broker|could not even be refused/)
+  assert.ok((await ground.failures('request', 'malformed')) > DAMAGED / 10)
+  assert.doesNotMatch(ground.log(), /defect in the broker/)
 })

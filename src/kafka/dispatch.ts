@@ -1,13 +1,14 @@
-// From a frame to its answer: header, API, version, decoding, handler, encoding. The one place where requests are measured
-// and logged, and where what a handler throws becomes a code that clients understand. It knows no sockets (connection.ts)
-// and no API (handlers/).
+// From a frame to its answer: header, API, version, decoding, handler, encoding. The one place where requests are
+// measured and logged, and where an error that a handler throws becomes a code that clients understand. It knows the
+// session of a connection but no sockets (connection/), and no API (handlers/).
+//
+// The logger `svc.kafka.dispatch` follows clients: TRACE has a line for each request as it comes, DEBUG one for each
+// request that is over, with the error codes of its answer and its time.
 
 import { assert } from '../base/assert.ts'
 import { decodeRequest, encodeResponse } from '../protocol/codec.ts'
 import {
   because,
-  COORDINATOR_LOAD_IN_PROGRESS,
-  COORDINATOR_NOT_AVAILABLE,
   KAFKA_STORAGE_ERROR,
   REQUEST_TIMED_OUT,
   type Refusal,
@@ -15,54 +16,41 @@ import {
 } from '../protocol/errors.ts'
 import { headerLookup, type RequestHeader, readRequestHeader, responseHeaderLength } from '../protocol/header.ts'
 import { Malformed } from '../protocol/malformed.ts'
-import { produce } from '../protocol/messages/produce.ts'
 import { type Api, inRange, type ResponseInput } from '../protocol/schema.ts'
 import { isStoreFailure, StoreContended } from '../store/store.ts'
-import type { RequestScope } from '../telemetry/logger.ts'
-import { type FindFault, faultFinder } from './faults.ts'
-import {
-  type Answer,
-  type Answering,
-  CLOSE,
-  type Handler,
-  type Peer,
-  type Request,
-  type Rooms,
-} from './handlers/handler.ts'
+import type { RequestScope, Scoped } from '../telemetry/logger.ts'
+import type { Session } from './connection/session.ts'
+import { codeFinder, type FindCodes, type FindFault, faultFinder } from './faults.ts'
+import { type Answer, type Answering, CLOSE, type Handler, type Reply, type Request, type Rooms } from './handler.ts'
 import { createMeasures, type Result } from './measures.ts'
-import { decodeAgain, type Saying } from './repeats.ts'
+import { decodeAgain } from './repeats.ts'
 
-/** What a request came to. `close`: no answer; the connection closes once earlier answers are out. */
+/** How a request ended. `close`: no answer; the connection closes once earlier answers are out. */
 export type Outcome =
   | {
       readonly kind: 'answer'
       readonly parts: readonly Uint8Array[]
       readonly byteLength: number
-      /** How long nothing more is read from this client (KIP-219). */
+      /** How long the broker reads nothing more from this client (KIP-219). */
       readonly throttleMs: number
-      /** To be called once the network has taken all of it. */
+      /** Called when the network has taken all of it. */
       readonly onSent: (() => void) | null
+      /** Why the connection closes behind the answer, as a short word for the log; null: it does not. */
+      readonly reason: string | null
     }
   | { readonly kind: 'silence'; readonly throttleMs: number }
-  | { readonly kind: 'close' }
+  | { readonly kind: 'close'; readonly reason: string }
 
 /** One request on its way to its outcome. */
 export interface Exchange {
-  /** Null until it is known. Whoever holds the exchange sets it, except where it was known at once. */
+  /** Null until it is known. The connection sets it, unless it was known at once. */
   outcome: Outcome | null
-  /** The memory that the request's frame holds until the request has settled; 0 where its content is kept elsewhere by now. */
+  /** The memory that the request's frame holds until the request has settled; 0 if its content is kept elsewhere. */
   readonly frameBytes: number
   /** How much longer than usual it may take. */
   patienceMs(): number
-  /** The outcome when it has taken too long. What comes after that is dropped. */
+  /** The outcome when it has taken too long. A later answer is dropped. */
   expire(): Outcome
-}
-
-/** Who sent a frame. */
-export interface Caller extends Saying {
-  readonly peer: Peer
-  /** Aborts when the connection is gone. */
-  readonly closed: AbortSignal
 }
 
 export interface Dispatch {
@@ -70,11 +58,11 @@ export interface Dispatch {
    * Takes a frame, which must not change any more, and calls its handler before it returns. An outcome that is known by
    * then is in the exchange; otherwise `settled` is called once, later. Never throws.
    */
-  receive(frame: Buffer, caller: Caller, settled: (exchange: Exchange, outcome: Outcome) => void): Exchange
+  receive(frame: Buffer, session: Session, settled: (exchange: Exchange, outcome: Outcome) => void): Exchange
 }
 
 const SILENCE: Outcome = Object.freeze({ kind: 'silence', throttleMs: 0 })
-const CLOSED: Outcome = Object.freeze({ kind: 'close' })
+const closed = (reason: string): Outcome => ({ kind: 'close', reason })
 
 /** How often a client's mistake of one sort is logged. */
 const LOG_EVERY_MS = 10_000
@@ -83,24 +71,10 @@ interface Route {
   readonly api: Api
   readonly answering: Answering<Api>
   readonly findFault: FindFault
+  readonly findCodes: FindCodes
 }
 
 type Settled = (exchange: Exchange, outcome: Outcome) => void
-
-/**
- * What a client is told when the store is away: a code that its library retries for that API. Group and producer-id
- * clients look for their coordinator again; the rest take it as a broker that cannot reach its disk.
- */
-const STORE_AWAY: ReadonlyMap<string, Refusal> = new Map([
-  ['OffsetCommit', COORDINATOR_NOT_AVAILABLE],
-  ['OffsetFetch', COORDINATOR_LOAD_IN_PROGRESS],
-  ['FindCoordinator', COORDINATOR_NOT_AVAILABLE],
-  ['JoinGroup', COORDINATOR_NOT_AVAILABLE],
-  ['SyncGroup', COORDINATOR_NOT_AVAILABLE],
-  ['Heartbeat', COORDINATOR_NOT_AVAILABLE],
-  ['LeaveGroup', COORDINATOR_NOT_AVAILABLE],
-  ['InitProducerId', COORDINATOR_LOAD_IN_PROGRESS],
-])
 
 /** `handlers` must hold each API once. `drain` aborts when the broker begins to drain. */
 export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain: AbortSignal): Dispatch {
@@ -112,7 +86,39 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
   const routes = new Map<number, Route>()
   for (const { api, open } of handlers) {
     assert(!routes.has(api.key), `two handlers answer ${api.name}`)
-    routes.set(api.key, { api, answering: open(rooms), findFault: faultFinder(api) })
+    routes.set(api.key, { api, answering: open(rooms), findFault: faultFinder(api), findCodes: codeFinder(api) })
+  }
+
+  /** A request as its handler sees it. */
+  class Incoming implements Request<unknown>, Scoped {
+    readonly api: Api
+    body: unknown
+    readonly apiVersion: number
+    readonly correlationId: number
+    readonly clientId: string | null
+    readonly connection: Session
+    readonly receivedAtMs: number
+    readonly deadlineMs: number
+    readonly drain = drain
+    readonly closed: AbortSignal
+    onSent: (() => void) | null = null
+    waitedMs = 0
+
+    constructor(api: Api, header: RequestHeader, body: unknown, connection: Session, receivedAtMs: number) {
+      this.api = api
+      this.body = body
+      this.apiVersion = header.apiVersion
+      this.correlationId = header.correlationId
+      this.clientId = header.clientId
+      this.connection = connection
+      this.receivedAtMs = receivedAtMs
+      this.deadlineMs = receivedAtMs + timeoutMs
+      this.closed = connection.closed
+    }
+
+    scope(): RequestScope {
+      return scopeOf(this.api, this)
+    }
   }
 
   /** One request that was read and handed to its handler. */
@@ -121,27 +127,29 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     /** Of the whole frame, until start() has returned. */
     frameBytes: number
     readonly #route: Route
-    #request: Request<never>
+    readonly #incoming: Incoming
     readonly #requestBytes: number
     readonly #settled: Settled
     /** How long the event loop worked for this request until its handler gave way; null until then. */
     #busyMs: number | null = null
 
-    constructor(frameBytes: number, route: Route, request: Request<never>, settled: Settled) {
+    constructor(frameBytes: number, route: Route, incoming: Incoming, settled: Settled) {
       this.frameBytes = frameBytes
       this.#requestBytes = frameBytes
       this.#route = route
-      this.#request = request
+      this.#incoming = incoming
       this.#settled = settled
+    }
+
+    /** The request in the form that the handler of its API takes. */
+    get #request(): Request<never> {
+      return this.#incoming as Request<unknown> as Request<never>
     }
 
     start(): void {
       let answer: Answer<Api> | Promise<Answer<Api>>
       try {
-        answer = logger.during(
-          () => this.#scope(),
-          () => this.#route.answering.answer(this.#request),
-        )
+        answer = logger.during(this.#incoming, () => this.#route.answering.answer(this.#request))
       } catch (error) {
         this.outcome = this.#failed(error)
         return
@@ -154,7 +162,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
         if (throttle.isTimed) this.#busyMs = clock.monotonic() - this.#request.receivedAtMs
         const { kept } = this.#route.answering
         if (kept === undefined) return
-        this.#request = { ...this.#request, body: kept(this.#request.body) as never }
+        this.#incoming.body = kept(this.#request.body)
         this.frameBytes = 0
       } else {
         this.outcome = this.#answered(answer)
@@ -169,7 +177,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       const { name } = this.#route.api
       measures.failed(name, REQUEST_TIMED_OUT.name)
       logger
-        .within(this.#scope())
+        .within(this.#incoming.scope())
         .limited(`late ${name}`, LOG_EVERY_MS)
         .warn(
           `${name} has no answer after the ${timeoutMs} ms of svc.broker.response-queue-timeout; the client is told REQUEST_TIMED_OUT`,
@@ -191,16 +199,16 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     #answered(answer: Answer<Api>): Outcome {
       if (answer === null || answer === CLOSE) {
         this.#measure(answer === null ? 'success' : 'error', null, 0)
-        return answer === null ? this.#silent() : CLOSED
+        return answer === null ? this.#silent() : closed('refused')
       }
       try {
-        return this.#encoded(answer as ResponseInput<Api>, this.#resultOf(answer))
+        return this.#encoded(answer as Reply<Api>, this.#resultOf(answer))
       } catch (error) {
         return this.#failed(error)
       }
     }
 
-    /** A handler that could not do something says so in the rows of its answer. */
+    /** A handler reports failures in the rows of its answer. */
     #resultOf(answer: object): Result {
       const { api, findFault } = this.#route
       const fault = findFault(answer)
@@ -209,19 +217,19 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       return fault === REQUEST_TIMED_OUT ? 'timeout' : 'error'
     }
 
-    /** What the handler threw, told to the log and to the client. */
+    /** The handler has thrown: the log gets the error, and the client a code. */
     #failed(error: unknown): Outcome {
       const { api } = this.#route
       const isOutside = isStoreFailure(error)
       const kind = error instanceof Error ? error.name : 'Error'
       measures.failed(api.name, kind)
-      const limited = logger.within(this.#scope()).limited(`failed ${api.name} ${kind}`, LOG_EVERY_MS)
+      const limited = logger.within(this.#incoming.scope()).limited(`failed ${api.name} ${kind}`, LOG_EVERY_MS)
       if (isOutside) {
         limited.warn(`${api.name} failed: ${error.message}`, { error })
         if (error instanceof StoreContended) return this.#refused(because(REQUEST_TIMED_OUT, error.message), 'error')
-        return this.#refused(STORE_AWAY.get(api.name) ?? KAFKA_STORAGE_ERROR, 'error')
+        return this.#refused(this.#route.answering.storeAway ?? KAFKA_STORAGE_ERROR, 'error')
       }
-      limited.error(`${api.name} failed by a mistake of the broker`, { error })
+      limited.error(`${api.name} failed because of a defect in the broker`, { error })
       return this.#refused(UNKNOWN_SERVER_ERROR, 'error')
     }
 
@@ -229,34 +237,35 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       if (!this.#wanted) return SILENCE
       try {
         const answer = this.#route.answering.refused(this.#request, refusal)
-        if (answer !== CLOSE) return this.#encoded(answer as ResponseInput<Api>, result)
+        if (answer !== CLOSE) return this.#encoded(answer as Reply<Api>, result)
       } catch (error) {
-        logger.within(this.#scope()).error(`${this.#route.api.name} could not even be refused`, { error })
+        logger
+          .within(this.#incoming.scope())
+          .error(`${this.#route.api.name} failed, and so did its error answer`, { error })
       }
       this.#measure(result, null, 0)
-      return CLOSED
+      return closed('refused')
     }
 
-    #encoded(answer: ResponseInput<Api>, result: Result): Outcome {
+    #encoded(answer: Reply<Api>, result: Result): Outcome {
       const { api } = this.#route
-      const { apiVersion, correlationId } = this.#request
       const throttleMs = this.#throttleMs((answer as Throttled).throttleTimeMs ?? 0)
-      const outcome = encode(api, apiVersion, correlationId, answer, throttleMs, this.#request.onSent)
+      const reason = answer.close === true ? 'answered' : null
+      const outcome = encode(api, this.#request.apiVersion, this.#request, answer, throttleMs, reason)
       this.#measure(result, answer, outcome.byteLength)
       return outcome
     }
 
-    /** No answer, after which the client may have to wait all the same. */
+    /** There is no answer, but the client may have to wait. */
     #silent(): Outcome {
       const throttleMs = this.#throttleMs(0)
       return throttleMs === 0 ? SILENCE : { kind: 'silence', throttleMs }
     }
 
-    /** How long the client is to wait, by its quotas or because the handler said so. */
+    /** How long the client must wait, because of its quotas or because the handler asked for it. */
     #throttleMs(asked: number): number {
-      const { api } = this.#route
-      let throttleMs = asked
-      if (api === produce) throttleMs = Math.max(throttleMs, throttle.produced(this.#request, this.#requestBytes))
+      const { api, answering } = this.#route
+      let throttleMs = Math.max(asked, answering.throttleMs?.(this.#request, this.#requestBytes) ?? 0)
       if (throttle.isTimed) {
         const busyMs = this.#busyMs ?? clock.monotonic() - this.#request.receivedAtMs
         throttleMs = Math.max(throttleMs, throttle.worked(this.#request, busyMs))
@@ -266,42 +275,54 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     }
 
     #measure(result: Result, answer: ResponseInput<Api> | null, bytes: number): void {
-      const elapsedMs = clock.monotonic() - this.#request.receivedAtMs
-      measures.answered(this.#route.api, result, elapsedMs, bytes, this.#request.body, answer)
+      const elapsedMs = clock.monotonic() - this.#incoming.receivedAtMs
+      measures.answered(this.#route.api, result, elapsedMs, this.#incoming, bytes, answer)
+      if (logger.isEnabled('DEBUG')) this.#tell(result, answer, elapsedMs)
     }
 
-    #scope(): RequestScope {
-      return scopeOf(this.#route.api, this.#request)
+    #tell(result: Result, answer: ResponseInput<Api> | null, elapsedMs: number): void {
+      const { api, findCodes } = this.#route
+      const { connection, waitedMs } = this.#incoming
+      const errors = answer === null ? [] : findCodes(answer)
+      logger
+        .within(this.#incoming.scope())
+        .debug(`${api.name} ${answer === null ? 'ends without an answer' : 'is answered'}`, {
+          connection: connection.id,
+          result,
+          errors: errors.length === 0 ? undefined : errors.join(' '),
+          ms: Number(elapsedMs.toFixed(3)),
+          waitedMs: waitedMs === 0 ? undefined : Number(waitedMs.toFixed(3)),
+        })
     }
   }
 
-  /** The scope is null where the header does not say which request it is. */
-  function refuse(caller: Caller, reason: string, message: string, scope: RequestScope | null): Outcome {
+  /** The scope is null if the header does not identify the request. */
+  function refuse({ address }: Session, reason: string, message: string, scope: RequestScope | null): Outcome {
     measures.failed('request', reason)
     const scoped = scope === null ? logger : logger.within(scope)
-    scoped.limited(`refused ${reason}`, LOG_EVERY_MS).warn(message, { address: caller.peer.address, reason })
-    return CLOSED
+    scoped.limited(`refused ${reason}`, LOG_EVERY_MS).warn(message, { address, reason })
+    return closed(reason)
   }
 
-  function read({ api, answering }: Route, { apiVersion, bodyOffset }: RequestHeader, frame: Buffer, caller: Caller) {
+  function read({ api, answering }: Route, { apiVersion, bodyOffset }: RequestHeader, frame: Buffer, session: Session) {
     const decode = () => decodeRequest(api, apiVersion, frame, bodyOffset)
-    return answering.isRepetitive ? decodeAgain(caller, api, apiVersion, frame, bodyOffset, decode) : decode()
+    return answering.isRepetitive ? decodeAgain(session, api, apiVersion, frame, bodyOffset, decode) : decode()
   }
 
-  function unsupported({ api, answering }: Route, header: RequestHeader, caller: Caller): Outcome {
+  function unsupported({ api, answering }: Route, header: RequestHeader, session: Session): Outcome {
     if (answering.unsupported === undefined) {
       return refuse(
-        caller,
+        session,
         'unsupported-version',
         `${api.name} version ${header.apiVersion} is not served`,
         scopeOf(api, header),
       )
     }
-    return encode(api, 0, header.correlationId, answering.unsupported(), 0, null)
+    return encode(api, 0, { ...header, onSent: null }, answering.unsupported(), 0, null)
   }
 
   return {
-    receive(frame, caller, settled) {
+    receive(frame, session, settled) {
       const receivedAtMs = clock.monotonic()
       let header: RequestHeader | null = null
       let route: Route | undefined
@@ -310,33 +331,31 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
         header = readRequestHeader(frame, isFlexible)
         route = routes.get(header.apiKey)
         if (route === undefined) {
-          return unread(frame, refuse(caller, 'unknown-api', `API key ${header.apiKey} is not served`, null))
+          return unread(frame, refuse(session, 'unknown-api', `API key ${header.apiKey} is not served`, null))
         }
-        if (!inRange(route.api.versions, header.apiVersion)) return unread(frame, unsupported(route, header, caller))
-        body = read(route, header, frame, caller)
+        if (session.isExpired(receivedAtMs) && route.answering.reauthenticates !== true) {
+          const message = 'the client has not authenticated again before its session ended (KIP-368)'
+          return unread(frame, refuse(session, 'session-expired', message, scopeOf(route.api, header)))
+        }
+        if (!inRange(route.api.versions, header.apiVersion)) return unread(frame, unsupported(route, header, session))
+        body = read(route, header, frame, session)
       } catch (error) {
         const what = route === undefined ? 'a request header' : `a ${route.api.name} request`
         const scope = header === null || route === undefined ? null : scopeOf(route.api, header)
         if (!(error instanceof Malformed)) {
-          logger.within(scope ?? {}).error(`${what} could not be read by a mistake of the broker`, { error })
-          return unread(frame, CLOSED)
+          logger.within(scope ?? {}).error(`${what} could not be read because of a defect in the broker`, { error })
+          return unread(frame, closed('broker mistake'))
         }
-        return unread(frame, refuse(caller, 'malformed', `${what} could not be read: ${error.message}`, scope))
+        return unread(frame, refuse(session, 'malformed', `${what} could not be read: ${error.message}`, scope))
       }
       measures.received(route.api, frame.byteLength)
-      const request: Request<unknown> = {
-        body,
-        apiVersion: header.apiVersion,
-        correlationId: header.correlationId,
-        clientId: header.clientId,
-        connection: caller.peer,
-        receivedAtMs,
-        deadlineMs: receivedAtMs + timeoutMs,
-        drain,
-        closed: caller.closed,
-        onSent: null,
+      const request = new Incoming(route.api, header, body, session, receivedAtMs)
+      if (logger.isEnabled('TRACE')) {
+        const { id: connection, address } = session
+        const line = { connection, address, bytes: frame.byteLength }
+        logger.within(request.scope()).trace(`${route.api.name} is received`, line)
       }
-      const asked = new Asked(frame.byteLength, route, request as Request<never>, settled)
+      const asked = new Asked(frame.byteLength, route, request, settled)
       asked.start()
       return asked
     },
@@ -362,16 +381,18 @@ interface Throttled {
 /** The largest int32. */
 const LONGEST_THROTTLE_MS = 2 ** 31 - 1
 
-/**   | size int32 | correlation id int32 | tags, if flexible | body ...   in pieces; records stay the slices they are. */
+/**
+ *   | size int32 | correlation id int32 | tags, if flexible | body ...   in pieces; records stay the slices they are.
+ */
 function encode(
   api: Api,
   version: number,
-  correlationId: number,
+  { correlationId, onSent }: Pick<Request<never>, 'correlationId' | 'onSent'>,
   answer: ResponseInput<Api>,
   throttleMs: number,
-  onSent: (() => void) | null,
+  reason: string | null,
 ): Outcome & { kind: 'answer' } {
-  // Handlers say nothing of quotas: here is the place that tells clients to wait.
+  // Handlers know no quotas: this place tells clients to wait.
   const isSaid = ((answer as Throttled).throttleTimeMs ?? 0) === throttleMs
   const headBytes = 4 + responseHeaderLength(api, version)
   const parts = encodeResponse(api, version, isSaid ? answer : { ...answer, throttleTimeMs: throttleMs }, headBytes)
@@ -381,5 +402,5 @@ function encode(
   head.fill(0, 0, headBytes)
   head.writeInt32BE(byteLength - 4, 0)
   head.writeInt32BE(correlationId, 4)
-  return { kind: 'answer', parts, byteLength, throttleMs, onSent }
+  return { kind: 'answer', parts, byteLength, throttleMs, onSent, reason }
 }

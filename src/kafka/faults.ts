@@ -1,9 +1,10 @@
-// Which answers say that the broker could not do what it was asked, in whichever row of them that stands: such a request did
-// not succeed, whatever its handler returned. What a client got wrong, and what it is told in the ordinary course of things (a
-// partition that moved, a group that rebalances), is no fault.
+// Finds the error codes in the rows of answers. Some of them are faults of the broker: it could not carry out the
+// request, so the request failed, whatever its handler returned. A mistake of the client is not a fault, and neither is
+// a code of normal operation (a partition that moved, a group that rebalances).
 
 import {
   COORDINATOR_NOT_AVAILABLE,
+  errorOf,
   KAFKA_STORAGE_ERROR,
   NOT_ENOUGH_REPLICAS,
   NOT_ENOUGH_REPLICAS_AFTER_APPEND,
@@ -27,26 +28,45 @@ const FAULTS: ReadonlyMap<number, Refusal> = new Map(
 /** The first fault in an answer of the API, or null. */
 export type FindFault = (answer: object) => Refusal | null
 
-type Struct = Readonly<Record<string, unknown>>
+/** The names of the errors in an answer of the API, each once. */
+export type FindCodes = (answer: object) => readonly string[]
 
-/** Goes by the declaration of the answer, so that nothing is looked into that cannot hold an error code. */
+type Struct = Readonly<Record<string, unknown>>
+/** Gets each code except 0; the search ends with the first one that it picks. */
+type Pick = (code: number) => Refusal | undefined
+
+/** Follows the declaration of the answer, so that it visits only parts that can hold an error code. */
 export function faultFinder({ response }: Api): FindFault {
-  const find = finderOf(response.fields)
+  const find = finderOf(response.fields, code => FAULTS.get(code))
   return find === null ? () => null : answer => find(answer as Struct)
 }
 
-/** Null: no error code is among these fields, nor below them. */
-function finderOf(fields: Fields): ((struct: Struct) => Refusal | null) | null {
+/** The same way through an answer, for the log. */
+export function codeFinder({ response }: Api): FindCodes {
+  let found = new Set<string>()
+  const find = finderOf(response.fields, code => {
+    found.add(errorOf(code)?.name ?? String(code))
+    return undefined
+  })
+  return answer => {
+    found = new Set()
+    find?.(answer as Struct)
+    return [...found]
+  }
+}
+
+/** Null: neither these fields nor those below them have an error code. */
+function finderOf(fields: Fields, pick: Pick): ((struct: Struct) => Refusal | null) | null {
   const below = Object.entries(fields).flatMap(([name, field]) => {
     const inner = field.fields ?? field.element?.fields
-    const find = inner === undefined ? null : finderOf(inner)
+    const find = inner === undefined ? null : finderOf(inner, pick)
     return find === null ? [] : [{ name, find }]
   })
   if (!('errorCode' in fields) && below.length === 0) return null
   return struct => {
     const { errorCode } = struct
-    // Absent: 0 is its fallback, or there is none here.
-    const fault = errorCode === 0 ? undefined : FAULTS.get(errorCode as number)
+    // Absent: 0 is its fallback, or this struct has no error code.
+    const fault = errorCode === 0 || errorCode === undefined ? undefined : pick(errorCode as number)
     if (fault !== undefined) return fault
     for (const { name, find } of below) {
       const value = struct[name] as Struct | readonly Struct[] | null | undefined

@@ -1,12 +1,12 @@
-// The features that ApiVersions reports (KIP-584). Clients act on a finalized one, so a row is reported only when all the
-// APIs that carry it are served. To serve a feature is to serve its APIs; nothing else switches it on.
+// The features that ApiVersions reports (KIP-584). Clients rely on a finalized feature, so a row is reported only when
+// all of its APIs are served. There is no other switch.
 
 export interface Feature {
   readonly name: string
-  /** The versions that this broker could be on. */
+  /** The versions that this broker supports. */
   readonly min: number
   readonly max: number
-  /** The version that it is on. */
+  /** The version that is in force. */
   readonly level: number
   /** Keys of the APIs without which a client must not see the feature. */
   readonly needs: readonly number[]

@@ -199,7 +199,7 @@ for (const [setting, reason] of [
   ['broker.max-connections', 'max-connections'],
   ['broker.max-connections-per-address', 'max-connections-per-address'],
 ] as const) {
-  test(`who comes beyond svc.${setting} is closed at once, is counted, and disturbs nobody`, async t => {
+  test(`a client beyond svc.${setting} is closed at once, is counted, and disturbs no other`, async t => {
     const ground = await startGround(t, { [setting]: 2, 'broker.listeners': [further('SECOND')] })
     await eventually('the connection of the start is gone', async () => {
       return (await ground.sample('svc_broker_connections')) === 0

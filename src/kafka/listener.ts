@@ -1,14 +1,14 @@
-// The listening sockets of the Kafka protocol, one for each listener of the settings. It binds and unbinds; who connected
-// is connections.ts's business, and what a connection does is in connection.ts.
+// The listening sockets of the Kafka protocol, one for each listener of the settings. It binds and unbinds;
+// connections.ts takes the clients, and connection.ts serves one of them.
 
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { type KafkaEndpoint, kafkaEndpoints } from '../settings/endpoints.ts'
 import { listenFailed } from '../settings/listen-failed.ts'
-import { type ConnectionRooms, openConnections } from './connections.ts'
-import type { Listener } from './handlers/handler.ts'
+import { type ConnectionRooms, openConnections } from './connection/connections.ts'
+import type { Listener } from './connection/session.ts'
 
 export interface Bound {
-  /** As clients are told; `port` there need not be the one that is bound. */
+  /** The endpoint that clients are told; its `port` may differ from the bound one. */
   readonly advertised: Listener
   readonly host: string
   readonly port: number
@@ -23,7 +23,7 @@ export interface KafkaListeners {
   destroy(): void
 }
 
-/** Binds every address of the settings and serves whoever connects. Throws ListenFailed, and listens nowhere then. */
+/** Binds every address of the settings and serves clients there. Throws ListenFailed, and listens nowhere then. */
 export async function listen(rooms: ConnectionRooms): Promise<KafkaListeners> {
   const logger = rooms.logger.named('kafka.connection')
   const connections = openConnections(rooms)

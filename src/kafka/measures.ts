@@ -1,5 +1,6 @@
-// What is counted of every request: time by API and result, frame sizes, failures, and of Produce and Fetch what went by for
-// each topic. dispatch.ts is the only caller. Labels are API names and names of topics that exist, never a client's text.
+// Counts every request: its time by API and result, frame sizes, failures, and for each topic the records and bytes
+// that Produce and Fetch moved. dispatch.ts is the only caller. Labels are names of APIs and of topics that exist; text
+// of a client never is one.
 
 import type { CatalogueKeeper } from '../log/catalogue.ts'
 import { NONE } from '../protocol/errors.ts'
@@ -13,12 +14,18 @@ export type Result = 'success' | 'error' | 'timeout'
 export interface Measures {
   /** A request was read whole. */
   received(api: Api, frameBytes: number): void
-  /** A request came to its end; `answer` is null where there was none to send. */
-  answered(api: Api, result: Result, elapsedMs: number, answerBytes: number, body: unknown, answer: unknown): void
+  /** A request is over; `answer` is null if the broker sends none. */
+  answered(api: Api, result: Result, elapsedMs: number, asked: Asked, answerBytes: number, answer: unknown): void
   /** A client was told to wait. */
   throttled(api: Api, throttleMs: number): void
-  /** Something failed: an API's name, or `request` or `connection`, and what sort of failure it was. */
+  /** Something failed: an API's name, or `request` or `connection`, and the sort of the failure. */
   failed(operation: string, errorType: string): void
+}
+
+/** The parts of a request (handler.ts) that are measured. */
+interface Asked {
+  readonly body: unknown
+  readonly waitedMs: number
 }
 
 interface ApiChildren {
@@ -47,7 +54,10 @@ const RECORD_COUNT_AT = 57
 
 export function createMeasures(metrics: Metrics, catalogue: CatalogueKeeper): Measures {
   const apis = new Map<Api, ApiChildren>()
-  /** By topic id, so that a topic made again under its name starts anew; holds topics of the newest catalogue only. */
+  /**
+   * By topic id, so that a topic that is created again under the same name starts at zero; only topics of the newest
+   * catalogue.
+   */
   let topics = new Map<string, TopicChildren>()
   let topicsVersion = -1
 
@@ -96,7 +106,7 @@ export function createMeasures(metrics: Metrics, catalogue: CatalogueKeeper): Me
       if (children === null) continue
       children.produce.observe(elapsedMs)
       for (const [p, { records }] of partitionData.entries()) {
-        // Without an answer (acks=0) everything was written, or the result would be an error.
+        // Without an answer (acks=0) all records were written, or the result would be an error.
         const code = answer === null ? NONE : answer.responses[t]!.partitionResponses[p]!.errorCode
         if (code !== NONE || records === null) continue
         children.producedRecords.inc(records.readInt32BE(RECORD_COUNT_AT))
@@ -130,16 +140,16 @@ export function createMeasures(metrics: Metrics, catalogue: CatalogueKeeper): Me
 
   return {
     received: (api, frameBytes) => ofApi(api).in.observe(frameBytes),
-    answered(api, result, elapsedMs, answerBytes, body, answer) {
+    answered(api, result, elapsedMs, { body, waitedMs }, answerBytes, answer) {
       const children = ofApi(api)
       let child = children.results.get(result)
       if (child === undefined) {
         child = metrics.child('svc.broker.request', { api_key: api.name, result })
         children.results.set(result, child)
       }
-      child.observe(elapsedMs)
+      child.observe(elapsedMs, elapsedMs - waitedMs)
       if (answerBytes > 0) children.out.observe(answerBytes)
-      // What acks=0 did not get written nobody is told of.
+      // With acks=0 no answer says which records were not written.
       if (answer === null && result !== 'success') return
       if (api === produce) produced(body as Producing, answer as Produced | null, elapsedMs)
       else if (api === fetch) fetched(answer as Fetched, elapsedMs)

@@ -1,5 +1,5 @@
 // Which partition a row of a request means, and which rows mean the same one. Requests name topics by name or, in later
-// versions (KIP-516), by id; what is not there has a code of its own for each.
+// versions (KIP-516), by id; an unknown topic has a different error code for each.
 
 import { replicasOf } from '../admin/replicas.ts'
 import { type Catalogue, type Topic, unreadableTopic } from '../log/catalogue.ts'
@@ -15,13 +15,14 @@ import {
   UNKNOWN_TOPIC_ID,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
-import type { Listener, Rooms } from './handlers/handler.ts'
+import type { Listener } from './connection/session.ts'
+import type { Rooms } from './handler.ts'
 import { nodesOf } from './nodes.ts'
 
 /** How a request names its topics: by `name`, or by `topicId`. */
 export type Naming = 'name' | 'topicId'
 
-/** What the request says, as a text of that naming. */
+/** The topic that a request names in this way. */
 export function findTopic(catalogue: Catalogue, naming: Naming, said: string): Topic | Refusal {
   if (naming === 'topicId') return catalogue.topicsById.get(said) ?? UNKNOWN_TOPIC_ID
   const topic = catalogue.topics.get(said)
@@ -30,8 +31,8 @@ export function findTopic(catalogue: Catalogue, naming: Naming, said: string): T
 }
 
 /**
- * To be waited for before topics are refused as unknown: looks whether another broker has made them meanwhile. Null where all
- * are known, or nobody else can make any.
+ * Wait for this before topics are refused as unknown: it looks whether another broker has created them meanwhile. Null
+ * if all are known, or no other broker can create one.
  */
 export function lookForTopics({ catalogue }: Rooms, naming: Naming, said: readonly string[]): Promise<void> | null {
   if (!catalogue.isShared) return null
@@ -40,8 +41,8 @@ export function lookForTopics({ catalogue }: Rooms, naming: Naming, said: readon
 }
 
 /**
- * The same for one topic, and for requests that must stay in their order: whoever comes while another waits for the topic waits with
- * it, though the topic may be known by then.
+ * The same for one topic, for requests that must stay in order: a request that arrives while another waits for the
+ * topic waits with it, even if the topic is known by then.
  */
 export function lookInOrder(rooms: Rooms): (naming: Naming, said: string) => Promise<void> | null {
   const looks = new Map<string, Promise<void>>()
@@ -67,8 +68,8 @@ export function findPartition(rooms: Rooms, topic: Topic | Refusal, index: numbe
 const LED_ELSEWHERE = because(NOT_LEADER_OR_FOLLOWER, 'Another broker leads the partition.')
 
 /**
- * Says who leads a partition and which brokers are its replicas (admin/replicas.ts), as Metadata and DescribeTopicPartitions answer
- * it to clients of this listener. One that they do not reach is offline for them.
+ * Says who leads a partition and which brokers are its replicas (admin/replicas.ts), as Metadata and
+ * DescribeTopicPartitions answer it to clients of this listener. One that they do not reach is offline for them.
  */
 export function placing({ cluster, logs }: Rooms, listener: Listener) {
   const reachable = new Set(nodesOf(cluster, listener).map(node => node.id))
@@ -76,41 +77,41 @@ export function placing({ cluster, logs }: Rooms, listener: Listener) {
     const { leaderId, ids, inSync } = replicasOf(cluster, topic, partitionIndex)
     const offlineReplicas = ids.filter(id => !reachable.has(id))
     const replicas = { partitionIndex, replicaNodes: ids, isrNodes: inSync, offlineReplicas }
-    const nobody = ({ code }: Refusal) => ({ errorCode: code, leaderId: -1, leaderEpoch: -1, ...replicas })
-    if (leaderId < 0) return nobody(LEADER_NOT_AVAILABLE)
+    const unled = ({ code }: Refusal) => ({ errorCode: code, leaderId: -1, leaderEpoch: -1, ...replicas })
+    if (leaderId < 0) return unled(LEADER_NOT_AVAILABLE)
     if (leaderId !== cluster.brokerId) {
-      if (!reachable.has(leaderId)) return nobody(LISTENER_NOT_FOUND)
+      if (!reachable.has(leaderId)) return unled(LISTENER_NOT_FOUND)
       return { errorCode: NONE, leaderId, leaderEpoch: cluster.epochOf(topic.id, partitionIndex), ...replicas }
     }
     const partition = logs.partition(topic.id, partitionIndex)
-    if (partition === null || !cluster.isConfirmed) return nobody(LEADER_NOT_AVAILABLE)
+    if (partition === null || !cluster.isConfirmed) return unled(LEADER_NOT_AVAILABLE)
     return { errorCode: NONE, leaderId, leaderEpoch: partition.leaderEpoch, ...replicas }
   }
 }
 
-/** What is said of a partition's leader when this broker is not it. KIP-951. */
+/** The leader of a partition, for clients that ask another broker. KIP-951. */
 export interface CurrentLeader {
   readonly leaderId: number
   readonly leaderEpoch: number
 }
 
 /**
- * Names the leaders of one answer's partitions that were asked for at the wrong place, and where those are for clients of this
- * listener, so that they need no Metadata to go on (KIP-951).
+ * Names the leaders of one answer's partitions that were asked for at the wrong place, and where those are for clients
+ * of this listener, so that they need no Metadata to go on (KIP-951).
  */
 export function createLeaderNames({ cluster, catalogue }: Rooms, listener: Listener) {
   const named = new Set<number>()
   return {
-    /** Nobody (-1) where no other is known to lead, and where nothing is wrong with the place. */
+    /** NO_LEADER if the refusal does not say that another broker leads, or no other is known to lead. */
     nameFor(refusal: Refusal, naming: Naming, said: string, index: number): CurrentLeader {
       const topic = findTopic(catalogue.current(), naming, said)
-      if (refusal.code !== NOT_LEADER_OR_FOLLOWER.code || isRefusal(topic)) return NOBODY
+      if (refusal.code !== NOT_LEADER_OR_FOLLOWER.code || isRefusal(topic)) return NO_LEADER
       const leaderId = cluster.leaderOf(topic.id, index)
-      if (leaderId === cluster.brokerId || leaderId < 0) return NOBODY
+      if (leaderId === cluster.brokerId || leaderId < 0) return NO_LEADER
       named.add(leaderId)
       return { leaderId, leaderEpoch: cluster.epochOf(topic.id, index) }
     },
-    /** Where those are that have been named. */
+    /** The endpoints of the named brokers. */
     endpoints() {
       if (named.size === 0) return []
       return nodesOf(cluster, listener).flatMap(({ id, ...node }) => (named.has(id) ? [{ nodeId: id, ...node }] : []))
@@ -118,7 +119,7 @@ export function createLeaderNames({ cluster, catalogue }: Rooms, listener: Liste
   }
 }
 
-const NOBODY: CurrentLeader = Object.freeze({ leaderId: -1, leaderEpoch: -1 })
+const NO_LEADER: CurrentLeader = Object.freeze({ leaderId: -1, leaderEpoch: -1 })
 
 /** One topic of a request with the partitions that its rows name. */
 export interface Named {

@@ -5,9 +5,9 @@ import { type TestContext, test } from 'node:test'
 import { startBroker } from '../../testing/broker.ts'
 import { createCluster } from '../../testing/cluster.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
-import { PeerUnavailable } from '../admin/peers.ts'
 import type { BrokerInfo } from '../cluster/broker-record.ts'
 import type { ClusterWatch } from '../cluster/cluster.ts'
+import { PeerUnavailable } from '../cluster/peers.ts'
 import { describeCluster } from '../protocol/messages/describe-cluster.ts'
 import { metadata } from '../protocol/messages/metadata.ts'
 import { openPeers } from './peers.ts'
@@ -117,7 +117,7 @@ test('what a broker was asked that is gone is not waited for, and its successor 
   assert.equal((await peers.ask(1, describeCluster, 1, ASKED)).controllerId, 1)
 })
 
-test('a connection that nobody asks anything of is closed, and opened again', async t => {
+test('a connection without questions is closed after a while, and opened again with the next', async t => {
   const sockets: Socket[] = []
   const { port } = await startBroker(t)
   // Between the two, to see the connections.

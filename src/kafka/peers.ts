@@ -1,20 +1,20 @@
-// Asks the other brokers of the cluster over the Kafka protocol, as a client of their first listener: one connection for each,
-// opened when somebody asks, pipelined, and closed when nobody has asked for a while. It tries nothing again: whoever asked
-// knows whether that is safe.
+// Asks the other brokers of the cluster over the Kafka protocol, as a client of their first listener: one connection
+// for each, opened with the first question, pipelined, and closed when there was no question for a while. It tries
+// nothing again: only the caller knows whether that is safe.
 
 import { connect, type Socket } from 'node:net'
-import { type Peers, PeerUnavailable } from '../admin/peers.ts'
 import type { Clock, Timer } from '../base/clock.ts'
-import type { BrokerInfo } from '../cluster/broker-record.ts'
+import type { BrokerInfo, Endpoint } from '../cluster/broker-record.ts'
 import type { Cluster } from '../cluster/cluster.ts'
+import { endpointForPeers, type Peers, PeerUnavailable } from '../cluster/peers.ts'
 import { decodeResponse, encodeRequest } from '../protocol/codec.ts'
 import { readResponseHeader, requestHeader } from '../protocol/header.ts'
 import type { Api, RequestInput, ResponseOf } from '../protocol/schema.ts'
 
-/** For one question, from asking to the answer; people wait for it. */
+/** The time for one request, from sending to the answer; people wait for it. */
 const ANSWER_MS = 5_000
 const IDLE_MS = 30_000
-/** No answer that anybody asks for comes near it. */
+/** Far above every answer that a broker sends to another. */
 const MAX_ANSWER_BYTES = 100 * 1024 * 1024
 const MAX_CORRELATION_ID = 2 ** 31 - 1
 
@@ -38,10 +38,10 @@ export function openPeers(rooms: {
     link.end(why)
   }
 
-  function linkTo(broker: BrokerInfo): Link {
+  function linkTo(broker: BrokerInfo, endpoint: Endpoint): Link {
     const known = links.get(broker.id)
     if (known?.broker.incarnation === broker.incarnation && !known.isEnded) return known
-    const made = new Link(broker, clientId, clock)
+    const made = new Link(broker, endpoint, clientId, clock)
     links.set(broker.id, made)
     return made
   }
@@ -59,15 +59,16 @@ export function openPeers(rooms: {
   return {
     async ask(brokerId, api, version, body) {
       const broker = living(brokerId)
-      if (closed || broker === undefined || broker.endpoints.length === 0)
+      const endpoint = broker === undefined ? null : endpointForPeers(broker)
+      if (closed || broker === undefined || endpoint === null)
         throw new PeerUnavailable(brokerId, 'does not serve', true)
-      return await linkTo(broker).ask(api, version, body)
+      return await linkTo(broker, endpoint).ask(api, version, body)
     },
 
     close() {
       closed = true
       for (const link of [...links.values()])
-        drop(link, new PeerUnavailable(link.broker.id, 'was not waited for: this broker closes', false))
+        drop(link, new PeerUnavailable(link.broker.id, 'was abandoned: this broker closes', false))
     },
   }
 }
@@ -94,12 +95,10 @@ class Link {
   #idle: Timer | null = null
   isEnded = false
 
-  /** The broker has an endpoint. */
-  constructor(broker: BrokerInfo, clientId: string, clock: Clock) {
+  constructor(broker: BrokerInfo, { host, port }: Endpoint, clientId: string, clock: Clock) {
     this.broker = broker
     this.#clientId = clientId
     this.#clock = clock
-    const { host, port } = broker.endpoints[0]!
     this.#socket = connect({ host, port, noDelay: true })
       .on('connect', () => {
         this.#isConnected = true
@@ -117,7 +116,7 @@ class Link {
     size.writeInt32BE(parts.reduce((sum, part) => sum + part.length, 0))
     this.#idle?.cancel()
     const { promise, resolve, reject } = Promise.withResolvers<ResponseOf<A>>()
-    // Answers come in order: behind a question that is not answered nothing else is.
+    // Answers come in order: after an unanswered request none of the later ones is answered.
     const late = () => this.end(this.#unavailable(`has not answered within ${ANSWER_MS} ms`))
     const timer = this.#clock.timer(ANSWER_MS, late)
     this.#questions.set(id, { api, version, timer, settle: resolve, fail: reject })
@@ -128,7 +127,7 @@ class Link {
     return promise
   }
 
-  /** Closes, and fails what was not answered. Idempotent. */
+  /** Closes, and rejects the requests without an answer. Idempotent. */
   end(why: PeerUnavailable): void {
     if (this.isEnded) return
     this.isEnded = true
@@ -172,7 +171,7 @@ class Link {
   #answer(frame: Buffer): void {
     const id = frame.readInt32BE(0)
     const question = this.#questions.get(id)
-    if (question === undefined) throw new Error(`the answer ${id} belongs to no question`)
+    if (question === undefined) throw new Error(`the answer ${id} belongs to no request`)
     const { api, version, timer, settle } = question
     const { bodyOffset } = readResponseHeader(frame, api, version)
     const body = decodeResponse(api, version, frame, bodyOffset)

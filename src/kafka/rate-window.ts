@@ -1,14 +1,14 @@
 // A rate over the last ten seconds and the one that runs, as Apache Kafka's quotas measure it (metrics.stats.Rate over
-// SampledStat with quota.window.num=11 and quota.window.size.seconds=1), and how long to wait until it is within a bound again
-// (QuotaUtils). It knows no clock: callers say what time it is, in milliseconds that do not go back.
+// SampledStat with quota.window.num=11 and quota.window.size.seconds=1), and how long to wait until it is within a
+// bound again (QuotaUtils). It knows no clock: callers say what time it is, in milliseconds that do not go back.
 
 const SAMPLE_MS = 1000
 const SAMPLES = 11
 
-/** After this long without a record nothing is left in a window. */
+/** After this long without a record a window is empty. */
 export const WINDOW_MS = SAMPLES * SAMPLE_MS
 
-/** One more than counts, for the sample that began before the window and reaches into it. */
+/** One more sample than counts, for the one that began before the window and reaches into it. */
 const SLOTS = SAMPLES + 1
 
 export class RateWindow {
@@ -46,7 +46,7 @@ export class RateWindow {
     return sum
   }
 
-  /** Milliseconds until what was recorded is at most `perSecond`, if nothing is added; 0 when it is. */
+  /** Milliseconds until the recorded amount is at most `perSecond`, if nothing is added; 0 when it already is. */
   excessMs(perSecond: number, nowMs: number): number {
     const sum = this.sum(nowMs)
     const spanMs = this.#spanMs(nowMs)
@@ -54,7 +54,7 @@ export class RateWindow {
     return rate <= perSecond ? 0 : Math.round(((rate - perSecond) / perSecond) * spanMs)
   }
 
-  /** The time that the rate is taken over: never less than ten whole samples, so that a first burst is not a high rate. */
+  /** The time over which the rate is computed: at least ten whole samples, so that a first burst is not a high rate. */
   #spanMs(nowMs: number): number {
     let oldestMs = this.#startedMs[0]!
     for (let slot = 1; slot < this.#used; slot++) oldestMs = Math.min(oldestMs, this.#startedMs[slot]!)
@@ -70,7 +70,7 @@ export class RateWindow {
   }
 }
 
-/** What may be recorded at once without being more than `perSecond`, when nothing else was. */
+/** The most that an empty window can record at once without being more than `perSecond`. */
 export function burstOf(perSecond: number): number {
   return perSecond * (SAMPLES - 1) * (SAMPLE_MS / 1000)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeAgain, type Saying } from './repeats.ts'
 
-/** What comes of a frame whose body begins after the first two bytes, and how often bodies were decoded. */
+/** Decodes frames whose body begins after the first two bytes, and notes which bodies were decoded. */
 function world() {
   const saying: Saying = { last: null }
   const decoded: string[] = []

@@ -1,16 +1,16 @@
-// Requests that say again what their connection said last. A consumer that waits asks the same of the same partitions twice
-// a second for as long as nothing comes, and thousands may: for the same bytes its handler gets the same value, which costs a
-// comparison and tells the handler that nothing is different. It knows no API.
+// Recognises requests that repeat the last one of their connection. A consumer that waits asks for the same partitions
+// twice a second while no records arrive, and thousands may do so. For the same bytes its handler gets the same value.
+// That costs one comparison, and the handler knows that the request has not changed. This file knows no API.
 
-/** A longer body is not kept: what a connection leaves behind has a bound. A Fetch of 500 partitions fits. */
+/** A longer body is not kept, so that the memory for each connection has a bound. A Fetch of 500 partitions fits. */
 const MOST_KEPT_BYTES = 20 * 1024
 
-/** The last body of a connection that may be said again; null for none. */
+/** The last body of a connection, if it may be repeated; else null. */
 export interface Saying {
   last: Said | null
 }
 
-interface Said {
+export interface Said {
   readonly by: unknown
   readonly version: number
   readonly frame: Buffer
@@ -19,8 +19,8 @@ interface Said {
 }
 
 /**
- * The value of a body that fills the frame from bodyOffset to its end: the last one where API and version and every byte are
- * the same, else what `decode` makes of it. Nobody may change the value. Throws what `decode` throws.
+ * The value of a body that fills the frame from bodyOffset to its end: the last value if API, version and every byte
+ * are the same, else the value that `decode` makes. No caller may change the value. Throws what `decode` throws.
  */
 export function decodeAgain(
   saying: Saying,

@@ -1,47 +1,48 @@
-// How long clients wait who take more than their quotas: produce and fetch bytes, the time that their requests keep the event
-// loop busy, and new connections of an address. It answers milliseconds; whoever asks tells the client and stops reading it
-// (KIP-219). Quotas are the operators' (coordinator/client-quotas.ts), the measuring is Kafka's (rate-window.ts).
+// How long clients wait that take more than their quotas: produce and fetch bytes, the time that their requests keep
+// the event loop busy, and new connections of an address. It answers milliseconds; the caller tells the client and
+// stops reading it (KIP-219). Operators set the quotas (coordinator/client-quotas.ts), and rates are measured as in
+// Kafka (rate-window.ts).
 //
 // A quota is looked for from the most particular to the least, and the first that is found counts (KIP-55):
-// user + client id, user + any client id, user, any user + client id, any user + any client id, any user, client id, any
-// client id. All who share a user's quota are measured together, and so are all who share a client id's.
+// user + client id, user + any client id, user, any user + client id, any user + any client id, any user, client id,
+// any client id. All who share a user's quota are measured together, and so are all who share a client id's.
 
 import type { Clock } from '../base/clock.ts'
 import type { ClientQuotas, QuotaEntity, QuotaKey } from '../coordinator/client-quotas.ts'
 import { canonicalAddress } from './address.ts'
 import { burstOf, RateWindow, WINDOW_MS } from './rate-window.ts'
 
-/** Whose request it is. */
+/** The client that a request comes from. */
 export interface Caller {
   readonly clientId: string | null
   readonly connection: { readonly principal: string }
 }
 
 export interface Throttle {
-  /** Whether anybody has a quota of the event loop's time, so that it need be measured. */
+  /** Whether a client has a quota of the event loop's time, so that it must be measured. */
   readonly isTimed: boolean
-  /** Takes account of a produce request's bytes. */
+  /** Counts the bytes of a produce request. */
   produced(caller: Caller, bytes: number): number
-  /** The most that one fetch may be answered with. */
+  /** The most bytes that one fetch may return. */
   fetchableBytes(caller: Caller): number
   /**
-   * Takes account of the bytes that a fetch is about to be answered with. When `deliver` is false they are not counted, and the
-   * answer has to be empty.
+   * Counts the bytes that a fetch is about to return. When `deliver` is false they are not counted, and the answer must
+   * be empty.
    */
   fetching(caller: Caller, bytes: number): { readonly throttleMs: number; readonly deliver: boolean }
-  /** Takes account of the time that a request kept the event loop busy. */
+  /** Counts the time that a request kept the event loop busy. */
   worked(caller: Caller, busyMs: number): number
-  /** Takes account of a new connection from this address. */
+  /** Counts a new connection from this address. */
   connected(address: string): number
 }
 
-/** Windows that are kept at most; beyond, the one that was idle for longest begins anew. */
+/** The most windows that are kept. Beyond it, the window that was idle for longest starts again at zero. */
 const MOST_WINDOWS = 10_000
 
-/** A request quota lets nobody wait longer at a time. */
+/** A request quota lets no client wait longer at a time. */
 const LONGEST_REQUEST_WAIT_MS = 1000
 
-/** Kafka delays a connection that comes too soon by at most this, then closes it. */
+/** Kafka delays a connection that comes too early by at most this time, then closes it. */
 const LONGEST_CONNECTION_WAIT_MS = 1000
 
 const PRINCIPAL_PREFIX = 'User:'
@@ -51,7 +52,7 @@ type Limits = ReadonlyMap<string, number>
 export function createThrottle(quotas: ClientQuotas, clock: Clock): Throttle {
   let seen = quotas.current()
   let limits = limitsOf(seen)
-  /** By quota and whom it measures; who was measured last stands last. */
+  /** By quota and client; the client that was measured last stands last. */
   const windows = new Map<string, RateWindow>()
 
   function limitsFor(key: QuotaKey): Limits | undefined {
@@ -76,7 +77,7 @@ export function createThrottle(quotas: ClientQuotas, clock: Clock): Throttle {
     return window
   }
 
-  /** The quota of the caller and the window it is held against; null where there is none. */
+  /** The quota of the caller and the window that it limits; null if no quota applies. */
   function find(key: QuotaKey, { clientId, connection }: Caller) {
     const byEntity = limitsFor(key)
     if (byEntity === undefined) return null
@@ -110,7 +111,7 @@ export function createThrottle(quotas: ClientQuotas, clock: Clock): Throttle {
       const before = window.sum(nowMs)
       window.record(bytes, nowMs)
       const throttleMs = window.excessMs(limit, nowMs)
-      // A batch that alone is more than the window allows would never be delivered if it had to fit.
+      // A single batch that is larger than the window allows could otherwise never be delivered.
       const deliver = throttleMs === 0 || before <= 0
       if (!deliver) window.record(-bytes, nowMs)
       return { throttleMs, deliver }
@@ -139,14 +140,17 @@ function userOf(principal: string): string {
   return principal.startsWith(PRINCIPAL_PREFIX) ? principal.slice(PRINCIPAL_PREFIX.length) : principal
 }
 
-/** Whoever has no quota of their own, beside `=name` for one of them and the empty text for a type that is not asked about. */
+/**
+ * For all users, client ids or addresses without a quota of their own. One of them is `=name`, and the empty text
+ * stands for a type that the quota does not ask about.
+ */
 const ANY = '*'
 
 function oneOf(name: string): string {
   return `=${name}`
 }
 
-/** One text for a user's and a client id's part, whatever characters are in them. */
+/** The same text for the same user and client id, whatever characters are in them. */
 function pair(user: string, clientId: string): string {
   return `${user.length}:${user}${clientId}`
 }
@@ -171,7 +175,7 @@ function matchCaller(limits: Limits, user: string, clientId: string) {
   return null
 }
 
-/** For each quota that anybody has: the limits by address, or by user and client id. */
+/** For each quota that is set for some entity: the limits by address, or by user and client id. */
 function limitsOf(quotas: ReturnType<ClientQuotas['current']>): ReadonlyMap<QuotaKey, Limits> {
   const limits = new Map<QuotaKey, Map<string, number>>()
   for (const { entity, values } of quotas.values()) {

@@ -11,7 +11,7 @@ import {
   UNKNOWN_TOPIC_ID,
 } from '../protocol/errors.ts'
 import { StoreOpenError } from '../store/open-error.ts'
-import { StoreUnavailable, streamId } from '../store/store.ts'
+import { OutcomeUnknown, StoreUnavailable, streamId } from '../store/store.ts'
 import { openCatalogue, type Topic } from './catalogue.ts'
 
 const orders = { name: 'orders', partitions: 3, configs: { 'retention.ms': '1000' } }
@@ -97,7 +97,7 @@ test('when even looking fails the caller is told, and the catalogue looks again 
   const looked = () => [...catalogue.current().topics.keys()]
   store.faults.failNext('commit', 'unknown-done')
   store.faults.failNext('load', 'unavailable', 3)
-  await assert.rejects(catalogue.add([orders]), StoreUnavailable)
+  await assert.rejects(catalogue.add([orders]), OutcomeUnknown)
   assert.deepEqual(looked(), ['payments'])
   await clock.advance(10_000)
   assert.deepEqual(looked(), ['payments', 'orders'])
@@ -105,7 +105,7 @@ test('when even looking fails the caller is told, and the catalogue looks again 
 
   store.faults.failNext('commit', 'unknown-done')
   store.faults.failNext('load', 'unavailable', 3)
-  await assert.rejects(catalogue.remove([payments!.id]), StoreUnavailable)
+  await assert.rejects(catalogue.remove([payments!.id]), OutcomeUnknown)
   await clock.advance(10_000)
   assert.deepEqual(looked(), ['orders'])
   await catalogue.remove([catalogue.current().topics.get('orders')!.id])
@@ -116,7 +116,7 @@ test('when even looking fails the next change looks first', async t => {
   const world = await openLogWorld(t)
   world.store.faults.failNext('commit', 'unknown-done')
   world.store.faults.failNext('load', 'unavailable')
-  await assert.rejects(world.catalogue.add([orders]), StoreUnavailable)
+  await assert.rejects(world.catalogue.add([orders]), OutcomeUnknown)
   const creations = world.store.calls.create
   assert.deepEqual(said(await world.catalogue.add([orders])), [TOPIC_ALREADY_EXISTS.name])
   assert.equal(world.store.calls.create, creations)
@@ -238,7 +238,7 @@ test('overrides that another writer changed are seen by the partitions, and deci
   assert.deepEqual([retentionMs, retentionBytes], [1, 2])
 })
 
-test('a change that is none to what is known here is one where another writer has changed the topic', async t => {
+test('a change that changes nothing known here is made if another writer has changed the topic', async t => {
   const world = await openLogWorld(t)
   const { id } = await world.create('orders', { 'retention.ms': '1' })
   const open = () => openCatalogue(world.store, world.settings, world.clock, seededRandom(1), async () => false)

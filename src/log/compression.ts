@@ -1,7 +1,7 @@
-// Compresses batches on their way into the store and brings them back: only those whose records arrive uncompressed, with
-// the codec that their topic was created with. All of it is done in the thread pool, a few jobs at a time whatever waits, so
-// that neither the event loop nor the store, which shares the pool, waits for it. How the result is laid out is in
-// stored-batch.ts.
+// Compresses batches on their way into the store and brings them back: only those whose records arrive uncompressed,
+// with the codec that their topic was created with. All of it is done in the thread pool, a few jobs at a time whatever
+// waits, so that neither the event loop nor the store, which shares the pool, waits for it. How the result is laid out
+// is in stored-batch.ts.
 
 import { availableParallelism } from 'node:os'
 import { type Codec, compress, decompress, NotDecompressed } from '../protocol/compression.ts'
@@ -14,7 +14,7 @@ import type { Dictionaries, Dictionary } from './dictionaries.ts'
 import { Fifo } from './fifo.ts'
 import { ENCODING_BYTES, type EncodedRecords, type Encoding, unsealBatch } from './stored-batch.ts'
 
-/** Thrown for a stored batch that does not come back as it went in; the message says why. */
+/** Thrown for a stored batch that cannot be restored to its original bytes; the message says why. */
 export class NotDecoded extends Error {
   override readonly name = 'NotDecoded'
 }
@@ -31,8 +31,8 @@ interface Counters {
 }
 
 /**
- * How many jobs are in the thread pool at once: a processor is left to the event loop, half of the pool's threads to the
- * store.
+ * How many jobs are in the thread pool at once: a processor is left to the event loop, half of the pool's threads to
+ * the store.
  */
 const JOBS = Math.max(1, Math.min(8, availableParallelism() - 1))
 
@@ -48,19 +48,19 @@ export class Compression {
   }
 
   /**
-   * The records of a batch as they shall rest; null where the batch rests as it is, at once where that needs no work. The
-   * batch's header may change meanwhile, its records may not. Never fails.
+   * The records of a batch in their stored form; null if the batch is stored unchanged, synchronously if that is known
+   * without work. The batch's header may change meanwhile, its records may not. Never fails.
    */
   encode(topic: Topic, batch: BatchView): Promise<EncodedRecords | null> | null {
     const codec = topic.resolved.storageCompressionType
     if (codec === 'none' || batch.compression !== 'none') return null
     const records = batch.bytes.subarray(BATCH_HEADER_BYTES)
     const dictionary = codec === 'zstd' ? this.#rooms.dictionaries.use(topic, records, batch.recordCount) : null
-    // A large batch does better with tables for its size than with what a dictionary of small ones brings.
+    // A large batch compresses better with its own tables than with a dictionary made of small ones.
     return this.#encode(topic, codec, records, records.length > LARGEST_PRESSED_BYTES ? null : dictionary)
   }
 
-  /** The batch as clients see it. Throws NotDecoded, and what the store throws where it is asked for a dictionary. */
+  /** The batch as clients see it. Throws NotDecoded, and what the store throws when a dictionary is read from it. */
   async decode(topicId: string, stored: Buffer, encoding: Encoding): Promise<Buffer> {
     const { codec, plainBytes, dictionary: version } = encoding
     const dictionary = version === 0 ? undefined : await this.#rooms.dictionaries.find(topicId, version)
@@ -93,7 +93,7 @@ export class Compression {
     } catch (error) {
       this.#rooms.logger
         .limited('not-compressed', 10_000)
-        .warn('a batch could not be compressed and is stored as it came', { topic: topic.name, codec, error })
+        .warn('a batch could not be compressed and is stored unchanged', { topic: topic.name, codec, error })
       return null
     }
   }
@@ -112,7 +112,7 @@ export class Compression {
     return made
   }
 
-  /** What is under way is finished. */
+  /** Work in progress is finished. */
   close(): void {
     this.#presses.close()
   }
@@ -124,7 +124,7 @@ export class Compression {
     try {
       return await job()
     } finally {
-      // Whoever waits takes over the place.
+      // The place passes to the caller that waits.
       const next = this.#waiting.shift()
       if (next === undefined) this.#jobs--
       else next()

@@ -1,13 +1,14 @@
-// The zstd dictionaries of topics: collects samples of what arrives, has a dictionary trained in a thread beside the event
-// loop, keeps each version in the store, and finds the one that a batch was compressed with. A version that was ever in use stays as
-// long as its topic. It compresses nothing itself.
+// The zstd dictionaries of topics. It collects samples of the records that arrive, has a dictionary trained in a thread
+// beside the event loop, keeps each version in the store, and finds the version that a batch was compressed with. A
+// version that was ever in use stays as long as its topic. It compresses nothing itself.
 //
 //   unknown --loaded--> sampling --enough--> training --worth it--> a version more, in the store first, then in use
 //                          ^                    |                        |
 //                          '----- after AGAIN times as many records -----'
 //
 // In the store (docs/decisions/0021):
-//   document dictionaries, <topic id>         a field for each version: JSON of { bytes, crc32c, plainBytes, beforeBytes, afterBytes }
+//   document dictionaries, <topic id>         a field for each version: JSON of
+//                                             { bytes, crc32c, plainBytes, beforeBytes, afterBytes }
 //   document dictionary, <topic id>:<version> the field `content`
 
 import { Worker } from 'node:worker_threads'
@@ -40,11 +41,11 @@ const LISTS: DocumentKind = 'dictionaries'
 const CONTENTS: DocumentKind = 'dictionary'
 const CONTENT = 'content'
 
-/** After so many times sample-count records a topic is sampled again, and its dictionary replaced if that pays. */
+/** After this many times sample-count records a topic is sampled again; a better dictionary replaces the old one. */
 const AGAIN = 100
 /** A topic has no more versions than this; each stays as long as the topic. */
 const MOST_VERSIONS = 16
-/** What all topics together may hold of samples: beyond it whoever holds most goes first. */
+/** The most bytes of samples that all topics hold together. Beyond it the topic with the most samples loses them. */
 const ALL_SAMPLES_BYTES = 64 << 20
 /** Fewer records do not make a dictionary. */
 const FEWEST_SAMPLES = 100
@@ -61,21 +62,21 @@ interface Described {
 
 interface Known {
   readonly topicId: string
-  /** What the store has is known. */
+  /** The versions in the store are known. */
   isKnown: boolean
   isBusy: boolean
   isRemoved: boolean
   retryAtMs: number
-  /** Of the document that lists the versions; 0: there is none. */
+  /** The version of the document that lists the versions; 0 if there is no document. */
   listVersion: number
   lastVersion: number
   newest: Dictionary | null
   readonly contents: Map<number, Promise<Uint8Array | null>>
   /** Records until samples are taken. */
   toWait: number
-  /** One behind the other; what follows sampledBytes is free. */
+  /** One sample behind the other; the bytes after sampledBytes are free. */
   samples: Uint8Array
-  /** Where each ends. */
+  /** The end of each sample. */
   ends: number[]
   sampledRecords: number
   sampledBytes: number
@@ -94,7 +95,7 @@ export class Dictionaries {
     this.#rooms = rooms
   }
 
-  /** What records of this topic are compressed with from here on; null: nothing yet. They may be taken as a sample. */
+  /** The dictionary for new records of this topic; null: none yet. The records may be taken as a sample. */
   use(topic: Topic, records: Uint8Array, count: number): Dictionary | null {
     const known = this.#known(topic.id)
     if (!known.isKnown) {
@@ -120,12 +121,12 @@ export class Dictionaries {
     return content
   }
 
-  /** The store may have gone back: what it has is looked up again before a dictionary is used. */
+  /** The store may have gone back in time: its versions are looked up again before a dictionary is used. */
   renewed(): void {
     for (const known of this.#topics.values()) known.isKnown = false
   }
 
-  /** The topic is gone: so are its dictionaries. */
+  /** Removes the dictionaries of a topic that is gone. */
   removed({ id: topicId, resolved }: Topic): void {
     if (resolved.storageCompressionType !== 'zstd') return
     const known = this.#topics.get(topicId)
@@ -137,10 +138,10 @@ export class Dictionaries {
     void this.#remove(topicId).catch((error: unknown) => this.#left(error))
   }
 
-  /** Removes what topics left that were removed while their broker stopped. */
+  /** Removes the dictionaries of topics that were removed while their broker was stopping. */
   async sweep(): Promise<void> {
     try {
-      // A topic has its streams before its dictionaries, so one that is listed here and has none below is gone.
+      // A topic has its streams before its dictionaries. So a topic that is listed here and has no streams is gone.
       const lists = await this.#rooms.store.list(LISTS)
       if (lists.length === 0) return
       const streams = new Set(await this.#rooms.store.streams())
@@ -150,7 +151,7 @@ export class Dictionaries {
     }
   }
 
-  /** Trains nothing more. Resolves when nothing is under way. */
+  /** Begins no more training. Resolves when no work is under way. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#worker?.terminate()
@@ -186,7 +187,7 @@ export class Dictionaries {
     try {
       const list = await this.#rooms.store.load(LISTS, known.topicId)
       const lastVersion = this.#lastOf(list)
-      // Batches may name what the store has lost.
+      // Batches may name a version that the store has lost.
       if (known.newest !== null && known.newest.version > lastVersion) return await this.#restore(known, list)
       if (lastVersion > 0) {
         const content = await this.find(known.topicId, lastVersion)
@@ -201,13 +202,16 @@ export class Dictionaries {
       known.retryAtMs = this.#rooms.clock.monotonic() + RETRY_MS
       this.#rooms.logger
         .limited('dictionary-unknown', 10_000)
-        .warn('the dictionary of a topic cannot be read; it is compressed without', { topicId: known.topicId, error })
+        .warn('the dictionary of a topic cannot be read; the topic is compressed without a dictionary', {
+          topicId: known.topicId,
+          error,
+        })
     } finally {
       known.isBusy = false
     }
   }
 
-  /** Stores the newest version again; what the store has is then looked up once more. */
+  /** Stores the newest version again, and then looks up the versions of the store once more. */
   async #restore({ topicId, newest }: Known, list: Document | null): Promise<void> {
     const { store, logger } = this.#rooms
     const { version, content } = newest!
@@ -236,8 +240,8 @@ export class Dictionaries {
   }
 
   /**
-   * Whether this is the content that the list describes; null where it does not say. Any bytes pass as a dictionary, and a batch
-   * that the wrong ones packed could not be unpacked any more.
+   * Whether the content matches its description in the list; null without a checksum. Any bytes pass as a dictionary,
+   * and batches that were compressed with wrong ones could never be unpacked.
    */
   async #isListed(topicId: string, version: number, content: Uint8Array): Promise<boolean | null> {
     const list = await this.#rooms.store.load(LISTS, topicId)
@@ -288,7 +292,7 @@ export class Dictionaries {
     else if (this.#sampledBytes > ALL_SAMPLES_BYTES) this.#makeRoom(name)
   }
 
-  /** So many topics take samples that they must not all wait for as many as they may have. */
+  /** With this many topics sampling, none may wait for the full number of records. */
   #makeRoom(name: string): void {
     let most: Known | null = null
     for (const known of this.#topics.values()) {
@@ -313,10 +317,10 @@ export class Dictionaries {
       try {
         if (!this.#isClosed && !known.isRemoved) await this.#trainNow(known, name)
       } catch (error) {
-        // What the store has is looked up again: the outcome of a commit may be unknown.
+        // The outcome of a commit may be unknown, so the versions in the store are looked up again.
         known.isKnown = false
         if (!this.#isClosed) {
-          this.#rooms.logger.warn('no dictionary could be trained; it is tried again', { topic: name, error })
+          this.#rooms.logger.warn('no dictionary could be trained; the broker tries again', { topic: name, error })
         }
       } finally {
         this.#drop(known)
@@ -368,7 +372,8 @@ export class Dictionaries {
     const { topicId } = known
     let version = known.lastVersion
     const add: Row = { key: CONTENT, value: content }
-    // The content first, so that a version that is listed is there. A place that is taken was left half done.
+    // The content first, so that a listed version exists. A version that already has content comes from an unfinished
+    // attempt.
     for (let kind = ''; kind !== 'committed'; ) {
       version++
       const commit = { kind: CONTENTS, name: `${topicId}:${version}`, expect: 0, changes: [add] }
@@ -393,7 +398,7 @@ export class Dictionaries {
     const list = await this.#rooms.store.load(LISTS, topicId)
     if (list === null) return
     const lastVersion = this.#lastOf(list)
-    // The list last: as long as it is there a later start finds what is left.
+    // The list last: while it exists, a later start finds the rest.
     for (let version = 1; version <= lastVersion; version++) {
       await this.#removeDocument(CONTENTS, `${topicId}:${version}`)
     }
@@ -412,7 +417,7 @@ export class Dictionaries {
     this.#rooms.logger.warn('dictionaries of removed topics could not be removed; the next start tries it', { error })
   }
 
-  /** The newest version that is listed; 0: none. */
+  /** The newest version in the list; 0 if the list is empty. */
   #lastOf(list: Document | null): number {
     let last = 0
     for (const name of list?.fields.keys() ?? []) {

@@ -1,12 +1,16 @@
-// Makes a zstd dictionary out of samples, as zstd's FastCOVER does (Liao, Petri, Moffat, Wirth: Effective construction of
-// relative Lempel-Ziv dictionaries; zstd's lib/dictBuilder/fastcover.c): it takes the segments whose short strings occur most
-// often in the samples, each string counted once, and puts the best last, where it is cheapest to refer to. The result is the content alone, without tables of
-// entropy. Pure and slow: a second or more for 16 MiB, so it runs in a thread of its own (dictionary-worker.ts).
+// Makes a zstd dictionary out of samples, as zstd's FastCOVER does (Liao, Petri, Moffat, Wirth: Effective construction
+// of relative Lempel-Ziv dictionaries; zstd's lib/dictBuilder/fastcover.c): it takes the segments whose short strings
+// occur most often in the samples, each string counted once, and puts the best last, where it is cheapest to refer to.
+// The result is the content alone, without tables of entropy. Pure and slow: a second or more for 16 MiB, so it runs in
+// a thread of its own (dictionary-worker.ts).
 
 import { zstdCompressSync } from 'node:zlib'
 
 export interface TrainingInput {
-  /** Records of batches, as they would be compressed, one behind the other, and where each ends: two buffers change threads quickly. */
+  /**
+   * Records of batches, as they would be compressed, one behind the other, and where each ends: two buffers change
+   * threads quickly.
+   */
   readonly text: Uint8Array
   readonly ends: Uint32Array
   readonly sizeBytes: number
@@ -15,9 +19,9 @@ export interface TrainingInput {
 }
 
 export interface TrainingResult {
-  /** Null: what is in use, or nothing, does nearly as well. */
+  /** Null: the dictionary in use, or no dictionary, does nearly as well. */
   readonly content: Uint8Array | null
-  /** What some of the samples take plain, with what is in use, and with what was found. */
+  /** The bytes of some samples: plain, with the dictionary in use, and with the one that was found. */
   readonly plainBytes: number
   readonly beforeBytes: number
   readonly afterBytes: number
@@ -25,12 +29,12 @@ export interface TrainingResult {
 
 /** Lengths of segments that are tried. */
 const SEGMENTS = [64, 256, 1024]
-/** A dictionary replaces another when it takes at most this share of what that takes. */
+/** A dictionary replaces another when it needs at most this share of the other's bytes. */
 const WORTHWHILE = 0.95
-/** So few samples are cut into pieces. */
+/** If there are no more samples than this, they are cut into pieces. */
 const FEW = 100
 const PIECE_BYTES = 2048
-/** One sample of so many judges a dictionary, but at most about JUDGES. */
+/** One sample of this many judges a dictionary, but at most about JUDGES samples. */
 const HOLD_OUT = 10
 const JUDGES = 200
 
@@ -38,7 +42,7 @@ const JUDGES = 200
 export function trainDictionary({ text: all, ends, sizeBytes, current }: TrainingInput): TrainingResult {
   const samples = Array.from(ends, (end, i) => all.subarray(ends[i - 1] ?? 0, end))
   const pieces = samples.length >= FEW ? samples : samples.flatMap(cut)
-  // What judges is not learned from, or noise would seem to repeat.
+  // The samples that judge are not learned from, or noise would seem to repeat.
   const step = Math.max(HOLD_OUT, Math.floor(pieces.length / JUDGES))
   const judges = pieces.filter((_, i) => i % step === 0)
   const text = Buffer.concat(pieces.filter((_, i) => i % step !== 0))
@@ -70,7 +74,7 @@ function judge(judges: readonly Uint8Array[], dictionary: Uint8Array | null): nu
   return judges.reduce((sum, sample) => sum + zstdCompressSync(sample, options).length, 0)
 }
 
-/** How long the strings are that are counted. */
+/** The length of the strings that are counted. */
 const STRING_BYTES = 8
 const HASH_BITS = 20
 
@@ -144,7 +148,7 @@ function bestSegment(
   }
   for (let i = Math.max(from, end - window); i < end; i++) inWindow[hashes[i]!] = 0
   if (bestAt === -1) return null
-  // What gives nothing at either end is left to others.
+  // Strings without value at either end are left to other segments.
   let first = Math.max(from, bestAt - window + 1)
   let last = bestAt
   while (counts[hashes[first]!]! <= 1) first++
@@ -152,7 +156,7 @@ function bestSegment(
   return { from: first, to: last + 1 }
 }
 
-/** A string that occurs once helps nobody. */
+/** A string that occurs once helps no record. */
 function worth(count: number): number {
   return count > 1 ? count : 0
 }

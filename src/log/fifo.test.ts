@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../testing/property.ts'
 import { Fifo } from './fifo.ts'
 
 test('a queue gives back what was put in, in order, whatever the mixture of calls', () => {

@@ -1,5 +1,5 @@
-// How many records the partitions hold that this broker led last, for the day on which the store is emptied. Then nobody is known
-// to live, so that every broker gives up its leads before it learns that the topics are gone.
+// The number of records in the partitions that this broker led last. It is for the day on which the store is emptied:
+// then no broker is known to live, so every broker gives up its leads before it learns that the topics are gone.
 
 import type { Topic } from './catalogue.ts'
 import type { Leadership } from './leadership.ts'
@@ -19,7 +19,7 @@ export class Holdings {
     this.#leadership = leadership
   }
 
-  /** This broker leads it no more. */
+  /** This broker no longer leads it. */
   leave(partition: Partition, topic: Topic): void {
     const left = this.#left.get(topic.id) ?? new Map<number, Left>()
     left.set(partition.index, { epoch: partition.leaderEpoch, records: recordsOf(partition, topic) })
@@ -30,7 +30,10 @@ export class Holdings {
     this.#left.delete(topicId)
   }
 
-  /** Of this topic, whose partitions that are led here these are; what another broker has led since is that one's to count. */
+  /**
+   * For this topic, whose partitions led here are given; partitions that another broker has led since are counted by
+   * that broker.
+   */
   of(topic: Topic, led: readonly (Partition | null)[]): number {
     let records = 0
     for (const partition of led) if (partition !== null) records += recordsOf(partition, topic)
@@ -42,7 +45,7 @@ export class Holdings {
   }
 }
 
-/** Or at least: where offsets follow the clock they do not count records. */
+/** The number of records, or a lower bound if offsets follow the clock: then offsets do not count records. */
 function recordsOf({ logStartOffset, highWatermark }: Partition, { resolved }: Topic): number {
   const offsets = highWatermark - logStartOffset
   return resolved.offsetSequenceBits > 0 ? Math.min(offsets, 1) : offsets

@@ -1,8 +1,8 @@
-// The lane under faults: what is answered, what is in the log, and in what order. Sequences alone are in producers.test.ts.
+// The lane under faults: its answers, and the content and order of the log. Sequences alone are in producers.test.ts.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../testing/property.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { batchOf, type LogWorld, openLogWorld, readAll, waitForNews } from '../../testing/sim/logs.ts'
 import { createMemoryStore, type MemoryStore } from '../../testing/sim/memory-store.ts'
@@ -28,7 +28,7 @@ type Answer = Appended | Refusal
 
 const said = (answer: Answer) => (isRefusal(answer) ? answer.name : answer.baseOffset)
 
-/** What became of an append so far. */
+/** The answer of an append, null while it is under way. */
 function watch(promise: Promise<Answer>): { answer: Answer | null } {
   const seen: { answer: Answer | null } = { answer: null }
   void promise.then(answer => {
@@ -151,7 +151,7 @@ test('what a new producer had behind a batch that was refused is not taken for i
   store.faults.failNext('append', 'unavailable')
   const first = partition.append(idempotent(0), 0)
   await clock.settle()
-  // These wait behind it, of which the store would take each.
+  // These wait behind it; the store would accept each of them.
   const behind = [idempotent(1), idempotent(2), idempotent(5, 1, 8)].map(batch => partition.append(batch, 0))
   release()
   assert.equal(said(await first), KAFKA_STORAGE_ERROR.name)
@@ -187,7 +187,7 @@ test('a partition knows a bounded number of producers: those go that have not ap
   for (let from = 2; from <= MOST_PRODUCERS + 50; from += 1_000) {
     const to = Math.min(from + 999, MOST_PRODUCERS + 50)
     await Promise.all(Array.from({ length: to - from + 1 }, (_, i) => send(partition, from + i)))
-    // Producer 1 goes on all the time.
+    // Producer 1 appends all the time.
     assert.equal(said(await send(partition, 1, 1 + (from - 2) / 1_000)), partition.endOffset - 1)
     await world.clock.advance(1)
   }
@@ -196,7 +196,7 @@ test('a partition knows a bounded number of producers: those go that have not ap
     [1, 2, 51, 52, MOST_PRODUCERS + 50].map(id => partition.state.producers.has(id)),
     [true, false, false, true, true],
   )
-  // A producer that is forgotten begins anew, as after a long rest; one that is known is held to the order.
+  // A forgotten producer may begin with any sequence, as after a long pause; a known one must keep its order.
   assert.equal(said(await send(partition, 2, 7)), partition.endOffset - 1)
   assert.equal(said(await send(partition, 52 + 1, 7)), OUT_OF_ORDER_SEQUENCE_NUMBER.name)
   assert.equal(said(first), 0)
@@ -320,7 +320,7 @@ test('a caller behind others is not told that it takes too long while they are a
   )
 })
 
-test('a caller is told that it takes too long once nobody has got anywhere for the time of a write', async t => {
+test('a caller is told that it takes too long once no append made progress for the time of a write', async t => {
   const { createPartition, store, clock } = await openLogWorld(t)
   const partition = await createPartition({ 'max.message.bytes': '10000000' })
   const batch = () => batchOf([{ value: Buffer.alloc(3_000_000) }])
@@ -650,7 +650,8 @@ test('closing ends a settlement that cannot succeed, and says that the outcome i
   assert.equal(said(sent.answer!), REQUEST_TIMED_OUT.name)
 })
 
-// ------------------------------------------------------------------------------------------------------- clients at large
+// ------------------------------------------------------------------------------------------------------- clients at
+// large
 
 interface Sent {
   readonly baseSequence: number
@@ -737,7 +738,7 @@ test('whatever the store does, each idempotent batch is in the log once, in orde
     else if (what === 'trim') {
       const batches = await readAll(orders)
       await orders.trim(batches.at(-1)?.baseOffset ?? 0)
-      // A trim is fenced when somebody else has the lead meanwhile.
+      // A trim is fenced when another broker has the lead meanwhile.
       return batches.filter(batch => batch.lastOffset < orders.logStartOffset)
     }
     return []

@@ -1,9 +1,9 @@
-// The one way into a partition's log. One append to the store is in flight; what arrives meanwhile waits in order and goes
-// together with the next. Sequences are checked and offsets given when a group is formed, against what is committed and
-// the earlier batches of the group. While an outcome is unknown the lane stays closed: the stream is opened again, which
-// fences any straggler, and its last attempt tells whether the group landed. It reads nothing and checks no sizes or times.
+// The one way into a partition's log. One append to the store is in flight. Batches that arrive meanwhile wait in order
+// and go together with the next append; append-group.ts checks their sequences and gives them their offsets. While an
+// outcome is unknown the lane stays closed. It opens the stream again, which fences an append that may still arrive.
+// The last attempt of the stream tells whether the group landed. The lane reads nothing and checks no sizes or times.
 //
-//   idle --append--> due --turn ends--> in flight --appended--> idle, or in flight with what waited
+//   idle --append--> due --turn ends--> in flight --appended--> idle, or in flight with the batches that waited
 //                                          |--unavailable--> refused, then the same
 //                                          '--unknown, fenced, misplaced--> settling --landed--> the same
 //                                                                               '--not landed--> formed again
@@ -13,45 +13,38 @@ import {
   because,
   isRefusal,
   KAFKA_STORAGE_ERROR,
+  NOT_ENOUGH_REPLICAS,
   NOT_ENOUGH_REPLICAS_AFTER_APPEND,
   NOT_LEADER_OR_FOLLOWER,
   REQUEST_TIMED_OUT,
   type Refusal,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
-import { type BatchView, stamp, stampAppendTime, viewBatch } from '../protocol/records.ts'
+import { type BatchView, viewBatch } from '../protocol/records.ts'
 import {
   type Batch,
   isStoreFailure,
   type Opened,
   OutcomeUnknown,
+  ReplicasMissing,
   type Row,
   type Store,
-  type Append as StoreAppend,
   type Appended as StoreAppended,
   StoreUnavailable,
 } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { ObservedChild } from '../telemetry/metrics.ts'
+import { AppendGroup, type Placeable } from './append-group.ts'
 import type { Compression } from './compression.ts'
 import { Fifo } from './fifo.ts'
 import type { Leadership } from './leadership.ts'
 import { damaged, type PartitionState } from './partition-state.ts'
-import {
-  checkSequence,
-  encodeProducer,
-  lastSequenceOf,
-  type Producer,
-  type ProducerBatch,
-  producerIdOf,
-  producerKey,
-  withBatch,
-} from './producers.ts'
+import { producerIdOf } from './producers.ts'
 import type { RefusedBatches } from './refused-batches.ts'
 import { type EncodedRecords, sealBatch } from './stored-batch.ts'
 import { CHUNK_BYTES } from './time-index.ts'
 
-/** What a successful append answers. */
+/** The answer to a successful append. */
 export interface Appended {
   readonly baseOffset: number
   /** The broker's stamp where the topic asks for it (LogAppendTime), else -1. */
@@ -59,7 +52,7 @@ export interface Appended {
   readonly logStartOffset: number
 }
 
-/** What all lanes of a broker share. */
+/** Shared by all lanes of a broker. */
 export interface LaneRooms {
   readonly store: Store
   readonly clock: Clock
@@ -69,9 +62,9 @@ export interface LaneRooms {
   readonly refused: RefusedBatches
   /** The store has no such stream: its topic was removed, or the store has lost it. */
   gone(state: PartitionState): void
-  /** A word that no other append has. */
+  /** A word that no other append uses. */
   nextAttempt(): string
-  /** Calls lane.form() once this turn has handled its input, so that what came together goes together. */
+  /** Calls lane.form() after this turn has handled its input, so that batches of one turn go together. */
   due(lane: Lane): void
   readonly writes: WriteMetrics
 }
@@ -81,53 +74,29 @@ export interface WriteMetrics {
   readonly failed: ObservedChild
   readonly acknowledged: ObservedChild
   readonly unacknowledged: ObservedChild
-  readonly messages: ObservedChild
+  readonly records: ObservedChild
   refused(reason: 'fenced' | 'misplaced' | 'gone' | 'damaged'): void
 }
 
-/** Most bytes that one append carries, unless a single batch is larger. */
-const GROUP_BYTES = 4 * 1024 * 1024
-/** How often a group is formed again after another writer was met, before its callers are refused. */
+/** How often a group is formed again after another writer was met. Then its callers are refused. */
 const ATTEMPTS = 4
 const FIRST_BACKOFF_MS = 50
 const LONGEST_BACKOFF_MS = 5_000
 
-/** One batch on its way. */
-interface Pending {
-  readonly batch: BatchView
-  /** Its records as they shall rest; null: as they are. */
+/** One batch in the lane. */
+interface Pending extends Placeable {
+  /** Its records in their stored form; null: unchanged. */
   readonly encoding: Promise<EncodedRecords | null> | null
-  /** On Clock.monotonic(), as is the deadline, which is the caller's own. */
+  /** On Clock.monotonic(), like the deadline, which is the caller's own. */
   readonly arrivedAtMs: number
   readonly deadlineMs: number
-  /** For how long the lane may get nowhere meanwhile. */
+  /** How long the lane may make no progress while the batch waits. */
   readonly stallMs: number
   /** Null once the caller has its answer. */
   answer: ((answer: Appended | Refusal) => void) | null
-  /** Its bytes belong to the store: whoever must stamp them again copies. */
-  isHandedOver: boolean
-  baseOffset: number
-  nextOffset: number
-  logAppendTimeMs: number
 }
 
-/** What one append to the store carries. */
-interface Group {
-  /** Its batches are those of the group, some of them encoded, once it is with the store. */
-  append: StoreAppend
-  /** As clients see them. */
-  readonly batches: readonly Batch[]
-  readonly end: number
-  readonly pending: readonly Pending[]
-  /** Repeats of a batch of this group: answered as that one is. */
-  readonly repeats: readonly Pending[]
-  readonly producers: ReadonlyMap<number, Producer>
-  readonly pendingRows: number
-  readonly bytes: number
-  readonly records: number
-  readonly nowMs: number
-  readonly startedAtMs: number
-}
+type Group = AppendGroup<Pending>
 
 export class Lane {
   readonly #rooms: LaneRooms
@@ -136,17 +105,17 @@ export class Lane {
   readonly #onOutcome = (outcome: Awaited<ReturnType<Store['append']>>) => this.#conclude(outcome)
   readonly #onFailure = (error: unknown) => this.#fail(error)
   #group: Group | null = null
-  /** An append, a flush of rows or a settlement is under way. */
+  /** An append, a write of rows or a settlement is in progress. */
   #isBusy = false
   #isDue = false
-  /** The store may have gone back: the stream is opened again before anything else. */
+  /** The store may have gone back in time: the stream is opened again before anything else. */
   #mustReopen = false
   #isConfirming = false
   #isFirstTry = true
-  /** How often what waits first has met another writer. */
+  /** How often the first waiting batch has met another writer. */
   #displaced = 0
   #deadlineTimer: Timer | null = null
-  /** Never later than the first that is due. */
+  /** Never later than the first deadline. */
   #deadlineMs = Number.POSITIVE_INFINITY
   /** When the last group was done. */
   #movedAtMs = Number.NEGATIVE_INFINITY
@@ -175,7 +144,7 @@ export class Lane {
         deadlineMs: limits.deadlineMs,
         stallMs: limits.stallMs,
         answer(value) {
-          // At once: what waits behind it may be formed in this very turn.
+          // Synchronously: batches behind it may be formed in this very turn.
           if (isRefusal(value)) refused.note(stream, batch, value)
           resolve(value)
         },
@@ -217,12 +186,12 @@ export class Lane {
     group.append = { ...group.append, batches }
   }
 
-  /** The stream has not been opened yet, and nothing has gone wrong with it. */
+  /** The stream has not been opened yet, and no attempt has failed. */
   get isOpening(): boolean {
     return this.#state.epoch === 0 && this.#isFirstTry
   }
 
-  /** Opens the stream. When the store does not answer, the lane stays closed and goes on trying. */
+  /** Opens the stream. While the store does not answer, the lane stays closed and tries again. */
   async open(): Promise<void> {
     this.#isBusy = true
     const state = this.#state
@@ -245,7 +214,7 @@ export class Lane {
     } catch (error) {
       this.#rooms.logger
         .limited('open', 10_000)
-        .warn('a partition could not be opened and is tried again', { partition: state.name, error })
+        .warn('a partition could not be opened; the broker tries again', { partition: state.name, error })
     }
     this.#isFirstTry = false
     void this.#settle(0)
@@ -257,7 +226,7 @@ export class Lane {
     this.#rooms.leadership.led(topic.id, index, opened.epoch)
   }
 
-  /** What is remembered may be of another history: nothing of it counts until the stream has been opened again. */
+  /** The remembered state may belong to another history: it does not count until the stream has been opened again. */
   reopen(): void {
     const { epoch, refusal, tail, end } = this.#state
     if (epoch === 0 || refusal !== null) return
@@ -267,8 +236,8 @@ export class Lane {
   }
 
   /**
-   * Trims the stream; what that means for the state is the caller's. Where the outcome is unknown the stream is opened again: that
-   * alone says where the log begins and how many bytes it has, and it fences what may still come of the trim.
+   * Trims the stream; the caller updates the state. If the outcome is unknown the stream is opened again: only that
+   * tells where the log begins and how many bytes it has, and it fences a trim that may still arrive.
    */
   async trim(before: number, rows: readonly Row[]): ReturnType<Store['trim']> {
     const { stream, epoch } = this.#state
@@ -280,7 +249,7 @@ export class Lane {
     }
   }
 
-  /** Writes rows that wait for an append when none is likely to come. Does nothing while the lane works. */
+  /** Writes rows that wait for an append if no append is likely to come. Does nothing while the lane works. */
   async flushRows(): Promise<void> {
     const { start, pendingRows, refusal, damage } = this.#state
     if (this.#isBusy || this.#queue.length > 0 || pendingRows.length === 0 || refusal !== null || damage !== null)
@@ -296,8 +265,8 @@ export class Lane {
   }
 
   /**
-   * Ends the lane after `state.refusal` was set: what waits is refused with it. What is with the store is answered by its
-   * outcome. Resolves when nothing is under way any more.
+   * Ends the lane after `state.refusal` was set. Waiting batches are refused with it. A batch that is with the store is
+   * answered by its outcome. Resolves when no work is in progress.
    */
   async close(): Promise<void> {
     const refusal = this.#state.refusal!
@@ -308,28 +277,18 @@ export class Lane {
   }
 
   #formGroup(): Group | null {
+    if (this.#queue.length === 0) return null
     const state = this.#state
     const { clock, refused } = this.#rooms
-    const { messageTimestampType, offsetSequenceBits } = state.topic.resolved
-    const nowMs = clock.now()
-    const startedAtMs = clock.monotonic()
-    const batches: Batch[] = []
-    const pending: Pending[] = []
-    const repeats: Pending[] = []
-    const producers = new Map<number, Producer>()
-    let end = state.end
-    let bytes = 0
-    let records = 0
-
+    const group: Group = new AppendGroup(state, this.#rooms.nextAttempt(), clock.now(), clock.monotonic())
     for (let next = this.#queue.at(0); next !== undefined; next = this.#queue.at(0)) {
       const { batch } = next
-      const size = batch.bytes.length
-      if (batches.length > 0 && bytes + size > GROUP_BYTES) break
+      if (!group.hasRoomFor(batch)) break
       this.#queue.shift()
-      // It was told that it is not appended.
+      // The caller was told that it is not appended.
       if (next.answer === null) continue
-      if (this.#dueMs(next) <= startedAtMs) {
-        answer(next, because(REQUEST_TIMED_OUT, tooLate(next, startedAtMs)))
+      if (this.#dueMs(next) <= group.startedAtMs) {
+        answer(next, because(REQUEST_TIMED_OUT, tooLate(next, group.startedAtMs)))
         continue
       }
       const refusal = state.refusal ?? state.damage
@@ -337,77 +296,29 @@ export class Lane {
         answer(next, refusal)
         continue
       }
-
-      const { producerId, lastOffsetDelta } = batch
-      let known: Producer | undefined
-      if (producerId >= 0) {
-        known = producers.get(producerId) ?? state.producers.get(producerId)
-        const { producerEpoch, baseSequence } = batch
-        const lastSequence = lastSequenceOf(baseSequence, lastOffsetDelta)
-        const verdict =
-          (known === undefined ? refused.check(state, batch) : null) ??
-          checkSequence(known, producerId, producerEpoch, baseSequence, lastSequence)
-        if (isRefusal(verdict)) {
-          void this.#refuseSequence(next, verdict)
-          continue
-        }
-        if (verdict !== null) {
-          next.baseOffset = verdict.baseOffset
-          next.nextOffset = verdict.lastOffset + 1
-          next.logAppendTimeMs = verdict.logAppendTimeMs
-          // An original that is committed but not covered yet is refused by #acknowledge, one of this group waits for it.
-          if (verdict.baseOffset >= state.end) repeats.push(next)
-          else this.#acknowledge(next)
-          continue
-        }
+      const known = group.producerOf(batch)
+      const isNew = batch.producerId >= 0 && known === undefined
+      const verdict = (isNew ? refused.check(state, batch) : null) ?? group.add(next, known)
+      if (verdict === null) {
+        if (batch.producerId >= 0) refused.taken(state, batch)
+        continue
       }
-
-      const baseOffset = offsetSequenceBits > 0 ? Math.max(end, nowMs * 2 ** offsetSequenceBits) : end
-      const stamped = stampFor(next, baseOffset, state.epoch, messageTimestampType === 'LogAppendTime' ? nowMs : -1)
-      end = next.nextOffset
-      bytes += size
-      records += batch.recordCount
-      batches.push(stamped)
-      pending.push(next)
-      if (producerId >= 0) {
-        const added: ProducerBatch = {
-          baseSequence: batch.baseSequence,
-          lastSequence: lastSequenceOf(batch.baseSequence, lastOffsetDelta),
-          baseOffset,
-          lastOffset: end - 1,
-          logAppendTimeMs: next.logAppendTimeMs,
-        }
-        producers.set(producerId, withBatch(known, batch.producerEpoch, added, nowMs))
-        refused.taken(state, batch)
-      }
+      if (isRefusal(verdict)) void this.#refuseSequence(next, verdict)
+      // #acknowledge refuses the repeat of a batch that is committed and not covered yet. The repeat of a batch of this
+      // group waits for that batch.
+      else if (verdict.baseOffset < state.end) this.#acknowledge(next)
     }
 
-    if (batches.length === 0) return null
+    if (group.batches.length === 0) return null
     const mark = state.timeIndex.seal(CHUNK_BYTES)
     if (mark !== null) state.pendingRows.push(mark)
-    const rows: Row[] = [...state.pendingRows]
-    for (const [producerId, producer] of producers) {
-      rows.push({ key: producerKey(producerId), value: encodeProducer(producer) })
-    }
-    const attempt = this.#rooms.nextAttempt()
-    return {
-      append: { stream: state.stream, epoch: state.epoch, at: state.end, attempt, batches, rows },
-      batches,
-      end,
-      pending,
-      repeats,
-      producers,
-      pendingRows: state.pendingRows.length,
-      bytes,
-      records,
-      nowMs,
-      startedAtMs,
-    }
+    group.carry(state.pendingRows)
+    return group
   }
 
   /**
-   * Producers take such a refusal as the end. What does not follow here may follow what another broker has written
-   * meanwhile, so only who leads by the word of the store says it.
+   * Producers take such a refusal as final. A sequence that does not follow here may follow a batch that another broker
+   * has written meanwhile. So the refusal is answered only if the store says that this broker has the lead.
    */
   async #refuseSequence(pending: Pending, verdict: Refusal): Promise<void> {
     const state = this.#state
@@ -420,11 +331,11 @@ export class Lane {
       }
       answer(
         pending,
-        state.refusal ?? because(NOT_LEADER_OR_FOLLOWER, `Others write to ${name}; nothing was appended.`),
+        state.refusal ?? because(NOT_LEADER_OR_FOLLOWER, `Another broker writes to ${name}; nothing was appended.`),
       )
       if (outcome.kind === 'fenced' && epoch === state.epoch && (await this.#stillLeads())) this.reopen()
     } catch (error) {
-      const refusal = because(KAFKA_STORAGE_ERROR, `The store does not say whether ${name} is led here.`)
+      const refusal = because(KAFKA_STORAGE_ERROR, `The store does not answer whether this broker leads ${name}.`)
       answer(pending, error instanceof StoreUnavailable ? away(error) : refusal)
       if (!isStoreFailure(error)) throw error
     }
@@ -448,7 +359,7 @@ export class Lane {
         return
       case 'fenced':
       case 'misplaced':
-        // Certain: nothing of the group is in the log. Somebody else has been there.
+        // Certain: no batch of the group is in the log. Another broker has led meanwhile.
         this.#group = null
         this.#requeue(group)
         if (outcome.kind === 'fenced') void this.#settle(outcome.epoch, this.#stillLeads())
@@ -494,7 +405,7 @@ export class Lane {
     const covered = highWatermark > state.highWatermark
     if (covered) state.highWatermark = highWatermark
     for (const [i, batch] of group.batches.entries()) {
-      // Nobody reads a partition that has ended, and nobody would give its memory back.
+      // A partition that has ended has no readers, and its memory would never be given back.
       if (state.refusal === null) state.tail.add(batch)
       const storedBytes = group.append.batches[i]!.bytes.length
       state.bytes += storedBytes
@@ -508,7 +419,7 @@ export class Lane {
     this.#confirm()
   }
 
-  /** What is in the log and not to be seen yet is asked for again until it is, unless an append is faster. */
+  /** Asks the store again for the mark of batches that are not visible yet, unless an append is faster. */
   #confirm(): void {
     const { highWatermark, end } = this.#state
     if (highWatermark >= end || this.#isConfirming) return
@@ -516,7 +427,7 @@ export class Lane {
     const { logger } = this.#rooms
     void this.#confirmed()
       .catch(error =>
-        logger.warn('the high watermark of a partition stays back', { partition: this.#state.name, error }),
+        logger.warn('the high watermark of a partition does not advance', { partition: this.#state.name, error }),
       )
       .finally(() => {
         this.#isConfirming = false
@@ -532,11 +443,11 @@ export class Lane {
       if (refusal !== null || highWatermark >= end) return
       try {
         const outcome = await store.confirm(state.stream, epoch)
-        // Opened again meanwhile: this was asked about the lead before.
+        // Opened again meanwhile: the question was about the previous lead.
         if (epoch !== state.epoch) continue
-        // Whoever has the lead goes on from here.
+        // The broker that has the lead continues from here.
         if (outcome.kind !== 'confirmed') return
-        // What an append that is under way has added is covered by its own answer, which wakes those who wait for it.
+        // The answer of an append in flight covers its own batches, and wakes their readers.
         const covered = Math.min(outcome.highWatermark, state.end)
         if (covered <= state.highWatermark) continue
         state.highWatermark = covered
@@ -547,7 +458,7 @@ export class Lane {
     }
   }
 
-  /** How many of its producers were not known. */
+  /** The number of its producers that were unknown. */
   #learn(group: Group): number {
     const state = this.#state
     const before = state.producers.size
@@ -555,7 +466,7 @@ export class Lane {
     return state.producers.size - before
   }
 
-  /** A producer that retention forgot while its batch was with the store is back: its row must stay. */
+  /** Retention forgot the producer while its batch was with the store. The producer is back, so its row must stay. */
   #keepRows(group: Group): void {
     const { pendingRows } = this.#state
     if (pendingRows.length === 0 || group.producers.size === 0) return
@@ -567,10 +478,10 @@ export class Lane {
     const { writes, clock } = this.#rooms
     const tookMs = clock.monotonic() - group.startedAtMs
     writes.done.observe(tookMs)
-    // Where replicas are waited for and too few have it, it is in the log and no promise.
+    // If replicas are required and too few have it, the batch is in the log but not promised.
     const isDurable = group.end <= this.#state.highWatermark
     ;(isDurable ? writes.acknowledged : writes.unacknowledged).observe(tookMs)
-    writes.messages.observe(group.records)
+    writes.records.observe(group.records)
     this.#movedAtMs = group.startedAtMs + tookMs
     this.#displaced = 0
     this.#group = null
@@ -578,7 +489,7 @@ export class Lane {
     for (const repeat of group.repeats) this.#acknowledge(repeat)
   }
 
-  /** Answers a batch that is in the log, as far as readers may see it. */
+  /** Answers a batch that is in the log, depending on what readers may see of it. */
   #acknowledge(pending: Pending): void {
     const { highWatermark, start } = this.#state
     if (pending.nextOffset <= highWatermark) {
@@ -615,7 +526,7 @@ export class Lane {
     this.#release()
   }
 
-  /** Puts what was not written back to the front; callers that have gone away are left out. */
+  /** Puts the unwritten batches back to the front; without callers that have gone away. */
   #requeue(group: Group): void {
     this.#displaced++
     const waiting = [...group.pending, ...group.repeats].filter(pending => pending.answer !== null)
@@ -625,19 +536,22 @@ export class Lane {
     }
     this.#displaced = 0
     for (const pending of waiting) {
-      answer(pending, because(NOT_LEADER_OR_FOLLOWER, `Others write to ${this.#state.name}; nothing was appended.`))
+      answer(
+        pending,
+        because(NOT_LEADER_OR_FOLLOWER, `Another broker writes to ${this.#state.name}; nothing was appended.`),
+      )
     }
   }
 
-  /** Another has the lead; whether it is this broker's by right. */
+  /** Another broker has the lead. Asks whether this broker should have it. */
   #stillLeads(): Promise<boolean> {
     const { topic, index } = this.#state
     return this.#rooms.leadership.stillLeads(topic.id, index)
   }
 
   /**
-   * Opens the stream until it is known what the group in flight came to. The lane is closed meanwhile. The lead is taken back
-   * from another only where it is this broker's (`mayLead`), and not while another may lead with good reason.
+   * Opens the stream until the outcome of the group in flight is known. The lane is closed meanwhile. This broker takes
+   * the lead back only if it should have it (`mayLead`), and not while another may lead with good reason.
    */
   async #settle(knownEpoch: number, mayLead = Promise.resolve(true)): Promise<void> {
     const state = this.#state
@@ -669,7 +583,7 @@ export class Lane {
         if (error instanceof StoreUnavailable) this.#refuseWaiting(error)
         logger
           .limited('open-again', 10_000)
-          .warn('a partition cannot be opened; it takes no records until it can', { partition: state.name, error })
+          .warn('a partition cannot be opened; until it is open it takes no records', { partition: state.name, error })
       }
       await new Promise<void>(resolve => {
         const timer = clock.timer(backoffMs, resolve)
@@ -682,16 +596,19 @@ export class Lane {
     }
   }
 
-  /** The store is away: what it has never been given is refused, instead of being held until it is too late. */
+  /**
+   * The store is away: batches that it has never received are refused now, instead of being held until it is too late.
+   */
   #refuseWaiting(error: StoreUnavailable): void {
     const refusal = away(error)
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) answer(next, refusal)
   }
 
   /**
-   * Whether the group in flight is in the log. The last attempt tells, unless others have led and appended between the two:
-   * then the place does that it was meant for. An epoch is the lead of one broker, which has one append in flight and opens the stream
-   * after each whose outcome is unknown, so what stands there under the group's epoch is the group. Null: that place cannot be seen.
+   * Whether the group in flight is in the log. The last attempt tells, unless others have led and appended between the
+   * two: then the place does that it was meant for. An epoch is the lead of one broker, which has one append in flight
+   * and opens the stream after each whose outcome is unknown, so what stands there under the group's epoch is the
+   * group. Null: that place cannot be seen.
    */
   async #hasLanded(opened: Opened): Promise<boolean | null> {
     if (this.#group === null) return false
@@ -724,12 +641,12 @@ export class Lane {
       this.#group = null
       if (group !== null) this.#requeue(group)
     }
-    // Whose bytes these are, and how many, is not known here.
+    // It is unknown here whose bytes these are, and how many.
     if (state.highWatermark > before) state.waits.wake()
     this.#confirm()
   }
 
-  /** The lane is free: what waits goes next. */
+  /** The lane is free: the next waiting batches go. */
   #release(): void {
     if (this.#mustReopen && this.#state.refusal === null) {
       this.#mustReopen = false
@@ -747,8 +664,8 @@ export class Lane {
   }
 
   /**
-   * When the caller is told that it takes too long. What stands behind others in a lane that moves has only its own deadline:
-   * refused, it would come again, behind what was sent after it, and perhaps twice.
+   * When the caller is told that it takes too long. A batch behind others in a lane that makes progress has only its
+   * own deadline. If it were refused earlier, the producer would send it again, behind later batches, perhaps twice.
    */
   #dueMs({ arrivedAtMs, deadlineMs, stallMs }: Pick<Pending, 'arrivedAtMs' | 'deadlineMs' | 'stallMs'>): number {
     return Math.min(deadlineMs, Math.max(arrivedAtMs, this.#movedAtMs) + stallMs)
@@ -761,7 +678,7 @@ export class Lane {
     this.#deadlineTimer = this.#rooms.clock.timer(delayMs, () => this.#expire())
   }
 
-  /** Answers whoever has waited too long. One timer serves all: most batches are long answered when it fires. */
+  /** Answers the callers that have waited too long. One timer serves all: most batches are answered when it fires. */
   #expire(): void {
     const nowMs = this.#rooms.clock.monotonic()
     let next = Number.POSITIVE_INFINITY
@@ -783,6 +700,7 @@ export class Lane {
 const UNKNOWN_OUTCOME = 'The store has not answered in time; the batch may or may not be appended.'
 
 function away(error: StoreUnavailable): Refusal {
+  if (error instanceof ReplicasMissing) return because(NOT_ENOUGH_REPLICAS, `Nothing was written: ${error.message}`)
   return because(KAFKA_STORAGE_ERROR, `The store is not available, nothing was written: ${error.message}`)
 }
 
@@ -799,18 +717,4 @@ function answer(pending: Pending, value: Appended | Refusal): void {
 
 function sealed(batch: Batch, encoding: EncodedRecords | null): Batch {
   return encoding === null ? batch : { ...batch, bytes: sealBatch(viewBatch(batch.bytes).bytes, encoding) }
-}
-
-/** Gives a batch its place, in its own bytes, or in a copy when the store has those already. */
-function stampFor(pending: Pending, baseOffset: number, epoch: number, logAppendTimeMs: number): Batch {
-  const { batch } = pending
-  const bytes = pending.isHandedOver ? Buffer.from(batch.bytes) : batch.bytes
-  if (logAppendTimeMs >= 0) stampAppendTime(bytes, logAppendTimeMs)
-  stamp(bytes, baseOffset, epoch)
-  pending.isHandedOver = true
-  pending.baseOffset = baseOffset
-  pending.nextOffset = baseOffset + batch.lastOffsetDelta + 1
-  pending.logAppendTimeMs = logAppendTimeMs
-  const maxTimestamp = logAppendTimeMs >= 0 ? logAppendTimeMs : batch.maxTimestamp
-  return { baseOffset, nextOffset: pending.nextOffset, recordCount: batch.recordCount, maxTimestamp, bytes }
 }

@@ -32,7 +32,7 @@ async function openTwo(t: TestContext) {
       },
     }
     const store = contents.beside()
-    const world = await openLogWorld(t, { clock, store, leadership })
+    const world = await openLogWorld(t, { clock, store, leadership, level: 'DEBUG' })
     const append = async () => said(await world.partition('orders').append(batchOf(), 5_000))
     return Object.assign(view, { world, append, store })
   }
@@ -59,11 +59,16 @@ test('a partition moves when its leader changes, and each says so', async t => {
   assert.equal(two.world.partition('orders').leaderEpoch, before.leaderEpoch + 1)
   assert.match(one.world.lines.join(''), /leads no more orders-0/)
   assert.match(two.world.lines.join(''), /leads orders-0 \(epoch 2\)/)
+  assert.match(
+    one.world.lines.join(''),
+    /DEBUG svc.log {2}this broker leads no more orders-0 partition=orders-0 epoch=1/,
+  )
+  assert.match(two.world.lines.join(''), /DEBUG svc.log {2}this broker leads orders-0 partition=orders-0 epoch=2/)
   const counted = [one, two].map(({ world }) => world.metrics.total('svc.cluster.leadership_changes'))
   assert.deepEqual(counted, [1, 1])
 })
 
-test('what an emptied store takes is counted by whoever led it last, though nobody leads by then', async t => {
+test('the broker that led last counts the records that an emptied store takes, though no broker leads by then', async t => {
   const { one, two } = await openTwo(t)
   for (const offset of [0, 1, 2]) assert.equal(await one.append(), offset)
   one.leads = false
@@ -117,7 +122,7 @@ test('a leader that may have been replaced neither writes nor reads, nor takes t
   assert.equal((partition.read(0, 1000, true) as Refusal).name, NOT_LEADER_OR_FOLLOWER.name)
   assert.equal(partition.checkEpoch(-1)?.name, NOT_LEADER_OR_FOLLOWER.name)
 
-  // One that was stopped while it took over goes on with that only when it is sure again.
+  // A broker that was stopped while it took over continues only when it is sure again.
   two.isConfirmed = false
   two.leads = true
   await two.world.logs.reassign()

@@ -1,19 +1,23 @@
-// What the logs must know of who leads. They decide nothing about it; cluster/ does, and broker.ts says it in this shape.
+// The facts about leadership that the logs need. They decide nothing about it: cluster/ does, and broker.ts brings it
+// into this shape.
 
 export interface Leadership {
-  /** Whether this broker leads the partition, as far as it sees. */
+  /** Whether this broker leads the partition, in its own view. */
   leads(topicId: string, index: number): boolean
-  /** False while another may have taken over what this broker leads: it must answer nothing then, and take nothing. */
+  /** False while another broker may have taken over. Then this broker must not answer or append. */
   readonly isConfirmed: boolean
-  /** The highest leader epoch that is known of the partition, -1 when none is. */
+  /** The highest known leader epoch of the partition, or -1. */
   epochOf(topicId: string, index: number): number
   /** This broker has the lead of the stream, with this epoch. */
   led(topicId: string, index: number, epoch: number): void
-  /** Another has taken the lead of a stream: looks again, and says whether this broker leads it all the same. Never fails. */
+  /**
+   * Another broker has taken the lead of a stream: looks again, and says whether this broker should still lead it.
+   * Never fails.
+   */
   stillLeads(topicId: string, index: number): Promise<boolean>
 }
 
-/** Where nobody else is. */
+/** For a broker that is alone on its store. */
 export const SOLE_LEADERSHIP: Leadership = Object.freeze({
   leads: () => true,
   isConfirmed: true,

@@ -84,7 +84,10 @@ test('a partition that the store has lost refuses everything, and begins anew wh
   assert.equal(isRefusal(gone) && gone.name, UNKNOWN_TOPIC_OR_PARTITION.name)
   await world.clock.settle()
   for (const answer of [await lost.append(batchOf(), 0), await lost.read(7, 1e6, true), await lost.deleteRecords(-1)])
-    assert.match((answer as Refusal).message, /has lost orders-1; it begins anew once all of its records are deleted/)
+    assert.match(
+      (answer as Refusal).message,
+      /has lost orders-1; it begins again, empty, once all of its records are deleted/,
+    )
   assert.equal(world.lines.filter(line => /ERROR .*lost a partition: bring its keys back/.test(line)).length, 1)
   assert.ok(lost.isDamaged)
 

@@ -1,5 +1,6 @@
-// The logs of a broker: opens every partition that it leads, gives up what it leads no more, keeps up with topics that come and go, and shares one tail
-// cache, one set of waiters and one retention among them. What a partition does is in partition.ts.
+// The logs of a broker. It opens every partition that the broker leads, gives up those that it no longer leads, follows
+// topics as they come and go, and shares one tail cache, one set of waiters and one retention among them. partition.ts
+// has the work of one partition.
 
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
@@ -18,12 +19,13 @@ import { Holdings } from './holdings.ts'
 import type { Lane } from './lane.ts'
 import type { Leadership } from './leadership.ts'
 import { startOffsetGauges } from './offset-gauges.ts'
-import { LOOK_UPS_AT_ONCE, Partition, type PartitionRooms, type ReadResult } from './partition.ts'
+import { Partition, type PartitionRooms, type ReadResult } from './partition.ts'
 import { type PartitionState, ProducerCount } from './partition-state.ts'
 import { ReadAhead } from './read-ahead.ts'
 import { partitionName, RefusedBatches } from './refused-batches.ts'
 import { startRetention } from './retention.ts'
 import { TailCache } from './tail-cache.ts'
+import { SEARCHES_AT_ONCE } from './time-search.ts'
 import { Unpacking } from './unpacking.ts'
 import { createWaiters, type Watch, type Watchlist } from './waiters.ts'
 
@@ -37,16 +39,19 @@ export interface LogsRooms {
   readonly metrics: Metrics
   readonly logger: Logger
   readonly unreadable?: NameUnreadable | undefined
-  /** The highest offset of this partition that any consumer has committed, the next that it reads; 0 where none has. */
+  /**
+   * The highest offset that any consumer has committed for this partition, which is the next that it reads; 0 without
+   * commits.
+   */
   committedUpTo?(topicId: string, index: number): Promise<number>
 }
 
 export interface Logs {
-  /** Null when there is no such topic or partition, or this broker does not lead it. */
+  /** Null when the topic or partition does not exist, or this broker does not lead it. */
   partition(topicId: string, index: number): Partition | null
   /**
-   * A batch for a partition that this broker does not lead, or of a topic that it does not know yet, was answered so: the lead or
-   * the topic may come before the batch's successor does.
+   * A batch was refused because this broker does not lead the partition, or does not know its topic yet. The lead or
+   * the topic may arrive before the producer's next batch does.
    */
   refused(
     topic: { readonly id: string } | { readonly name: string },
@@ -55,57 +60,58 @@ export interface Logs {
     refusal: Refusal,
   ): void
   /**
-   * Who leads what has changed: gives up what this broker leads no more (what was accepted is finished, the rest refused), takes
-   * what it leads now. Resolves when both is done. Calls take effect one after the other.
+   * The leaders have changed. Gives up the partitions that this broker no longer leads (accepted batches are finished,
+   * the rest is refused), and takes those that it leads now. Resolves when both is done. Calls take effect one after
+   * the other.
    */
   reassign(): Promise<void>
   /**
-   * Opens again what this broker leads and another has led since, by the highest epochs that are known (-1: none). Whoever
-   * believed in another view for a moment may have written there.
+   * Opens the partitions of this broker again that another broker has led since, by the highest known epochs (-1:
+   * unknown). A broker with another view may have written there for a moment.
    */
   regain(epochOf: (topicId: string, index: number) => number): void
   /**
-   * Gives up what is there of a partition that the store has lost, or that is damaged because all its batches are gone, and begins
-   * it anew, above all offsets that are known to have been told to anybody. Answers where it begins, or why it does not. Throws
-   * what the store throws.
+   * Gives up the rest of a partition that the store has lost, or that is damaged because all its batches are gone. The
+   * partition begins again, empty, above all offsets that any client may know. Returns its first offset, or a refusal.
+   * Throws what the store throws.
    */
   remake(topicId: string, index: number): Promise<number | Refusal>
   /** A list by which a reader waits for news of many partitions. */
   watchlist<W extends Watch>(): Watchlist<W>
-  /** Opens batches for those who need single records. */
+  /** Opens batches for callers that need single records. */
   readonly unpacking: Unpacking
-  /** Where the logs rest, and how much room there is. Throws what the store throws. */
+  /** The place of the logs and its free room. Throws what the store throws. */
   space(): Promise<Space>
-  /** Ends every wait, and each later one at once: the broker drains. */
+  /** Ends every wait, and each later one at once, because the broker drains. */
   releaseWaiters(): void
   /** One round of retention over all partitions, beside those of the timer. */
   retain(): Promise<void>
-  /** Refuses what still comes, finishes what is with the store. The store stays open. */
+  /** Refuses new work and finishes the work that is with the store. The store stays open. */
   close(): Promise<void>
 }
 
-/** How many streams are opened at once at start. */
+/** At the start this many streams are opened at once. */
 const OPEN_AT_ONCE = 1000
 
-/** How long it takes to look again whether a partition that is gone was removed or lost. */
+/** How long until the broker looks again whether a missing partition was removed or lost. */
 const LOOK_AGAIN_MS = 1_000
 
-/** Partitions that a line about a change of leaders names. */
+/** The most partitions that a line about a change of leaders names. */
 const NAMED_AT_ONCE = 20
 
 /**
- * Resolves when every partition that this broker leads has been opened, or at least tried: one that fails is tried again
- * while others work.
+ * Resolves when every partition of this broker has been opened, or at least tried once. A partition that fails is tried
+ * again while others work.
  */
 export async function openLogs(given: LogsRooms): Promise<Logs> {
   const { store, catalogue, leadership, settings, clock, random, metrics } = given
   const logger = given.logger.named('log')
-  /** Null where another broker leads. */
+  /** Null if another broker leads it. */
   const topics = new Map<string, readonly (Partition | null)[]>()
   const holdings = new Holdings(leadership)
   const cache = new TailCache(settings.get('storage.local.tail-cache-bytes'))
   const waiters = createWaiters(clock)
-  /** Partitions that are closed but still have something with the store. */
+  /** Partitions that are closed and still have work at the store. */
   const closing = new Set<Promise<void>>()
   const due: Lane[] = []
   let isClosed = false
@@ -121,7 +127,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   const unpacking = new Unpacking(clock)
   const rooms: PartitionRooms = {
     unpacking,
-    lookUps: new Semaphore(clock, LOOK_UPS_AT_ONCE),
+    searches: new Semaphore(clock, SEARCHES_AT_ONCE),
     store,
     clock,
     logger,
@@ -139,14 +145,14 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       failed: metrics.child('svc.storage.write', { tier: 'local', result: 'error' }),
       acknowledged: metrics.child('svc.storage.ack', { tier: 'local', result: 'success' }),
       unacknowledged: metrics.child('svc.storage.ack', { tier: 'local', result: 'error' }),
-      messages: metrics.child('svc.storage.write.messages', { tier: 'local' }),
+      records: metrics.child('svc.storage.write.messages', { tier: 'local' }),
       refused: reason => metrics.count('svc.storage.append.refusals', { reason }),
     },
     readAhead: new ReadAhead<ReadResult>(clock),
     reads: {
       done: metrics.child('svc.storage.read', { tier: 'local', result: 'success', mode: 'stream' }),
       failed: metrics.child('svc.storage.read', { tier: 'local', result: 'error', mode: 'stream' }),
-      messages: metrics.child('svc.storage.read.messages', { tier: 'local', mode: 'stream' }),
+      records: metrics.child('svc.storage.read.messages', { tier: 'local', mode: 'stream' }),
       corrupt: metrics.child('svc.storage.corrupt_batches', {}),
       lossy: metrics.child('svc.broker.lossy_records', { reason: 'corrupt' }),
     },
@@ -163,8 +169,8 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   }
 
   /**
-   * Gives topics the partitions that this broker leads and has not, which are returned and have to be opened, and shuts those
-   * that it has and leads no more.
+   * Gives topics the partitions that this broker now leads, and closes those that it no longer leads. Returns the new
+   * ones, which must be opened.
    */
   function arrange(some: Iterable<Topic>): readonly Partition[] {
     const taken: Partition[] = []
@@ -205,7 +211,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     offsetGauges.show(made)
   }
 
-  /** Whether the topic was removed, which the catalogue tells of by itself, or the store has lost the stream. */
+  /** Whether the topic was removed, which the catalogue reports by itself, or the store has lost the stream. */
   async function findOut(state: PartitionState): Promise<void> {
     try {
       await catalogue.catchUp()
@@ -232,14 +238,15 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     const topic = catalogue.current().topicsById.get(topicId)
     if (topic === undefined) return because(UNKNOWN_TOPIC_OR_PARTITION, `Topic '${lost.topicName}' has been removed.`)
     const { state } = lost
-    // A broker that has led it knows the end; else the offsets that consumers have committed are all that is left.
+    // A broker that has led the partition knows its end; otherwise only the offsets that consumers have committed are
+    // left.
     const isKnown = state.epoch > 0
     const committed = isKnown ? 0 : ((await given.committedUpTo?.(topicId, index)) ?? 0)
     const epoch = Math.max(state.epoch, leadership.epochOf(topicId, index))
     const outcome = await store.remake(state.stream, epoch, Math.max(state.end, state.highWatermark, committed))
     if (outcome.kind === 'kept') return refusal
     const led = topics.get(topicId) ?? []
-    // Another leads it by now, and opens what was made.
+    // Another broker leads the partition by now, and opens the new stream.
     if (led[index] !== lost) return NOT_LED_HERE
     const fresh = new Partition(rooms, topic, index, cache.tail(outcome.start))
     topics.set(
@@ -249,7 +256,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     offsetGauges.drop(lost)
     await lost.close(NOT_LED_HERE)
     await open([fresh])
-    logger.warn('a partition that the store had lost begins anew', {
+    logger.warn('a partition that the store had lost begins again, empty', {
       partition: fresh.state.name,
       offset: outcome.start,
       epoch: fresh.leaderEpoch,
@@ -273,6 +280,10 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     const names = changed.slice(0, NAMED_AT_ONCE).map(each => `${each.state.name} (epoch ${each.leaderEpoch})`)
     const rest = changed.length > names.length ? ` and ${changed.length - names.length} more` : ''
     logger.info(`this broker ${what} ${names.join(', ')}${rest}`, { partitions: changed.length })
+    if (!logger.isEnabled('DEBUG')) return
+    for (const { state, leaderEpoch } of changed) {
+      logger.debug(`this broker ${what} ${state.name}`, { partition: state.name, epoch: leaderEpoch })
+    }
   }
 
   function shut(partition: Partition, refusal: Parameters<Partition['close']>[0]): void {
@@ -315,7 +326,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   })
   await open(arrange(catalogue.current().topics.values()))
 
-  /** Opens again what the store may have lost, until the store is closed. */
+  /** Opens the partitions again that the store may have lost, until the store is closed. */
   async function followStore(): Promise<void> {
     for (let streams = await store.renewed(); streams !== null; streams = await store.renewed()) {
       const renewed = new Set(streams)

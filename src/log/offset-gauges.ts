@@ -1,6 +1,6 @@
-// The gauges of where each partition that this broker leads ends and begins, read from time to time: not at every scrape, since
-// there may be ten thousand of them. Above the cap nothing is refreshed, so the gauges that exist stay as they were and no others
-// come; a partition that goes away takes its gauges with it all the same.
+// The gauges of the end and the beginning of each partition that this broker leads. They are read from time to time and
+// not at every scrape, since there may be ten thousand of them. Above the cap nothing is refreshed: the gauges that
+// exist keep their values and no others come. A partition that goes away takes its gauges with it in any case.
 
 import { afterOthers, type Clock, type Timer } from '../base/clock.ts'
 import { fullKey, type Settings } from '../settings/settings.ts'
@@ -10,7 +10,7 @@ import type { Partition } from './partition.ts'
 
 interface OffsetGaugesRooms {
   partitions(): Iterable<Partition>
-  /** How many those are. */
+  /** The number of partitions. */
   count(): number
   readonly settings: Settings
   readonly clock: Clock
@@ -19,14 +19,14 @@ interface OffsetGaugesRooms {
 }
 
 interface OffsetGauges {
-  /** Partitions were opened; they have gauges from here on, as far as the cap allows. */
+  /** Gives newly opened partitions their gauges, as far as the cap allows. */
   show(partitions: readonly Partition[]): void
-  /** The partition is led no more. */
+  /** This broker no longer leads the partition. */
   drop(partition: Partition): void
   stop(): void
 }
 
-/** Partitions that are read before others have their turn. */
+/** Partitions that are read before other work gets its turn. */
 const AT_ONCE = 1000
 
 export function startOffsetGauges({
@@ -41,7 +41,7 @@ export function startOffsetGauges({
   const intervalMs = settings.get('broker.metrics.offset-refresh-interval')
   let gauges = new WeakMap<Partition, readonly [end: GaugeChild, start: GaugeChild]>()
   let isStopped = false
-  /** Whether the last refresh was left out; it is said once, until one succeeds. */
+  /** The last refresh was skipped. A log line says so once, until a refresh succeeds. */
   let isOver = false
 
   function read(partition: Partition): void {

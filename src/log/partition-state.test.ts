@@ -32,7 +32,7 @@ test('the producers of all partitions are bounded: a partition that learns more 
   learn(late, ...range(0, 20))
   assert.deepEqual([...late.producers.keys()], range(4, 20))
   assert.equal(count.value, 100 + FEW_PRODUCERS)
-  // One that appends again is not another, and one that is another costs one.
+  // An append by a known producer adds none; a new producer pushes one out.
   learn(one, 0)
   assert.deepEqual([...one.producers.keys()], [...range(1, 60), 0])
   learn(one, 60)

@@ -1,5 +1,6 @@
-// What a leader knows of one partition. All of it is derived from the stream and its rows and can be rebuilt by opening
-// the stream again: the stream is the truth. The lane changes it with each append, partition.ts reads it, retention trims it.
+// The leader's knowledge of one partition. All of it comes from the stream and its rows, and opening the stream again
+// rebuilds it: the stream is the truth. The lane changes it with each append, partition.ts reads it and retention trims
+// it.
 
 import { because, KAFKA_STORAGE_ERROR, type Refusal } from '../protocol/errors.ts'
 import { type EpochStart, type Opened, type Row, type StreamId, streamId } from '../store/store.ts'
@@ -10,11 +11,11 @@ import type { Tail } from './tail-cache.ts'
 import { TimeIndex } from './time-index.ts'
 import { Waits } from './waiters.ts'
 
-/** Beyond this those go that have not appended for longest, as if they had been idle for long: some 7 MB. */
+/** Beyond this number, producers that have not appended for longest are forgotten, like idle ones: some 7 MB. */
 export const MOST_PRODUCERS = 10_000
-/** Each partition keeps so many while all together have too many. */
+/** Each partition keeps this many while all together have too many. */
 export const FEW_PRODUCERS = 16
-/** Of all partitions together: some 260 MB, and 700 MB where each has five batches. */
+/** The limit for all partitions together: some 260 MB, and 700 MB if each producer has five batches. */
 const MOST_PRODUCERS_OF_ALL = 1_000_000
 
 /** The producers that the partitions of a broker know together. */
@@ -26,14 +27,14 @@ export class ProducerCount {
     this.#most = most
   }
 
-  /** How many too many. */
+  /** The number above the limit. */
   get excess(): number {
     return Math.max(this.value - this.#most, 0)
   }
 }
 
 export class PartitionState {
-  /** As the catalogue has it now. */
+  /** The topic as the catalogue has it now. */
   topic: Topic
   readonly index: number
   readonly stream: StreamId
@@ -47,7 +48,10 @@ export class PartitionState {
   start = 0
   end = 0
   highWatermark = 0
-  /** From here to the end nothing was ever kept; the end where that is not so, and once something is appended. */
+  /**
+   * The start of a part up to the end in which no batch was ever kept. Equal to the end if there is no such part, and
+   * after the next append.
+   */
   emptyFrom = 0
   /** Live bytes of batches. */
   bytes = 0
@@ -75,12 +79,12 @@ export class PartitionState {
   }
 
   /**
-   * Takes over what opening the stream found. The tail is kept when the end is where it was left and nobody else has led
-   * meanwhile: a floor brings back the end of a log that a store has lost, not its batches.
+   * Takes over the result of opening the stream. The tail is kept if the end is unchanged and no other broker has led
+   * meanwhile: a floor brings back the end of a log that a store has lost, but not its batches.
    */
   adopt(opened: Opened, nowMs: number): void {
     if (opened.end !== this.end || opened.epoch !== this.epoch + 1) this.tail.reset(opened.end)
-    // Who believes in another epoch is refused, and waits for nothing.
+    // A client with another epoch is refused, and waits for nothing.
     if (opened.epoch !== this.epoch) this.waits.wake()
     this.epoch = opened.epoch
     this.epochs = opened.epochs
@@ -104,26 +108,26 @@ export class PartitionState {
     this.damage = opened.damage === null ? null : damaged(this, opened.damage.message)
   }
 
-  /** A batch of this producer is in the log. */
+  /** Remembers a producer that has a batch in the log. */
   learnProducer(producerId: number, producer: Producer): void {
-    // A partition that has ended is not asked, and would not give the memory back.
+    // A partition that has ended must not remember producers, because it would not give the memory back.
     if (this.refusal !== null) return
     const before = this.producers.size
-    // One that is alone stands last.
+    // A single producer already stands last.
     if (before > 1) this.producers.delete(producerId)
     this.producers.set(producerId, producer)
     this.#producerCount.value += this.producers.size - before
   }
 
-  /** Their stored rows stay. */
+  /** Forgets all producers; their stored rows stay. */
   clearProducers(): void {
     this.#producerCount.value -= this.producers.size
     this.producers.clear()
   }
 
   /**
-   * Keeps as many producers as may be kept, after so many were learned that it did not know; the next write removes the rows of the
-   * others.
+   * Forgets the oldest producers until as many are left as may be kept. `learned` is the number of producers that are
+   * new here since the last call. The next write removes the rows of the others.
    */
   forgetOldestProducers(learned: number): void {
     const { size } = this.producers
@@ -142,25 +146,25 @@ export class PartitionState {
     this.pendingRows.push({ key: producerKey(producerId), value: null })
   }
 
-  /** Everything is refused until the partition is made anew. */
+  /** Every request is refused until the partition is made again. */
   lose(): void {
     this.isLost = true
     this.clearProducers()
     this.refusal = because(
       KAFKA_STORAGE_ERROR,
-      `The store has lost ${this.name}; it begins anew once all of its records are deleted (DeleteRecords to -1).`,
+      `The store has lost ${this.name}; it begins again, empty, once all of its records are deleted (DeleteRecords to -1).`,
     )
     this.waits.wake()
   }
 
-  /** The store has dropped batches of so many bytes, and the log begins here. */
+  /** The store has dropped batches with this many bytes, and the log begins here. */
   dropped(start: number, bytes: number): void {
     this.bytes -= bytes
     this.timeIndex.drop(start, bytes)
     this.raiseStart(start)
   }
 
-  /** The log start has moved up: nothing below it is answered any more. */
+  /** The log start has moved up: no offset below it is answered any longer. */
   raiseStart(start: number): void {
     if (start <= this.start) return
     this.start = start

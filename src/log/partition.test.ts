@@ -1,10 +1,10 @@
-// Reads, checks of what is appended, and look-ups by time. Appending itself is in lane.test.ts.
+// Reads, checks of batches before the append, and look-ups by time. Appending itself is in lane.test.ts.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
-import fc from 'fast-check'
 import { batchWith } from '../../testing/poison.ts'
+import { fc } from '../../testing/property.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { batchOf, openLogWorld, readAll } from '../../testing/sim/logs.ts'
 import { createMemoryStore, type MemoryStore } from '../../testing/sim/memory-store.ts'
@@ -35,7 +35,7 @@ const COLD = { overrides: { 'storage.local.tail-cache-bytes': 0 } }
 
 type Answer = ReadResult | Refusal
 
-/** Base offsets of what was read, or the error. */
+/** Base offsets of the batches, or the error. */
 function found(answer: Answer): readonly number[] | string {
   return isRefusal(answer) ? answer.name : answer.batches.map(bytes => viewBatch(bytes).baseOffset)
 }
@@ -154,7 +154,7 @@ test('a read overtaken after the store has read is out of range too', async t =>
   assert.equal(store.calls.read, 1)
 })
 
-test('whoever was deposed sends nobody who has read further back to the beginning', async t => {
+test('a deposed leader that does not know it sends no reader that is further on back to the beginning', async t => {
   const { createPartition, store } = await openLogWorld(t)
   const partition = await createPartition()
   await fill(partition, 2)
@@ -168,7 +168,7 @@ test('whoever was deposed sends nobody who has read further back to the beginnin
   assert.equal(found(await partition.read(3, 1e6, true)), UNKNOWN_TOPIC_OR_PARTITION.name)
 })
 
-test('a store that is away is a storage error for those who need it, and for nobody else', async t => {
+test('a store that is away is a storage error for callers that need it, and for no others', async t => {
   const { createPartition, store } = await openLogWorld(t, COLD)
   const partition = await createPartition()
   await fill(partition, 1)
@@ -347,7 +347,8 @@ test('where the broker stamps the time, the times of records are not checked', a
   assert(!isRefusal(await partition.append(batchOf([{ value: 'x', timestamp: 5 }]), 0)))
 })
 
-// ------------------------------------------------------------------------------------------------------- look-ups by time
+// ------------------------------------------------------------------------------------------------------- look-ups by
+// time
 
 test('a look-up by time finds the first record at or after it, with its own time', async t => {
   const { createPartition, clock } = await openLogWorld(t)
@@ -432,7 +433,7 @@ test('a look-up by time ends with the patience of its caller, and others come to
   const world = await openLogWorld(t)
   const partition = await world.createPartition()
   const timestamp = world.clock.now()
-  // Each says that it has what is looked for, and has it not.
+  // The header of each batch promises the time, but no record has it.
   const lying = { codec: 'none', count: 1, baseTimestamp: timestamp, maxTimestamp: timestamp + 1_000 } as const
   const payload = Buffer.from('0c000000010100', 'hex')
   for (let i = 0; i < 50; i++) await partition.append(viewBatch(batchWith(payload, lying)), 0)

@@ -1,9 +1,8 @@
-// One partition as the doors see it: append, read, offsets, look-ups by time. It checks what an append must be before it
-// enters the lane, serves reads from the tail in memory or from the store, and never shows anything above the high
-// watermark. It knows no sessions, no groups, and nothing of who leads.
+// One partition as the doors see it: append, read, offsets, searches by time (time-search.ts does those). It checks a
+// batch before the batch enters the lane, serves reads from the tail in memory or from the store, and never shows
+// anything above the high watermark. It knows no sessions and no groups, and does not know which broker leads.
 
 import { ENDLESS, type Patience } from '../base/patience.ts'
-import type { Semaphore } from '../base/semaphore.ts'
 import {
   because,
   CORRUPT_MESSAGE,
@@ -15,14 +14,14 @@ import {
   MESSAGE_TOO_LARGE,
   NOT_LEADER_OR_FOLLOWER,
   OFFSET_OUT_OF_RANGE,
-  REQUEST_TIMED_OUT,
   type Refusal,
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
   UNKNOWN_LEADER_EPOCH,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
-import { BATCH_HEADER_BYTES, type BatchView, encodeEmptyBatch, InvalidRecords, viewBatch } from '../protocol/records.ts'
+import { BATCH_HEADER_BYTES, type BatchView, encodeEmptyBatch, viewBatch } from '../protocol/records.ts'
 import { isStoreFailure, type Read } from '../store/store.ts'
+import type { Scoped } from '../telemetry/logger.ts'
 import type { CounterChild, ObservedChild } from '../telemetry/metrics.ts'
 import type { Topic } from './catalogue.ts'
 import { NotDecoded } from './compression.ts'
@@ -31,70 +30,56 @@ import { PartitionState, type ProducerCount } from './partition-state.ts'
 import type { ReadAhead } from './read-ahead.ts'
 import { type Encoding, encodingOf } from './stored-batch.ts'
 import type { Tail } from './tail-cache.ts'
-import type { Chunk } from './time-index.ts'
-import type { Look, Looker, Unpacking } from './unpacking.ts'
+import { type FoundOffset, type SearchRooms, TimeSearch } from './time-search.ts'
 import type { Waits } from './waiters.ts'
+
+/** Which records a reader may see: up to the high watermark, or up to the last stable offset alone. */
+export type Isolation = 'READ_UNCOMMITTED' | 'READ_COMMITTED'
 
 export interface ReadResult {
   readonly kind: 'read'
-  /** Whole batches in offset order; the first covers the offset asked for, or is the next one where that lies in a gap. */
+  /**
+   * Whole batches in offset order. The first covers the offset asked for, or is the next one if that lies in a gap.
+   */
   readonly batches: readonly Uint8Array[]
   readonly bytes: number
   readonly highWatermark: number
   readonly lastStableOffset: number
   readonly logStartOffset: number
-  /** As Read.release of the store; null where the bytes belong to others too. */
+  /** As Read.release of the store; null if the bytes are shared with others. */
   readonly release: (() => void) | null
 }
 
-/** A record found by its time. */
-export interface FoundOffset {
-  readonly offset: number
-  readonly timestamp: number
-  readonly leaderEpoch: number
-}
-
-export interface PartitionRooms extends LaneRooms {
+export interface PartitionRooms extends LaneRooms, SearchRooms {
   readonly producerCount: ProducerCount
   readonly reads: ReadMetrics
   readonly readAhead: ReadAhead<ReadResult>
-  readonly unpacking: Unpacking
-  /** Places for look-ups by time, LOOK_UPS_AT_ONCE of them. */
-  readonly lookUps: Semaphore
 }
 
 export interface ReadMetrics {
   readonly done: ObservedChild
   readonly failed: ObservedChild
-  readonly messages: ObservedChild
+  readonly records: ObservedChild
   readonly corrupt: CounterChild
-  /** Records whose batch fails its checksum, each once. */
+  /** Records whose batch fails its checksum, each counted once. */
   readonly lossy: CounterChild
 }
 
 const UNCONFIRMED = because(
   NOT_LEADER_OR_FOLLOWER,
-  'The other brokers may have taken this one for dead; nothing was appended or read.',
+  'The other brokers may consider this broker dead; nothing was appended or read.',
 )
 
-/** Corrupt batches of a partition that are remembered; beyond, one that is read again is counted again. */
+/** This many corrupt batches of a partition are remembered; further ones are counted again at each read. */
 const MAX_NOTED_CORRUPT = 10_000
-
-/** How much a look-up by time reads at once. */
-const STEP_BYTES = 1024 * 1024
-
-/** Over all partitions of a broker, each with STEP_BYTES or one batch: a request can ask for thousands. */
-export const LOOK_UPS_AT_ONCE = 16
-
-const TIMED_OUT = because(REQUEST_TIMED_OUT, 'To look through the records took too long.')
 
 export class Partition {
   readonly #rooms: PartitionRooms
   readonly #state: PartitionState
   readonly #lane: Lane
-  /** Where batches begin that were found corrupt. */
+  /** The first offsets of corrupt batches. */
   readonly #corrupt = new Set<number>()
-  /** What a read at the end answers. */
+  /** The answer to a read at the end. */
   #empty: ReadResult
 
   constructor(rooms: PartitionRooms, topic: Topic, index: number, tail: Tail) {
@@ -143,12 +128,12 @@ export class Partition {
     return this.#state.bytes
   }
 
-  /** The store has lost all of it, or some: then it is readable below that. It takes no more records. */
+  /** The store has lost the log, or its part from some offset on: it is readable below that, and takes no records. */
   get isDamaged(): boolean {
     return this.#state.damage !== null || this.#state.isLost
   }
 
-  /** Why everything is refused for good; null while the partition lives. */
+  /** Why every request is refused for good; null while the partition lives. */
   get refusal(): Refusal | null {
     return this.#state.refusal
   }
@@ -163,22 +148,22 @@ export class Partition {
     return this.#state
   }
 
-  /** The topic has changed; what comes from here on is decided by its configs as they are now. */
+  /** The topic has changed; its new configs hold for every later request. */
   reconfigure(topic: Topic): void {
     this.#state.topic = topic
   }
 
-  /** Takes the lead of the stream; until it has that, everything is refused. */
+  /** Takes the lead of the stream; until then every request is refused. */
   open(): Promise<void> {
     return this.#lane.open()
   }
 
-  /** The store may have lost some of it: drops what is remembered and takes the lead again. */
+  /** The store may have lost a part of it: drops the remembered state and takes the lead again. */
   reopen(): void {
     this.#lane.reopen()
   }
 
-  /** Ends the partition: everything is answered with the refusal from here on. Resolves when nothing is under way. */
+  /** Ends the partition: from now on every request gets the refusal. Resolves when no work is in progress. */
   close(refusal: Refusal): Promise<void> {
     this.#state.refusal ??= refusal
     this.#state.waits.wake()
@@ -189,10 +174,10 @@ export class Partition {
 
   /**
    * Appends one batch that checkBatches has passed; its bytes belong to the log from here on. The order of calls is the
-   * order in the log: the batch has its place when this returns. Resolves when the batch is in the log, or certainly is not
-   * and never will be (any refusal but these two), or with REQUEST_TIMED_OUT after timeoutMs, or when the partition has taken
-   * nothing for stallMs (0: no limit; whether it is appended is then unknown, unless the message says that it is not) or
-   * NOT_ENOUGH_REPLICAS_AFTER_APPEND (it is in the log, but may be lost).
+   * order in the log: the batch has its place when this returns. Resolves when the batch is in the log, or certainly is
+   * not and never will be (any refusal but these two), or with REQUEST_TIMED_OUT after timeoutMs, or when the partition
+   * has taken nothing for stallMs (0: no limit; whether it is appended is then unknown, unless the message says that it
+   * is not) or NOT_ENOUGH_REPLICAS_AFTER_APPEND (it is in the log, but may be lost).
    */
   append(batch: BatchView, timeoutMs: number, stallMs = 0): Promise<Appended | Refusal> {
     const refusal = this.#checkOpen() ?? this.#state.damage ?? this.#check(batch)
@@ -202,24 +187,31 @@ export class Partition {
   }
 
   /**
-   * Batches from this offset on, never beyond the high watermark. The answer comes at once when the tail in memory holds it.
-   * It stops before the batch that would pass maxBytes; the first batch is exempt when minOneBatch is set.
+   * Batches from this offset on, up to the high watermark, or to the last stable offset for READ_COMMITTED. Synchronous
+   * if the tail in memory has them. The read stops before the batch that would exceed maxBytes; the first batch is
+   * exempt when minOneBatch is set.
    */
-  read(offset: number, maxBytes: number, minOneBatch: boolean): ReadResult | Refusal | Promise<ReadResult | Refusal> {
+  read(
+    offset: number,
+    maxBytes: number,
+    minOneBatch: boolean,
+    isolation: Isolation = 'READ_UNCOMMITTED',
+  ): ReadResult | Refusal | Promise<ReadResult | Refusal> {
     const { start, end, highWatermark, tail, emptyFrom, epoch } = this.#state
+    const until = this.#endFor(isolation)
     const refusal = this.#checkOpen()
     if (refusal !== null) return refusal
     if (offset > end) return this.#beyondEnd(offset)
     if (!(offset >= start)) return this.#outOfRange(offset)
-    if (offset >= highWatermark || (maxBytes <= 0 && !minOneBatch)) return this.#nothing()
-    // Until something is appended a consumer would wait here for the end of the log, which lies above.
+    if (offset >= until || (maxBytes <= 0 && !minOneBatch)) return this.#nothing()
+    // Until the next append a consumer would wait here for the end of the log, which lies higher.
     if (offset >= emptyFrom) return this.#result([encodeEmptyBatch(offset, highWatermark, epoch)], BATCH_HEADER_BYTES)
-    if (offset < tail.coversFrom) return this.#readBehind(offset, maxBytes, minOneBatch)
+    if (offset < tail.coversFrom) return this.#readBehind(offset, maxBytes, minOneBatch, isolation)
     const batches: Uint8Array[] = []
     let bytes = 0
     for (let i = tail.position(offset); ; i++) {
       const batch = tail.at(i)
-      if (batch === undefined || batch.baseOffset >= highWatermark) break
+      if (batch === undefined || batch.baseOffset >= until) break
       const size = batch.bytes.length
       if (bytes + size > maxBytes && !(minOneBatch && batches.length === 0)) break
       batches.push(batch.bytes)
@@ -228,17 +220,18 @@ export class Partition {
     return this.#result(batches, bytes)
   }
 
-  /** The most bytes that the batch at this offset can have, as `read` would answer it; 0 where there is nothing to read. */
-  mostBytesAt(offset: number): number {
-    const { start, highWatermark, tail, topic } = this.#state
-    if (offset < start || offset >= highWatermark) return 0
+  /** The most bytes that the batch at this offset can have in an answer of `read`; 0 if there is nothing to read. */
+  mostBytesAt(offset: number, isolation: Isolation = 'READ_UNCOMMITTED'): number {
+    const { start, tail, topic } = this.#state
+    if (offset < start || offset >= this.#endFor(isolation)) return 0
     if (offset >= this.#state.emptyFrom) return BATCH_HEADER_BYTES
     if (offset < tail.coversFrom) return topic.resolved.maxMessageBytes
     return tail.at(tail.position(offset))?.bytes.length ?? 0
   }
 
   /**
-   * Null when the epoch that a client believes in is this leader's, or -1 (not given), and the log may be asked at all. KIP-320.
+   * Null when the epoch that a client believes in is this leader's, or -1 (not given), and the log may be asked at all.
+   * KIP-320.
    */
   checkEpoch(currentLeaderEpoch: number): Refusal | null {
     const refusal = this.#checkOpen()
@@ -249,54 +242,34 @@ export class Partition {
     return because(currentLeaderEpoch < epoch ? FENCED_LEADER_EPOCH : UNKNOWN_LEADER_EPOCH, message)
   }
 
-  /**
-   * The first record whose timestamp is at or after this one, with its own timestamp; null when there is none. REQUEST_TIMED_OUT where
-   * the patience ends before.
-   */
+  /** As TimeSearch.first. */
   offsetForTimestamp(timestamp: number, patience: Patience = ENDLESS): Promise<FoundOffset | null | Refusal> {
-    return this.#lookUp(patience, async looker => {
-      for (const chunk of [...this.#state.timeIndex.chunks]) {
-        if (chunk.isKnown && chunk.maxTimestamp < timestamp) continue
-        const found = await this.#search(chunk, timestamp, looker)
-        if (found !== null) return found
-      }
-      return null
-    })
+    return this.#byTime().first(timestamp, patience)
   }
 
-  /** The record with the largest timestamp, the first of equals (KIP-734); null when no record has a timestamp. The same for patience. */
+  /** As TimeSearch.largest. */
   maxTimestampOffset(patience: Patience = ENDLESS): Promise<FoundOffset | null | Refusal> {
-    return this.#lookUp(patience, async looker => {
-      const refusal = await this.learnChunks(patience)
-      if (refusal !== null) return refusal
-      let best: FoundOffset | null = null
-      const chunks = [...this.#state.timeIndex.chunks].sort((a, b) => b.maxTimestamp - a.maxTimestamp)
-      for (const chunk of chunks) {
-        if (chunk.maxTimestamp < 0 || (best !== null && best.timestamp >= chunk.maxTimestamp)) break
-        const found = await this.#largest(chunk, best, looker)
-        if (isRefusal(found)) return found
-        best = found
-      }
-      return best
-    })
+    return this.#byTime().largest(patience)
   }
 
-  /** Looks into the chunks that have no mark; afterwards the time index knows all of them. */
-  async learnChunks(patience: Patience = ENDLESS): Promise<Refusal | null> {
-    const { timeIndex, pendingRows } = this.#state
-    for (const chunk of timeIndex.chunks.filter(candidate => !candidate.isKnown)) {
-      const found = await this.#weigh(chunk, patience)
-      if (isRefusal(found)) return found
-      const mark = timeIndex.learn(chunk, found)
-      if (mark !== null) pendingRows.push(mark)
-    }
-    return null
+  /** As TimeSearch.learn. */
+  learnChunks(patience: Patience = ENDLESS): Promise<Refusal | null> {
+    return this.#byTime().learn(patience)
+  }
+
+  /** Made for each search: most partitions are never searched. */
+  #byTime(): TimeSearch {
+    return new TimeSearch(this.#rooms, {
+      state: this.#state,
+      read: (offset, maxBytes) => this.read(offset, maxBytes, true),
+      load: (offset, maxBytes) => this.#load(offset, maxBytes),
+    })
   }
 
   /**
-   * Deletes the records below an offset (-1: the high watermark) and answers the log start, which is higher where it was so
-   * before. Whoever waits for this partition looks again: what it found may be gone. KIP-107. Throws what the store throws;
-   * it is safe to try again.
+   * Deletes the records below an offset (-1: the high watermark) and answers the log start, which is higher if it was
+   * higher before. Readers that wait for this partition look again: the records that they found may be gone. KIP-107.
+   * Throws what the store throws; it is safe to try again.
    */
   async deleteRecords(before: number): Promise<number | Refusal> {
     const state = this.#state
@@ -311,16 +284,16 @@ export class Partition {
     await this.trim(offset)
     if (state.refusal !== null) return state.refusal
     if (state.start < offset) {
-      return state.damage ?? because(NOT_LEADER_OR_FOLLOWER, `Others write to ${name}; nothing was deleted.`)
+      return state.damage ?? because(NOT_LEADER_OR_FOLLOWER, `Another broker writes to ${name}; nothing was deleted.`)
     }
     state.waits.wake()
     return state.start
   }
 
   /**
-   * Where the records of an epoch end, as Kafka's LeaderEpochFileCache.endOffsetFor says it: the largest epoch up to this one
-   * that the log has records of, and where the next one begins; the newest ends at the end of the log. Null where the log
-   * has never had the epoch. KIP-101.
+   * Where the records of an epoch end, as Kafka's LeaderEpochFileCache.endOffsetFor says it: the largest epoch up to
+   * this one that the log has records of, and where the next one begins; the newest ends at the end of the log. Null
+   * where the log has never had the epoch. KIP-101.
    */
   endOfEpoch(epoch: number): { readonly epoch: number; readonly endOffset: number } | null {
     const { epochs, end, start } = this.#state
@@ -333,23 +306,24 @@ export class Partition {
   }
 
   /**
-   * Drops what lies wholly below `before`, at most up to the high watermark. Throws what the store throws; it is safe to
-   * try again.
+   * Drops the batches that lie wholly below `before`, at most up to the high watermark. Throws what the store throws;
+   * it is safe to try again.
    */
   async trim(before: number): Promise<void> {
     const state = this.#state
     const limit = Math.min(before, state.highWatermark)
     if (limit <= state.start || state.refusal !== null) return
-    // The open chunk must end where the log is cut, so that what is counted stays what is there. Its mark is not needed.
+    // The open chunk must end where the log is cut, so that its counts stay right. Its mark is not needed.
     if (limit === state.end) state.timeIndex.seal(0)
     const marks = state.timeIndex.marksBefore(limit)
-    // A mark that still waits for its append would come back after it is deleted here.
+    // A mark that still waits for its append would otherwise be written after its deletion here.
     const late = marks.filter(mark => state.pendingRows.some(row => row.key === mark.key))
     const { epoch } = state
     const outcome = await this.#lane.trim(limit, marks)
     if (outcome.kind === 'fenced') await this.#rooms.leadership.stillLeads(this.topicId, this.index)
     if (outcome.kind !== 'trimmed') return
-    // The stream was opened behind the trim, else the trim would have been fenced: what that found is without these bytes.
+    // The stream was opened again after the trim, else the trim would have been fenced. So its size no longer includes
+    // these bytes.
     if (state.epoch !== epoch) return
     state.dropped(outcome.start, outcome.bytes)
     state.pendingRows.push(...late)
@@ -360,13 +334,14 @@ export class Partition {
     return this.#lane.flushRows()
   }
 
-  /** Until the stream could be opened nothing is known of the log, nor while another may lead it. */
+  /** Until the stream is open the log is unknown, and also while another broker may lead it. */
   #checkOpen(): Refusal | null {
     const { refusal, epoch } = this.#state
     if (refusal !== null) return refusal
     if (!this.#rooms.leadership.isConfirmed) return UNCONFIRMED
     if (epoch > 0) return null
-    if (this.#lane.isOpening) return because(NOT_LEADER_OR_FOLLOWER, `${this.#state.name} is about to be led here.`)
+    if (this.#lane.isOpening)
+      return because(NOT_LEADER_OR_FOLLOWER, `This broker is about to lead ${this.#state.name}.`)
     return because(KAFKA_STORAGE_ERROR, `${this.#state.name} could not be opened yet; the broker goes on trying.`)
   }
 
@@ -395,86 +370,106 @@ export class Partition {
     )
   }
 
-  /** Reads what memory has let go of: what was read ahead for this reader, or else the store. */
+  /** Reads batches that are no longer in memory: from the read-ahead for this reader, or else from the store. */
   #readBehind(
     offset: number,
     maxBytes: number,
     minOneBatch: boolean,
+    isolation: Isolation,
   ): ReadResult | Refusal | Promise<ReadResult | Refusal> {
-    const ahead = this.#rooms.readAhead.take(this.#placeOf(offset), maxBytes)
+    const ahead = this.#rooms.readAhead.take(this.#placeOf(offset, isolation), maxBytes)
     const isExpected = ahead !== undefined
     if (ahead instanceof Promise) {
       return ahead.then(found => {
         const refusal = this.#checkOpen()
         if (refusal !== null) return refusal
         if (offset < this.#state.start) return this.#outOfRange(offset)
-        return this.#useAhead(found, maxBytes, minOneBatch) ?? this.#readFor(offset, maxBytes, minOneBatch, true)
+        return (
+          this.#useAhead(found, maxBytes, minOneBatch, isolation) ??
+          this.#readFor(offset, maxBytes, minOneBatch, isolation, true)
+        )
       })
     }
     return (
-      this.#useAhead(ahead ?? null, maxBytes, minOneBatch) ?? this.#readFor(offset, maxBytes, minOneBatch, isExpected)
+      this.#useAhead(ahead ?? null, maxBytes, minOneBatch, isolation) ??
+      this.#readFor(offset, maxBytes, minOneBatch, isolation, isExpected)
     )
   }
 
-  /** What was read ahead, as an answer; null where it is none any more. */
-  #useAhead(found: ReadResult | null, maxBytes: number, minOneBatch: boolean): ReadResult | null {
+  /** The read-ahead bytes as an answer; null if they no longer form one. */
+  #useAhead(found: ReadResult | null, maxBytes: number, minOneBatch: boolean, isolation: Isolation): ReadResult | null {
     if (found === null) return null
     const nextOffset = nextOffsetOf(found)
-    // The log ended there. Whoever waits for more than that would wait although there is more.
+    // The log ended there. A reader that waits for more bytes than that would wait although there are more.
     if (nextOffset >= found.highWatermark && found.highWatermark < this.highWatermark) return null
-    this.#readOn(nextOffset, maxBytes)
+    this.#readOn(nextOffset, maxBytes, isolation)
     if (found.bytes > maxBytes && !minOneBatch) return this.#result([], 0)
     return this.#result(found.batches, found.bytes, found.release)
   }
 
-  /** Reads for a reader who is there, and ahead of it where it was expected. */
+  /** Reads for a reader, and reads ahead for it if it was expected here. */
   async #readFor(
     offset: number,
     maxBytes: number,
     minOneBatch: boolean,
+    isolation: Isolation,
     isExpected: boolean,
   ): Promise<ReadResult | Refusal> {
-    const read = await this.#readStore(offset, maxBytes, minOneBatch)
+    const read = await this.#readStore(offset, maxBytes, minOneBatch, isolation, this.#rooms.logger.current)
     if (isRefusal(read) || read.bytes === 0) return read
     const nextOffset = nextOffsetOf(read)
-    if (isExpected) this.#readOn(nextOffset, maxBytes)
-    else if (nextOffset < read.highWatermark) this.#rooms.readAhead.expect(this.#placeOf(nextOffset), maxBytes)
+    if (isExpected) this.#readOn(nextOffset, maxBytes, isolation)
+    else if (nextOffset < read.highWatermark) {
+      this.#rooms.readAhead.expect(this.#placeOf(nextOffset, isolation), maxBytes)
+    }
     return read
   }
 
-  async #readStore(offset: number, maxBytes: number, minOneBatch: boolean): Promise<ReadResult | Refusal> {
-    // What comes meanwhile is not in it, so the answer says the end that the store was asked for.
+  /** `request`: the request that needs the read; null for reading ahead. */
+  async #readStore(
+    offset: number,
+    maxBytes: number,
+    minOneBatch: boolean,
+    isolation: Isolation,
+    request: Scoped | null,
+  ): Promise<ReadResult | Refusal> {
+    // Batches that arrive meanwhile are not in the read, so the answer names the end at the time of the call.
     const { highWatermark, lastStableOffset } = this
-    const read = await this.#load(offset, maxBytes)
+    const read = await this.#load(offset, maxBytes, isolation)
     if (isRefusal(read)) return read
-    const accepted = await this.#accept(read, maxBytes, minOneBatch).catch(unavailable)
+    const accepted = await this.#accept(read, maxBytes, minOneBatch, request).catch(unavailable)
     if (this.#state.refusal !== null) return this.#state.refusal
     if (offset < this.#state.start) return this.#outOfRange(offset)
     return isRefusal(accepted) ? accepted : { ...accepted, highWatermark, lastStableOffset }
   }
 
-  /** A reader goes on here: reads ahead of it as long as it lags behind what is in memory. */
-  #readOn(offset: number, maxBytes: number): void {
-    if (offset >= this.#state.tail.coversFrom || offset >= this.highWatermark) return
-    this.#rooms.readAhead.read(this.#placeOf(offset), maxBytes, async () => {
-      const read = await this.#readStore(offset, maxBytes, true)
+  /** A reader will continue here: reads ahead for it while it lags behind the batches in memory. */
+  #readOn(offset: number, maxBytes: number, isolation: Isolation): void {
+    if (offset >= this.#state.tail.coversFrom || offset >= this.#endFor(isolation)) return
+    this.#rooms.readAhead.read(this.#placeOf(offset, isolation), maxBytes, async () => {
+      const read = await this.#readStore(offset, maxBytes, true, isolation, null)
       return isRefusal(read) || read.bytes === 0 ? null : read
     })
   }
 
-  /** Another lead may know another log. */
-  #placeOf(offset: number): string {
-    return `${this.#state.stream}@${this.#state.epoch}@${offset}`
+  /** Under another lead the log may differ, and readers of committed records may see less of it. */
+  #placeOf(offset: number, isolation: Isolation): string {
+    return `${this.#state.stream}@${this.#state.epoch}@${offset}@${isolation}`
   }
 
-  /** What the store has from this offset on, unchecked. */
-  async #load(offset: number, maxBytes: number): Promise<Read | Refusal> {
+  /** The offset that such a reader may not reach. */
+  #endFor(isolation: Isolation): number {
+    return isolation === 'READ_COMMITTED' ? this.lastStableOffset : this.#state.highWatermark
+  }
+
+  /** The batches that the store has from this offset on, unchecked. */
+  async #load(offset: number, maxBytes: number, isolation: Isolation = 'READ_UNCOMMITTED'): Promise<Read | Refusal> {
     const state = this.#state
     const { store, clock, reads } = this.#rooms
     const startedAtMs = clock.monotonic()
     let read: Awaited<ReturnType<typeof store.read>>
     try {
-      read = await store.read(state.stream, offset, { maxBytes, until: state.highWatermark })
+      read = await store.read(state.stream, offset, { maxBytes, until: this.#endFor(isolation) })
     } catch (error) {
       reads.failed.observe(clock.monotonic() - startedAtMs)
       return unavailable(error)
@@ -491,17 +486,23 @@ export class Partition {
         state.raiseStart(read.start)
         return this.#outOfRange(offset)
     }
-    // Retention may have passed the offset while the store was reading: what was read then begins too late.
+    // Retention may have passed the offset during the read: then the bytes begin too late.
     if (offset < state.start) return this.#outOfRange(offset)
     return read
   }
 
-  /** Takes over batches that come from the store, as clients see them, as far as their bytes are what was written. */
-  async #accept(read: Read, maxBytes: number, minOneBatch: boolean): Promise<ReadResult | Refusal> {
+  /** Converts batches of the store to the form that clients see, as long as their bytes are intact. */
+  async #accept(
+    read: Read,
+    maxBytes: number,
+    minOneBatch: boolean,
+    request: Scoped | null,
+  ): Promise<ReadResult | Refusal> {
     const found = read.batches
     /** Each batch, or why it cannot be read. */
     const opened: (Buffer | string)[] = []
-    // Only for those that rest compressed: a promise for each of the others is most of what such a read would cost.
+    // Only for batches that are stored compressed: one promise for each of the others would be most of the cost of such
+    // a read.
     const decoding: Promise<void>[] = []
     let bytes = 0
     for (const batch of found) {
@@ -526,11 +527,9 @@ export class Partition {
         if (batches.length > 0) break
         const { name } = this.#state
         const { baseOffset, nextOffset } = found[i]!
-        this.#rooms.logger.error('a stored batch cannot be read', {
-          partition: name,
-          offset: baseOffset,
-          because: batch,
-        })
+        const { logger } = this.#rooms
+        const line = { partition: name, offset: baseOffset, because: batch }
+        logger.during(request, () => logger.error('a stored batch cannot be read', line))
         return because(
           CORRUPT_MESSAGE,
           `The batch at offsets ${baseOffset} to ${nextOffset - 1} of ${name} cannot be read: ${batch}.`,
@@ -540,11 +539,11 @@ export class Partition {
       bytes += batch.length
       records += found[i]!.recordCount
     }
-    this.#rooms.reads.messages.observe(records)
+    this.#rooms.reads.records.observe(records)
     return this.#result(batches, bytes, read.release ?? null)
   }
 
-  /** Whoever cannot read a batch asks for it again and again: its records are lost once. */
+  /** A reader that cannot read a batch asks for it again and again, so its records are counted as lost only once. */
   #noteCorrupt({ baseOffset, recordCount }: Read['batches'][number]): void {
     const { corrupt, lossy } = this.#rooms.reads
     corrupt.inc()
@@ -553,7 +552,7 @@ export class Partition {
     lossy.inc(recordCount)
   }
 
-  /** The batch as clients see it; a string says what is wrong with it. */
+  /** The batch as clients see it; a string says why it cannot be read. */
   async #decode(stored: Buffer, encoding: Encoding): Promise<Buffer | string> {
     try {
       return await this.#rooms.compression.decode(this.topicId, stored, encoding)
@@ -569,7 +568,7 @@ export class Partition {
     return { kind: 'read', batches, bytes, highWatermark, lastStableOffset, logStartOffset: start, release }
   }
 
-  /** The same as long as nothing moves: thousands may wait here, and each holds what it found. */
+  /** The same object until the partition changes: thousands may wait here, and each holds its result. */
   #nothing(): ReadResult {
     const { highWatermark, start } = this.#state
     const { lastStableOffset } = this
@@ -585,8 +584,8 @@ export class Partition {
   }
 
   /**
-   * Beyond the end as far as is known here. Clients take OFFSET_OUT_OF_RANGE as a reason to begin somewhere else, so whoever
-   * has been deposed without knowing must not answer it: the store says whether this is still the lead.
+   * Beyond the end as far as is known here. Clients take OFFSET_OUT_OF_RANGE as a reason to begin somewhere else, so a
+   * deposed leader that does not know it must not answer it. The store says whether this broker still has the lead.
    */
   async #beyondEnd(offset: number): Promise<Refusal> {
     const { stream, epoch, name } = this.#state
@@ -598,159 +597,25 @@ export class Partition {
       if (outcome.kind === 'gone') return because(UNKNOWN_TOPIC_OR_PARTITION, `${name} has been removed.`)
     } catch (error) {
       if (!isStoreFailure(error)) throw error
-      return because(KAFKA_STORAGE_ERROR, `The store does not say where ${name} ends: ${error.message}`)
+      return because(KAFKA_STORAGE_ERROR, `The store does not answer where ${name} ends: ${error.message}`)
     }
     await leadership.stillLeads(this.topicId, this.index)
-    return because(NOT_LEADER_OR_FOLLOWER, `Others write to ${name}; where it ends is not known here.`)
+    return because(NOT_LEADER_OR_FOLLOWER, `Another broker writes to ${name}; this broker does not know its end.`)
   }
 
   #outOfRange(offset: number): Refusal {
     const { name, start, end } = this.#state
     return because(OFFSET_OUT_OF_RANGE, `Offset ${offset} of ${name} is out of range; it holds ${start} to ${end}.`)
   }
-
-  /** What a chunk holds, by what the store says of it: a batch that fails its checksum must not keep the log from ageing. */
-  async #weigh(
-    { from, next }: Chunk,
-    patience: Patience,
-  ): Promise<readonly { bytes: number; maxTimestamp: number }[] | Refusal> {
-    const found: { bytes: number; maxTimestamp: number }[] = []
-    for (let offset = from; offset < next; ) {
-      if (patience.isOver) return TIMED_OUT
-      offset = Math.max(offset, this.#state.start)
-      const read = await this.#load(offset, STEP_BYTES)
-      if (isRefusal(read)) {
-        if (read.code === OFFSET_OUT_OF_RANGE.code && this.#state.start > offset) continue
-        return read
-      }
-      const within = read.batches.filter(batch => batch.baseOffset < next)
-      for (const { bytes, maxTimestamp } of within) found.push({ bytes: bytes.length, maxTimestamp })
-      read.release?.()
-      offset = within.length === 0 ? next : within.at(-1)!.nextOffset
-    }
-    return found
-  }
-
-  /** Work that reads the log and looks into it, in its turn. */
-  async #lookUp(
-    patience: Patience,
-    work: (looker: Looker) => Promise<FoundOffset | null | Refusal>,
-  ): Promise<FoundOffset | null | Refusal> {
-    const { lookUps, unpacking } = this.#rooms
-    if (!(await lookUps.take(1, patience))) return this.#state.refusal ?? TIMED_OUT
-    try {
-      const found = await work(unpacking.looker(patience))
-      return isRefusal(found) ? found : (this.#state.refusal ?? found)
-    } finally {
-      lookUps.give(1)
-    }
-  }
-
-  /** The first record of a chunk whose timestamp is at or after this one. */
-  async #search(chunk: Chunk, timestamp: number, looker: Looker): Promise<FoundOffset | null | Refusal> {
-    let found: FoundOffset | null = null
-    const refusal = await this.#walk(chunk, looker, async batch => {
-      if (batch.maxTimestamp < timestamp) return false
-      const first = await this.#lookInto(batch, looker, async ({ walk, step }, at) => {
-        for (;;) {
-          const others = step()
-          if (others !== undefined) await others
-          if (!walk.next()) return null
-          if (walk.timestamp >= timestamp && walk.offset >= this.#state.start) return at(walk)
-        }
-      })
-      if (isRefusal(first)) return first
-      found = first
-      return found !== null
-    })
-    return refusal ?? found
-  }
-
-  /** The largest timestamp of a chunk, the first of equals, where it is larger than what is known already. */
-  async #largest(chunk: Chunk, known: FoundOffset | null, looker: Looker): Promise<FoundOffset | null | Refusal> {
-    let best = known
-    const refusal = await this.#walk(chunk, looker, async batch => {
-      const above = best?.timestamp ?? -1
-      if (batch.maxTimestamp <= above) return false
-      const largest = await this.#lookInto(batch, looker, async ({ walk, step }, at) => {
-        let top: FoundOffset | null = null
-        let topTimestamp = above
-        for (;;) {
-          const others = step()
-          if (others !== undefined) await others
-          if (!walk.next()) return top
-          if (walk.timestamp <= topTimestamp || walk.offset < this.#state.start) continue
-          topTimestamp = walk.timestamp
-          top = at(walk)
-        }
-      })
-      if (isRefusal(largest)) return largest
-      best = largest ?? best
-      return best !== null && best.timestamp >= chunk.maxTimestamp
-    })
-    return refusal ?? best
-  }
-
-  /** Looks into a batch, at timestamps and offsets alone. */
-  async #lookInto(
-    batch: BatchView,
-    looker: Looker,
-    look: (
-      look: Look,
-      at: (record: { offset: number; timestamp: number }) => FoundOffset,
-    ) => Promise<FoundOffset | null>,
-  ): Promise<FoundOffset | null | Refusal> {
-    const { leaderEpoch } = batch
-    try {
-      return await this.#rooms.unpacking.look(batch, looker, opened =>
-        look(opened, ({ offset, timestamp }) => ({ offset, timestamp, leaderEpoch })),
-      )
-    } catch (error) {
-      if (!(error instanceof InvalidRecords)) throw error
-      // Producers may send batches that do not unpack. A reader that starts at the whole batch skips nothing.
-      return { offset: Math.max(batch.baseOffset, this.#state.start), timestamp: batch.maxTimestamp, leaderEpoch }
-    }
-  }
-
-  /** Visits the batches of a chunk in order, as far as they may be seen, until the visitor says true or refuses. */
-  async #walk(
-    chunk: Chunk,
-    { patience, turn }: Looker,
-    visit: (batch: BatchView) => Promise<boolean | Refusal>,
-  ): Promise<Refusal | null> {
-    const { next } = chunk
-    for (let offset = Math.max(chunk.from, this.#state.start); offset < next; ) {
-      if (patience.isOver) return TIMED_OUT
-      const read = await this.read(offset, STEP_BYTES, true)
-      if (isRefusal(read)) {
-        // Retention passed by: go on where the log begins.
-        if (read.code !== OFFSET_OUT_OF_RANGE.code || this.#state.start <= offset) return read
-        offset = this.#state.start
-        continue
-      }
-      if (read.batches.length === 0) return null
-      for (const bytes of read.batches) {
-        const batch = viewBatch(bytes)
-        if (batch.baseOffset >= next) return null
-        const others = turn()
-        if (others !== undefined) await others
-        const visited = await visit(batch)
-        if (isRefusal(visited)) return visited
-        if (visited) return null
-        offset = batch.baseOffset + batch.lastOffsetDelta + 1
-      }
-    }
-    return null
-  }
 }
 
-/** What a store that throws is answered with. */
+/** The refusal for an error of the store. */
 function unavailable(error: unknown): Refusal {
   if (!isStoreFailure(error)) throw error
   return because(KAFKA_STORAGE_ERROR, `The store cannot be read: ${error.message}`)
 }
 
-/** Where a read goes on that has found something. */
+/** Where the next read continues after this result. */
 function nextOffsetOf({ batches }: ReadResult): number {
   return viewBatch(batches.at(-1)!).lastOffset + 1
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../testing/property.ts'
 import { INVALID_PRODUCER_EPOCH, isRefusal, OUT_OF_ORDER_SEQUENCE_NUMBER } from '../protocol/errors.ts'
 import {
   checkSequence,
@@ -18,7 +18,9 @@ import {
 const LAST = 2 ** 31 - 1
 const ID = 4_000
 
-/** Feeds batches of (epoch, base sequence, records) and says what each came to: its offset, `repeat of …`, or an error. */
+/**
+ * Feeds batches of (epoch, base sequence, records) and says what each came to: its offset, `repeat of …`, or an error.
+ */
 function feed(batches: readonly (readonly [epoch: number, baseSequence: number, records: number])[], known?: Producer) {
   let state = known
   let offset = 0
@@ -140,7 +142,7 @@ test('a row holds a producer whole', () => {
 })
 
 test('a producer that sends each batch until it is acknowledged has each once and in order', () => {
-  // The model: a window of batches, of which some are sent again from any point, as a client does after lost answers.
+  // The model: a window of batches. Some of them are sent again from any point, as a client does after lost answers.
   const sends = fc.array(fc.record({ back: fc.nat(4), count: fc.integer({ min: 1, max: 4 }) }), { maxLength: 60 })
   fc.assert(
     fc.property(sends, fc.integer({ min: 0, max: LAST }), (windows, start) => {

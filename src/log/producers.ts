@@ -1,5 +1,5 @@
-// What a partition remembers of idempotent producers, and the decision whether a batch is next, a repeat or out of
-// place: KIP-98 and KIP-360 as Apache Kafka's ProducerStateEntry and ProducerAppendInfo decide it. Pure; the lane keeps the
+// A partition's memory of idempotent producers, and the decision whether a batch is next, a repeat or out of order:
+// KIP-98 and KIP-360 as Apache Kafka's ProducerStateEntry and ProducerAppendInfo decide it. Pure; the lane keeps the
 // states and stores their rows. It knows no transactions.
 
 import { assert } from '../base/assert.ts'
@@ -11,7 +11,7 @@ export interface ProducerBatch {
   readonly lastSequence: number
   readonly baseOffset: number
   readonly lastOffset: number
-  /** The append time where the topic stamps it, else -1. */
+  /** The append time if the topic stamps it, else -1. */
   readonly logAppendTimeMs: number
 }
 
@@ -35,10 +35,11 @@ export function lastSequenceOf(baseSequence: number, lastOffsetDelta: number): n
 
 /**
  * Null when a batch with these sequences is next; the original when it repeats one of the batches kept; else a refusal.
- * A producer that is not known may begin with any sequence, on a new partition too: its state may have expired, or its records may
- * all be gone (KIP-360). Kafka 4 does the same (ProducerAppendInfo.checkSequence of org.apache.kafka.storage.internals.log, "accept
- * writes with any sequence number"). What it asks beyond that, 0 where there is no state (KIP-890), it asks of a producer with a
- * VerificationStateEntry, which only transactional batches are given.
+ * A producer that is not known may begin with any sequence, on a new partition too: its state may have expired, or its
+ * records may all be gone (KIP-360). Kafka 4 does the same (ProducerAppendInfo.checkSequence of
+ * org.apache.kafka.storage.internals.log, "accept writes with any sequence number"). Kafka also asks for 0 where there
+ * is no state (KIP-890), but only of a producer with a VerificationStateEntry, which only transactional batches are
+ * given.
  */
 export function checkSequence(
   known: Producer | undefined,

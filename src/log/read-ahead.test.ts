@@ -10,7 +10,9 @@ import { AHEAD_BYTES, type Found, KEEP_MS, ReadAhead } from './read-ahead.ts'
 
 const MIB = 2 ** 20
 
-/** A partition of batches of one size, of which nothing is in memory, and the limit of a read that takes two of them. */
+/**
+ * A partition of batches of one size, of which nothing is in memory, and the limit of a read that takes two of them.
+ */
 async function openCold(
   t: Parameters<typeof openLogWorld>[0],
   batches: number,
@@ -67,7 +69,7 @@ test('what was read ahead is handed out for no other limit', async t => {
   assert.deepEqual(found(await partition.read(4, two * 2, true)), [4, 5, 6, 7])
 })
 
-test('a batch above the limit that was read ahead goes only to whoever takes one whatever its size', async t => {
+test('a batch above the limit that was read ahead goes only to a reader that takes one of any size', async t => {
   const { partition, two, clock } = await openCold(t, 10)
   for (const offset of [0, 1]) await partition.read(offset, 1, true)
   await clock.settle()
@@ -119,7 +121,7 @@ test('a batch whose checksum fails is answered as such by a read that was made a
   assert.deepEqual(answers, [[0, 1], [2, 3], [4], CORRUPT_MESSAGE.name, [6, 7], [8, 9]])
 })
 
-test('a read ahead that fails costs nothing: whoever asks reads for themselves', async t => {
+test('a read ahead that fails costs nothing: the reader that asks for it reads for itself', async t => {
   const { partition, two, store, clock } = await openCold(t, 10)
   for (const offset of [0, 2]) await partition.read(offset, two, true)
   store.faults.failNext('read', 'unavailable')
@@ -151,7 +153,7 @@ test('a reader under appends, with a limit of any size, misses nothing and gets 
   }
 })
 
-/** What a read of so many bytes finds, in memory of its own. */
+/** The result of a read of this many bytes, in memory of its own. */
 const foundOf = (bytes: number): Found => ({ batches: [new Uint8Array(bytes)] })
 
 test('no more is read ahead than the budget has room for, and what is taken makes room', async () => {
@@ -179,7 +181,7 @@ test('no more is read ahead than the budget has room for, and what is taken make
   assert.equal(ahead.bytes, AHEAD_BYTES)
 })
 
-test('what nobody comes for is dropped, and its memory is counted once however many share it', async () => {
+test('a read ahead that no reader asks for is dropped, and its memory is counted once for all that share it', async () => {
   const clock = new SimulatedClock()
   const ahead = new ReadAhead<Found>(clock)
   const shared = new ArrayBuffer(MIB)

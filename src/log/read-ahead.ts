@@ -1,31 +1,32 @@
-// What a reader who lags behind asks for next, read before it asks: a client that works on one answer before it asks for the
-// next lets the disk rest meanwhile, and then waits for it. Whoever asks twice, and the second time where the first answer
-// ended, goes on, so from then on the read that comes next is made at once and kept until it is asked for, word for word.
+// The next read of a reader that lags behind, made before the reader asks. A client that works on one answer before it
+// asks for the next lets the disk rest meanwhile, and then waits for it. A reader that asks twice, and the second time
+// where the first answer ended, will probably go on. From then on its next read is made at once, and kept until the
+// reader asks for exactly that.
 //
-// Each is handed out once. There is one budget for all of them: where it is used up nothing is read ahead, and what nobody
-// has come for is dropped after a while. It knows neither partitions nor stores.
+// Each result is handed out once. There is one budget for all: when it is used up, nothing is read ahead. A result that
+// no reader asks for is dropped after a while. It knows neither partitions nor stores.
 
 import type { Clock } from '../base/clock.ts'
 
-/** Memory for what was read ahead and not asked for yet, of all partitions together. */
+/** Memory for read-ahead results that no reader has taken yet, of all partitions together. */
 export const AHEAD_BYTES = 32 << 20
-/** So long it is kept for whoever is expected to ask. */
+/** A result is kept this long for the reader that is expected. */
 export const KEEP_MS = 5_000
-/** Places where somebody is expected; above this the oldest is forgotten. */
+/** Places where a reader is expected; above this number the oldest is forgotten. */
 const MOST_PLACES = 10_000
 
-/** What was found, as far as this file cares. */
+/** The parts of a result that this file uses. */
 export interface Found {
   readonly batches: readonly Uint8Array[]
 }
 
-/** Where a reader is expected. */
+/** The places where a reader is expected. */
 interface Place<T extends Found> {
   readonly maxBytes: number
   readonly sinceMs: number
-  /** Null where nothing is read ahead: it would be the reader's second question, or there was no room. */
+  /** Null if nothing is read ahead: the reader has asked only once, or there was no memory. */
   found: T | Promise<T | null> | null
-  /** What it takes of the budget, while it is read what it may take at most. */
+  /** The bytes that it takes of the budget; during the read, the most that it may take. */
   reservedBytes: number
 }
 
@@ -43,20 +44,20 @@ export class ReadAhead<T extends Found> {
     this.#clock = clock
   }
 
-  /** What is held or reserved. */
+  /** Bytes that are in use or reserved. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Somebody was answered who may go on here, with the same limit. */
+  /** A reader got an answer and may go on here, with the same limit. */
   expect(key: string, maxBytes: number): void {
     if (this.#places.has(key)) return
     this.#add(key, { maxBytes, sinceMs: this.#clock.monotonic(), found: null, reservedBytes: 0 })
   }
 
   /**
-   * Somebody will go on here: makes the read of so many bytes after this turn, together with others, and keeps what it
-   * finds. A read that finds nothing to keep answers null; it does not throw.
+   * A reader will continue here: reads this many bytes after this turn, together with other reads, and keeps the
+   * result. A read without a useful result returns null; it does not throw.
    */
   read(key: string, maxBytes: number, load: () => Promise<T | null>): void {
     const known = this.#places.get(key)
@@ -77,13 +78,13 @@ export class ReadAhead<T extends Found> {
       place.found = result
       if (result !== null) this.#hold(result)
     }
-    // Whoever has taken it hears of what went wrong, and whoever comes later reads for themselves.
+    // The reader that has taken it gets the error, and a reader that comes later reads for itself.
     found.then(keep, () => keep(null))
   }
 
   /**
-   * Whoever asks here was expected when this is not undefined. What was read ahead for them is theirs from now on; null when
-   * there is nothing, or it was read with another limit.
+   * The result of the read ahead, which belongs to the caller from now on. Undefined if no reader was expected here;
+   * null if there is no result, or it was read with another limit.
    */
   take(key: string, maxBytes: number): T | Promise<T | null> | null | undefined {
     const place = this.#places.get(key)
@@ -93,7 +94,7 @@ export class ReadAhead<T extends Found> {
   }
 
   #add(key: string, place: Place<T>): void {
-    // At the end of the order, where the newest are.
+    // At the end of the order, among the newest.
     this.#places.delete(key)
     this.#places.set(key, place)
     if (this.#places.size > MOST_PLACES) {
@@ -112,7 +113,7 @@ export class ReadAhead<T extends Found> {
     this.#release(place)
   }
 
-  /** Gives back what the place takes of the budget. */
+  /** Gives the memory of the place back to the budget. */
   #release(place: Place<T>): void {
     this.#bytes -= place.reservedBytes
     place.reservedBytes = 0
@@ -135,7 +136,7 @@ export class ReadAhead<T extends Found> {
     }
   }
 
-  /** Drops what nobody has come for, as long as there is anything. */
+  /** Drops the results that no reader has asked for, as long as there are any. */
   #watch(): void {
     if (this.#isWatched || this.#places.size === 0) return
     this.#isWatched = true

@@ -39,7 +39,7 @@ test('the lowest sequence counts, also where sequences begin again from 0', () =
   assert.notEqual(refused.check(place, batch(1)), null)
 })
 
-test('what will not come again holds nobody up: final refusals, older epochs, producers without an id', () => {
+test('refusals that are final, older epochs and producers without an id hold no producer up', () => {
   const refused = new RefusedBatches(new SimulatedClock())
   refused.note(stream, batch(0), MESSAGE_TOO_LARGE)
   refused.note(stream, batch(0, -1, -1), NOT_LEADER_OR_FOLLOWER)

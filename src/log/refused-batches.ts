@@ -1,19 +1,20 @@
-// First batches of idempotent producers that were refused and will come again. A leader takes whatever sequence a producer
-// begins with that it does not know (KIP-360), and producers send several batches without waiting: when the first one is
-// refused for a passing reason, the second may arrive a moment later, when the reason has passed. It would be taken for the
-// beginning, and the first one, sent again, would be out of order for good. So what was refused is remembered, and what
-// follows it is refused until it has come again. Whom a leader knows needs none of this: there a gap shows by itself.
-// A partition is its stream here; of a topic that is not known yet it is what the request called it.
+// First batches of idempotent producers that were refused and will be sent again. A leader accepts any first sequence
+// of an unknown producer (KIP-360), and producers send several batches without waiting. When the first batch is refused
+// for a passing reason, the second may arrive a moment later, after the reason has passed. The leader would accept it
+// as the first one, and the real first batch, sent again, would be out of order for good. So refused batches are
+// remembered, and their successors are refused until they have been sent again. A known producer does not need this,
+// because the leader sees the gap. A partition is named by its stream, or by the name in the request if the topic is
+// still unknown.
 
 import type { Clock } from '../base/clock.ts'
 import { because, OUT_OF_ORDER_SEQUENCE_NUMBER, type Refusal } from '../protocol/errors.ts'
 import type { BatchView } from '../protocol/records.ts'
 import type { StreamId } from '../store/store.ts'
 
-/** A partition by all that it may have been called when a batch for it was refused. */
+/** A partition under every name that a refused batch may have used for it. */
 interface Place {
   readonly stream: StreamId
-  /** As partitionName says it. */
+  /** The form of partitionName. */
   readonly name: string
 }
 
@@ -21,14 +22,14 @@ type Sequenced = Pick<BatchView, 'producerId' | 'producerEpoch' | 'baseSequence'
 
 interface Refused {
   readonly epoch: number
-  /** The lowest that was refused. */
+  /** The lowest sequence that was refused. */
   readonly baseSequence: number
   readonly atMs: number
 }
 
-/** What was under way when the first batch was refused has arrived by then, or never will. */
+/** After this time, batches that were in flight when the first was refused have arrived, or never will. */
 const KEPT_MS = 300_000
-/** Oldest first to go: a producer that gives up sends nothing more. */
+/** Beyond this many the oldest are forgotten: a producer that gives up sends nothing more. */
 const MOST = 10_000
 
 export class RefusedBatches {
@@ -41,8 +42,8 @@ export class RefusedBatches {
   }
 
   /**
-   * A batch is answered with this; where the producer is to send it again, nothing that follows it may be taken before. `place` is
-   * the stream, or the name where the stream is not known.
+   * The answer to a batch is this refusal. If the producer will send it again, no later batch may be accepted before.
+   * `place` is the stream, or the name if the stream is unknown.
    */
   note(place: string, batch: Sequenced, { retriable }: Refusal): void {
     if (batch.producerId < 0 || !retriable) return
@@ -55,7 +56,7 @@ export class RefusedBatches {
     this.#prune()
   }
 
-  /** Why this batch of a producer that is not known may not be its first; null where it may. */
+  /** Why this batch of an unknown producer must not be its first; null if it may. */
   check({ stream, name }: Place, batch: Sequenced): Refusal | null {
     if (this.#refused.size === 0) return null
     this.#prune()
@@ -63,7 +64,7 @@ export class RefusedBatches {
     if (known === null) return null
     return because(
       OUT_OF_ORDER_SEQUENCE_NUMBER,
-      `Producer ${batch.producerId} sent sequence ${batch.baseSequence}, but its batch ${known.baseSequence} was refused and has not come again.`,
+      `Producer ${batch.producerId} sent sequence ${batch.baseSequence}, but its batch ${known.baseSequence} was refused and has not been sent again.`,
     )
   }
 
@@ -74,7 +75,7 @@ export class RefusedBatches {
     this.#refused.delete(keyOf(name, batch))
   }
 
-  /** The refused batch that has to come before this one. */
+  /** The refused batch that must come before this one. */
   #before(place: string, batch: Sequenced): Refused | null {
     const known = this.#refused.get(keyOf(place, batch))
     return known?.epoch === batch.producerEpoch && follows(batch.baseSequence, known) ? known : null
@@ -89,7 +90,7 @@ export class RefusedBatches {
   }
 }
 
-/** For people too. Nothing else is called so: a stream has a colon, and no topic's name has one. */
+/** For people too. The form is unambiguous: a stream has a colon, and no topic name has one. */
 export function partitionName(topicName: string, index: number): string {
   return `${topicName}-${index}`
 }
@@ -98,7 +99,7 @@ function keyOf(place: string, { producerId }: Sequenced): string {
   return `${place}:${producerId}`
 }
 
-/** Sequences run in a circle. */
+/** Sequences wrap around to 0. */
 function follows(baseSequence: number, refused: Refused): boolean {
   const distance = (baseSequence - refused.baseSequence + 2 ** 31) % 2 ** 31
   return distance > 0 && distance < 2 ** 30

@@ -1,8 +1,8 @@
 // Retention: drops old data of every partition by time and size, chunk by chunk (time-index.ts), unless
-// `storage.worker.enabled` is off, and forgets producers that have been idle for long. A chunk's age is that of its newest
-// batch, by the record's timestamp or the append, whichever is older, so records stamped in the future expire too.
-// local.retention.* take effect only beside a remote tier: without one the local data is all there is. It decides; the
-// partition trims.
+// `storage.worker.enabled` is off, and forgets producers that have been idle for long. A chunk's age is that of its
+// newest batch, by the record's timestamp or the append, whichever is older, so records stamped in the future expire
+// too. local.retention.* take effect only beside a remote tier: without one the local data is all there is. It decides;
+// the partition trims.
 
 import type { Clock, Timer } from '../base/clock.ts'
 import { watchClockJumps } from '../base/clock-jumps.ts'
@@ -21,15 +21,17 @@ export interface RetentionRooms {
 }
 
 export interface Retention {
-  /** One round over all partitions; joins the round that is under way. */
+  /** One round over all partitions; joins a round that is in progress. */
   run(): Promise<void>
-  /** No more rounds; resolves when the one under way has ended. */
+  /** Begins no more rounds; resolves when the current round has ended. */
   stop(): Promise<void>
 }
 
-/** A topic that fills slowly gets a chunk at least this often for each retention time, so that data expires in parts. */
+/**
+ * A topic that fills slowly gets a chunk at least this often for each retention time, so that data expires in parts.
+ */
 const PARTS = 8
-/** How much unmarked data one round looks into: after a restart each partition has up to a chunk of it. */
+/** How much unmarked data one round reads: after a restart each partition has up to a chunk of it. */
 const LEARN_BYTES = 64 * 1024 * 1024
 
 export function startRetention({ partitions, settings, clock, logger, metrics }: RetentionRooms): Retention {
@@ -38,7 +40,10 @@ export function startRetention({ partitions, settings, clock, logger, metrics }:
   const concurrency = settings.get('storage.worker.tick-concurrency')
   const expirationMs = settings.get('broker.producer-id-expiration')
   const lookForJumps = watchClockJumps(clock, jumpMs => {
-    logger.warn('the system clock has jumped forward; until tomorrow nothing is dropped because of that', { jumpMs })
+    logger.warn(
+      'the system clock has jumped forward; until tomorrow the broker drops no data that is too old only because of the jump',
+      { jumpMs },
+    )
   })
   let running: Promise<void> | null = null
   let timer: Timer | null = null
@@ -77,7 +82,7 @@ export function startRetention({ partitions, settings, clock, logger, metrics }:
           metrics.count('svc.storage.worker.failures', { phase: 'retention', error_type: name })
           logger
             .limited('retention', 60_000)
-            .warn('retention failed and is tried again', { partition: partition.state.name, error })
+            .warn('retention failed; the broker tries again', { partition: partition.state.name, error })
         }
       }
     }
@@ -117,7 +122,7 @@ async function retain(partition: Partition, nowMs: number, intervalMs: number): 
   await partition.trim(Math.max(byTime, bySize))
 }
 
-/** Where the leading chunks end whose newest data is older than the horizon. */
+/** The end of the leading chunks whose newest data is older than the horizon. */
 function expiredBefore({ state }: Partition, horizonMs: number): number {
   let before = state.start
   for (const chunk of state.timeIndex.chunks) {
@@ -127,7 +132,10 @@ function expiredBefore({ state }: Partition, horizonMs: number): number {
   return before
 }
 
-/** Where the leading chunks end without which the log still has so many bytes (Kafka: retention.bytes is a lower bound). */
+/**
+ * The end of the leading chunks without which the log still has this many bytes (Kafka: retention.bytes is a lower
+ * bound).
+ */
 function surplusBefore({ state }: Partition, retentionBytes: number): number {
   let before = state.start
   let surplus = state.bytes - retentionBytes

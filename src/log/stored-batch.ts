@@ -1,8 +1,9 @@
-// How a batch rests in the store: as clients see it, or with its records compressed by this broker. Both are shaped like a
-// record batch of magic 2, so that a store checks and dates either without knowing which it holds. Pure bytes: what
-// compresses is in compression.ts.
+// How a batch rests in the store: as clients see it, or with its records compressed by this broker. Both are shaped
+// like a record batch of magic 2, so that a store checks and dates either without knowing which it holds. Pure bytes:
+// what compresses is in compression.ts.
 //
-// An encoded batch names codec 7, which Kafka does not have and Produce refuses, so no client's batch is mistaken for one:
+// An encoded batch names codec 7, which Kafka does not have and Produce refuses, so no client's batch is mistaken for
+// one:
 //
 //    0  the batch's own header     61 bytes  but: batchLength and crc are of these bytes, the codec bits are 7
 //   61  version of this layout = 1 u8
@@ -12,14 +13,14 @@
 //   71  length of its records      u32
 //   75  its records, compressed
 //
-// The header that opens a stored entry in the design (format version, encoding, record count, largest timestamp) is thus
-// the batch's own: docs/decisions/0020.
+// The header that opens a stored entry in the design (format version, encoding, record count, largest timestamp) is
+// thus the batch's own: docs/decisions/0020.
 
 import { crc32c } from '../base/crc32c.ts'
 import { type Codec, codecs } from '../protocol/compression.ts'
 import { BATCH_HEADER_BYTES, CODEC_MASK, CRC_AT, CRC_FROM, LENGTH_OVERHEAD, viewBatch } from '../protocol/records.ts'
 
-/** Records as they rest, apart from the header that is stamped later. */
+/** Stored records, without the header that is stamped later. */
 export interface EncodedRecords {
   readonly codec: Codec
   /** 0: none. */
@@ -27,21 +28,21 @@ export interface EncodedRecords {
   readonly bytes: Buffer
 }
 
-/** What an encoded batch says of itself. */
+/** How an encoded batch describes itself. */
 export interface Encoding extends EncodedRecords {
-  /** Of the batch as clients see it. */
+  /** CRC of the batch as clients see it. */
   readonly crc: number
   /** Of the whole batch as clients see it. */
   readonly plainBytes: number
 }
 
-/** What encoding costs beside the records. */
+/** The bytes that the encoding adds to the records. */
 export const ENCODING_BYTES = 14
 
 const LAYOUT = 1
 const ENCODED = 7
 
-/** The batch, stamped and uncompressed as it is, with its records in the encoded form. */
+/** The stamped, uncompressed batch, with its records in the encoded form. */
 export function sealBatch(plain: Buffer, records: EncodedRecords): Buffer {
   const bytes = Buffer.allocUnsafeSlow(BATCH_HEADER_BYTES + ENCODING_BYTES + records.bytes.length)
   plain.copy(bytes, 0, 0, BATCH_HEADER_BYTES)
@@ -56,7 +57,10 @@ export function sealBatch(plain: Buffer, records: EncodedRecords): Buffer {
   return bytes
 }
 
-/** The encoding of a stored batch that passed its checksum; null: it rests as clients see it. A string says what is unknown. */
+/**
+ * The encoding of a stored batch that passed its checksum; null: it is stored as clients see it. A string names an
+ * unknown part.
+ */
 export function encodingOf(stored: Buffer): Encoding | string | null {
   if ((viewBatch(stored).attributes & CODEC_MASK) !== ENCODED) return null
   if (stored.length < BATCH_HEADER_BYTES + ENCODING_BYTES) return 'its encoding is cut'
@@ -74,7 +78,7 @@ export function encodingOf(stored: Buffer): Encoding | string | null {
   }
 }
 
-/** The batch as clients see it; null when it is not the one that was encoded. */
+/** The batch as clients see it; null if the result is not the batch that was encoded. */
 export function unsealBatch(stored: Buffer, { crc }: Encoding, records: Buffer): Buffer | null {
   const bytes = Buffer.allocUnsafeSlow(BATCH_HEADER_BYTES + records.length)
   stored.copy(bytes, 0, 0, BATCH_HEADER_BYTES)

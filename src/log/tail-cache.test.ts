@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../testing/property.ts'
 import type { Batch } from '../store/store.ts'
 import { type Tail, TailCache } from './tail-cache.ts'
 

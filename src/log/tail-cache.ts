@@ -1,17 +1,17 @@
 // The newest batches of every partition, in memory, under one byte budget for the whole broker: consumers that keep up
-// never touch the store. Evicts oldest first across partitions. Does not know what may be shown (the high watermark) and
-// is never filled by reads of old data.
+// never touch the store. Evicts oldest first across partitions. Does not know what may be shown (the high watermark)
+// and is never filled by reads of old data.
 
 import type { Batch } from '../store/store.ts'
 import { Fifo } from './fifo.ts'
 
-/** What an entry costs beside its bytes: the Batch, its Buffer, its ArrayBuffer and two places in queues. */
+/** The memory of an entry without its bytes: the Batch, its Buffer, its ArrayBuffer and two places in queues. */
 const ENTRY_BYTES = 256
 
 export class TailCache {
   readonly #budgetBytes: number
   #bytes = 0
-  /** For each entry, oldest first, whose it is. A tail evicts in its own order, so the tail is all that is needed. */
+  /** The tail of each entry, oldest first. A tail evicts in its own order, so the tail is enough. */
   readonly #order = new Fifo<Tail>()
   /** Places in the order whose entries their tails have dropped already. */
   #dropped = 0
@@ -25,12 +25,12 @@ export class TailCache {
     return this.#order.length
   }
 
-  /** What the entries hold alive, at most the budget. */
+  /** The bytes that the entries keep alive, at most the budget. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** A partition's part of the cache, complete from `end` on. */
+  /** A partition's part of the cache. It begins empty at `end` and has every later batch. */
   tail(end: number): Tail {
     return new Tail(this, end)
   }
@@ -46,7 +46,7 @@ export class TailCache {
     }
   }
 
-  /** Called by a tail that drops entries by itself. Their places go when they are more than half of all. */
+  /** Called by a tail that drops entries by itself. Their places are removed when they are more than half of all. */
   release(costBytes: number, entries: number): void {
     this.#bytes -= costBytes
     this.#dropped += entries
@@ -107,7 +107,10 @@ export class Tail {
     this.#cache.release(freed, dropped)
   }
 
-  /** Whether the tail's oldest place in the cache's order is of an entry that it has dropped; the place is then gone. */
+  /**
+   * Whether the tail's oldest place in the cache's order belongs to an entry that it has dropped; this removes the
+   * place.
+   */
   forgo(): boolean {
     if (this.#dropped === 0) return false
     this.#dropped--
@@ -121,7 +124,7 @@ export class Tail {
     return costOf(oldest)
   }
 
-  /** The position of the first entry that reaches beyond `offset`; `length` when none does. */
+  /** The position of the first entry that reaches beyond `offset`; `length` if there is no such entry. */
   position(offset: number): number {
     let low = 0
     let high = this.#entries.length

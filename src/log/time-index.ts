@@ -1,7 +1,7 @@
 // Where in a partition's log which timestamps lie, about one mark for each MiB: what a look-up by time and retention go
 // by. Sparse on purpose: within a chunk the batches themselves are read. Marks are rows of the stream, written with a
-// later append; what has no mark (the newest chunk after a restart) is learned again from the batches when it is needed.
-// It reads nothing and deletes nothing itself.
+// later append; what has no mark (the newest chunk after a restart) is learned again from the batches when it is
+// needed. It reads nothing and deletes nothing itself.
 //
 //   log start                                                                    end
 //   | sealed chunk (mark) | sealed chunk (mark) | unknown (no mark yet) | open chunk |
@@ -14,15 +14,15 @@ export interface Chunk {
   readonly from: number
   /** Where the next chunk begins. */
   readonly next: number
-  /** Of its batches as stored. */
+  /** Stored bytes of its batches. */
   readonly bytes: number
   /** The largest record timestamp; -1 when no record has one. */
   readonly maxTimestamp: number
-  /** What retention by time goes by: the largest of each batch's min(largest timestamp, append time). */
+  /** The time for retention: the largest of each batch's min(largest timestamp, append time). */
   readonly newestMs: number
   /** When its first batch was appended, by the broker's clock; -1 while it is empty. */
   readonly beganAtMs: number
-  /** False while nobody has looked into it since a restart: only `from` and `next` are right. */
+  /** False until the chunk was looked into after a restart: only `from` and `next` are right. */
   readonly isKnown: boolean
 }
 
@@ -44,8 +44,8 @@ export class TimeIndex {
   }
 
   /**
-   * Starts over from the marks among the stream's rows; `bytes` are the stream's live bytes. Returns the rows that delete
-   * marks of what is trimmed.
+   * Starts again from the marks among the stream's rows; `bytes` are the stream's live bytes. Returns the rows that
+   * delete marks of trimmed chunks.
    */
   adopt(rows: ReadonlyMap<string, Uint8Array>, start: number, end: number, bytes: number, nowMs: number): Row[] {
     const marks: MutableChunk[] = []
@@ -53,7 +53,7 @@ export class TimeIndex {
     for (const [key, value] of rows) {
       if (!key.startsWith('m')) continue
       const mark = decodeMark(Number(key.slice(1)), value)
-      // One that begins below the log start counts what is gone.
+      // A chunk that begins below the log start still counts bytes that were dropped.
       if (mark.from >= start && mark.next > start && mark.next <= end) marks.push(mark)
       else dead.push({ key, value: null })
     }
@@ -88,7 +88,9 @@ export class TimeIndex {
     open.newestMs = Math.max(open.newestMs, maxTimestamp < 0 ? nowMs : Math.min(maxTimestamp, nowMs))
   }
 
-  /** Seals the open chunk when it has at least so many bytes, or holds data that is at least so old. Its mark is returned. */
+  /**
+   * Seals the open chunk if it has at least this many bytes, or holds data that is at least this old. Returns its mark.
+   */
   seal(minBytes: number, nowMs = 0, minAgeMs = Number.POSITIVE_INFINITY): Row | null {
     const open = this.#open()
     if (open.bytes === 0 || (open.bytes < minBytes && nowMs - open.beganAtMs < minAgeMs)) return null
@@ -111,12 +113,15 @@ export class TimeIndex {
     return encodeMark(known)
   }
 
-  /** The rows that trimming to `before` makes superfluous. */
+  /** The rows that are no longer needed after trimming to `before`. */
   marksBefore(before: number): Row[] {
     return this.#chunks.slice(0, this.#count(before)).map(chunk => ({ key: markKey(chunk.from), value: null }))
   }
 
-  /** Forgets the chunks that lie wholly below the log start; what else of the dropped bytes lay below it was the next one's. */
+  /**
+   * Forgets the chunks that lie wholly below the log start. The rest of the dropped bytes belonged to the first chunk
+   * that stays.
+   */
   drop(start: number, bytes: number): void {
     const gone = this.#chunks.splice(0, this.#count(start))
     const rest = gone.reduce((left, chunk) => left - chunk.bytes, bytes)

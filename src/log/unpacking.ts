@@ -1,14 +1,17 @@
-// The one place where the broker looks into a batch that a client packed: for a look-up by time and for the pages, exports and tails of the admin API. A batch of
-// a few hundred bytes can unpack to gigabytes, to millions of records, or to one record with millions of headers, and
-// stays in the log. So what any look costs is bounded here, whatever is in the batch:
+// The one place where the broker looks into a batch that a client packed: for a look-up by time and for the pages,
+// exports and tails of the admin API. A batch of a few hundred bytes can unpack to gigabytes, to millions of records,
+// or to one record with millions of headers, and stays in the log. So what any look costs is bounded here, whatever is
+// in the batch:
 //
 //   bytes of one batch, unpacked          MAX_UNPACKED_BYTES; a larger one is InvalidRecords
-//   bytes of all, at one time             UNPACKED_AT_ONCE, over all requests of the broker; a request that finds none left waits in order
+//   bytes of all, at one time             UNPACKED_AT_ONCE, over all requests of the broker; a request that finds no
+//                                         bytes left waits in order
 //   headers of one record, decoded        HEADER_LIMITS; the bytes of the rest are told apart (RecordWalk.read)
 //   time on the event loop                work takes turns, within a batch too
 //   time in all                           the patience of the caller
 //
-// Nothing of what was unpacked outlives the look. docs/decisions/0039 has the list of all callers and of the most that each may take.
+// Nothing of what was unpacked outlives the look. docs/decisions/0039 has the list of all callers and of the most that
+// each may take.
 
 import { type Clock, type Turns, takingTurns } from '../base/clock.ts'
 import type { Patience } from '../base/patience.ts'
@@ -40,13 +43,13 @@ const TURN_MS = 0.5
 /** Steps of a walk between two looks at the clock. */
 const STEPS = 256
 
-const TIMED_OUT = because(REQUEST_TIMED_OUT, 'Others were looking into batches for too long.')
-const ENDED = because(REQUEST_TIMED_OUT, 'To look through the records took too long.')
+const TIMED_OUT = because(REQUEST_TIMED_OUT, 'The request waited too long for other requests that unpack batches.')
+const ENDED = because(REQUEST_TIMED_OUT, 'The search through the records took too long.')
 
-/** Somebody who looks into batches one after the other. */
+/** A caller that looks into batches one after the other. */
 export interface Looker {
   readonly patience: Patience
-  /** Of all its work together: many small batches are as much work as a large one. */
+  /** For all of its work together: many small batches are as much work as a large one. */
   readonly turn: Turns
 }
 
@@ -55,7 +58,7 @@ export interface Look {
   /** How many bytes were unpacked for it. */
   readonly unpackedBytes: number
   readonly walk: RecordWalk
-  /** Called before each step of the walk; answers what to wait for where it is not undefined: the others' turn. */
+  /** Called before each step of the walk. Returns a promise when it is the turn of other work, else undefined. */
   readonly step: Turns
   /** The same before each piece of longer work. */
   readonly turn: Turns
@@ -80,8 +83,9 @@ export class Unpacking {
   }
 
   /**
-   * Calls `use` with the records of a batch and answers what it answers. Views of them are empty afterwards. `use` must not look into
-   * another batch and must not wait for anything but its turns. REQUEST_TIMED_OUT where the patience ended; throws InvalidRecords.
+   * Calls `use` with the records of a batch and returns its result. Views of the records are empty afterwards. `use`
+   * must not look into another batch and must wait only for its turns. REQUEST_TIMED_OUT if the patience ended; throws
+   * InvalidRecords.
    */
   async look<T>(batch: BatchView, { patience, turn }: Looker, use: (look: Look) => Promise<T>): Promise<T | Refusal> {
     const codec = codecOf(batch)

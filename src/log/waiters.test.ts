@@ -40,7 +40,7 @@ async function isPending(clock: SimulatedClock, promise: Promise<unknown>): Prom
 
 const PATIENT = { minBytes: 1, alreadyBytes: 0, maxWaitMs: 500 }
 
-test('an append ends the wait of whoever watches its partition, and names it', async () => {
+test('an append ends the wait of a reader that watches its partition, and names it', async () => {
   const { clock, a, b, listOf } = world()
   const list = listOf(a, b)
   const waiting = list.wait(PATIENT)
@@ -70,7 +70,7 @@ test('a partition tells all that stand at it, however many leave meanwhile', () 
   assert.equal(waits.size, 0)
 })
 
-test('news while nobody waits are told once, and again after the watch has rested', () => {
+test('news while no reader waits are told once, and again after the watch has rested', () => {
   const { a, listOf } = world()
   const list = listOf(a)
   assert.deepEqual([a.waits.size, list.names()], [1, []])
@@ -115,7 +115,7 @@ test('a wait does not begin when there is enough or no time', async () => {
   await list.wait({ ...PATIENT, maxWaitMs: 0 })
 })
 
-test('a removal wakes whoever waits, whatever the bytes', async () => {
+test('a removal wakes each reader that waits, whatever the bytes', async () => {
   const { a, listOf } = world()
   const list = listOf(a)
   const waiting = list.wait({ ...PATIENT, minBytes: 100 })
@@ -170,11 +170,11 @@ test('waits that end together end a few in each turn of the event loop, and an a
     await new Promise(resolve => setImmediate(resolve))
     perTurn.push(ended - before)
   }
-  // What falls due in a turn, and what was due before it.
+  // The waits that fall due in a turn, and those that were due before it.
   assert.ok(Math.max(...perTurn) <= 2 * 16, String(perTurn))
   waits.appended(1)
   await Promise.all(waiting)
-  // Whoever waits again is not ended by what was due before.
+  // A reader that waits again is not ended by the waits that were due before.
   const further = wait(60_000)
   for (let turn = 0; turn < 50; turn++) await new Promise(resolve => setImmediate(resolve))
   assert.equal(ended, 500)

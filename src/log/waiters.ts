@@ -1,6 +1,6 @@
-// Who waits for data, and what for. Nothing scans: a watch stands at its partition, an append touches only the watches of
-// its partition and marks them ready in their lists, and a woken fetch looks at what is ready. A list lives as long as one
-// fetch, or as long as a fetch session. It knows no offsets and no limits of a fetch; those are the handler's.
+// Who waits for data, and what for. Nothing scans: a watch stands at its partition, an append touches only the watches
+// of its partition and marks them ready in their lists, and a woken fetch looks at what is ready. A list lives as long
+// as one fetch, or as long as a fetch session. It knows no offsets and no limits of a fetch; those are the handler's.
 //
 //   marked (to be looked at) --rest--> standing at its partition --news--> marked
 
@@ -8,27 +8,27 @@ import type { Clock } from '../base/clock.ts'
 import { Fifo } from './fifo.ts'
 
 /**
- * Waits whose time is up in one turn of the event loop. Thousands that began together would end together, and the next
- * time too; whoever produces meanwhile would wait for all of them.
+ * The most waits that end in one turn of the event loop. Thousands that began together would end together, again and
+ * again; meanwhile a producer would wait for all of them.
  */
 const ENDED_AT_ONCE = 16
 
-/** Whoever is told of news by a watch. */
+/** The list that a watch notifies when its partition has news. */
 interface Listening {
   notice(watch: Watch, bytes: number, isUrgent: boolean): void
 }
 
 /**
- * Stands at one partition for one list. What it stands for extends it. One that is marked stands there too while somebody
- * waits, so that the wait counts what comes.
+ * Watches one partition for one list; the user extends the class with its own data. While a reader waits, marked
+ * watches stay registered too, so that the wait counts the bytes that arrive.
  */
 export class Watch {
-  /** Set by the list that it is in. */
+  /** Set by the list that contains it. */
   list: Listening | null = null
   #waits: Waits | null = null
   /** Its place among the watches of its partition. */
   place = -1
-  /** Whether its list has it among what is to be looked at. */
+  /** Whether its list has marked it for the next look. */
   isMarked = false
 
   stand(waits: Waits): void {
@@ -64,23 +64,23 @@ export class Waits {
     last.place = watch.place
   }
 
-  /** So many bytes more may be read. */
+  /** This many more bytes may be read. */
   appended(bytes: number): void {
     this.#tell(bytes, false)
   }
 
-  /** Something else about the partition is not as it was. Nobody is woken for that alone. */
+  /** Something else about the partition has changed. No reader is woken for that alone. */
   changed(): void {
     this.#tell(0, false)
   }
 
-  /** Whoever waits must look again, whatever it waits for. */
+  /** Every waiting reader must look again, whatever it waits for. */
   wake(): void {
     this.#tell(0, true)
   }
 
   #tell(bytes: number, isUrgent: boolean): void {
-    // From the last to the first, because whoever is told may leave.
+    // From the last to the first, because a notified reader may leave.
     for (let at = this.#watches.length - 1; at >= 0; at--) {
       const watch = this.#watches[at]!
       watch.list?.notice(watch, bytes, isUrgent)
@@ -91,22 +91,25 @@ export class Waits {
 export interface WaitOptions {
   /** Bytes that must have arrived, together with `alreadyBytes`, before the wait ends early. */
   readonly minBytes: number
-  /** What the caller found before it began to wait. */
+  /** The bytes that the caller found before it began to wait. */
   readonly alreadyBytes: number
   readonly maxWaitMs: number
   /** Aborting ends the wait. */
   readonly signal?: AbortSignal
 }
 
-/** Watches that one reader looks at, and which of them it has to look at next. One wait at a time. */
+/** The watches of one reader, and which of them it must look at next. It supports one wait at a time. */
 export interface Watchlist<W extends Watch> {
-  /** What is to be looked at, in the order in which it became so. */
+  /** The marked watches, in the order in which they were marked. */
   ready(): W[]
-  /** Takes the watch in, if it is new, and marks it: it is to be looked at. */
+  /** Marks the watch for the next look, and adds it if it is new. */
   mark(watch: W): void
-  /** Moves a marked watch behind all others that are. */
+  /** Moves a marked watch behind all other marked ones. */
   defer(watch: W): void
-  /** Takes the watch in, if it is new: there is nothing to find until there are news. The caller must have looked in this turn, so that it missed none. */
+  /**
+   * Adds the watch unmarked, if it is new. The caller must have looked at the partition in this turn, so that it missed
+   * no news.
+   */
   rest(watch: W, waits: Waits): void
   /** Takes it out of the list. */
   drop(watch: W): void
@@ -124,7 +127,7 @@ export interface Waiters {
 
 export function createWaiters(clock: Clock): Waiters {
   const waiting = new Set<() => void>()
-  /** Whose time was up when enough others had ended in the same turn. */
+  /** Waits whose time was up when the limit of this turn was reached. */
   const overdue = new Fifo<() => void>()
   let endable = ENDED_AT_ONCE
   let released = false
@@ -166,7 +169,7 @@ export function createWaiters(clock: Clock): Waiters {
       notice(watch: W, more: number, isUrgent: boolean) {
         add(watch)
         if (finish === null) {
-          // It is looked at before anybody waits again, so there is nothing more to tell it.
+          // The reader looks at it before it waits again, so it needs no further news.
           watch.leave()
           return
         }
@@ -199,7 +202,7 @@ export function createWaiters(clock: Clock): Waiters {
         wantedBytes = minBytes
         return new Promise(resolve => {
           const end = () => {
-            // An append may have ended what is overdue.
+            // An append may have ended an overdue wait.
             if (!waiting.delete(end)) return
             finish = null
             timer.cancel()

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../testing/property.ts'
 import { anyFields } from '../../testing/values.ts'
 import { AssertionFailed } from '../base/assert.ts'
 import { seededRandom } from '../base/random.ts'
@@ -86,7 +86,7 @@ test('decoding what was encoded gives the value back, in every version, and the 
   }
 })
 
-/** What a decoder makes of bytes: the value, or that they are malformed. Anything else fails the test. */
+/** The value that a decoder makes of bytes, or `malformed`. Anything else fails the test. */
 function outcome(decode: () => unknown): unknown {
   try {
     return decode()
@@ -135,7 +135,8 @@ test('bytes after a complete body are malformed', () => {
 })
 
 test('bytes after a Metadata request are left unread', () => {
-  // What librdkafka 2.15.1 sends for all topics: a null array in one byte, then three bytes of the count that it reserved.
+  // librdkafka 2.15.1 asks for all topics with a null array in one byte and then three bytes of the count that it
+  // reserved.
   const allTopics = decodeRequest(metadata, 12, Buffer.from('00000000010000', 'hex'), 0)
   assert.equal(allTopics.topics, null)
 })

@@ -2,9 +2,9 @@
 // message's layout at first use and compiled with `new Function`: two to six times faster than walking the layout, and
 // it cannot drift from the declaration. interpret.ts does the same by walking and is what the tests compare with.
 //
-// A decoder reads a whole message or throws Malformed; it never reads past `end`, and holds every count against limits.ts
-// and against the bytes left before it makes anything. `records` come out as views of the frame, `bytes` as copies.
-// An encoder asserts that its value fits the declaration: a wrong one is our own mistake.
+// A decoder reads a whole message or throws Malformed; it never reads past `end`, and holds every count against
+// limits.ts and against the bytes left before it makes anything. `records` come out as views of the frame, `bytes` as
+// copies. An encoder asserts that its value fits the declaration: a wrong one is our own mistake.
 
 import { isUtf8 } from 'node:buffer'
 import { assert } from '../base/assert.ts'
@@ -54,8 +54,8 @@ export function encodeRequest<A extends Api>(api: A, version: number, value: Req
 }
 
 /**
- * The response body in parts, to be written in this order. Slices given as `records` are parts of their own. The first part
- * begins with `lead` bytes, up to 16, that the caller fills.
+ * The response body in parts, to be written in this order. Slices given as `records` are parts of their own. The first
+ * part begins with `lead` bytes, up to 16, that the caller fills.
  */
 export function encodeResponse<A extends Api>(api: A, version: number, value: ResponseInput<A>, lead = 0): Buffer[] {
   return encoderOf(api.response, version)(value, lead)
@@ -129,7 +129,7 @@ function compile(name: string, source: Source, words: object): unknown {
 
 // ---------------------------------------------------------------------------------------------------------- reading
 
-/** What a slow varint leaves beside its value: the place after it. Read at once by the code that called. */
+/** The place after a slow varint, beside its value. The code that called reads it at once. */
 const cursor = { at: 0 }
 
 function fail(field: string, reason: string): never {
@@ -156,7 +156,7 @@ function varint(b: Buffer, at: number, end: number, field: string): number {
   return fail(field, 'the varint does not fit 32 bits')
 }
 
-/** Below this many bytes a loop over them is faster than a call into C++. */
+/** For fewer bytes a loop is faster than a call into C++. */
 const SHORT_TEXT = 64
 
 // Buffer's own slices are there in every Node; its type declarations leave them out.
@@ -328,7 +328,7 @@ function decoderSource(message: Message, version: number): Source {
       `if (n > ${MAX_ELEMENTS} || n * ${smallestSize(element, flexible)} > end - p) fail('${path}', n + ' elements do not fit')`,
     )
     emit(`if ((budget -= n) < 0) fail('${path}', 'the message has more than ${MAX_OBJECTS} elements')`)
-    // Not made with a length: what the bytes promise is not yet there.
+    // Not allocated by the count, because the promised elements have not been read yet.
     emit(`${value} = []\nfor (let ${i} = 0; ${i} < ${count}; ${i}++) {`)
     const size = SIZES[element.kind]
     if (size !== undefined) emit(`${value}.push(${fixed(element, 0)})\np += ${size}`)
@@ -404,7 +404,10 @@ function putVarint(s: Buffer, at: number, value: number): number {
   return p
 }
 
-/** Writes short ASCII at `at` and returns true, or returns false with nothing of worth written. */
+/**
+ * Writes short ASCII at `at` and returns true. Returns false if the text is not ASCII; the bytes at `at` are worthless
+ * then.
+ */
 function putAscii(s: Buffer, at: number, value: string): boolean {
   if (value.length > SHORT_TEXT) return false
   for (let i = 0; i < value.length; i++) {
@@ -447,7 +450,7 @@ function lengthOf(slices: Uint8Array | readonly Uint8Array[]): number {
   return sum
 }
 
-/** Moves what follows a one-byte size up, because the size takes more; returns the place after it. */
+/** Moves the bytes after a one-byte size up, because the size takes more; returns the place after them. */
 function widen(s: Buffer, sizeAt: number, end: number): number {
   const size = end - sizeAt - 1
   const width = size < 0x4000 ? 2 : size < 0x200000 ? 3 : size < 0x10000000 ? 4 : 5

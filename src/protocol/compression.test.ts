@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib'
-import fc from 'fast-check'
 import { compressFrameSync } from 'lz4-napi'
 import { compressSync as snappySync } from 'snappy'
+import { fc } from '../../testing/property.ts'
 import { seededRandom } from '../base/random.ts'
 import { codecs, compress, compressSync, decompress, NotDecompressed } from './compression.ts'
 

@@ -1,6 +1,6 @@
 // The four codecs of Kafka's record batches. Decompression never makes more than the caller allows, whatever the input
-// claims about itself; it runs in the thread pool. Clients get batches as they arrived; what is compressed here is for the
-// store (log/stored-batch.ts), and what is unpacked for whoever asks for a record.
+// claims about itself; it runs in the thread pool. Clients get batches as they arrived. Batches are compressed here for
+// the store (log/stored-batch.ts) and unpacked here for callers that look into records.
 //
 // Framings: gzip (RFC 1952, several members allowed), zstd frames (RFC 8878), one lz4 frame with independent or linked
 // blocks, and snappy in the two forms that clients send: bare (librdkafka), and xerial (Java, Sarama):
@@ -29,7 +29,7 @@ export const codecs: readonly Codec[] = Object.freeze(['none', 'gzip', 'snappy',
 /** Thrown for input that is not in the format, is cut, has bytes after its end, or grows beyond the limit. */
 export class NotDecompressed extends Error {
   override readonly name = 'NotDecompressed'
-  /** The input may be in order; it is larger than the caller allows. */
+  /** The input may be valid, but it is larger than the caller allows. */
   readonly tooLarge: boolean
 
   constructor(message: string, tooLarge: boolean, options?: ErrorOptions) {
@@ -86,7 +86,10 @@ export function compressSync(codec: Codec, bytes: Uint8Array): Buffer {
 /** The largest window that a zstd level uses (2^27 bytes). Its memory is touched only as far as output is written. */
 export const ZSTD_MAX_WINDOW_LOG = 27
 
-/** A window that the input fills: the default takes 256 KiB for whatever input, and what thousands of those leave stops the world. */
+/**
+ * A window of the input's size: the default takes 256 KiB for any input, and collecting thousands of those would stop
+ * the process.
+ */
 function gzipOptions(length: number): ZlibOptions {
   const windowBits = Math.min(15, Math.max(9, Math.ceil(Math.log2(length + 1))))
   return { windowBits, memLevel: Math.min(8, windowBits - 6) }
@@ -130,7 +133,7 @@ function inflate(
 
 const XERIAL_MAGIC = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00])
 const XERIAL_HEADER = 16
-/** What snappy-java cuts its input into. */
+/** snappy-java cuts its input into chunks of this size. */
 const XERIAL_CHUNK = 32 * 1024
 
 export function isXerial(input: Buffer): boolean {
@@ -223,7 +226,10 @@ async function unpackLz4(input: Buffer, maxBytes: number): Promise<Buffer> {
   }
 }
 
-/** Walks the frame without making its bytes. Answers how many they would be. Throws when they would be more than maxBytes. */
+/**
+ * Walks the frame without making its bytes. Answers how many they would be. Throws when they would be more than
+ * maxBytes.
+ */
 export function measureLz4(input: Buffer, maxBytes: number): number {
   let total = 0
   for (const { from, end, isCompressed } of lz4Blocks(input, maxBytes)) {

@@ -1,6 +1,6 @@
-// Every error code of the Kafka protocol (org.apache.kafka.common.protocol.Errors, 4.3) as a frozen refusal: an expected
-// no, returned and not thrown, that ends up as a code in its row of a response. Whether one closes a connection or is
-// retried is the business of who answers.
+// Every error code of the Kafka protocol (org.apache.kafka.common.protocol.Errors, 4.3) as a frozen refusal: an
+// expected no, returned and not thrown, that ends up as a code in its row of a response. Whether one closes a
+// connection or is retried is the business of who answers.
 
 export interface Refusal {
   readonly kind: 'refusal'

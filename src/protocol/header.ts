@@ -3,8 +3,8 @@
 //   request   apiKey int16 | apiVersion int16 | correlationId int32 | clientId nullable string | tags, if flexible
 //   response  correlationId int32 | tags, if flexible
 //
-// The length of the client id is an int16 even where the header is flexible. The response header of ApiVersions is never
-// flexible, so that a client that asked in a version unknown to the broker can read the answer (KIP-511).
+// The length of the client id is an int16 even where the header is flexible. The response header of ApiVersions is
+// never flexible, so that a client that asked in a version unknown to the broker can read the answer (KIP-511).
 
 import { isUtf8 } from 'node:buffer'
 import { MAX_HEADER_TAGS, MAX_VARINT_BYTES } from './limits.ts'

@@ -1,5 +1,5 @@
-// What a decoder takes at most, whatever the frame's size is. A count is compared with these, and with the bytes that
-// are left, before anything is allocated for it (CVE-2026-111115, CVE-2026-111108; Kafka 4.4 has the same limits).
+// The most that a decoder accepts, whatever the frame's size is. A count is compared with these, and with the bytes
+// that are left, before memory is allocated for it (CVE-2026-111115, CVE-2026-111108; Kafka 4.4 has the same limits).
 
 /** Elements of one array. */
 export const MAX_ELEMENTS = 1_000_000
@@ -10,7 +10,7 @@ export const MAX_OBJECTS = 1_000_000
 /** Tagged fields of one struct in a body. */
 export const MAX_TAGS = 10_000
 
-/** Tagged fields of a request header, which is read before anybody has authenticated. */
+/** Tagged fields of a request header, which is read before the client has authenticated. */
 export const MAX_HEADER_TAGS = 64
 
 /** Bytes of an unsigned varint of 32 bits. */

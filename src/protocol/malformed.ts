@@ -1,4 +1,5 @@
-// What the decoders throw when bytes are not a message. The connection that sent them is closed and the reason counted.
+// Thrown by the decoders when bytes are not a valid message. The broker closes the connection that sent them and counts
+// the reason.
 
 export class Malformed extends Error {
   override readonly name = 'Malformed'

@@ -1,5 +1,5 @@
-// What may be a topic name and a group id. Kafka's rules (org.apache.kafka.common.internals.Topic#validate), and for
-// group ids, which Kafka does not bound, ours.
+// Which texts may be the name of a topic or the id of a group. Topics follow Kafka's rules
+// (org.apache.kafka.common.internals.Topic#validate). Kafka does not bound group ids, so their rules are ours.
 
 const MAX_TOPIC_NAME_LENGTH = 249
 

@@ -1,10 +1,10 @@
-// golden/batches.jsonl has batches that the Java client (kafka-clients 4.2.0) wrote, one for each codec: base offset 42,
-// leader epoch 5, producer 77 with epoch 3 and sequence 9, and 20 records with a header each.
+// golden/batches.jsonl has batches that the Java client (kafka-clients 4.2.0) wrote, one for each codec: base offset
+// 42, leader epoch 5, producer 77 with epoch 3 and sequence 9, and 20 records with a header each.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../testing/property.ts'
 import { crc32c } from '../base/crc32c.ts'
 import { seededRandom } from '../base/random.ts'
 import { codecs } from './compression.ts'

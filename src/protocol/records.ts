@@ -62,7 +62,7 @@ export class BatchView {
   get baseOffset(): number {
     return readInt64(this.bytes, 0)
   }
-  /** Of the whole batch in bytes, what is before batchLength included. */
+  /** The size of the whole batch in bytes, with the bytes before batchLength. */
   get batchLength(): number {
     return this.bytes.readInt32BE(8) + LENGTH_OVERHEAD
   }
@@ -126,8 +126,8 @@ export function viewBatch(bytes: Uint8Array): BatchView {
 /**
  * Checks the records of one partition of a Produce request: exactly one batch of magic 2, whole, with a right checksum
  * and a count that fits. Compressed records are not unpacked, of plain ones only the lengths are read. The codes are
- * those of Kafka's ProduceRequest#validateRecords and LogValidator, but a batch that calls its own stamps log append time
- * is always INVALID_TIMESTAMP. baseOffset and leaderEpoch are ignored, because the log assigns them.
+ * those of Kafka's ProduceRequest#validateRecords and LogValidator, but a batch that calls its own stamps log append
+ * time is always INVALID_TIMESTAMP. baseOffset and leaderEpoch are ignored, because the log assigns them.
  */
 export function checkBatches(bytes: Uint8Array | null, produceVersion = ZSTD_PRODUCE_VERSION): BatchView | Refusal {
   if (bytes === null || bytes.length === 0) return because(INVALID_RECORD, 'There is no record batch.')
@@ -162,7 +162,8 @@ function checkProducer(batch: BatchView): Refusal | null {
   const { producerId } = batch
   if (producerId === -1)
     return batch.isTransactional ? because(INVALID_RECORD, 'A transactional batch needs a producer id.') : null
-  // Ids are given out by counting up. Two that are too large would be read as one, whose repeats are dropped.
+  // Ids are handed out by counting up. Two ids that are too large would be read as the same number, and batches of one
+  // producer dropped as repeats of the other.
   if (producerId < -1 || !Number.isSafeInteger(producerId))
     return because(INVALID_RECORD, `The producer id ${producerId} is not one.`)
   if (batch.producerEpoch < 0)
@@ -224,7 +225,7 @@ export function stampAppendTime(bytes: Buffer, ms: number): void {
 
 // ----------------------------------------------------------------------------------------------------------- reading
 
-/** Thrown where bytes are not batches or records, or unpack to more than is allowed. */
+/** Thrown when bytes are not batches or records, or unpack to more than is allowed. */
 export class InvalidRecords extends Error {
   override readonly name = 'InvalidRecords'
 }
@@ -236,20 +237,20 @@ export interface RecordHeader {
 
 export interface DecodedRecord {
   readonly offset: number
-  /** Ms since 1970; -1: none. */
+  /** Ms since 1970; -1: no timestamp. */
   readonly timestamp: number
-  /** Views of the batch, or of what it unpacked to. */
+  /** Views of the batch, or of its unpacked bytes. */
   readonly key: Buffer | null
   readonly value: Buffer | null
-  /** Those that were decoded, the first ones. */
+  /** The first headers, which were decoded. */
   readonly headers: readonly RecordHeader[]
-  /** How many the record says that it has. */
+  /** The number of headers that the record says it has. */
   readonly headerCount: number
-  /** The bytes of the others; null where all were decoded. They are not looked at. */
+  /** The undecoded bytes of the other headers; null if all were decoded. */
   readonly undecodedHeaders: Buffer | null
 }
 
-/** Of one record. Each header that is decoded is an object, and a batch of a few hundred bytes can have millions. */
+/** Limits for one record. Each decoded header is an object, and a batch of a few hundred bytes can have millions. */
 export interface HeaderLimits {
   readonly count: number
   readonly bytes: number
@@ -275,8 +276,8 @@ export function splitBatches(bytes: Uint8Array): BatchView[] {
 }
 
 /**
- * Every record of one batch, with all that is in it, for tests and tools: how much work and memory that is, the batch decides. The broker
- * looks into batches through log/unpacking.ts. Throws InvalidRecords.
+ * Every record of one batch with all its parts, for tests and tools: the batch decides how much work and memory that
+ * takes. The broker looks into batches through log/unpacking.ts. Throws InvalidRecords.
  */
 export async function readRecords(bytes: Uint8Array, maxBytes = MAX_UNPACKED_BYTES): Promise<DecodedRecord[]> {
   const batch = viewBatch(bytes)
@@ -287,7 +288,9 @@ export async function readRecords(bytes: Uint8Array, maxBytes = MAX_UNPACKED_BYT
   return records
 }
 
-/** How the records of a batch are packed. Throws InvalidRecords where the bytes are no batch that can be looked into. */
+/**
+ * How the records of a batch are packed. Throws InvalidRecords where the bytes are no batch that can be looked into.
+ */
 export function codecOf({ bytes, batchLength, attributes }: BatchView): Codec {
   if (bytes.length < BATCH_HEADER_BYTES || batchLength !== bytes.length)
     throw new InvalidRecords(`${bytes.length} bytes are not one batch`)
@@ -309,11 +312,12 @@ export function asInvalid(error: unknown): never {
 }
 
 /**
- * Goes from record to record of a batch. A step reads a record's length, timestamp and offset, which is little work whatever is in it;
- * the rest is decoded where it is asked for. All methods throw InvalidRecords, after which the walk is at its end.
+ * Goes from record to record of a batch. A step reads a record's length, timestamp and offset, which is little work
+ * whatever is in it; the rest is decoded where it is asked for. All methods throw InvalidRecords, after which the walk
+ * is at its end.
  */
 export class RecordWalk {
-  /** Of the record that the walk is at. */
+  /** Of the current record. */
   offset = -1
   /** Ms since 1970; -1: none. */
   timestamp = -1
@@ -371,7 +375,7 @@ export class RecordWalk {
     return true
   }
 
-  /** The record that the walk is at, to be called once for each. */
+  /** The current record; call it once for each. */
   read(limits: HeaderLimits): DecodedRecord {
     const { offset, timestamp } = this
     const key = this.#slice('key')
@@ -484,8 +488,8 @@ export function encodeBatch(records: readonly NewRecord[], options: BatchOptions
 }
 
 /**
- * A batch without records, as the log cleaner of Apache Kafka leaves one where there are none any more: consumers go on behind it. It
- * reaches from `from` to below `to`, or as far as one batch can.
+ * A batch without records, such as the log cleaner of Apache Kafka leaves behind: consumers go on after it. It covers
+ * the offsets from `from` to below `to`, or as many as one batch can.
  */
 export function encodeEmptyBatch(from: number, to: number, leaderEpoch: number): Buffer {
   const bytes = Buffer.alloc(BATCH_HEADER_BYTES)
@@ -493,7 +497,7 @@ export function encodeEmptyBatch(from: number, to: number, leaderEpoch: number):
   stamp(bytes, from, leaderEpoch)
   bytes[16] = 2
   bytes.writeInt32BE(Math.min(to - from - 1, 0x7fffffff), 23)
-  // Timestamps, producer, its epoch and sequence: -1, which is none.
+  // Timestamps, producer id, its epoch and sequence: -1 says that the batch has none of them.
   bytes.fill(0xff, 27, 57)
   bytes.writeUInt32BE(crc32c(bytes.subarray(CRC_FROM)), CRC_AT)
   return bytes

@@ -1,9 +1,9 @@
-// What the declarations of this APIs do not use, on a message made up here, and the mistakes that a declaration
-// can have. codec.test.ts has the real messages.
+// The parts of the schema that no API uses, on a message made up here, and the mistakes that a declaration can have.
+// codec.test.ts has the real messages.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../testing/property.ts'
 import { decodeMessage, encodeMessage } from './codec.ts'
 import { interpretBytes, interpretValue } from './interpret.ts'
 import { Malformed } from './malformed.ts'

@@ -53,7 +53,8 @@ export type Kind =
   | 'array'
   | 'struct'
 
-// These three exist for the type checker only: what a decoder delivers, what an encoder takes, whether it may be absent.
+// These three exist for the type checker only: what a decoder delivers, what an encoder takes, whether it may be
+// absent.
 declare const DECODED: unique symbol
 declare const TAKEN: unique symbol
 declare const OPTIONAL: unique symbol
@@ -62,7 +63,7 @@ export interface Field<Decoded = unknown, Taken = unknown, Optional extends bool
   readonly kind: Kind
   /** null: every version of the enclosing struct. */
   readonly versions: Range | null
-  /** The versions that allow null; null: none. */
+  /** The versions that allow null; null if no version does. */
   readonly nullable: Range | null
   readonly tag: number | null
   /** undefined: the fallback of the kind. */
@@ -84,10 +85,10 @@ type OptionalNames<S> = {
   [N in keyof S]: S[N] extends { readonly [OPTIONAL]?: infer O } ? (true extends O ? N : never) : never
 }[keyof S]
 
-/** What a decoder delivers for these fields. */
+/** The value that a decoder delivers for these fields. */
 export type ValueOf<S> = { readonly [N in keyof S]: DecodedOf<S[N]> }
 
-/** What an encoder takes for these fields. */
+/** The value that an encoder takes for these fields. */
 export type InputOf<S> = { readonly [N in Exclude<keyof S, OptionalNames<S>>]: TakenOf<S[N]> } & {
   readonly [N in OptionalNames<S>]?: TakenOf<S[N]> | undefined
 }
@@ -178,7 +179,9 @@ export interface Api<Q extends Fields = Fields, S extends Fields = Fields> {
   readonly name: string
   /** The versions that can be encoded and decoded. */
   readonly versions: Range
-  /** The versions that ApiVersions names. It may be wider than `versions`: such a request is refused without decoding. */
+  /**
+   * The versions that ApiVersions names. It may be wider than `versions`: such a request is refused without decoding.
+   */
   readonly advertised: Range
   /** The versions with compact lengths, tagged fields and a version 2 header (KIP-482). */
   readonly flexible: Range | null
@@ -189,7 +192,7 @@ export interface Api<Q extends Fields = Fields, S extends Fields = Fields> {
 /** The decoded request of an API: RequestOf<typeof produce>. */
 export type RequestOf<A> = A extends Api<infer Q, infer _S> ? ValueOf<Q> : never
 export type ResponseOf<A> = A extends Api<infer _Q, infer S> ? ValueOf<S> : never
-/** What an encoder of the API's request takes. */
+/** The value that an encoder of the API's request takes. */
 export type RequestInput<A> = A extends Api<infer Q, infer _S> ? InputOf<Q> : never
 export type ResponseInput<A> = A extends Api<infer _Q, infer S> ? InputOf<S> : never
 

@@ -1,10 +1,12 @@
-// Unpacks a batch's records for a look into it, at a known cost: the memory it takes is the room for the result, made once
-// and given back at once, and work on the event loop takes turns. That is why snappy and lz4 are unpacked here: their
-// native code keeps its results until the next collection of garbage, which can be gigabytes later. Batches that the broker
-// compressed itself go through compression.ts, all in the thread pool.
+// Unpacks a batch's records for a look into it, at a known cost: the memory it takes is the room for the result, made
+// once and given back at once, and work on the event loop takes turns. That is why snappy and lz4 are unpacked here:
+// their native code keeps its results until the next collection of garbage, which can be gigabytes later. Batches that
+// the broker compressed itself go through compression.ts, all in the thread pool.
 //
-//   snappy block: length varint | elements. Element tag, lowest two bits: 0 literal, 1 to 3 copies with offsets of 11, 16, 32 bits
-//   lz4 block:    (token | literal length 255* | literals | offset uint16 | match length 255*)*, the last one ends with its literals
+//   snappy block: length varint | elements
+//                 element tag, lowest two bits: 0 literal, 1 to 3 copies with offsets of 11, 16, 32 bits
+//   lz4 block:    (token | literal length 255* | literals | offset uint16 | match length 255*)*
+//                 the last sequence ends with its literals
 
 import { constants, createGunzip, createZstdDecompress } from 'node:zlib'
 import type { Turns } from '../base/clock.ts'
@@ -29,7 +31,7 @@ class Pace {
   #steps = 0
   #nextAt = STEP_BYTES
 
-  /** One step more, after which the output ends there. */
+  /** Counts one step more, after which the output ends there. */
   isDue(at: number): boolean {
     if (++this.#steps < STEP_ELEMENTS && at < this.#nextAt) return false
     this.#steps = 0
@@ -38,7 +40,10 @@ class Pace {
   }
 }
 
-/** The bytes before compression, at most maxBytes of them. With `none` they are a view of what was given. Throws NotDecompressed. */
+/**
+ * The bytes before compression, at most maxBytes of them. With `none` they are a view of the input. Throws
+ * NotDecompressed.
+ */
 export async function unpack(codec: Codec, bytes: Uint8Array, maxBytes: number, turn: Turns): Promise<Buffer> {
   const input = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   switch (codec) {
@@ -55,10 +60,10 @@ export async function unpack(codec: Codec, bytes: Uint8Array, maxBytes: number, 
   }
 }
 
-/** Gives back the memory of what `unpack` made of other bytes. Every view of it is empty afterwards. */
+/** Gives back the memory of the result of `unpack`. Every view of it is empty afterwards. */
 export function discard(unpacked: Buffer): void {
   const { buffer } = unpacked
-  // A smaller buffer may be a part of memory that others have too.
+  // A smaller buffer may share its memory with others.
   if (buffer instanceof ArrayBuffer && buffer.byteLength >= LEAST_ROOM_BYTES) buffer.transfer(0)
 }
 
@@ -195,7 +200,9 @@ function* unpackLz4(input: Buffer, maxBytes: number): Generator<void, Buffer> {
   return output
 }
 
-/** Matches begin at `oldest` or later. Answers where the block's output ends. The output has room for it, as measured. */
+/**
+ * Matches begin at `oldest` or later. Answers where the block's output ends. The output has room for it, as measured.
+ */
 function* unpackLz4Block(
   input: Buffer,
   from: number,
@@ -251,7 +258,7 @@ function copyLiteral(input: Buffer, from: number, output: Buffer, at: number, le
   else for (let i = 0; i < length; i++) output[at + i] = input[from + i]!
 }
 
-/** Repeats what stands `offset` bytes before: a match may run into what it makes. */
+/** Repeats the bytes that begin `offset` bytes before: a match may overlap its own output. */
 function copyMatch(output: Buffer, at: number, offset: number, length: number): void {
   if (length < FEW_BYTES) {
     for (let i = 0; i < length; i++) output[at + i] = output[at + i - offset]!

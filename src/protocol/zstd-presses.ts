@@ -1,6 +1,6 @@
-// zstd for many small inputs. A compressor that is made for one input costs more than the input: its tables are allocated and its dictionary is
-// read in. Here one is kept for the next input with the same dictionary; each input becomes a frame of its own. All work is in
-// the thread pool.
+// zstd for many small inputs. A compressor that is made for one input costs more than the input: its tables are
+// allocated and its dictionary is read in. Here one is kept for the next input with the same dictionary; each input
+// becomes a frame of its own. All work is in the thread pool.
 
 import { constants, createZstdCompress, type ZstdCompress } from 'node:zlib'
 
@@ -27,7 +27,7 @@ export class ZstdPresses {
     return frame
   }
 
-  /** What is under way is finished. */
+  /** Work that is under way is finished. */
   close(): void {
     this.#isClosed = true
     for (const press of this.#idle.splice(0)) press.close()

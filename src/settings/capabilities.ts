@@ -1,16 +1,17 @@
-// Switches whose capability this version does not have. They never fail open: whoever asks for TLS must not get a broker
-// without it. When a capability arrives its line here goes, together with the `notYet` of its rows in settings.ts.
+// Switches whose capability this version does not have. They never fail open: an operator who asks for TLS must not get
+// a broker without it. When a capability arrives its line here goes, together with the `notYet` of its rows in
+// settings.ts.
 
 import { chooseEngine } from './engine.ts'
 import type { Key, Settings } from './settings.ts'
-import { fullKey } from './settings.ts'
+import { fullKey, settingsTable } from './settings.ts'
 
 interface Missing {
   readonly key: Key
   readonly isAsked: (settings: Settings) => boolean
-  /** Completes "but … ". */
+  /** The second half of a message: `but <because>`. */
   readonly because: string
-  /** Completes "takes …". */
+  /** The end of a message: `takes <takes>`. */
   readonly takes: string
 }
 
@@ -19,12 +20,6 @@ function isOn(key: Key): (settings: Settings) => boolean {
 }
 
 const missing: readonly Missing[] = [
-  {
-    key: 'broker.enabled',
-    isAsked: settings => !settings.get('broker.enabled'),
-    because: 'a broker without the Kafka listener is not in this version of Ketch',
-    takes: 'true',
-  },
   { key: 'broker.tls', isAsked: isOn('broker.tls'), because: 'TLS is not in this version of Ketch', takes: 'false' },
   {
     key: 'broker.client-auth-required',
@@ -58,6 +53,21 @@ const missing: readonly Missing[] = [
   },
 ]
 
+/** Switches that are on by default although this version does not have their capability. They ask for nothing. */
+const IDLE = ['ui.enabled', 'schema-registry.enabled'] as const satisfies readonly Key[]
+
+/** The switches that are on and do nothing, as a sentence; null if all of them are off. */
+export function idleSwitches(settings: Settings): string | null {
+  const idle = IDLE.filter(key => settings.get(key))
+  if (idle.length === 0) return null
+  const one = idle.length === 1
+  const things = idle.map(key => settingsTable[key].notYet)
+  return (
+    `${idle.map(fullKey).join(' and ')} ${one ? 'is true and does' : 'are true and do'} nothing yet: ` +
+    `${things.join(' and ')} ${one ? 'is' : 'are'} not in this version`
+  )
+}
+
 function checkReplicas(settings: Settings): string | null {
   const key: Key = 'storage.local.write.wait-replicas'
   if (settings.get(key) === 0 || chooseEngine(settings).engine !== 'embedded') return null
@@ -75,7 +85,7 @@ function checkPatterns(settings: Settings): string | null {
   return null
 }
 
-/** The first switch that asks for what this version does not have, as a sentence, or null. */
+/** The first switch that asks for a capability that this version does not have, as a sentence, or null. */
 export function checkCapabilities(settings: Settings): string | null {
   const asked = missing.find(({ isAsked }) => isAsked(settings))
   if (asked) {

@@ -1,6 +1,6 @@
-// Settings that are each well formed but do not go together. Each check answers the sentence that ends startup, or null.
-// It names every key involved, with values and origins; secrets are masked. Nothing here asks whether this version can do
-// what is asked: that is capabilities.ts, which runs after.
+// Settings that are each well formed but do not go together. Each check answers the sentence that ends startup, or
+// null. It names every key involved, with values and origins; secrets are masked. Nothing here asks whether this
+// version can do what is asked: that is capabilities.ts, which runs after.
 
 import { FIRST_LISTENER, isEveryInterface, isLoopback, kafkaEndpoints } from './endpoints.ts'
 import { showDuration, showSize } from './grammar.ts'
@@ -11,7 +11,7 @@ import { fullKey } from './settings.ts'
 
 type Check = (settings: Settings) => string | null
 
-/** `svc.x (1MB, default)`: a key with what it is and where that comes from. */
+/** `svc.x (1MB, default)`: a key with its value and the origin of the value. */
 function tell(settings: Settings, key: Key): string {
   return `${fullKey(key)} (${settings.show(key)}, ${settings.origin(key)})`
 }
@@ -80,7 +80,7 @@ function checkMechanisms(settings: Settings): string | null {
 
 function checkAcls(settings: Settings): string | null {
   if (!settings.get('broker.acl.enabled') || settings.get('broker.sasl.enabled')) return null
-  return `${got(settings, 'broker.acl.enabled')}, but ACLs require svc.broker.sasl.enabled=true: without SASL nobody has a name`
+  return `${got(settings, 'broker.acl.enabled')}, but ACLs require svc.broker.sasl.enabled=true: without SASL no client has a name`
 }
 
 function checkConsoleSso(settings: Settings): string | null {
@@ -90,7 +90,7 @@ function checkConsoleSso(settings: Settings): string | null {
   return `${got(settings, 'admin.oauth.enabled')}, but that requires svc.admin.oauth.roles.admin-group or svc.admin.oauth.roles.viewer-group, and neither is set`
 }
 
-/** What identity providers are asked at goes over https, so that nobody between can answer for them. */
+/** The addresses of identity providers use https, so that no machine in between can answer for them. */
 function checkProviderUris(settings: Settings): string | null {
   for (const [key, objectionTo] of [
     ['admin.oauth.issuer-uri', issuerObjection],
@@ -106,7 +106,7 @@ function checkProviderUris(settings: Settings): string | null {
   return null
 }
 
-/** Without it the provider answers with no id_token (OpenID Connect Core 1.0, section 3.1.2.1). */
+/** Without it the provider does not return an id_token (OpenID Connect Core 1.0, section 3.1.2.1). */
 function checkScopes(settings: Settings): string | null {
   const key: Key = 'admin.oauth.scopes'
   return settings.get(key).split(' ').includes('openid')
@@ -140,8 +140,10 @@ interface Bound {
   readonly port: number
 }
 
+/** Ports that this process binds: none for Kafka clients without the listener. */
 function boundPorts(settings: Settings): readonly Bound[] {
-  const endpoints = kafkaEndpoints(settings).map(({ host, port, key, origin }) => {
+  const opened = settings.get('broker.enabled') ? kafkaEndpoints(settings) : []
+  const endpoints = opened.map(({ host, port, key, origin }) => {
     return { said: key('port'), origin: origin('port'), host, port }
   })
   return [
@@ -155,7 +157,7 @@ function boundPorts(settings: Settings): readonly Bound[] {
   ]
 }
 
-/** Port 0 is for a machine talking to itself, as tests do: nobody else could learn the port. */
+/** Port 0 is for a machine that talks to itself, as in tests: no other machine could learn the port. */
 function checkPortZero(settings: Settings): string | null {
   const nowhere = kafkaEndpoints(settings).find(({ advertisedPort }) => advertisedPort === 0)
   if (nowhere) {
@@ -193,7 +195,7 @@ function checkListenerNames(settings: Settings): string | null {
   return `${said}, which ${other} has too; each takes a name of its own`
 }
 
-/** Patterns merge, so the one that says auto-create need not be the one that says how many. */
+/** Patterns merge, so auto-create and the number of partitions may come from different patterns. */
 function checkPatternPartitions(settings: Settings): string | null {
   const most = settings.get('max-partitions-per-topic')
   const patterns = settings.get('topics')
@@ -217,7 +219,7 @@ function checkPatternRetention(settings: Settings): string | null {
   return null
 }
 
-/** What the grammar of a URI lets through and no Redis can be asked for. */
+/** URIs that the grammar takes and that name no Redis. */
 function checkRedisUris(settings: Settings): string | null {
   for (const key of ['redis.uri', 'storage.local.redis.uri'] as const) {
     const uri = settings.get(key)
@@ -227,7 +229,7 @@ function checkRedisUris(settings: Settings): string | null {
   return null
 }
 
-/** Streams would go to the primary Redis although somebody named another one for them. */
+/** Streams would go to the primary Redis although another one was configured for them. */
 function checkStorageRedis(settings: Settings): string | null {
   if (settings.get('redis.uri') === null || settings.get('storage.local.redis.uri') !== null) return null
   const key = STORAGE_REDIS_PARTS.find(part => settings.get(part) !== null)
@@ -294,6 +296,7 @@ const checks: readonly Check[] = [
   mechanismRequires('GSSAPI', 'broker.sasl.gssapi.keytab-file', 'broker.sasl.gssapi.principal'),
   requires('broker.tls', 'broker.cert-file', 'broker.key-file'),
   requires('broker.client-auth-required', 'broker.trust-cert-file'),
+  requires('server.tls', 'server.cert-file', 'server.key-file'),
   settings =>
     settings.get('broker.client-auth-required') && !settings.get('broker.tls')
       ? `${got(settings, 'broker.client-auth-required')}, but that requires svc.broker.tls=true`
@@ -305,7 +308,7 @@ const checks: readonly Check[] = [
   checkMcpToken,
 ]
 
-/** The first thing that does not go together, as a sentence, or null. */
+/** The first contradiction between settings, as a sentence, or null. */
 export function checkConsistency(settings: Settings): string | null {
   for (const check of checks) {
     const why = check(settings)

@@ -1,18 +1,21 @@
-// Where Kafka clients connect: the addresses that are bound, and what clients are told, which need not be the same.
+// The endpoints for Kafka clients: the addresses that are bound, and the addresses that clients are told, which may
+// differ.
 
 import { fullKey, type Settings } from './settings.ts'
 
-/** One listener of the settings: the first from `broker.host` and its neighbours, the others from `broker.listeners`. */
+/**
+ * One listener of the settings: the first from `broker.host` and its neighbours, the others from `broker.listeners`.
+ */
 export interface KafkaEndpoint {
   readonly name: string
-  /** To bind. */
+  /** The address to bind. */
   readonly host: string
   /** To bind; 0 is any free port. */
   readonly port: number
   readonly advertisedHost: string
   /** Null is the port that is bound. */
   readonly advertisedPort: number | null
-  /** Full key of the field, and where its value comes from. */
+  /** The full key of the field, and the origin of its value. */
   readonly key: (field: EndpointField) => string
   readonly origin: (field: EndpointField) => string
 }

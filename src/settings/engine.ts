@@ -11,7 +11,7 @@ export interface ChosenEngine {
   readonly key: Key
 }
 
-/** A setting names the engine, or `auto` takes Redis when somebody said where a Redis is. */
+/** A setting names the engine. `auto` takes Redis if a setting says where a Redis is. */
 export function chooseEngine(settings: Settings): ChosenEngine {
   const engine = settings.get('storage.local.engine')
   const redis = redisKey(settings)
@@ -19,7 +19,7 @@ export function chooseEngine(settings: Settings): ChosenEngine {
   return { engine: engine === 'auto' ? 'embedded' : engine, key: 'storage.local.engine' }
 }
 
-/** The first key by which somebody said where a Redis is, or null. A key that is set to blank says nothing. */
+/** The first key that says where a Redis is, or null. A blank value says nothing. */
 export function redisKey(settings: Settings): Key | null {
   return DECIDING.find(key => settings.isSet(key) && settings.get(key) !== null) ?? null
 }

@@ -1,6 +1,6 @@
-// Globs over topic names: `*` any run of characters, `?` one character, `[a-z]` one of a class, `[!a-z]` one outside it.
-// A glob covers the whole name. There are no braces, no escapes and no regular expressions here: a glob is matched in at
-// most (length of glob) x (length of name) steps, whatever it is.
+// Globs over topic names: `*` any run of characters, `?` one character, `[a-z]` one of a class, `[!a-z]` one outside
+// it. A glob covers the whole name. There are no braces, no escapes and no regular expressions here: a glob is matched
+// in at most (length of glob) x (length of name) steps, whatever it is.
 
 type Piece =
   | { readonly kind: 'run' }
@@ -16,7 +16,9 @@ export interface Glob {
 const LONGEST_GLOB = 1024
 const LITERAL = /^[A-Za-z0-9._-]$/
 
-/** The glob, or null when the text is not one (empty, a class that is not closed, a character no topic name can hold). */
+/**
+ * The glob, or null when the text is not one (empty, an open class, a character that no topic name can hold).
+ */
 export function parseGlob(text: string): Glob | null {
   const pieces = split(text)
   return pieces && Object.freeze({ text, matches: (name: string) => matches(pieces, name) })
@@ -73,7 +75,9 @@ function fits(piece: Piece, character: string): boolean {
   return true
 }
 
-/** Only the latest run is ever widened: an earlier one has already found the shortest stretch that lets the rest fit. */
+/**
+ * Only the latest run is ever widened: an earlier one has already found the shortest stretch that lets the rest fit.
+ */
 function matches(pieces: readonly Piece[], name: string): boolean {
   let piece = 0
   let at = 0

@@ -1,17 +1,20 @@
-// The grammars of setting values: how text becomes a value, and the words that say what is taken. Every source (file,
-// environment, command line) hands over text, so one grammar holds for all of them. What a key means is not here.
+// The grammars of setting values: how text becomes a value, and the words that say what a setting takes. Every source
+// (file, environment, command line) gives text, so one grammar holds for all of them. The meaning of a key is not here.
 
 import { isIPv4, isIPv6 } from 'node:net'
 import { parseGlob } from './glob.ts'
 
-/** One value. `parse` answers undefined for text that is not one; `takes` completes the sentence "takes …". */
+/** One type of value. `parse` returns undefined for text of another form; `takes` completes the sentence "takes …". */
 export interface Scalar<T> {
   readonly name: string
   readonly takes: string
-  /** What narrows the type's own grammar: `at least 1s`, `from 1 to 9`, the words of an enum. Blank when nothing does. */
+  /**
+   * The bounds beside the type's own grammar: `at least 1s`, `from 1 to 9`, the words of an enum. Blank if there are no
+   * bounds.
+   */
   readonly limits: string
   readonly parse: (text: string) => T | undefined
-  /** What may be shown of the text in a message or a page; a secret shows nothing of itself. */
+  /** The part of the text that a message or a page may show; a secret shows nothing of itself. */
   readonly show: (text: string) => string
 }
 
@@ -19,7 +22,7 @@ export const MASK = '***'
 
 const LONGEST_SHOWN = 200
 
-/** Fit for one line of a message: control characters escaped, cut when long. */
+/** One line of a message: control characters escaped, long text shortened. */
 function printable(text: string): string {
   const cut = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
   return cut.replace(
@@ -222,7 +225,7 @@ function insideBrackets(text: string): string | undefined {
   return isIPv6(inside) ? inside : undefined
 }
 
-/** What clients are told to connect to. An IPv6 address is written in brackets and handed on without them. */
+/** The host that clients are told to connect to. An IPv6 address is written in brackets and passed on without them. */
 export function advertisedHost(): Scalar<string> {
   return scalar(
     'host',
@@ -231,7 +234,7 @@ export function advertisedHost(): Scalar<string> {
   )
 }
 
-/** What to bind: a name or an address; an IPv6 address may stand with or without brackets. */
+/** The host to bind: a name or an address; an IPv6 address may have brackets. */
 export function bindHost(): Scalar<string> {
   return scalar('host', 'a host name or an IP address, without scheme and without port', text =>
     isIPv6(text) ? text : (insideBrackets(text) ?? (isHostName(text) ? text : undefined)),
@@ -248,7 +251,7 @@ export function network(): Scalar<string> {
   })
 }
 
-/** Becomes part of every key in the store, so nothing that a key pattern or a hash slot would read. */
+/** Part of every key in the store, so it takes no character that has a meaning in a key pattern or a hash slot. */
 export function namespace(): Scalar<string> {
   const parse = (text: string) => (/^[!#$%&()+,\-./0-9;<=>@A-Z^_`a-z|~]{1,128}$/.test(text) ? text : undefined)
   return scalar('string', 'text', parse, {

@@ -1,4 +1,4 @@
-// What is said when an address of the settings cannot be bound.
+// The message for an address of the settings that cannot be bound.
 
 import { environmentName } from './sources.ts'
 

@@ -1,5 +1,5 @@
-// The loader from outside: sources, precedence, grammar, checks and the words of its errors. Rows C1 to C13 of the list of
-// hostile settings are named in the tests they belong to.
+// The loader from outside: sources, precedence, grammar, checks and the words of its errors, for good settings and for
+// hostile ones.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -130,11 +130,9 @@ test('a file with nothing in it, or with everything commented out, says nothing'
   }
 })
 
-test('C1: an unknown key fails, names its source and the nearest key, and never shows its value', () => {
+test('an unknown key fails, names its source and the nearest key, and never shows its value', () => {
   const cases: readonly [Given, string, string, string][] = [
     [{ argv: ['--svc.broker.prot=hunter2'] }, 'svc.broker.prot', 'svc.broker.port', 'command line'],
-    [{ argv: ['--svc.x=hunter2'] }, 'svc.x', 'svc.', 'command line'],
-    [{ env: { SVC_X: 'hunter2' } }, 'SVC_X', 'SVC_', 'environment variable SVC_X'],
     [{ argv: ['--svc.broker.Port=hunter2'] }, 'svc.broker.Port', 'svc.broker.port', 'command line'],
     [{ argv: ['--server.prot=hunter2'] }, 'server.prot', 'server.port', 'command line'],
     [
@@ -158,13 +156,32 @@ test('C1: an unknown key fails, names its source and the nearest key, and never 
     ],
     [{ file: 'svc:\n  brokr:\n    port: hunter2' }, 'svc.brokr.port', 'svc.broker.port', './svc.yaml:3:11'],
     [{ file: 'svc:\n  topics:\n  - nam: hunter2' }, 'svc.topics[0].nam', 'svc.topics[0].name', './svc.yaml:3:10'],
-    [{ file: 'spring.application.name: hunter2' }, 'spring.application.name', '', './svc.yaml:1:26'],
-    [{ file: 'svc.broker.max-partitions: hunter2' }, 'svc.broker.max-partitions', '', './svc.yaml'],
-    [{ file: 'svc: hunter2' }, 'svc', '', './svc.yaml:1:6'],
   ]
   for (const [given, name, near, origin] of cases) {
     const message = refusal(given)
     for (const part of [`${name}: not a setting; the nearest known one is ${near}`, origin])
+      assert(message.includes(part), `'${message}' names '${part}'`)
+    assert(!message.includes('hunter2'), message)
+  }
+})
+
+test('the file that was read is known by its absolute path, and so is that there was none', () => {
+  assert.equal(load({}).file, null)
+  assert.equal(load({ file: 'svc.broker.port: 1\n' }).file, '/cwd/svc.yaml')
+  assert.equal(load({ argv: ['--config=other.yaml'], files: { '/cwd/other.yaml': '' } }).file, '/cwd/other.yaml')
+})
+
+test('an unknown key that is near to none is refused without a suggestion', () => {
+  const cases: readonly [Given, string, string][] = [
+    [{ argv: ['--svc.x=hunter2'] }, 'svc.x', 'command line'],
+    [{ env: { SVC_X: 'hunter2' } }, 'SVC_X', 'environment variable SVC_X'],
+    [{ file: 'spring.application.name: hunter2' }, 'spring.application.name', './svc.yaml:1:26'],
+    [{ file: 'svc.broker.max-partitions: hunter2' }, 'svc.broker.max-partitions', './svc.yaml'],
+    [{ file: 'svc: hunter2' }, 'svc', './svc.yaml:1:6'],
+  ]
+  for (const [given, name, origin] of cases) {
+    const message = refusal(given)
+    for (const part of [`${name}: not a setting; ketch --help settings lists them`, origin])
       assert(message.includes(part), `'${message}' names '${part}'`)
     assert(!message.includes('hunter2'), message)
   }
@@ -177,7 +194,13 @@ test('names of other families in the environment belong to other programs when n
   assert.equal(settings.get('server.port'), 8081)
 })
 
-test('C2: durations and sizes have one exact grammar', () => {
+test('the settings of the HTTP port that are ours begin with svc, beside those of another family', () => {
+  const settings = load({ env: { SVC_SERVER_CERT_FILE: 'c', SERVER_ADDRESS: '::1' } })
+  assert.deepEqual([settings.get('server.cert-file'), settings.get('server.address')], ['c', '::1'])
+  assert.match(refusal({ argv: ['--server.cert-file=c'] }), /^server\.cert-file: not a setting/)
+})
+
+test('durations and sizes have one exact grammar', () => {
   for (const text of [
     '10',
     '10 s',
@@ -245,7 +268,7 @@ test('numbers of YAML are judged as they are written', () => {
   }
 })
 
-test('C3: ports are from 1 to 65535, and each listener has its own', () => {
+test('ports are from 1 to 65535, and each listener has its own', () => {
   for (const text of ['65536', '9092x', '-1', '', '1.0'])
     refusedEverywhere('broker.port', text, 'a TCP port from 1 to 65535')
   assert.match(
@@ -275,7 +298,7 @@ test('C3: ports are from 1 to 65535, and each listener has its own', () => {
   )
 })
 
-test('C3: the advertised host is a bare host', () => {
+test('the advertised host is a bare host', () => {
   for (const text of [
     '',
     ' ',
@@ -303,7 +326,7 @@ test('C3: the advertised host is a bare host', () => {
     assert.equal(load({ argv: [`--svc.broker.advertised-host=${text}`] }).get('broker.advertised-host'), host)
 })
 
-test('C4 and C5: what does not go together fails and names both keys', () => {
+test('settings that do not go together fail, and the message names both keys', () => {
   const cases: readonly [readonly string[], readonly string[]][] = [
     [
       ['svc.broker.resume-pending-bytes=100MB'],
@@ -380,6 +403,11 @@ test('C4 and C5: what does not go together fails and names both keys', () => {
       ['svc.broker.tls=true', 'svc.broker.cert-file=c'],
       ['svc.broker.tls', 'svc.broker.key-file'],
     ],
+    [['svc.server.tls=true'], ['svc.server.tls', 'svc.server.cert-file']],
+    [
+      ['svc.server.tls=true', 'svc.server.cert-file=c'],
+      ['svc.server.tls', 'svc.server.key-file'],
+    ],
     [['svc.broker.client-auth-required=true'], ['svc.broker.client-auth-required', 'svc.broker.trust-cert-file']],
     [
       ['svc.broker.client-auth-required=true', 'svc.broker.trust-cert-file=c'],
@@ -443,7 +471,14 @@ test('C4 and C5: what does not go together fails and names both keys', () => {
   }
 })
 
-test('C5: PLAIN and OAUTHBEARER without TLS fail with exactly the specified texts', () => {
+test('without the Kafka listener its ports are not bound, and may be those of others', () => {
+  const asked = ['--svc.broker.enabled=false', '--svc.broker.host=127.0.0.1', '--server.address=127.0.0.1']
+  const settings = load({ argv: [...asked, '--svc.broker.port=8080'] })
+  assert.equal(settings.get('broker.enabled'), false)
+  assert.match(refusal({ argv: [...asked.slice(1), '--svc.broker.port=8080'] }), /8080/)
+})
+
+test('PLAIN and OAUTHBEARER without TLS fail with exactly the specified texts', () => {
   const argv = (mechanism: string) => [
     '--svc.broker.sasl.enabled=true',
     `--svc.broker.sasl.mechanisms=SCRAM-SHA-256,${mechanism}`,
@@ -459,7 +494,6 @@ test('a switch whose capability is not there ends startup and says so', () => {
   const tls = ['svc.broker.tls=true', 'svc.broker.cert-file=c', 'svc.broker.key-file=k']
   const cases: readonly [readonly string[], string][] = [
     [tls, 'svc.broker.tls'],
-    [['svc.broker.enabled=false'], 'svc.broker.enabled'],
     [['svc.broker.sasl.enabled=true'], 'svc.broker.sasl.enabled'],
     [['svc.mcp.enabled=true', 'svc.mcp.token=t'], 'svc.mcp.enabled'],
     [['svc.storage.remote.path=s3://bucket/x'], 'svc.storage.remote.path'],
@@ -503,21 +537,15 @@ test('what a Redis URI supersedes is warned about', () => {
   assert.deepEqual(warnings(['--svc.redis.host=h', '--svc.redis.password=x']), [])
 })
 
-test('C6: a short JWT secret fails; the shipped admin password is warned about, louder beyond loopback', () => {
+test('a short JWT secret fails', () => {
   const short = 'a'.repeat(31)
   const message = refusal({ env: { SVC_ADMIN_JWT_SECRET: short } })
   assert.match(message, /^svc\.admin\.jwt\.secret: got '\*\*\*', takes a secret .* at least 32 characters/)
   assert(!message.includes(short))
   assert.equal(load({ env: { SVC_ADMIN_JWT_SECRET: `${short}b` } }).get('admin.jwt.secret'), `${short}b`)
-  const about = (given: Given) => load(given).warnings.filter(warning => warning.includes('svc.admin.password'))
-  assert.match(about({ argv: ['--server.address=127.0.0.1'] })[0]!, /^svc\.admin\.password is the shipped default/)
-  assert.match(about({ argv: ['--server.address=10.0.0.1'] })[0]!, /^INSECURE: .*10\.0\.0\.1/)
-  assert.match(about({})[0]!, /^INSECURE: .*every interface/)
-  assert.deepEqual(about({ argv: ['--svc.admin.password=x'] }), [])
-  assert.deepEqual(about({ argv: ['--svc.admin.bootstrap=false'] }), [])
 })
 
-test('S2: an admin API without security is warned about where others reach it, and its password is not asked for', () => {
+test('an admin API without security is warned about where others reach it', () => {
   const about = (...argv: readonly string[]) =>
     load({ argv: ['--svc.admin.security-enabled=false', ...argv] }).warnings.filter(each => each.includes('svc.admin.'))
   assert.match(
@@ -528,16 +556,16 @@ test('S2: an admin API without security is warned about where others reach it, a
   assert.deepEqual(about('--server.address=127.0.0.1'), [])
 })
 
-test('S1: a Kafka listener that anybody can reach is warned about', () => {
+test('a Kafka listener that anybody can reach is warned about', () => {
   const about = (argv: readonly string[]) =>
-    load({ argv }).warnings.some(warning => warning.includes('asks nobody for credentials'))
+    load({ argv }).warnings.some(warning => warning.includes('takes clients without credentials'))
   assert.equal(about([]), true)
   assert.equal(about(['--svc.broker.host=127.0.0.1']), false)
   const second = ['name=a', 'port=9093', 'host=0.0.0.0'].map(field => `--svc.broker.listeners[0].${field}`)
   assert.equal(about(['--svc.broker.host=127.0.0.1', ...second]), true)
 })
 
-test('C8: a namespace holds nothing that a key pattern or hash slot would read', () => {
+test('a namespace has no character that a key pattern or a hash slot gives a meaning', () => {
   for (const text of [
     '',
     ' ',
@@ -561,7 +589,7 @@ test('C8: a namespace holds nothing that a key pattern or hash slot would read',
   assert.equal(load({ argv: ['--svc.namespace=team-1.prod_x'] }).get('namespace'), 'team-1.prod_x')
 })
 
-test('C9: secrets are masked wherever settings are shown', () => {
+test('secrets are masked wherever settings are shown', () => {
   const argv = [
     '--svc.storage.local.engine=embedded',
     '--svc.redis.uri=redis://user:hunter2@h:6379/0',
@@ -598,7 +626,7 @@ test('C9: secrets are masked wherever settings are shown', () => {
   }
 })
 
-test('C13: anchors, aliases, merge keys, tags, duplicates, several documents and large files are refused with their place', () => {
+test('anchors, aliases, merge keys, tags, duplicates, several documents and large files are refused with their place', () => {
   const cases: readonly [string, RegExp][] = [
     ['svc: &a\n  namespace: x', /anchors \(&\)/],
     ['svc:\n  namespace: &a x', /svc\.namespace at \.\/svc\.yaml:2:\d+: anchors/],
@@ -740,14 +768,26 @@ test('names that are no endpoint of the actuator are one warning, with those tha
 
 test('a command line that is no list of options is refused', () => {
   assert.match(refusal({ argv: ['start'] }), /argument 1 is not an option/)
-  assert.match(refusal({ argv: ['--svc.broker.port', '9092'] }), /svc\.broker\.port: got no value/)
+  assert.match(
+    refusal({ argv: ['--svc.broker.port', '9092'] }),
+    /--svc\.broker\.port: got no value; .*\(--svc\.broker\.port=<value>\)/,
+  )
   assert.match(refusal({ argv: ['--svc.broker.port=1', '--svc.broker.port=2'] }), /given twice on the command line/)
   assert.match(refusal({ argv: ['--config'] }), /--config: got nothing/)
   assert.match(refusal({ argv: ['--config=a', '--config=b'] }), /--config: given twice/)
   assert.match(refusal({ argv: ['--verbose=1'] }), /^verbose: not a setting/)
+  // It may be no setting at all, and a value would not help then.
+  assert.match(refusal({ argv: ['--verbose'] }), /^--verbose: .*ketch --help lists the other options$/)
 })
 
-test('C10: an identity provider is asked over https, or on this machine', () => {
+test('a key with svc. in front by mistake, or without it, is answered with the key that was meant', () => {
+  const meant = (argv: string) => / the nearest known one is (\S+)/.exec(refusal({ argv: [argv] }))?.[1]
+  assert.equal(meant('--svc.server.port=8081'), 'server.port')
+  assert.equal(meant('--svc.logging.structured.format.console=ecs'), 'logging.structured.format.console')
+  assert.equal(meant('--redis.uri=redis://localhost'), 'svc.redis.uri')
+})
+
+test('an identity provider is asked over https, or on this machine', () => {
   const issuers: readonly [string, RegExp | null][] = [
     ['https://id.example', null],
     ['https://id.example/', null],

@@ -1,6 +1,7 @@
-// Reads the settings of a broker: file, then environment, then command line, each beating the one before, then the checks.
-// The first thing that is wrong ends it with one message, which names the key, what it got, what it takes, where that was
-// written and, for a key nobody knows, the nearest one. Nothing that could be a secret stands in a message.
+// Reads the settings of a broker: file, then environment, then command line, each beating the one before, then the
+// checks. The first thing that is wrong ends it with one message, which names the key, what it got, what it takes,
+// where that was written and, for an unknown key, the nearest known one if one is near. Nothing that could be a secret
+// stands in a message.
 
 import { resolve } from 'node:path'
 import { checkCapabilities } from './capabilities.ts'
@@ -31,11 +32,13 @@ import {
 } from './sources.ts'
 
 export interface SettingsSources {
-  /** The arguments after the program's name. --help and --version are the caller's business and ignored here. */
+  /** The arguments after the program's name. --help and --version are handled by the caller and ignored here. */
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
-  /** Reads a file, or one byte more than this many of it; throws NotAPlainFile, or an error with `code` as node:fs does. */
+  /**
+   * Reads a file, or one byte more than this many of it; throws NotAPlainFile, or an error with `code` as node:fs does.
+   */
   readonly readFile: (path: string, mostBytes: number) => Uint8Array
 }
 
@@ -45,19 +48,22 @@ const DEFAULT_FILE = './svc.yaml'
 /** The settings these sources make, checked. Throws SettingsError, whose message is ready to print. */
 export function loadSettings(sources: SettingsSources): Settings {
   const commandLine = readCommandLine(sources.argv)
-  const layers = [
-    bind(readFileEntries(commandLine.config, sources)),
-    bind(readEnvironment(sources.env)),
-    bind(commandLine.entries),
-  ]
+  const file = readFileEntries(commandLine.config, sources)
+  const layers = [bind(file.entries), bind(readEnvironment(sources.env)), bind(commandLine.entries)]
   const { given, overrides } = merge(layers)
-  const settings = makeSettings(given, { warnings: [], overrides })
+  const settings = makeSettings(given, { warnings: [], overrides, file: file.path })
   const wrong = checkConsistency(settings) ?? checkCapabilities(settings)
   if (wrong !== null) throw new SettingsError(wrong)
-  return makeSettings(given, { warnings: findWarnings(settings), overrides })
+  return makeSettings(given, { warnings: findWarnings(settings), overrides, file: file.path })
 }
 
-function readFileEntries(option: string | null, { env, cwd, readFile }: SettingsSources): readonly Entry[] {
+interface SettingsFile {
+  /** Absolute; null if there is no file. */
+  readonly path: string | null
+  readonly entries: readonly Entry[]
+}
+
+function readFileEntries(option: string | null, { env, cwd, readFile }: SettingsSources): SettingsFile {
   const variable = env[CONFIG_VARIABLE]
   if (option === null && variable?.trim() === '')
     throw new SettingsError(`${CONFIG_VARIABLE}: got nothing, takes the path of a YAML file`)
@@ -65,11 +71,12 @@ function readFileEntries(option: string | null, { env, cwd, readFile }: Settings
   const by = option === null ? `environment variable ${CONFIG_VARIABLE}` : '--config'
   const path = named ?? DEFAULT_FILE
   try {
-    return readYaml(readFile(resolve(cwd, path), LARGEST_FILE_BYTES), path)
+    const absolute = resolve(cwd, path)
+    return { path: absolute, entries: readYaml(readFile(absolute, LARGEST_FILE_BYTES), path) }
   } catch (error) {
     if (error instanceof SettingsError) throw error
     const code = (error as NodeJS.ErrnoException).code ?? String(error)
-    if (code === 'ENOENT' && named === undefined) return []
+    if (code === 'ENOENT' && named === undefined) return { path: null, entries: [] }
     const why =
       error instanceof NotAPlainFile
         ? `it is ${error.message}`
@@ -84,7 +91,7 @@ type Layer = ReadonlyMap<Key, GivenValue>
 
 const keyByFullKey: ReadonlyMap<string, Key> = new Map(keys.map(key => [fullKey(key), key]))
 
-/** The parts of one list or map that a source wrote, by position and field, or by name. */
+/** The parts of one list or map in one source, by position and field, or by name. */
 interface Parts {
   readonly origin: string
   readonly items: Map<string, Map<string, Entry>>
@@ -116,7 +123,8 @@ function bindWhole(given: Map<Key, GivenValue>, key: Key, entry: Entry): void {
   if (given.has(key))
     throw new SettingsError(`${fullKey(key)}: given twice (${given.get(key)!.origin} and ${origin}), takes one value`)
   if (shape.kind === 'one') {
-    // Blank takes an optional setting back to unset, as `SVC_REDIS_PASSWORD=` in an environment file does. A host is never blank.
+    // A blank value unsets an optional setting, as `SVC_REDIS_PASSWORD=` in an environment file does. A host is never
+    // blank.
     if (isBlank && fallback() === null && shape.type.name !== 'host')
       given.set(key, { value: null, origin, shown: 'unset' })
     else given.set(key, { value: parse(shape.type, entry), origin, shown: shape.type.show(text) })
@@ -136,7 +144,10 @@ function bindWhole(given: Map<Key, GivenValue>, key: Key, entry: Entry): void {
   }
 }
 
-/** Files `svc.topics[0].name`, `svc.broker.sasl.mechanisms[0]` and `logging.level.x` under their key; refuses what belongs to none. */
+/**
+ * Files `svc.topics[0].name`, `svc.broker.sasl.mechanisms[0]` and `logging.level.x` under their key; refuses an entry
+ * that belongs to no key.
+ */
 function bindPart(composite: Map<Key, Parts>, entry: Entry): void {
   const found = /^([^[]+)\[([0-9]+)\](?:\.(.+))?$/.exec(entry.key)
   const listKey = found ? keyByFullKey.get(found[1]!) : undefined
@@ -160,7 +171,7 @@ function bindPart(composite: Map<Key, Parts>, entry: Entry): void {
     addPart(composite, mapKey, entry.key.slice(fullKey(mapKey).length + 1), '', entry)
     return
   }
-  // `svc:` with everything below it commented out says nothing, and that is fine.
+  // `svc:` with all keys below it commented out sets nothing, which is fine.
   if (entry.text.trim() === '' && keys.some(key => fullKey(key).startsWith(`${entry.key}.`))) return
   throw unknownKey(entry)
 }
@@ -182,10 +193,16 @@ function unknownKey({ key, origin }: Entry): SettingsError {
   const candidates = fromEnvironment
     ? [...knownEnvironmentNames(), CONFIG_VARIABLE]
     : keys.flatMap(known => spellings(known, inList))
-  const near = nearest(key, candidates)
+  const near = withoutPrefix(key, candidates) ?? nearest(key, candidates)
+  const suggestion = near === null ? 'ketch --help settings lists them' : `the nearest known one is ${near}`
   const shown = key.length > 200 ? `${key.slice(0, 200)}…` : key
   const printable = shown.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
-  return new SettingsError(`${printable}: not a setting; the nearest known one is ${near} (from ${origin})`)
+  return new SettingsError(`${printable}: not a setting; ${suggestion} (from ${origin})`)
+}
+
+/** The known key that differs by `svc.` alone: some keys, such as server.port, stand beside `svc`. */
+function withoutPrefix(key: string, known: readonly string[]): string | null {
+  return known.find(each => each === `svc.${key}` || `svc.${each}` === key) ?? null
 }
 
 function spellings(key: Key, inList: string | undefined): readonly string[] {
@@ -284,36 +301,25 @@ function findWarnings(settings: Settings): readonly string[] {
   if (!settings.get('admin.security-enabled')) {
     if (!isLoopback(address)) {
       warnings.push(
-        `INSECURE: svc.admin.security-enabled=false, and the admin API answers on ${reach}: whoever reaches it may do everything without a word`,
+        `INSECURE: svc.admin.security-enabled=false, and the admin API answers on ${reach}: any client that reaches it may do everything, without a password`,
       )
     }
-  } else if (
-    settings.get('admin.bootstrap') &&
-    settings.get('admin.password') === settingsTable['admin.password'].fallback()
-  ) {
-    warnings.push(
-      isLoopback(address)
-        ? 'svc.admin.password is the shipped default; set your own, or change it in the console, before the admin API is exposed'
-        : `INSECURE: svc.admin.password is the shipped default, which anybody can read, and the admin API answers on ${reach}. ` +
-            'Until it is changed, whoever signs in with it from another machine can do nothing but change it, and is the admin then: ' +
-            'set svc.admin.password before the first start, or change it in the console on this machine',
-    )
   }
   const reached = kafkaEndpoints(settings).filter(({ host }) => !isLoopback(host))
   if (settings.get('broker.enabled') && !settings.get('broker.sasl.enabled') && reached.length > 0) {
     const at = reached.map(({ name, host }) => `${name} on ${host}`).join(', ')
     warnings.push(
-      `the Kafka listener ${at} asks nobody for credentials (svc.broker.sasl.enabled=false): whoever reaches the port may read and write`,
+      `the Kafka listener ${at} takes clients without credentials (svc.broker.sasl.enabled=false): any client that reaches the port may read and write`,
     )
   }
   if (settings.get('admin.oauth.enabled')) {
     if (!settings.get('admin.security-enabled')) {
       warnings.push(
-        'svc.admin.oauth.enabled is set but has no effect: with svc.admin.security-enabled=false nobody signs in',
+        'svc.admin.oauth.enabled is set but has no effect: with svc.admin.security-enabled=false no user signs in',
       )
     } else if (settings.get('admin.oauth.redirect-uri') === null && !isLoopback(address)) {
       warnings.push(
-        'svc.admin.oauth.redirect-uri is not set: the provider is told the Host header of whoever signs in; set it to the address that people open',
+        'svc.admin.oauth.redirect-uri is not set: the provider gets the Host header of the request; set it to the address that people open',
       )
     }
   }

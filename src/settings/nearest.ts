@@ -1,10 +1,14 @@
-// Finds what somebody probably meant. Used only to word an error, never to accept anything.
+// Finds the name that a mistyped one probably means. It only words an error: it never accepts anything.
 
-/** The known name with the fewest single-character edits from `name` (case ignored). */
-export function nearest(name: string, known: readonly string[]): string {
+/** A name that differs in more than this is another name: to suggest it would mislead. */
+const MOST_EDITS = 3
+const LARGEST_SHARE = 1 / 3
+
+/** The known name with the fewest single-character edits from `name` (case ignored); null if no name is near. */
+export function nearest(name: string, known: readonly string[]): string | null {
   const wanted = name.slice(0, 200).toLowerCase()
-  let best = ''
-  let bestEdits = Number.POSITIVE_INFINITY
+  let best: string | null = null
+  let bestEdits = Math.min(MOST_EDITS, Math.floor(wanted.length * LARGEST_SHARE)) + 1
   for (const candidate of known) {
     if (Math.abs(candidate.length - wanted.length) >= bestEdits) continue
     const edits = countEdits(wanted, candidate.toLowerCase(), bestEdits)
@@ -16,7 +20,10 @@ export function nearest(name: string, known: readonly string[]): string {
   return best
 }
 
-/** Levenshtein distance, one row of the table at a time; where it is no less than `most`, any number from there on. */
+/**
+ * Levenshtein distance, one row of the table at a time. If it is `most` or more, the result is any number from `most`
+ * on.
+ */
 function countEdits(from: string, to: string, most: number): number {
   const row = Uint16Array.from({ length: to.length + 1 }, (_, index) => index)
   for (let i = 1; i <= from.length; i++) {

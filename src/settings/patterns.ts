@@ -1,18 +1,18 @@
-// Topic patterns: what the entries of svc.topics say together about one topic name. Entries are read top to bottom and
-// merged field by field; the first that sets a field wins. What the values mean is in topic-configs.ts.
+// Topic patterns: the configs that the entries of svc.topics give to one topic name together. Entries are read from top
+// to bottom and merged field by field; the first entry that sets a field wins. topic-configs.ts says what values mean.
 
 import { parseGlob } from './glob.ts'
 import { fieldName, fullKey, type Settings, type TopicPattern } from './settings.ts'
 
-/** What all matching patterns say together. */
+/** The combined answer of all matching patterns. */
 export interface MergedPattern {
-  /** False when no pattern matches or none says. */
+  /** False if no pattern matches, or no matching pattern sets it. */
   readonly autoCreate: boolean
-  /** Null when no pattern says. */
+  /** Null when no pattern sets it. */
   readonly partitions: number | null
-  /** Topic configs by their Kafka names, as text, for what the patterns say. */
+  /** Topic configs that the patterns set, by their Kafka names, as text. */
   readonly configs: Readonly<Record<string, string>>
-  /** For each of these configs the setting that says so: `svc.topics[2].retention`. */
+  /** For each of these configs the setting that gave its value: `svc.topics[2].retention`. */
   readonly keys: Readonly<Record<string, string>>
 }
 
@@ -34,9 +34,24 @@ const patternConfigs: Readonly<Record<ConfigField, string>> = Object.freeze({
   messageTimestampType: 'message.timestamp.type',
 })
 
-/** What the patterns say about this topic name. Never null: a name that nothing matches gets an empty answer. */
+/** The field of a pattern that sets this topic config, as a person writes it; null if no field does. */
+export function fieldOfConfig(config: string): string | null {
+  const found = Object.entries(patternConfigs).find(([, name]) => name === config)
+  return found === undefined ? null : fieldName(found[0])
+}
+
+/** The answer of the patterns for this topic name. Never null: a name that no pattern matches gets an empty answer. */
 export function matchPattern(settings: Settings, topicName: string): MergedPattern {
-  const matching = [...settings.get('topics').entries()].filter(([, { name }]) => parseGlob(name)?.matches(topicName))
+  return merge(settings, glob => parseGlob(glob)?.matches(topicName) === true)
+}
+
+/** The answer of the patterns that match every topic, such as `*`. */
+export function matchEveryTopic(settings: Settings): MergedPattern {
+  return merge(settings, glob => /^\*+$/.test(glob))
+}
+
+function merge(settings: Settings, isMatching: (glob: string) => boolean): MergedPattern {
+  const matching = [...settings.get('topics').entries()].filter(([, { name }]) => isMatching(name))
   const configs: Record<string, string> = {}
   const keys: Record<string, string> = {}
   for (const [at, pattern] of matching) {

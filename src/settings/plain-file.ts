@@ -1,5 +1,5 @@
-// Reads a file that somebody has named, which may be anything that has a path: a FIFO without a writer would be waited for
-// without end, a device may never end.
+// Reads a file that an operator has named. Its path may lead to anything: a FIFO without a writer would block for ever,
+// and a device may never end.
 
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs'
 
@@ -8,7 +8,10 @@ export class NotAPlainFile extends Error {
   override readonly name = 'NotAPlainFile'
 }
 
-/** The first `mostBytes` and one more, where there is. Throws NotAPlainFile, and what node:fs throws. Never waits. */
+/**
+ * The first `mostBytes` bytes, and one more if the file is longer. Throws NotAPlainFile, and what node:fs throws. Never
+ * waits.
+ */
 export function readPlainFile(path: string, mostBytes: number): Uint8Array {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {

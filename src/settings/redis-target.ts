@@ -1,12 +1,13 @@
-// Which Redis the broker's own state rests on and which its streams: `svc.redis.*`, and `svc.storage.local.redis.*` sparsely
-// over it. A URI stands in place of host, port, username and password. Connecting is store/redis's business.
+// The Redis for the broker's own state and the Redis for its streams. `svc.redis.*` describes both; a key that is set
+// under `svc.storage.local.redis.*` holds for the streams in its place. A URI takes the place of host, port, username
+// and password. store/redis makes the connections.
 
 import type { Settings, Values } from './settings.ts'
 
 export interface RedisTarget {
-  /** Whose traffic goes here; labels of metrics and log lines say it. */
+  /** The kind of traffic; labels of metrics and log lines use it. */
   readonly client: 'broker' | 'storage'
-  /** The prefix of the keys that say so, for messages. */
+  /** The prefix of its keys, for messages. */
   readonly keys: 'svc.redis' | 'svc.storage.local.redis'
   readonly host: string
   readonly port: number
@@ -92,10 +93,12 @@ function targetOf(client: RedisTarget['client'], get: Get): RedisTarget {
   }
 }
 
-/** Where no lower bound is set that a bucket could have. */
+/** The lowest bound of a bucket if the settings give no other. */
 const SHORTEST_LATENCY_MS = 0.1
 
-/** Upper bounds in seconds for the latencies of commands: each twice the one before, from the shortest to the longest. */
+/**
+ * Upper bounds in seconds for the latencies of commands: each twice the one before, from the shortest to the longest.
+ */
 export function latencyBuckets({ metrics }: RedisTarget): readonly number[] {
   const { isEnabled, hasHistograms, minLatencyMs, maxLatencyMs } = metrics
   if (!isEnabled || !hasHistograms) return []
@@ -107,8 +110,9 @@ export function latencyBuckets({ metrics }: RedisTarget): readonly number[] {
 type Where = Pick<RedisTarget, 'host' | 'port' | 'tls' | 'username' | 'password' | 'database'>
 
 /**
- * What a URI says (the redis and rediss schemes as registered with IANA): `redis://user:password@host:port/database`, each part
- * but the host optional. The setting's grammar has checked that it is one; uriObjection() says what else may be wrong.
+ * The target that a URI names (the redis and rediss schemes as registered with IANA):
+ * `redis://user:password@host:port/database`, each part but the host optional. The setting's grammar has checked that
+ * it is a URI; uriObjection() says what else may be wrong.
  */
 export function parseRedisUri(uri: string): Where {
   const { protocol, username, password, hostname, port, pathname } = new URL(uri)
@@ -122,7 +126,9 @@ export function parseRedisUri(uri: string): Where {
   }
 }
 
-/** What a well-formed URI asks for that nothing here can give, as the end of a sentence; null when all is well. */
+/**
+ * The part of a well-formed URI that this broker cannot serve, as the end of a sentence; null if there is no such part.
+ */
 export function uriObjection(uri: string): string | null {
   const { username, password, pathname, search, hash } = new URL(uri)
   if (search !== '' || hash !== '') return 'takes no ? and no # after the database'

@@ -60,7 +60,7 @@ function computed<T>(
   return frozen({ shape: { kind: 'one', type }, fallback, fallbackText, doc, ...marks })
 }
 
-/** A row that may stay unset (null); `otherwise` says what then holds, where that has a short name. */
+/** A row that may stay unset (null); `otherwise` names the value that holds then, if it has a short name. */
 function optional<T>(type: Scalar<T>, doc: string, marks: Marks & { otherwise?: string } = {}): Setting<T | null> {
   const { otherwise = null, ...rest } = marks
   return frozen({ shape: { kind: 'one', type }, fallback: () => null, fallbackText: otherwise, doc, ...rest })
@@ -131,7 +131,7 @@ const general = {
   'max-partitions': row(
     integer({ min: 1 }),
     '100000',
-    'Most partitions of all topics together. A topic or partitions that would be more get INVALID_PARTITIONS; those that are there stay.',
+    'Most partitions of all topics together. A topic or partitions that would be more get INVALID_PARTITIONS; existing ones stay.',
     OURS,
   ),
   namespace: row(
@@ -148,7 +148,10 @@ const patternFields = {
     { required: true },
   ),
   'auto-create': field(boolean(), 'Whether a topic that matches is created when a client first names it.'),
-  partitions: field(integer({ min: 1, max: 100_000 }), 'Partitions of a topic whose creator does not say how many.'),
+  partitions: field(
+    integer({ min: 1, max: 100_000 }),
+    'Number of partitions, if the request that creates the topic names none.',
+  ),
   'offset-sequence-bits': field(
     integer({ min: 0, max: 11 }),
     'When above 0, offsets follow the clock: milliseconds since 1970 shifted left by this many bits. 0 numbers densely.',
@@ -173,7 +176,7 @@ const patternFields = {
   'message-timestamp-type': field(oneOf('CreateTime', 'LogAppendTime'), 'Topic config message.timestamp.type.', OURS),
 }
 
-/** One entry of svc.topics, as written: null where the entry is silent. */
+/** One entry of svc.topics; null for a field that the entry does not set. */
 export interface TopicPattern {
   readonly name: string
   readonly autoCreate: boolean | null
@@ -182,7 +185,7 @@ export interface TopicPattern {
   readonly compression: 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd' | null
   readonly remoteStorageEnabled: boolean | null
   readonly cleanupPolicy: 'delete' | 'compact' | null
-  /** Milliseconds, -1 for unlimited; so are the next ones in their units. */
+  /** Milliseconds, -1 for unlimited; the next fields are the same in their units. */
   readonly retention: number | null
   readonly retentionBytes: number | null
   readonly localRetention: number | null
@@ -222,13 +225,13 @@ const admin = {
   'admin.trusted-proxies': list(
     network(),
     [],
-    'Reverse proxies in front of the admin API: what X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host say is taken from these addresses and from nobody else.',
+    'Reverse proxies in front of the admin API. The broker trusts X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host only from these addresses.',
     OURS,
   ),
   'admin.message-export-enabled': row(
     boolean(),
     'true',
-    'Let whoever may browse records export many of them as one file.',
+    'Let users who may browse records export many of them as one file.',
     OURS,
   ),
   'admin.jwt.expiry': row(duration({ min: 1000 }), '8h', 'Lifetime of a console session.'),
@@ -262,7 +265,7 @@ const admin = {
   'admin.metrics-history.max-series': row(
     integer({ min: 0 }),
     '10000',
-    'Most series by topic and group; further ones are left out with a warning.',
+    'Most series of topics and groups; further series are not kept, and a warning says so.',
   ),
   'admin.segment-inspection.queue-capacity': row(
     integer(),
@@ -285,7 +288,7 @@ const admin = {
   'admin.segment-inspection.ttl': row(
     duration(),
     '10s',
-    'How long a completed inspection is used again; 0 turns that off.',
+    'How long a completed inspection is reused; 0 turns that off.',
     REMOTE,
   ),
 }
@@ -294,10 +297,10 @@ const sso = {
   'admin.oauth.enabled': row(boolean(), 'false', 'Sign in to the console through an OpenID Connect provider.'),
   'admin.oauth.issuer-uri': optional(
     grammar.httpUri(),
-    'Expected iss of tokens, and where the provider is discovered.',
+    'Expected iss of tokens. The provider is discovered at this address too.',
   ),
   'admin.oauth.client-id': optional(string(), 'Client that is registered at the provider.'),
-  'admin.oauth.client-secret': optional(secret(), 'Only for providers that demand a confidential client.'),
+  'admin.oauth.client-secret': optional(secret(), 'Needed only if the provider requires a confidential client.'),
   'admin.oauth.audience': optional(string(), 'Required aud of the id_token.'),
   'admin.oauth.jwks-uri': optional(grammar.httpUri(), 'Where the provider publishes its keys.', {
     otherwise: 'discovered',
@@ -327,18 +330,14 @@ const listenerFields = {
     ...OURS,
     required: true,
   }),
-  host: field(bindHost(), 'Address to bind; broker.host when it is not given.', OURS),
+  host: field(bindHost(), 'Address to bind; by default broker.host.', OURS),
   port: field(port(), 'TCP port. Required.', { ...OURS, required: true }),
   'advertised-host': field(
     advertisedHost(),
-    'Host that clients of this listener are told; what is bound when it is not given, or localhost for every interface.',
+    'Host that clients of this listener connect to. By default the bound host, or localhost if that is every interface.',
     OURS,
   ),
-  'advertised-port': field(
-    port(),
-    'Port that clients of this listener are told; the bound one when it is not given.',
-    OURS,
-  ),
+  'advertised-port': field(port(), 'Port that clients of this listener connect to; by default the bound port.', OURS),
 }
 
 /** One entry of svc.broker.listeners. */
@@ -351,7 +350,11 @@ export interface ListenerSettings {
 }
 
 const broker = {
-  'broker.enabled': row(boolean(), 'true', 'Open the Kafka listener.'),
+  'broker.enabled': row(
+    boolean(),
+    'true',
+    'Open the Kafka listener. Without it the process serves HTTP; on a store that brokers share it leads and coordinates nothing.',
+  ),
   'broker.host': row(bindHost(), '0.0.0.0', 'Address the Kafka listener binds.'),
   'broker.port': row(port(), '9092', 'TCP port of the Kafka listener. On a loopback address 0 takes any free port.'),
   'broker.advertised-host': optional(advertisedHost(), 'Host that clients are told to connect to.', {
@@ -359,31 +362,31 @@ const broker = {
   }),
   'broker.advertised-port': optional(port(), 'Port that clients are told to connect to.', { otherwise: 'broker.port' }),
   'broker.id': row(integer(), '0', 'Broker id; unique for each broker on one store.'),
-  'broker.rack': optional(string(), 'Rack or zone of this broker, as clients are told.', OURS),
+  'broker.rack': optional(string(), 'Rack or zone of this broker, for its clients.', OURS),
   'broker.expiry': row(
     duration({ min: 500, max: 60_000 }),
     '5s',
-    'How long a broker may give no sign of life before the others on its store take over what it leads; it gives ten in that time.',
+    'How long a broker may give no sign of life. Then the other brokers on its store take over its partitions and groups. A broker gives ten signs in this time.',
     OURS,
   ),
   'broker.listeners': entries<ListenerSettings>(
     listenerFields,
-    'Further listeners, each with its own port and advertised endpoint. Clients are told the endpoint of the listener that they came by.',
+    'Further listeners, each with its own port and advertised endpoint. A client gets the endpoint of the listener that it is connected to.',
   ),
   'broker.stack': row(
     oneOf('netty', 'reactor_netty'),
     'netty',
-    'How reading pauses at broker.in-flight-limit. netty: it goes on as soon as one answer is out. reactor_netty: by demand, when three quarters of them are.',
+    'How reading pauses at broker.in-flight-limit. netty: it continues as soon as one answer is sent. reactor_netty: it continues when three quarters of the answers are sent.',
   ),
   'broker.boss-threads': row(
     integer({ min: 1, max: 1024 }),
     '1',
-    'Taken for compatibility. One event loop accepts connections.',
+    'Accepted for compatibility. One event loop accepts connections.',
   ),
   'broker.worker-threads': row(
     integer({ max: 1024 }),
     '0',
-    'Taken for compatibility. One event loop does the socket work; 0 is automatic.',
+    'Accepted for compatibility. One event loop does the socket work; 0 is automatic.',
   ),
   'broker.tls': row(boolean(), 'false', 'TLS on the Kafka listener; needs cert-file and key-file.', TLS),
   'broker.cert-file': optional(filePath(), 'PEM certificate or chain.', TLS),
@@ -405,18 +408,18 @@ const broker = {
   'broker.fetch-partition-max-bytes': row(
     size({ min: 1 }),
     '1MB',
-    'Bytes for each partition of a fetch that asks for none in particular.',
+    'Most bytes for each partition, if the fetch names no limit of its own.',
   ),
   'broker.fetch-max-bytes': row(
     size({ min: 1024, max: 2 ** 30 }),
     '55MB',
-    'Largest fetch response, whatever the client asks; its first batch always goes whole.',
+    'Largest fetch response, whatever the client asks for. The first batch is always sent whole.',
     OURS,
   ),
   'broker.fetch-session-cache-slots': row(
     integer({ max: 100_000 }),
     '1000',
-    'Fetch sessions that are held at once; whoever finds no room says in each fetch all that it reads. 0 holds none.',
+    'Most fetch sessions at one time. A client without a session lists all its partitions in each fetch. 0 turns sessions off.',
     OURS,
   ),
   'broker.global-max-pending-bytes': row(
@@ -447,24 +450,24 @@ const broker = {
   'broker.in-flight-limit': row(
     integer({ min: 1, max: 1_000_000 }),
     '500',
-    'Requests in work for one connection: at the limit it is read no further until answers are out.',
+    'Most requests in progress for one connection. At the limit the broker stops reading from it until answers are sent.',
   ),
   'broker.max-connections': row(
     integer({ min: 1 }),
     '2147483647',
-    'Connections at once on all listeners; one more is closed at once. So is one for which the descriptors of the process do not suffice.',
+    'Most connections on all listeners; a further one is closed at once. A connection beyond the file descriptors of the process is closed too.',
     OURS,
   ),
   'broker.max-connections-per-address': row(
     integer({ min: 1 }),
     '2147483647',
-    'Connections at once from one address; one more is closed at once.',
+    'Most connections from one address; a further one is closed at once.',
     OURS,
   ),
   'broker.frame-timeout': row(
     duration({ min: 1 }),
     '60s',
-    'Longest that a request may take to arrive once its first byte is here.',
+    'Longest time from the first byte of a request to its last.',
     OURS,
   ),
   'broker.idle-timeout': row(
@@ -476,29 +479,33 @@ const broker = {
   'broker.produce-timeout': row(
     duration(),
     '5s',
-    "Longest that a partition write may take once the one before it is done, or the client's own timeout if that ends sooner; then REQUEST_TIMED_OUT. 0 removes the cap.",
+    'Longest time for a partition write after the one before it is done; a shorter timeout of the client counts instead. Then the answer is REQUEST_TIMED_OUT. 0 removes the limit.',
   ),
   'broker.response-queue-timeout': row(
     duration({ min: 1 }),
     '10s',
-    "Longest that a request may stand at the head of its connection's answers; a fetch gets its wait on top, a join or sync its rebalance timeout.",
+    'Longest time for the request whose answer is next on its connection. A fetch may take its wait longer, a join or sync its rebalance timeout.',
   ),
   'broker.producer-id-expiration': row(
     duration({ min: 1 }),
     '1d',
-    'Idle time after which the sequences of an idempotent producer are forgotten.',
+    'Idle time after which the broker forgets the sequences of an idempotent producer.',
   ),
-  'broker.rebalance-delay': row(duration(), '3s', 'Grace before a rebalance after a member joins or leaves.'),
+  'broker.rebalance-delay': row(
+    duration(),
+    '3s',
+    'How long the first rebalance of an empty group waits for further members.',
+  ),
   'broker.rebalance-threads': computed(
     integer({ min: 1, max: 1024 }),
     () => Math.max(2, availableParallelism()),
     'max(2, CPU cores)',
-    'Taken for compatibility. Group coordination runs on the event loop.',
+    'Accepted for compatibility. Group coordination runs on the event loop.',
   ),
   'broker.group-reclaim-min-idle': row(
     duration(),
     '1m',
-    'Taken for compatibility. Deliveries are not tracked one by one, so there is no pending entry to reclaim.',
+    'Accepted for compatibility. Deliveries are not tracked one by one, so there is no pending entry to reclaim.',
   ),
   'broker.group-min-session-timeout': row(
     duration({ min: 1 }),
@@ -521,13 +528,13 @@ const broker = {
   'broker.groups-max-bytes': row(
     size({ min: 1 }),
     '256MB',
-    'Memory of members of all groups that this broker coordinates: metadata, assignments, ids, requests that wait. A join or assignments that would pass it get GROUP_MAX_SIZE_REACHED. As much again is for the groups themselves, empty ones too, and their committed offsets: beyond it new groups get GROUP_MAX_SIZE_REACHED and new positions INVALID_COMMIT_OFFSET_SIZE. What was stored is loaded all the same, and what takes no more than before goes on.',
+    'Memory for the members of all groups that this broker coordinates: metadata, assignments, ids, waiting requests. Beyond it a join or an assignment gets GROUP_MAX_SIZE_REACHED. The same amount again is for the groups themselves and their committed offsets. Beyond that a new group gets GROUP_MAX_SIZE_REACHED and a new position INVALID_COMMIT_OFFSET_SIZE. Stored groups are always loaded, and a change that takes no more memory than before is accepted.',
     OURS,
   ),
   'broker.offsets-retention': row(
     duration({ min: 1 }),
     '7d',
-    'How long committed offsets are kept after their group is empty, or after the commit where nobody joined or the topic is no longer subscribed to.',
+    'How long committed offsets are kept after their group is empty, or after the commit if the group has no members or no longer subscribes to the topic.',
     OURS,
   ),
   'broker.offsets-retention-check-interval': row(
@@ -550,7 +557,7 @@ const broker = {
   'broker.metrics.offset-cardinality-cap': row(
     integer(),
     '10000',
-    'Most partitions published as offset gauges; above it the refresh is left out.',
+    'Most partitions published as offset gauges; above it they are not refreshed.',
   ),
   'broker.metrics.offset-refresh-interval': row(
     duration({ min: 1 }),
@@ -624,14 +631,14 @@ const redis = {
   ),
   'redis.host': row(bindHost(), 'localhost', 'Host of the store.'),
   'redis.port': row(integer({ min: 1, max: 65535 }), '6379', 'Port of the store.'),
-  'redis.username': optional(string(), 'User of the store; unset where it has only a password.'),
+  'redis.username': optional(string(), 'User of the store; unset if the store has only a password.'),
   'redis.password': optional(secret(), 'Password of the store.'),
   'redis.cluster': row(boolean(), 'false', 'Treat the store as a cluster.'),
   'redis.io-threads': computed(
     integer({ min: 1, max: 1024 }),
     () => availableParallelism(),
     'CPU cores',
-    'Taken for compatibility.',
+    'Accepted for compatibility.',
   ),
   'redis.timeout': row(duration({ min: 1 }), '1m', 'Longest that one command may take.'),
   'redis.circuit-breaker.enabled': row(boolean(), 'true', 'Stop asking a store that keeps failing.'),
@@ -687,7 +694,7 @@ const localStorage = {
   'storage.local.engine': row(
     oneOf('auto', 'redis', 'embedded'),
     'auto',
-    'Where the local tier rests. auto is redis when a uri, host, port or cluster of svc.redis or svc.storage.local.redis is set, else embedded.',
+    'The store of the local tier. auto is redis when a uri, host, port or cluster of svc.redis or svc.storage.local.redis is set, else embedded.',
     OURS,
   ),
   'storage.local.embedded.path': row(
@@ -723,7 +730,7 @@ const localStorage = {
   'storage.local.compression.codec': row(
     oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'),
     'none',
-    'Codec of topics that do not pin storage.compression.type; a change touches only topics created later.',
+    'Codec of topics whose creator does not set storage.compression.type; a change holds for topics that are created later.',
   ),
   'storage.local.compression.dictionary.max-sample-bytes': row(
     integer({ min: 1 }),
@@ -808,7 +815,7 @@ const remoteStorage = {
   'storage.worker.lease-duration': row(
     duration({ min: 1 }),
     '2m',
-    "Taken for compatibility: each broker's worker looks after the partitions that it leads, and the lead is the lease. Longer than tick-interval.",
+    "Accepted for compatibility: each broker's worker looks after the partitions that it leads, and the lead is the lease. Longer than tick-interval.",
   ),
   'storage.worker.offload-jobs.max-attempts': row(
     integer({ min: 1 }),
@@ -822,6 +829,15 @@ const remoteStorage = {
 const surroundings = {
   'server.port': row(port(), '8080', 'TCP port of the admin API and the console.'),
   'server.address': optional(bindHost(), 'Address the admin API binds.', { otherwise: 'all interfaces' }),
+  'server.tls': row(
+    boolean(),
+    'false',
+    'TLS 1.2 and 1.3 on the HTTP port; needs cert-file and key-file. The broker uses changed files within ten seconds.',
+    OURS,
+  ),
+  'server.cert-file': optional(filePath(), 'PEM certificate of the HTTP port, with its chain behind it.', OURS),
+  'server.key-file': optional(filePath(), 'PEM private key of the certificate.', OURS),
+  'server.key-password': optional(secret(), 'Passphrase of the private key, if it is encrypted.', OURS),
   'logging.level': map(
     grammar.level(),
     'Level of a logger and of those below it: logging.level.root=INFO, logging.level.svc.kafka=DEBUG.',
@@ -837,7 +853,7 @@ const surroundings = {
   ),
 }
 
-/** What `management.endpoints.web.exposure.include` may name, beside `*` for all. */
+/** The endpoints that `management.endpoints.web.exposure.include` may name, beside `*` for all. */
 export const ACTUATOR_ENDPOINTS = Object.freeze(['health', 'info', 'prometheus', 'loggers'] as const)
 
 /** The table in the order of the reference page. */
@@ -885,7 +901,7 @@ export const keys: readonly Key[] = Object.freeze(Object.keys(table) as Key[])
 
 /** The key as the file, the command line and messages write it: `svc.` and the key, or the key of another family. */
 export function fullKey(key: Key): string {
-  return /^(server|logging|management)\./.test(key) ? key : `svc.${key}`
+  return /^(server\.(port|address)$|logging\.|management\.)/.test(key) ? key : `svc.${key}`
 }
 
 /** A field name of a list entry as a property: `auto-create` is `autoCreate`. */
@@ -893,7 +909,7 @@ export function propertyName(fieldName: string): string {
   return fieldName.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** The other way: `autoCreate` is `auto-create`. */
+/** The opposite: `autoCreate` is `auto-create`. */
 export function fieldName(property: string): string {
   return property.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 }
@@ -902,16 +918,24 @@ export function fieldName(property: string): string {
 export interface Settings {
   /** Durations are milliseconds, sizes are bytes, keys without a value are null. */
   get<K extends Key>(key: K): Value<K>
-  /** `default`, `environment variable SVC_…`, `command line`, or file:line:column; of a list as a whole or of one part (`[0].name`). */
+  /**
+   * `default`, `environment variable SVC_…`, `command line`, or file:line:column; of a list as a whole or of one part
+   * (`[0].name`).
+   */
   origin(key: Key, part?: string): string
   /** Whether any source set the key. */
   isSet(key: Key): boolean
-  /** The value as it would be written, so that an empty list or map is no text; `unset` for none, secrets masked. */
+  /**
+   * The value as an operator would write it, so an empty list or map is an empty text; `unset` without a value, secrets
+   * masked.
+   */
   show(key: Key): string
-  /** What the operator should read once at startup; the process goes on. */
+  /** Warnings that the operator should read once at startup; the process continues. */
   readonly warnings: readonly string[]
   /** One sentence for each value that a source of higher precedence replaced. Holds no values. */
   readonly overrides: readonly string[]
+  /** The absolute path of the file that was read; null if there was none. */
+  readonly file: string | null
 }
 
 /** A setting that cannot be honoured. The message is ready to print and the process ends with exit status 1. */
@@ -919,20 +943,20 @@ export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }
 
-/** What the sources say about one key. */
+/** The value that the sources give one key, and its origin. */
 export interface GivenValue {
   readonly value: unknown
   readonly origin: string
-  /** The value for people, masked where it is a secret. */
+  /** The value for people, masked if it is a secret. */
   readonly shown: string
   /** Where each part of a list was written, by `[0].name`. */
   readonly partOrigins?: ReadonlyMap<string, string>
 }
 
-/** The settings that a set of values makes; the other keys have their defaults. */
+/** The settings with these values; the other keys have their defaults. */
 export function makeSettings(
   given: ReadonlyMap<Key, GivenValue>,
-  notes: { readonly warnings: readonly string[]; readonly overrides: readonly string[] },
+  notes: Pick<Settings, 'warnings' | 'overrides' | 'file'>,
 ): Settings {
   const values = new Map<Key, unknown>(
     keys.map(key => [key, given.has(key) ? given.get(key)!.value : table[key].fallback()]),
@@ -944,6 +968,7 @@ export function makeSettings(
     show: (key: Key) => given.get(key)?.shown ?? showFallback(key),
     warnings: Object.freeze([...notes.warnings]),
     overrides: Object.freeze([...notes.overrides]),
+    file: notes.file,
   })
 }
 
@@ -954,10 +979,10 @@ function showFallback(key: Key): string {
     : (fallbackText ?? 'unset')
 }
 
-/** Settings for tests: the defaults and what the test gives, as values; nothing is read and nothing is checked. */
+/** Settings for tests: the defaults and the values of the test; nothing is read and nothing is checked. */
 export function testSettings(overrides: Partial<Values> = {}): Settings {
   const given = Object.entries(overrides).map(
     ([key, value]) => [key as Key, { value: value as unknown, origin: 'test', shown: String(value) }] as const,
   )
-  return makeSettings(new Map(given), { warnings: [], overrides: [] })
+  return makeSettings(new Map(given), { warnings: [], overrides: [], file: null })
 }

@@ -8,19 +8,21 @@ import type { Node, ParsedNode } from 'yaml'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import { fullKey, keys, SettingsError, settingsTable } from './settings.ts'
 
-/** One thing that a source says. */
+/** One value of a source. */
 export interface Entry {
   /** As messages and the table spell it: `svc.broker.port`, `svc.topics[0].name`, `logging.level.svc.kafka`. */
   readonly key: string
-  /** Blank also where the source leaves the value out (`key:` in YAML). */
+  /** Blank also if the source omits the value (`key:` in YAML). */
   readonly text: string
   /** Where it was written: file:line:column, environment variable NAME, command line. */
   readonly origin: string
 }
 
-/** What the arguments of the process ask for. */
+/** The requests in the arguments of the process. */
 export interface CommandLine {
   readonly wants: 'run' | 'help' | 'version'
+  /** The words behind --help: `settings`, `redis`. */
+  readonly helpWords: readonly string[]
   /** The path given by --config. */
   readonly config: string | null
   readonly entries: readonly Entry[]
@@ -36,10 +38,13 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
   const seen = new Set<string>()
   let wants: CommandLine['wants'] = 'run'
   let config: string | null = null
+  const helpWords: string[] = []
   for (let at = 0; at < argv.length; at++) {
     const argument = argv[at]!
     if (argument === '--help' || argument === '-h') {
       wants = 'help'
+    } else if (wants === 'help' && !argument.startsWith('-')) {
+      helpWords.push(argument)
     } else if (argument === '--version') {
       if (wants === 'run') wants = 'version'
     } else if (argument === '--config' || argument.startsWith('--config=')) {
@@ -55,10 +60,10 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
       entries.push(entry)
     }
   }
-  return { wants, config, entries }
+  return { wants, helpWords, config, entries }
 }
 
-/** Never shows what follows the key: it may be somebody's password. */
+/** Never shows the text after the key: it may be a password. */
 function readOption(argument: string, at: number): Entry {
   const equals = argument.indexOf('=')
   const name = equals < 0 ? argument : argument.slice(0, equals)
@@ -69,7 +74,7 @@ function readOption(argument: string, at: number): Entry {
   }
   if (equals < 0)
     throw new SettingsError(
-      `${name.slice(2)}: got no value on the command line, takes it after an equals sign (${name}=<value>)`,
+      `${name}: got no value; a setting takes one after an equals sign (${name}=<value>), and ketch --help lists the other options`,
     )
   return { key: withBrackets(name.slice(2)), text: argument.slice(equals + 1), origin: COMMAND_LINE }
 }
@@ -89,7 +94,9 @@ export function environmentName(key: string): string {
   return key.replaceAll(']', '').replaceAll(/[.[-]/g, '_').toUpperCase()
 }
 
-/** Table keys by the variable that sets them. Dots and dashes both become underscores, so only the table can lead back. */
+/**
+ * Table keys by the variable that sets them. Dots and dashes both become underscores, so only the table can lead back.
+ */
 function environmentNames(): readonly EnvironmentName[] {
   return keys.flatMap(key => {
     const full = fullKey(key)
@@ -117,13 +124,15 @@ function environmentNames(): readonly EnvironmentName[] {
   })
 }
 
-/** Names that begin with this belong to the broker alone, so an unknown one is an error; the other families are shared. */
+/**
+ * Names that begin with this belong to the broker alone, so an unknown one is an error; the other families are shared.
+ */
 const OWN_PREFIX = /^svc_/i
 
 /** The variable that names the file; not a setting. */
 export const CONFIG_VARIABLE = 'SVC_CONFIG'
 
-/** What the environment sets. A name of ours that no key has is handed on as it is, for the loader to refuse. */
+/** The settings of the environment. A name of ours that no key has is passed on as it is, for the loader to refuse. */
 export function readEnvironment(env: Readonly<Record<string, string | undefined>>): readonly Entry[] {
   const relevant = Object.keys(env).filter(
     name => name !== CONFIG_VARIABLE && /^(svc_|SERVER_|LOGGING_|MANAGEMENT_)/i.test(name),
@@ -153,7 +162,10 @@ export function knownEnvironmentNames(): readonly string[] {
   })
 }
 
-/** What a YAML file says. `shown` is how messages call the file. Throws SettingsError when it is no plain settings file. */
+/**
+ * The settings of a YAML file. `shown` is the name of the file in messages. Throws SettingsError if it is no plain
+ * settings file.
+ */
 export function readYaml(bytes: Uint8Array, shown: string): readonly Entry[] {
   if (bytes.byteLength > LARGEST_FILE_BYTES) {
     throw new SettingsError(`${shown}: got a file of more than 1MB, takes a settings file of at most 1MB`)
@@ -246,7 +258,10 @@ function join(prefix: string, part: string): string {
   return withBrackets(prefix === '' ? part : `${prefix}.${part}`)
 }
 
-/** The text as it was written, so that 1e3, 0x10, 010 and 1.0 are judged by our grammar and not turned into numbers first. */
+/**
+ * The text as it was written, so that 1e3, 0x10, 010 and 1.0 are judged by our grammar and not turned into numbers
+ * first.
+ */
 function textOf(node: { readonly value: unknown; readonly source?: string | undefined }): string {
   if (typeof node.value === 'string') return node.value
   if (node.value === null) return ''

@@ -1,7 +1,7 @@
 // Every topic config: one table. CreateTopics, DescribeConfigs, AlterConfigs, patterns and the reference page
-// docs/reference/topic-configs.md are derived from it. Three kinds of name: a config that acts (a row of `acting`); a Kafka
-// name that does not act here, which is taken at Kafka's default value and refused at any other, so that nothing is promised
-// silently (a row of `inertTopicConfigs`); any other name, which is refused.
+// docs/reference/topic-configs.md are derived from it. Three kinds of name: a config that acts (a row of `acting`); a
+// Kafka name that does not act here, which is taken at Kafka's default value and refused at any other, so that nothing
+// is promised silently (a row of `inertTopicConfigs`); any other name, which is refused.
 
 import { cut } from '../base/cut.ts'
 import type { MergedPattern } from './patterns.ts'
@@ -20,12 +20,12 @@ interface Config<T> {
   readonly doc: string
   /** True for names that Kafka does not have. */
   readonly ours: boolean
-  /** The broker config that Kafka names as where the default comes from; null where it names none. */
+  /** The broker config that Kafka names as the source of the default; null if it names none. */
   readonly broker: string | null
   /** The value, or undefined when the text is not one. */
   readonly parse: (text: string) => T | undefined
   readonly takes: string
-  /** Why a well-formed value cannot be had in this version; null when it can. */
+  /** The reason why this version does not take a well-formed value; null if it takes it. */
   readonly refuse: (value: T) => string | null
 }
 
@@ -119,7 +119,7 @@ const acting = {
   ),
   'min.insync.replicas': whole('int', 1)(
     '1',
-    'Taken as it is. What an acknowledgement means is decided by the store, not by this.',
+    'Accepted and kept. The store decides what an acknowledgement means, and this does not change it.',
     { broker: 'min.insync.replicas' },
   ),
   'offset.sequence.bits': whole('int', 0, 11)(
@@ -163,7 +163,7 @@ const acting = {
 export interface InertTopicConfig {
   readonly name: string
   readonly type: TopicConfigType
-  /** The only value it is taken with: Kafka's default. */
+  /** The only value that it takes: Kafka's default. */
   readonly only: string
   readonly broker: string | null
 }
@@ -201,7 +201,10 @@ type Acting = typeof acting
 type CamelCase<S extends string> = S extends `${infer Head}.${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : S
 type ConfigValue<C> = C extends Config<infer T> ? T : never
 
-/** The configs of one topic as values: `retentionMs`, `maxMessageBytes` … Times in ms, sizes in bytes, -1 and -2 as Kafka means them. */
+/**
+ * The configs of one topic as values: `retentionMs`, `maxMessageBytes` … Times in ms, sizes in bytes, -1 and -2 as
+ * Kafka means them.
+ */
 export type TopicConfigs = { readonly [K in keyof Acting as CamelCase<K>]: ConfigValue<Acting[K]> }
 
 export interface TopicConfigRow {
@@ -229,7 +232,16 @@ export function typeOfTopicConfig(name: string): TopicConfigType | null {
   return inertByName.get(name)?.type ?? null
 }
 
-/** Why this topic config cannot be had, as one sentence that names it, or null when it can. Null as value means "no override". */
+/** The value of this topic config where neither the topic nor a setting gives one; '' for a name that is not known. */
+export function fallbackOf(name: string): string {
+  if (Object.hasOwn(acting, name)) return acting[name as keyof Acting].fallback
+  return inertByName.get(name)?.only ?? ''
+}
+
+/**
+ * Why this topic config is not allowed, as one sentence that names it, or null when it is. Null as value means "no
+ * override".
+ */
 export function checkTopicConfig(name: string, value: string | null): string | null {
   if (Object.hasOwn(acting, name)) {
     if (value === null) return null
@@ -253,8 +265,8 @@ export function unknownTopicConfig(name: string): string {
 }
 
 /**
- * Why these configs cannot be had together: the first that is wrong alone, or a pair that disagrees after patterns and
- * defaults are applied. Null when they can.
+ * The reason why these configs do not go together: the first that is wrong alone, or a pair that disagrees after
+ * patterns and defaults are applied. Null if they go together.
  */
 export function checkTopicConfigs(
   explicit: Readonly<Record<string, string>>,

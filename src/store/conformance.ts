@@ -1,4 +1,4 @@
-// What any adapter of the store port must pass. One named test for each promise of store.ts, on nothing but the port.
+// Every adapter of the store port must pass this. One named test for each promise of store.ts, on nothing but the port.
 // It is not about speed, crashes or faults: those belong to each adapter.
 
 import assert from 'node:assert/strict'
@@ -13,8 +13,8 @@ export interface StoreUnderTest {
   /** Closes the store and opens it again on the same contents. */
   readonly reopen: () => Promise<Store>
   /**
-   * Makes the call, a trim of this stream, so that it takes effect and its answer is lost; resolves when the store can be asked
-   * again. Absent where the outcome of a trim is always known.
+   * Makes the call, a trim of this stream, so that it takes effect but its answer is lost; resolves when the store can
+   * be asked again. Absent if the outcome of a trim is always known.
    */
   readonly loseTrim?: (stream: StreamId, call: () => Promise<unknown>) => Promise<void>
 }
@@ -56,7 +56,7 @@ export function exampleAppend(
   return { stream, epoch, at, attempt: `attempt-${++attempts}`, batches, rows }
 }
 
-/** Narrows an outcome by its kind, or fails with what came instead. */
+/** Narrows an outcome by its kind, or fails and shows the outcome. */
 export function expectKind<T extends { readonly kind: string }, K extends T['kind']>(
   outcome: T,
   kind: K,
@@ -197,7 +197,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.equal(expectKind(await store.open(A, 0, 0), 'opened').epoch, 4)
   })
 
-  check('what a leader has appended can be confirmed, by nobody else', async ({ store }) => {
+  check('what a leader has appended can be confirmed, by no other broker', async ({ store }) => {
     await led(store)
     await append(store, exampleAppend(A, 1, 0))
     assert.deepEqual(await store.confirm(A, 1), { kind: 'confirmed', highWatermark: 1 })
@@ -508,15 +508,18 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(plain(document.fields), { a: '9', c: '3' })
   })
 
-  check('a look at the version of a document sees every commit, and 0 where there is none', async ({ store }) => {
-    assert.equal(await store.version('group', 'g'), 0)
-    const first = await commit(store, 'group', 'g', 0, [row('a', '1')])
-    assert.equal(await store.version('group', 'g'), first.version)
-    const second = await commit(store, 'group', 'g', first.version, [])
-    assert.equal(await store.version('group', 'g'), second.version)
-    await store.commit({ kind: 'group', name: 'g', expect: second.version, changes: [], remove: true })
-    assert.equal(await store.version('group', 'g'), 0)
-  })
+  check(
+    'a look at the version of a document sees every commit, and 0 where there is no document',
+    async ({ store }) => {
+      assert.equal(await store.version('group', 'g'), 0)
+      const first = await commit(store, 'group', 'g', 0, [row('a', '1')])
+      assert.equal(await store.version('group', 'g'), first.version)
+      const second = await commit(store, 'group', 'g', first.version, [])
+      assert.equal(await store.version('group', 'g'), second.version)
+      await store.commit({ kind: 'group', name: 'g', expect: second.version, changes: [], remove: true })
+      assert.equal(await store.version('group', 'g'), 0)
+    },
+  )
 
   check('a commit that expects another version conflicts and changes nothing', async ({ store }) => {
     const { version } = await commit(store, 'group', 'g', 0, [row('a', '1')])

@@ -1,5 +1,6 @@
-// Changes by compare-and-set that several brokers make to one document at once: the slower one looks at what the other wrote and
-// tries again. The waits between are random and grow, so that the one whose look takes long is not always the slower one.
+// Changes by compare-and-set that several brokers make to one document at once: the slower broker reads the new version
+// and tries again. The waits between attempts are random and grow, so that a broker with slow reads does not always
+// lose.
 
 import { type Clock, sleep } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
@@ -10,16 +11,17 @@ export interface ContentionRooms {
   readonly random: Random
 }
 
-/** Another writer was faster, and what that one wrote is known by now. */
+/** Another writer was faster, and its change has been read. */
 export const LOST = Symbol('lost')
 
-/** The longest wait after the second lost race; it doubles with each, up to the last. The first is tried again at once. */
+/** The longest wait after the second lost race; it doubles with each, up to the last. The first retry is immediate. */
 const FIRST_WAIT_MS = 5
 const LAST_WAIT_MS = 320
 const GIVE_UP_MS = 15_000
 
 /**
- * Asks `once` until it resolves to something else than LOST. Throws StoreContended when that takes too long. `what` begins the message: `the catalogue`.
+ * Calls `once` until it resolves to something other than LOST. Throws StoreContended when that takes too long. `what`
+ * begins the message: `the catalogue`.
  */
 export async function contend<T>(
   { clock, random }: ContentionRooms,

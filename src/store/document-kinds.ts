@@ -1,5 +1,6 @@
-// Every kind of document that rests in a store, in one table. The port knows nothing of what a kind means: this says which room
-// reads it, and src/store/unreadable.test.ts asks of each what becomes of a broker that finds bytes there which it cannot read.
+// Every kind of document that rests in a store, in one table. The port knows nothing of what a kind means: this says
+// which room reads it, and src/store/unreadable.longer.test.ts asks of each what becomes of a broker that finds bytes
+// there which it cannot read.
 
 /** Kind, and what its documents hold. */
 const kinds = Object.freeze({

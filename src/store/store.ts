@@ -1,7 +1,7 @@
 // The port to where bytes rest: streams of record batches in offset order, and small versioned documents beside them.
 // It knows nothing of groups, topics, sequences or time. It passes messages: no shared objects, no callbacks.
 //
-// What an adapter promises (store/conformance.ts asks for each):
+// An adapter promises the following (store/conformance.ts asks for each):
 // - An append, with its rows, happens whole or not at all, and survives what the adapter's durability says.
 // - Appends, trims and commits that were called in one turn may share one durable round; each gets its own outcome.
 // - An outcome that is returned is certain. A thrown StoreUnavailable is certain too: nothing was written.
@@ -43,7 +43,7 @@ export interface EpochStart {
   readonly startOffset: number
 }
 
-/** What a stream is when its lead has been taken. */
+/** A stream whose lead has been taken. */
 export interface Opened {
   readonly kind: 'opened'
   readonly epoch: number
@@ -54,8 +54,8 @@ export interface Opened {
   /** Readers stop here. On a store of one copy it equals the end. */
   readonly highWatermark: number
   /**
-   * Where the end was raised above the last batch, and nothing was appended since, the offset behind that batch: from there to the
-   * end nothing was ever kept, or the store has lost it. Otherwise the end.
+   * Where the end was raised above the last batch, and nothing was appended since, the offset behind that batch: from
+   * there to the end nothing was ever kept, or the store has lost it. Otherwise the end.
    */
   readonly emptyFrom: number
   /** Bytes of the batches that are live. */
@@ -80,12 +80,12 @@ export interface Append {
   readonly rows: readonly Row[]
 }
 
-/** The stream does not exist: never made, or removed. */
+/** The stream does not exist: it was never created, or was removed. */
 export interface Gone {
   readonly kind: 'gone'
 }
 
-/** The epoch is not the stream's, which is `epoch`: somebody holds a newer lead. */
+/** The epoch is not the stream's current one, `epoch`: another broker holds a newer lead. */
 export interface Fenced {
   readonly kind: 'fenced'
   readonly epoch: number
@@ -127,8 +127,8 @@ export interface Read {
   /** In order. The first covers `from`, or is the next one where `from` lies in a gap. Empty at the end. */
   readonly batches: readonly Batch[]
   /**
-   * May be called once, when nobody looks at the bytes of the batches any more: the store may put something else there. Where it
-   * is not called they stay what they are.
+   * May be called once, when the caller no longer looks at the bytes of the batches: the store may put something else
+   * there. If it is not called, they stay as they are.
    */
   readonly release?: () => void
 }
@@ -156,20 +156,23 @@ export interface Space {
   readonly place: string
   /** -1: the place has no size. */
   readonly totalBytes: number
-  /** What may still be written; -1 as above. */
+  /** Bytes that may still be written; -1 if the place has no size. */
   readonly usableBytes: number
 }
 
-/** What one part of the store answered to a sign of life. */
+/** The answer of one part of the store when it was asked for a sign of life. */
 export interface Pong {
-  /** `redis`: the Redis of documents, and of streams unless those have their own; `storage-redis`: that one; `store`: any other. */
+  /**
+   * `redis`: the Redis of documents, and of streams unless those have their own; `storage-redis`: that one; `store`:
+   * any other.
+   */
   readonly part: 'store' | 'redis' | 'storage-redis'
   /** For people: a folder, an address. */
   readonly place: string
   /** Why it cannot be used, for the operator; null when it can. */
   readonly failure: string | null
   readonly tookMs: number
-  /** What an acknowledgement promises there, as far as it is known. */
+  /** The durability of an acknowledgement there, as far as it is known. */
   readonly durability: {
     readonly facts: Readonly<Record<string, string | number | boolean | null>>
     /** Sentences, each a way in which an acknowledged record can be lost or refused. */
@@ -177,10 +180,10 @@ export interface Pong {
   }
 }
 
-/** What a stream takes of the store; null where the store has no number for it. */
+/** The space that a stream takes in the store; null if the store has no number for it. */
 export interface Usage {
   readonly entries: number | null
-  /** With everything that is kept beside the batches. */
+  /** With the data that is kept beside the batches. */
   readonly memoryBytes: number | null
   /** There must be batches, and the store has none of them. */
   readonly isEmptied: boolean
@@ -190,32 +193,43 @@ export interface Document {
   readonly kind: string
   readonly name: string
   /**
-   * 0, which only `list` answers, stands for a place that holds something else than a document: it has no fields, `load` of it
-   * throws UnreadableDocument and `commit` throws StoreUnavailable.
+   * 0, which only `list` answers, stands for a place that holds something else than a document: it has no fields,
+   * `load` of it throws UnreadableDocument and `commit` throws StoreUnavailable.
    *
-   * Rises with every commit and is never used twice, not even by a document that was deleted and made again. Of kinds whose shape
-   * is fixed (`acl`, `credential`) it may only tell what the document holds: equal contents, equal versions.
+   * Rises with every commit and is never used twice, not even by a document that was deleted and made again. Of kinds
+   * whose shape is fixed (`acl`, `credential`) it may only tell what the document holds: equal contents, equal
+   * versions.
    */
   readonly version: number
   readonly fields: ReadonlyMap<string, Uint8Array>
 }
 
 export interface Commit {
-  /** A word of ours (document-kinds.ts). */
+  /** One of the words in document-kinds.ts. */
   readonly kind: string
   /** May be a user's string (a group id); adapters keep it out of key names. */
   readonly name: string
   /** The version this writer knows; 0 when the document must not exist. */
   readonly expect: number
-  /** Fields to set, or with null to delete. May be empty: the version rises all the same, which fences older writers. */
+  /** Fields to set, or with null to delete. May be empty: the version rises even then, which fences older writers. */
   readonly changes: readonly Row[]
   /** Deletes the whole document; `changes` is then empty. */
   readonly remove?: boolean
   /**
-   * Asks a store that has reached its limit to take it all the same, where it can, as it takes what adds nothing: for the few bytes
-   * that stop somebody who could go on without them.
+   * Asks a store that has reached its limit to accept the commit if it can, as it accepts writes that add nothing. It
+   * is for the few bytes that stop a client that could otherwise continue.
    */
   readonly mayOverfill?: boolean
+  /**
+   * A client is told that it is stored. Then the replicas that are waited for must have it, also while too few of them
+   * have been connected since the start.
+   */
+  readonly isAcknowledged?: boolean
+  /**
+   * Keep the document for these milliseconds only. Afterwards a store may delete it by itself and stop listing it;
+   * otherwise its writer deletes it.
+   */
+  readonly keepMs?: number
 }
 
 export interface Committed {
@@ -223,11 +237,11 @@ export interface Committed {
   readonly version: number
 }
 
-/** Somebody else wrote the document; `version` is what it is at (0: it does not exist). */
+/** Another broker wrote the document; `version` is its present version (0: it does not exist). */
 export interface Conflict {
   readonly kind: 'conflict'
   readonly version: number
-  /** It should exist and does not, and it was not removed: the store has lost it. */
+  /** The document should exist but does not, and no broker removed it: the store has lost it. */
   readonly isLost?: true
 }
 
@@ -237,16 +251,19 @@ export interface Store {
 
   /** Makes empty streams at offset 0, epoch 0. Those that exist stay as they are. Durable when it resolves. */
   create(streams: readonly StreamId[]): Promise<void>
-  /** Removes streams and all their rows. Those that do not exist are passed over. */
+  /** Removes streams and all their rows. Streams that do not exist are skipped. */
   remove(streams: readonly StreamId[]): Promise<void>
   /** Every stream that exists. */
   streams(): Promise<readonly StreamId[]>
   space(): Promise<Space>
-  /** What each of these streams takes, in order; null for one that does not exist. For people: it may be a little old. */
+  /**
+   * The room that each of these streams takes, in order; null for one that does not exist. For people: it may be a
+   * little old.
+   */
   usage(streams: readonly StreamId[]): Promise<readonly (Usage | null)[]>
   /**
-   * Asks everything that the store rests on for a sign of life, all of it at once and withinMs at most. It changes nothing and
-   * does not reject: what is away or silent says so in its answer. At least one answer.
+   * Asks everything that the store rests on for a sign of life, all of it at once and withinMs at most. It changes
+   * nothing and does not reject: what is away or silent says so in its answer. At least one answer.
    */
   ping(withinMs: number): Promise<readonly Pong[]>
 
@@ -265,8 +282,8 @@ export interface Store {
   /** Damaged when `from` lies where nothing can be read; a read that begins below ends before it. */
   read(stream: StreamId, from: number, limits: ReadLimits): Promise<Read | Trimmed | Gone | Damaged>
   /**
-   * Drops what lies wholly below `before` (at most the high watermark, at most where damage begins), applies the rows,
-   * stores the new log start. One that lies at or below the log start drops nothing. `bytes` are those of the batches that
+   * Drops the batches that lie wholly below `before` (at most the high watermark, at most where damage begins), applies
+   * the rows, stores the new log start. A trim at or below the log start drops nothing. `bytes` counts the batches that
    * this call dropped.
    */
   trim(
@@ -277,41 +294,46 @@ export interface Store {
   ): Promise<{ readonly kind: 'trimmed'; readonly start: number; readonly bytes: number } | Fenced | Gone>
 
   /**
-   * Makes a stream anew that the store has lost, or of which it has lost every batch: for an operator who gives up what was there.
-   * It begins and ends at `end`, or above, where the store still knows of higher offsets; the next epoch is above `epoch` and above
-   * all that the store still knows of. Rows that are left are dropped.
+   * Makes a stream again that the store has lost, or whose batches it has all lost: for an operator who accepts the
+   * loss. It begins and ends at `end`, or higher if the store still knows higher offsets. The next epoch is above
+   * `epoch` and above every epoch that the store still knows. Remaining rows are dropped.
    */
   remake(stream: StreamId, epoch: number, end: number): Promise<Remade | Kept>
 
   load(kind: string, name: string): Promise<Document | null>
-  /** The document's version, 0 when there is none: a look that costs little, for whoever follows what others write. */
+  /** The document's version, 0 if it does not exist: a cheap look for callers that follow the writes of others. */
   version(kind: string, name: string): Promise<number>
   list(kind: string): Promise<readonly Document[]>
   /** Compare-and-set of one document. */
   commit(commit: Commit): Promise<Committed | Conflict>
 
   /**
-   * Resolves when the store may have gone back behind what it once answered (a fail-over, a restart with less), with the
-   * streams that were opened here and must be opened again before anything else; what is remembered of them may be of
-   * another history. Ask again for the next time. Null once the store is closed.
+   * Resolves when the store may have gone back behind what it once answered (a fail-over, a restart with less), with
+   * the streams that were opened here and must be opened again before anything else; what is remembered of them may be
+   * of another history. Ask again for the next time. Null once the store is closed.
    */
   renewed(): Promise<readonly StreamId[] | null>
 
-  /** Finishes what was accepted, makes it durable, lets go of the folder or connections. */
+  /** Finishes the accepted calls, makes them durable, and releases the folder or connections. */
   close(): Promise<void>
 }
 
 /** The store is away or refuses (disk full, connection refused): certainly nothing was written. */
 export class StoreUnavailable extends Error {
-  override readonly name: 'StoreUnavailable' | 'StoreContended' = 'StoreUnavailable'
+  override readonly name: 'StoreUnavailable' | 'StoreContended' | 'ReplicasMissing' = 'StoreUnavailable'
 }
 
 /**
- * The store answers, and others were faster with a change of the same thing for as long as it was tried (contention.ts): certainly
+ * The store answers, but other brokers changed the same document first until the time was up (contention.ts): certainly
  * nothing was written. The message is for clients.
  */
 export class StoreContended extends StoreUnavailable {
   override readonly name = 'StoreContended'
+}
+
+/** The store answers and takes no append while it has fewer replicas than an append must reach. */
+export class ReplicasMissing extends StoreUnavailable {
+  override readonly name = 'ReplicasMissing'
 }
 
 /** The store may or may not have done it. */
@@ -320,15 +342,15 @@ export class OutcomeUnknown extends Error {
 }
 
 /**
- * Another program or a later version wrote what is there, in a form that is not read here. The message is a sentence for clients that
- * names the document and what is wrong with it. Adapters throw it where the place of a document holds something else; whoever
- * reads a document throws it where that holds something else than it should.
+ * Another program or a later version wrote the document in a form that this version does not read. The message is a
+ * sentence for clients that names the document and what is wrong with it. An adapter throws it if the key of a document
+ * holds another type of value; the reader of a document throws it if the content has another form.
  */
 export class UnreadableDocument extends Error {
   override readonly name = 'UnreadableDocument'
 }
 
-/** The store's own trouble, not a defect of whoever called it. */
+/** The store's own trouble, not a defect of its caller. */
 export function isStoreFailure(error: unknown): error is StoreUnavailable | OutcomeUnknown | UnreadableDocument {
   return error instanceof StoreUnavailable || error instanceof OutcomeUnknown || error instanceof UnreadableDocument
 }

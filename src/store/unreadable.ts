@@ -1,14 +1,14 @@
-// Tells people of documents, or of parts of one, that are there and cannot be read: written by a bad hand, or by a later version. Each
-// is named once and counted. Its reader decides what to do instead, but never takes it for absent where
-// something would be lost by that, and never writes over it unasked.
+// Reports documents, or parts of one, that exist but cannot be read: an operator edited them by hand, or a later
+// version wrote them. Each is named once and counted. Its reader decides what to do instead. It must not treat the
+// document as absent if data would be lost, and must not overwrite it unasked.
 
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { DocumentKind } from './document-kinds.ts'
 
 /**
- * `what` is the beginning of a sentence that names the document ("the stored quotas of user=ada"), `why` a phrase that says what is
- * wrong with it, `result` what follows and what an operator can do.
+ * `what` is the beginning of a sentence that names the document ("the stored quotas of user=ada"), `why` a phrase that
+ * says what is wrong with it, `result` what follows and what an operator can do.
  */
 export type NameUnreadable = (found: {
   readonly kind: DocumentKind

@@ -1,7 +1,7 @@
-// The descriptors of the process: sockets and files draw on one limit. Node accepts connections until there are none left, then closes
-// further ones without a word, and the store can open no file. So connections stop before that: some are kept for files, and of
-// these some for questions about health over HTTP. The system gives a new descriptor the lowest free number, so the number of
-// a connection's own says that all below it are in use.
+// The descriptors of the process: sockets and files draw on one limit. Node accepts connections until there are none
+// left, then closes further ones without a word, and the store can open no file. So connections stop before that: some
+// are kept for files, and of these some for questions about health over HTTP. The system gives a new descriptor the
+// lowest free number, so the number of a connection's own says that all below it are in use.
 
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
@@ -12,15 +12,15 @@ import type { Logger } from './logger.ts'
 const MOST_KEPT = 256
 const LOOK_EVERY_MS = 5_000
 const LOG_EVERY_MS = 30_000
-/** Of the process, and of the system. */
+/** The codes of the limit of the process, and of the system. */
 const EXHAUSTED = ['EMFILE', 'ENFILE']
 
 export interface Descriptors {
-  /** That the process may have; null where the system does not say. */
+  /** The most that the process may have; null if the system does not say. */
   readonly limit: number | null
-  /** Kept for what is no connection of the Kafka protocol. */
+  /** Kept for everything except connections of the Kafka protocol. */
   readonly kept: number
-  /** How many more the system would give after the one of this connection, at the least; infinite where that is not known. */
+  /** A lower bound of the descriptors that are still free after the one of this connection; infinite if unknown. */
   leftAfter(socket: Socket): number
 }
 

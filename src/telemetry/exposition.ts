@@ -1,6 +1,7 @@
-// The text of a scrape: OpenMetrics 1.0 (github.com/prometheus/OpenMetrics, specification/OpenMetrics.md), or the Prometheus text
-// format 0.0.4 that came before it. It writes what it is given and knows no metric. A line is a few concatenations of texts that
-// are made once: what the labels of a child and the bounds of a family look like does not change.
+// The text of a scrape: OpenMetrics 1.0 (github.com/prometheus/OpenMetrics, specification/OpenMetrics.md), or the
+// Prometheus text format 0.0.4 that came before it. It writes what it is given and knows no metric. A line is a few
+// concatenations of texts that are made once: what the labels of a child and the bounds of a family look like does not
+// change.
 
 /** Timers and distributions are histograms; a timer takes milliseconds and says seconds. */
 export type Kind = 'timer' | 'distribution' | 'counter' | 'gauge'
@@ -11,9 +12,11 @@ export type Format = 'openmetrics' | 'text'
 export interface Exposed {
   /** `topic="orders",partition="0"`, escaped; empty without labels. */
   readonly labelText: string
-  /** The value, or the sum of what was observed. */
+  /** The value, or the sum of the observations. */
   readonly value: number
-  /** How much was observed in each bucket, the last without an upper bound; null where nothing is observed. */
+  /**
+   * The number of observations in each bucket, the last without an upper bound; null for metrics that observe nothing.
+   */
   readonly counts: Float64Array | null
 }
 
@@ -36,7 +39,7 @@ export function contentTypeOf(format: Format): string {
   return CONTENT_TYPES[format]
 }
 
-/** OpenMetrics where the Accept header names it and likes it no less than plain text (RFC 9110, 12.5.1). */
+/** OpenMetrics if the Accept header names it and does not prefer plain text (RFC 9110, 12.5.1). */
 export function chooseFormat(accept: string | undefined): Format {
   let openmetrics = 0
   let text = 0
@@ -53,7 +56,7 @@ export function chooseFormat(accept: string | undefined): Format {
 /** Lines of one slice: a fraction of a millisecond once the code is warm. */
 const LINES_PER_SLICE = 250
 
-/** The whole text in slices, each of whole children. What comes and goes meanwhile may be in it or not. */
+/** The whole text in slices, each of whole children. A child that comes or goes meanwhile may be in it or not. */
 export function* writeFamilies(families: readonly Family[], format: Format): Generator<string> {
   let text = ''
   let lines = 0
@@ -121,7 +124,10 @@ function numberText(value: number): string {
   return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
 }
 
-/** A bound as Go and Python write a float: `0.005`, `1.0`, `1.048576e+06`. Bounds are compared as texts, so both formats have these. */
+/**
+ * A bound as Go and Python write a float: `0.005`, `1.0`, `1.048576e+06`. Bounds are compared as texts, so both formats
+ * have these.
+ */
 function boundText(bound: number): string {
   if (bound === Number.POSITIVE_INFINITY) return '+Inf'
   if (bound >= 1e6 || (bound > 0 && bound < 1e-4)) {

@@ -1,10 +1,11 @@
-// What the metrics were, step by step: in memory, gone with the process. At each step (`admin.metrics-history.interval`) counters
-// give the rate of the step, timers its percentiles, gauges their value; which of them, the metrics table says. The steps lie on a
-// grid that begins with the broker. A step that is looked at late shares what was counted with those that were missed, so that rate
-// times interval, summed over the steps, is always what was counted.
+// The values of the metrics, step by step: in memory, gone with the process. At each step
+// (`admin.metrics-history.interval`) counters give the rate of the step, timers its percentiles, gauges their value;
+// which of them, the metrics table says. The steps lie on a grid that begins with the broker. A step that is looked at
+// late shares what was counted with those that were missed, so that rate times interval, summed over the steps, is
+// always what was counted.
 //
 //   of the broker as a whole     a ring for each number of a sample
-//   of each topic and group      a ring for what is drawn over time (`series`), at most admin.metrics-history.max-series of them;
+//   of each topic and group      a ring for what is drawn over time (`series`), at most `max-series` of them;
 //                                of the rest the last step alone
 //
 // It measures nothing itself, and what it has is of this broker only.
@@ -62,12 +63,12 @@ export interface GroupSample {
 export interface HistoryQuery {
   /** Leaves out steps that ended before, milliseconds since 1970. */
   readonly fromMs?: number
-  /** Puts steps together, as many as fit in so much time: the mean of rates, the highest of percentiles, the last of gauges. */
+  /** Combines as many steps as fit in this time: the mean of rates, the highest of percentiles, the last of gauges. */
   readonly stepMs?: number
 }
 
 export interface History {
-  /** Whether samples are handed out; capture goes on in any case. */
+  /** Whether samples are returned; they are captured in any case. */
   readonly isServed: boolean
   readonly intervalMs: number
   readonly retentionMs: number
@@ -77,14 +78,17 @@ export interface History {
   readonly uptimeMs: number
   /** Steps that were completed; what is handed out changes with it and not between. */
   readonly steps: number
-  /** Oldest first; none where the history is not served. */
+  /** Oldest first; empty if the history is not served. */
   samples(query?: HistoryQuery): readonly HistorySample[]
-  /** In the last step; zero before the first, and for a topic that nothing is known of. */
+  /** Of the last step; zero before the first, and for an unknown topic. */
   topic(name: string): TopicRates
-  /** What was produced, oldest first, the newest `limit` steps since there was anything; none where there is no room for them. */
+  /**
+   * The produced amounts, oldest first, the newest `limit` steps since there was anything; empty if there is no room
+   * for them.
+   */
   topicSamples(name: string, limit?: number): readonly TopicSample[]
   groupSamples(groupId: string, limit?: number): readonly GroupSample[]
-  /** Over the last step and the one that is under way. */
+  /** Over the last step and the current one. */
   requestLatency(): Percentiles
   close(): void
 }
@@ -100,7 +104,7 @@ export interface HistoryRooms {
   readonly maxSeries: number
 }
 
-/** What is known of one child. */
+/** The history of one child. */
 interface Track {
   readonly label: string
   /** Of counters the total, of timers the count, at the end of the last step. */
@@ -121,7 +125,7 @@ const BYTES = 'svc.broker.produce.bytes'
 const PRODUCE = 'Produce'
 const FETCH = 'Fetch'
 
-/** The numbers of a sample that are one number. */
+/** The members of a sample that hold one number each. */
 type Field = Exclude<keyof HistorySample, 'timestamp' | 'requestLatencyMs' | 'produceLatencyMs'>
 
 const GAUGES = Object.freeze(['activeConnections', 'backpressureConnections'] as const)
@@ -252,7 +256,7 @@ export function startHistory(rooms: HistoryRooms): History {
 
   function keep(name: MetricName, track: Track, missed: number): void {
     if (track.ring === null) {
-      // What never had any traffic needs no room.
+      // A child that never had any traffic needs no room.
       if (track.rate === 0) return
       if (name === BYTES && !find(RECORDS, track.label)?.ring) return
       if (seriesCount + roomOf(name) > maxSeries) {
@@ -260,7 +264,7 @@ export function startHistory(rooms: HistoryRooms): History {
           hasWarned = true
           logger.warn(
             `the history has no room for another series: svc.admin.metrics-history.max-series is ${maxSeries}; ` +
-              'topics and groups beyond have rates and no samples',
+              'further topics and groups have rates and no samples',
             { first: track.label },
           )
         }
@@ -298,7 +302,7 @@ export function startHistory(rooms: HistoryRooms): History {
   const rateOf = (name: MetricName, label: string): number => find(name, label)?.rate ?? 0
   const latencyOf = (name: MetricName, label: string): Percentiles => find(name, label)?.percentiles ?? NO_PERCENTILES
 
-  /** How many samples there are to hand out of series of which each sample has all. */
+  /** How many samples a set of series can return so that each sample has a value of every series. */
   function lengthOf(limit: number, ...rings: readonly (Ring | null)[]): number {
     return isServed ? Math.min(limit, times.length, ...rings.map(ring => ring?.length ?? 0)) : 0
   }
@@ -382,7 +386,7 @@ function roomOf(name: MetricName): number {
   return name === BYTES ? 0 : 1
 }
 
-/** What counts up, by the rate that it gives. */
+/** The counters, by the rate that each gives. */
 function totalsOf(metrics: Metrics): Readonly<Record<Rate, number>> {
   const requests = { all: 0, [PRODUCE]: 0, [FETCH]: 0 }
   for (const { labels, count } of metrics.series('svc.broker.request')) {
@@ -421,7 +425,7 @@ function merge(samples: readonly HistorySample[]): HistorySample {
   }
 }
 
-/** NaN where there is none. */
+/** NaN without a value. */
 function maxOf(values: readonly number[]): number {
   const known = values.filter(value => !Number.isNaN(value))
   return known.length === 0 ? Number.NaN : Math.max(...known)

@@ -48,7 +48,7 @@ test('a Logstash line is a JSON object with the guaranteed keys and the fields o
   assert(lines[0]!.endsWith('}\n'))
 })
 
-test('what is written during a request carries its fields, whoever writes it, and nothing that comes after does', async () => {
+test('a line written during a request carries its fields, by whichever logger, and no later line does', async () => {
   const { lines, logger } = recorded('logstash')
   const below = logger.named('log').within({ partition: 't-0' })
   let made = 0
@@ -62,8 +62,8 @@ test('what is written during a request carries its fields, whoever writes it, an
     await Promise.resolve()
     below.warn('later')
   }
-  const done = logger.during(scope, write)
-  assert.throws(() => logger.during(scope, () => assert.fail('thrown')), /thrown/)
+  const done = logger.during({ scope }, write)
+  assert.throws(() => logger.during({ scope }, () => assert.fail('thrown')), /thrown/)
   below.warn('outside')
   await done
   const written = lines.map(line => JSON.parse(line) as Record<string, unknown>)
@@ -78,6 +78,34 @@ test('what is written during a request carries its fields, whoever writes it, an
     ],
   )
   assert.equal(made, 1)
+})
+
+test('work that goes on after an await carries the fields of its request when it enters it again', async () => {
+  const { lines, logger } = recorded('logstash')
+  const work = async () => {
+    const request = logger.current
+    await Promise.resolve()
+    assert.equal(logger.current, null)
+    logger.during(request, () => logger.warn('later'))
+  }
+  await logger.during({ scope: () => SCOPE }, work)
+  await work()
+  const written = lines.map(line => JSON.parse(line) as Record<string, unknown>)
+  assert.deepEqual(
+    written.map(({ message, correlationId }) => [message, correlationId]),
+    [
+      ['later', 7],
+      ['later', undefined],
+    ],
+  )
+})
+
+test('a logger says whether a line of a level would be written', () => {
+  const { logger } = recorded('plain')
+  const below = logger.named('kafka')
+  assert.deepEqual([below.isEnabled('DEBUG'), below.isEnabled('INFO')], [false, true])
+  logger.setLevel('svc.kafka', 'DEBUG')
+  assert.deepEqual([below.isEnabled('TRACE'), below.isEnabled('DEBUG')], [false, true])
 })
 
 test('a field cannot take the place of a guaranteed key', () => {

@@ -22,7 +22,7 @@ const RANK: Readonly<Record<Level, number>> = Object.freeze({
 /** Values of a line. An Error is written with its causes; at level ERROR its stack goes with it. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** What every line written on behalf of one Kafka request carries. */
+/** The fields of every line that is written on behalf of one Kafka request. */
 export interface RequestScope {
   readonly correlationId: number
   readonly clientId: string | null
@@ -31,9 +31,16 @@ export interface RequestScope {
   readonly apiVersion: number
 }
 
+/** A request that lines can be written on behalf of. */
+export interface Scoped {
+  scope(): RequestScope
+}
+
 export interface Logger {
   /** `svc.` and the name it was made with. */
   readonly name: string
+  /** For lines whose fields cost something: whether a line of this level would be written. */
+  isEnabled(level: Level): boolean
   trace(message: string, fields?: Fields): void
   debug(message: string, fields?: Fields): void
   info(message: string, fields?: Fields): void
@@ -44,10 +51,13 @@ export interface Logger {
   /** The same logger, with these fields in every line. */
   within(scope: RequestScope | Fields): Logger
   /**
-   * Runs the work. What any logger of this broker writes before it gives way is on behalf of this request and carries its scope,
-   * of which nothing is made where nothing is written. Lines that come after an await do not.
+   * Runs the work. Every line that a logger of this broker writes before the work gives way carries the scope of this
+   * request, which is made only if a line is written. Lines behind an await do not carry it: the work keeps `current`
+   * and enters it again. Null: the lines belong to no request.
    */
-  during<T>(scope: () => RequestScope, work: () => T): T
+  during<T>(request: Scoped | null, work: () => T): T
+  /** The request that the broker works for at this moment; null if it works for none. */
+  readonly current: Scoped | null
   /**
    * The same logger, silent for everyMs after each line. Silence is shared by all loggers that name this key; the next
    * line says how many were left out in the field `suppressed`. Use few, fixed keys.
@@ -60,9 +70,9 @@ export interface Logger {
 }
 
 export interface LoggerLevel {
-  /** What holds. */
+  /** The level in force. */
   readonly level: Level
-  /** What was set for this very logger; null where the level comes from above. */
+  /** The level that was set for this very logger; null where the level comes from above. */
   readonly configured: Level | null
 }
 
@@ -95,8 +105,8 @@ interface Shared {
   /** Full names of loggers, by folded name. Code names loggers, clients do not: this has an end. */
   readonly names: Map<string, string>
   readonly limits: Map<string, Limit>
-  /** Of the request that is being worked for at this moment. */
-  request: (() => RequestScope) | null
+  /** The request that is being worked for at this moment. */
+  request: Scoped | null
   /** Rises when a level changes, so that loggers look theirs up again. */
   version: number
 }
@@ -139,13 +149,17 @@ function makeLogger(
       if (entry === null) return
       suppressed = entry
     }
-    const all = { ...shared.request?.(), ...scope, ...fields, ...(suppressed > 0 && { suppressed }) }
+    const all = { ...shared.request?.scope(), ...scope, ...fields, ...(suppressed > 0 && { suppressed }) }
     const line = { time: new Date(options.clock.now()).toISOString(), level, name, message, fields: all }
     options.write(options.format === 'logstash' ? writeJson(line) : writePlain(line))
   }
 
   return {
     name,
+    isEnabled,
+    get current() {
+      return shared.request
+    },
     trace: (message, fields) => log('TRACE', message, fields),
     debug: (message, fields) => log('DEBUG', message, fields),
     info: (message, fields) => log('INFO', message, fields),
@@ -227,7 +241,9 @@ interface Line {
 
 const LONGEST_VALUE = 4096
 
-/** Controls, format characters (among them those that turn the direction of text) and line separators; not the space. */
+/**
+ * Controls, format characters (among them those that turn the direction of text) and line separators; not the space.
+ */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 const ASCII = /^[\x20-\x7e]*$/
 

@@ -1,7 +1,7 @@
 // Every metric: one table, and the registry of one broker made from it. Nothing here is shared between brokers, and
 // nothing is measured here; the rooms count and observe. On a hot path keep the child (`metrics.child(...)`) in a
-// variable: finding it by its labels is what costs. How a scrape is written is in exposition.ts, what is kept of each step in
-// history.ts.
+// variable: finding it by its labels is what costs. How a scrape is written is in exposition.ts, what is kept of each
+// step in history.ts.
 //
 // Names as scraped: dots become underscores, timers end in _seconds, counters in _total. Timers take milliseconds.
 
@@ -18,8 +18,8 @@ import {
 import { StepHistogram } from './step-histogram.ts'
 
 /**
- * What the history has of a metric: the rate of the last step, also its percentiles, or a value of each step that is kept. What
- * is not marked is not captured.
+ * How the history captures a metric: the rate of the last step, its percentiles too, or a value for each kept step. A
+ * metric without this mark is not captured.
  */
 export type Captured = 'rate' | 'percentiles' | 'series'
 
@@ -71,7 +71,7 @@ const gauge = metric('gauge', [])
 const OURS = { ours: true } as const
 const REMOTE = { notYet: 'the remote tier' } as const
 
-/** The catalogue. Labels that could be anybody's text (client ids, user names) are not labels. */
+/** The catalogue. Texts that a client can choose (client ids, user names) are never labels. */
 const table = Object.freeze({
   'svc.broker.produce': timer(['topic'], 'Time from the arrival of a produce to its outcome, for each topic in it.', {
     captured: 'percentiles',
@@ -83,7 +83,7 @@ const table = Object.freeze({
   'svc.broker.fetch.empty': timer(['topic'], 'Time of a successful fetch that delivered no records.'),
   'svc.broker.request': timer(
     ['api_key', 'result'],
-    'Time of a request by API; result is error or timeout where the broker could not do it, in whole or in part, and success otherwise: what it refuses with reason is no error of its own.',
+    'Time of a request by API; result is error or timeout where the broker could not do it, in whole or in part, and success otherwise: what it refuses with reason is no error of its own. The percentiles of the snapshot and of the history leave out the time that a fetch waited for records, and a join or sync for the other members.',
     { captured: 'percentiles' },
   ),
   'svc.broker.frame_size': distribution(['direction', 'api_key'], 'Bytes of a frame; direction is in or out.', {
@@ -92,7 +92,7 @@ const table = Object.freeze({
   'svc.broker.up': gauge([], '1 while the broker serves, 0 while it starts or drains.'),
   'svc.broker.failures': counter(
     ['operation', 'error_type'],
-    'What failed, by operation and kind of error, which of an answer is the first error code that is not the doing of the client; authentication is operation=auth.',
+    'Failures, by operation and kind of error, which of an answer is the first error code that is not the doing of the client; authentication is operation=auth.',
     { captured: 'rate' },
   ),
   'svc.broker.lossy_records': counter(
@@ -165,7 +165,7 @@ const table = Object.freeze({
   'svc.storage.write': timer(['tier', 'result'], 'Time of a write to the store.'),
   'svc.storage.ack': timer(
     ['tier', 'result'],
-    'Time until a write is as durable as an acknowledgement says; result=error where it was not, or nobody can say.',
+    'Time until a write is as durable as an acknowledgement says; result=error where it was not, or it is not known.',
   ),
   'svc.storage.read.messages': distribution(['tier', 'mode'], 'Records of one read.'),
   'svc.storage.write.messages': distribution(['tier'], 'Records of one write.'),
@@ -277,7 +277,7 @@ export interface CounterChild {
 }
 
 export interface GaugeChild {
-  /** What it was last set to. */
+  /** The value that it was last set to. */
   readonly value: number
   set(value: number): void
   inc(by?: number): void
@@ -285,8 +285,11 @@ export interface GaugeChild {
 }
 
 export interface ObservedChild {
-  /** Milliseconds for a timer, the metric's own unit for a distribution. */
-  observe(value: number): void
+  /**
+   * Milliseconds for a timer, the metric's own unit for a distribution. `captured` is counted in its place by the
+   * history's percentiles.
+   */
+  observe(value: number, captured?: number): void
 }
 
 export type Child<N extends MetricName> = N extends CounterName
@@ -325,15 +328,15 @@ export const metricRows: readonly MetricRow[] = Object.freeze(
 /** One child as the history reads it. */
 export interface Series {
   readonly labels: Readonly<Record<string, string>>
-  /** A counter's total, a gauge's value, the sum of what was observed. */
+  /** A counter's total, a gauge's value, the sum of the observations. */
   readonly value: number
   /** How much was observed. */
   readonly count: number
-  /** What was observed since it was last cleared; null where the table asks for no percentiles. */
+  /** The observations since it was last cleared; null where the table asks for no percentiles. */
   readonly step: StepHistogram | null
 }
 
-/** What is answered to a scrape. */
+/** The answer to a scrape. */
 export interface Scrape {
   readonly contentType: string
   readonly chunks: AsyncIterable<string>
@@ -347,19 +350,19 @@ export interface Metrics {
   set<N extends GaugeName>(name: N, labels: Labels<N>, value: number): void
   /** Reads the gauge at each scrape instead. A later call for the same metric replaces an earlier one. */
   sample<N extends GaugeName>(name: N, labels: Labels<N>, read: () => number): void
-  /** Takes the gauge out of the scrape, be it set or sampled. */
+  /** Takes the gauge out of the scrape, whether it was set or sampled. */
   remove<N extends GaugeName>(name: N, labels: Labels<N>): void
   /** Drops all children whose label has this value, in every metric: a topic, a group or a socket is gone. */
   forget(label: (typeof MORTAL)[number], value: string): void
-  /** What a counter counted over all its labels, those that were forgotten too: it never falls. */
+  /** The sum of a counter over all its labels, those that were forgotten too: it never falls. */
   total(name: CounterName): number
   /** Every child of a metric. */
   series(name: MetricName): Iterable<Series>
-  /** The gauge as it would be scraped; NaN when there is none. */
+  /** The gauge as it would be scraped; NaN if it was never set. */
   read<N extends GaugeName>(name: N, labels: Labels<N>): number
   /**
-   * Every series in the format that the Accept header prefers: OpenMetrics 1.0 or Prometheus text 0.0.4. Written in slices
-   * between which the event loop goes on, each child whole.
+   * Every series in the format that the Accept header prefers: OpenMetrics 1.0 or Prometheus text 0.0.4. Written in
+   * slices, each with whole children; the event loop runs other work between them.
    */
   exposition(accept: string | undefined, clock: Clock): Scrape
   /** The same as text 0.0.4, in one go: for few series. */
@@ -385,20 +388,23 @@ const MORTAL = ['topic', 'group', 'local'] as const
 interface Entry {
   readonly row: MetricRow
   /**
-   * By mortal label and value, the keys of the children that have it, so that nothing is looked through when one goes. A metric of
-   * one label needs none: the value is the key.
+   * For each label that can go, and each value, the keys of the children that have it, so that no search is needed when
+   * one goes. A metric with one label needs none: the value is the key.
    */
   readonly keysOf: ReadonlyMap<string, Map<string, Set<string>>>
   readonly cells: Map<string, Cell>
   readonly samples: Map<string, Sample>
-  /** What forgotten children of a counter had counted. */
+  /** The sums of forgotten children of a counter. */
   forgotten: number
 }
 
 /** Other upper bounds than the table's, in seconds for a timer; an empty list leaves count and sum. */
 export type Buckets = Readonly<Partial<Record<ObservedName, readonly number[]>>>
 
-/** The metrics of one broker. Metrics without labels are present from the start; the others appear with their first child. */
+/**
+ * The metrics of one broker. Metrics without labels are present from the start; the others appear with their first
+ * child.
+ */
 export function createMetrics(buckets: Buckets = {}): Metrics {
   const entries = new Map<string, Entry>(
     metricRows.map(row => {
@@ -486,7 +492,7 @@ export function createMetrics(buckets: Buckets = {}): Metrics {
   }
 }
 
-/** What is written of a metric, one child after the other. A sampled gauge goes before one that was set. */
+/** The lines of a metric, one child after the other. A sampled gauge goes before one that was set. */
 function* childrenOf({ row, cells, samples }: Entry): Generator<Exposed> {
   if (row.kind !== 'gauge') return yield* cells.values()
   for (const [key, cell] of cells) if (!samples.has(key)) yield cell
@@ -539,14 +545,14 @@ function makeCell(row: MetricRow, labels: Readonly<Record<string, string>>): Cel
     set(value) {
       cell.value = value
     },
-    observe(value) {
+    observe(value, captured = value) {
       const observed = value / unit
       let bucket = 0
       while (bucket < buckets.length && observed > buckets[bucket]!) bucket++
       counts![bucket]!++
       cell.value += observed
       cell.count++
-      step?.record(value)
+      step?.record(captured)
     },
   }
   return cell

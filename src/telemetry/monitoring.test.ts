@@ -5,10 +5,10 @@ import { metricRows } from './metrics.ts'
 
 const read = (file: string) => readFileSync(new URL(`../../docs/monitoring/${file}`, import.meta.url), 'utf8')
 
-/** What Prometheus itself writes down about each scrape. */
+/** The series that Prometheus itself writes about each scrape. */
 const OF_PROMETHEUS = [['up', new Set(['job', 'instance'])]] as const
 
-/** What a scrape has under these names, with their labels. */
+/** The series of a scrape under these names, with their labels. */
 const samples = new Map<string, ReadonlySet<string>>([
   ...OF_PROMETHEUS,
   ...metricRows
@@ -96,7 +96,8 @@ test('what must never be missed has an alert, and what is in the catalogue of th
     'svc.broker.frame_size',
     'svc.broker.fetch.empty',
   ]
-  // Single partitions, sizes and empty answers are for a question that somebody has, not for a page that everybody sees.
+  // Metrics of single partitions, sizes and empty answers help with one question. A dashboard for every operator does
+  // not show them.
   const unseen = [
     ...absent,
     'svc.broker.fetch',

@@ -1,5 +1,5 @@
-// What the process and the machine are doing, under the names that JVM services give it, because dashboards look for those. What
-// each name means on Node is in its row of the metrics table.
+// The process and the machine in numbers, under the names that JVM services give them, because dashboards look for
+// those. The row of each name in the metrics table says what it means on Node.
 
 import { readFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
@@ -13,7 +13,7 @@ interface GcEntry {
   readonly detail: { readonly kind: number }
 }
 
-/** Both shares of CPU time are taken over so long. */
+/** Both shares of CPU time are averages over this time. */
 const CPU_INTERVAL_MS = 5_000
 
 const GC_ACTIONS: Readonly<Record<number, string>> = Object.freeze({

@@ -1,6 +1,6 @@
-// How long things took since the last look, finely enough for percentiles: the buckets of a scrape are too wide for that. Log-linear,
-// as in HdrHistogram: sixteen buckets for each doubling, so that a percentile is within 3.2 % of what was observed, or within
-// 8 µs below half a millisecond. It takes milliseconds up to 524 s; more counts as that.
+// How long things took since the last look, finely enough for percentiles: the buckets of a scrape are too wide for
+// that. Log-linear, as in HdrHistogram: sixteen buckets for each doubling, so that a percentile is within 3.2 % of what
+// was observed, or within 8 µs below half a millisecond. It takes milliseconds up to 524 s; more counts as that.
 //
 //   units of 1/64 ms:  0 1 2 ... 31 │ 32 34 ... 62 │ 64 68 ... 124 │ 128 136 ...
 //   bucket:            0 1 2 ... 31 │ 32 33 ... 47 │ 48 49 ...  63 │  64  65 ...
@@ -15,7 +15,7 @@ const MAX_BITS = 25
 const MAX_UNITS = 2 ** MAX_BITS - 1
 const BUCKETS = LINEAR + (MAX_BITS - LINEAR_BITS) * STEPS
 
-/** Milliseconds; NaN where nothing was observed. */
+/** Milliseconds; NaN without an observation. */
 export interface Percentiles {
   readonly p50: number
   readonly p95: number

@@ -1,5 +1,5 @@
-// The loop of the fuzzer: inputs are changed at random, those that reach code that none before them reached are kept and
-// changed further. What a target must withstand is in targets.ts; files and the terminal are run.ts's.
+// The loop of the fuzzer: it changes inputs at random, keeps those that reach code that no input before them reached,
+// and changes them further. targets.ts says what a target must withstand; run.ts has the files and the terminal.
 
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
@@ -13,7 +13,7 @@ import type { Target } from './targets.ts'
 const BATCH = 256
 const LARGEST_INPUT_BYTES = 16 * 1024
 const LARGEST_CORPUS = 4000
-/** What one input may take, at its fastest (timed.ts). */
+/** The time that one input may take, at its fastest (timed.ts). */
 const SLOW_MS = 20
 
 export interface Crash {
@@ -49,7 +49,7 @@ export function openCampaign(target: Target, coverage: Coverage, random: Random)
     return systemClock.monotonic() - startedAt > SLOW_MS ? slow(input) : null
   }
 
-  /** What took long here may have been held up by others. */
+  /** An input that took long here may have been held up by others. */
   async function slow(input: Buffer): Promise<Crash | null> {
     const timed = new Worker(new URL('./timed.ts', import.meta.url), { workerData: { name: target.name, input } })
     const [leastMs] = await once(timed, 'message')

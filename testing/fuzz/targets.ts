@@ -1,16 +1,18 @@
-// What is fuzzed: each place where bytes that somebody else wrote are first read, with what must hold there. A run returns
-// or rejects; it fails where anything but a declared refusal is thrown, or where two ways to read the same bytes differ.
+// The targets of the fuzzer: each place where foreign bytes are first read, with the rules that hold there. A run
+// returns or rejects. It fails if anything but a declared refusal is thrown, or if two ways to read the same bytes
+// differ.
 
 import assert from 'node:assert/strict'
 import { crc32c } from '../../src/base/crc32c.ts'
-import { assignedPartitions, subscribedTopics } from '../../src/coordinator/consumer-metadata.ts'
-import { decodeHead, decodeOffset, encodeHead, encodeOffset } from '../../src/coordinator/group-record.ts'
-import { FrameSplitter } from '../../src/kafka/frame.ts'
+import { assignedPartitions, subscribedTopics } from '../../src/coordinator/classic/consumer-metadata.ts'
+import { decodeHead, encodeHead } from '../../src/coordinator/classic/head-record.ts'
+import { decodeOffset, encodeOffset } from '../../src/coordinator/offsets/offset-record.ts'
+import { FrameSplitter } from '../../src/kafka/connection/frame.ts'
 import { decodeMessage, decodeRequest, encodeMessage, encodeRequest } from '../../src/protocol/codec.ts'
 import { headerLookup, readRequestHeader } from '../../src/protocol/header.ts'
 import { interpretBytes } from '../../src/protocol/interpret.ts'
 import { Malformed } from '../../src/protocol/malformed.ts'
-import { messages } from '../../src/protocol/messages/all.ts'
+import { betweenBrokers, messages } from '../../src/protocol/messages/all.ts'
 import { consumerProtocolSubscription } from '../../src/protocol/messages/consumer-protocol.ts'
 import {
   BatchView,
@@ -31,7 +33,7 @@ import {
   RoundWriter,
 } from '../../src/store/embedded/entry.ts'
 import { recover } from '../../src/store/embedded/recovery.ts'
-import { type AnyReply, MalformedReply, ReplyReader } from '../../src/store/redis/reply-reader.ts'
+import { type AnyReply, MalformedReply, ReplyReader } from '../../src/store/redis/client/reply-reader.ts'
 import { capturedFrames, goldenFrames, joinFrames } from '../corpus.ts'
 
 export interface Target {
@@ -41,7 +43,7 @@ export interface Target {
   run(input: Buffer): void | Promise<void>
 }
 
-/** What `work` returns, or undefined where it refuses; anything else that it throws goes on. */
+/** The result of `work`, or undefined if it refuses; anything else that it throws goes on. */
 function refusable<T>(isRefusal: (error: unknown) => boolean, work: () => T): T | undefined {
   try {
     return work()
@@ -98,8 +100,9 @@ const frames: Target = {
   },
 }
 
-const isFlexibleHeader = headerLookup(messages)
-const apis = new Map(messages.map(api => [api.key, api]))
+const served = [...messages, ...betweenBrokers]
+const isFlexibleHeader = headerLookup(served)
+const apis = new Map(served.map(api => [api.key, api]))
 
 /** Elements and fields of a decoded value, which must not be more than the bytes that they came from can name. */
 function countElements(value: unknown): number {

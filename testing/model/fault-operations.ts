@@ -1,6 +1,6 @@
-// Faults, with requests under way: brokers that end orderly or are killed, links to Redis that are cut, held or refused, a
-// Redis that forgets its connections and functions. Answers that are lost leave either outcome open; reconcile() then finds out
-// which it was, and that it was one of them.
+// Faults, with requests under way: brokers that end orderly or are killed, links to Redis that are cut, held or
+// refused, a Redis that forgets its connections and functions. Answers that are lost leave either outcome open;
+// reconcile() then finds out which it was, and that it was one of them.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Random } from '../../src/base/random.ts'

@@ -1,4 +1,5 @@
-// A consumer group as a plain value: who is in it, of which generation, and what it committed, by topic id and partition.
+// A consumer group as a plain value: who is in it, of which generation, and what it committed, by topic id and
+// partition.
 
 import { Difference, expectSame, shown } from './difference.ts'
 
@@ -35,7 +36,7 @@ export class GroupModel {
   /** The values that commits whose answers are lost may have left, by the same key. */
   readonly #late = new Map<string, Kept[]>()
 
-  /** Whose time was over while nobody was in the group. */
+  /** Their time was over while the group had no members. */
   readonly #overdue = new Set<string>()
 
   constructor(name: string) {

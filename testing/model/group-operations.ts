@@ -1,5 +1,5 @@
-// Operations of consumers and operators on the offsets of groups while nothing is broken: commit, fetch, delete and expire them, and
-// delete the group. Members come and go in member-operations.ts.
+// Operations of consumers and operators on the offsets of groups while nothing is broken: commit, fetch, delete and
+// expire them, and delete the group. Members come and go in member-operations.ts.
 
 import type { Random } from '../../src/base/random.ts'
 import {
@@ -34,7 +34,10 @@ const FIRST_WITH_IDS = 10
 
 export const anyGroup = ({ groups }: Scene, random: Random): GroupModel => groups[random.below(groups.length)]!
 
-/** Asks until the answer's error is no passing one, where it may be: the coordinator moves, or the group is being removed. */
+/**
+ * Asks until the answer's error is no passing one, where it may be: the coordinator moves, or the group is being
+ * removed.
+ */
 export async function persist<T>(
   scene: Scene,
   group: GroupModel,
@@ -87,7 +90,7 @@ export function anyCommit(random: Random, version: number): Committed {
   }
 }
 
-/** By a member, by nobody, by a stranger, or of a generation that has passed. */
+/** By a member, without a member, by a stranger, or of a generation that has passed. */
 export async function commitOffset(scene: Scene, random: Random): Promise<void> {
   const place = anyPlace(scene, random)
   if (place === null) return
@@ -111,7 +114,7 @@ export async function commitOffset(scene: Scene, random: Random): Promise<void> 
     async () => scene.ask(await scene.coordinator(group), offsetCommit, version, body),
   )
   const { errorCode } = answer.topics[0]!.partitions[0]!
-  const by = who?.id ?? 'nobody'
+  const by = who?.id ?? 'no member'
   scene.note(
     `${group.name}: OffsetCommit ${version} by ${by} for ${place.log.name}, generation ${generation}: ${errorCode}`,
   )

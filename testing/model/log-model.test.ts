@@ -78,7 +78,7 @@ test('the log begins later only where something says so', () => {
   assert.throws(() => log.sawStart(0, NOW_MS), Difference)
 })
 
-test('retention drops whole batches that are old enough, or leaves so many bytes', () => {
+test('retention drops whole batches that are old enough, or leaves as many bytes as it is told', () => {
   const byTime = logOf(['a', 'b'], [{ ...keepAll, ms: 500 }])
   assert.throws(() => byTime.sawStart(1, NOW_MS), Difference)
   byTime.sawStart(2, NOW_MS)

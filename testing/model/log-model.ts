@@ -1,8 +1,9 @@
-// A partition's log as a plain list of batches: which records stand where, where the log begins, and what of it is not certain.
-// It has no index, no cache and no store, so that it can be read in one go and be believed.
+// A partition's log as a plain list of batches: which records stand where, where the log begins, and what of it is not
+// certain. It has no index, no cache and no store, so that it can be read in one go and be believed.
 //
 //   start            end
-//   | certain batches | pending: sent, and the answer is lost or said nothing certain. In their order, each whole or not at all.
+//   | certain batches | pending: sent, and the answer is lost or said nothing certain. In their order, each whole or
+//   |                 | not at all.
 
 import { Difference, expect, expectSame } from './difference.ts'
 import { type Origin, Sequences, type Verdict } from './sequences.ts'
@@ -70,7 +71,9 @@ export class LogModel {
   /** Where the log may begin once a DeleteRecords has acted whose answer is lost. */
   readonly lateStarts = new Set<number>()
   readonly producers = new Map<number, Sequences>()
-  /** The first batch that a producer sent in vain, while it has none in the log: it begins there when it comes again. */
+  /**
+   * The first batch that a producer sent in vain, while it has none in the log: it begins there when it comes again.
+   */
   readonly awaited = new Map<number, Origin>()
   #startSeenAtMs = 0
 
@@ -138,8 +141,9 @@ export class LogModel {
   }
 
   /**
-   * The broker says that the log begins here. It may begin later than the model knew only by a DeleteRecords whose answer is
-   * lost, or by what retention allows: it drops whole batches, none that is younger than `ms`, and leaves `bytes`.
+   * The broker says that the log begins here. It may begin later than the model knew only by a DeleteRecords whose
+   * answer is lost, or by what retention allows: it drops whole batches, none that is younger than `ms`, and leaves
+   * `bytes`.
    */
   sawStart(start: number, nowMs: number): void {
     const lateBefore = this.#startSeenAtMs - RULE_LINGERS_MS
@@ -171,8 +175,8 @@ export class LogModel {
   }
 
   /**
-   * The log was read from the model's end on, up to a batch that was certainly appended after everything that is pending: each
-   * batch found was pending, in that order; each acknowledged one is found where it was acknowledged.
+   * The log was read from the model's end on, up to a batch that was certainly appended after everything that is
+   * pending: each batch found was pending, in that order; each acknowledged one is found where it was acknowledged.
    */
   resolve(
     found: readonly { readonly tag: string; readonly baseOffset: number; readonly appendTimeMs: number }[],

@@ -1,5 +1,5 @@
-// Members who come, stay and go while nothing is broken: each rebalance ends with one generation that all know, and each member
-// is given what the leader says.
+// Members who come, stay and go while nothing is broken: each rebalance ends with one generation that all know, and
+// each member is given what the leader says.
 
 import type { Random } from '../../src/base/random.ts'
 import { MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID } from '../../src/protocol/errors.ts'

@@ -1,5 +1,5 @@
-// The kinds of operations with how often each comes, and the list of them that a seed makes. An operation draws what it needs
-// from a seed of its own, so that any part of a list can be run alone.
+// The kinds of operations with how often each comes, and the list of them that a seed makes. An operation draws what it
+// needs from a seed of its own, so that any part of a list can be run alone.
 
 import { type Random, seededRandom } from '../../src/base/random.ts'
 import { breakLink, disturbRedis, kill, restart } from './fault-operations.ts'

@@ -29,7 +29,7 @@ const FIRST_WITH_ZSTD = 7
 const FIRST_WITH_IDS = 13
 const NEWEST = 13
 
-/** After these nobody knows whether the batch is in the log. */
+/** After these it is unknown whether the batch is in the log. */
 const UNCERTAIN: ReadonlySet<number> = new Set([REQUEST_TIMED_OUT.code, NOT_ENOUGH_REPLICAS_AFTER_APPEND.code])
 
 export function makeBatch(scene: Scene, random: Random, origin: Origin | null = null): SentBatch {
@@ -148,7 +148,10 @@ export async function sendLoosely(
   }
 }
 
-/** Sends one batch at a time until one is acknowledged: all that was sent before it is in the log by then, or never will be. */
+/**
+ * Sends one batch at a time until one is acknowledged: all that was sent before it is in the log by then, or never will
+ * be.
+ */
 export async function sendBarrier(scene: Scene, topic: TopicModel, partition: number, random: Random): Promise<void> {
   const { name, pending } = topic.logs[partition]!
   await scene.until(`${name} takes a batch`, async () => {

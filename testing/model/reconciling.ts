@@ -1,5 +1,5 @@
-// After something was broken: waits until all is well, and finds out what became of all whose answers were lost. From then on the
-// model is certain again, and was right all along, or this throws a Difference.
+// After something was broken: waits until all is well, and finds out what became of all whose answers were lost. From
+// then on the model is certain again, and was right all along, or this throws a Difference.
 
 import type { Random } from '../../src/base/random.ts'
 import { NONE } from '../../src/protocol/errors.ts'

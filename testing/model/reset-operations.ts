@@ -1,4 +1,5 @@
-// Offsets that an operator resets over HTTP, by any broker, in two steps: what would become of them, and that it became so.
+// Offsets that an operator resets over HTTP, by any broker, in two steps: what would become of them, and that it became
+// so.
 
 import type { Random } from '../../src/base/random.ts'
 import { type AdminAnswer, adminClient } from '../admin-client.ts'
@@ -54,7 +55,8 @@ export async function resetOffset(scene: Scene, random: Random): Promise<void> {
   if (isBlocked) return
 
   const applied = await ask({ ...asked, token })
-  // A repeat of what was done, after an answer that got lost, finds another offset; so does one whose time was over meanwhile.
+  // A repeat of what was done, after an answer that got lost, finds another offset; so does one whose time was over
+  // meanwhile.
   if (applied.status === OUTDATED && (scene.mayMove || group.hasExpiring(topic.id, partition))) {
     noteEither(group, topic.id, partition, newOffset)
     return

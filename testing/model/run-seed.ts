@@ -1,5 +1,5 @@
-// One run: the operations of a seed on a new store, until they are done or an answer differs from the model. A failed run is made
-// again with fewer operations, as long as it fails, so that a report is short.
+// One run: the operations of a seed on a new store, until they are done or an answer differs from the model. A failed
+// run is made again with fewer operations, as long as it fails, so that a report is short.
 
 import { stayAlive, systemClock } from '../../src/base/clock.ts'
 import type { RedisServer } from '../redis.ts'
@@ -42,7 +42,7 @@ async function runOperations(
   const performed: Operation[] = []
   let scene: Scene | null = null
   let error: Error | null = null
-  // A broker that ends waits for timers, and those keep nobody awake.
+  // A broker that ends waits for timers, and those do not keep the process awake.
   const awake = stayAlive()
   try {
     scene = await Scene.open(plan, seed, redis, `model-${seed}`)

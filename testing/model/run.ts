@@ -1,6 +1,7 @@
-// The comparison of brokers with a plain model on the command line. `npm run model -- --store redis --seeds 1000 --from 1` runs so
-// many seeds and names those that fail; `--seed 17` repeats one and prints what it did, `--keep 0,4,9` only these operations of it.
-// `--only produce,delete-records` leaves all other kinds out. The status is 1 when an answer differed from the model.
+// The comparison of brokers with a plain model on the command line. `npm run model -- --store redis --seeds 1000 --from
+// 1` runs this many seeds and names those that fail; `--seed 17` repeats one and prints its steps, `--keep 0,4,9` only
+// these operations of it. `--only produce,delete-records` leaves all other kinds out. The status is 1 when an answer
+// differed from the model.
 
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/base/clock.ts'

@@ -1,6 +1,6 @@
-// One run's brokers and store, real ones, beside what the model believes of them. Operations ask through it: it knows which
-// broker leads a partition or coordinates a group, starts and ends brokers, breaks their links, and waits until all is well again.
-// It judges no answer but that: a cluster in which nothing is broken comes to agree.
+// One run's brokers and store, real ones, beside what the model believes of them. Operations ask through it: it knows
+// which broker leads a partition or coordinates a group, starts and ends brokers, breaks their links, and waits until
+// all is well again. It judges no answer but that: a cluster in which nothing is broken comes to agree.
 
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -90,7 +90,9 @@ export class Scene {
   readonly peers: Peer[] = []
   /** By name: those that exist. */
   readonly topics = new Map<string, TopicModel>()
-  /** Names and ids that are being created or deleted while brokers end: whether there is such a topic is not certain. */
+  /**
+   * Names and ids that are being created or deleted while brokers end: whether there is such a topic is not certain.
+   */
   readonly uncertain = new Set<string>()
   /** Those that were deleted. */
   readonly gone: TopicModel[] = []
@@ -147,7 +149,9 @@ export class Scene {
     return this.peers.filter(peer => peer.running !== null)
   }
 
-  /** A broker that shares its store may lose a lead when it was slow, and says so. On a store of its own it never does. */
+  /**
+   * A broker that shares its store may lose a lead when it was slow, and says so. On a store of its own it never does.
+   */
   get mayMove(): boolean {
     return this.plan.store === 'redis'
   }
@@ -269,7 +273,9 @@ export class Scene {
     })
   }
 
-  /** Resolves when every broker sees every other, all see the topics of the model, and all partitions and groups answer. */
+  /**
+   * Resolves when every broker sees every other, all see the topics of the model, and all partitions and groups answer.
+   */
   async ready(): Promise<void> {
     await this.until('the brokers agree on who lives, which topics there are, and who leads them', () => this.#agree())
     for (const topic of this.topics.values()) {
@@ -293,7 +299,7 @@ export class Scene {
     }
   }
 
-  /** The id of the topic of this name, null where there is none: what all brokers come to say. */
+  /** The id of the topic of this name, null if no topic has it. Resolves when all brokers say the same. */
   async findTopic(name: string): Promise<{ id: string; partitions: number } | null> {
     const { found } = await this.until(`the brokers agree on topic ${name}`, async () => {
       const views: string[] = []

@@ -1,5 +1,6 @@
-// The sequences of an idempotent producer in one partition, plainly: which batches of it are remembered, and what one more batch
-// comes to (KIP-98, KIP-360). Written anew from Kafka's rules, so that a mistake of src/log/producers.ts is not repeated here.
+// The sequences of an idempotent producer in one partition, plainly: which batches of it are remembered, and what one
+// more batch comes to (KIP-98, KIP-360). Written anew from Kafka's rules, so that a mistake of src/log/producers.ts is
+// not repeated here.
 
 import { INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER } from '../../src/protocol/errors.ts'
 

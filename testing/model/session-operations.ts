@@ -1,5 +1,5 @@
-// A fetch session that reads on while records come and go (KIP-227): each answer has every partition with news and says nothing
-// wrong of the others.
+// A fetch session that reads on while records come and go (KIP-227): each answer has every partition with news and says
+// nothing wrong of the others.
 
 import type { Random } from '../../src/base/random.ts'
 import { NONE } from '../../src/protocol/errors.ts'

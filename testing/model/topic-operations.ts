@@ -1,5 +1,5 @@
-// Operations on topics: create, delete, create again under the name, give partitions, change configs, and what retention
-// makes of them. A topic that was deleted is never seen again, by its name or by its id.
+// Operations on topics: create, delete, create again under the name, give partitions, change configs, and what
+// retention makes of them. A topic that was deleted is never seen again, by its name or by its id.
 
 import type { Random } from '../../src/base/random.ts'
 import {
@@ -85,8 +85,8 @@ export async function createTopic(scene: Scene, random: Random): Promise<void> {
 }
 
 /**
- * Creates a topic, or deletes it where it is there, by a broker that ends meanwhile. The caller calls the returned function when brokers run
- * again; it finds out which of the two happened.
+ * Creates a topic, or deletes it where it is there, by a broker that ends meanwhile. The caller calls the returned
+ * function when brokers run again; it finds out which of the two happened.
  */
 export function changeTopicLoosely(scene: Scene, random: Random, peer: Peer): () => Promise<void> {
   const name = scene.topicNames[random.below(scene.topicNames.length)]!

@@ -73,7 +73,10 @@ async function sendAll(
     await settle(scene, { topic, partition, log: topic.logs[partition]! }, random)
 }
 
-/** An idempotent producer: goes on, with several before the first is answered; repeats itself; leaves a gap; changes its epoch. */
+/**
+ * An idempotent producer: goes on, with several before the first is answered; repeats itself; leaves a gap; changes its
+ * epoch.
+ */
 export async function produceInSequence(scene: Scene, random: Random): Promise<void> {
   const place = anyPlace(scene, random)
   if (place === null) return

@@ -1,5 +1,6 @@
-// Clients of a simulated cluster, with the manners of Kafka's: producers with and without idempotence, consumers, members of
-// a group. Each records what it did and saw, for testing/checker.ts to judge; none knows anything of the store.
+// Clients of a simulated cluster, with the manners of Kafka's: producers with and without idempotence, consumers,
+// members of a group. Each records what it did and saw, for testing/checker.ts to judge; none knows anything of the
+// store.
 
 import * as errors from '../../src/protocol/errors.ts'
 import { isRefusal, type Refusal } from '../../src/protocol/errors.ts'
@@ -18,7 +19,7 @@ export interface ClientWorld {
   /** Whether readers keep to what they are shown (the safeguard `visibility`), or read the store to its end. */
   readonly readsVisible: boolean
   latencyMs(): number
-  /** What no history shows: told to the judge as it is. */
+  /** Tells the judge of something that no history shows. */
   complain(kind: string, detail: string): void
 }
 
@@ -50,7 +51,7 @@ function ask<T>(world: ClientWorld, broker: ClusterBroker, serve: (rooms: Rooms)
         const { rooms } = broker
         if (rooms === null) return
         Promise.resolve(serve(rooms)).then(answer, error => {
-          // What the store throws is told as an error that leaves everything open, which no answer does too.
+          // An error of the store leaves the outcome open, as a missing answer does.
           if (!isStoreFailure(error)) reject(error)
         })
       }),
@@ -73,7 +74,7 @@ const leaderOf = (world: ClientWorld, partition: number) =>
 const isUnknown = ({ code }: Refusal) =>
   code === errors.REQUEST_TIMED_OUT.code || code === errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND.code
 
-/** Sends so many batches, one after the other. Resolves when the fate of each is as certain as it gets. */
+/** Sends this many batches, one after the other. Resolves when the fate of each is as certain as it gets. */
 export async function produce(
   world: ClientWorld,
   options: {
@@ -129,7 +130,7 @@ export async function produce(
       const error = answer === NOTHING ? 'no answer' : answer.name
       if (mayBeThere) begun.info(error)
       else begun.fail(error)
-      // Whoever does not know what became of its batch begins anew.
+      // A producer that does not know the fate of its batch begins anew.
       process = history.process()
       producer = { id: -1, epoch: -1, sequence: -1 }
       break
@@ -294,7 +295,7 @@ export async function takePart(world: ClientWorld, partitions: number, isOver: (
     )
     if (answer === NOTHING) begun.info('no answer')
     else if (answer.refusal === null) begun.ok(value)
-    // Whoever coordinates has dropped what was under way: whether it was stored is open (Kafka's clients commit again).
+    // The coordinator dropped the commits under way. They may be stored or not (Kafka's clients commit again).
     else if (answer.refusal.code === errors.NOT_COORDINATOR.code) begun.info(answer.refusal.name)
     else begun.fail(answer.refusal.name)
     judge(answer?.refusal ?? null)

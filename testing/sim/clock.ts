@@ -54,7 +54,10 @@ export class SimulatedClock implements Clock {
     this.#now = end
   }
 
-  /** The result of the work; the time that it waits for passes at once. It waits for nothing but time, and at most an hour of it. */
+  /**
+   * The result of the work; the time that it waits for passes at once. It waits for nothing but time, and at most an
+   * hour of it.
+   */
   async passing<T>(work: Promise<T>): Promise<T> {
     let isSettled = false
     const settle = () => {

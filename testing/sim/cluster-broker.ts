@@ -1,5 +1,5 @@
-// One broker of a simulated cluster: the rooms that broker.ts builds, without doors, on a machine that can stand still or
-// end at any moment and on its own connection to the simulated server. What it decides is all the rooms' own.
+// One broker of a simulated cluster: the rooms that broker.ts builds, without doors, on a machine that can stand still
+// or end at any moment and on its own connection to the simulated server. All its decisions are those of the rooms.
 
 import { type Random, seededRandom } from '../../src/base/random.ts'
 import { type Cluster, joinCluster } from '../../src/cluster/cluster.ts'
@@ -20,7 +20,7 @@ const WAIT_TIMEOUT_MS = 200
 const LOOK_EVERY_MS = 300
 const START_WALL_MS = 1_700_000_000_000
 
-/** What clients can reach of a broker that is up. */
+/** The rooms of a running broker that clients can reach. */
 export interface Rooms {
   readonly store: Store
   readonly cluster: Cluster
@@ -78,7 +78,7 @@ export class ClusterBroker {
     })
     const isOnlyOne = async () => {
       await cluster.look()
-      return cluster.isConfirmed && cluster.brokers().every(each => each.id === id)
+      return cluster.isConfirmed && !cluster.hasOthers
     }
     const catalogue = await openCatalogue(store, settings, clock, random, isOnlyOne)
     const logs = await openLogs({ store, catalogue, leadership: cluster, settings, clock, random, metrics, logger })
@@ -110,7 +110,7 @@ export class ClusterBroker {
     })
     await cluster.announce([{ name: 'plain', host: `broker-${id}`, port: 9092 }])
     await reassign()
-    this.rooms = { store, cluster, catalogue, logs, groups, producerIds: openProducerIds(store) }
+    this.rooms = { store, cluster, catalogue, logs, groups, producerIds: openProducerIds(store, { clock, random }) }
     this.#handOver = async () => {
       cluster.withdraw()
       await reassign()

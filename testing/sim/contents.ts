@@ -1,6 +1,6 @@
-// What a simulated store holds, and what each verb of the port does to it: the memory store's and the replicated store's
-// common ground. Every effect is whole, immediate and a function of what is there and of its arguments, so that a list of
-// effects can be played again on an empty store. Delays, faults, copies and connections are not here.
+// The contents of a simulated store, and how each verb of the port changes them: the memory store's and the replicated
+// store's common ground. Every effect is whole, immediate and a function of what is there and of its arguments, so that
+// a list of effects can be played again on an empty store. Delays, faults, copies and connections are not here.
 
 import { assert } from '../../src/base/assert.ts'
 import { viewBatch } from '../../src/protocol/records.ts'
@@ -31,7 +31,7 @@ export interface Stream {
   epoch: number
   start: number
   end: number
-  /** What is known to be where the acknowledgement rule wants it. */
+  /** The end of the part that is known to be where the acknowledgement rule wants it. */
   highWatermark: number
   bytes: number
   epochs: EpochStart[]
@@ -157,7 +157,9 @@ export function put(stream: Stream, { batches, rows, attempt }: Append): number 
   return stream.end
 }
 
-/** Adds to the stream what a torn append brings when it comes back: its batches, at their places by epoch and offset. */
+/**
+ * Adds to the stream what a torn append brings when it comes back: its batches, at their places by epoch and offset.
+ */
 export function putOrphan(contents: Contents, { stream: id, epoch, batches }: Append): void {
   const stream = contents.streams.get(id)
   if (stream === undefined) return
@@ -173,7 +175,10 @@ export function putOrphan(contents: Contents, { stream: id, epoch, batches }: Ap
   }
 }
 
-/** Whether a batch lies where nothing counts: at or beyond the start of an epoch that is newer than its own, or beyond the end. */
+/**
+ * Whether a batch lies where nothing counts: at or beyond the start of an epoch that is newer than its own, or beyond
+ * the end.
+ */
 export function isVoid(stream: Stream, batch: Batch): boolean {
   const { leaderEpoch } = viewBatch(batch.bytes)
   const next = stream.epochs.find(({ epoch }) => epoch > leaderEpoch)
@@ -214,7 +219,7 @@ export function read(
   return { kind: 'damaged', message: stream.damage.message }
 }
 
-/** Whoever looks at them after that has released them too early. */
+/** A reader that still looks at these bytes has released them too early, and now sees it. */
 function spoil(batches: readonly Batch[]): void {
   for (const { bytes } of batches) bytes.fill(0xdd)
 }

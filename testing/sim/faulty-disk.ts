@@ -1,5 +1,5 @@
 // A disk that fails on demand, over real files: it stops at a chosen call as a killed process or a lost power would, or
-// refuses calls with an error. What was written and not yet synced is remembered as it was before, so that losing the
+// refuses calls with an error. It remembers the old content of everything that is not synced yet, so that a loss of
 // power can take back any part of it, sector by sector, in any order. Folder entries that were not synced may go too.
 
 import fs from 'node:fs'

@@ -1,12 +1,12 @@
-// The group coordinator on the memory store and the simulated clock, with members that join, sync and commit as clients do,
-// for the tests of the room.
+// The group coordinator on the memory store and the simulated clock, with members that join, sync and commit as clients
+// do, for the tests of the room.
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { seededRandom } from '../../src/base/random.ts'
-import type { JoinReply, JoinRequest } from '../../src/coordinator/classic-group.ts'
-import type { CommitReply } from '../../src/coordinator/group-runtime.ts'
+import type { JoinReply, JoinRequest } from '../../src/coordinator/classic/requests.ts'
 import { type Groups, openGroups, SOLE_COORDINATION } from '../../src/coordinator/groups.ts'
+import type { CommitReply } from '../../src/coordinator/offsets/group-offsets.ts'
 import type { Topic } from '../../src/log/catalogue.ts'
 import { encodeMessage } from '../../src/protocol/codec.ts'
 import { GROUP_ID_NOT_FOUND, type Refusal } from '../../src/protocol/errors.ts'
@@ -194,13 +194,13 @@ export async function committed(world: World, groupId = 'g', topicId = TOPIC) {
   return reply.topics[0]?.offsets[0]?.offset ?? null
 }
 
-/** What a consumer of these topics says when it joins. */
+/** The protocols that a consumer of these topics sends when it joins. */
 export function subscribing(...topics: readonly string[]): Pick<JoinRequest, 'protocols'> {
   const message = encodeMessage(consumerProtocolSubscription, 0, { topics, userData: null })
   return { protocols: [{ name: 'range', metadata: Buffer.concat([VERSION_0, ...message]) }] }
 }
 
-/** What the leader says to somebody who is to read these partitions. */
+/** The assignment that the leader sends to a member that is to read these partitions. */
 export function assigning(assigned: Readonly<Record<string, readonly number[]>>): Buffer {
   const assignedPartitions = Object.entries(assigned).map(([topic, partitions]) => ({ topic, partitions }))
   const message = encodeMessage(consumerProtocolAssignment, 0, { assignedPartitions, userData: null })

@@ -16,7 +16,7 @@ import {
   viewBatch,
 } from '../../src/protocol/records.ts'
 import { type Settings, testSettings } from '../../src/settings/settings.ts'
-import { createLogger } from '../../src/telemetry/logger.ts'
+import { createLogger, type Level } from '../../src/telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
 import { SimulatedClock } from './clock.ts'
 import { createMemoryStore, type MemoryStore } from './memory-store.ts'
@@ -28,7 +28,7 @@ export interface LogWorld {
   readonly metrics: Metrics
   readonly catalogue: CatalogueKeeper
   readonly logs: Logs
-  /** What was logged for people. */
+  /** The lines of the log. */
   readonly lines: readonly string[]
   /** A new topic; throws where it is refused. */
   create(name: string, configs?: Readonly<Record<string, string>>, partitions?: number): Promise<Topic>
@@ -45,6 +45,8 @@ export interface LogWorldOptions {
   readonly store?: MemoryStore
   readonly random?: Random
   readonly leadership?: Leadership
+  /** INFO by default. */
+  readonly level?: Level
 }
 
 /** Closes with the test. */
@@ -54,7 +56,8 @@ export async function openLogWorld(t: TestContext | null, options: LogWorldOptio
   const settings = testSettings(options.overrides)
   const metrics = createMetrics()
   const lines: string[] = []
-  const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain' })
+  const levels = new Map([['root', options.level ?? 'INFO']])
+  const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain', levels })
   const catalogue = await openCatalogue(store, settings, clock, random)
   const logs = await openLogs({
     store,
@@ -96,7 +99,7 @@ export async function openLogWorld(t: TestContext | null, options: LogWorldOptio
   return world
 }
 
-/** A batch as a producer sends it, in bytes of its own. A number stands for so many records. */
+/** A batch as a producer sends it, in bytes of its own. A number stands for that number of records. */
 export function batchOf(records: number | readonly NewRecord[] = 1, options: BatchOptions = {}): BatchView {
   const list =
     typeof records === 'number' ? Array.from({ length: records }, (_, i) => ({ value: `record ${i}` })) : records

@@ -24,7 +24,10 @@ export interface StoreFaults {
   failNext(verb: StoreVerb, fault: StoreFault, times?: number): void
   /** Every call of the verb waits, before it takes effect, until the returned function is called. */
   hold(verb: StoreVerb | 'all'): () => void
-  /** Ends every hold. A test that failed with one would never end: what it leaves is closed, and waits for the calls under way. */
+  /**
+   * Ends every hold. A test that failed with one would never end: what it leaves is closed, and waits for the calls
+   * under way.
+   */
   release(): void
   /** Marks a stream as damaged from this offset on. */
   damage(stream: StreamId, offset: number, message: string): void

@@ -1,8 +1,9 @@
-// The verbs on records over the log room in memory. Some partitions may be led by another broker, which does not answer.
+// The verbs on records over the log room in memory. Some partitions may be led by another broker, which does not
+// answer.
 
-import { PeerUnavailable } from '../../src/admin/peers.ts'
 import type { ReachRooms } from '../../src/admin/reach.ts'
 import { aloneInCluster } from '../../src/cluster/cluster.ts'
+import { PeerUnavailable } from '../../src/cluster/peers.ts'
 import type { LogWorld } from './logs.ts'
 
 export function reachIn(world: LogWorld, isAway: (partition: number) => boolean = () => false): ReachRooms {

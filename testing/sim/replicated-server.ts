@@ -1,7 +1,7 @@
-// A store server as the simulation sees it: a primary, replicas that lag behind, and everything that takes back what was
-// written: fail-overs, and restarts with a shorter log. What was done is a list of effects; a replica has the first so many
-// of them, and whoever becomes primary is what these make of an empty store. It knows no brokers and loses no messages
-// (replicated-store.ts does).
+// A store server as the simulation sees it: a primary, replicas that lag behind, and everything that takes back what
+// was written: fail-overs, and restarts with a shorter log. It keeps a list of effects. A replica has the first n of
+// them, and a new primary holds the result of its n effects on an empty store. It knows no brokers and loses no
+// messages (replicated-store.ts does).
 
 import { assert } from '../../src/base/assert.ts'
 import { type Contents, emptyContents } from './contents.ts'
@@ -86,13 +86,13 @@ export class ReplicatedServer {
     return value
   }
 
-  /** Calls `covered` as soon as so many replicas have everything up to the position; at once when they do. WAIT. */
+  /** Calls `covered` as soon as this many replicas have everything up to the position, or at once (WAIT of Redis). */
   wait(position: number, replicas: number, covered: () => void): void {
     this.#waiters.push({ position, replicas, covered })
     this.#tellCovered()
   }
 
-  /** A replica receives so many effects, or, when it fetches everything anew, all of them. */
+  /** A replica receives `count` effects, or all of them if it fetches everything anew. */
   replicate(index: number, count: number): void {
     const replica = this.#replicas[index]!
     const from = replica.position ?? this.position
@@ -115,8 +115,8 @@ export class ReplicatedServer {
   }
 
   /**
-   * The same server again, killed while it wrote the first write that no replica has: that is not there, nor what came behind it.
-   * Its beginning comes back with the next start, behind everything that was written since.
+   * The same server again, killed while it wrote the first write that no replica has: that is not there, nor what came
+   * behind it. Its beginning comes back with the next start, behind everything that was written since.
    */
   tear(): void {
     const keep = Math.max(0, ...this.#replicas.map(({ position }) => position ?? 0))
@@ -131,7 +131,7 @@ export class ReplicatedServer {
     for (const orphan of this.#torn) orphan(this.#contents)
   }
 
-  /** Nobody can reach it until it is restarted. */
+  /** No broker can reach it until it is restarted. */
   stop(): void {
     this.#isDown = true
     this.#break()
@@ -149,7 +149,7 @@ export class ReplicatedServer {
       this.#effects.length = keep
       this.#contents = emptyContents()
       for (const { effect } of this.#effects) effect(this.#contents)
-      // What a replica has beyond the new primary is thrown away with the rest of it.
+      // A replica that has more than the new primary throws away everything.
       for (const replica of this.#replicas) if ((replica.position ?? 0) > keep) replica.position = null
     }
     if (breaksConnections) this.#break()

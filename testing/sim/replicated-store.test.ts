@@ -87,7 +87,7 @@ test('an append that no replica confirms in time is there and below no high wate
   assert.deepEqual(await appended, { kind: 'appended', end: 1, highWatermark: 0 })
 })
 
-test('whoever takes the lead sees what it finds once that is on a replica', async () => {
+test('a broker that takes the lead sees what it finds once that is on a replica', async () => {
   const { clock, server, store } = await ledStore()
   const appended = store.append(exampleAppend(A, 1, 0))
   await clock.advance(1000)
@@ -147,7 +147,7 @@ test('where what was told of is lost, the end is raised to it and its offsets ar
     await replicated(store.append(exampleAppend(A, 1, 0)))
     server.failOver(1)
     await clock.settle()
-    // Whoever speaks first: the broker that knows, by any call, raises the end for all of them.
+    // The broker that knows the end raises it for all of them, with the first call of any kind.
     await store.read(A, 0, EVERYTHING)
     const opened = expectKind(await replicated(connect().open(A, 0, 0)), 'opened')
     assert.equal(opened.end, floor ? 1 : 0)
@@ -165,7 +165,7 @@ test('a server that restarts with less takes it from its replicas too; while it 
   assert.deepEqual(await store.read(A, 0, EVERYTHING), { kind: 'read', batches: [] })
 })
 
-test('a commit that no replica confirms is unknown, and nobody is shown it until one does', async () => {
+test('a commit that no replica confirms is unknown, and no broker is shown it until one does', async () => {
   const { clock, server, store } = await ledStore()
   const commit = store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] })
   const unknown = assert.rejects(commit, OutcomeUnknown)

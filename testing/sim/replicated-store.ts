@@ -1,8 +1,8 @@
-// One broker's connection to the replicated server: the store port with the rules of the Redis adapter. An append names its
-// place and its epoch; what was written is told only once enough replicas have it; a broken connection leaves what is under
-// way unknown, and some of it still arrives later; a new incarnation of the server voids what was opened under the one
-// before, and raises every stream to what this broker has told of it. Each of these safeguards can be left out, to see
-// that the oracles notice.
+// One broker's connection to the replicated server: the store port with the rules of the Redis adapter. An append names
+// its place and its epoch; what was written is told only once enough replicas have it; a broken connection leaves what
+// is under way unknown, and some of it still arrives later; a new incarnation of the server voids what was opened under
+// the one before, and raises every stream to what this broker has told of it. Each of these safeguards can be left out,
+// to see that the oracles notice.
 
 import { viewBatch } from '../../src/protocol/records.ts'
 import {
@@ -18,11 +18,11 @@ import {
 import * as contents from './contents.ts'
 import type { ReplicatedServer } from './replicated-server.ts'
 
-/** What keeps the promises of the store port over a server that fails over. */
+/** The safeguards that keep the promises of the store port over a server that fails over. */
 export interface Safeguards {
-  /** What is written is acknowledged once enough replicas have it. */
+  /** A write is acknowledged once enough replicas have it. */
   readonly wait: boolean
-  /** Nothing is shown before that either: neither a tail to readers nor an end to whoever takes the lead. */
+  /** Nothing is shown before that either: no tail to readers, and no end to a broker that takes the lead. */
   readonly visibility: boolean
   /** An append whose outcome is unknown is found again by its name. */
   readonly attempt: boolean
@@ -30,11 +30,14 @@ export interface Safeguards {
   readonly place: boolean
   /** An append must name exactly the end and the epoch of the stream; without it only that ids rise. */
   readonly compare: boolean
-  /** What was opened under another incarnation of the server is void. */
+  /** A stream that was opened under another incarnation of the server must be opened again. */
   readonly incarnation: boolean
   /** Offsets that were told of once are not used again where the server has lost them. */
   readonly floor: boolean
-  /** Readers pass over entries that a torn append left between two epochs, and a broker that takes the lead deletes them. */
+  /**
+   * Readers pass over entries that a torn append left between two epochs, and a broker that takes the lead deletes
+   * them.
+   */
   readonly sweep: boolean
 }
 
@@ -49,7 +52,10 @@ export const ALL_SAFEGUARDS: Safeguards = Object.freeze({
   sweep: true,
 })
 
-/** `refused`: it never left. `lost` and `late`: the connection breaks before it arrives, and it never does, or after all. */
+/**
+ * `refused`: it never left. `lost` and `late`: the connection breaks before it arrives, and it never does, or after
+ * all.
+ */
 export type Fate = 'answered' | 'answer lost' | 'lost' | 'late' | 'refused'
 
 /** How messages travel between one broker and the server. */
@@ -82,7 +88,7 @@ interface Link {
   readonly underWay: Set<(cause: Error) => void>
 }
 
-/** What a call came to on the server. */
+/** The result of a call on the server. */
 interface Done<T> {
   readonly value: T
   /** Enough replicas have it and everything before it. */
@@ -256,7 +262,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
     return value
   }
 
-  /** What is sent is what the bytes are at that moment. */
+  /** The bytes are sent as they are at that moment. */
   const copy = (batch: Batch): Batch => ({ ...batch, bytes: Buffer.from(batch.bytes) })
 
   return {
@@ -300,7 +306,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
       if (outcome.kind !== 'opened') return outcome
       openedUnder.set(id, incarnation)
       const lastAttempt = safeguards.attempt ? outcome.lastAttempt : null
-      // Opening is a write behind all others: whoever has it has those too.
+      // Opening is a write behind all others: a replica that has it has those too.
       const highWatermark = done.isCovered ? outcome.end : outcome.highWatermark
       return { ...outcome, lastAttempt, highWatermark: tell(id, highWatermark) }
     },
@@ -394,7 +400,10 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
   }
 }
 
-/** XADD with nothing around it: whatever the writer believes, an id above the newest is taken. `open` sets the newest id. */
+/**
+ * XADD with nothing around it: whatever the writer believes, an id above the newest is taken. `open` sets the newest
+ * id.
+ */
 function appendById(all: contents.Contents, asked: Append): ReturnType<typeof contents.append> {
   const stream = all.streams.get(asked.stream)
   if (stream === undefined) return { kind: 'gone' }

@@ -1,6 +1,6 @@
-// The only source of order in a simulation: what happens next is what is due first, and each happening runs until nothing of
-// it is left to run before the next one begins. With all chance from one seed, the same seed comes to the same trace. It
-// knows nothing of what is simulated.
+// The only source of order in a simulation: what happens next is what is due first, and each happening runs until
+// nothing of it is left to run before the next one begins. With all chance from one seed, the same seed comes to the
+// same trace. It knows nothing of what is simulated.
 
 import type { Clock, Timer } from '../../src/base/clock.ts'
 import { type Random, seededRandom } from '../../src/base/random.ts'
@@ -13,7 +13,7 @@ interface Happening {
 
 export class Scheduler {
   readonly random: Random
-  /** What was told, where somebody wants to read it. */
+  /** Everything that was told, if it is to be read. */
   readonly lines: string[] | null
   /** Of everything that was told and of when it happened. */
   #hash = 0x811c9dc5
@@ -35,7 +35,7 @@ export class Scheduler {
     return this.#hash >>> 0
   }
 
-  /** Whether chance, one in so many, says so. */
+  /** True once in `many` times, by chance. */
   oneIn(many: number): boolean {
     return this.random.below(many) === 0
   }
@@ -116,13 +116,13 @@ function settled(): Promise<void> {
 }
 
 /**
- * One process of a broker. Everything that reaches it, timers and messages, goes through here, so that it can stand still
- * (SIGSTOP: what comes waits, its clock goes on) and end at any moment (kill -9).
+ * One process of a broker. Everything that reaches it, timers and messages, goes through here, so that it can stand
+ * still (SIGSTOP: what comes waits, its clock goes on) and end at any moment (kill -9).
  */
 export class Machine {
   readonly clock: Clock
   readonly #scheduler: Scheduler
-  /** What came while it stood still, in order; null while it runs. */
+  /** Everything that came while it stood still, in order; null while it runs. */
   #held: (() => void)[] | null = null
   #isDead = false
 
@@ -172,7 +172,7 @@ export class Machine {
     this.#held ??= []
   }
 
-  /** What waited happens one after the other, as if it had just come. */
+  /** Everything that waited happens, one after the other, as if it had just come. */
   resume(): void {
     const held = this.#held ?? []
     this.#held = null

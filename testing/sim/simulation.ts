@@ -1,6 +1,6 @@
-// A whole cluster from one seed: three brokers on one simulated server, clients that write, read and commit, and everything
-// that goes wrong in between. Then it heals, everything is read once more, and the oracles judge what the clients saw and
-// what the server holds (reliability study, parts 2.3 and 5). What may happen is said by a scenario; the seed says what does.
+// A whole cluster from one seed: three brokers on one simulated server, clients that write, read and commit, and
+// everything that goes wrong in between. Then it heals, everything is read once more, and the oracles judge what the
+// clients saw and what the server holds. A scenario says what may happen; the seed says what does.
 
 import { assert } from '../../src/base/assert.ts'
 import { openCatalogue } from '../../src/log/catalogue.ts'
@@ -22,13 +22,13 @@ export interface Scenario {
   readonly waitReplicas: number
   /** Whether the most advanced replica is promoted, or any. */
   readonly promotes: 'best' | 'any'
-  /** At most so many fail-overs. */
+  /** The largest number of fail-overs. */
   readonly failOvers: number
   /** Whether some of them break no connection, so that brokers learn of them when they look. */
   readonly silently: boolean
   /** Other faults at most: brokers that stand still or die, replicas cut off, a slow network, the server away. */
   readonly faults: number
-  /** One call in so many meets a broken connection; 0: none. */
+  /** One call in this number meets a broken connection; 0: no call does. */
   readonly oneCallIn: number
   /** Whether the server may be killed in the midst of a write, and started twice. */
   readonly tears: boolean
@@ -62,7 +62,7 @@ export interface Outcome {
   readonly violations: readonly Violation[]
   /** Of everything that happened, in order: the same for the same seed and code. */
   readonly hash: number
-  /** What happened, where it was asked for. */
+  /** The lines of the trace, if they were asked for. */
   readonly lines: readonly string[] | null
   readonly acknowledged: number
   readonly commits: number
@@ -160,7 +160,7 @@ export async function simulate(seed: number, scenario: Scenario, keepsLines = fa
     const breaks = !(scheduler.oneIn(4) && scenario.silently)
     failOvers++
     scheduler.tell(
-      `replica ${chosen} is promoted without ${server.lag(chosen)} writes${breaks ? '' : ', and nobody is told'}`,
+      `replica ${chosen} is promoted without ${server.lag(chosen)} writes${breaks ? '' : ', and no broker is told'}`,
     )
     server.failOver(chosen, breaks)
   }
@@ -190,7 +190,7 @@ export async function simulate(seed: number, scenario: Scenario, keepsLines = fa
       const end = () => {
         if (brokers.includes(broker) && !broker.machine.isDead) restart(broker, scheduler.within(500))
       }
-      // Whoever waits for it kills it in the end; one whose store is away ends too.
+      // The operator kills it in the end; a broker whose store is away ends too.
       scheduler.after(DRAIN_MS, end)
       broker.drain().then(end, end)
     },
@@ -338,7 +338,7 @@ function lastOf(server: ReplicatedServer, id: StreamId): number {
   return server.contents.streams.get(id)?.batches.at(-1)?.nextOffset ?? 0
 }
 
-/** What the server holds of a stream must be one log. */
+/** The batches that the server holds of a stream must be one log. */
 function audit(
   server: ReplicatedServer,
   id: StreamId,

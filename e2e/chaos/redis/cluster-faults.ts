@@ -1,11 +1,11 @@
-// What goes wrong in a Redis Cluster under brokers: slots that move, primaries that fail over.
+// The faults of a Redis Cluster under brokers: slots that move, primaries that fail over.
 
 import { eventually } from '../../../testing/eventually.ts'
 import type { RedisServer } from '../../../testing/redis.ts'
 import type { Fault } from './round.ts'
 import { type ClusterScene, isInStep } from './scene.ts'
 
-/** F23: the slot of a partition that is written to. */
+/** The slot of a partition that is written to. */
 const moveSlot: Fault<ClusterScene> = {
   name: 'a slot that moves',
   async act({ scene, run, random, topicId }) {
@@ -52,7 +52,6 @@ async function replicaOf(scene: ClusterScene, primary: RedisServer): Promise<Red
   throw new Error(`the primary on port ${primary.port} has no replica`)
 }
 
-/** F24. */
 const failOverByHand: Fault<ClusterScene> = {
   name: 'CLUSTER FAILOVER',
   async act({ scene, random }) {
@@ -66,7 +65,7 @@ const failOverByHand: Fault<ClusterScene> = {
   },
 }
 
-/** F24: the cluster notices by itself. */
+/** The cluster notices by itself. */
 const killPrimary: Fault<ClusterScene> = {
   name: 'kill -9 of a primary of the cluster',
   async act({ scene, random }) {

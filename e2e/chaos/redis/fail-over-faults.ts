@@ -1,10 +1,10 @@
-// Fail-overs of a primary to its replica, with and without what was written last, and what happens around them. The proxies of
-// the brokers are pointed at the server that was promoted (F20).
+// Fail-overs of a primary to its replica, with and without what was written last, and what happens around them. The
+// proxies of the brokers are pointed at the server that was promoted.
 
 import type { Fault, RoundContext } from './round.ts'
 import { EXPIRY_MS, follow, inStep, type ReplicatedScene, WAIT_MS } from './scene.ts'
 
-/** Makes the replica the primary and sends the brokers there; the old one stays as it is, and follows nobody. */
+/** Makes the replica the primary and sends the brokers there; the old one stays as it is, and is no replica. */
 async function promote(scene: ReplicatedScene, except?: number): Promise<void> {
   const { primary, replica } = scene
   await replica.ask('REPLICAOF', 'NO', 'ONE')
@@ -27,7 +27,10 @@ function holdTail({ replication }: ReplicatedScene): void {
   replication.freeze('to-server')
 }
 
-/** F19, F20: the replica has everything that was acknowledged, or, where it is not waited for, all but what was on its way. */
+/**
+ * The replica has everything that was acknowledged, or, where it is not waited for, all but what was on its
+ * way.
+ */
 const failOver: Fault<ReplicatedScene> = {
   name: 'a fail-over',
   raisesEpoch: true,
@@ -47,7 +50,7 @@ const failOver: Fault<ReplicatedScene> = {
   },
 }
 
-/** F18, F19: the replica lacks the tail. With a replica to wait for, nothing of that was acknowledged. */
+/** The replica lacks the tail. With a replica to wait for, nothing of that was acknowledged. */
 const failOverWithoutTail: Fault<ReplicatedScene> = {
   name: 'a fail-over that loses the tail',
   raisesEpoch: true,
@@ -70,7 +73,9 @@ const failOverWithoutTail: Fault<ReplicatedScene> = {
   },
 }
 
-/** F21, F22: a broker that goes on with the old primary, which may have been restarted, while the others have left it. */
+/**
+ * A broker that goes on with the old primary, which may have been restarted, while the others have left it.
+ */
 const isolatedPrimary: Fault<ReplicatedScene> = {
   name: 'an old primary that one broker stays with',
   raisesEpoch: true,
@@ -95,7 +100,7 @@ const isolatedPrimary: Fault<ReplicatedScene> = {
   },
 }
 
-/** F51: back before anybody is promoted. */
+/** Back before anybody is promoted. */
 const restartPrimary: Fault<ReplicatedScene> = {
   name: 'a primary that is back before a fail-over',
   raisesEpoch: true,
@@ -108,7 +113,7 @@ const restartPrimary: Fault<ReplicatedScene> = {
   },
 }
 
-/** F19 without the fail-over: what replicas do not confirm is not acknowledged. */
+/** No fail-over: appends that the replicas do not confirm are not acknowledged. */
 const pauseReplica: Fault<ReplicatedScene> = {
   name: 'a pause of the replica',
   async act({ scene, run, random }) {
@@ -120,7 +125,7 @@ const pauseReplica: Fault<ReplicatedScene> = {
   },
 }
 
-/** F1 in the midst of F19: whoever takes over must not show what no replica has. */
+/** A broker dies in the midst of a fail-over: its successor must not show records that no replica has. */
 const killBrokerWithoutReplica: Fault<ReplicatedScene> = {
   name: 'kill -9 of a broker while the replica is away',
   raisesEpoch: true,
@@ -155,7 +160,7 @@ export const REPLICATED_FAULTS: readonly Fault<ReplicatedScene>[] = [
 ]
 
 /**
- * Where no replica is waited for: what a fail-over then takes is acknowledged. Not with a primary that some broker stays with:
- * both sides then give the same offsets away, which only waiting prevents.
+ * Where no replica is waited for: what a fail-over then takes is acknowledged. Not with a primary that some broker
+ * stays with: both sides then give the same offsets away, which only waiting prevents.
  */
 export const UNCONFIRMED_FAULTS: readonly Fault<ReplicatedScene>[] = [failOverWithoutTail, failOver]

@@ -1,5 +1,5 @@
-// What goes wrong in a round on Redis, one thing each. Each fault chooses by the seed, waits while it is felt, and takes itself
-// back. The numbers are rows of the fault matrix.
+// The faults of a round on Redis, one thing each. Each fault chooses by the seed, waits while it is felt, and takes
+// itself back.
 
 import { eventually } from '../../../testing/eventually.ts'
 import type { TcpProxy } from '../../../testing/proxy.ts'
@@ -18,7 +18,6 @@ function pick<T>({ random }: RoundContext, list: readonly T[]): T {
 
 const quiet: Fault = { name: 'nothing', act: async () => 'nothing' }
 
-/** F1. */
 const killBroker: Fault = {
   name: 'kill -9 of a broker',
   async act(context) {
@@ -31,7 +30,6 @@ const killBroker: Fault = {
   },
 }
 
-/** F2. */
 const killBrokers: Fault = {
   name: 'kill -9 of all brokers',
   async act({ scene }) {
@@ -41,7 +39,6 @@ const killBrokers: Fault = {
   },
 }
 
-/** F3. */
 const storm: Fault = {
   name: 'one kill -9 after another',
   async act(context) {
@@ -57,7 +54,6 @@ const storm: Fault = {
   },
 }
 
-/** F4. */
 const rollingRestart: Fault = {
   name: 'a rolling restart',
   async act({ scene, run }) {
@@ -70,7 +66,6 @@ const rollingRestart: Fault = {
   },
 }
 
-/** F5. */
 const pauseBroker: Fault = {
   name: 'a short pause of a broker',
   async act(context) {
@@ -83,7 +78,6 @@ const pauseBroker: Fault = {
   },
 }
 
-/** F6. */
 const pausePastExpiry: Fault = {
   name: 'a pause of a broker past its expiry',
   async act(context) {
@@ -97,7 +91,7 @@ const pausePastExpiry: Fault = {
   },
 }
 
-/** F6, with appends on their way to Redis when the broker stood still: they arrive when another has the lead. */
+/** The pause of a broker with appends on their way to Redis: they arrive when another broker has the lead. */
 export const lateAppends: Fault = {
   name: 'a broker that wakes up and whose appends arrive late',
   async act(context) {
@@ -124,7 +118,7 @@ function isTakenForDead({ scene, run }: RoundContext, id: number): () => Promise
   const before = others.map(node => node.broker.output().length)
   return () =>
     eventually(
-      `broker ${id} is taken for dead`,
+      `broker ${id} is considered dead`,
       async () => {
         await run.pause(50)
         return others.some((node, at) => takenForDead(id).test(node.broker.output().slice(before[at])))
@@ -134,10 +128,9 @@ function isTakenForDead({ scene, run }: RoundContext, id: number): () => Promise
 }
 
 function takenForDead(id: number): RegExp {
-  return new RegExp(`broker ${id} .*taken for dead`)
+  return new RegExp(`broker ${id} .*considered dead`)
 }
 
-/** F11. */
 const cutOffBroker: Fault = {
   name: 'a broker cut off from Redis',
   async act(context) {
@@ -151,7 +144,6 @@ const cutOffBroker: Fault = {
   },
 }
 
-/** F12, F17. */
 const killRedis: Fault = {
   name: 'kill -9 of Redis',
   async act({ scene, run, random }) {
@@ -165,7 +157,6 @@ const killRedis: Fault = {
   },
 }
 
-/** F15. */
 const pauseRedis: Fault = {
   name: 'a pause of Redis',
   async act({ scene, run, random }) {
@@ -192,19 +183,16 @@ async function disturb(context: RoundContext, what: string, proxyOf: (node: Node
   return `${what} ${id}: ${done.join(', ')}`
 }
 
-/** F11, F14, F15. */
 const disturbRedisLink: Fault = {
   name: 'a broken link between a broker and Redis',
   act: context => disturb(context, 'between Redis and broker', node => node.toRedis),
 }
 
-/** F9. */
 const disturbClientLink: Fault = {
   name: 'a broken link between clients and a broker',
   act: context => disturb(context, 'between clients and broker', node => node.toClients),
 }
 
-/** F14. */
 const swallowReplies: Fault = {
   name: 'replies of Redis that get lost',
   async act({ scene, run, random }) {
@@ -218,7 +206,6 @@ const swallowReplies: Fault = {
   },
 }
 
-/** F16. */
 const killConnections: Fault = {
   name: 'connections that Redis kills',
   async act({ scene, run, random }) {
@@ -230,7 +217,6 @@ const killConnections: Fault = {
   },
 }
 
-/** F25. */
 const fillRedis: Fault = {
   name: 'a full Redis',
   async act({ scene, run, random }) {
@@ -242,7 +228,7 @@ const fillRedis: Fault = {
   },
 }
 
-/** F24: what a fail-over to a server that never had the library looks like. */
+/** As a fail-over to a server that never had the library. */
 const flushFunctions: Fault = {
   name: 'Functions that are gone',
   async act({ scene, run, random }) {
@@ -270,7 +256,7 @@ const stranger: Fault = {
   },
 }
 
-/** What befalls brokers and their clients, wherever the log is. */
+/** The faults of brokers and their clients, on any store. */
 export const BROKER_FAULTS: readonly Fault[] = [killBroker, pausePastExpiry, disturbClientLink, killConnections, storm]
 
 export const ALONE_FAULTS: readonly Fault[] = [

@@ -1,5 +1,5 @@
-// F10: a client that is gone without a word. Its connection stands as far as the broker can see, and nothing comes any more: the
-// session timeout expires the member, and its group rebalances once.
+// A client that is gone without a word. Its connection stands as far as the broker can see, and nothing comes any
+// more: the session timeout expires the member, and its group rebalances once.
 
 import assert from 'node:assert/strict'
 import { eventually } from '../../../testing/eventually.ts'
@@ -10,7 +10,7 @@ import { runGroupMember } from '../consumers.ts'
 import { openRun } from '../run.ts'
 import type { Fault, RoundContext } from './round.ts'
 
-/** What is left for a second rebalance that must not come: longer than a heartbeat and the delay of a rebalance. */
+/** Time for a second rebalance that must not come: longer than a heartbeat and the delay of a rebalance. */
 const QUIET_MS = 2_000
 /** A client that is gone gives nothing up, so this one waits for its answers for as long as the round may take. */
 const FOR_EVER_MS = 600_000
@@ -38,7 +38,8 @@ export const halfOpenClient: Fault = {
       const from = scene.nodes.map(({ broker }) => broker.output().length)
       await Promise.race([saysSo(context, group, /is stable with 1 members?/, from), ended])
       await run.pause(QUIET_MS)
-      // A store that is slow to answer makes coordinators begin anew, and their groups with them: then there is nothing to count.
+      // A store that is slow to answer makes coordinators begin anew, and their groups with them: then there is nothing
+      // to count.
       const isUndisturbed = scene.nodes.every(
         ({ broker }, at) => !/ (WARN|ERROR) /.test(broker.output().slice(from[at])),
       )

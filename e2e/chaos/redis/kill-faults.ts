@@ -1,7 +1,7 @@
-// A Redis that is killed under load, alone or together with all brokers, and is started twice each time. In half of the kills its
-// append-only file is torn inside a transaction, which a kill does by itself once in a while: of what nobody was told of, because
-// answers did not come through any more. In half of them Redis may not be asked to rewrite that file, so that what was torn is
-// there at the second start.
+// A Redis that is killed under load, alone or together with all brokers, and is started twice each time. In half of the
+// kills its append-only file is torn inside a transaction, as a kill does by itself once in a while. Only appends
+// without an answer are torn, because answers did not come through any more. In half of them Redis may not be asked to
+// rewrite that file, so that the torn part is there at the second start.
 
 import { stat } from 'node:fs/promises'
 import type { BrokerProcess } from '../../../testing/process.ts'

@@ -1,5 +1,5 @@
-// The long form of chaos on Redis: `npm run chaos -- --store redis`. The rounds take the faults in turn; every choice inside of a
-// round follows from the seed and its number, so that one of them can be repeated alone.
+// The long form of chaos on Redis: `npm run chaos -- --store redis`. The rounds take the faults in turn; every choice
+// inside of a round follows from the seed and its number, so that one of them can be repeated alone.
 
 import { systemClock, within } from '../../../src/base/clock.ts'
 import { noRedis } from '../../../testing/redis.ts'
@@ -19,7 +19,7 @@ import {
   type SceneOptions,
 } from './scene.ts'
 
-/** What ending one thing of a scene may take. */
+/** The time that ending one thing of a scene may take. */
 const END_MS = 30_000
 
 type CleanUp = Parameters<typeof openAlone>[0]
@@ -73,7 +73,10 @@ const KILLED: readonly (readonly [name: string, scene: Partial<SceneOptions>, wi
   ['one Redis that syncs every second and its brokers', UNSYNCED, true],
 ]
 
-/** `npm run chaos -- --store redis --kills N`: as many kills -9 of Redis, a quarter of each kind; false when a round failed. */
+/**
+ * `npm run chaos -- --store redis --kills N`: as many kills -9 of Redis, a quarter of each kind; false when a round
+ * failed.
+ */
 export async function runKills({ kills, seed }: { kills: number; seed: number }): Promise<boolean> {
   const rounds = Math.ceil(kills / KILLED.length / KILLS_IN_A_ROUND)
   const inARound = Math.ceil(kills / KILLED.length / rounds)
@@ -90,7 +93,10 @@ export async function runKills({ kills, seed }: { kills: number; seed: number })
   return isWell
 }
 
-/** Prints a line for each round; false when one failed. `first` and `last` are numbers of rounds: one that failed can be repeated alone. */
+/**
+ * Prints a line for each round; false when one failed. `first` and `last` are numbers of rounds: one that failed can be
+ * repeated alone.
+ */
 export async function runLong(options: {
   rounds: number
   seed: number

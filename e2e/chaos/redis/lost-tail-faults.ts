@@ -1,6 +1,7 @@
-// F13, F51: a Redis that comes back without what it had acknowledged last. `appendfsync everysec` does that to a server that is
-// killed while a sync is slow. No disk here can be made slow at will, so the end of the append-only file is cut off while the
-// server is down: what comes back, and what the brokers see of it, is the same. It must be reported, and nothing else may go.
+// A Redis that comes back without what it had acknowledged last. `appendfsync everysec` does that to a server
+// that is killed while a sync is slow. No disk here can be made slow at will, so the end of the append-only file is cut
+// off while the server is down: what comes back, and what the brokers see of it, is the same. It must be reported, and
+// nothing else may go.
 
 import { stat, truncate } from 'node:fs/promises'
 import { eventually } from '../../../testing/eventually.ts'
@@ -9,7 +10,7 @@ import { newestFile } from '../../../testing/torn-file.ts'
 import type { Fault, RoundContext } from './round.ts'
 import { follow, type RedisScene, type ReplicatedScene } from './scene.ts'
 
-/** What such a scene is opened with. */
+/** The settings of such a scene. */
 export const UNSYNCED = { appendfsync: 'everysec', mayLose: true } as const
 
 /** Longer than Redis puts a write off for the sake of a sync: what was acknowledged before is in the file then. */
@@ -46,7 +47,6 @@ async function isReported({ scene, run }: RoundContext, from: readonly number[])
   )
 }
 
-/** F13. */
 export const unsyncedTail: Fault = {
   name: 'kill -9 of a Redis that had not synced its tail',
   raisesEpoch: true,
@@ -60,7 +60,7 @@ export const unsyncedTail: Fault = {
   },
 }
 
-/** F51: a primary that is back before a fail-over, and whose replica copies the loss, although it was waited for. */
+/** A primary that is back before a fail-over, and whose replica copies the loss, although it was waited for. */
 export const unsyncedPrimary: Fault<ReplicatedScene> = {
   name: 'a primary that is back before a fail-over, without its tail',
   raisesEpoch: true,

@@ -1,4 +1,4 @@
-// What a test asks of a broker: what it has counted, and to stand still, for which probe.ts is loaded into it.
+// The questions of a test to a broker: its counters, and to stand still, for which probe.ts is loaded into it.
 
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { BrokerProcess } from '../../../testing/process.ts'
@@ -15,7 +15,10 @@ export const PROBE_FLAGS: readonly string[] = [`--import=${url.href}`]
 /** Lets anybody read the scrape. */
 export const OPEN_SCRAPE: Readonly<Record<string, string>> = { 'svc.admin.anonymous-prometheus': 'true' }
 
-/** A counter by its name in the scrape, with its labels, such as `svc_x_total{reason="fenced"}`. 0 where it was never counted. */
+/**
+ * A counter by its name in the scrape, with its labels, such as `svc_x_total{reason="fenced"}`. 0 where it was never
+ * counted.
+ */
 export async function readCounter({ url: base }: BrokerProcess, name: string): Promise<number> {
   const response = await fetch(`${base}/actuator/prometheus`)
   if (response.status !== 200) throw new Error(`the scrape answered ${response.status}`)

@@ -1,5 +1,5 @@
-// One round of chaos on Redis: producers and consumers on a topic of its own, one fault under them, then everything is read.
-// The checker judges what the clients saw, the audit what Redis holds. What the fault is, faults.ts says.
+// One round of chaos on Redis: producers and consumers on a topic of its own, one fault under them, then everything is
+// read. The checker judges the clients' histories, the audit the content of Redis. faults.ts says what the fault is.
 
 import assert from 'node:assert/strict'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -25,7 +25,9 @@ const PROGRESS_SPREAD = 400
 const AUDITS = 5
 /** A round that takes longer has hung. */
 const ROUND_LIMIT_MS = 300_000
-/** How long a failed round waits for its fault and its clients to end: nothing of it is to reach into what comes after. */
+/**
+ * How long a failed round waits for its fault and its clients to end: nothing of it is to reach into what comes after.
+ */
 const END_MS = 90_000
 
 export interface RoundContext<S extends RedisScene = RedisScene> {
@@ -35,14 +37,16 @@ export interface RoundContext<S extends RedisScene = RedisScene> {
   readonly history: History
   /** Of the topic that is written to. */
   readonly topicId: string
-  /** Records that were acknowledged so long ago or less may be lost where the scene may lose anything, until lossEnds(). */
+  /**
+   * Records that were acknowledged so long ago or less may be lost where the scene may lose anything, until lossEnds().
+   */
   lossMayBegin(beforeMs?: number): void
   lossEnds(): void
 }
 
 export interface Fault<S extends RedisScene = RedisScene> {
   readonly name: string
-  /** The store may have gone back: whoever leads afterwards does so by another epoch. */
+  /** The store may have gone back: the next leader leads by another epoch. */
   readonly raisesEpoch?: boolean
   /** Offsets may be left out. */
   readonly leavesGaps?: boolean
@@ -68,7 +72,10 @@ export class RoundFailed extends Error {
   }
 }
 
-/** Asserts that nothing was lost, doubled, moved or made up. Otherwise the error says how to repeat it and where everything lies. */
+/**
+ * Asserts that nothing was lost, doubled, moved or made up. Otherwise the error says how to repeat it and where
+ * everything lies.
+ */
 export async function runRound<S extends RedisScene>(scene: S, number: number, fault: Fault<S>): Promise<RoundReport> {
   const begunAt = systemClock.monotonic()
   const random = seededRandom(scene.seed * 1009 + number)
@@ -86,7 +93,7 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
   limit.catch(() => {})
   const losses: Losses = { times: [], readFrom: 0 }
   let id = ''
-  /** What must have ended before anything of the scene may go. */
+  /** Work that must have ended before anything of the scene may go. */
   const underWay: Promise<unknown>[] = []
   const work = async (): Promise<RedisAudit> => {
     await makeTopic(scene.nodes[0]!.broker, topic, PARTITIONS)
@@ -183,7 +190,7 @@ interface Losses {
   readFrom: number
 }
 
-/** What the loss of the end of a log looks like to those who had read or written it. */
+/** The findings that the loss of the end of a log causes for clients that had read or written it. */
 const SIGNS_OF_LOSS: ReadonlySet<Anomaly['kind']> = new Set([
   'lost-write',
   'unseen',
@@ -260,7 +267,7 @@ function machineTimeNs(): number {
   return Number(process.hrtime.bigint())
 }
 
-/** What somebody has read stays: every offset that was polled stands in the store. */
+/** A record that a client has read stays: every offset that was polled stands in the store. */
 function findVanished(history: History, run: Run, topicId: string, { streams }: RedisAudit): readonly Anomaly[] {
   const vanished: Anomaly[] = []
   const partitions = new Map(Array.from({ length: run.partitions }, (_, index) => [run.key(index), index]))

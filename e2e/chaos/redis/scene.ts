@@ -1,5 +1,5 @@
-// What a chaos run on Redis happens to: brokers on one Redis, a proxy between each of them and Redis and another between each
-// and its clients. It outlives the rounds; each round has a topic of its own.
+// The scene of a chaos run on Redis: brokers on one Redis, a proxy between each of them and Redis and another between
+// each and its clients. It outlives the rounds; each round has a topic of its own.
 
 import { type Random, seededRandom } from '../../../src/base/random.ts'
 import { metadata } from '../../../src/protocol/messages/metadata.ts'
@@ -52,9 +52,9 @@ export interface SceneOptions {
   readonly nodeFlags?: readonly string[]
   /** Of every broker, beside those of the scene. */
   readonly settings?: Readonly<Record<string, string>>
-  /** Of every Redis; `always` where it is not said. */
+  /** Of every Redis; `always` by default. */
   readonly appendfsync?: 'always' | 'everysec'
-  /** What is acknowledged may be lost while a fault says so. */
+  /** Acknowledged records may be lost while a fault says so. */
   readonly mayLose?: boolean
 }
 

@@ -1,5 +1,5 @@
-// F44, H11, H12: a topic is removed under its producers and made again under the same name. Whatever the producers of the
-// old one had on its way is in no later one. Each of them has a history of its own.
+// A topic is removed under its producers and made again under the same name. Whatever the producers of
+// the old one had on its way is in no later one. Each of them has a history of its own.
 
 import assert from 'node:assert/strict'
 import { checkHistory, describeAnomalies } from '../../../testing/checker.ts'
@@ -38,7 +38,7 @@ export const topicAgain: Fault = {
         const anomalies = checkHistory(one.history)
         assert.equal(anomalies.length, 0, `creation ${creation} of ${topic}: ${describeAnomalies(anomalies)}`)
       } else {
-        // What this broker has on its way arrives when the topic has gone.
+        // The appends that this broker has on their way arrive when the topic has gone.
         late!.toRedis.delay(random.below(300))
         await unmakeTopic(remover!.broker, topic)
         one.run.stop()
@@ -52,8 +52,8 @@ export const topicAgain: Fault = {
 }
 
 /**
- * Whoever reads by name reads, as with Kafka, what the broker that is asked knows under it: until its next look at the store
- * that may be the topic before. Producers are refused there.
+ * As with Kafka, a client that reads by name reads the topic that the asked broker knows under it. Until that broker's
+ * next look at the store it may be the topic before. Producers are refused there.
  */
 async function isKnownToAll({ scene }: RoundContext, topic: string): Promise<void> {
   const isOne = async () =>

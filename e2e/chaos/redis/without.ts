@@ -1,6 +1,6 @@
-// Switches one safeguard of the Redis store off in a broker that a test starts, so that chaos shows what it is for. The product
-// has no such switch: this is loaded before the broker (`--import without.ts?wait`) and changes the text of its modules as
-// Node loads them. A text that is not there exactly once ends the broker.
+// Switches one safeguard of the Redis store off in a broker that a test starts, so that chaos shows what it is for. The
+// product has no such switch: this is loaded before the broker (`--import without.ts?wait`) and changes the text of its
+// modules as Node loads them. A text that is not there exactly once ends the broker.
 
 import { registerHooks } from 'node:module'
 
@@ -30,7 +30,7 @@ function lua(...changes: readonly (readonly [text: string, instead: string])[]):
 }
 
 const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
-  /** Nobody asks whether the replicas have it. */
+  /** The broker does not ask whether the replicas have it. */
   wait: [
     { file: 'src/store/redis/rounds.ts', text: 'if (replicas === 0) return', instead: 'if (replicas >= 0) return' },
   ],
@@ -47,7 +47,7 @@ const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
       instead: 'if (pending.nextOffset <= (this.#state.confirmed ?? highWatermark)) {',
     },
   ],
-  /** What an append of unknown outcome came to is not looked up, neither by its id nor at its place. */
+  /** The result of an append of unknown outcome is not looked up, neither by its id nor at its place. */
   attempt: [
     lua(['sealed, attempt, sizes, replid', "sealed, '', sizes, replid"]),
     { file: LANE, text: 'if (opened.end <= at) return false', instead: 'return false' },

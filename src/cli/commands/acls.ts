@@ -1,36 +1,23 @@
-// ACL rules on the command line: what a principal may do. There are no rules that deny.
+// ACL rules on the command line. A rule allows a principal something; no rule denies.
 
+import type { AclList, AclRule, GrantedAcl, NewAcl } from '../../api/acls.ts'
+import { OPERATIONS } from '../../api/words.ts'
 import { printable } from '../../base/printable.ts'
 import { type Call, type Command, confirm, segment, wordOption, YES } from '../command.ts'
 import { CommandFailed, EXIT } from '../exit-status.ts'
 import { everyRow } from '../pages.ts'
 import { table } from '../table.ts'
 
-interface Rule {
-  readonly principal: string
-  readonly resourceType: string
-  readonly resource: string
-  readonly operation: string
-}
-
-interface RulePage {
-  readonly rules: readonly Rule[]
-  readonly total: number
-  readonly unreadable: readonly string[]
-}
-
-const OPERATIONS = ['READ', 'WRITE'] as const
-
 const RESOURCE = {
   topic: { value: 'name', doc: 'A topic, a prefix with * at its end, or * for all.' },
   group: { value: 'id', doc: 'A consumer group, a prefix with * at its end, or * for all.' },
-  operation: { value: 'what', doc: 'READ or WRITE; of a group only READ means something.' },
+  operation: { value: 'what', doc: 'READ or WRITE. For a group only READ has a meaning.' },
 }
 
-function ruleOf(call: Call): Rule {
+function ruleOf(call: Call): AclRule {
   const [topic, group] = [call.option('topic'), call.option('group')]
   if ((topic === undefined) === (group === undefined))
-    throw new CommandFailed(EXIT.USAGE, 'a rule is of one resource: --topic=<name> or --group=<id>')
+    throw new CommandFailed(EXIT.USAGE, 'a rule takes one resource: --topic=<name> or --group=<id>')
   if (!call.has('operation')) throw new CommandFailed(EXIT.USAGE, '--operation is missing; takes READ or WRITE')
   return {
     principal: call.args[0]!,
@@ -40,21 +27,21 @@ function ruleOf(call: Call): Rule {
   }
 }
 
-function sentence({ principal, resourceType, resource, operation }: Rule): string {
+function sentence({ principal, resourceType, resource, operation }: AclRule): string {
   return `${principal}: ${operation} on ${resourceType.toLowerCase()} ${resource}`
 }
 
 export const aclCommands: readonly Command[] = [
   {
     name: 'acls list',
-    doc: 'The rules of a principal, or of all of them.',
+    doc: 'Lists the rules of one principal, or of all.',
     args: [{ name: 'principal', isOptional: true }],
     options: {},
     async run(call) {
       const query = { principal: call.args[0] }
-      const { rows: rules, last } = await everyRow<Rule, RulePage>(call, '/api/v1/acls', 'rules', query)
+      const { rows: rules, last } = await everyRow<AclRule, AclList>(call, '/api/v1/acls', 'rules', query)
       for (const principal of last.unreadable)
-        call.terminal.err(`ketch: the rules of ${printable(principal)} are not in a form that is read here\n`)
+        call.terminal.err(`ketch: the rules of ${printable(principal)} have a form that this version cannot read\n`)
       call.show({ rules }, () =>
         table(
           ['PRINCIPAL', 'RESOURCE TYPE', 'RESOURCE', 'OPERATION'],
@@ -66,19 +53,20 @@ export const aclCommands: readonly Command[] = [
   },
   {
     name: 'acls create',
-    doc: 'Grants a principal (a user name, or group:<name> of an identity provider) an operation. Open connections keep what they had.',
+    doc: 'Grants a principal (a user name, or group:<name> of an identity provider) an operation. Open connections keep their rules.',
     args: [{ name: 'principal' }],
     options: RESOURCE,
     async run(call) {
       const rule = ruleOf(call)
-      const made = await call.api.post('/api/v1/acls', rule)
+      const made = await call.api.post<GrantedAcl>('/api/v1/acls', rule satisfies NewAcl)
+      if (made.notice !== null) call.terminal.err(`ketch: ${made.notice}\n`)
       call.show(made, () => `${sentence(rule)} is granted.\n`)
       return EXIT.OK
     },
   },
   {
     name: 'acls delete',
-    doc: 'Takes a grant back. Open connections keep what they had.',
+    doc: 'Takes a rule back. Open connections keep their rules.',
     args: [{ name: 'principal' }],
     options: { ...RESOURCE, yes: YES },
     async run(call) {

@@ -1,61 +1,17 @@
 // Consumer groups on the command line.
 
+import type { DescribedGroup, GroupList, ListedGroup, Reset, ResetRequestBody } from '../../api/groups.ts'
+import { RESET_TARGETS } from '../../api/words.ts'
 import { printable } from '../../base/printable.ts'
 import { type Call, type Command, confirm, integerOption, segment, timestampOf, wordOption, YES } from '../command.ts'
 import { CommandFailed, EXIT } from '../exit-status.ts'
 import { everyRow } from '../pages.ts'
 import { counted, list, table, time } from '../table.ts'
 
-interface Lag {
-  readonly totalLag: number | null
-  readonly maxLag: number | null
-  readonly partitionsWithUnknownLag: number
-  readonly lastCommitTimestamp: number | null
-}
-
-interface Group {
-  readonly groupId: string
-  readonly state: string
-  readonly coordinatorId: number
-  readonly members: number | null
-  readonly lag: Lag
-}
-
-interface Position {
-  readonly topic: string
-  readonly partition: number
-  readonly memberId: string | null
-  readonly committedOffset: number | null
-  readonly deliveredOffset: number | null
-  readonly endOffset: number | null
-  readonly lag: number | null
-}
-
-interface Described extends Omit<Group, 'members'> {
-  readonly protocolName: string | null
-  readonly members: readonly { readonly memberId: string; readonly clientId: string; readonly host: string }[]
-  readonly positions: readonly Position[]
-}
-
-interface GroupPage {
-  readonly groups: readonly Group[]
-  readonly total: number
-  /** Brokers that do not say what they coordinate. */
-  readonly unavailableBrokers: readonly { readonly brokerId: number; readonly reason: string }[]
-}
-
-interface Reset {
-  readonly rows: readonly (Omit<Position, 'lag'> & { readonly newOffset: number | null })[]
-  readonly blockedBy: { readonly code: string; readonly detail: string } | null
-  readonly token: string | null
-}
-
-const TARGETS = ['clear', 'earliest', 'latest', 'offset', 'timestamp'] as const
-
 const groupPath = (group: string) => `/api/v1/groups/${segment(group)}`
 
-function targetOf(call: Call): object {
-  const to = wordOption(call, 'to', TARGETS, 'clear')
+function targetOf(call: Call): Pick<ResetRequestBody, 'to' | 'offset' | 'timestamp'> {
+  const to = wordOption(call, 'to', RESET_TARGETS, 'clear')
   const offset = integerOption(call, 'offset', 0)
   const timestamp = call.option('timestamp')
   if ((to === 'offset') !== (offset !== undefined))
@@ -87,15 +43,15 @@ function previewTable(rows: Reset['rows']): string {
 export const groupCommands: readonly Command[] = [
   {
     name: 'groups list',
-    doc: 'The consumer groups of the whole cluster, with how far they are behind.',
+    doc: 'Lists the consumer groups of the whole cluster with their lag.',
     args: [],
     options: {
-      filter: { value: 'text', doc: 'Only groups whose id has this text in it, in any case.' },
-      state: { value: 'states', doc: 'Only groups in these states, with commas between.' },
+      filter: { value: 'text', doc: 'Only groups whose id contains this text, in any case.' },
+      state: { value: 'states', doc: 'Only groups in these states, separated by commas.' },
     },
     async run(call) {
       const query = { q: call.option('filter'), state: call.option('state') }
-      const { rows: groups, last } = await everyRow<Group, GroupPage>(call, '/api/v1/groups', 'groups', query)
+      const { rows: groups, last } = await everyRow<ListedGroup, GroupList>(call, '/api/v1/groups', 'groups', query)
       const { unavailableBrokers } = last
       for (const { brokerId, reason } of unavailableBrokers)
         call.terminal.err(`ketch: the groups of broker ${brokerId} are missing: ${printable(reason)}\n`)
@@ -119,11 +75,11 @@ export const groupCommands: readonly Command[] = [
   },
   {
     name: 'groups describe',
-    doc: 'One group: its state, its members, and where it is in each partition.',
+    doc: 'Shows one group: its state, its members, and its position in each partition.',
     args: [{ name: 'group' }],
     options: {},
     async run(call) {
-      const group = await call.api.get<Described>(groupPath(call.args[0]!))
+      const group = await call.api.get<DescribedGroup>(groupPath(call.args[0]!))
       call.show(group, () => {
         const facts = list([
           ['group', group.groupId],
@@ -143,29 +99,32 @@ export const groupCommands: readonly Command[] = [
           each.memberId === null ? null : (clients.get(each.memberId) ?? each.memberId),
         ])
         const headings = ['TOPIC', 'PARTITION', 'COMMITTED', 'DELIVERED', 'END', 'LAG', 'CLIENT']
-        return `${facts}\n${rows.length === 0 ? 'It has no position anywhere.\n' : table(headings, rows)}`
+        return `${facts}\n${rows.length === 0 ? 'The group has no position in any partition.\n' : table(headings, rows)}`
       })
       return EXIT.OK
     },
   },
   {
     name: 'groups reset',
-    doc: 'Shows what a reset of offsets would do, and after a yes does exactly that, or nothing. Nobody may be in the group.',
+    doc: 'Shows a preview of an offset reset and asks. After a yes it applies exactly the preview, or nothing. The group must have no members.',
     args: [{ name: 'group' }],
     options: {
-      topic: { value: 'topic', doc: 'Only partitions of this topic; everything where it is not said.', isMany: true },
+      topic: { value: 'topic', doc: 'Only partitions of this topic; all topics by default.', isMany: true },
       to: {
         value: 'place',
-        doc: `${TARGETS.join(', ')}; clear where it is not said: consumers begin where their auto.offset.reset says.`,
+        doc: `${RESET_TARGETS.join(', ')}; clear by default: consumers begin where their auto.offset.reset says.`,
       },
       offset: { value: 'n', doc: 'With --to=offset.' },
       timestamp: { value: 'time', doc: 'With --to=timestamp: ISO 8601, or milliseconds since 1970.' },
-      'dry-run': { value: null, doc: 'Only show it.' },
+      'dry-run': { value: null, doc: 'Only shows the preview.' },
       yes: YES,
     },
     async run(call) {
       const path = `${groupPath(call.args[0]!)}/offsets/reset`
-      const request = { scope: { topics: call.options('topic'), partitions: [] }, ...targetOf(call) }
+      const request: ResetRequestBody = {
+        scope: { topics: [...call.options('topic')], partitions: [] },
+        ...targetOf(call),
+      }
       const preview = await call.api.post<Reset>(path, { ...request, dryRun: true })
       if (call.has('dry-run') || preview.blockedBy !== null) {
         call.show(preview, () => previewTable(preview.rows))
@@ -181,7 +140,7 @@ export const groupCommands: readonly Command[] = [
   },
   {
     name: 'groups delete',
-    doc: 'Deletes a group that nobody is in, with its offsets.',
+    doc: 'Deletes a group without members, with its offsets.',
     args: [{ name: 'group' }],
     options: { yes: YES },
     async run(call) {

@@ -1,26 +1,21 @@
-// The levels of the loggers of one broker on the command line. They last until it ends.
+// The levels of the loggers of one broker on the command line. A level lasts until the broker ends.
 
+import type { LoggerChange, LoggerList, LoggerState } from '../../api/loggers.ts'
+import { LEVELS } from '../../api/words.ts'
 import { type Command, segment } from '../command.ts'
 import { CommandFailed, EXIT } from '../exit-status.ts'
 import { table } from '../table.ts'
 
-interface Logger {
-  readonly name: string
-  readonly level: string
-  readonly configuredLevel: string | null
-}
-
-const LEVELS = ['OFF', 'ERROR', 'WARN', 'INFO', 'DEBUG', 'TRACE'] as const
 const INHERIT = 'inherit'
 
 export const loggerCommands: readonly Command[] = [
   {
     name: 'loggers list',
-    doc: 'The loggers of the broker that is asked, with what each writes.',
+    doc: 'Lists the loggers of the broker with their levels.',
     args: [],
     options: {},
     async run(call) {
-      const answer = await call.api.get<{ loggers: readonly Logger[] }>('/api/v1/loggers')
+      const answer = await call.api.get<LoggerList>('/api/v1/loggers')
       call.show(answer, () =>
         table(
           ['LOGGER', 'LEVEL', 'SET TO'],
@@ -42,7 +37,8 @@ export const loggerCommands: readonly Command[] = [
         const takes = [...LEVELS, INHERIT].join(', ')
         throw new CommandFailed(EXIT.USAGE, `the level: got ${JSON.stringify(given)}, takes ${takes}`)
       }
-      const logger = await call.api.put<Logger>(`/api/v1/loggers/${segment(name!)}`, { level })
+      const change: LoggerChange = { level }
+      const logger = await call.api.put<LoggerState>(`/api/v1/loggers/${segment(name!)}`, change)
       call.show(logger, () => `${logger.name} writes ${logger.level}.\n`)
       return EXIT.OK
     },

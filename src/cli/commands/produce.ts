@@ -1,27 +1,13 @@
-// Produces records from the command line: one that is spelled out, or one for each line that comes in, as text or as JSON. They are
-// sent as they come, and each lot is acknowledged before the next is sent, so that what was not produced is the end of the input.
+// Produces records from the command line: the values of options, or the lines of the standard input, as text or as
+// JSON. The command sends each lot after the one before is acknowledged. So if it fails, the records that are missing
+// are the end of the input.
 
 import { isUtf8 } from 'node:buffer'
+import type { Content, NewMessages, Produced, ProducedMessages, RecordToProduce } from '../../api/messages.ts'
 import { type Call, type Command, integerOption, pairsOption, segment } from '../command.ts'
 import { CommandFailed, EXIT, type ExitStatus } from '../exit-status.ts'
-import { withProgress } from '../progress.ts'
+import { withProgressSignedIn } from '../progress.ts'
 import { counted, table } from '../table.ts'
-
-type Content = { readonly text: string } | { readonly base64: string }
-
-interface NewMessage {
-  readonly partition?: number | undefined
-  readonly key?: Content | null
-  readonly value?: Content | null
-  readonly headers?: readonly { readonly key: string; readonly value: Content | null }[]
-  readonly timestamp?: number | undefined
-}
-
-interface Produced {
-  readonly partition: number
-  readonly offset: number | null
-  readonly error: { readonly code: string; readonly detail: string } | null
-}
 
 interface Sum {
   readonly partition: number
@@ -30,7 +16,7 @@ interface Sum {
   lastOffset: number
 }
 
-/** As many as the API takes in one request, and half of what it takes in bytes. */
+/** The API takes this many records in one request, and twice as many bytes. */
 const MOST_AT_ONCE = 1_000
 const MOST_BYTES = 1024 * 1024
 const NEWLINE = 0x0a
@@ -43,7 +29,7 @@ export const produceCommands: readonly Command[] = [
     options: {
       value: { value: 'text', doc: 'One record with this value, in place of the standard input.', isMany: true },
       key: { value: 'text', doc: 'The key of every record.' },
-      'key-separator': { value: 'text', doc: 'What is before it in a line is the key.' },
+      'key-separator': { value: 'text', doc: 'The part of a line before this text is the key.' },
       header: { value: 'name=value', doc: 'A header of every record.', isMany: true },
       partition: { value: 'n', doc: 'The partition of every record; else that of its key, or any.' },
       ndjson: {
@@ -60,15 +46,15 @@ async function produce(call: Call): Promise<ExitStatus> {
   if (call.has('ndjson') && ['value', 'key', 'key-separator', 'header'].some(name => call.has(name)))
     throw new CommandFailed(EXIT.USAGE, '--ndjson has keys, values and headers in its lines')
   if (call.has('key-separator') && (call.has('key') || values.length > 0))
-    throw new CommandFailed(EXIT.USAGE, '--key-separator is of lines without --key')
+    throw new CommandFailed(EXIT.USAGE, '--key-separator is for lines, and --key gives every record the same key')
   if (call.option('key-separator') === '')
     throw new CommandFailed(EXIT.USAGE, '--key-separator: got "", takes at least one letter')
   const read = reader(call)
   const path = `/api/v1/topics/${segment(call.args[0]!)}/messages`
   const sums = new Map<number, Sum>()
   let count = 0
-  const send = async (messages: readonly NewMessage[]) => {
-    const { messages: rows } = await call.api.post<{ messages: readonly Produced[] }>(path, { messages })
+  const send = async (records: RecordToProduce[]) => {
+    const { messages: rows } = await call.api.post<ProducedMessages>(path, { messages: records } satisfies NewMessages)
     const good = rows.filter(({ error }) => error === null)
     for (const row of good) add(sums, row)
     count += good.length
@@ -81,24 +67,24 @@ async function produce(call: Call): Promise<ExitStatus> {
     const lots = values.length > 0 ? [values.map(value => Buffer.from(value))] : linesOf(call.terminal.input())
     let at = 0
     for await (const lot of lots) {
-      let messages: NewMessage[] = []
+      let records: RecordToProduce[] = []
       let bytes = 0
       for (const line of lot) {
-        const message = read(line, ++at)
-        const size = Buffer.byteLength(JSON.stringify(message))
-        if (messages.length === MOST_AT_ONCE || (messages.length > 0 && bytes + size > MOST_BYTES)) {
-          await send(messages)
-          messages = []
+        const record = read(line, ++at)
+        const size = Buffer.byteLength(JSON.stringify(record))
+        if (records.length === MOST_AT_ONCE || (records.length > 0 && bytes + size > MOST_BYTES)) {
+          await send(records)
+          records = []
           bytes = 0
         }
-        messages.push(message)
+        records.push(record)
         bytes += size
       }
-      if (messages.length > 0) await send(messages)
+      if (records.length > 0) await send(records)
     }
   }
   try {
-    await withProgress(call, () => `${counted(count, 'record')} produced`, work())
+    await withProgressSignedIn(call, () => `${counted(count, 'record')} produced`, work)
   } catch (error) {
     if (!(error instanceof CommandFailed) || count === 0) throw error
     const { status, message, problem } = error
@@ -125,7 +111,7 @@ function add(sums: Map<number, Sum>, { partition, offset }: Produced): void {
   }
 }
 
-/** The lines that are complete whenever something has come in; the last needs no end. */
+/** The complete lines after each chunk. The last line needs no line end. */
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Buffer[], void> {
   let parts: Buffer[] = []
   for await (const chunk of chunks) {
@@ -142,8 +128,8 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<reado
   if (parts.length > 0) yield [Buffer.concat(parts)]
 }
 
-/** What a line is as a record, as the options say. */
-function reader(call: Call): (line: Buffer, at: number) => NewMessage {
+/** Reads a line as a record, in the way that the options ask for. */
+function reader(call: Call): (line: Buffer, at: number) => RecordToProduce {
   const partition = integerOption(call, 'partition', 0)
   if (call.has('ndjson'))
     return (line, at) => ({ ...readJson(line, at), ...(partition === undefined ? {} : { partition }) })
@@ -164,10 +150,10 @@ function contentOf(bytes: Buffer): Content {
   return isUtf8(bytes) ? { text: bytes.toString() } : { base64: bytes.toString('base64') }
 }
 
-/** What a record of an export says of itself, and another need not have. */
+/** Members of an exported record that a new record does not take. */
 const PASSED_OVER = ['offset', 'timestampType', 'headerCount', 'undecodedHeaders']
 
-function readJson(line: Buffer, at: number): NewMessage {
+function readJson(line: Buffer, at: number): RecordToProduce {
   const fail = (why: string): never => {
     throw new CommandFailed(EXIT.USAGE, `line ${at}: ${why}`)
   }
@@ -176,17 +162,17 @@ function readJson(line: Buffer, at: number): NewMessage {
     read = JSON.parse(line.toString())
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    return fail(`is no JSON: ${error.message}`)
+    return fail(`is not JSON: ${error.message}`)
   }
-  if (typeof read !== 'object' || read === null || Array.isArray(read)) return fail('is no JSON object')
+  if (typeof read !== 'object' || read === null || Array.isArray(read)) return fail('is not a JSON object')
   const { partition, key, value, headers = [], timestamp, ...more } = read as Record<string, unknown>
   const strange = Object.keys(more).find(name => !PASSED_OVER.includes(name))
-  if (strange !== undefined) return fail(`a record has no ${JSON.stringify(strange)}`)
+  if (strange !== undefined) return fail(`a record has no field ${JSON.stringify(strange)}`)
   const content = (shown: unknown, what: string): Content | null => {
     if (shown === undefined || shown === null) return null
     if (typeof shown === 'string') return { text: shown }
     const { text, base64, truncated } = shown as { text?: unknown; base64?: unknown; truncated?: unknown }
-    if (truncated === true) return fail(`only the beginning of the ${what} is there`)
+    if (truncated === true) return fail(`the ${what} is cut off`)
     if (typeof text === 'string') return { text }
     if (typeof base64 === 'string') return { base64 }
     return fail(`the ${what} takes a text, {"text": …}, {"base64": …} or null`)
@@ -202,7 +188,7 @@ function readJson(line: Buffer, at: number): NewMessage {
       if (typeof header?.key !== 'string') return fail('a header takes a key')
       return { key: header.key, value: content(header.value, `header ${header.key}`) }
     }),
-    // Null: it has none. The others are the API's to judge.
+    // Null stands for no timestamp. The API checks the others.
     timestamp: (timestamp ?? undefined) as number | undefined,
   }
 }

@@ -1,51 +1,28 @@
-// Records of a topic as they come. For programs each is one line of JSON.
+// Records of a topic as they arrive. For programs each is one line of JSON.
 
+import type { MessagePage, ShownRecord, ShownValue, TailEventData } from '../../api/messages.ts'
+import { DECODINGS } from '../../api/words.ts'
 import { sleep } from '../../base/clock.ts'
 import { printable } from '../../base/printable.ts'
 import type { Query } from '../api.ts'
 import { type Call, type Command, integerOption, segment, wordOption } from '../command.ts'
 import { CommandFailed, EXIT, type ExitStatus } from '../exit-status.ts'
-import { withProgress } from '../progress.ts'
+import { withProgressSignedIn } from '../progress.ts'
 import { time } from '../table.ts'
 
-interface Shown {
-  readonly status: string
-  readonly text?: string
-  readonly base64?: string
-  readonly truncated: boolean
-}
-
-interface Message {
-  readonly partition: number
-  readonly offset: number
-  readonly timestamp: number | null
-  readonly key: Shown | null
-  readonly value: Shown | null
-  readonly headers: readonly { readonly key: string; readonly value: Shown | null }[]
-}
-
-interface Page {
-  readonly messages: readonly Message[]
-  /** Null after the last page. One that is not full need not be the last. */
-  readonly nextCursor: string | null
-  readonly tailCursor: string
-  readonly unavailable: readonly { readonly partition: number; readonly detail: string }[]
-}
-
-export const DECODINGS = ['json', 'utf8', 'raw', 'registry'] as const
-/** As many as the API gives at once. */
-const PAGE_MESSAGES = 1_000
+/** The API gives at most this many in one page. */
+const PAGE_RECORDS = 1_000
 const PAUSE_MS = 1_000
-/** So often in a row nobody answered before it is given up. */
+/** The command gives up after this many failures in a row. */
 const MOST_FAILURES = 10
 
-function said(shown: Shown | null): string {
+function said(shown: ShownValue | null): string {
   if (shown === null) return 'null'
   const text = shown.text === undefined ? `base64:${shown.base64 ?? ''}` : printable(shown.text)
   return shown.truncated ? `${text}…` : text
 }
 
-function line({ partition, offset, timestamp, key, value, headers }: Message): string {
+function line({ partition, offset, timestamp, key, value, headers }: ShownRecord): string {
   const marks = headers.map(header => ` ${printable(header.key)}=${said(header.value)}`).join('')
   return `${time(timestamp) ?? '-'}  ${partition}@${offset}  ${said(key)}  ${said(value)}${marks}\n`
 }
@@ -53,13 +30,13 @@ function line({ partition, offset, timestamp, key, value, headers }: Message): s
 export const tailCommands: readonly Command[] = [
   {
     name: 'tail',
-    doc: 'The records of a topic as they come, until Ctrl-C. A line has the time, partition@offset, the key and the value.',
+    doc: 'Shows the records of a topic as they arrive, until Ctrl-C. A line has the time, partition@offset, the key and the value.',
     args: [{ name: 'topic' }],
     options: {
       partition: { value: 'n', doc: 'Only this partition.' },
-      last: { value: 'n', doc: 'Begins with so many records that are there already.' },
-      count: { value: 'n', doc: 'Ends after so many records.' },
-      decode: { value: 'as', doc: `How values are read: ${DECODINGS.join(', ')}; utf8 where it is not said.` },
+      last: { value: 'n', doc: 'Begins with this many of the newest existing records.' },
+      count: { value: 'n', doc: 'Ends after this many records.' },
+      decode: { value: 'as', doc: `How the broker decodes values: ${DECODINGS.join(', ')}; utf8 by default.` },
       contains: { value: 'text', doc: 'Only records whose key or value has this text.' },
     },
     run: tail,
@@ -78,16 +55,16 @@ async function tail(call: Call): Promise<ExitStatus> {
     decode: wordOption(call, 'decode', DECODINGS, 'utf8'),
   }
   let left = integerOption(call, 'count', 1) ?? Number.POSITIVE_INFINITY
-  const print = (messages: readonly Message[]) => {
-    for (const message of messages.slice(0, left)) {
-      terminal.out(call.isJson ? `${JSON.stringify(message)}\n` : line(message))
+  const print = (records: readonly ShownRecord[]) => {
+    for (const record of records.slice(0, left)) {
+      terminal.out(call.isJson ? `${JSON.stringify(record)}\n` : line(record))
       left--
     }
   }
   let cursor: string | null = null
   if (last !== undefined) {
     const newest = await readNewest(call, path, query, last)
-    print(newest.messages.reverse())
+    print(newest.records.reverse())
     cursor = newest.tailCursor
   }
   for (let failures = 0; left > 0; ) {
@@ -96,17 +73,17 @@ async function tail(call: Call): Promise<ExitStatus> {
       for await (const { type, data, id } of api.events(`${path}/tail`, begin, cursor)) {
         failures = 0
         cursor = id ?? cursor
-        if (type === 'messages') print((JSON.parse(data) as { messages: readonly Message[] }).messages)
+        if (type === 'messages') print(dataOf('messages', data).messages)
         if (type === 'dropped') {
-          // Null: in a topic whose offsets have gaps nobody has counted them.
-          const { count } = JSON.parse(data) as { count: number | null }
+          // Null in a topic whose offsets have gaps: the number is unknown.
+          const { count } = dataOf('dropped', data)
           terminal.err(`ketch: ${count ?? 'some'} records came faster than they were read\n`)
         }
-        if (type === 'end') throw new CommandFailed(EXIT.REFUSED, (JSON.parse(data) as { detail: string }).detail)
+        if (type === 'end') throw new CommandFailed(EXIT.REFUSED, dataOf('end', data).detail)
         if (left <= 0) return EXIT.OK
       }
     } catch (error) {
-      // Ctrl-C is how this ends.
+      // Ctrl-C is the usual end of this command.
       if (terminal.interrupted.aborted) return EXIT.OK
       const isPassing = !(error instanceof CommandFailed) || error.status === EXIT.UNAVAILABLE
       if (!isPassing || ++failures >= MOST_FAILURES) throw error
@@ -118,27 +95,33 @@ async function tail(call: Call): Promise<ExitStatus> {
   return EXIT.OK
 }
 
-/** So many of the newest records, or all that there are, newest first, and where a tail begins that misses none after them. */
+function dataOf<N extends keyof TailEventData>(_name: N, data: string): TailEventData[N] {
+  return JSON.parse(data)
+}
+
+/**
+ * At most this many of the newest records, newest first, and the cursor of a tail that misses no record after them.
+ */
 async function readNewest(call: Call, path: string, query: Query, most: number) {
-  const messages: Message[] = []
+  const records: ShownRecord[] = []
   /** A page tries again what the one before could not read. */
-  let unavailable: Page['unavailable'] = []
-  const readPage = async (cursor?: string): Promise<Page> => {
-    const limit = Math.min(most - messages.length, PAGE_MESSAGES)
-    const page = await call.api.get<Page>(path, { ...query, order: 'newest', limit, cursor })
-    messages.push(...page.messages)
+  let unavailable: MessagePage['unavailable'] = []
+  const readPage = async (cursor?: string): Promise<MessagePage> => {
+    const limit = Math.min(most - records.length, PAGE_RECORDS)
+    const page = await call.api.get<MessagePage>(path, { ...query, order: 'newest', limit, cursor })
+    records.push(...page.messages)
     unavailable = page.unavailable
     return page
   }
   const read = async (): Promise<string> => {
     const { nextCursor, tailCursor } = await readPage()
-    for (let next = nextCursor; next !== null && messages.length < most; ) next = (await readPage(next)).nextCursor
-    // What comes while further pages are read is above where the first page saw the end.
+    for (let next = nextCursor; next !== null && records.length < most; ) next = (await readPage(next)).nextCursor
+    // A record that arrives during the further pages is above the end that the first page saw.
     return tailCursor
   }
-  const said = () => `${messages.length} of ${most} records`
-  const tailCursor = await withProgress(call, said, read())
+  const said = () => `${records.length} of ${most} records`
+  const tailCursor = await withProgressSignedIn(call, said, read)
   for (const { partition, detail } of unavailable)
     call.terminal.err(`ketch: partition ${partition} cannot be read: ${detail}\n`)
-  return { tailCursor, messages }
+  return { tailCursor, records }
 }

@@ -1,38 +1,25 @@
 // Users of the admin API and the console on the command line. Passwords come from KETCH_NEW_PASSWORD or are asked for.
 
+import type { NewUser, User, UserChange, UserList } from '../../api/users.ts'
+import { ROLES } from '../../api/words.ts'
 import { printable } from '../../base/printable.ts'
 import { type Command, confirm, newPassword, segment, wordOption, YES } from '../command.ts'
 import { CommandFailed, EXIT } from '../exit-status.ts'
 import { everyRow } from '../pages.ts'
 import { table } from '../table.ts'
 
-interface User {
-  readonly username: string
-  readonly role: string
-  readonly createdAt: string
-  readonly passwordChangedAt: string
-  readonly passwordChangeRequired: boolean
-}
-
-interface UserPage {
-  readonly users: readonly User[]
-  readonly total: number
-  readonly unreadable: readonly string[]
-}
-
-const ROLES = ['ADMIN', 'VIEWER'] as const
 const userPath = (username: string) => `/api/v1/users/${segment(username)}`
 
 export const userCommands: readonly Command[] = [
   {
     name: 'users list',
-    doc: 'The users who sign in with a password.',
+    doc: 'Lists the users who sign in with a password.',
     args: [],
     options: {},
     async run(call) {
-      const { rows: users, last } = await everyRow<User, UserPage>(call, '/api/v1/users', 'users')
+      const { rows: users, last } = await everyRow<User, UserList>(call, '/api/v1/users', 'users')
       for (const username of last.unreadable)
-        call.terminal.err(`ketch: the user ${printable(username)} is not in a form that is read here\n`)
+        call.terminal.err(`ketch: the user ${printable(username)} has a form that this version cannot read\n`)
       call.show({ users, unreadable: last.unreadable }, () =>
         table(
           ['USER', 'ROLE', 'CREATED', 'PASSWORD OF', 'NOTE'],
@@ -41,7 +28,7 @@ export const userCommands: readonly Command[] = [
             each.role,
             each.createdAt,
             each.passwordChangedAt,
-            each.passwordChangeRequired ? 'has the shipped password' : '',
+            each.passwordChangeRequired ? 'has the default password' : '',
           ]),
         ),
       )
@@ -52,12 +39,12 @@ export const userCommands: readonly Command[] = [
     name: 'users create',
     doc: 'Makes a user.',
     args: [{ name: 'user' }],
-    options: { role: { value: 'role', doc: 'ADMIN or VIEWER; ADMIN where it is not said.' } },
+    options: { role: { value: 'role', doc: 'ADMIN or VIEWER; ADMIN by default.' } },
     async run(call) {
       const username = call.args[0]!
       const role = wordOption(call, 'role', ROLES, 'ADMIN')
       const password = await newPassword(call, username)
-      const user = await call.api.post<User>('/api/v1/users', { username, password, role })
+      const user = await call.api.post<User>('/api/v1/users', { username, password, role } satisfies NewUser)
       call.show(user, () => `${user.username} is made, as ${user.role}.\n`)
       return EXIT.OK
     },
@@ -72,7 +59,7 @@ export const userCommands: readonly Command[] = [
       const role = ROLES.find(each => each === given!.toUpperCase())
       if (role === undefined)
         throw new CommandFailed(EXIT.USAGE, `the role: got ${JSON.stringify(given)}, takes ${ROLES.join(' or ')}`)
-      const user = await call.api.put<User>(userPath(username!), { role })
+      const user = await call.api.put<User>(userPath(username!), { role } satisfies UserChange)
       call.show(user, () => `${user.username} is ${user.role}.\n`)
       return EXIT.OK
     },
@@ -85,9 +72,9 @@ export const userCommands: readonly Command[] = [
     async run(call) {
       const username = call.args[0]!
       const password = await newPassword(call, username)
-      // Of oneself the present one is asked for, which is what the session began with.
+      // A user who changes their own password must send the current one, which the session began with.
       const own = username === call.api.user ? { currentPassword: await call.api.password() } : {}
-      const user = await call.api.put<User>(userPath(username), { password, ...own })
+      const user = await call.api.put<User>(userPath(username), { password, ...own } satisfies UserChange)
       call.show(user, () => `${user.username} has another password.\n`)
       return EXIT.OK
     },

@@ -1,44 +1,26 @@
-// Rules of what principals of Kafka clients may do. There are grants only; what no rule grants is refused once enforcement is on.
+// Rules that allow principals of Kafka clients something. Once enforcement is on, an operation that no rule allows is
+// refused.
 
-import { z } from 'zod'
+import type { z } from 'zod'
 import { createAcl, deleteAcl, describeAcls, listAcls, matchAcls } from '../../admin/acls.ts'
-import { type Grant, OPERATIONS, RESOURCE_TYPES } from '../../auth/acl-rules.ts'
-import { pageOf, pagingQuery, searchFor } from '../paging.ts'
+import { aclNotice } from '../../admin/enforcement.ts'
+import {
+  aclListQuery,
+  aclListShape,
+  aclMatchQuery,
+  aclMatchShape,
+  grantedAclShape,
+  grantShape,
+  newAclShape,
+  principalAclsShape,
+  principalParams,
+} from '../../api/acls.ts'
+import type { Grant } from '../../auth/clients/acl-rules.ts'
+import { pageOf, searchFor } from '../paging.ts'
 import { type Problem, problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
 
-const MAX_NAME = 1_024
-const name = z.string().min(1).max(MAX_NAME)
-
-const ruleShape = z
-  .object({
-    principal: z.string().meta({ description: 'A username, or group:<name>.' }),
-    resourceType: z.enum(RESOURCE_TYPES),
-    resource: z.string().meta({ description: 'A name, the beginning of names with * behind it, or * for all.' }),
-    operation: z.enum(OPERATIONS),
-  })
-  .meta({ id: 'AclRule' })
-
-const unreadable = z
-  .array(z.string())
-  .meta({ description: 'Principals whose stored rules were written by somebody else in a form that is not read here.' })
-
-/** A rule's resource, in either form of the specification: `topic` alone, or a type and a resource. */
-const grantFields = {
-  topic: name.optional().meta({ description: 'Instead of resourceType and resource.' }),
-  resourceType: z.enum(RESOURCE_TYPES).optional().meta({ description: 'TOPIC unless it is said.' }),
-  resource: name.optional(),
-  operation: z.enum(OPERATIONS),
-}
-
-interface Asked {
-  readonly topic?: string | undefined
-  readonly resourceType?: Grant['resourceType'] | undefined
-  readonly resource?: string | undefined
-  readonly operation: Grant['operation']
-}
-
-function grantOf({ topic, resourceType, resource, operation }: Asked): Grant | Problem {
+function grantOf({ topic, resourceType, resource, operation }: z.output<typeof grantShape>): Grant | Problem {
   if ((topic === undefined) === (resource === undefined))
     return problem('INVALID_REQUEST', 'Either topic or resource is required, and not both.')
   if (topic !== undefined && resourceType === 'GROUP')
@@ -54,8 +36,8 @@ export const aclRoutes = [
     verb: 'list acls',
     tag: 'security',
     doc: 'The rules of all principals.',
-    query: pagingQuery(['principal', 'resource']).extend({ principal: name.optional() }),
-    answers: { 200: z.object({ rules: z.array(ruleShape), total: z.int(), unreadable }) },
+    query: aclListQuery,
+    answers: { 200: aclListShape },
     problems: { 409: 'UNREADABLE' },
     async answer({ query }, rooms) {
       const listed = await listAcls(rooms)
@@ -77,9 +59,9 @@ export const aclRoutes = [
     needs: 'viewer',
     verb: 'match acls',
     tag: 'security',
-    doc: 'The rules of all principals that grant something on this topic, or on this group: exact, by their beginning, or for all.',
-    query: z.object({ topic: name.optional(), group: name.optional() }),
-    answers: { 200: z.object({ rules: z.array(ruleShape), unreadable }) },
+    doc: 'The rules of all principals that hold for this topic or this group: by its name, by its beginning, or for all.',
+    query: aclMatchQuery,
+    answers: { 200: aclMatchShape },
     problems: { 409: 'UNREADABLE' },
     async answer({ query: { topic, group } }, rooms) {
       if ((topic === undefined) === (group === undefined))
@@ -95,16 +77,17 @@ export const aclRoutes = [
     needs: 'admin',
     verb: 'create acl',
     tag: 'security',
-    doc: 'Grants an operation; a rule that is there stays. Connections that are there keep the rules they began with.',
-    body: z.object({ principal: name, ...grantFields }),
+    doc: 'Grants an operation. An existing rule stays. Open connections keep the rules they began with.',
+    body: newAclShape,
     audited: ['principal', 'topic', 'resourceType', 'resource', 'operation'],
-    answers: { 201: ruleShape, 200: ruleShape },
+    answers: { 201: grantedAclShape, 200: grantedAclShape },
     problems: { 409: 'UNREADABLE' },
     async answer({ body: { principal, ...asked } }, rooms) {
       const grant = grantOf(asked)
       if ('kind' in grant) return grant
       const outcome = await createAcl(rooms, { principal, ...grant })
-      if (outcome.kind === 'granted') return reply(outcome.isNew ? 201 : 200, outcome.rule)
+      if (outcome.kind === 'granted')
+        return reply(outcome.isNew ? 201 : 200, { ...outcome.rule, notice: aclNotice(rooms.settings) })
       const { message } = outcome
       const field = outcome.field === 'resource' && asked.topic !== undefined ? 'topic' : outcome.field
       return problem('INVALID_REQUEST', `The ${field} cannot be granted: ${message}.`, {
@@ -119,9 +102,9 @@ export const aclRoutes = [
     needs: 'viewer',
     verb: 'describe acls',
     tag: 'security',
-    doc: "One principal's rules; none where nobody granted it anything.",
-    params: z.object({ principal: name }),
-    answers: { 200: z.object({ principal: z.string(), rules: z.array(ruleShape) }) },
+    doc: "One principal's rules; an empty list for a principal without rules.",
+    params: principalParams,
+    answers: { 200: principalAclsShape },
     problems: { 409: 'UNREADABLE' },
     async answer({ params: { principal } }, rooms) {
       return reply(200, { principal, rules: await describeAcls(rooms, principal) })
@@ -135,8 +118,8 @@ export const aclRoutes = [
     verb: 'delete acl',
     tag: 'security',
     doc: 'Takes back one rule of a principal, named by `topic`, or by `resourceType` and `resource`, and its `operation`.',
-    params: z.object({ principal: name }),
-    query: z.object(grantFields),
+    params: principalParams,
+    query: grantShape,
     answers: { 204: null },
     problems: { 409: 'UNREADABLE' },
     async answer({ params: { principal }, query }, rooms) {

@@ -1,15 +1,24 @@
-// What machines watch a broker by, under the paths and shapes of Spring Boot's actuator: health and its probes, the build, the
-// scrape, the levels of loggers. Health answers anybody, and says only statuses to whoever did not sign in.
+// The endpoints by which machines watch a broker, under the paths and shapes of Spring Boot's actuator: health and its
+// probes, the build, the scrape, the levels of loggers. Health answers every client, and shows only statuses to a
+// caller who did not sign in.
 
 import { z } from 'zod'
 import type { HealthTree } from '../../admin/health.ts'
-import { findLogger, type LoggerState, levelObjection, listLoggers, setLevels } from '../../admin/loggers.ts'
-import { timeShape } from '../../admin/time-shape.ts'
+import { findLogger, levelObjection, listLoggers, setLevels } from '../../admin/loggers.ts'
+import { actuatorHealthShape } from '../../api/health.ts'
+import {
+  actuatorLoggerChangeShape,
+  actuatorLoggerShape,
+  actuatorLoggersShape,
+  type LoggerState,
+  loggerParams,
+} from '../../api/loggers.ts'
+import { timeShape } from '../../api/time.ts'
+import { LEVELS } from '../../api/words.ts'
 import type { ACTUATOR_ENDPOINTS } from '../../settings/settings.ts'
 import { type Problem, problem } from '../problems.ts'
 import { type HttpRooms, reply, route } from '../route.ts'
-import { componentShape, shownTree, statusShape } from './health.ts'
-import { LEVELS, levelShape, loggerName } from './loggers.ts'
+import { shownTree } from '../shown-health.ts'
 
 type Endpoint = (typeof ACTUATOR_ENDPOINTS)[number]
 
@@ -28,23 +37,11 @@ function checkProbes(rooms: HttpRooms): Problem | null {
   return checkExposed(rooms, 'health')
 }
 
-const healthShape = z
-  .object({
-    status: statusShape,
-    components: z.record(z.string(), componentShape),
-    groups: z.array(z.string()).optional(),
-  })
-  .meta({ id: 'ActuatorHealth' })
-
 function answerHealth(tree: HealthTree, isKnown: boolean, more: { groups?: readonly string[] } = {}) {
   return reply(tree.status === 'UP' ? 200 : 503, { ...shownTree(tree, isKnown), ...more })
 }
 
-const healthAnswers = { 200: healthShape, 503: healthShape }
-
-const loggerLevels = z
-  .object({ configuredLevel: levelShape.nullable(), effectiveLevel: levelShape })
-  .meta({ id: 'ActuatorLogger' })
+const healthAnswers = { 200: actuatorHealthShape, 503: actuatorHealthShape }
 
 function levelsOf({ level, configuredLevel }: LoggerState) {
   return { configuredLevel, effectiveLevel: level }
@@ -56,7 +53,7 @@ export const actuatorRoutes = [
   route({
     method: 'GET',
     path: '/actuator/health',
-    needs: 'nobody',
+    needs: 'anybody',
     isProbe: true,
     verb: 'show health',
     tag: 'actuator',
@@ -73,7 +70,7 @@ export const actuatorRoutes = [
   route({
     method: 'GET',
     path: '/actuator/health/liveness',
-    needs: 'nobody',
+    needs: 'anybody',
     isProbe: true,
     verb: 'probe liveness',
     tag: 'actuator',
@@ -87,7 +84,7 @@ export const actuatorRoutes = [
   route({
     method: 'GET',
     path: '/actuator/health/readiness',
-    needs: 'nobody',
+    needs: 'anybody',
     isProbe: true,
     verb: 'probe readiness',
     tag: 'actuator',
@@ -146,11 +143,7 @@ export const actuatorRoutes = [
     tag: 'actuator',
     doc: 'Every logger with the level that holds and the one that was set for it.',
     problems: { 404: 'NOT_FOUND' },
-    answers: {
-      200: z
-        .object({ levels: z.array(levelShape), loggers: z.record(z.string(), loggerLevels) })
-        .meta({ id: 'ActuatorLoggers' }),
-    },
+    answers: { 200: actuatorLoggersShape },
     answer(_request, rooms) {
       const loggers = () => Object.fromEntries(listLoggers(rooms.logger).map(each => [each.name, levelsOf(each)]))
       return checkExposed(rooms, 'loggers') ?? reply(200, { levels: LEVELS, loggers: loggers() })
@@ -163,8 +156,8 @@ export const actuatorRoutes = [
     verb: 'show logger',
     tag: 'actuator',
     doc: 'The level of one logger.',
-    params: z.object({ logger: loggerName }),
-    answers: { 200: loggerLevels },
+    params: loggerParams,
+    answers: { 200: actuatorLoggerShape },
     answer({ params }, rooms) {
       const closed = checkExposed(rooms, 'loggers')
       if (closed !== null) return closed
@@ -179,8 +172,8 @@ export const actuatorRoutes = [
     verb: 'set logger level',
     tag: 'actuator',
     doc: 'Sets the level of a logger that exists and of those below it, until this broker ends; null takes it back.',
-    params: z.object({ logger: loggerName }),
-    body: z.object({ configuredLevel: levelShape.nullable() }),
+    params: loggerParams,
+    body: actuatorLoggerChangeShape,
     audited: ['configuredLevel'],
     answers: { 204: null },
     answer({ params, body }, rooms) {

@@ -1,4 +1,4 @@
-// Every route of the HTTP side. What is not here is answered 404.
+// Every route of the admin API and of the actuator. Other paths are answered 404.
 
 import type { AnyRoute } from '../route.ts'
 import { aclRoutes } from './acls.ts'
@@ -18,6 +18,7 @@ import { settingRoutes } from './settings.ts'
 import { storageRoutes } from './storage.ts'
 import { topicRoutes } from './topics.ts'
 import { userRoutes } from './users.ts'
+import { welcomeRoutes } from './welcome.ts'
 
 const operations: readonly AnyRoute[] = [
   ...aclRoutes,
@@ -36,6 +37,7 @@ const operations: readonly AnyRoute[] = [
   ...storageRoutes,
   ...topicRoutes,
   ...userRoutes,
+  ...welcomeRoutes,
 ]
 
 export const allRoutes: readonly AnyRoute[] = [...operations, ...referenceRoutes(operations)]

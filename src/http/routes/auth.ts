@@ -1,44 +1,15 @@
-// Beginning and ending a session with a password, saying who is signed in, and making the first admin. Single sign-on has
-// routes of its own.
+// Beginning and ending a session with a password, saying who is signed in, and making the first admin. Single sign-on
+// has routes of its own.
 
-import { z } from 'zod'
-import { timeShape } from '../../admin/time-shape.ts'
-import type { Identity } from '../../auth/identity.ts'
+import { authStatusShape, signedInShape, signInShape } from '../../api/auth.ts'
+import type { Identity } from '../../auth/console/identity.ts'
 import { fromSignIn } from '../access.ts'
 import { problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
 import { noSessionCookie, sessionCookie, sessionTokenIn, visitorOf } from '../session-cookie.ts'
 
-const roleShape = z.enum(['ADMIN', 'VIEWER'])
-
-/** Anybody may send it: enough for the longest name and password, each character escaped, and little to take apart. */
+/** Enough for the longest name and password, each character escaped, and quick to parse: every caller may send it. */
 const CREDENTIALS_BYTES = 16 * 1024
-
-const credentialsShape = z.object({ username: z.string(), password: z.string() })
-
-const signedInShape = z
-  .object({
-    user: z.string(),
-    role: roleShape,
-    expiresAt: timeShape.meta({ description: 'When the session ends by itself.' }),
-    passwordChangeRequired: z.boolean().meta({
-      description: 'The password is the shipped one: change it; from another machine nothing else is allowed.',
-    }),
-  })
-  .meta({ id: 'SignedIn' })
-
-const statusShape = z
-  .object({
-    securityEnabled: z.boolean(),
-    setupRequired: z.boolean().meta({ description: 'There is no user yet: make the first admin.' }),
-    sso: z.object({
-      enabled: z.boolean(),
-      label: z.string().nullable(),
-      href: z.string().nullable().meta({ description: 'Where the browser goes to sign in.' }),
-    }),
-    ...signedInShape.partial().shape,
-  })
-  .meta({ id: 'AuthStatus' })
 
 function signedIn({ username, role, hasShippedPassword, session }: Identity, nowMs: number) {
   const expiresAt = new Date(session?.expiresAtMs ?? nowMs).toISOString()
@@ -51,11 +22,11 @@ export const authRoutes = [
   route({
     method: 'POST',
     path: '/api/v1/auth/login',
-    needs: 'nobody',
+    needs: 'anybody',
     verb: 'sign in',
     tag: 'auth',
-    doc: 'Begins a session, which the cookie svc-admin-session carries. Failures in a row, by name and address, lock out for a while.',
-    body: credentialsShape,
+    doc: 'Begins a session, which the cookie svc-admin-session carries. Repeated failures of a name and address lock it out for a while.',
+    body: signInShape,
     bodyLimit: CREDENTIALS_BYTES,
     audited: ['username'],
     answers: { 200: signedInShape },
@@ -86,11 +57,11 @@ export const authRoutes = [
   route({
     method: 'GET',
     path: '/api/v1/auth/status',
-    needs: 'nobody',
+    needs: 'anybody',
     verb: 'describe session',
     tag: 'auth',
-    doc: 'How to sign in here, and who is signed in. Answers without a session too.',
-    answers: { 200: statusShape },
+    doc: 'The ways to sign in, and the user who is signed in. It answers without a session too.',
+    answers: { 200: authStatusShape },
     async answer({ address, headers }, { accounts, singleSignOn, clock }) {
       const token = accounts.isSecured ? sessionTokenIn(headers.cookie as string | undefined) : null
       const visitor = visitorOf(address, name => headers[name])
@@ -110,11 +81,11 @@ export const authRoutes = [
   route({
     method: 'POST',
     path: '/api/v1/auth/setup',
-    needs: 'nobody',
+    needs: 'anybody',
     verb: 'make first admin',
     tag: 'auth',
     doc: 'Makes the first admin and signs it in, while there is no user at all. Of several at once one succeeds.',
-    body: credentialsShape,
+    body: signInShape,
     bodyLimit: CREDENTIALS_BYTES,
     audited: ['username'],
     answers: { 201: signedInShape },

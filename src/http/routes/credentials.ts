@@ -1,6 +1,5 @@
-// SASL credentials of Kafka clients. What is secret of them goes in and never comes out.
+// SASL credentials of Kafka clients. A password goes in, and no secret comes out.
 
-import { z } from 'zod'
 import {
   type CredentialRefusal,
   type CredentialView,
@@ -10,30 +9,19 @@ import {
   listCredentials,
   storeCredential,
 } from '../../admin/credentials.ts'
-import { DEFAULT_ITERATIONS, MAX_ITERATIONS, MECHANISMS, MIN_ITERATIONS } from '../../auth/credential-record.ts'
-import { pageOf, pagingQuery, searchFor } from '../paging.ts'
+import { credentialNotice } from '../../admin/enforcement.ts'
+import {
+  credentialChangeShape,
+  credentialListQuery,
+  credentialListShape,
+  credentialParams,
+  credentialShape,
+  newCredentialShape,
+  storedCredentialShape,
+} from '../../api/credentials.ts'
+import { pageOf, searchFor } from '../paging.ts'
 import { type Problem, problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
-
-const credentialShape = z
-  .object({
-    username: z.string(),
-    mechanism: z.enum(MECHANISMS),
-    iterations: z.int(),
-    // The name that the credential has in the store, and by which it is specified.
-    tenant_id: z.string().nullable(),
-  })
-  .meta({ id: 'Credential' })
-
-const username = z.string().min(1).max(1_024).meta({ description: 'At most 128 characters, without a colon.' })
-const password = z
-  .string()
-  .meta({ description: '8 to 1024 bytes of any Unicode.', examples: ['correct horse battery staple'] })
-const mechanism = z.enum(MECHANISMS)
-const iterations = z.int().min(MIN_ITERATIONS).max(MAX_ITERATIONS)
-const tenant = z.string().min(1).nullable()
-
-const params = z.object({ username })
 
 export const credentialRoutes = [
   route({
@@ -42,17 +30,9 @@ export const credentialRoutes = [
     needs: 'viewer',
     verb: 'list credentials',
     tag: 'security',
-    doc: 'Who may authenticate with which mechanism, without anything secret.',
-    query: pagingQuery(['username', 'mechanism', 'tenant_id']),
-    answers: {
-      200: z.object({
-        credentials: z.array(credentialShape),
-        total: z.int(),
-        unreadable: z.array(z.string()).meta({
-          description: 'Users whose credential was written by somebody else in a form that is not read here.',
-        }),
-      }),
-    },
+    doc: 'The users of Kafka clients with their mechanisms, without secrets.',
+    query: credentialListQuery,
+    answers: { 200: credentialListShape },
     async answer({ query }, rooms) {
       const { credentials, unreadable } = await listCredentials(rooms)
       const isWanted = searchFor(query.q)
@@ -74,7 +54,7 @@ export const credentialRoutes = [
     verb: 'describe credential',
     tag: 'security',
     doc: 'The mechanism and the tenant of one user.',
-    params,
+    params: credentialParams,
     answers: { 200: credentialShape },
     problems: { 409: 'UNREADABLE' },
     async answer({ params: { username } }, rooms) {
@@ -89,20 +69,16 @@ export const credentialRoutes = [
     needs: 'admin',
     verb: 'store credential',
     tag: 'security',
-    doc: 'Sets the credential of a user, in place of the one that is there. Connections that are there live on.',
-    body: z.object({
-      username,
-      password,
-      mechanism: mechanism.default('SCRAM-SHA-256'),
-      iterations: iterations.default(DEFAULT_ITERATIONS),
-      tenant_id: tenant.default(null),
-    }),
+    doc: 'Sets the credential of a user, in place of an existing one. Open connections stay.',
+    body: newCredentialShape,
     audited: ['username', 'mechanism', 'iterations', 'tenant_id'],
-    answers: { 201: credentialShape, 200: credentialShape },
+    answers: { 201: storedCredentialShape, 200: storedCredentialShape },
     problems: { 409: 'UNREADABLE' },
     async answer({ body: { tenant_id: tenantId, ...asked } }, rooms) {
       const outcome = await storeCredential(rooms, { ...asked, tenantId })
-      return outcome.kind === 'stored' ? reply(outcome.isNew ? 201 : 200, shown(outcome.credential)) : refused(outcome)
+      if (outcome.kind !== 'stored') return refused(outcome)
+      const stored = { ...shown(outcome.credential), notice: credentialNotice(rooms.settings) }
+      return reply(outcome.isNew ? 201 : 200, stored)
     },
   }),
 
@@ -112,14 +88,9 @@ export const credentialRoutes = [
     needs: 'admin',
     verb: 'change credential',
     tag: 'security',
-    doc: 'Changes what is named of a credential. Another mechanism or other iterations need the password.',
-    params,
-    body: z.object({
-      password: password.optional(),
-      mechanism: mechanism.optional(),
-      iterations: iterations.optional(),
-      tenant_id: tenant.optional(),
-    }),
+    doc: 'Changes the named members of a credential. Another mechanism or other iterations need the password.',
+    params: credentialParams,
+    body: credentialChangeShape,
     audited: ['mechanism', 'iterations', 'tenant_id'],
     answers: { 200: credentialShape },
     problems: { 409: 'UNREADABLE' },
@@ -135,8 +106,8 @@ export const credentialRoutes = [
     needs: 'admin',
     verb: 'delete credential',
     tag: 'security',
-    doc: 'Removes the credential of a user. Connections that are there live on.',
-    params,
+    doc: 'Removes the credential of a user. Open connections stay.',
+    params: credentialParams,
     answers: { 204: null },
     problems: { 409: 'UNREADABLE' },
     async answer({ params: { username } }, rooms) {

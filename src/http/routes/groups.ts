@@ -1,135 +1,39 @@
-// Consumer groups of the whole cluster: where they are, how far behind, and what an operator may do to them.
+// Consumer groups of the whole cluster: their state, their lag, and the changes that an operator may make.
 
-import { z } from 'zod'
+import type { z } from 'zod'
+import type { GroupPosition, PartitionsOfTopic } from '../../admin/contract.ts'
 import {
   countMembers,
   deleteGroupOfCluster,
   deleteOffsetsOfCluster,
   describeGroupsOfCluster,
   listGroupsOfCluster,
-} from '../../admin/cluster-groups.ts'
-import type { GroupPosition, PartitionsOfTopic } from '../../admin/contract.ts'
-import { describePositions } from '../../admin/group-positions.ts'
-import type { ClusterGroup, GroupLag, ResetRequest, ResetRow, ResetTarget } from '../../admin/groups-contract.ts'
-import { groupLags, lagOf } from '../../admin/lag.ts'
-import { applyReset, OUTDATED, previewReset } from '../../admin/offset-reset.ts'
+} from '../../admin/groups/cluster-groups.ts'
+import type { ClusterGroup, GroupLag, ResetRequest, ResetRow, ResetTarget } from '../../admin/groups/groups-contract.ts'
+import { groupLags, lagOf } from '../../admin/groups/lag.ts'
+import { applyReset, OUTDATED, previewReset } from '../../admin/groups/offset-reset.ts'
+import { describePositions } from '../../admin/groups/positions.ts'
 import { findTopic } from '../../admin/reach.ts'
+import {
+  deletedOffsetsQuery,
+  deletedOffsetsShape,
+  describedGroupShape,
+  groupListQuery,
+  groupListShape,
+  groupParams,
+  lagOfGroupShape,
+  resetRequestShape,
+  resetShape,
+} from '../../api/groups.ts'
 import { because, GROUP_ID_NOT_FOUND, isRefusal, type Refusal } from '../../protocol/errors.ts'
-import { pageOf, pagingQuery, searchFor } from '../paging.ts'
+import { pageOf, searchFor } from '../paging.ts'
 import { isProblem, type Problem, problem } from '../problems.ts'
-import { SOUGHT_TIME } from '../query.ts'
 import { reply, route } from '../route.ts'
 
-const offset = z.int()
-const timestampMs = z.int().meta({ description: 'Milliseconds since 1970.' })
-
-const lagShape = z
-  .object({
-    totalLag: z
-      .int()
-      .nullable()
-      .meta({ description: 'A lower bound where partitions are unknown; null when all are.' }),
-    maxLag: z.int().nullable().meta({ description: 'Of one partition.' }),
-    partitionsWithUnknownLag: z.int(),
-    partitions: z.int().meta({ description: 'How many the group reads or has read.' }),
-    lastCommitTimestamp: timestampMs.nullable(),
-  })
-  .meta({
-    id: 'GroupLag',
-    description:
-      'Lag counts records that were not delivered to the group; where that is not known, those that were not committed.',
-  })
-
-const groupShape = z.object({
-  groupId: z.string(),
-  type: z.string(),
-  state: z.string(),
-  protocolType: z.string().meta({ description: 'consumer for consumers; empty where nobody ever joined.' }),
-  coordinatorId: z.int(),
-})
-
-const listedShape = groupShape
-  .extend({
-    members: z.int().nullable().meta({ description: 'Null when the coordinator does not answer.' }),
-    lag: lagShape,
-  })
-  .meta({ id: 'ListedGroup' })
-
-const positionShape = z
-  .object({
-    topic: z.string(),
-    partition: z.int(),
-    memberId: z.string().nullable().meta({ description: 'Who reads the partition.' }),
-    committedOffset: offset.nullable(),
-    commitTimestamp: timestampMs.nullable(),
-    metadata: z.string().nullable(),
-    deliveredOffset: offset.nullable().meta({
-      description:
-        'The one after the last that was delivered; null while unknown, and always where another broker coordinates the group or leads the partition.',
-    }),
-    endOffset: offset.nullable(),
-    lag: z.int().nullable(),
-  })
-  .meta({ id: 'GroupPosition' })
-
-const memberShape = z
-  .object({
-    memberId: z.string(),
-    instanceId: z.string().nullable(),
-    clientId: z.string(),
-    host: z.string(),
-    assignment: z.array(z.object({ topic: z.string(), partitions: z.array(z.int()) })),
-  })
-  .meta({ id: 'GroupMember' })
-
-const resetRowShape = z
-  .object({
-    topic: z.string(),
-    partition: z.int(),
-    memberId: z.string().nullable(),
-    committedOffset: offset.nullable(),
-    commitTimestamp: timestampMs.nullable(),
-    metadata: z.string().nullable(),
-    deliveredOffset: offset.nullable(),
-    endOffset: offset.nullable(),
-    newOffset: offset
-      .nullable()
-      .meta({ description: 'Null: forgotten; consumers begin where their auto.offset.reset says.' }),
-  })
-  .meta({ id: 'OffsetResetRow' })
-
-const silentShape = z
-  .object({ brokerId: z.int(), reason: z.string() })
-  .meta({ id: 'SilentBroker', description: 'A broker that did not answer: its groups are missing.' })
-
-const params = z.object({ group: z.string().min(1) })
 const NOT_FOUND = 'GROUP_ID_NOT_FOUND'
 const AWAY = 'BROKER_UNAVAILABLE, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE, COORDINATOR_LOAD_IN_PROGRESS'
 
-const MAX_TOPICS = 1_000
-const MAX_PARTITIONS = 100_000
 const MAX_RESET_BYTES = 16 * 1024 * 1024
-
-const partitionIndex = z.int().min(0)
-const topicName = z.string().min(1).max(249)
-
-const resetBody = z.strictObject({
-  scope: z
-    .strictObject({
-      topics: z.array(topicName).max(MAX_TOPICS).default([]),
-      partitions: z
-        .array(z.strictObject({ topic: topicName, partition: partitionIndex }))
-        .max(MAX_PARTITIONS)
-        .default([]),
-    })
-    .default({ topics: [], partitions: [] })
-    .meta({ description: 'Empty: every partition in which the group has a position.' }),
-  to: z.enum(['clear', 'earliest', 'latest', 'offset', 'timestamp']).default('clear'),
-  offset: z.int().min(0).optional(),
-  timestamp: timestampMs.min(0, SOUGHT_TIME).optional(),
-  dryRun: z.boolean().default(false),
-  token: z.string().optional().meta({ description: 'Of the preview that is to be applied.' }),
-})
 
 export const groupRoutes = [
   route({
@@ -138,13 +42,9 @@ export const groupRoutes = [
     needs: 'viewer',
     verb: 'list groups',
     tag: 'groups',
-    doc: 'The consumer groups of the whole cluster, with how far they are behind.',
-    query: pagingQuery(['groupId', 'state', 'lag.totalLag']).extend({
-      state: z.string().max(1_000).default('').meta({ description: 'States that are wanted, with commas between.' }),
-    }),
-    answers: {
-      200: z.object({ groups: z.array(listedShape), total: z.int(), unavailableBrokers: z.array(silentShape) }),
-    },
+    doc: 'The consumer groups of the whole cluster with their lag.',
+    query: groupListQuery,
+    answers: { 200: groupListShape },
     async answer({ query }, rooms) {
       const states = query.state.split(',').filter(state => state.trim() !== '')
       const { groups, silent } = await listGroupsOfCluster(rooms, { states, types: [] })
@@ -179,17 +79,9 @@ export const groupRoutes = [
     needs: 'viewer',
     verb: 'describe group',
     tag: 'groups',
-    doc: 'One consumer group: its state, its members with what they read, and where it is in each partition.',
-    params,
-    answers: {
-      200: groupShape.extend({
-        protocolName: z.string().nullable(),
-        coordinator: z.object({ id: z.int(), host: z.string(), port: z.int() }).nullable(),
-        members: z.array(memberShape),
-        lag: lagShape,
-        positions: z.array(positionShape),
-      }),
-    },
+    doc: 'One consumer group: its state, its members with their partitions, and its position in each partition.',
+    params: groupParams,
+    answers: { 200: describedGroupShape },
     problems: { 404: NOT_FOUND, 503: AWAY },
     async answer({ params: { group } }, rooms) {
       const view = (await describeGroupsOfCluster(rooms, [group])).get(group) ?? GROUP_ID_NOT_FOUND
@@ -213,9 +105,9 @@ export const groupRoutes = [
     needs: 'viewer',
     verb: 'show lag of group',
     tag: 'groups',
-    doc: 'How far one group is behind, in all and in each partition.',
-    params,
-    answers: { 200: z.object({ groupId: z.string(), lag: lagShape, positions: z.array(positionShape) }) },
+    doc: 'The lag of one group, in total and in each partition.',
+    params: groupParams,
+    answers: { 200: lagOfGroupShape },
     problems: { 404: NOT_FOUND, 503: AWAY },
     async answer({ params: { group } }, rooms) {
       const view = (await describeGroupsOfCluster(rooms, [group])).get(group) ?? GROUP_ID_NOT_FOUND
@@ -235,8 +127,8 @@ export const groupRoutes = [
     needs: 'admin',
     verb: 'delete group',
     tag: 'groups',
-    doc: 'Deletes a group that nobody is in, with its offsets.',
-    params,
+    doc: 'Deletes a group without members, with its offsets.',
+    params: groupParams,
     answers: { 204: null },
     problems: { 404: NOT_FOUND, 409: 'NON_EMPTY_GROUP', 503: AWAY },
     async answer({ params: { group } }, rooms) {
@@ -251,27 +143,10 @@ export const groupRoutes = [
     needs: 'admin',
     verb: 'delete offsets of group',
     tag: 'groups',
-    doc: 'Deletes what the group has committed in topics that none of its members reads.',
-    params,
-    query: z.object({
-      topic: z
-        .union([topicName, z.array(topicName).min(1).max(MAX_TOPICS)])
-        .meta({ description: 'Once for each topic.' }),
-    }),
-    answers: {
-      200: z.object({
-        topics: z.array(
-          z.object({
-            topic: z.string(),
-            partitions: z.int(),
-            error: z
-              .object({ code: z.string(), detail: z.string() })
-              .nullable()
-              .meta({ description: 'Why nothing of it was deleted.' }),
-          }),
-        ),
-      }),
-    },
+    doc: 'Deletes the committed offsets of the group in topics that no member reads.',
+    params: groupParams,
+    query: deletedOffsetsQuery,
+    answers: { 200: deletedOffsetsShape },
     problems: {
       400: 'INVALID_TOPIC_EXCEPTION',
       404: `${NOT_FOUND}, UNKNOWN_TOPIC_OR_PARTITION`,
@@ -309,24 +184,14 @@ export const groupRoutes = [
     verb: 'reset offsets of group',
     tag: 'groups',
     doc:
-      'With `dryRun` shows, for each partition, the committed offset and delivery state that would go and what comes in their place, ' +
+      'With `dryRun` it shows, for each partition, the present committed and delivered offset and the offset that would replace them, ' +
       'with a token. The same request with the token applies exactly that, or nothing. `clear` is the default: consumers then begin ' +
       'where their own auto.offset.reset says.',
-    params,
-    body: resetBody,
+    params: groupParams,
+    body: resetRequestShape,
     bodyLimit: MAX_RESET_BYTES,
     audited: ['scope', 'to', 'offset', 'timestamp', 'dryRun'],
-    answers: {
-      200: z.object({
-        applied: z.boolean(),
-        rows: z.array(resetRowShape),
-        blockedBy: z
-          .object({ code: z.string(), detail: z.string() })
-          .nullable()
-          .meta({ description: 'Why it cannot be applied as things are.' }),
-        token: z.string().nullable(),
-      }),
-    },
+    answers: { 200: resetShape },
     problems: {
       400: 'INVALID_REQUEST',
       404: `${NOT_FOUND}, UNKNOWN_TOPIC_OR_PARTITION`,
@@ -357,8 +222,8 @@ export const groupRoutes = [
   }),
 ]
 
-/** A place that goes with another `to` is not passed over: whoever named it did not mean `clear`. */
-function targetOf({ to, offset, timestamp }: z.output<typeof resetBody>): ResetTarget | Problem {
+/** A place that belongs to another `to` is refused: a client that names a place does not mean `clear`. */
+function targetOf({ to, offset, timestamp }: z.output<typeof resetRequestShape>): ResetTarget | Problem {
   const stray = to !== 'offset' && offset !== undefined ? 'offset' : 'timestamp'
   if (stray === 'offset' || (to !== 'timestamp' && timestamp !== undefined))
     return misplaced(stray, `goes with to: ${stray}, not with ${to}`)

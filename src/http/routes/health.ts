@@ -1,36 +1,9 @@
-// The health tree for the console, with what only somebody who signed in may read: addresses, versions, reasons, and what an
-// acknowledgement promises on this store.
+// The health tree for the console, with details that only a user with a session may read: addresses, versions, reasons,
+// and the durability of an acknowledgement on this store.
 
-import { z } from 'zod'
-import type { Component, HealthTree } from '../../admin/health.ts'
+import { healthShape } from '../../api/health.ts'
 import { reply, route } from '../route.ts'
-
-export const statusShape = z.enum(['UP', 'DOWN', 'OUT_OF_SERVICE'])
-
-export const componentShape = z
-  .object({
-    status: statusShape,
-    details: z.record(z.string(), z.unknown()).optional(),
-  })
-  .meta({ id: 'HealthComponent' })
-
-/** What a caller may see: without being somebody, no address, no version and no reason. */
-export function shownTree({ status, components }: HealthTree, isKnown: boolean) {
-  const visible = ([name, { status, details }]: [string, Component]) => [
-    name,
-    isKnown && Object.keys(details).length > 0 ? { status, details } : { status },
-  ]
-  return { status, components: Object.fromEntries(Object.entries(components).map(visible)) }
-}
-
-const checkShape = z
-  .object({
-    name: z.enum(['redis-connectivity', 'storage-redis-connectivity', 'store-connectivity']),
-    status: statusShape,
-    tookMs: z.int(),
-    details: z.record(z.string(), z.unknown()),
-  })
-  .meta({ id: 'HealthCheck' })
+import { shownTree } from '../shown-health.ts'
 
 export const healthRoutes = [
   route({
@@ -41,16 +14,8 @@ export const healthRoutes = [
     isProbe: true,
     verb: 'show health in full',
     tag: 'health',
-    doc: 'The health tree with its details, and one check for each connection to the store. The status is in the body; the answer is 200 whenever there is one. While the store is away nobody can be told from anybody: then it is the statuses alone.',
-    answers: {
-      200: z
-        .object({
-          status: statusShape,
-          details: z.object({ components: z.record(z.string(), componentShape) }),
-          checks: z.array(checkShape),
-        })
-        .meta({ id: 'Health' }),
-    },
+    doc: 'The health tree with its details, and one check for each connection to the store. The answer is 200, and the status is in the body. While the store is away the broker cannot identify a caller, and answers only the statuses.',
+    answers: { 200: healthShape },
     async answer({ identity }, { health }) {
       const [tree, checks] = await Promise.all([health.tree(), health.checks()])
       const { status } = tree

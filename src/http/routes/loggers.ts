@@ -1,28 +1,9 @@
 // The levels of this broker's loggers, for the console. The actuator has the same under Spring's shapes.
 
-import { z } from 'zod'
 import { findLogger, levelObjection, listLoggers, setLevels } from '../../admin/loggers.ts'
+import { loggerChangeShape, loggerListShape, loggerParams, loggerShape } from '../../api/loggers.ts'
 import { problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
-
-export const LEVELS = ['OFF', 'ERROR', 'WARN', 'INFO', 'DEBUG', 'TRACE'] as const
-export const levelShape = z.enum(LEVELS)
-
-/** Names of loggers are written by programmers: anything else is refused before it is looked up, or written anywhere. */
-export const loggerName = z
-  .string()
-  .max(200)
-  .regex(/^[A-Za-z0-9_.$-]+$/, 'takes letters, digits and . _ $ -')
-
-const loggerShape = z
-  .object({
-    name: z.string(),
-    level: levelShape.meta({ description: 'What holds.' }),
-    configuredLevel: levelShape
-      .nullable()
-      .meta({ description: 'What was set for this very logger; null where the level comes from above.' }),
-  })
-  .meta({ id: 'Logger' })
 
 export const loggerRoutes = [
   route({
@@ -32,7 +13,7 @@ export const loggerRoutes = [
     verb: 'list loggers',
     tag: 'loggers',
     doc: 'Every logger of this broker, by name, with its level.',
-    answers: { 200: z.object({ loggers: z.array(loggerShape) }) },
+    answers: { 200: loggerListShape },
     answer(_request, { logger }) {
       return reply(200, { loggers: listLoggers(logger) })
     },
@@ -44,8 +25,8 @@ export const loggerRoutes = [
     verb: 'change logger level',
     tag: 'loggers',
     doc: 'Sets the level of a logger that exists and of those below it, until this broker ends; null takes it back.',
-    params: z.object({ logger: loggerName }),
-    body: z.object({ level: levelShape.nullable() }),
+    params: loggerParams,
+    body: loggerChangeShape,
     audited: ['level'],
     answers: { 200: loggerShape },
     answer({ params, body }, { logger }) {

@@ -1,9 +1,9 @@
-// Signing in to the console through the identity provider: two redirects that a browser follows. What they bring is decided in
-// auth/single-sign-on.ts; here are the cookies and the addresses.
+// Signing in to the console through the identity provider: two redirects that a browser follows. This file has the
+// cookies and the addresses; auth/console/single-sign-on.ts decides who signs in.
 
 import { z } from 'zod'
-import { LOGIN_MS } from '../../auth/sealed-login.ts'
-import type { SignOnFailed } from '../../auth/single-sign-on.ts'
+import { LOGIN_MS } from '../../auth/console/sealed-login.ts'
+import type { SignOnFailed } from '../../auth/console/single-sign-on.ts'
 import { isStoreFailure } from '../../store/store.ts'
 import { ownPath } from '../own-path.ts'
 import { problem } from '../problems.ts'
@@ -13,7 +13,7 @@ import { sessionCookie } from '../session-cookie.ts'
 const LOGIN_PATH = '/api/v1/auth/oidc/login'
 const CALLBACK_PATH = '/api/v1/auth/oidc/callback'
 
-/** What the browser carries while its user is at the provider; sent to these two routes and to nothing else. */
+/** The cookie of the browser while its user is at the provider. The browser sends it to these two routes only. */
 const LOGIN_COOKIE = 'svc-admin-sso'
 const COOKIE_PATH = '/api/v1/auth/oidc'
 
@@ -24,7 +24,7 @@ export const oidcRoutes = [
   route({
     method: 'GET',
     path: LOGIN_PATH,
-    needs: 'nobody',
+    needs: 'anybody',
     verb: 'begin single sign-on',
     tag: 'auth',
     doc: 'Sends the browser to the identity provider; back at `returnTo`, a path of this server, it has a session.',
@@ -40,7 +40,7 @@ export const oidcRoutes = [
         return problem('INVALID_REQUEST', `returnTo ${why}.`, { fields: { returnTo: why } })
       }
       const redirectUri = settings.get('admin.oauth.redirect-uri') ?? derivedRedirectUri(request)
-      if (redirectUri === null) return problem('INVALID_REQUEST', 'The Host header is not a host.')
+      if (redirectUri === null) return problem('INVALID_REQUEST', 'The Host header does not name a host.')
       const outcome = await singleSignOn.begin(redirectUri, returnTo)
       if (outcome.kind === 'failed') return toLogin(outcome, request)
       const cookie = `${LOGIN_COOKIE}=${outcome.login}; ${attributes(request)}; Max-Age=${LOGIN_MS / 1000}`
@@ -50,7 +50,7 @@ export const oidcRoutes = [
   route({
     method: 'GET',
     path: CALLBACK_PATH,
-    needs: 'nobody',
+    needs: 'anybody',
     verb: 'finish single sign-on',
     tag: 'auth',
     doc:
@@ -89,10 +89,12 @@ export const oidcRoutes = [
 
 type Browser = Pick<HttpRequest<unknown, unknown, unknown>, 'scheme' | 'host'>
 
-/** Every failure looks the same but for the word, and ends the login that was under way unless it is not about that one. */
+/**
+ * Failures differ only in the word. A failure ends the login of this browser, unless it belongs to another login.
+ */
 function toLogin({ error, isOther }: Pick<SignOnFailed, 'error' | 'isOther'>, request: Browser): Reply {
   const location = `/login?error=${error}`
-  // Whoever signs in in two tabs has the cookie of the second: the answer to the first must not take it away.
+  // A user who signs in in two tabs has the cookie of the second tab. The answer to the first tab must not delete it.
   return reply(302, undefined, isOther ? { location } : { location, 'set-cookie': forgetLogin(request) })
 }
 
@@ -105,14 +107,14 @@ function attributes({ scheme }: Browser): string {
   return `Path=${COOKIE_PATH}; HttpOnly; SameSite=Lax${scheme === 'https' ? '; Secure' : ''}`
 }
 
-/** As the browser sees this server; null where the Host header is no host with an optional port. */
+/** The origin of this server as the browser sees it; null if the Host header is not a host with an optional port. */
 function derivedRedirectUri({ scheme, host }: Browser): string | null {
   if (!/^([\w.-]{1,255}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i.test(host)) return null
   const uri = `${scheme}://${host}${CALLBACK_PATH}`
   return URL.canParse(uri) ? uri : null
 }
 
-/** Twice the same parameter stays twice, so that whoever reads it can refuse it. */
+/** A parameter that was sent twice stays twice, so that single-sign-on.ts can refuse it. */
 function asSent(query: Readonly<Record<string, unknown>>): URLSearchParams {
   const sent = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) for (const each of [value].flat()) sent.append(name, String(each))

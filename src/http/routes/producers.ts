@@ -1,22 +1,9 @@
 // Idempotent producers.
 
-import { z } from 'zod'
 import { listProducers, type ProducerView } from '../../admin/producers.ts'
-import { timeShape } from '../../admin/time-shape.ts'
-import { pageOf, pagingQuery, searchFor } from '../paging.ts'
+import { producerListQuery, producerListShape } from '../../api/producers.ts'
+import { pageOf, searchFor } from '../paging.ts'
 import { reply, route } from '../route.ts'
-
-const producerShape = z
-  .object({
-    topic: z.string(),
-    partition: z.int(),
-    producerId: z.int(),
-    epoch: z.int(),
-    lastSequence: z.int(),
-    lastOffset: z.int(),
-    lastAppendAt: timeShape,
-  })
-  .meta({ id: 'Producer' })
 
 export const producerRoutes = [
   route({
@@ -25,9 +12,9 @@ export const producerRoutes = [
     needs: 'viewer',
     verb: 'list producers',
     tag: 'brokers',
-    doc: 'What the partitions that this broker leads remember of idempotent producers, by the names of topics.',
-    query: pagingQuery(['topic', 'producerId', 'lastAppendAt']),
-    answers: { 200: z.object({ brokerId: z.int(), producers: z.array(producerShape), total: z.int() }) },
+    doc: 'The idempotent producers that the partitions of this broker remember, in the order of topic names.',
+    query: producerListQuery,
+    answers: { 200: producerListShape },
     answer({ query }, rooms) {
       const all = listProducers(rooms, searchFor(query.q))
       const by = {

@@ -1,4 +1,5 @@
-// The reference of the HTTP side: the OpenAPI document, and Swagger UI to read it. Its files are this table, not a folder.
+// The reference of the HTTP side: the OpenAPI document, and Swagger UI to read it. Its files are this table, not a
+// folder.
 
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
@@ -8,7 +9,7 @@ import { type AnyRoute, reply, route } from '../route.ts'
 const DOCUMENT_PATH = '/v3/api-docs'
 const PAGE_PATH = '/swagger-ui'
 
-/** For the document of these routes; its own are not in it. */
+/** For the document of these routes; it does not list its own. */
 export function referenceRoutes(described: readonly AnyRoute[]): readonly AnyRoute[] {
   return [
     route({
@@ -21,11 +22,30 @@ export function referenceRoutes(described: readonly AnyRoute[]): readonly AnyRou
       answers: { 200: z.record(z.string(), z.unknown()) },
       answer: () => reply(200, describeRoutes(described)),
     }),
+    ...['', '/', '.html'].map(redirect),
     page('index.html', 'text/html; charset=utf-8', async () => INDEX),
     page('initializer.js', 'text/javascript; charset=utf-8', async () => INITIALIZER),
     page('swagger-ui.css', 'text/css; charset=utf-8', () => readAsset('swagger-ui.css')),
     page('swagger-ui-bundle.js', 'text/javascript; charset=utf-8', () => readAsset('swagger-ui-bundle.js')),
   ]
+}
+
+/**
+ * The address where people, and Spring's clients, look for the page. It redirects and needs no sign-in; the page itself
+ * does.
+ */
+function redirect(ending: string): AnyRoute {
+  return route({
+    method: 'GET',
+    path: `${PAGE_PATH}${ending}`,
+    needs: 'anybody',
+    verb: `find reference at ${PAGE_PATH}${ending}`,
+    tag: 'reference',
+    doc: 'Leads to the page that shows this document.',
+    answers: { 302: null },
+    headers: { 302: ['Location'] },
+    answer: () => reply(302, undefined, { location: `${PAGE_PATH}/index.html` }),
+  })
 }
 
 function page(file: string, contentType: string, read: () => Promise<string>): AnyRoute {
@@ -46,7 +66,7 @@ function readAsset(file: string): Promise<string> {
   return readFile(new URL(`static/${file}`, import.meta.resolve('@fastify/swagger-ui/package.json')), 'utf8')
 }
 
-/** Without a script or a style of its own: the policy of this server takes neither. */
+/** Without inline scripts and styles: the policy of this server forbids both. */
 const INDEX = `<!doctype html>
 <html lang="en">
 <head>
@@ -64,7 +84,7 @@ const INDEX = `<!doctype html>
 </html>
 `
 
-/** The page is for reading: it sends nothing, so it needs nobody's password. */
+/** The page is for reading: it sends nothing, so it needs no password. */
 const INITIALIZER = `SwaggerUIBundle({
   url: '${DOCUMENT_PATH}',
   dom_id: '#reference',

@@ -1,29 +1,9 @@
-// What this broker is set to.
+// The settings of this broker.
 
-import { z } from 'zod'
-import { type EffectiveSetting, listSettings } from '../../admin/effective-settings.ts'
-import { pageOf, pagingQuery, searchFor } from '../paging.ts'
+import { listSettings } from '../../admin/effective-settings.ts'
+import { type EffectiveSetting, settingListQuery, settingListShape } from '../../api/settings.ts'
+import { pageOf, searchFor } from '../paging.ts'
 import { reply, route } from '../route.ts'
-
-const settingShape = z
-  .object({
-    key: z.string(),
-    value: z.string().nullable().meta({
-      description:
-        'As it would be written in one line, without passwords, so that an empty list or map is an empty text; of a list of entries only how many there are. Null for none, and always for secrets.',
-    }),
-    source: z.string().meta({ description: 'default, or where it was written.' }),
-    isSet: z.boolean(),
-    isSecret: z.boolean(),
-    default: z.string().nullable().meta({ description: 'In the same way.' }),
-    type: z.string(),
-    documentation: z.string(),
-    notYet: z
-      .string()
-      .nullable()
-      .meta({ description: 'What this version does not have, so that the setting does nothing.' }),
-  })
-  .meta({ id: 'Setting' })
 
 export const settingRoutes = [
   route({
@@ -32,11 +12,9 @@ export const settingRoutes = [
     needs: 'viewer',
     verb: 'list settings',
     tag: 'brokers',
-    doc: 'What this broker is set to, where each value was written, and what it means. Secrets are not shown.',
-    query: pagingQuery(['key', 'source']).extend({
-      set: z.enum(['true', 'false']).optional().meta({ description: 'Only what somebody set, or what nobody did.' }),
-    }),
-    answers: { 200: z.object({ settings: z.array(settingShape), total: z.int() }) },
+    doc: 'The settings of this broker, the place where each value is written, and its meaning. Secrets are not shown.',
+    query: settingListQuery,
+    answers: { 200: settingListShape },
     answer({ query }, { settings }) {
       const isWanted = searchFor(query.q)
       const wanted = listSettings(settings).filter(({ key, isSet }) => {

@@ -1,6 +1,5 @@
 // Topics: list, create, describe, configs, partitions, delete, and the deletion of records. The rules are in admin/.
 
-import { z } from 'zod'
 import { alterConfigs } from '../../admin/configs.ts'
 import { createPartitions } from '../../admin/partitions.ts'
 import { checkPartition, deleteBelow, findTopic } from '../../admin/reach.ts'
@@ -11,34 +10,33 @@ import {
   listTopicNames,
   listTopics,
   showConfig,
-  topicSorts,
 } from '../../admin/topic-listing.ts'
 import { createTopics, deleteTopics } from '../../admin/topics.ts'
 import {
   configChangeShape,
-  configEntryShape,
   createdTopicShape,
+  DEFAULT_TOPIC_LIMIT,
   deletedRecordsShape,
+  grownTopicShape,
   newPartitionsShape,
   newTopicShape,
   recordDeletionShape,
+  topicConfigsShape,
+  topicListQuery,
+  topicListShape,
+  topicParams,
   topicShape,
-  topicSummaryShape,
-} from '../../admin/topics-contract.ts'
+} from '../../api/topics.ts'
+import { RANKED_TOPIC_SORTS } from '../../api/words.ts'
 import { isRefusal } from '../../protocol/errors.ts'
 import { problem } from '../problems.ts'
-import { integer } from '../query.ts'
 import { reply, route } from '../route.ts'
 
-/** For the store to do what was asked; browsers and proxies wait longer. */
+/** The store has this long to make the change; browsers and proxies wait longer. */
 const TIMEOUT_MS = 20_000
-const DEFAULT_LIMIT = 100
-const MAX_LIMIT = 1_000
-const RANKED_SORTS = topicSorts.filter(isRanked).join(', ')
+const RANKED_SORTS = RANKED_TOPIC_SORTS.join(', ')
 
-const named = z.object({ topic: z.string() })
 const topicProblems = { 400: 'INVALID_TOPIC_EXCEPTION', 404: 'UNKNOWN_TOPIC_OR_PARTITION', 503: 'REQUEST_TIMED_OUT' }
-const configsAnswer = z.object({ configs: z.array(configEntryShape) })
 
 export const topicRoutes = [
   route({
@@ -50,31 +48,13 @@ export const topicRoutes = [
     doc:
       'A page of the topics whose names contain `q`, upper and lower case alike, and how many there are. With `fields=name` each has only its ' +
       'name, and without a `limit` there is one page.',
-    query: z.object({
-      q: z.string().default('').meta({ description: 'A part of the name.' }),
-      sort: z
-        .enum(topicSorts)
-        .default('name')
-        .meta({ description: `With \`fields=name\` only ${RANKED_SORTS}: partitions are not asked for it.` }),
-      order: z.enum(['asc', 'desc']).default('asc'),
-      offset: integer(0).default(0),
-      limit: integer(1, MAX_LIMIT)
-        .optional()
-        .meta({ description: `${DEFAULT_LIMIT} where it is left out.` }),
-      fields: z.enum(['name']).optional(),
-    }),
-    answers: {
-      200: z.object({
-        topics: z.array(topicSummaryShape.partial().required({ name: true })),
-        total: z.int().meta({ description: 'In all pages together.' }),
-        offset: z.int(),
-      }),
-    },
+    query: topicListQuery,
+    answers: { 200: topicListShape },
     async answer({ query }, rooms) {
       const { fields, limit, ...request } = query
       const { sort, offset } = request
       if (fields === undefined)
-        return reply(200, { ...(await listTopics(rooms, { ...request, limit: limit ?? DEFAULT_LIMIT })), offset })
+        return reply(200, { ...(await listTopics(rooms, { ...request, limit: limit ?? DEFAULT_TOPIC_LIMIT })), offset })
       if (!isRanked(sort)) {
         const why = `takes ${RANKED_SORTS} with fields=name; ${sort} has to be asked of every partition`
         return problem('INVALID_REQUEST', `sort ${why}.`, { fields: { sort: why } })
@@ -90,7 +70,7 @@ export const topicRoutes = [
     needs: 'admin',
     verb: 'create topic',
     tag: 'topics',
-    doc: 'Creates a topic, or with `validateOnly` says whether it could.',
+    doc: 'Creates a topic; with `validateOnly` it only checks.',
     body: newTopicShape,
     audited: ['name', 'partitions', 'replicationFactor', 'configs', 'validateOnly'],
     answers: { 200: createdTopicShape, 201: createdTopicShape },
@@ -122,8 +102,8 @@ export const topicRoutes = [
     needs: 'viewer',
     verb: 'describe topic',
     tag: 'topics',
-    doc: 'A topic with its partitions: who leads each of them and which brokers are its replicas, where it begins and ends, and how large it is.',
-    params: named,
+    doc: 'A topic with its partitions: the leader and the replicas of each, its first and its end offset, and its size.',
+    params: topicParams,
     answers: { 200: topicShape },
     problems: topicProblems,
     async answer({ params }, rooms) {
@@ -139,7 +119,7 @@ export const topicRoutes = [
     verb: 'delete topic',
     tag: 'topics',
     doc: 'Deletes a topic with everything in it.',
-    params: named,
+    params: topicParams,
     answers: { 204: null },
     problems: topicProblems,
     async answer({ params }, rooms) {
@@ -157,9 +137,9 @@ export const topicRoutes = [
     needs: 'viewer',
     verb: 'describe topic configs',
     tag: 'topics',
-    doc: 'Every config of the topic, who gave its value, and what it does. Values are text: some pass 2^53.',
-    params: named,
-    answers: { 200: configsAnswer },
+    doc: 'Every config of the topic, the source of its value, and its meaning. Values are text: some pass 2^53.',
+    params: topicParams,
+    answers: { 200: topicConfigsShape },
     problems: topicProblems,
     async answer({ params }, rooms) {
       const configs = await describeConfigsOf(rooms, params.topic)
@@ -173,11 +153,11 @@ export const topicRoutes = [
     needs: 'admin',
     verb: 'alter topic configs',
     tag: 'topics',
-    doc: 'Sets some configs of the topic and takes others back to where they come from otherwise; what is not named stays. All of it or nothing.',
-    params: named,
+    doc: 'Sets some configs of the topic and takes others back to their setting or default. Other configs stay. The broker applies all changes or none.',
+    params: topicParams,
     body: configChangeShape,
     audited: ['set', 'delete', 'validateOnly'],
-    answers: { 200: configsAnswer },
+    answers: { 200: topicConfigsShape },
     problems: { ...topicProblems, 400: 'INVALID_TOPIC_EXCEPTION, INVALID_CONFIG' },
     async answer({ params, body: { set = {}, delete: gone = [], validateOnly = false } }, rooms) {
       const topic = await findTopic(rooms, params.topic)
@@ -200,11 +180,11 @@ export const topicRoutes = [
     needs: 'admin',
     verb: 'add partitions',
     tag: 'topics',
-    doc: 'Gives a topic more partitions, or with `validateOnly` says whether it could. There are never fewer; keys may go elsewhere from then on.',
-    params: named,
+    doc: 'Gives a topic more partitions, never fewer; with `validateOnly` it only checks. A key may go to another partition from then on.',
+    params: topicParams,
     body: newPartitionsShape,
     audited: ['count', 'validateOnly'],
-    answers: { 200: z.object({ name: z.string(), partitions: z.int() }) },
+    answers: { 200: grownTopicShape },
     problems: { ...topicProblems, 400: 'INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS' },
     async answer({ params, body: { count, validateOnly = false } }, rooms) {
       const topic = await findTopic(rooms, params.topic)
@@ -223,9 +203,9 @@ export const topicRoutes = [
     verb: 'delete records',
     tag: 'topics',
     doc:
-      'Deletes the oldest records of partitions, up to an offset or all of them. Partitions do not wait for each other: each row says what came ' +
-      'of it, and asking again is safe.',
-    params: named,
+      'Deletes the oldest records of partitions, up to an offset or all. Partitions do not wait for each other: each row has the result of ' +
+      'one partition, and a second request is safe.',
+    params: topicParams,
     body: recordDeletionShape,
     audited: ['offsets'],
     answers: { 200: deletedRecordsShape },

@@ -1,7 +1,6 @@
-// Console users: who may sign in with a password, and as what. What holds for them is decided in admin/users.ts.
+// Console users, who sign in with a password, and their roles. The rules are in admin/users.ts.
 
 import { z } from 'zod'
-import { timeShape } from '../../admin/time-shape.ts'
 import {
   changeUser,
   createUser,
@@ -11,41 +10,13 @@ import {
   removeUser,
   type UserRefusal,
 } from '../../admin/users.ts'
-import type { User } from '../../auth/user-store.ts'
+import { newUserShape, userChangeShape, userListQuery, userListShape, userShape } from '../../api/users.ts'
+import type { User } from '../../auth/console/user-store.ts'
 import { fromSignIn } from '../access.ts'
-import { pageOf, pagingQuery, searchFor } from '../paging.ts'
+import { pageOf, searchFor } from '../paging.ts'
 import { type Problem, problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
 import { visitorOf } from '../session-cookie.ts'
-
-const roleShape = z.enum(['ADMIN', 'VIEWER'])
-
-const userShape = z
-  .object({
-    username: z.string(),
-    role: roleShape,
-    createdAt: timeShape,
-    passwordChangedAt: timeShape,
-    passwordChangeRequired: z.boolean().meta({ description: 'The password is the shipped one.' }),
-  })
-  .meta({ id: 'User' })
-
-const newUserShape = z.strictObject({
-  username: z.string().meta({ description: 'At most 128 characters, without a colon.' }),
-  password: z
-    .string()
-    .meta({ description: '8 to 1024 bytes of any Unicode.', examples: ['correct horse battery staple'] }),
-  role: roleShape.default('ADMIN'),
-})
-
-const changesShape = z.strictObject({
-  role: roleShape.optional(),
-  password: z
-    .string()
-    .optional()
-    .meta({ examples: ['correct horse battery staple'] }),
-  currentPassword: z.string().optional().meta({ description: 'Required for the own password.' }),
-})
 
 const params = z.object({ username: z.string() })
 
@@ -70,7 +41,7 @@ function refused(refusal: UserRefusal): Problem {
     case 'unreadable-user':
       return problem(
         'UNREADABLE',
-        `The user '${refusal.username}' is stored in a form that is not read here; delete it to free its name.`,
+        `The user '${refusal.username}' is stored in a form that this version cannot read; delete it to free its name.`,
       )
     case 'user-exists':
       return problem('USER_EXISTS', `There is a user '${refusal.username}' already.`)
@@ -95,18 +66,9 @@ export const userRoutes = [
     needs: 'viewer',
     verb: 'list users',
     tag: 'users',
-    doc: 'The users who sign in with a password. Those of single sign-on are not among them.',
-    query: pagingQuery(['username', 'role', 'createdAt', 'passwordChangedAt']),
-    answers: {
-      200: z.object({
-        users: z.array(userShape),
-        total: z.int(),
-        unreadable: z.array(z.string()).meta({
-          description:
-            'Users that were stored in a form that is not read here. They cannot sign in, and deleting one frees its name.',
-        }),
-      }),
-    },
+    doc: 'The users who sign in with a password, without those of single sign-on.',
+    query: userListQuery,
+    answers: { 200: userListShape },
     async answer({ query }, { accounts }) {
       const isWanted = searchFor(query.q)
       const { users, unreadable } = await listUsers(accounts)
@@ -126,7 +88,7 @@ export const userRoutes = [
     needs: 'admin',
     verb: 'create user',
     tag: 'users',
-    doc: 'Makes a user. The role is ADMIN where none is given.',
+    doc: 'Makes a user. The role is ADMIN by default.',
     body: newUserShape,
     audited: ['username', 'role'],
     answers: { 201: userShape },
@@ -159,9 +121,9 @@ export const userRoutes = [
     needs: 'admin',
     verb: 'change user',
     tag: 'users',
-    doc: 'Sets another password or role and ends the sessions of the user on every broker. The own password takes currentPassword.',
+    doc: 'Sets another password or role and ends the sessions of the user on every broker. To change the own password, send currentPassword too.',
     params,
-    body: changesShape,
+    body: userChangeShape,
     audited: ['role'],
     answers: { 200: userShape },
     problems: { 403: 'WRONG_CURRENT_PASSWORD', 409: 'LAST_ADMIN, UNREADABLE', 429: 'TOO_MANY_REQUESTS', 503: 'BUSY' },

@@ -1,5 +1,5 @@
-// Which connections may be read. A state machine without clock and sockets: it is told which bytes come and go, and says who
-// is read, who waits, and who has to go.
+// Which connections may be read. A state machine without clock and sockets: it is told which bytes come and go, and
+// says who is read, who waits, and who has to go.
 //
 //              limits of its own
 //   reading <───────────────────> paused
@@ -14,14 +14,15 @@
 //   work     frames that a handler looks at: by the handlers, in a time that they bound
 //   output   answers that the network has not taken: by the client
 //
-// While every connection is suspended none is read, so input stays, and so does the output of a client that takes nothing. Where
-// these alone reach the resume mark, all would wait for ever: the machine closes the connections that hold most of it until the
-// rest is below the mark. So work and the network always bring the sum there. After that memory is tight for a while: each connection is
-// read for one request at a time, so that a client that asks for little gets its turn between those that ask for much.
+// While every connection is suspended none is read, so input stays, and so does the output of a client that takes
+// nothing. Where these alone reach the resume mark, all would wait for ever: the machine closes the connections that
+// hold most of it until the rest is below the mark. So work and the network always bring the sum there. After that
+// memory is tight for a while: each connection is read for one request at a time, so that a client that asks for little
+// gets its turn between those that ask for much.
 //
 // Batches that the log keeps in memory have a budget of their own (the tail cache).
 
-/** Why a connection is not read although all together are within their budget: bits of one number. */
+/** Why a connection is not read although the total is within the budget: bits of one number. */
 const IN_FLIGHT = 1
 const OUTBOUND = 2
 const MUTED = 4
@@ -41,9 +42,9 @@ export interface SeatLimits {
   readonly resumePendingBytes: number
 }
 
-/** A connection, as it is told of decisions. */
+/** The interface of a connection to the admission's decisions. */
 export interface Member {
-  /** Its state may be another. Nothing may be counted before this returns. */
+  /** The state may have changed. The connection must count nothing before this returns. */
   changed(): void
   /** Closes the connection, and its seat before this returns. */
   shed(): void
@@ -56,7 +57,7 @@ export type AdmissionState = 'reading' | 'paused' | 'suspended' | 'drained' | 'c
 /** The budget of all connections together. */
 export class Admission {
   readonly #limits: BudgetLimits
-  /** Those that have waited for longest first. */
+  /** The connections that have waited for longest come first. */
   readonly #seats = new Set<Seat>()
   readonly #listeners: (() => void)[] = []
   #pendingBytes = 0
@@ -77,7 +78,7 @@ export class Admission {
     return this.#isSuspended
   }
 
-  /** Everybody was suspended, and not long ago. */
+  /** All connections were suspended a short time ago. */
   get isTight(): boolean {
     return this.#isTight
   }
@@ -88,12 +89,15 @@ export class Admission {
     return seat
   }
 
-  /** Calls back when memory begins to be tight: `look` is to be called every now and then until it is not. */
+  /** Calls back when memory becomes scarce: then `look` must be called from time to time until it no longer is. */
   whenTight(listener: () => void): void {
     this.#listeners.push(listener)
   }
 
-  /** Some time has passed: who has taken nothing of its answers since the last look, or since all were suspended, is stuck. */
+  /**
+   * Some time has passed. A connection that has taken no byte of its answers since the last look, or since all were
+   * suspended, is stuck.
+   */
   look(): void {
     if (!this.#isSuspended) {
       if (!this.#wasSuspended) this.#loosen()
@@ -105,7 +109,7 @@ export class Admission {
     this.#relieve(stuck)
   }
 
-  /** For seats: the sum changes by so much, and so much of that is input. */
+  /** For seats: the sum changes by `deltaBytes`, and `inputBytes` of that are input. */
   count(deltaBytes: number, inputBytes: number): void {
     this.#pendingBytes += deltaBytes
     this.#inputBytes += inputBytes
@@ -142,7 +146,10 @@ export class Admission {
     for (const seat of [...this.#seats]) seat.finish(0)
   }
 
-  /** Connections that hold nothing go first, then the one that was not read for longest: one small request must not wait for floods. */
+  /**
+   * Connections that hold nothing go first, then the one that was not read for longest: one small request must not wait
+   * for floods.
+   */
   #resume(): void {
     this.#isSuspended = false
     const seats = [...this.#seats]
@@ -155,7 +162,7 @@ export class Admission {
     this.#relieve(new Map(Array.from(this.#seats, seat => [seat, seat.input])))
   }
 
-  /** Closes those that hold most of what is stuck until the rest is below the resume mark. */
+  /** Closes the connections that hold most of the stuck memory until the rest is below the resume mark. */
   #relieve(stuck: ReadonlyMap<Seat, number>): void {
     let bytes = 0
     for (const held of stuck.values()) bytes += held
@@ -202,12 +209,12 @@ export class Seat {
     return this.#paused === 0 && !this.#admission.isSuspended && !this.#isDrained
   }
 
-  /** Not read for its throttling alone: the end of its connection may be listened for. */
+  /** Only throttling stops it from being read: the broker may listen for the end of its connection. */
   get isOnlyMuted(): boolean {
     return this.#paused === MUTED && !this.#admission.isSuspended && !this.#isDrained
   }
 
-  /** Whether it waits for memory, its own or everybody's. */
+  /** Whether it waits for memory, its own or that of all connections. */
   get isHeldBack(): boolean {
     return !this.#isClosed && ((this.#paused & OUTBOUND) !== 0 || this.#admission.isSuspended)
   }
@@ -228,7 +235,7 @@ export class Seat {
     return this.#output
   }
 
-  /** Requests that have come and whose answers are not out. */
+  /** Requests that have arrived and whose answers are not sent yet. */
   get inFlight(): number {
     return this.#inFlight
   }
@@ -237,7 +244,7 @@ export class Seat {
     return this.#input + this.#work + this.#output === 0 && this.#inFlight === 0
   }
 
-  /** Input has come, or was given back. */
+  /** Input has arrived, or was given back. */
   read(deltaBytes: number): void {
     if (this.#isClosed) return
     if (deltaBytes > 0) this.#wasRead = true
@@ -245,7 +252,7 @@ export class Seat {
     this.#admission.count(deltaBytes, deltaBytes)
   }
 
-  /** A frame of the input is a request from here on. */
+  /** A frame of the input has become a request. */
   begin(frameBytes: number): void {
     this.#input -= frameBytes
     this.#work += frameBytes
@@ -253,13 +260,16 @@ export class Seat {
     if (++this.#inFlight >= (this.#isOneByOne ? 1 : this.#limits.inFlightLimit)) this.#pause(IN_FLIGHT)
   }
 
-  /** So much of its requests' frames is let go of. Bytes that the log still holds when the connection is gone count until then. */
+  /**
+   * The frames of its requests hold this much less. Bytes that the log still holds when the connection is gone count
+   * until then.
+   */
   settle(frameBytes: number): void {
     this.#work -= frameBytes
     this.#admission.count(-frameBytes, 0)
   }
 
-  /** An answer was made. */
+  /** An answer was built. */
   answer(bytes: number): void {
     if (this.#isClosed) return
     this.#output += bytes
@@ -267,7 +277,7 @@ export class Seat {
     this.#admission.count(bytes, 0)
   }
 
-  /** The network has taken so many bytes, and with them the last byte of so many answers. */
+  /** The network has taken this number of bytes, and with them the last byte of this number of answers. */
   sent(bytes: number, answers: number): void {
     if (this.#isClosed) return
     this.#output -= bytes
@@ -276,7 +286,7 @@ export class Seat {
     this.finish(answers)
   }
 
-  /** So many requests are over. */
+  /** This number of requests is over. */
   finish(requests: number): void {
     this.#inFlight -= requests
     if (this.#inFlight <= (this.#isOneByOne ? 0 : this.#limits.inFlightResume)) this.#unpause(IN_FLIGHT)
@@ -287,14 +297,14 @@ export class Seat {
     this.#pause(MUTED)
   }
 
-  /** Where it still owes time, it is read for one request alone, until that is over and it was said otherwise. */
+  /** If it still owes time, it is read for one request only, until that request is over and the opposite was said. */
   unmute(isOwing: boolean): void {
     this.#isOwing = isOwing
     this.#unpause(MUTED)
     if (isOwing && this.#inFlight >= 1) this.#pause(IN_FLIGHT)
   }
 
-  /** It owes nothing any more. */
+  /** It owes no more time. */
   forgive(): void {
     if (!this.#isOwing) return
     this.#isOwing = false
@@ -305,7 +315,7 @@ export class Seat {
     return this.#isOwing || this.#admission.isTight
   }
 
-  /** No more is read. */
+  /** It is not read any more. */
   drain(): void {
     this.#isDrained = true
   }

@@ -1,21 +1,23 @@
-// The answers of one connection on their way to the network: gathered until the end of the turn, joined where they are small,
-// and written a few at a time, so that a client that takes them slowly gives back their memory as it does. It knows bytes only; in
-// which order requests are answered is connection.ts's business.
+// The answers of one connection on their way to the network. They are gathered until the end of the turn, and small
+// ones are joined. A few are written at a time, so that their memory is freed as the client takes them, even if it is
+// slow. This file knows bytes only; connection.ts keeps the order of the answers.
 
-import type { Socket } from 'node:net'
+import type { Transport } from './transport.ts'
 
 /** One answer, encoded. */
 export interface EncodedAnswer {
   readonly parts: readonly Uint8Array[]
   readonly byteLength: number
-  /** To be called once the network has taken all of it. */
+  /** Called when the network has taken all of it. */
   readonly onSent: (() => void) | null
 }
 
 /** Written at once at most: an answer of 1 MiB goes in one piece. */
 const RUN_BYTES = 2 << 20
 
-/** Handed to the socket and not taken by the network: one run that is written, and one to follow it. */
+/**
+ * Runs that were handed to the transport and that the network has not taken: one is being written, and one follows it.
+ */
 const WINDOW_BYTES = 2 * RUN_BYTES
 
 /** Neighbouring pieces smaller than this are joined before they are written: a piece costs more than copying it. */
@@ -31,47 +33,34 @@ interface Run {
   readonly told: (() => void)[]
 }
 
-/** Node does not document these fields of a socket; its own timeouts of sockets read them too. */
-interface Inner {
-  readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null
-}
-
-/** The connection, as it is told of its answers. */
+/** The interface of a connection to its outgoing answers. */
 export interface OutgoingTold {
-  /** So many bytes are out, and so many answers end in them. */
+  /** The network has taken these bytes, and with them the end of this number of answers. */
   sent(bytes: number, answers: number): void
-  /** The network did not take at once what it was given. */
+  /** The network did not take the bytes at once. */
   behind(): void
 }
 
 export class Outgoing {
-  readonly #socket: Socket
+  readonly #transport: Transport
   readonly #told: OutgoingTold
   #gathered: EncodedAnswer[] = []
-  /** Not handed to the socket. */
+  /** Not handed to the transport. */
   #runs: Run[] = []
-  /** Handed to the socket, and not taken by the network as a whole. */
+  /** Handed to the transport, and not taken by the network as a whole. */
   #handedBytes = 0
   /** Answers that are gathered, wait or are handed over. */
   #answers = 0
-  #takenBytes = 0
   #isStopped = false
 
-  constructor(socket: Socket, told: OutgoingTold) {
-    this.#socket = socket
+  constructor(transport: Transport, told: OutgoingTold) {
+    this.#transport = transport
     this.#told = told
   }
 
-  /** Answers that are not out yet. */
+  /** Answers that the network has not taken completely. */
   get answers(): number {
     return this.#answers
-  }
-
-  /** Bytes that the network has taken, to the byte. */
-  get takenBytes(): number {
-    const { _handle: handle } = this.#socket as unknown as Inner
-    if (handle) this.#takenBytes = handle.bytesWritten - handle.writeQueueSize
-    return this.#takenBytes
   }
 
   add(answer: EncodedAnswer): void {
@@ -79,7 +68,7 @@ export class Outgoing {
     this.#answers++
   }
 
-  /** Lets go of everything; the socket is gone. */
+  /** Drops everything; the transport is closed. */
   stop(): void {
     this.#isStopped = true
     this.#gathered = []
@@ -119,11 +108,7 @@ export class Outgoing {
   /** Writes a run with one call to the system. */
   #hand({ pieces, bytes, answers, told }: Run): void {
     this.#handedBytes += bytes
-    const joined = join(pieces)
-    const last = joined.length - 1
-    if (last > 0) this.#socket.cork()
-    for (let i = 0; i < last; i++) this.#socket.write(joined[i]!)
-    this.#socket.write(joined[last]!, error => {
+    this.#transport.write(join(pieces), error => {
       if (error || this.#isStopped) return
       this.#handedBytes -= bytes
       this.#answers -= answers
@@ -131,8 +116,7 @@ export class Outgoing {
       this.#write()
       this.#told.sent(bytes, answers)
     })
-    if (last > 0) this.#socket.uncork()
-    if (this.#socket.writableLength > 0) this.#told.behind()
+    if (this.#transport.isBehind) this.#told.behind()
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../testing/property.ts'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import { createFetchShare, type Grant, shareLimits } from './share.ts'
 
@@ -93,7 +93,7 @@ test('those that wait are served in the order in which they began to, also when 
   await clock.advance(500)
   await early
   const waits = [ask('second', second), ask('first', first), ask('third', join())]
-  assert.equal(join().take(1000), null, 'nobody overtakes those that wait')
+  assert.equal(join().take(1000), null, 'a newcomer does not overtake those that wait')
   large!.trim(MB)
   await clock.settle()
   assert.deepEqual(order, ['first', 'second', 'third'])
@@ -216,7 +216,7 @@ test('a connection that goes gives back everything, and its waits end', async ()
   assert.equal(leaver.take(), null)
 })
 
-test('prompt readers keep to their own part while somebody who came earlier would find room without them', async () => {
+test('prompt readers keep to their own part while a reader that came earlier would find room without them', async () => {
   const { share, clock, join } = start()
   const readers = Array.from({ length: 14 }, join)
   for (const reader of readers) {

@@ -1,23 +1,29 @@
-// The memory that answers to fetches may take, all connections together, from before they are read until the network has
-// taken them. It ends well below `broker.global-max-pending-bytes`, so that clients which are slow to take what they asked for wait
-// for each other, and for nobody else's requests. It reads nothing and knows no partitions; handlers/fetch.ts does.
+// The memory that answers to fetches may take, all connections together, from before they are read until the network
+// has taken them. It ends well below `broker.global-max-pending-bytes`, so that clients which take their answers slowly
+// wait for each other alone, and never for the requests of other clients. It reads nothing and knows no partitions;
+// handlers/fetch.ts does.
 //
 //   0                                         slow end    common end       end        resume mark           maximum
-//   | everybody, the first to wait comes first | newcomers | prompt readers | ... everything else that is pending ... |
+//   | all readers, in the order of their waits | newcomers | prompt readers | ... everything else that is pending ... |
 //
-// A grant is at most a third of what is free, so that those who come next find something too, and what its connection takes in
-// a second, as its last answer has shown. Once half of the memory for everybody is taken, that is measured until the client asks
-// again: the buffers of the network hide how slowly it reads. Before, a client that merely asks now and then has all that fits. A
-// connection that needed longer than a second is granted one answer at a time. One that has not taken any answer yet, or asks
-// ahead of its answers, may have several while half of the common part is free. One that took its last answer promptly has the
-// last part, for what it asks once that is out. The part before it is for these and for newcomers, which hold nothing and of which
-// nothing is known yet: a consumer that starts does not wait until slow ones have drained. Prompt readers may use the other parts too,
-// but while somebody who came earlier would find room there without them, they have the last part only. While there is not even room
-// for the batch that it must be given whole, a fetch waits its turn. Its turn is remembered when its time is up before. While no other
-// connection holds anything, the first to ask is granted all that it needs; beside prompt readers in their own part too.
+// A grant is at most a third of the free memory, so that the readers that come next find some too. It is also at most
+// the bytes that its connection takes in a second, as its last answer has shown. The time of an answer ends when the
+// client asks again: the buffers of the network hide how slowly a client reads. A prompt reader may be granted more
+// while less than half of the common memory is taken.
+//
+// A slow reader needed longer than a second for its last answer. It is granted one answer at a time. A reader that has
+// not taken an answer yet, or that asks ahead of its answers, may have several while half of the common part is free.
+//
+// A prompt reader took its last answer within a second. The last part is for prompt readers alone, for a request that
+// came when that answer was out. They may use the other parts too, unless an earlier reader waits that would find room
+// there without them. A newcomer holds nothing, and nothing is known of it yet. Its part lets a consumer start before
+// slow readers have taken their answers.
+//
+// A fetch waits its turn while there is no room for the one batch that it must be given whole. It keeps its turn when
+// its time is up before. While no other connection holds anything, or prompt readers hold only their own part, the
+// first to ask is granted all that it needs.
 
 import type { Clock, Timer } from '../../base/clock.ts'
-import type { Peer } from '../handlers/handler.ts'
 
 export interface ShareLimits {
   /** Beyond it only prompt readers are granted anything. */
@@ -25,42 +31,48 @@ export interface ShareLimits {
   readonly endBytes: number
 }
 
-/** A connection that asks, and for how much. */
+/** A connection, known by its identity alone. */
+type Key = object
+
+/** A connection that asks for memory, and the amount. */
 export interface Asking {
-  readonly connection: Peer
+  readonly connection: Key
   /** Aborts when the connection is gone: all that it holds is given back. */
   readonly closed: AbortSignal
   /** When the request came, on the clock of the share. */
   readonly askedAtMs: number
-  /** The most that it can use. */
+  /** The most memory that it can use. */
   readonly mostBytes: number
-  /** The size that the first batch may have, which goes whole. */
+  /** The largest possible size of the first batch, which is read whole. */
   readonly leastBytes: number
 }
 
 export interface Grant {
-  /** So much may be read, the first batch aside. */
+  /** The bytes that may be read, not counting the first batch. */
   readonly bytes: number
-  /** It is less than what was asked for. */
+  /** It is less than the request asked for. */
   readonly isShort: boolean
-  /** So much was found; the rest is given back. */
+  /** Keeps this part for the records that were found, and gives the rest back. */
   trim(bytes: number): void
-  /** The answer is made: from here on its client is what it waits for. */
+  /** The answer is built: from now on it waits only for its client. */
   made(): void
-  /** The network has taken the answer, and it tells how fast. Idempotent, as `release`. */
+  /** The network has taken the answer; the time shows how fast the client is. Idempotent, like `release`. */
   sent(): void
   /** There will be no answer. */
   release(): void
-  /** Another in its place, before those that wait; null where there is no room for that, and this one stays as it is. */
+  /**
+   * A new grant in place of this one, ahead of the waiting requests. Null if there is no room for it; then this grant
+   * stays.
+   */
   exchange(asking: Asking): Grant | null
 }
 
 export interface FetchShare {
   /** The bytes that are granted. */
   readonly bytes: number
-  /** Tells of each request: when it came says how long the client needed for the answer before. */
-  asked(connection: Peer, atMs: number): void
-  /** Null where it has to wait. */
+  /** Must be called for each request: its arrival shows how long the client needed for the previous answer. */
+  asked(connection: Key, atMs: number): void
+  /** Null if it must wait. */
   take(asking: Asking): Grant | null
   /** Null when its time is up, at the earliest after LEAST_WAIT_MS, when the connection is gone, or `drain` aborts. */
   wait(asking: Asking, maxWaitMs: number, drain: AbortSignal): Promise<Grant | null>
@@ -69,25 +81,25 @@ export interface FetchShare {
 /** A client that takes an answer within this time is prompt, until one takes longer. */
 const PROMPT_MS = 1000
 
-/** Grants that are smaller than what was asked for are whole multiples, so that what is read ahead is read for the same length. */
+/** A grant that is smaller than requested is a whole multiple of this, so that read-ahead reads the same length. */
 const STEP_BYTES = 1 << 20
 
-/** Has one at most of which it is not known yet how fast it takes them, while others hold something. */
+/** A client whose speed is unknown has at most one such answer while others hold memory. */
 const FIRST_BYTES = 4 << 20
 
-/** The part of the common memory that is for those of which it is not known that they are slow. */
+/** The part of the common memory for clients that are not known to be slow. */
 const NEWCOMERS = 1 / 8
 
 /**
- * A client that says it does not want to wait has a place in the line for so long: what becomes free goes to those that wait, and
- * one that only looks in now and then would never find any.
+ * A client that does not want to wait still has a place in the line for this long. Free memory goes to waiting
+ * requests, so a client that only asks now and then would never get any.
  */
 const LEAST_WAIT_MS = 100
 
-/** Where there is less room, so many parts of the common memory are one step. */
+/** If the common memory is small, a step is this part of it. */
 const STEPS = 8
 
-/** Waits whose time is up in one turn of the event loop: each has an answer to make. */
+/** The most waits that time out in one turn of the event loop, because each needs an answer. */
 const ENDED_AT_ONCE = 16
 
 /** The share that the settings of the budget leave for answers to fetches. */
@@ -100,15 +112,15 @@ export function shareLimits(maxPendingBytes: number, resumePendingBytes: number)
 class Reader {
   readonly grants = new Set<Held>()
   bytes = 0
-  /** Its place among those that wait; null when it was granted something since. */
+  /** Its place among the waiting connections; null after a grant. */
   ticket: number | null = null
   isProven = false
-  /** When its last answer was out. */
+  /** When the network had taken its last answer. */
   sentAtMs = Number.NEGATIVE_INFINITY
   /** Its last answer, until it asks again. */
   answered: Answered | null = null
   isSlow = false
-  /** The bytes that it takes in a second, as its last answer has shown. */
+  /** The bytes that it takes in a second, by its last answer. */
   bytesPerSecond = Number.POSITIVE_INFINITY
 
   /** It has not taken an answer yet. */
@@ -120,7 +132,10 @@ class Reader {
     return this.isNew && this.grants.size === 0
   }
 
-  /** A slow one is granted what it takes in a second: it has to be much quicker than that before it passes for prompt again. */
+  /**
+   * A slow client is granted the bytes that it takes in a second. It counts as prompt again only when it is much
+   * quicker than that.
+   */
   get promptMs(): number {
     return this.isSlow ? PROMPT_MS / 4 : PROMPT_MS
   }
@@ -134,7 +149,7 @@ class Reader {
     this.answered = { bytes, sinceMs }
   }
 
-  /** Its next request has come. The network may have taken the answer before long before the client did. */
+  /** Its next request has arrived. The network may have taken the answer long before the client did. */
   asked(atMs: number): void {
     if (this.answered === null) return
     const { bytes, sinceMs } = this.answered
@@ -142,15 +157,17 @@ class Reader {
     this.answered = null
   }
 
-  /** A prompt one may try a step more: a small answer takes as long as the way there and back, and shows nothing else. */
+  /**
+   * A prompt client may try one step more: a small answer takes only the round trip and shows nothing about its speed.
+   */
   #measured(bytes: number, tookMs: number): void {
     this.isSlow = tookMs >= this.promptMs
     this.bytesPerSecond = ((this.isSlow ? bytes : bytes + STEP_BYTES) / tookMs) * 1000
   }
 
   /**
-   * The buffers of the network take the first answers for a client that reads nothing. So that it took them promptly counts for what
-   * it asks afterwards, and not for what it had asked ahead.
+   * The buffers of the network take the first answers even of a client that reads nothing. So a prompt answer counts
+   * for later requests, and not for those that were sent ahead of it.
    */
   isTrusted({ askedAtMs }: Asking): boolean {
     return this.isProven && askedAtMs >= this.sentAtMs
@@ -165,7 +182,7 @@ class Reader {
 
 interface Held {
   bytes: number
-  /** When it was granted, then when its answer was made. */
+  /** When it was granted; later, when its answer was built. */
   sinceMs: number
   /** It was granted to a prompt reader. */
   readonly isPrompt: boolean
@@ -181,17 +198,17 @@ interface Waiter {
 }
 
 export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareLimits): FetchShare {
-  const readers = new WeakMap<Peer, Reader>()
+  const readers = new WeakMap<Key, Reader>()
   /** In the order of their tickets. */
   const line: Waiter[] = []
-  /** Their time is up. */
+  /** Waiting requests whose time is up. */
   const overdue: Waiter[] = []
   const slowBytes = commonBytes * (1 - NEWCOMERS)
   const promptPartBytes = endBytes - commonBytes
   const stepBytes = Math.min(STEP_BYTES, commonBytes / STEPS)
   let isDrainWatched = false
   let usedBytes = 0
-  /** Of these, what prompt readers hold. */
+  /** The part of it that prompt readers hold. */
   let promptBytes = 0
   let nextTicket = 0
   let isDue = false
@@ -220,7 +237,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
 
   const othersBytes = () => usedBytes - promptBytes
 
-  /** Of the parts that are not for prompt readers alone. */
+  /** The free bytes outside of the part for prompt readers. */
   const commonUsedBytes = () => usedBytes - Math.min(promptBytes, promptPartBytes)
 
   const limitOf = (reader: Reader) => (reader.isNewcomer ? commonBytes : slowBytes)
@@ -230,7 +247,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
     return isConfined ? promptPartBytes - promptBytes : endBytes - usedBytes
   }
 
-  /** It waits, and without what prompt readers hold there would be room for it. */
+  /** A request waits that would fit if prompt readers held nothing. */
   function isKeptOut({ asking, reader }: Waiter, nowMs: number): boolean {
     if (reader.bytes > 0 || reader.isPrompt(asking, nowMs)) return false
     const needBytes = Math.max(Math.min(stepBytes, asking.mostBytes), asking.leastBytes)
@@ -238,7 +255,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
     return othersBytes() + Math.min(needBytes, limitBytes) <= limitBytes
   }
 
-  /** How much it would be granted; null where that is more than there is room for. */
+  /** The size of a grant; null if there is no room for it. */
   function sizeFor({ mostBytes, leastBytes }: Asking, reader: Reader, isPrompt: boolean, isConfined: boolean) {
     const freeBytes = freeFor(reader, isPrompt, isConfined)
     const spareBytes = slowBytes / 2 - usedBytes
@@ -324,7 +341,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
   function serveSoon(): void {
     if (isDue || line.length + overdue.length === 0) return
     isDue = true
-    // Between two turns sockets are read: what is released here may have been what all requests waited for.
+    // Sockets are read between two turns: all requests may have waited for the memory that is released here.
     clock.soon(() =>
       clock.soon(() => {
         isDue = false

@@ -1,14 +1,17 @@
-// How much is answered to fetches in one turn of the event loop. Hundreds of readers that come at once, each with megabytes to
-// be read and handed to the network, would keep all other requests waiting until the last of them has its answer.
+// Limits how many bytes fetches are answered in one turn of the event loop. Hundreds of readers may ask at once, each
+// for megabytes. Without the limit all other requests would wait until the last of them has its answer.
 
 import type { Clock } from '../../base/clock.ts'
 
 export interface Turns {
-  /** So much was found for an answer. */
+  /** These bytes were found for an answer. */
   count(bytes: number): void
-  /** Null where this turn has room for another answer. Otherwise it resolves in one that has, first come, first served. */
+  /** Null if this turn has room for another answer. Otherwise resolves in a turn that has, first come, first served. */
   wait(): Promise<void> | null
-  /** The fetch whose turn it is has nothing to answer, for example because its connection is gone: the next one may use the turn. */
+  /**
+   * The fetch whose turn it is has nothing to answer, for example because its connection is gone: the next one may use
+   * the turn.
+   */
   pass(): void
 }
 
@@ -27,7 +30,7 @@ export function createTurns(clock: Clock): Turns {
     turnBytes = 0
     passes = 0
     line.shift()?.()
-    // Each in a turn of its own: only when it has answered is it known how much that was.
+    // One fetch in each turn: the size of its answer is known only afterwards.
     if (line.length > 0) clock.soon(next)
   }
 

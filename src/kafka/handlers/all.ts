@@ -1,8 +1,10 @@
-// Every handler. protocol/messages/all.ts lists the APIs that are advertised; each of them has one here.
+// Every handler. protocol/messages/all.ts lists the APIs; each of them has one here.
 
+import type { Handler } from '../handler.ts'
 import { alterClientQuotasHandler } from './alter-client-quotas.ts'
 import { alterConfigsHandler } from './alter-configs.ts'
 import { alterPartitionReassignmentsHandler } from './alter-partition-reassignments.ts'
+import { alterReplicaLogDirsHandler } from './alter-replica-log-dirs.ts'
 import { apiVersionsHandler } from './api-versions.ts'
 import { createPartitionsHandler } from './create-partitions.ts'
 import { createTopicsHandler } from './create-topics.ts'
@@ -12,13 +14,16 @@ import { deleteTopicsHandler } from './delete-topics.ts'
 import { describeClientQuotasHandler } from './describe-client-quotas.ts'
 import { describeClusterHandler } from './describe-cluster.ts'
 import { describeConfigsHandler } from './describe-configs.ts'
+import { describeDeliveriesHandler } from './describe-deliveries.ts'
 import { describeGroupsHandler } from './describe-groups.ts'
 import { describeLogDirsHandler } from './describe-log-dirs.ts'
+import { describeProducersHandler } from './describe-producers.ts'
+import { describeQuorumHandler } from './describe-quorum.ts'
 import { describeTopicPartitionsHandler } from './describe-topic-partitions.ts'
 import { describeUserScramCredentialsHandler } from './describe-user-scram-credentials.ts'
+import { electLeadersHandler } from './elect-leaders.ts'
 import { fetchHandler } from './fetch.ts'
 import { findCoordinatorHandler } from './find-coordinator.ts'
-import type { Handler } from './handler.ts'
 import { heartbeatHandler } from './heartbeat.ts'
 import { incrementalAlterConfigsHandler } from './incremental-alter-configs.ts'
 import { initProducerIdHandler } from './init-producer-id.ts'
@@ -58,9 +63,11 @@ export const handlers: readonly Handler[] = Object.freeze([
   offsetForLeaderEpochHandler,
   describeConfigsHandler,
   alterConfigsHandler,
+  alterReplicaLogDirsHandler,
   describeLogDirsHandler,
   createPartitionsHandler,
   deleteGroupsHandler,
+  electLeadersHandler,
   incrementalAlterConfigsHandler,
   alterPartitionReassignmentsHandler,
   listPartitionReassignmentsHandler,
@@ -68,7 +75,10 @@ export const handlers: readonly Handler[] = Object.freeze([
   describeClientQuotasHandler,
   alterClientQuotasHandler,
   describeUserScramCredentialsHandler,
+  describeQuorumHandler,
   describeClusterHandler,
+  describeProducersHandler,
   listConfigResourcesHandler,
   describeTopicPartitionsHandler,
+  describeDeliveriesHandler,
 ])

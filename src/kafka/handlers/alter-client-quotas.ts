@@ -1,31 +1,40 @@
-// AlterClientQuotas 0-1: gives users, client ids and addresses quotas and takes them away, or with validateOnly says whether it
-// could (KIP-546). The rules are in admin/client-quotas.ts.
+// AlterClientQuotas 0-1: gives users, client ids and addresses quotas and takes them away, or with validateOnly says
+// whether it could (KIP-546). The rules are in admin/client-quotas.ts.
 //
-// An entity is changed whole or not at all. The answer comes when the change is durable and counts.
+// An entity is changed whole or not at all. The answer comes when the change is durable and counts. As in Kafka it has
+// one row for each entity, in the order of Kafka's table of them.
 
 import { alterClientQuotas as alter } from '../../admin/client-quotas.ts'
 import { NONE, type Refusal } from '../../protocol/errors.ts'
 import { alterClientQuotas } from '../../protocol/messages/alter-client-quotas.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { onCluster } from '../needs.ts'
+import { orderEntity, orderRows } from '../quota-order.ts'
 
 type Entry = RequestOf<typeof alterClientQuotas>['entries'][number]
 type Row = ResponseInput<typeof alterClientQuotas>['entries'][number]
 
 export const alterClientQuotasHandler = handler(alterClientQuotas, rooms => ({
+  needs: () => [onCluster('ALTER_CONFIGS')],
   async answer({ body: { entries, validateOnly } }) {
     const alterations = entries.map(({ entity, ops }) => ({
       entity: entity.map(({ entityType, entityName }) => ({ type: entityType, name: entityName })),
       edits: ops.map(({ key, value, remove }) => ({ key, value: remove ? null : value })),
     }))
     const outcomes = await alter(rooms, alterations, { validateOnly })
-    return { entries: entries.map((entry, at) => rowOf(entry, outcomes[at] ?? null)) }
+    const rows = new Map<string, Row>()
+    for (const [at, entry] of entries.entries()) {
+      const row = rowOf({ ...entry, entity: orderEntity(entry.entity) }, outcomes[at] ?? null)
+      rows.set(JSON.stringify(row.entity), row)
+    }
+    return { entries: orderRows([...rows.values()], 16) }
   },
   refused: ({ body }, refusal) => ({
     entries: body.entries.map(entry => rowOf(entry, refusal)),
   }),
 }))
 
-function rowOf({ entity }: Entry, refusal: Refusal | null): Row {
+function rowOf({ entity }: Pick<Entry, 'entity'>, refusal: Refusal | null): Row {
   return { errorCode: refusal?.code ?? NONE, errorMessage: refusal?.message ?? null, entity }
 }

@@ -1,14 +1,15 @@
-// AlterConfigs 0-2: gives topics other overrides, or with validateOnly says whether it could; an override that is not named
-// goes away. The rules are in admin/configs.ts. What a broker is set to cannot be changed while it runs.
+// AlterConfigs 0-2: gives topics other overrides, or with validateOnly says whether it could; an override that is not
+// named goes away. The rules are in admin/configs.ts. The settings of a broker cannot be changed while it runs.
 //
 // A resource is changed whole or not at all. The answer comes when the change is durable and acts.
 
 import { alterConfigs as alter } from '../../admin/configs.ts'
 import { alterConfigs } from '../../protocol/messages/alter-configs.ts'
-import { alteredRow, answerAlterations } from '../configs.ts'
-import { handler } from './handler.ts'
+import { alteredRow, answerAlterations, needsOfConfigs } from '../configs.ts'
+import { handler } from '../handler.ts'
 
 export const alterConfigsHandler = handler(alterConfigs, rooms => ({
+  needs: ({ body }) => needsOfConfigs('ALTER_CONFIGS', body.resources),
   answer({ body: { resources, validateOnly } }) {
     const alterations = resources.map(({ resourceType, resourceName, configs }) => ({
       resourceType,

@@ -1,19 +1,22 @@
 // AlterPartitionReassignments 0-1: gives partitions other replicas. The rules are in admin/reassignments.ts.
 //
-// Each partition has its own outcome. Nothing is moved: the answer comes when the replicas are remembered, or with REQUEST_TIMED_OUT after
-// the client's timeout; they may be changed all the same. A partition whose replicas are null asks to end what moves it, which is
-// NO_REASSIGNMENT_IN_PROGRESS. The brokers lead in the order of the list from then on.
+// Each partition has its own outcome. No records are moved. The answer comes when the new replicas are stored. After
+// the client's timeout it is REQUEST_TIMED_OUT, although the replicas may still change. A partition whose replicas are
+// null asks to cancel its reassignment; the answer is NO_REASSIGNMENT_IN_PROGRESS. After the change the brokers lead in
+// the order of the list.
 
 import { reassignPartitions } from '../../admin/reassignments.ts'
 import { NONE, type Refusal } from '../../protocol/errors.ts'
 import { alterPartitionReassignments } from '../../protocol/messages/alter-partition-reassignments.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { onCluster } from '../needs.ts'
 
 type Body = RequestOf<typeof alterPartitionReassignments>
 type Answer = ResponseInput<typeof alterPartitionReassignments>
 
 export const alterPartitionReassignmentsHandler = handler(alterPartitionReassignments, rooms => ({
+  needs: () => [onCluster('ALTER')],
   async answer({ body }) {
     const requests = body.topics.flatMap(({ name, partitions }) =>
       partitions.map(({ partitionIndex, replicas }) => ({

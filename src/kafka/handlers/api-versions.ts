@@ -1,17 +1,19 @@
 // ApiVersions 0-4 (KIP-35, KIP-511, KIP-584): which APIs in which versions this broker serves.
 //
 // The list is the table of messages; Produce names versions that it then refuses, see protocol/messages/produce.ts.
-// An unknown version is answered in version 0 with UNSUPPORTED_VERSION and the one entry of this API, so that the client can
-// ask again; its body is not read. Version 3 and later name the client's software, which must look like a name (KIP-511).
-// Version 3 leaves out features whose lowest version is 0, which its readers refuse (KAFKA-17011).
+// An unknown version is answered in version 0 with UNSUPPORTED_VERSION and the one entry of this API, so that the
+// client can ask again; its body is not read. Version 3 and later name the client's software, which must look like a
+// name (KIP-511). Version 3 leaves out features whose lowest version is 0, which its readers refuse (KAFKA-17011).
 //
-// Unlike Apache Kafka it reports no metadata.version and no kraft.version: there is no quorum here that a tool could talk to.
+// Unlike Apache Kafka it reports no metadata.version and no kraft.version: there is no quorum here that a tool could
+// talk to.
 
 import { INVALID_REQUEST, NONE, UNSUPPORTED_VERSION } from '../../protocol/errors.ts'
 import { messages } from '../../protocol/messages/all.ts'
 import { apiVersions } from '../../protocol/messages/api-versions.ts'
 import { type Feature, features } from '../features.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { NO_NEEDS } from '../needs.ts'
 
 const SOFTWARE = /^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$/
 
@@ -29,6 +31,7 @@ const own = apiKeys.filter(each => each.apiKey === apiVersions.key)
 const served = features.filter(feature => feature.needs.every(key => messages.some(api => api.key === key)))
 
 export const apiVersionsHandler = handler(apiVersions, () => ({
+  needs: () => NO_NEEDS,
   answer({ apiVersion, body }) {
     const isNamed = SOFTWARE.test(body.clientSoftwareName) && SOFTWARE.test(body.clientSoftwareVersion)
     if (apiVersion >= 3 && !isNamed) return { errorCode: INVALID_REQUEST.code, apiKeys: [] }

@@ -39,10 +39,7 @@ test('quotas are set, described and taken away in every version', async t => {
     ]
     const { errorCode, entries } = await describe(wire, 0, 'app', version)
     assert.deepEqual([errorCode, entries!.map(each => each.entity)], [NONE, [APP]])
-    assert.deepEqual(
-      [...entries![0]!.values].sort((a, b) => (a.key < b.key ? -1 : 1)),
-      values,
-    )
+    assert.deepEqual(entries![0]!.values, values.toReversed())
     assert.deepEqual((await describe(wire, 1, null, version)).entries, [])
     assert.equal(await setQuota(wire, 'producer_byte_rate', -1, APP, version), INVALID_REQUEST.code)
     assert.equal(await setQuota(wire, 'producer_byte_rate', null, APP, version), NONE)
@@ -55,9 +52,60 @@ test('quotas are set, described and taken away in every version', async t => {
   assert.equal(unsupported.errorCode, UNSUPPORTED_VERSION.code)
 })
 
+test('entities, their parts and their values are answered in the order of Apache Kafka', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  const name = (user: string | null) => [{ entityType: 'user', entityName: user }]
+  const client = (id: string | null) => [{ entityType: 'client-id', entityName: id }]
+  const entities: Entity[] = [
+    [...name('u1'), ...client('c1')],
+    [...client('c2'), ...name('u2')],
+    name(null),
+    client(null),
+    client('app'),
+    [...name('zoe'), ...client(null)],
+    ...Array.from({ length: 7 }, (_, i) => name(`user-${i}`)),
+  ]
+  const ops = ['request_percentage', 'producer_byte_rate', 'consumer_byte_rate'].map(key => ({
+    key,
+    value: 50,
+    remove: false,
+  }))
+  const altered = await wire.send(alterClientQuotas, 1, {
+    entries: entities.map(entity => ({ entity, ops })),
+    validateOnly: false,
+  })
+  const shown = (entries: readonly { readonly entity: Entity }[]) =>
+    entries.map(({ entity }) => entity.map(each => `${each.entityType}=${each.entityName}`).join('+'))
+  // The answer of Apache Kafka 4.2 to the same request; e2e/tools/wire.all.test.ts asks it again.
+  const order = [
+    ...['user=user-6', 'user=user-3', 'user=user-4', 'user=user-2', 'user=user-5', 'client-id=null+user=zoe'],
+    ...['client-id=c1+user=u1', 'user=user-0', 'client-id=app', 'user=null', 'client-id=null', 'user=user-1'],
+    'client-id=c2+user=u2',
+  ]
+  assert.deepEqual(shown(altered.entries), order)
+  const { entries } = await wire.send(describeClientQuotas, 1, { components: [], strict: false })
+  assert.deepEqual(shown(entries!), order)
+  assert.deepEqual(
+    entries!.map(each => each.values.map(({ key }) => key).join()),
+    order.map(() => 'consumer_byte_rate,request_percentage,producer_byte_rate'),
+  )
+})
+
+test('an entity that is altered twice in a request has one row, a refusal', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  const entry = { entity: APP, ops: [{ key: 'producer_byte_rate', value: 9, remove: false }] }
+  const { entries } = await wire.send(alterClientQuotas, 1, { entries: [entry, entry], validateOnly: false })
+  assert.deepEqual(
+    entries.map(each => [each.errorCode, each.entity]),
+    [[INVALID_REQUEST.code, APP]],
+  )
+})
+
 const ACKNOWLEDGED = 'svc_storage_ack_seconds_count{tier="local",result="success"}'
 
-/** Produces so many bytes as the client `app`, and says how long the client is told to wait. */
+/** Produces this number of bytes as the client `app`, and answers how long the client is told to wait. */
 async function produceAs(wire: Wire, bytes: number, acks = -1): Promise<number | null> {
   const records = batchOf([Buffer.alloc(bytes)])
   const topicData = [{ name: 't', partitionData: [{ index: 0, records }] }]
@@ -136,7 +184,7 @@ test('a consumer gets what its quota allows at once, then nothing until its wait
   assert.equal(third.responses[0]!.partitions[0]!.records!.length, bytes)
 })
 
-test('a quota of anybody with a client id holds for the users who have none of their own', async t => {
+test('a quota of any user with a client id holds for the users without a quota of their own', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const anybody = [

@@ -1,4 +1,5 @@
-// The eight APIs of group coordination, each through its codec in every version, on real rooms over the in-memory store.
+// The eight APIs of group coordination, each through its codec in every version, on real rooms over the in-memory
+// store.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -9,6 +10,7 @@ import { aloneInCluster } from '../../cluster/cluster.ts'
 import { openClientQuotas } from '../../coordinator/client-quotas.ts'
 import { openGroups, SOLE_COORDINATION } from '../../coordinator/groups.ts'
 import { openProducerIds } from '../../coordinator/producer-ids.ts'
+import { openReadPositions } from '../../coordinator/read-positions.ts'
 import { openCatalogue, type Topic } from '../../log/catalogue.ts'
 import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '../../protocol/codec.ts'
 import { COORDINATOR_NOT_AVAILABLE, isRefusal, REQUEST_TIMED_OUT } from '../../protocol/errors.ts'
@@ -24,9 +26,10 @@ import { type Api, type RequestInput, type RequestOf, type ResponseOf, ZERO_UUID
 import { testSettings } from '../../settings/settings.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { createMetrics } from '../../telemetry/metrics.ts'
+import { Session } from '../connection/session.ts'
+import type { Handler, Request, Rooms } from '../handler.ts'
 import { createThrottle } from '../throttle.ts'
 import { findCoordinatorHandler } from './find-coordinator.ts'
-import type { Handler, Request, Rooms } from './handler.ts'
 import { heartbeatHandler } from './heartbeat.ts'
 import { initProducerIdHandler } from './init-producer-id.ts'
 import { joinGroupHandler } from './join-group.ts'
@@ -77,6 +80,7 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
     store,
     catalogue,
     groups,
+    readPositions: openReadPositions(clock),
     producerIds: openProducerIds(store),
     clientQuotas,
     throttle: createThrottle(clientQuotas, clock),
@@ -100,17 +104,14 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
       apiVersion: version,
       correlationId: 1,
       clientId: 'app',
-      connection: {
-        id: 1,
-        listener: { name: 'main', host: 'kafka.example', port: 9093 },
-        principal: 'User:ANONYMOUS',
-        address: '10.0.0.9',
-      },
+      connection: new Session(1, { name: 'main', host: 'kafka.example', port: 9093 }, '10.0.0.9'),
       receivedAtMs: clock.monotonic(),
       deadlineMs: clock.monotonic() + 30_000,
       drain: new AbortController().signal,
       closed: new AbortController().signal,
+      scope: () => ({ correlationId: 1, clientId: 'app', apiKey: '', apiVersion: version }),
       onSent: null,
+      waitedMs: 0,
     }
   }
 
@@ -184,27 +185,34 @@ async function member(room: Room, groupId: string) {
 
 // ---- FindCoordinator
 
-test('FindCoordinator names this broker as the listener is advertised, for groups and transactional ids', async t => {
+test('FindCoordinator names this broker as the listener is advertised', async t => {
   const room = await open(t)
   for (const version of versionsOf(findCoordinator)) {
-    for (const keyType of version === 0 ? [0] : [0, 1]) {
-      const node = { nodeId: 5, host: 'kafka.example', port: 9093, errorCode: 0, errorMessage: null }
-      if (version < 4) {
-        const {
-          throttleTimeMs: _,
-          coordinators,
-          ...found
-        } = await room.send(findCoordinator, version, { key: 'g', keyType })
-        assert.deepEqual({ ...found, errorMessage: found.errorMessage || null }, node)
-        assert.deepEqual(coordinators, [])
-      } else {
-        const found = await room.send(findCoordinator, version, { keyType, coordinatorKeys: ['a', '', 'a'] })
-        assert.deepEqual(
-          found.coordinators.map(each => ({ ...each })),
-          ['a', '', 'a'].map(key => ({ key, ...node })),
-        )
-      }
+    const node = { nodeId: 5, host: 'kafka.example', port: 9093, errorCode: 0, errorMessage: null }
+    if (version < 4) {
+      const { throttleTimeMs: _, coordinators, ...found } = await room.send(findCoordinator, version, { key: 'g' })
+      assert.deepEqual({ ...found, errorMessage: found.errorMessage || null }, node)
+      assert.deepEqual(coordinators, [])
+    } else {
+      const found = await room.send(findCoordinator, version, { coordinatorKeys: ['a', '', 'a'] })
+      assert.deepEqual(
+        found.coordinators.map(each => ({ ...each })),
+        ['a', '', 'a'].map(key => ({ key, ...node })),
+      )
     }
+  }
+})
+
+test('FindCoordinator says for a transactional id that there are no transactions', async t => {
+  const room = await open(t)
+  for (const version of versionsOf(findCoordinator).slice(1)) {
+    const answer = await room.send(findCoordinator, version, {
+      keyType: 1,
+      ...(version < 4 ? { key: 'orders' } : { coordinatorKeys: ['orders'] }),
+    })
+    const found = version < 4 ? answer : answer.coordinators[0]!
+    assert.deepEqual([found.errorCode, found.nodeId], [INVALID_REQUEST, -1])
+    assert.match(found.errorMessage!, /^This broker has no transactions yet\./)
   }
 })
 
@@ -449,6 +457,41 @@ test('a topic that is named twice in one fetch has all of its rows answered', as
   )
 })
 
+test('a position or a group that is named twice in one fetch is refused, and the one beside it is answered', async t => {
+  const room = await open(t)
+  const topic = await room.topic('t')
+  const metadata = 'm'.repeat(1_000)
+  const rows = [0, 1].map(partitionIndex => ({ partitionIndex, committedOffset: 7, committedMetadata: metadata }))
+  await commit(room, 9, topic, rows)
+  const twice = [{ name: 't', topicId: topic.id, partitionIndexes: [0, 0, 1] }]
+  for (const version of versionsOf(offsetFetch)) {
+    const asked = version >= 8 ? { groups: [{ groupId: 'g', topics: twice }] } : { groupId: 'g', topics: twice }
+    const answer = await room.send(offsetFetch, version, asked)
+    const [found] = version >= 8 ? answer.groups[0]!.topics : answer.topics
+    assert.deepEqual(
+      found!.partitions.map(each => [each.committedOffset, each.metadata, each.errorCode]),
+      [
+        [-1, '', INVALID_REQUEST],
+        [-1, '', INVALID_REQUEST],
+        [7, metadata, 0],
+      ],
+      `version ${version}`,
+    )
+  }
+  const groups = ['g', 'other', 'g'].map(groupId => ({ groupId, topics: null }))
+  for (const version of versionsOf(offsetFetch, 8)) {
+    const answer = await room.send(offsetFetch, version, { groups })
+    assert.deepEqual(
+      answer.groups.map(each => [each.groupId, each.errorCode, each.topics.length]),
+      [
+        ['g', INVALID_REQUEST, 0],
+        ['other', 0, 0],
+        ['g', INVALID_REQUEST, 0],
+      ],
+    )
+  }
+})
+
 test('an unknown topic is refused when committed; when fetched only an unknown id is', async t => {
   const room = await open(t)
   const topic = await room.topic('t')
@@ -526,7 +569,7 @@ test('a position that there is no room for is refused in its row, and the one be
   }
 })
 
-test('a commit is checked against the membership, unless nobody is in the group', async t => {
+test('a commit is checked against the membership, unless the group has no members', async t => {
   const room = await open(t)
   const topic = await room.topic('t')
   const position = [{ partitionIndex: 0, committedOffset: 1 }]

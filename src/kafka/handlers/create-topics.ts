@@ -1,23 +1,25 @@
 // CreateTopics 2-7: creates topics, or with validateOnly says whether it could. The rules are in admin/topics.ts.
 //
-// One row for each topic name; a name that is given twice is refused with INVALID_REQUEST in its one row, as in Kafka. The
-// answer comes when the topics are durable and take appends, or with REQUEST_TIMED_OUT after the client's timeout; they may
-// be created all the same.
+// One row for each topic name; a name that is given twice is refused with INVALID_REQUEST in its one row, as in Kafka.
+// The answer comes when the topics are durable and take appends. After the client's timeout it is REQUEST_TIMED_OUT,
+// although the topics may still be created.
 //
-// Versions: 4 takes -1 partitions and replicas for the defaults (KIP-464), earlier ones do here too. 5 answers what the topic
-// came to be: partitions, replicas, configs (KIP-525). 7 answers the id (KIP-516).
+// Versions: 4 takes -1 partitions and replicas for the defaults (KIP-464), earlier ones do here too. 5 answers the
+// partitions, replicas and configs of the new topic (KIP-525). 7 answers the id (KIP-516).
 
 import type { CreatedTopic } from '../../admin/contract.ts'
 import { createTopics as create } from '../../admin/topics.ts'
 import { isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
 import { createTopics } from '../../protocol/messages/create-topics.ts'
-import type { ResponseInput } from '../../protocol/schema.ts'
+import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import { CONFIG_SOURCES } from '../configs.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { CLUSTER, type Need, onEach } from '../needs.ts'
 
 type Row = ResponseInput<typeof createTopics>['topics'][number]
 
 export const createTopicsHandler = handler(createTopics, rooms => ({
+  needs: ({ apiVersion, body }) => needsOf(body, apiVersion),
   async answer({ body }) {
     const requests = body.topics.map(({ name, numPartitions, replicationFactor, assignments, configs }) => ({
       name,
@@ -34,6 +36,16 @@ export const createTopicsHandler = handler(createTopics, rooms => ({
     topics: [...new Set(body.topics.map(topic => topic.name))].map(name => rowOf(name, refusal)),
   }),
 }))
+
+/** From version 5 on an answer shows the configs of a topic to clients that may describe them. */
+function needsOf({ topics }: RequestOf<typeof createTopics>, apiVersion: number): readonly Need[] {
+  const names = topics.map(({ name }) => name)
+  const create = onEach('CREATE', 'TOPIC', names).map(need => ({
+    ...need,
+    or: { operation: 'CREATE' as const, resource: CLUSTER },
+  }))
+  return apiVersion < 5 ? create : [...create, ...onEach('DESCRIBE_CONFIGS', 'TOPIC', names, 'hidden')]
+}
 
 function rowOf(name: string, result: CreatedTopic | Refusal): Row {
   if (isRefusal(result)) return { name, errorCode: result.code, errorMessage: result.message, configs: null }

@@ -1,14 +1,16 @@
-// DeleteGroups 0-2: removes consumer groups that nobody is in, with their offsets (KIP-229). NON_EMPTY_GROUP,
+// DeleteGroups 0-2: removes consumer groups without members, with their offsets (KIP-229). NON_EMPTY_GROUP,
 // GROUP_ID_NOT_FOUND. A group that is named twice is deleted and answered once, as in Kafka.
 //
 // Differences from Apache Kafka: none known.
 
-import { deleteGroups as remove } from '../../admin/groups.ts'
+import { deleteGroups as remove } from '../../admin/groups/groups.ts'
 import { NONE } from '../../protocol/errors.ts'
 import { deleteGroups } from '../../protocol/messages/delete-groups.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { onEach } from '../needs.ts'
 
 export const deleteGroupsHandler = handler(deleteGroups, rooms => ({
+  needs: ({ body }) => onEach('DELETE', 'GROUP', body.groupsNames),
   async answer({ body }) {
     const outcomes = await remove(rooms, [...new Set(body.groupsNames)])
     return {

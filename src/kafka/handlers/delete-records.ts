@@ -1,21 +1,24 @@
 // DeleteRecords 0-2: moves the log start of partitions up to an offset, -1 for the high watermark. The rules are in
-// admin/records.ts.
+// admin/records/deletion.ts.
 //
-// The answer's low watermark is the log start, durable by then; what lies below it is OFFSET_OUT_OF_RANGE for every reader
-// from then on, those that wait included. An offset above the high watermark is OFFSET_OUT_OF_RANGE, one below the log start
-// changes nothing. A batch that holds the new log start stays whole, and readers skip its first records.
+// The low watermark in the answer is the log start, which is durable by then. From then on a read below it gets
+// OFFSET_OUT_OF_RANGE, even if the reader was waiting already. An offset above the high watermark is
+// OFFSET_OUT_OF_RANGE; an offset below the log start changes nothing. A batch that holds the new log start stays whole,
+// and readers skip its first records.
 
 import type { DeleteRecordsRequest } from '../../admin/contract.ts'
-import { deleteRecords as remove } from '../../admin/records.ts'
+import { deleteRecords as remove } from '../../admin/records/deletion.ts'
 import { isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
 import { deleteRecords } from '../../protocol/messages/delete-records.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { onTopics } from '../needs.ts'
 
 type Body = RequestOf<typeof deleteRecords>
 type Answer = ResponseInput<typeof deleteRecords>
 
 export const deleteRecordsHandler = handler(deleteRecords, rooms => ({
+  needs: ({ body }) => onTopics('DELETE', 'name', body.topics),
   async answer({ body }) {
     const requests = body.topics.flatMap(({ name, partitions }) =>
       partitions.map(

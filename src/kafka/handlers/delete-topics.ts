@@ -1,7 +1,7 @@
 // DeleteTopics 1-6: removes topics with everything in them. The rules are in admin/topics.ts.
 //
-// One row for each name or id. Whoever reads or writes a topic that goes away is told UNKNOWN_TOPIC_OR_PARTITION at once;
-// fetches that wait are answered. Groups forget its offsets.
+// One row for each name or id. Clients that read or write a topic that goes away are told UNKNOWN_TOPIC_OR_PARTITION at
+// once; fetches that wait are answered. Groups forget its offsets.
 //
 // Versions: 5 has error messages (KIP-599). 6 names a topic by its name or by its id (KIP-516), never by both.
 
@@ -10,7 +10,8 @@ import { deleteTopics as remove } from '../../admin/topics.ts'
 import { isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
 import { deleteTopics } from '../../protocol/messages/delete-topics.ts'
 import { type RequestOf, type ResponseInput, ZERO_UUID } from '../../protocol/schema.ts'
-import { handler, type Request } from './handler.ts'
+import { handler, type Request } from '../handler.ts'
+import { type Need, onTopics } from '../needs.ts'
 
 type Body = RequestOf<typeof deleteTopics>
 type Row = ResponseInput<typeof deleteTopics>['responses'][number]
@@ -18,6 +19,7 @@ type Row = ResponseInput<typeof deleteTopics>['responses'][number]
 const FIRST_WITH_IDS = 6
 
 export const deleteTopicsHandler = handler(deleteTopics, rooms => ({
+  needs: request => referencesOf(request).flatMap(needsOf),
   async answer(request) {
     const outcomes = await remove(rooms, referencesOf(request), { timeoutMs: request.body.timeoutMs })
     return { responses: outcomes.map(({ topic, result }) => rowOf(topic, result)) }
@@ -30,6 +32,11 @@ export const deleteTopicsHandler = handler(deleteTopics, rooms => ({
 function referencesOf({ body, apiVersion }: Request<Body>): readonly TopicReference[] {
   if (apiVersion < FIRST_WITH_IDS) return body.topicNames.map(name => ({ name, topicId: null }))
   return body.topics.map(({ name, topicId }) => ({ name, topicId: topicId === ZERO_UUID ? null : topicId }))
+}
+
+function needsOf({ name, topicId }: TopicReference): readonly Need[] {
+  if (name !== null) return onTopics('DELETE', 'name', [{ name }])
+  return topicId === null ? [] : onTopics('DELETE', 'topicId', [{ topicId }])
 }
 
 function rowOf(topic: TopicReference, result: DeletedTopic | Refusal): Row {

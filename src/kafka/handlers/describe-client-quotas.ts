@@ -1,11 +1,13 @@
-// DescribeClientQuotas 0-1: the quotas of the users, client ids and addresses that a filter lets through (KIP-546). The rules are in
-// admin/client-quotas.ts.
+// DescribeClientQuotas 0-1: the quotas of the users, client ids and addresses that a filter lets through (KIP-546). The
+// rules are in admin/client-quotas.ts. Entities and values come in the order in which Kafka's image has them.
 
 import { describeClientQuotas as describe, type QuotaFilter } from '../../admin/client-quotas.ts'
 import { because, INVALID_REQUEST, isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
 import { describeClientQuotas } from '../../protocol/messages/describe-client-quotas.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { onCluster } from '../needs.ts'
+import { orderEntity, orderRows, VALUE_ORDER } from '../quota-order.ts'
 
 type Component = RequestOf<typeof describeClientQuotas>['components'][number]
 
@@ -13,16 +15,17 @@ type Component = RequestOf<typeof describeClientQuotas>['components'][number]
 const MATCHES: readonly QuotaFilter['match'][] = Object.freeze(['exact', 'default', 'any'])
 
 export const describeClientQuotasHandler = handler(describeClientQuotas, rooms => ({
+  needs: () => [onCluster('DESCRIBE_CONFIGS')],
   answer({ body: { components, strict } }) {
     const filters = filtersOf(components)
     if (isRefusal(filters)) return refuse(filters)
     const quotas = describe(rooms, filters, strict)
     if (isRefusal(quotas)) return refuse(quotas)
     const entries = quotas.map(({ entity, values }) => ({
-      entity: Object.entries(entity).map(([entityType, entityName]) => ({ entityType, entityName })),
-      values: Object.entries(values).map(([key, value]) => ({ key, value })),
+      entity: orderEntity(Object.entries(entity).map(([entityType, entityName]) => ({ entityType, entityName }))),
+      values: VALUE_ORDER.flatMap(key => (values[key] === undefined ? [] : [{ key, value: values[key] }])),
     }))
-    return { errorCode: NONE, errorMessage: null, entries }
+    return { errorCode: NONE, errorMessage: null, entries: orderRows(entries, 2) }
   },
   refused: (_, refusal) => refuse(refusal),
 }))

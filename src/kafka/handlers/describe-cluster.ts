@@ -12,9 +12,10 @@ import {
 } from '../../protocol/errors.ts'
 import { describeCluster } from '../../protocol/messages/describe-cluster.ts'
 import type { ResponseInput } from '../../protocol/schema.ts'
+import { handler } from '../handler.ts'
+import { NO_NEEDS, onCluster } from '../needs.ts'
 import { controllerOf, nodesOf } from '../nodes.ts'
 import { CLUSTER_OPERATIONS, NOT_ASKED } from '../operations.ts'
-import { handler } from './handler.ts'
 
 type Answer = ResponseInput<typeof describeCluster>
 
@@ -22,6 +23,7 @@ const BROKERS = 1
 const CONTROLLERS = 2
 
 export const describeClusterHandler = handler(describeCluster, rooms => ({
+  needs: ({ body }) => (body.includeClusterAuthorizedOperations ? [onCluster('DESCRIBE', 'hidden')] : NO_NEEDS),
   answer({ body: { endpointType, includeClusterAuthorizedOperations }, connection }) {
     const refusal = refusalOf(endpointType)
     if (refusal !== null) return refuse(refusal)

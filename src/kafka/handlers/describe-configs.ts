@@ -1,22 +1,31 @@
-// DescribeConfigs 1-4: every config of topics, brokers and loggers, or those that are named. The rules are in admin/configs.ts.
+// DescribeConfigs 1-4: every config of topics, brokers and loggers, or those that are named. The rules are in
+// admin/configs.ts.
 //
-// Topics answer every config that acts and Kafka's names that have no effect here, with who gave the value: the topic itself
-// (1), the settings, topic patterns among them (4), or nobody (5). A broker answers its settings, all of them read-only, secrets
-// without their value; the nameless broker, which stands for what all brokers were given while they run, has none. Groups and
-// client metrics have no configs.
+// Topics answer every config that acts and Kafka's names that have no effect here, with the source of the value: the
+// topic itself (1), the settings with the topic patterns (4), or the default (5). A broker answers its settings and
+// Kafka's names for some of them (admin/kafka-configs.ts), all read-only, secrets without their value. The broker
+// without a name stands for configs that all brokers were given while they run, and has no configs. Groups and client
+// metrics have no configs either.
 //
 // Versions: 1 has sources and synonyms (KIP-226). 3 has types and documentation (KIP-569).
 //
-// Unlike Apache Kafka a resource that is named more than once is refused in each of its rows, because every row costs much more
-// than its name, and an unknown type of resource is refused in its own row only.
+// Unlike Apache Kafka a resource that is named more than once is refused in each of its rows, because every row costs
+// much more than its name, and an unknown type of resource is refused in its own row only.
 
 import { describeConfigs as describe } from '../../admin/configs.ts'
 import type { ConfigEntry } from '../../admin/contract.ts'
 import { because, INVALID_REQUEST, isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
 import { describeConfigs } from '../../protocol/messages/describe-configs.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
-import { CONFIG_SOURCES, CONFIG_TYPES, type NamedResource, resourceOf, unknownResourceType } from '../configs.ts'
-import { handler } from './handler.ts'
+import {
+  CONFIG_SOURCES,
+  CONFIG_TYPES,
+  type NamedResource,
+  needsOfConfigs,
+  resourceOf,
+  unknownResourceType,
+} from '../configs.ts'
+import { handler } from '../handler.ts'
 
 type Body = RequestOf<typeof describeConfigs>
 type Row = ResponseInput<typeof describeConfigs>['results'][number]
@@ -24,6 +33,7 @@ type Row = ResponseInput<typeof describeConfigs>['results'][number]
 const TWICE = because(INVALID_REQUEST, 'Each resource must appear at most once.')
 
 export const describeConfigsHandler = handler(describeConfigs, rooms => ({
+  needs: ({ body }) => needsOfConfigs('DESCRIBE_CONFIGS', body.resources),
   answer({ body }) {
     const counts = new Map<string, number>()
     for (const resource of body.resources) counts.set(keyOf(resource), (counts.get(keyOf(resource)) ?? 0) + 1)

@@ -1,5 +1,5 @@
-// DescribeGroups 0-6: state, protocol and members of consumer groups. What members told each other is there in a stable
-// group only. An unknown group has the state Dead.
+// DescribeGroups 0-6: state, protocol and members of consumer groups. Only a stable group shows the metadata and the
+// assignments of its members. An unknown group has the state Dead.
 //
 //   3    authorized operations can be asked for (KIP-430)
 //   4    instance ids (KIP-345)
@@ -7,19 +7,21 @@
 //
 // Differences from Apache Kafka: a group that is named twice is answered once.
 
-import { describeGroups as describe } from '../../admin/groups.ts'
-import type { GroupDescription } from '../../coordinator/classic-group.ts'
+import { describeGroups as describe } from '../../admin/groups/groups.ts'
+import type { GroupDescription } from '../../coordinator/classic/questions.ts'
 import { GROUP_ID_NOT_FOUND, isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
 import { describeGroups } from '../../protocol/messages/describe-groups.ts'
 import type { ResponseInput } from '../../protocol/schema.ts'
+import { handler } from '../handler.ts'
+import { onEach } from '../needs.ts'
 import { GROUP_OPERATIONS } from '../operations.ts'
-import { handler } from './handler.ts'
 
 type Row = ResponseInput<typeof describeGroups>['groups'][number]
 
 const FIRST_WITH_NOT_FOUND = 6
 
 export const describeGroupsHandler = handler(describeGroups, rooms => ({
+  needs: ({ body }) => onEach('DESCRIBE', 'GROUP', body.groups),
   async answer({ apiVersion, body }) {
     const withOperations = (row: Row): Row =>
       body.includeAuthorizedOperations && row.errorCode === NONE
@@ -62,7 +64,7 @@ function rowOf(groupId: string, result: GroupDescription | Refusal, apiVersion: 
       memberId,
       groupInstanceId: instanceId,
       clientId,
-      // Tools print it as it comes, and Kafka writes addresses like this.
+      // Tools print it unchanged, and Kafka writes addresses like this.
       clientHost: `/${clientHost}`,
       memberMetadata: metadata,
       memberAssignment: assignment,

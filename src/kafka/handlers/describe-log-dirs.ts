@@ -1,15 +1,18 @@
-// DescribeLogDirs 1-4: where partitions rest and how many bytes they have there. What is said is in admin/log-dirs.ts.
+// DescribeLogDirs 1-4: where partitions rest and how many bytes they have there. admin/log-dirs.ts looks them up.
 //
-// Null topics ask for all; partitions that do not exist are left out. There is one place, and no replica lags behind or moves.
+// Null topics ask for all; partitions that do not exist are left out. There is one place, and no replica lags behind or
+// moves.
 //
 // Versions: 3 has an error of the whole request. 4 says how large the volume is and what is left on it (KIP-827).
 
 import { describeLogDirs as describe } from '../../admin/log-dirs.ts'
 import { NONE } from '../../protocol/errors.ts'
 import { describeLogDirs } from '../../protocol/messages/describe-log-dirs.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { onCluster } from '../needs.ts'
 
 export const describeLogDirsHandler = handler(describeLogDirs, rooms => ({
+  needs: () => [onCluster('DESCRIBE')],
   async answer({ body }) {
     const wanted = body.topics?.flatMap(({ topic, partitions }) => partitions.map(partition => ({ topic, partition })))
     const dirs = await describe(rooms, wanted ?? null)

@@ -1,11 +1,11 @@
 // DescribeTopicPartitions 0 (KIP-966): topics in the order of their names with their partitions, in pages.
 //
 // An empty list asks for all topics. An answer holds as many partitions as the request allows, at least one and at most
-// MOST_PARTITIONS (Kafka's max.request.partition.size.limit); where there is more, its cursor names the topic and the partition
-// that the next request should begin at. A topic that does not exist has its row and no partitions.
+// MOST_PARTITIONS (Kafka's max.request.partition.size.limit); where there is more, its cursor names the topic and the
+// partition that the next request should begin at. A topic that does not exist has its row and no partitions.
 //
-// The message has no place for an error of the whole request: a cursor that cannot be is INVALID_REQUEST in the row of each
-// topic that was named, as in Kafka.
+// The message has no place for an error of the whole request: a cursor that cannot be is INVALID_REQUEST in the row of
+// each topic that was named, as in Kafka.
 
 import type { Topic } from '../../log/catalogue.ts'
 import {
@@ -20,9 +20,10 @@ import { describeTopicPartitions } from '../../protocol/messages/describe-topic-
 import { checkTopicName } from '../../protocol/names.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import { ZERO_UUID } from '../../protocol/schema.ts'
+import { handler } from '../handler.ts'
+import { onListed, onTopics } from '../needs.ts'
 import { TOPIC_OPERATIONS } from '../operations.ts'
 import { placing } from '../partitions.ts'
-import { handler } from './handler.ts'
 
 type Body = RequestOf<typeof describeTopicPartitions>
 type Answer = ResponseInput<typeof describeTopicPartitions>
@@ -31,6 +32,8 @@ type Row = Answer['topics'][number]
 const MOST_PARTITIONS = 2000
 
 export const describeTopicPartitionsHandler = handler(describeTopicPartitions, rooms => ({
+  needs: ({ body }) =>
+    body.topics.length === 0 ? [onListed('DESCRIBE', 'TOPIC')] : onTopics('DESCRIBE', 'name', body.topics),
   answer({ body, connection }) {
     const { topics: known } = rooms.catalogue.current()
     const { cursor } = body

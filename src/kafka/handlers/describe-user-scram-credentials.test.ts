@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startBroker } from '../../../testing/broker.ts'
+import { eventually } from '../../../testing/eventually.ts'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
 import { storeCredential } from '../../admin/credentials.ts'
@@ -34,11 +35,28 @@ test('users have the SCRAM credentials that were stored, and PLAIN ones are none
   ]
   assert.deepEqual(await ask(null), [ann, bob])
   assert.deepEqual(await ask([]), [ann, bob])
-  assert.deepEqual(await ask(['bob', 'nobody', 'plain', 'strange', 'ann', 'bob']), [
+  assert.deepEqual(await ask(['bob', 'zoe', 'plain', 'strange', 'ann', 'bob']), [
     ['bob', DUPLICATE_RESOURCE.code],
-    ['nobody', RESOURCE_NOT_FOUND.code],
+    ['zoe', RESOURCE_NOT_FOUND.code],
     ['plain', RESOURCE_NOT_FOUND.code],
     ['strange', UNACCEPTABLE_CREDENTIAL.code],
     ann,
   ])
+})
+
+test('a request that names many users asks the store for a few of them at a time', async t => {
+  const store = createMemoryStore(new SimulatedClock())
+  const wire = await (await startBroker(t, {}, { openStore: async () => store })).connect()
+  const letGo = store.faults.hold('load')
+  const before = store.calls.load
+  const users = Array.from({ length: 1_000 }, (_, i) => ({ name: `user ${i}` }))
+  const asked = wire.send(describeUserScramCredentials, 0, { users })
+  await eventually('the store is asked', () => store.calls.load > before)
+  assert.equal(store.calls.load - before, 100)
+  letGo()
+  const { results } = await asked
+  assert.deepEqual(
+    results.map(({ user }) => ({ name: user })),
+    users,
+  )
 })

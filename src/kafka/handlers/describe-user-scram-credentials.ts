@@ -1,11 +1,14 @@
-// DescribeUserScramCredentials 0: who has a SCRAM credential, and of how many iterations (KIP-554). Kafka's kafka-configs.sh asks
-// this whenever it describes users and their quotas. Credentials are stored over HTTP; a PLAIN one is none of these.
+// DescribeUserScramCredentials 0: who has a SCRAM credential, and of how many iterations (KIP-554). Kafka's
+// kafka-configs.sh asks this whenever it describes users and their quotas. Credentials are stored over HTTP; a PLAIN
+// credential does not count.
 //
-// Where nobody is named all are told. A user without one is answered RESOURCE_NOT_FOUND, and DUPLICATE_RESOURCE when named twice, as
-// in Kafka. What another program stored in a form that is not read here is answered UNACCEPTABLE_CREDENTIAL when its user is named,
-// and left out of the list of all: Kafka's admin client gives up the whole list for one row with an error.
+// A request that names no user is answered with all of them. A user without a credential is answered
+// RESOURCE_NOT_FOUND, and DUPLICATE_RESOURCE when named twice, as in Kafka. A credential that another program stored in
+// a form that is not read here is answered UNACCEPTABLE_CREDENTIAL when its user is named. The list of all leaves it
+// out: Kafka's admin client gives up the whole list for one row with an error.
 
 import { type CredentialView, describeCredential, listCredentials } from '../../admin/credentials.ts'
+import { aFewAtATime } from '../../base/a-few.ts'
 import { cut } from '../../base/cut.ts'
 import {
   DUPLICATE_RESOURCE,
@@ -16,7 +19,8 @@ import {
 } from '../../protocol/errors.ts'
 import { describeUserScramCredentials } from '../../protocol/messages/describe-user-scram-credentials.ts'
 import { UnreadableDocument } from '../../store/store.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { onCluster } from '../needs.ts'
 
 /** As Kafka counts mechanisms. */
 const SCRAM_SHA_256 = 1
@@ -39,13 +43,14 @@ export const describeUserScramCredentialsHandler = handler(describeUserScramCred
   }
 
   return {
+    needs: () => [onCluster('DESCRIBE')],
     async answer({ body }) {
       const counts = new Map<string, number>()
       for (const { name } of body.users ?? []) counts.set(name, (counts.get(name) ?? 0) + 1)
       const results =
         counts.size === 0
           ? (await listCredentials(rooms)).credentials.filter(isScram).map(found => rowOf(found.username, found))
-          : await Promise.all([...counts].map(([user, count]) => describe(user, count)))
+          : await aFewAtATime(rooms.clock, [...counts], ([user, count]) => describe(user, count))
       return { errorCode: NONE, errorMessage: null, results }
     },
     refused: (_, refusal) => ({

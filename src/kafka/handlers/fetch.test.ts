@@ -180,7 +180,7 @@ test('the whole answer stays below the limit of the broker, whatever the client 
   assert.ok(row.records!.length > 20_000 && row.records!.length < 25_000)
 })
 
-test('a partition limit that is none gets the default of the broker', async t => {
+test('a request without a size for a partition gets the default of the broker', async t => {
   const ground = await startGround(t, { 'broker.fetch-partition-max-bytes': 15_000 })
   const wire = await ground.connect()
   for (let i = 0; i < 3; i++) await produceTo(wire, batchOf([Buffer.alloc(10_000)]))
@@ -240,7 +240,7 @@ test('an append between the read and the wait is not missed', async t => {
   }
 })
 
-test('an offset out of range is said at once, and holds up nobody', async t => {
+test('an offset out of range is said at once, and holds up no other partition', async t => {
   const ground = await startGround(t, { 'broker.fetch-max-wait': 60_000 })
   const wire = await ground.connect()
   await produceTo(wire, batchOf(['a']))
@@ -616,7 +616,7 @@ test('a fetch that waits for more bytes is answered with those that it has when 
   })
   const wire = await ground.connect()
   await produceTo(wire, batchOf(['v']))
-  const patient = fetchOne(wire, 0, { minBytes: 1000, maxWaitMs: 2000 })
+  const patient = fetchOne(wire, 0, { minBytes: 1000, maxWaitMs: 1000 })
   await eventually('it has read what there is', () => ground.store.calls.read === 1)
   const release = ground.store.faults.hold('read')
   const others = Array.from({ length: 8 }, async () => fetchOne(await ground.connect(), 0, { maxWaitMs: 10_000 }))

@@ -1,42 +1,64 @@
-// FindCoordinator 0-6: which broker coordinates a group (key type 0) or a transactional id (1, from version 1
-// on), named as the listener that the client came by is advertised. COORDINATOR_NOT_AVAILABLE while there is none that
-// the listener reaches.
+// FindCoordinator 0-6: which broker coordinates a group (key type 0), with the endpoint of the listener that the client
+// came by. COORDINATOR_NOT_AVAILABLE while no coordinator can be reached through that listener.
 //
 //   0-3  one key; its error is the answer's error
 //   4    many keys with an error each; the single key is ignored (KIP-699)
 //   6    share partitions, key type 2 (KIP-932): answered INVALID_REQUEST, as by a Kafka without share groups
 //
-// Differences from Apache Kafka: a transactional id finds a coordinator although there are no transactions yet, so that
-// its client goes on to InitProducerId and is told so there, instead of looking for a coordinator for ever.
+// Differences from Apache Kafka: there are no transactions yet, so the answer to a transactional id (key type 1, from
+// version 1 on) is INVALID_REQUEST with a sentence that says so. The Java client asks this before InitProducerId, which
+// has no field for a sentence; it prints the sentence and stops. librdkafka asks again until its timeout, so the broker
+// logs the sentence too.
 
+import { cut } from '../../base/cut.ts'
 import { because, COORDINATOR_NOT_AVAILABLE, INVALID_REQUEST, NONE, type Refusal } from '../../protocol/errors.ts'
 import { findCoordinator } from '../../protocol/messages/find-coordinator.ts'
 import type { RequestOf } from '../../protocol/schema.ts'
+import { handler, type Request } from '../handler.ts'
+import { type Need, NO_NEEDS, onEach } from '../needs.ts'
 import { nodesOf } from '../nodes.ts'
-import { handler, type Request } from './handler.ts'
 
 const GROUP = 0
 const TRANSACTION = 1
 
-const UNKNOWN_KEY_TYPE = because(
+const UNKNOWN_KEY_TYPE = because(INVALID_REQUEST, 'The key type must be 0 (group); there are no share groups here.')
+const NO_TRANSACTIONS = because(
   INVALID_REQUEST,
-  'The key type must be 0 (group) or 1 (transactional id); there are no share groups here.',
+  'This broker has no transactions yet. Leave out transactional.id; an idempotent producer works without it.',
 )
 
-export const findCoordinatorHandler = handler(findCoordinator, rooms => ({
-  answer(request) {
-    const { keyType } = request.body
-    if (keyType !== GROUP && keyType !== TRANSACTION) return refuse(request, UNKNOWN_KEY_TYPE)
-    const nodes = nodesOf(rooms.cluster, request.connection.listener)
-    return answer(request, key => {
-      const coordinator = rooms.cluster.coordinatorOf(key)
-      const node = nodes.find(({ id }) => id === coordinator)
-      if (node === undefined) return notFound(COORDINATOR_NOT_AVAILABLE)
-      return { nodeId: node.id, host: node.host, port: node.port, errorCode: NONE, errorMessage: null }
-    })
-  },
-  refused: refuse,
-}))
+/** How often a line with this sentence is logged. */
+const LOG_EVERY_MS = 10_000
+
+export const findCoordinatorHandler = handler(findCoordinator, rooms => {
+  const logger = rooms.logger.named('kafka.find-coordinator')
+  return {
+    needs: ({ apiVersion, body }) => needsOf(body.keyType, apiVersion < 4 ? [body.key] : body.coordinatorKeys),
+    storeAway: COORDINATOR_NOT_AVAILABLE,
+    answer(request) {
+      const { keyType, key, coordinatorKeys } = request.body
+      if (keyType === TRANSACTION) {
+        const transactionalId = cut(coordinatorKeys[0] ?? key)
+        logger.limited('transactional-id', LOG_EVERY_MS).warn(NO_TRANSACTIONS.message, { transactionalId })
+        return refuse(request, NO_TRANSACTIONS)
+      }
+      if (keyType !== GROUP) return refuse(request, UNKNOWN_KEY_TYPE)
+      const nodes = nodesOf(rooms.cluster, request.connection.listener)
+      return answer(request, key => {
+        const coordinator = rooms.cluster.coordinatorOf(key)
+        const node = nodes.find(({ id }) => id === coordinator)
+        if (node === undefined) return notFound(COORDINATOR_NOT_AVAILABLE)
+        return { nodeId: node.id, host: node.host, port: node.port, errorCode: NONE, errorMessage: null }
+      })
+    },
+    refused: refuse,
+  }
+})
+
+function needsOf(keyType: number, keys: readonly string[]): readonly Need[] {
+  if (keyType !== GROUP && keyType !== TRANSACTION) return NO_NEEDS
+  return onEach('DESCRIBE', keyType === GROUP ? 'GROUP' : 'TRANSACTIONAL_ID', keys)
+}
 
 interface Found {
   readonly nodeId: number

@@ -1,14 +1,15 @@
-// What operators ask of consumer groups, over the wire in every version.
+// The questions of operators about consumer groups, over the wire in every version.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { fetchFrom, startGround } from '../../../testing/kafka.ts'
-import { assigning, DELAY_MS, enter as enterWorld, openGroupWorld, subscribing } from '../../../testing/sim/groups.ts'
+import { assigning, subscribing } from '../../../testing/sim/groups.ts'
 import { batchOf, openLogWorld } from '../../../testing/sim/logs.ts'
 import type { Wire } from '../../../testing/wire.ts'
 import { seededRandom } from '../../base/random.ts'
 import { aloneInCluster } from '../../cluster/cluster.ts'
 import { openClientQuotas } from '../../coordinator/client-quotas.ts'
+import { openReadPositions } from '../../coordinator/read-positions.ts'
 import { decodeRequest, encodeRequest } from '../../protocol/codec.ts'
 import {
   GROUP_ID_NOT_FOUND,
@@ -29,9 +30,9 @@ import { offsetDelete } from '../../protocol/messages/offset-delete.ts'
 import { offsetFetch } from '../../protocol/messages/offset-fetch.ts'
 import { syncGroup } from '../../protocol/messages/sync-group.ts'
 import type { Api, RequestOf } from '../../protocol/schema.ts'
+import type { Request, Rooms } from '../handler.ts'
 import { createThrottle } from '../throttle.ts'
 import { fetchHandler } from './fetch.ts'
-import type { Request, Rooms } from './handler.ts'
 
 const versionsOf = ({ versions: { min, max } }: Api) => Array.from({ length: max - min + 1 }, (_, index) => min + index)
 
@@ -161,23 +162,18 @@ test('positions are deleted row by row', async t => {
   assert.equal(await deletion('workers'), NON_EMPTY_GROUP.code)
 })
 
-test('what a fetch answers is delivered to the group whose member asked for its own partition', async t => {
+test('what a fetch answers is delivered to its client, by client id and address', async t => {
   const { clock, store, settings, metrics, catalogue, logs, create, partition } = await openLogWorld(t)
-  const world = await openGroupWorld(t, clock, store, {}, catalogue)
   const topic = await create('t')
   await partition('t').append(batchOf(10), 0)
-  const { memberId } = await enterWorld(world, { clientId: 'reader', ...subscribing('t') })
-  await world.clock.advance(DELAY_MS)
-  const joint = { groupId: 'g', generation: 1, memberId, instanceId: null, protocolType: null, protocolName: null }
-  await world.groups.sync({ ...joint, assignments: [{ memberId, assignment: assigning({ t: [0] }) }] })
-
   const throttle = createThrottle(await openClientQuotas(store), clock)
+  const readPositions = openReadPositions(clock)
   const rooms = {
     settings,
     metrics,
     catalogue,
     logs,
-    groups: world.groups,
+    readPositions,
     throttle,
     clock,
     random: seededRandom(1),
@@ -202,11 +198,11 @@ test('what a fetch answers is delivered to the group whose member asked for its 
       closed: signal,
     }
     await handler.answer(request as unknown as Request<RequestOf<typeof fetch>>)
-    return world.groups.deliveries.ofGroup('g').map(share => [share.topicId === topic.id, share.nextOffset])[0]
+    return readPositions.of('reader', '10.0.0.1', topic.id, 0)?.nextOffset ?? null
   }
-  assert.deepEqual(await fetched(3, 'somebody'), [true, -1])
-  assert.deepEqual(await fetched(3, 'reader', '10.0.0.2'), [true, -1])
-  assert.deepEqual(await fetched(99, 'reader'), [true, -1], 'a refused fetch delivers nothing')
-  assert.deepEqual(await fetched(3, 'reader'), [true, 10])
-  assert.deepEqual(await fetched(10, 'reader'), [true, 10], 'who asks for what follows has what comes before')
+  assert.equal(await fetched(3, 'other'), null)
+  assert.equal(await fetched(3, 'reader', '10.0.0.2'), null)
+  assert.equal(await fetched(99, 'reader'), null, 'a refused fetch delivers nothing')
+  assert.equal(await fetched(3, 'reader'), 10)
+  assert.equal(await fetched(10, 'reader'), 10, 'a client that asks for what follows has what comes before')
 })

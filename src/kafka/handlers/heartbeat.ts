@@ -6,11 +6,14 @@
 //
 // Differences from Apache Kafka: none.
 
-import { NONE } from '../../protocol/errors.ts'
+import { COORDINATOR_NOT_AVAILABLE, NONE } from '../../protocol/errors.ts'
 import { heartbeat } from '../../protocol/messages/heartbeat.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { onGroup } from '../needs.ts'
 
 export const heartbeatHandler = handler(heartbeat, rooms => ({
+  needs: ({ body }) => [onGroup('READ', body.groupId)],
+  storeAway: COORDINATOR_NOT_AVAILABLE,
   answer({ body }) {
     const refusal = rooms.groups.heartbeat(body.groupId, {
       memberId: body.memberId,

@@ -1,17 +1,17 @@
-// IncrementalAlterConfigs 0-1: sets and deletes single configs of topics, levels of loggers, and what stands in lists, or with
-// validateOnly says whether it could. The rules are in admin/configs.ts. What a broker is set to cannot be changed while it
-// runs.
+// IncrementalAlterConfigs 0-1: sets and deletes single configs of topics, levels of loggers, and members of lists, or
+// with validateOnly says whether it could. The rules are in admin/configs.ts. The settings of a broker cannot be
+// changed while it runs.
 //
-// A resource is changed whole or not at all. The answer comes when the change is durable and acts; the level of a logger
-// lasts until the process ends, as in Kafka.
+// A resource is changed whole or not at all. The answer comes when the change is durable and acts; the level of a
+// logger lasts until the process ends, as in Kafka.
 
 import { alterConfigs as alter } from '../../admin/configs.ts'
 import type { ConfigEdit } from '../../admin/contract.ts'
 import { because, INVALID_REQUEST, type Refusal } from '../../protocol/errors.ts'
 import { incrementalAlterConfigs } from '../../protocol/messages/incremental-alter-configs.ts'
 import type { RequestOf } from '../../protocol/schema.ts'
-import { alteredRow, answerAlterations } from '../configs.ts'
-import { handler } from './handler.ts'
+import { alteredRow, answerAlterations, needsOfConfigs } from '../configs.ts'
+import { handler } from '../handler.ts'
 
 type Config = RequestOf<typeof incrementalAlterConfigs>['resources'][number]['configs'][number]
 
@@ -19,6 +19,7 @@ type Config = RequestOf<typeof incrementalAlterConfigs>['resources'][number]['co
 const OPERATIONS: readonly ConfigEdit['operation'][] = Object.freeze(['set', 'delete', 'append', 'subtract'])
 
 export const incrementalAlterConfigsHandler = handler(incrementalAlterConfigs, rooms => ({
+  needs: ({ body }) => needsOfConfigs('ALTER_CONFIGS', body.resources),
   answer({ body: { resources, validateOnly } }) {
     const alterations = resources.map(({ resourceType, resourceName, configs }) => ({
       resourceType,

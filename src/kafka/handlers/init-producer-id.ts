@@ -1,4 +1,4 @@
-// InitProducerId 0-5: a producer id that nobody else has, with epoch 0, for an idempotent producer (KIP-98).
+// InitProducerId 0-5: a producer id that no other producer has, with epoch 0, for an idempotent producer (KIP-98).
 //
 //   3    a producer may say which id and epoch it had (KIP-360); without a transactional id it is given a fresh id,
 //        as in Kafka, and naming only one of the two is INVALID_REQUEST
@@ -10,6 +10,7 @@
 
 import {
   because,
+  COORDINATOR_LOAD_IN_PROGRESS,
   INVALID_REQUEST,
   INVALID_TRANSACTION_TIMEOUT,
   isRefusal,
@@ -19,7 +20,8 @@ import {
 } from '../../protocol/errors.ts'
 import { initProducerId } from '../../protocol/messages/init-producer-id.ts'
 import type { RequestOf } from '../../protocol/schema.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { CLUSTER, type Need, onTransactionalId } from '../needs.ts'
 
 /** Kafka's transaction.max.timeout.ms. */
 const MAX_TRANSACTION_TIMEOUT_MS = 900_000
@@ -32,6 +34,8 @@ const NO_EPOCH = -1
 export const initProducerIdHandler = handler(initProducerId, rooms => {
   const logger = rooms.logger.named('kafka.init-producer-id')
   return {
+    needs: ({ body }) => needsOf(body),
+    storeAway: COORDINATOR_LOAD_IN_PROGRESS,
     async answer({ body }) {
       const unfit = check(body)
       if (unfit !== null) {
@@ -45,6 +49,13 @@ export const initProducerIdHandler = handler(initProducerId, rooms => {
     refused: (_request, refusal) => refuse(refusal),
   }
 })
+
+/** Without a transactional id a producer that may write to any topic needs no more (KIP-679). */
+function needsOf({ transactionalId }: RequestOf<typeof initProducerId>): readonly Need[] {
+  if (transactionalId !== null) return [onTransactionalId('WRITE', transactionalId)]
+  const or = { operation: 'WRITE', resource: { type: 'TOPIC', name: null } } as const
+  return [{ operation: 'IDEMPOTENT_WRITE', resource: CLUSTER, scope: 'request', or }]
+}
 
 function check(body: RequestOf<typeof initProducerId>): Refusal | null {
   const { transactionalId, transactionTimeoutMs, producerId, producerEpoch } = body

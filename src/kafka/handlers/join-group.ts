@@ -9,19 +9,24 @@
 //   8    the client's reason, for the log (KIP-800)
 //   9    skipAssignment: a returning static leader leads a stable group without assigning (KIP-814)
 //
-// Differences from Apache Kafka: those of coordinator/classic-group.ts (bounds, and a returning static member that
+// Differences from Apache Kafka: those of coordinator/classic/group.ts (bounds, and a returning static member that
 // subscribes to other topics causes a rebalance); a negative rebalance timeout is taken as the session timeout.
 
-import type { JoinReply } from '../../coordinator/classic-group.ts'
-import { refuseJoin } from '../../coordinator/classic-group.ts'
-import { NONE } from '../../protocol/errors.ts'
+import type { JoinReply } from '../../coordinator/classic/requests.ts'
+import { refuseJoin } from '../../coordinator/classic/requests.ts'
+import { COORDINATOR_NOT_AVAILABLE, NONE } from '../../protocol/errors.ts'
 import { joinGroup } from '../../protocol/messages/join-group.ts'
 import type { RequestOf } from '../../protocol/schema.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { onGroup } from '../needs.ts'
 
 export const joinGroupHandler = handler(joinGroup, rooms => ({
-  // Not an async function: one that waits would keep what the request says.
-  answer({ apiVersion, body, clientId, connection }) {
+  needs: ({ body }) => [onGroup('READ', body.groupId)],
+  storeAway: COORDINATOR_NOT_AVAILABLE,
+  // Not an async function: while it waits, its closure would keep the whole request.
+  answer(request) {
+    const { apiVersion, body, clientId, connection } = request
+    const handedMs = rooms.clock.monotonic()
     return rooms.groups
       .join({
         groupId: body.groupId,
@@ -37,7 +42,10 @@ export const joinGroupHandler = handler(joinGroup, rooms => ({
         memberIdRequired: apiVersion >= 4,
         canSkipAssignment: apiVersion >= 9,
       })
-      .then(reply => toAnswer(reply, apiVersion))
+      .then(reply => {
+        request.waitedMs = rooms.clock.monotonic() - handedMs
+        return toAnswer(reply, apiVersion)
+      })
   },
   kept: body => ({ ...body, protocols: [], reason: null }),
   refused: ({ apiVersion, body }, refusal) => toAnswer(refuseJoin(refusal, body.memberId), apiVersion),
@@ -53,7 +61,7 @@ function toAnswer(reply: JoinReply, apiVersion: number) {
     errorCode: reply.error?.code ?? NONE,
     generationId: reply.generation,
     protocolType: reply.protocolType,
-    // Null only where it may be.
+    // Null only in versions that allow null.
     protocolName: reply.protocolName ?? (apiVersion < 7 ? '' : null),
     leader: reply.leader,
     skipAssignment: reply.skipAssignment,

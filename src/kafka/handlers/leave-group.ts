@@ -7,11 +7,14 @@
 //
 // Differences from Apache Kafka: what has left is stored before the answer.
 
-import { NONE } from '../../protocol/errors.ts'
+import { COORDINATOR_NOT_AVAILABLE, NONE } from '../../protocol/errors.ts'
 import { leaveGroup } from '../../protocol/messages/leave-group.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { onGroup } from '../needs.ts'
 
 export const leaveGroupHandler = handler(leaveGroup, rooms => ({
+  needs: ({ body }) => [onGroup('READ', body.groupId)],
+  storeAway: COORDINATOR_NOT_AVAILABLE,
   async answer({ apiVersion, body }) {
     const leaving =
       apiVersion < 3

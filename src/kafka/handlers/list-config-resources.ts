@@ -1,18 +1,20 @@
 // ListConfigResources 0-1: the topics and brokers that have configs (KIP-1142). Groups and client metrics have none.
 //
-// Version 0 is KIP-714's ListClientMetricsResources and always answers an empty list. In version 1 no types mean all of them;
-// a type that has no configs is refused with UNSUPPORTED_VERSION, as in Kafka.
+// Version 0 is KIP-714's ListClientMetricsResources and always answers an empty list. In version 1 no types mean all of
+// them; a type that has no configs is refused with UNSUPPORTED_VERSION, as in Kafka.
 
 import { listConfigResources as list } from '../../admin/configs.ts'
 import type { ConfigResourceType } from '../../admin/contract.ts'
 import { NONE, UNSUPPORTED_VERSION } from '../../protocol/errors.ts'
 import { listConfigResources } from '../../protocol/messages/list-config-resources.ts'
 import { RESOURCE_TYPES, resourceTypeOf } from '../configs.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { onCluster } from '../needs.ts'
 
 const ALL = Object.keys(RESOURCE_TYPES) as ConfigResourceType[]
 
 export const listConfigResourcesHandler = handler(listConfigResources, rooms => ({
+  needs: () => [onCluster('DESCRIBE_CONFIGS')],
   answer({ body, apiVersion }) {
     const asked = body.resourceTypes.map(resourceTypeOf)
     if (asked.includes(null)) return { errorCode: UNSUPPORTED_VERSION.code, configResources: [] }

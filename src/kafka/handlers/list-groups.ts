@@ -3,17 +3,19 @@
 //   4    states, as an answer and as a filter (KIP-518)
 //   5    types likewise; all groups here are `classic` (KIP-848)
 //
-// Filters do not tell upper from lower case, and one that names nothing that exists lets nothing through, as in Kafka. A
-// group that waits for its first rebalance is listed.
+// Filters do not tell upper from lower case, and one that names nothing that exists lets nothing through, as in Kafka.
+// A group that waits for its first rebalance is listed.
 //
 // Differences from Apache Kafka: none known.
 
-import { listGroups as list } from '../../admin/groups.ts'
+import { listGroups as list } from '../../admin/groups/groups.ts'
 import { isRefusal, NONE } from '../../protocol/errors.ts'
 import { listGroups } from '../../protocol/messages/list-groups.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { CLUSTER, onListed } from '../needs.ts'
 
 export const listGroupsHandler = handler(listGroups, rooms => ({
+  needs: () => [{ ...onListed('DESCRIBE', 'GROUP'), or: { operation: 'DESCRIBE', resource: CLUSTER } }],
   answer({ body }) {
     const listed = list(rooms, { states: body.statesFilter, types: body.typesFilter })
     if (isRefusal(listed)) return { throttleTimeMs: 0, errorCode: listed.code, groups: [] }

@@ -54,7 +54,7 @@ test('each special timestamp has its first version, and is UNSUPPORTED_VERSION b
   assert.equal((await ask(wire, 11, -7)).errorCode, UNSUPPORTED_VERSION.code)
 })
 
-test('a time finds the first record at or after it, with its own time; after the last there is none', async t => {
+test('a time finds the first record at or after it, with its own time; a time after the last finds no record', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   for (const [at, value] of ['a', 'b', 'c'].entries()) await produceTo(wire, batchOf([value], {}, T0 + at * 100))

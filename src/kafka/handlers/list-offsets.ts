@@ -6,17 +6,18 @@
 //   -4  earliest local (8+, KIP-405): all that is readable is local, so the log start
 //   -5  latest tiered (9+, KIP-1005), -6 earliest that waits for tiering (11+, KIP-1023): there is no tier, so none
 //
-// A time answers the first record at or after it, with that record's own time. No such record is offset -1 and timestamp -1
-// without an error. A special timestamp in a version that does not know it is UNSUPPORTED_VERSION, as in Kafka. Looking through
-// records ends with the deadline of the request and with its connection.
+// A time answers the first record at or after it, with that record's own time. No such record is offset -1 and
+// timestamp -1 without an error. A special timestamp in a version that does not know it is UNSUPPORTED_VERSION, as in
+// Kafka. Looking through records ends with the deadline of the request and with its connection.
 
 import { type Patience, patience } from '../../base/patience.ts'
 import type { Partition } from '../../log/partition.ts'
 import { because, INVALID_REQUEST, isRefusal, NONE, type Refusal, UNSUPPORTED_VERSION } from '../../protocol/errors.ts'
 import { listOffsets } from '../../protocol/messages/list-offsets.ts'
 import type { ResponseInput } from '../../protocol/schema.ts'
+import { handler } from '../handler.ts'
+import { onTopics } from '../needs.ts'
 import { findPartition, findRepeated, findTopic, keyOf } from '../partitions.ts'
-import { handler } from './handler.ts'
 
 type Answer = ResponseInput<typeof listOffsets>
 
@@ -50,6 +51,7 @@ const NOTHING: Found = Object.freeze({ offset: -1, timestamp: -1, leaderEpoch: -
 const TWICE = because(INVALID_REQUEST, 'The partition is named twice in this request.')
 
 export const listOffsetsHandler = handler(listOffsets, rooms => ({
+  needs: ({ body }) => onTopics('DESCRIBE', 'name', body.topics),
   async answer({ body, apiVersion, deadlineMs, closed }) {
     const catalogue = rooms.catalogue.current()
     const waiting = patience(rooms.clock, deadlineMs, closed)
@@ -109,7 +111,7 @@ async function find(
   }
 }
 
-/** The epoch of the first batch, so that a reader who begins there never sees an epoch go back. */
+/** The epoch of the first batch, so that a reader that begins there never sees a lower epoch later. */
 function epochOfStart({ logStartOffset, leaderEpoch, state }: Partition): number {
   return state.epochs.findLast(each => each.startOffset <= logStartOffset)?.epoch ?? leaderEpoch
 }

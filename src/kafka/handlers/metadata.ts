@@ -1,18 +1,19 @@
-// Metadata 0-13: the brokers that live, and of topics the partitions and who leads them; makes topics that patterns allow.
+// Metadata 0-13: the brokers that live, and of topics the partitions and who leads them; makes topics that patterns
+// allow.
 //
 // Which topics: in version 0 an empty list asks for all; later null asks for all and an empty list for none. From
-// version 12 on a topic may be named by its id alone (KIP-516); 10 and 11 have the field and must not use it. An id that
-// nothing has is UNKNOWN_TOPIC_ID. A topic that is named twice is answered once.
+// version 12 on a topic may be named by its id alone (KIP-516); 10 and 11 have the field and must not use it. An id
+// that nothing has is UNKNOWN_TOPIC_ID. A topic that is named twice is answered once.
 //
-// Auto-creation: a name that is unknown is created when the request allows it and a topic pattern (svc.topics) does, before
-// the answer, so that the first answer has the partitions. One request creates at most MOST_CREATED topics; the rest of its
-// names answer LEADER_NOT_AVAILABLE, which clients ask again for.
+// Auto-creation: a name that is unknown is created when the request allows it and a topic pattern (svc.topics) does,
+// before the answer, so that the first answer has the partitions. One request creates at most MOST_CREATED topics; the
+// rest of its names answer LEADER_NOT_AVAILABLE, which clients ask again for.
 //
 // Replicas that are away are offline for version 5 on. Version 0 is not told of them, as in Kafka: the partition has
 // REPLICA_NOT_AVAILABLE, and those that live.
 //
-// Unlike Apache Kafka, which creates in the background and answers UNKNOWN_TOPIC_OR_PARTITION first. A leader that the client's
-// listener does not reach is LISTENER_NOT_FOUND, as in Kafka, in versions before 6 too.
+// Unlike Apache Kafka, which creates in the background and answers UNKNOWN_TOPIC_OR_PARTITION first. A leader that the
+// client's listener does not reach is LISTENER_NOT_FOUND, as in Kafka, in versions before 6 too.
 
 import { createTopics } from '../../admin/topics.ts'
 import { type Catalogue, type Topic, unreadableTopic } from '../../log/catalogue.ts'
@@ -32,10 +33,11 @@ import { metadata } from '../../protocol/messages/metadata.ts'
 import { checkTopicName } from '../../protocol/names.ts'
 import { type RequestOf, type ResponseInput, ZERO_UUID } from '../../protocol/schema.ts'
 import { matchPattern } from '../../settings/patterns.ts'
+import { handler, type Request, type Rooms } from '../handler.ts'
+import { CLUSTER, type Need, onEach, onListed, onTopics } from '../needs.ts'
 import { controllerOf, nodesOf } from '../nodes.ts'
 import { CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS } from '../operations.ts'
 import { lookForTopics, placing } from '../partitions.ts'
-import { handler, type Request, type Rooms } from './handler.ts'
 
 type Body = RequestOf<typeof metadata>
 type Asked = NonNullable<Body['topics']>[number]
@@ -53,10 +55,10 @@ const MOST_CREATED = 100
 const CREATION_MS = 5000
 
 export const metadataHandler = handler(metadata, rooms => ({
+  needs: needsOf,
   answer(request) {
     const { body, apiVersion } = request
-    const isAll = body.topics === null || (apiVersion < FIRST_WITH_NULL && body.topics.length === 0)
-    if (isAll) {
+    if (isForAll(body, apiVersion)) {
       const { topics } = rooms.catalogue.current()
       const place = placing(rooms, request.connection.listener)
       return answerOf(
@@ -65,7 +67,7 @@ export const metadataHandler = handler(metadata, rooms => ({
         Array.from(topics.values(), topic => rowOf(place, topic, apiVersion)),
       )
     }
-    const asked = distinct(body.topics)
+    const asked = distinct(body.topics ?? [])
     const looked = lookFor(rooms, asked)
     return looked === null ? answerFor(rooms, request, asked) : looked.then(() => answerFor(rooms, request, asked))
   },
@@ -77,7 +79,31 @@ export const metadataHandler = handler(metadata, rooms => ({
   },
 }))
 
-/** Null where all topics are known that are asked for, else a look whether another broker has made them. */
+/** A name that the request may create must be permitted to be created, too; that it is unknown is found out later. */
+function needsOf({ body, apiVersion }: Request<Body>): readonly Need[] {
+  if (isForAll(body, apiVersion)) return [onListed('DESCRIBE', 'TOPIC')]
+  const asked = distinct(body.topics ?? [])
+  const names = asked.flatMap(({ name }) => name ?? [])
+  const create = onEach('CREATE', 'TOPIC', body.allowAutoTopicCreation ? names : [], 'hidden').map(need => ({
+    ...need,
+    or: { operation: 'CREATE' as const, resource: CLUSTER },
+  }))
+  return [
+    ...onEach('DESCRIBE', 'TOPIC', names),
+    ...onTopics(
+      'DESCRIBE',
+      'topicId',
+      asked.filter(({ name }) => name === null),
+    ),
+    ...create,
+  ]
+}
+
+function isForAll({ topics }: Body, apiVersion: number): boolean {
+  return topics === null || (apiVersion < FIRST_WITH_NULL && topics.length === 0)
+}
+
+/** Null if all requested topics are known, else a look whether another broker has created them. */
 function lookFor(rooms: Rooms, asked: readonly Asked[]): Promise<void> | null {
   const names = asked.flatMap(({ name }) => name ?? [])
   const ids = asked.flatMap(({ name, topicId }) => (name === null ? [topicId] : []))
@@ -117,7 +143,7 @@ async function create(rooms: Rooms, names: readonly string[]): Promise<Refusals>
     .map(name => ({ name, partitions: -1, replicationFactor: -1, assignments: [], configs: [] }))
   const outcomes = await createTopics(rooms, requests, { validateOnly: false, timeoutMs: CREATION_MS, auto: true })
   for (const { name, result } of outcomes) {
-    // What takes long may still come: the client asks again.
+    // A topic that takes long may still be created: the client asks again.
     if (isRefusal(result)) refusals.set(name, result.code === REQUEST_TIMED_OUT.code ? LEADER_NOT_AVAILABLE : result)
   }
   return refusals

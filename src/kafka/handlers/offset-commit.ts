@@ -6,19 +6,22 @@
 //   9    GROUP_ID_NOT_FOUND for a member of a group that does not exist; before, ILLEGAL_GENERATION (KIP-848)
 //   10   topics by id only: UNKNOWN_TOPIC_ID (KIP-848)
 //
-// A consumer that assigns partitions itself commits with generation -1 and no member id, while nobody is in the group.
+// A consumer that assigns partitions itself commits with generation -1 and no member id, to a group without members.
 // The empty group id is taken, as in Kafka. Any offset is taken, below zero too.
 //
-// Versions 2 to 4 can say for how long the position is to be kept. Metadata has at most 4096 UTF-16 units, as Kafka counts.
+// Versions 2 to 4 can say for how long the position is to be kept. Metadata has at most 4096 UTF-16 units, as Kafka
+// counts.
 //
-// Where the offsets of all groups are as many as the broker keeps, a position that is new, or says more than before, gets
-// INVALID_COMMIT_OFFSET_SIZE in its row; the others are stored.
+// Where the offsets of all groups are as many as the broker keeps, a position that is new, or says more than before,
+// gets INVALID_COMMIT_OFFSET_SIZE in its row; the others are stored.
 //
-// Differences from Apache Kafka: an offset beyond 2^53 - 1 is refused with INVALID_REQUEST, since every number here is exact.
+// Differences from Apache Kafka: an offset beyond 2^53 - 1 is refused with INVALID_REQUEST, since every number here is
+// exact.
 
-import type { CommitReply, OffsetToCommit } from '../../coordinator/group-runtime.ts'
+import type { CommitReply, OffsetToCommit } from '../../coordinator/offsets/group-offsets.ts'
 import {
   because,
+  COORDINATOR_NOT_AVAILABLE,
   GROUP_ID_NOT_FOUND,
   ILLEGAL_GENERATION,
   INVALID_REQUEST,
@@ -30,19 +33,26 @@ import {
 } from '../../protocol/errors.ts'
 import { offsetCommit } from '../../protocol/messages/offset-commit.ts'
 import type { RequestOf } from '../../protocol/schema.ts'
-import { findTopic, lookForTopics } from '../partitions.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { onGroup, onTopics } from '../needs.ts'
+import { findTopic, lookForTopics, type Naming } from '../partitions.ts'
 
+const FIRST_WITH_IDS = 10
 const MAX_METADATA_LENGTH = 4_096
 
-const INEXACT_OFFSET = because(INVALID_REQUEST, 'The offset is beyond 2^53 - 1, which no offset here reaches.')
+const INEXACT_OFFSET = because(INVALID_REQUEST, 'The offset is above 2^53 - 1, the largest that this broker gives.')
 
 type Body = RequestOf<typeof offsetCommit>
 type Partition = Body['topics'][number]['partitions'][number]
 
 export const offsetCommitHandler = handler(offsetCommit, rooms => ({
+  needs: ({ apiVersion, body }) => [
+    onGroup('READ', body.groupId),
+    ...onTopics('READ', namingOf(apiVersion), body.topics),
+  ],
+  storeAway: COORDINATOR_NOT_AVAILABLE,
   async answer({ apiVersion, body }) {
-    const naming = apiVersion >= 10 ? 'topicId' : 'name'
+    const naming = namingOf(apiVersion)
     const looked = lookForTopics(
       rooms,
       naming,
@@ -51,9 +61,9 @@ export const offsetCommitHandler = handler(offsetCommit, rooms => ({
     if (looked !== null) await looked
     const catalogue = rooms.catalogue.current()
     const offsets: OffsetToCommit[] = []
-    /** The rows that they are from. */
+    /** The rows that the offsets come from. */
     const committed: Partition[] = []
-    // What the group says comes first for every row whose partition exists, then what the row itself lacks.
+    // For a row whose partition exists, a refusal by the group comes before an error of the row itself.
     const refusals = new Map<Partition, { readonly refusal: Refusal; readonly isFinal: boolean }>()
     let rows = 0
     for (const said of body.topics) {
@@ -96,6 +106,10 @@ export const offsetCommitHandler = handler(offsetCommit, rooms => ({
   },
   refused: ({ body }, refusal) => toAnswer(body, () => refusal),
 }))
+
+function namingOf(apiVersion: number): Naming {
+  return apiVersion >= FIRST_WITH_IDS ? 'topicId' : 'name'
+}
 
 function isByRow(reply: CommitReply): reply is readonly (Refusal | null)[] {
   return Array.isArray(reply)

@@ -1,15 +1,17 @@
-// OffsetDelete 0-0: removes positions of a group (KIP-496). A row is GROUP_SUBSCRIBED_TO_TOPIC while members read its topic,
-// UNKNOWN_TOPIC_OR_PARTITION where there is no such partition, and without error where there was no position. The whole
-// answer is NON_EMPTY_GROUP while members are in the group that are no consumers, GROUP_ID_NOT_FOUND or INVALID_GROUP_ID.
+// OffsetDelete 0-0: removes positions of a group (KIP-496). A row is GROUP_SUBSCRIBED_TO_TOPIC while members read its
+// topic, UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist, and without error if it had no position. The whole
+// answer is NON_EMPTY_GROUP while members of the group are no consumers, GROUP_ID_NOT_FOUND or INVALID_GROUP_ID.
 //
 // Differences from Apache Kafka: rows of a topic that is named more than once are answered under each naming.
 
-import { deleteOffsets } from '../../admin/groups.ts'
+import { deleteOffsets } from '../../admin/groups/groups.ts'
 import { isRefusal, NONE } from '../../protocol/errors.ts'
 import { offsetDelete } from '../../protocol/messages/offset-delete.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { onGroup, onTopics } from '../needs.ts'
 
 export const offsetDeleteHandler = handler(offsetDelete, rooms => ({
+  needs: ({ body }) => [onGroup('DELETE', body.groupId), ...onTopics('READ', 'name', body.topics)],
   async answer({ body }) {
     const topics = body.topics.map(({ name, partitions }) => ({
       topic: name,

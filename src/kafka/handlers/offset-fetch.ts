@@ -11,17 +11,22 @@
 //        Kafka
 //   10   topics by id only: UNKNOWN_TOPIC_ID (KIP-848)
 //
-// Differences from Apache Kafka: none known.
+// Differences from Apache Kafka: a group that a request names more than once is refused, and so is a partition in each
+// of its rows, with INVALID_REQUEST. Their answers may be much longer than their names.
 
+import { aFewAtATime } from '../../base/a-few.ts'
 import type { FetchedOffset } from '../../coordinator/groups.ts'
 import type { Catalogue } from '../../log/catalogue.ts'
-import { isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
+import { COORDINATOR_LOAD_IN_PROGRESS, INVALID_REQUEST, isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
 import { offsetFetch } from '../../protocol/messages/offset-fetch.ts'
 import { type RequestOf, ZERO_UUID } from '../../protocol/schema.ts'
-import { findTopic, keyOf, lookForTopics, type Naming } from '../partitions.ts'
-import { handler, type Request, type Rooms } from './handler.ts'
+import { handler, type Request, type Rooms } from '../handler.ts'
+import { type Need, onEach, onListed, onTopics } from '../needs.ts'
+import { findRepeated, findTopic, keyOf, lookForTopics, type Naming } from '../partitions.ts'
 
-/** What is asked of one group, whatever the version. */
+const FIRST_WITH_IDS = 10
+
+/** One group of a request of any version. */
 interface Asked {
   readonly groupId: string
   readonly topics: readonly Wanted[] | null
@@ -48,14 +53,19 @@ interface Found {
 }
 
 export const offsetFetchHandler = handler(offsetFetch, rooms => ({
+  needs: request => askedOf(request).flatMap(asked => needsOf(asked, namingOf(request.apiVersion))),
+  storeAway: COORDINATOR_LOAD_IN_PROGRESS,
   async answer(request) {
-    const naming: Naming = request.apiVersion >= 10 ? 'topicId' : 'name'
+    const naming = namingOf(request.apiVersion)
+    const repeated = repeatedIn(askedOf(request).map(({ groupId }) => groupId))
     const named = askedOf(request).flatMap(({ topics }) => topics?.map(each => each[naming]) ?? [])
     const looked = lookForTopics(rooms, naming, named)
     if (looked !== null) await looked
     const catalogue = rooms.catalogue.current()
-    const groups = await Promise.all(
-      askedOf(request).map(asked => find(rooms, catalogue, naming, asked, request.apiVersion)),
+    const groups = await aFewAtATime(rooms.clock, askedOf(request), async asked =>
+      repeated.has(asked.groupId)
+        ? refuse(asked, INVALID_REQUEST, request.apiVersion)
+        : rooms.logger.during(request, () => find(rooms, catalogue, naming, asked, request.apiVersion)),
     )
     return toAnswer(request, groups)
   },
@@ -65,6 +75,20 @@ export const offsetFetchHandler = handler(offsetFetch, rooms => ({
       askedOf(request).map(asked => refuse(asked, refusal, request.apiVersion)),
     ),
 }))
+
+function repeatedIn(names: readonly string[]): ReadonlySet<string> {
+  const seen = new Set<string>()
+  return new Set(names.filter(name => seen.size === seen.add(name).size))
+}
+
+function namingOf(apiVersion: number): Naming {
+  return apiVersion >= FIRST_WITH_IDS ? 'topicId' : 'name'
+}
+
+function needsOf({ groupId, topics }: Asked, naming: Naming): readonly Need[] {
+  const ofTopics = topics === null ? [onListed('DESCRIBE', 'TOPIC')] : onTopics('DESCRIBE', naming, topics)
+  return [...onEach('DESCRIBE', 'GROUP', [groupId]), ...ofTopics]
+}
 
 function askedOf({ apiVersion, body }: Request<RequestOf<typeof offsetFetch>>): readonly Asked[] {
   if (apiVersion >= 8) return body.groups
@@ -96,6 +120,7 @@ async function find(
   )
   const { error, topics } = await rooms.groups.fetchOffsets({ groupId, topics: known })
   if (error !== null) return refuse(asked, error, apiVersion)
+  const repeated = findRepeated(asked.topics.map(each => ({ topic: each[naming], partitions: each.partitionIndexes })))
   const positions = new Map<string, FetchedOffset>()
   for (const { topicId, offsets } of topics) {
     for (const offset of offsets) positions.set(keyOf(topicId, offset.partition), offset)
@@ -106,8 +131,9 @@ async function find(
       name,
       topicId,
       partitions: partitionIndexes.map(index => {
-        // A name that does not exist is no error in this API, an id is.
+        // An unknown name is not an error in this API; an unknown id is.
         if (isRefusal(topic)) return nothing(index, naming === 'topicId' ? topic.code : NONE)
+        if (repeated.has(keyOf(naming === 'name' ? name : topicId, index))) return nothing(index, INVALID_REQUEST.code)
         const offset = positions.get(keyOf(topic.id, index))
         return offset === undefined ? nothing(index, NONE) : rowOf(offset)
       }),

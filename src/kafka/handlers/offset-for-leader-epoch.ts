@@ -1,21 +1,30 @@
-// OffsetForLeaderEpoch 2-4: where the records of a leader epoch end (KIP-101), by which a consumer finds out after a change of
-// leaders whether its log was cut (KIP-320).
+// OffsetForLeaderEpoch 2-4: where the records of a leader epoch end (KIP-101), by which a consumer finds out after a
+// change of leaders whether its log was cut (KIP-320).
 //
-// The answer names the largest epoch up to the one asked for that the log has records of; -1 and -1 without an error when the
-// log has never had that epoch. Epochs rise whenever a broker takes the lead, so after each start too; the store keeps where
-// each begins. The client's own epoch is compared as in Fetch.
+// The answer names the largest epoch up to the one asked for that the log has records of; -1 and -1 without an error
+// when the log has never had that epoch. Epochs rise whenever a broker takes the lead, so after each start too; the
+// store keeps where each begins. The client's own epoch is compared as in Fetch.
 //
 // Versions: 3 names a replica, which grants nothing here: there are no followers.
 
 import { isRefusal, NONE } from '../../protocol/errors.ts'
 import { offsetForLeaderEpoch } from '../../protocol/messages/offset-for-leader-epoch.ts'
 import type { ResponseInput } from '../../protocol/schema.ts'
+import { handler } from '../handler.ts'
+import { onCluster, onEach } from '../needs.ts'
 import { findPartition, findTopic } from '../partitions.ts'
-import { handler } from './handler.ts'
 
 type Row = ResponseInput<typeof offsetForLeaderEpoch>['topics'][number]['partitions'][number]
 
 export const offsetForLeaderEpochHandler = handler(offsetForLeaderEpoch, rooms => ({
+  needs: ({ body }) =>
+    body.replicaId >= 0
+      ? [onCluster('CLUSTER_ACTION')]
+      : onEach(
+          'DESCRIBE',
+          'TOPIC',
+          body.topics.map(({ topic }) => topic),
+        ),
   answer({ body }) {
     const topics = body.topics.map(({ topic, partitions }) => {
       const found = findTopic(rooms.catalogue.current(), 'name', topic)

@@ -308,7 +308,7 @@ test('a request that the broker could not carry out did not succeed, whatever it
   assert.deepEqual(codes, [KAFKA_STORAGE_ERROR.code, NONE])
   assert.deepEqual([await requests('error'), await ground.failures('Produce', 'KAFKA_STORAGE_ERROR')], [1, 1])
   assert.equal(await ground.sample('svc_broker_produce_records_total{topic="t"}'), 2, 'what was written counts')
-  // What the client got wrong is no fault of the broker.
+  // A mistake of the client is no fault of the broker.
   assert.equal((await produceTo(wire, batchOf(['v']), { index: 9 })).errorCode, UNKNOWN_TOPIC_OR_PARTITION.code)
   assert.equal(await requests('success'), 1)
   assert.equal(await ground.failures('Produce', 'UNKNOWN_TOPIC_OR_PARTITION'), 0)

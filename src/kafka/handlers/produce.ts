@@ -1,9 +1,10 @@
 // Produce 3-13: appends one record batch to each partition that is named.
 //
 // acks -1 and 1 are answered after the store accepted the append; with one copy, or with replicas that the store's own
-// setting waits for, there is no difference between them. acks 0 is never answered: a failure closes the connection, which
-// is how such a producer learns of it. The append of a partition is bounded by the smaller of `broker.produce-timeout` and the
-// client's timeout; what takes longer answers REQUEST_TIMED_OUT and may still be written, as in Kafka.
+// setting waits for, there is no difference between them. acks 0 is never answered: a failure closes the connection,
+// which is how such a producer learns of it. The append of a partition is bounded by the smaller of
+// `broker.produce-timeout` and the client's timeout; what takes longer answers REQUEST_TIMED_OUT and may still be
+// written, as in Kafka.
 //
 // Versions: 7 is the first that may carry zstd (KIP-110). 8 has error messages (KIP-467). 10 names the leader where
 // this broker is not it (KIP-951). 13 names topics by id only (KIP-516).
@@ -30,8 +31,17 @@ import { checkTopicName } from '../../protocol/names.ts'
 import { type BatchView, checkBatches } from '../../protocol/records.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import { isStoreFailure } from '../../store/store.ts'
-import { createLeaderNames, findPartition, findRepeated, findTopic, keyOf, lookInOrder } from '../partitions.ts'
-import { CLOSE, handler } from './handler.ts'
+import { CLOSE, handler } from '../handler.ts'
+import { onTopics, onTransactionalId } from '../needs.ts'
+import {
+  createLeaderNames,
+  findPartition,
+  findRepeated,
+  findTopic,
+  keyOf,
+  lookInOrder,
+  type Naming,
+} from '../partitions.ts'
 
 type Body = RequestOf<typeof produce>
 type PartitionData = Body['topicData'][number]['partitionData'][number]
@@ -47,21 +57,25 @@ export const produceHandler = handler(produce, rooms => {
   const look = lookInOrder(rooms)
   const logger = rooms.logger.named('kafka.produce')
   return {
+    needs: ({ apiVersion, body }) => [
+      ...(body.transactionalId === null ? [] : [onTransactionalId('WRITE', body.transactionalId)]),
+      ...onTopics('WRITE', namingOf(apiVersion), body.topicData),
+    ],
     answer({ body, apiVersion, connection, clientId }) {
       const refusal = refusalOf(body)
       if (refusal !== null) return body.acks === 0 ? CLOSE : refuseAll(body, refusal)
-      // A client's timeout that is no duration counts as none.
+      // A negative timeout of a client counts as no timeout.
       const timeoutMs = Math.max(0, body.timeoutMs)
       const stallMs = rooms.settings.get('broker.produce-timeout')
-      const naming = apiVersion >= FIRST_WITH_IDS ? 'topicId' : 'name'
+      const naming = namingOf(apiVersion)
       const repeated = findRepeated(
         body.topicData.map(topic => ({
           topic: topic[naming],
           partitions: topic.partitionData.map(data => data.index),
         })),
       )
-      // Every append takes its place in its lane here, before anything is awaited, so that the order of requests is kept.
-      // Topics that another broker may have made are looked for first, and what comes for them meanwhile stays behind.
+      // Every append takes its place in its lane here, before any await, so that requests stay in order. If another
+      // broker may have created a topic, it is looked up first, and later requests for it wait behind.
       const appends: Promise<Appended | Refusal>[] = []
       for (const topic of body.topicData) {
         const looked = look(naming, topic[naming])
@@ -78,7 +92,7 @@ export const produceHandler = handler(produce, rooms => {
         if (body.acks === 0) return appended.some(isRefusal) ? CLOSE : null
         return answerOf(body, appended)
       }
-      // Where little is sent it is one batch, and needs nothing that waits for several.
+      // A small request usually has one batch, and needs no machinery for several.
       return appends.length === 1 ? appends[0]!.then(only => answered([only])) : Promise.all(appends).then(answered)
 
       /** `unlooked`: why the topic could not be looked for. */
@@ -110,17 +124,17 @@ export const produceHandler = handler(produce, rooms => {
         else if (checkTopicName(said) === null) rooms.logs.refused({ name: said }, index, batch, refusal)
       }
 
-      /** Mostly over with the next try; after a store has lost the end of a log some clients go on so for ever. */
+      /** Usually the next attempt succeeds. After a store has lost the end of a log, some clients never recover. */
       function tellOutOfOrder(partition: string, { message }: Refusal): void {
         logger
           .limited('out of order', 10_000)
           .warn(
-            'a producer is refused: what it sends does not follow what the log has of it; a client that goes on so has to be restarted',
+            'a producer is refused: its sequence numbers do not follow those in the log; restart the client if this goes on',
             { partition, clientId, address: connection.address, reason: message },
           )
       }
 
-      /** One row's refusal: what the same request carries for other topics may be in the log. */
+      /** The refusal of one row: records for other topics of the same request may be in the log. */
       function awayFor(error: unknown): Refusal {
         if (!isStoreFailure(error)) throw error
         logger.limited('unlooked', 10_000).warn('a topic could not be looked up for a producer', { error })
@@ -147,10 +161,15 @@ export const produceHandler = handler(produce, rooms => {
       }
     },
     refused: ({ body }, refusal) => (body.acks === 0 ? CLOSE : refuseAll(body, refusal)),
+    throttleMs: (request, frameBytes) => rooms.throttle.produced(request, frameBytes),
   }
 })
 
-/** Why nothing of the request may be written. */
+function namingOf(apiVersion: number): Naming {
+  return apiVersion >= FIRST_WITH_IDS ? 'topicId' : 'name'
+}
+
+/** Why the whole request must not be written. */
 function refusalOf(body: Body): Refusal | null {
   if (body.acks !== -1 && body.acks !== 0 && body.acks !== 1) {
     return because(INVALID_REQUIRED_ACKS, `acks must be -1, 0 or 1, got ${body.acks}.`)

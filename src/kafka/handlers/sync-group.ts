@@ -4,20 +4,27 @@
 //   3    static members (KIP-345)
 //   5    the client says which protocol it believes in, and must (KIP-559): INCONSISTENT_GROUP_PROTOCOL otherwise
 //
-// Differences from Apache Kafka: assignments for somebody who is not a member are refused with UNKNOWN_MEMBER_ID, and
-// their bytes are bounded. What a follower sends as assignments is ignored, as in Kafka.
+// Differences from Apache Kafka: assignments for a member that is not in the group are refused with UNKNOWN_MEMBER_ID,
+// and their bytes are bounded. Assignments of a follower are ignored, as in Kafka.
 
-import { refuseSync, type SyncReply } from '../../coordinator/classic-group.ts'
-import { INCONSISTENT_GROUP_PROTOCOL, NONE } from '../../protocol/errors.ts'
+import { refuseSync, type SyncReply } from '../../coordinator/classic/requests.ts'
+import { COORDINATOR_NOT_AVAILABLE, INCONSISTENT_GROUP_PROTOCOL, NONE } from '../../protocol/errors.ts'
 import { syncGroup } from '../../protocol/messages/sync-group.ts'
-import { handler } from './handler.ts'
+import { handler } from '../handler.ts'
+import { onGroup } from '../needs.ts'
 
 export const syncGroupHandler = handler(syncGroup, rooms => ({
-  // Not an async function: one that waits would keep what the request says.
-  answer({ apiVersion, body }) {
+  needs: ({ body }) => [onGroup('READ', body.groupId)],
+  storeAway: COORDINATOR_NOT_AVAILABLE,
+  // Not an async function: while it waits, its closure would keep the whole request.
+  answer(request) {
+    const { apiVersion, body } = request
     if (apiVersion >= 5 && (body.protocolType === null || body.protocolName === null)) {
       return toAnswer(refuseSync(INCONSISTENT_GROUP_PROTOCOL))
     }
+    // A leader waits only for the store, a follower waits for its leader.
+    const isLeader = body.assignments.length > 0
+    const handedMs = rooms.clock.monotonic()
     return rooms.groups
       .sync({
         groupId: body.groupId,
@@ -28,7 +35,10 @@ export const syncGroupHandler = handler(syncGroup, rooms => ({
         protocolName: body.protocolName,
         assignments: body.assignments,
       })
-      .then(toAnswer)
+      .then(reply => {
+        if (!isLeader) request.waitedMs = rooms.clock.monotonic() - handedMs
+        return toAnswer(reply)
+      })
   },
   kept: body => ({ ...body, assignments: [] }),
   refused: (_request, refusal) => toAnswer(refuseSync(refusal)),

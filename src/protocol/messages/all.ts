@@ -1,10 +1,12 @@
-// Every API that the broker knows, in the order of Kafka's keys. ApiVersions, the dispatcher and docs/reference/apis.md
-// follow from this list.
+// Every API of Kafka that the broker knows, in the order of Kafka's keys. ApiVersions, the dispatcher and
+// docs/reference/apis.md follow from this list. Beside it stand the APIs of ours that brokers ask each other, which
+// ApiVersions does not name.
 
 import type { Api } from '../schema.ts'
 import { alterClientQuotas } from './alter-client-quotas.ts'
 import { alterConfigs } from './alter-configs.ts'
 import { alterPartitionReassignments } from './alter-partition-reassignments.ts'
+import { alterReplicaLogDirs } from './alter-replica-log-dirs.ts'
 import { apiVersions } from './api-versions.ts'
 import { createPartitions } from './create-partitions.ts'
 import { createTopics } from './create-topics.ts'
@@ -14,10 +16,14 @@ import { deleteTopics } from './delete-topics.ts'
 import { describeClientQuotas } from './describe-client-quotas.ts'
 import { describeCluster } from './describe-cluster.ts'
 import { describeConfigs } from './describe-configs.ts'
+import { describeDeliveries } from './describe-deliveries.ts'
 import { describeGroups } from './describe-groups.ts'
 import { describeLogDirs } from './describe-log-dirs.ts'
+import { describeProducers } from './describe-producers.ts'
+import { describeQuorum } from './describe-quorum.ts'
 import { describeTopicPartitions } from './describe-topic-partitions.ts'
 import { describeUserScramCredentials } from './describe-user-scram-credentials.ts'
+import { electLeaders } from './elect-leaders.ts'
 import { fetch } from './fetch.ts'
 import { findCoordinator } from './find-coordinator.ts'
 import { heartbeat } from './heartbeat.ts'
@@ -59,9 +65,11 @@ export const messages: readonly Api[] = Object.freeze([
   offsetForLeaderEpoch,
   describeConfigs,
   alterConfigs,
+  alterReplicaLogDirs,
   describeLogDirs,
   createPartitions,
   deleteGroups,
+  electLeaders,
   incrementalAlterConfigs,
   alterPartitionReassignments,
   listPartitionReassignments,
@@ -69,7 +77,11 @@ export const messages: readonly Api[] = Object.freeze([
   describeClientQuotas,
   alterClientQuotas,
   describeUserScramCredentials,
+  describeQuorum,
   describeCluster,
+  describeProducers,
   listConfigResources,
   describeTopicPartitions,
 ])
+
+export const betweenBrokers: readonly Api[] = Object.freeze([describeDeliveries])

@@ -1,6 +1,6 @@
 // Fetch: reads record batches from partitions, waiting for minBytes up to maxWaitMs.
-// Names: 4-12, topic ids: 13+ (KIP-516). 7: sessions (KIP-227). 9: leader epochs (KIP-320). 16: nodeEndpoints (KIP-951).
-// The replica fields are a follower's; an ordinary consumer leaves them at their fallback.
+// Names: 4-12, topic ids: 13+ (KIP-516). 7: sessions (KIP-227). 9: leader epochs (KIP-320). 16: nodeEndpoints
+// (KIP-951). The replica fields are a follower's; an ordinary consumer leaves them at their fallback.
 
 import {
   api,

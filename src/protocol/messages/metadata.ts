@@ -1,5 +1,6 @@
 // Metadata: which brokers live, which topics and partitions exist, who leads them; may create topics.
-// Version 0: an empty topic list asks for all. 1+: null asks for all, an empty list for none. 12+: topics by id (KIP-516).
+// Version 0: an empty topic list asks for all. 1+: null asks for all, an empty list for none. 12+: topics by id
+// (KIP-516).
 
 import { api, array, bool, int16, int32, nullable, string, uuid } from '../schema.ts'
 

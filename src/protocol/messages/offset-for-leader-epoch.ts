@@ -1,4 +1,5 @@
-// OffsetForLeaderEpoch: where a leader epoch ends, by which a consumer finds out that its log was cut (KIP-101, KIP-320).
+// OffsetForLeaderEpoch: where a leader epoch ends, by which a consumer finds out that its log was cut (KIP-101,
+// KIP-320).
 
 import { api, array, int16, int32, int64, string } from '../schema.ts'
 

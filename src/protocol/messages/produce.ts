@@ -1,6 +1,6 @@
 // Produce: appends one record batch to each named partition.
-// Names: 3-12, topic ids: 13+ (KIP-516). 3: record batches of magic 2. 8: recordErrors (KIP-467). 10: currentLeader (KIP-951).
-// Versions 0-2 are advertised and refused: librdkafka up to 2.11 stops compressing when they are missing.
+// Names: 3-12, topic ids: 13+ (KIP-516). 3: record batches of magic 2. 8: recordErrors (KIP-467). 10: currentLeader
+// (KIP-951). Versions 0-2 are advertised and refused: librdkafka up to 2.11 stops compressing when they are missing.
 
 import { api, array, int16, int32, int64, nullable, records, string, struct, tagged, uuid } from '../schema.ts'
 

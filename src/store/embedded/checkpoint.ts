@@ -21,7 +21,7 @@ import type { Change, TableName, Tables } from './tables.ts'
 export interface Position {
   readonly file: number
   readonly position: number
-  /** Of the round before this place. */
+  /** The sequence of the round before this place. */
   readonly sequence: number
 }
 
@@ -35,7 +35,7 @@ export interface FileUse {
 export interface Checkpoint {
   readonly at: Position
   readonly era: number
-  /** It was the last act of a store that was closed: the journal holds nothing after it. */
+  /** True if a closing store wrote it last: the journal holds nothing after it. */
   readonly clean: boolean
   readonly files: ReadonlyMap<number, FileUse>
   /** Numbers of removed streams that are still to be swept. */
@@ -56,7 +56,7 @@ interface MetaValue {
   lastVersion: number
 }
 
-/** What a checkpoint keeps of a stream. */
+/** A stream as a checkpoint keeps it. */
 type StreamValue = Pick<
   Stream,
   | 'name'
@@ -130,7 +130,7 @@ export interface Taken {
   /** All but the runs, which are many and stay as they are: they are encoded (run-index.ts) when there is time. */
   readonly changes: readonly Change[]
   readonly runs: readonly StoredRun[]
-  /** What lmdb calls removed, and the log starts that it names, once it is written. */
+  /** The streams that lmdb calls removed, and the log starts that it names, once it is written. */
   readonly removed: readonly Stream[]
   readonly starts: ReadonlyMap<Stream, number>
   /** It is in lmdb: the overlays that it wrote are forgotten. */
@@ -139,7 +139,7 @@ export interface Taken {
   abandoned(): void
 }
 
-/** Gathers what has changed since the last one was taken. None may be waiting. */
+/** Gathers the changes since the last checkpoint was taken. No checkpoint may be waiting. */
 export function takeCheckpoint(tables: Tables, contents: Contents, at: Position, era: number, clean: boolean): Taken {
   const changes: Change[] = []
   const runs: StoredRun[] = []

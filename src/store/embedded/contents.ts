@@ -1,6 +1,6 @@
-// What the store holds, as its journal entries make it: streams, their rows, documents. `apply` is the only way that it
-// changes, for a call that was just decided and for a replayed round alike. What has not reached lmdb yet lies here as
-// an overlay; what has, is read from there. Nothing here waits, and nothing here is durable by itself.
+// The contents of the store, as its journal entries make them: streams, their rows, documents. `apply` is the only way
+// that it changes, for a call that was just decided and for a replayed round alike. A batch that has not reached lmdb
+// yet lies here as an overlay; what has, is read from there. Nothing here waits, and nothing here is durable by itself.
 
 import { assert } from '../../base/assert.ts'
 import type { EpochStart, Row, StreamId } from '../store.ts'
@@ -15,8 +15,9 @@ export interface Stream {
   readonly name: StreamId
   epoch: number
   /**
-   * A lead that was taken while nothing could be written; null when `epoch` is the lead. It becomes an entry with the next append.
-   * When it is lost in a crash the next start gives the same number again: nothing was ever written under it.
+   * A lead that was taken while nothing could be written; null when `epoch` is the lead. It becomes an entry with the
+   * next append. When it is lost in a crash the next start gives the same number again: nothing was ever written under
+   * it.
    */
   claim: number | null
   start: number
@@ -27,7 +28,7 @@ export interface Stream {
   /** Bytes of all batches ever appended, and of those that lie below the start. */
   appendedBytes: number
   droppedBytes: number
-  /** What readers may know: like the fields above, but only of rounds that are acknowledged. */
+  /** The part that readers may know: like the fields above, but only of rounds that are acknowledged. */
   visible: boolean
   visibleStart: number
   visibleEnd: number
@@ -53,21 +54,24 @@ export interface Head {
   dirty: boolean
 }
 
-/** What a round does beside changing the contents; each list is run in its order. */
+/** The effects of a round apart from changing the contents; each list runs in order. */
 export interface Effects {
   /** The file that holds the round. */
   readonly file: number
-  /** Bytes of payload so far. Runs are placed by it; the round's payload position is added when it is known. */
+  /**
+   * Bytes of payload so far. The places of runs are relative to the payload; its position in the file is added when it
+   * is known.
+   */
   payloadBytes: number
   readonly runs: Run[]
-  /** Takes the round back, last first. */
+  /** Undoes the round, the last step first. */
   readonly undo: (() => void)[]
   /** Shows the round to readers. */
   readonly reveal: (() => void)[]
 }
 
 export interface LiveBytes {
-  /** Counts bytes of batches in a journal file that somebody may still read. */
+  /** Counts bytes of batches in a journal file that a reader may still need. */
   count(file: number, bytes: number): void
 }
 
@@ -370,7 +374,7 @@ export function epochsWith({ epochs, start }: Stream, epoch: number, startOffset
   return liveEpochs([...epochs, { epoch, startOffset }], start)
 }
 
-/** Sets the rows in an overlay and answers how to take that back. */
+/** Sets the rows in an overlay and returns a function that undoes it. */
 function setRows(overlay: Overlay, rows: readonly Row[]): () => void {
   if (rows.length === 0) return () => {}
   const before = rows.map(({ key }) => [key, overlay.get(key)] as const)

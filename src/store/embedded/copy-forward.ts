@@ -1,9 +1,10 @@
-// Copies the live rest of journal files that are mostly dead into new rounds, so that the files can be given up. It decides
-// which files and runs; a copy is a round like any other, and lmdb names its new place with the next checkpoint.
+// Copies the live rest of journal files that are mostly dead into new rounds, so that the files can be given up. It
+// decides which files and runs; a copy is a round like any other, and lmdb names its new place with the next
+// checkpoint.
 //
-// A file is combed once: its own rounds say which runs were written there, and lmdb which of them still are. So a worn file
-// costs what it holds itself, however many runs lie elsewhere. Where some of its rounds cannot be read, runs may be missed that
-// way; then all runs are gone through, once.
+// A file is combed once: its own rounds say which runs were written there, and lmdb which of them still are. So a worn
+// file costs what it holds itself, however many runs lie elsewhere. Where some of its rounds cannot be read, runs may
+// be missed that way; then all runs are gone through, once.
 
 import { afterOthers, type Clock } from '../../base/clock.ts'
 import { isStoreFailure } from '../store.ts'
@@ -38,7 +39,9 @@ const MOST_MOVED = 32 << 20
 /** Runs that are looked up in one turn of the event loop. */
 const LOOKED_UP_AT_ONCE = 1_000
 
-/** How far a worn file is: combed up to a position, combed to its end, gone through with all others, or left as it is. */
+/**
+ * How far a worn file is: combed up to a position, combed to its end, gone through with all others, or left as it is.
+ */
 type Progress = number | 'combed' | 'left'
 
 export class CopyForward {
@@ -52,8 +55,8 @@ export class CopyForward {
   }
 
   /**
-   * Copies what lies in worn files before this one, as much as may go after one checkpoint; `isOver` says when to stop. What cannot
-   * be written is tried again after the next.
+   * Copies the runs in worn files before this one, as much as one checkpoint allows; `isOver` says when to stop. A run
+   * that cannot be written is tried again after the next checkpoint.
    */
   async run(rounds: Rounds, before: number, isOver: () => boolean): Promise<void> {
     const { journal } = this.#options

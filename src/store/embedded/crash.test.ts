@@ -13,7 +13,7 @@ import { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded-store.t
 const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
 const STREAMS = Array.from({ length: 6 }, (_, i) => `AAAAAAAAAAAAAAAAAAAAAQ:${i}`)
 
-/** What a writer tried and what it was told. */
+/** The attempts of a writer and the answers to them. */
 interface Told {
   /** Acknowledged and attempted ends, starts, and versions. */
   readonly ends: Map<string, number>
@@ -95,7 +95,7 @@ async function check(store: Store, told: Told, lossy: boolean): Promise<void> {
       )
       assert.ok(opened.start >= (told.starts.get(stream) ?? 0), `${stream} starts at ${opened.start}`)
     }
-    assert.ok(opened.end <= (told.tried.get(stream) ?? 0), `${stream} ends at ${opened.end}, which nobody wrote`)
+    assert.ok(opened.end <= (told.tried.get(stream) ?? 0), `${stream} ends at ${opened.end}, which no writer wrote`)
     assert.ok(opened.start <= (told.triedStarts.get(stream) ?? 0), `${stream} starts at ${opened.start}`)
     const end = opened.rows.get('end')
     assert.equal(end === undefined ? 0 : Number(Buffer.from(end)), opened.end, 'rows came with their append')
@@ -113,7 +113,7 @@ async function check(store: Store, told: Told, lossy: boolean): Promise<void> {
     assert.equal(bytes, opened.bytes, `${stream} counts its bytes`)
     const document = await store.load('k', stream)
     if (!lossy) assert.ok((document?.version ?? 0) >= (told.versions.get(stream) ?? 0), `document of ${stream}`)
-    // What the next run goes on from.
+    // The next run continues from this state.
     told.ends.set(stream, opened.end)
     told.starts.set(stream, opened.start)
     if (document === null) told.versions.delete(stream)

@@ -10,7 +10,7 @@ test('short reads are done here until one waits for the disk, and then by the po
   const folder = mkdtempSync(join(tmpdir(), 'ketch-disk-'))
   t.after(() => rmSync(folder, { recursive: true }))
   let nowMs = 0
-  /** What each look at the clock adds: a call takes as long as two are apart. */
+  /** The time that each look at the clock adds: a call takes as long as two are apart. */
   let stepMs = 0
   let blocks = 0
   let stepBlocks = 0

@@ -1,11 +1,11 @@
 // The file calls that the embedded store makes, behind a face so that tests can stand a failing disk between. It knows
 // paths and bytes, nothing of journals. It deliberately has no growing, truncating or mapping: the journal needs none.
 //
-// A small write is done on the calling thread, and a read where its caller says so. Each copies some pages from or to the page
-// cache, which takes some tens of microseconds; handing it to libuv's pool and hearing of it costs several times as much,
-// twice a sleeping thread is woken. When one has been slow, because memory is short, the disk behind or the pages not in
-// memory, the pool does those of its kind for a while. A read that was slow without the disk being asked was only kept from
-// the processor, as the pool's would be.
+// A small write is done on the calling thread, and a read where its caller says so. Each copies some pages from or to
+// the page cache, which takes some tens of microseconds; handing it to libuv's pool and hearing of it costs several
+// times as much, twice a sleeping thread is woken. When one has been slow, because memory is short, the disk behind or
+// the pages not in memory, the pool does those of its kind for a while. A read that was slow without the disk being
+// asked was only kept from the processor, as the pool's would be.
 
 import fs from 'node:fs'
 import { promisify } from 'node:util'
@@ -14,9 +14,9 @@ import type { Clock } from '../../base/clock.ts'
 export interface DiskFile {
   /** Bytes in the file when it was opened. */
   readonly size: number
-  /** Fills the buffer from the position and answers how many bytes there were; fewer only at the end of the file. */
+  /** Fills the buffer from the position and returns the number of bytes; fewer only at the end of the file. */
   read(buffer: Uint8Array, position: number): Promise<number>
-  /** As read, on the calling thread; null, and nothing is read, where that might take long. */
+  /** Like read, on the calling thread; null, without reading, if that might take long. */
   readHere(buffer: Uint8Array, position: number): number | null
   /** Writes all the buffers, one after the other, or throws; then some of the bytes may have been written. */
   write(buffers: readonly Uint8Array[], position: number): Promise<void>
@@ -35,8 +35,9 @@ export interface Disk {
 }
 
 /**
- * The disk as a store sees that holds a folder: what makes, renames or removes a name there fails while the folder is not at its
- * path any more. Another's folder may be there by then. Files that are open are read and written wherever they have gone.
+ * The disk as a store sees that holds a folder: what makes, renames or removes a name there fails while the folder is
+ * not at its path any more. Another's folder may be there by then. Files that are open are read and written wherever
+ * they have gone.
  */
 export function heldDisk(disk: Disk, folder: string, isHere: () => boolean): Disk {
   const held = <A extends readonly unknown[], T>(call: (...args: A) => Promise<T>) => {
@@ -67,21 +68,24 @@ const fstat = promisify(fs.fstat)
 const close = promisify(fs.close)
 const fsync = promisify(fs.fsync)
 
-/** A longer write is the pool's: it would keep the event loop for more than some tens of microseconds. */
+/** A longer write goes to the pool: it would block the event loop for more than some tens of microseconds. */
 const SHORT_WRITE_BYTES = 256 << 10
-/** So is a longer read. */
+/** The same for a longer read. */
 const SHORT_READ_BYTES = 1 << 20
 /** A short one that took this long was not only a copy, and the next ones are left to the pool for a while. */
 const SLOW_MS = 2
-/** A disk that is behind with writing stays so for a while; of pages that are not in memory only the first ones are asked for. */
+/**
+ * A disk that is behind with writing stays so for a while; of pages that are not in memory only the first ones are
+ * asked for.
+ */
 const WRITE_REST_MS = 5_000
 const READ_REST_MS = 1_000
 
-/** `blocksRead`: how much this process has had read from disks so far. */
+/** `blocksRead`: the number of blocks that this process has read from disks so far. */
 export function realDisk(clock: Clock, blocksRead = () => process.resourceUsage().fsRead): Disk {
   /**
-   * Makes calls of one kind on this thread; null where this one, or that kind for the time being, is the pool's. A slow one
-   * during which `progress` stood still was not the disk's fault.
+   * Makes calls of one kind on this thread; null where this one, or that kind for the time being, is the pool's. A slow
+   * one during which `progress` stood still was not the disk's fault.
    */
   function callHere(mostBytes: number, restMs: number, progress: (() => number) | null) {
     let fromMs = Number.NEGATIVE_INFINITY
@@ -160,7 +164,7 @@ function fileOf(fd: number, size: number, here: { readonly read: CallHere; reado
             if (error !== null) return reject(error)
             const left = after(buffers, written)
             if (left.length === 0) return resolve()
-            if (written === 0) return reject(new Error('the disk took no bytes'))
+            if (written === 0) return reject(new Error('the disk wrote no bytes'))
             step(left, position + written)
           })
         const bytes = buffers.reduce((sum, buffer) => sum + buffer.length, 0)
@@ -175,7 +179,7 @@ function fileOf(fd: number, size: number, here: { readonly read: CallHere; reado
   }
 }
 
-/** What remains of the buffers after their first `count` bytes. */
+/** The rest of the buffers after their first `count` bytes. */
 function after(buffers: readonly Uint8Array[], count: number): readonly Uint8Array[] {
   let left = count
   for (const [i, buffer] of buffers.entries()) {

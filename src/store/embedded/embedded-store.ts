@@ -52,7 +52,7 @@ export interface EmbeddedStoreOptions {
   readonly random?: Random
   /** A journal file is rolled when it is about to pass this, or a sixteenth of the disk. */
   readonly journalFileBytes?: number
-  /** A checkpoint is taken after so much journal; between two of them a start replays. */
+  /** A checkpoint is taken after this much journal; a start replays the journal after the last one. */
   readonly checkpointBytes?: number
   readonly disk?: Disk
   /** Opens the index: openTables, or a test's, which sees what is asked of it. */
@@ -69,7 +69,10 @@ const FILE_DISK_PART = 1 / 16
 const LEAST_FILE_BYTES = 1 << 20
 const CHECKPOINT_BYTES = 64 << 20
 
-/** The most bytes that a journal file may have. `diskBytes` is 0 on a file system that does not tell its size: there is no limit. */
+/**
+ * The most bytes that a journal file may have. `diskBytes` is 0 on a file system that does not tell its size: there is
+ * no limit.
+ */
 function mostFileBytes(diskBytes: number): number {
   return diskBytes === 0 ? Number.POSITIVE_INFINITY : Math.max(LEAST_FILE_BYTES, Math.floor(diskBytes * FILE_DISK_PART))
 }
@@ -125,7 +128,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   }
 }
 
-/** Does work that the reserve makes room for, and does it once more where it was refused. */
+/** Does work that the reserve makes room for, and repeats it once if it was refused. */
 async function withReserve<T>(
   reserve: Reserve,
   work: () => T,
@@ -254,7 +257,7 @@ async function start(
     refuseClosed((...args: A): Promise<T> => (isMarked ? verb(...args) : mark().then(() => verb(...args), unmarked)))
   const opening = refuseUnmarked(verbs.open)
   const claiming = refuseClosed(verbs.claim)
-  /** Reads go on where nothing can be written: then the lead is taken in memory. */
+  /** When nothing can be written, reads must still work: then the lead is taken in memory. */
   async function openOrClaim(...args: Parameters<Store['open']>): ReturnType<Store['open']> {
     try {
       return await opening(...args)
@@ -326,7 +329,7 @@ async function start(
   }
 }
 
-/** The store's own trouble as a sentence. */
+/** A failure of the store as a sentence. */
 function explain(error: unknown): string {
   if (!isStoreFailure(error)) throw error
   return error.message
@@ -404,7 +407,7 @@ async function readBack(
     return { end: { ...end, file: journal.active.number, position: FIRST_ROUND }, era: era + 1 }
   }
   await journal.resume(end.file, end.position)
-  // What was read back may still be in the page cache only.
+  // Bytes that were read back may still be in the page cache only.
   await journal.sync()
   return { end, era: era + 1 }
 }
@@ -449,7 +452,7 @@ interface Parts {
 }
 
 interface Verbs extends Omit<Store, 'description' | 'ping' | 'renewed' | 'close'> {
-  /** As open, without a write; null where the end would have to rise. */
+  /** Like open, without a write; null if the end would have to rise. */
   claim(...args: Parameters<Store['open']>): Promise<Opened | Fenced | Gone | null>
 }
 
@@ -510,7 +513,7 @@ function verbsOf({ path, contents, rounds, reads, tables }: Parts): Verbs {
 
     async space() {
       const space = await spaceOf(path).catch((error: Error) => {
-        throw new StoreUnavailable(`the room in ${path} cannot be told: ${error.message}`, { cause: error })
+        throw new StoreUnavailable(`the free space in ${path} cannot be read: ${error.message}`, { cause: error })
       })
       return { place: path, ...space }
     },
@@ -687,7 +690,10 @@ async function readPieces(reads: GatheredReads, pieces: readonly RunPiece[]): Pr
   return { kind: 'read', batches, release }
 }
 
-/** What the index knows of a batch, and what its own header says. Whether that is undamaged, its CRC tells its reader. */
+/**
+ * A batch as the index knows it and as its own header describes it. Whether that is undamaged, its CRC tells its
+ * reader.
+ */
 function batchOf(baseOffset: number, nextOffset: number, bytes: Buffer): Batch {
   const whole = bytes.length >= 61
   return {

@@ -138,7 +138,9 @@ export function decodeFileHeader(bytes: Buffer): FileHeader | null {
   return { number: bytes.readUInt32BE(12), incarnation: Buffer.from(bytes.subarray(16, 24)) }
 }
 
-/** What every round of a file has at its bytes 8..16, and how a scan finds rounds again: the magic is 8 bytes before. */
+/**
+ * Every round of a file has this at its bytes 8..16, and so a scan finds rounds again: the magic is 8 bytes before.
+ */
 export function findRound(bytes: Buffer, incarnation: Buffer, from: number): number {
   for (let at = from; ; ) {
     const found = bytes.indexOf(incarnation, at + 8)

@@ -1,17 +1,17 @@
-// Reads of the journal, gathered. The batches of a partition lie scattered between those of all others, and a fetch asks
-// for many partitions at once: what is asked for in one turn of the event loop and lies close together in a file is read in
-// one go. It keeps nothing of it: there is no cache here, the operating system has one.
+// Reads of the journal, gathered. The batches of a partition lie scattered between those of all others, and a fetch
+// asks for many partitions at once: what is asked for in one turn of the event loop and lies close together in a file
+// is read in one go. It keeps nothing of it: there is no cache here, the operating system has one.
 
 import type { Clock } from '../../base/clock.ts'
 import { StoreUnavailable } from '../store.ts'
 import { fileName, type Journal } from './journal.ts'
 import { type Loan, ReadMemory } from './read-memory.ts'
 
-/** Bytes between two that are wanted, which cost less to read than a call of their own. */
+/** The largest gap between two pieces that is read along, because that costs less than another call. */
 const READ_THROUGH = 16 << 10
-/** One read is no longer, unless one of those that asked wants more: whoever keeps a batch keeps the whole read. */
+/** The longest read, unless a single request is longer: a caller that keeps a batch keeps the whole read in memory. */
 const MOST_TOGETHER = 512 << 10
-/** Reads of one turn of the event loop, which may do them itself: a fetch of six partitions must not keep the others waiting. */
+/** The most reads that one turn of the event loop does itself: a fetch of six partitions must not block other work. */
 const MOST_IN_A_TURN = 1 << 20
 
 /** A piece of a file of the journal. */
@@ -21,17 +21,17 @@ export interface Piece {
   readonly length: number
 }
 
-/** What one caller asked for, until all of it is there. */
+/** One caller's request, until all of its pieces are read. */
 interface Request {
   readonly found: Buffer[]
-  /** What the pieces lie in. */
+  /** The buffer of the pieces. */
   readonly loans: Set<Loan>
   waiting: number
   failure: Error | null
   settle(): void
 }
 
-/** A piece of a request, and its place in there. */
+/** A piece of a request, and its place in the request. */
 interface Wanted {
   readonly position: number
   readonly length: number
@@ -39,7 +39,7 @@ interface Wanted {
   readonly index: number
 }
 
-/** One read, and what it is for. */
+/** One read from a file, and the pieces that it serves. */
 interface Together {
   readonly file: number
   readonly parts: readonly Wanted[]
@@ -47,7 +47,7 @@ interface Together {
   readonly length: number
 }
 
-/** What was asked for, piece by piece. */
+/** The answer, piece by piece. */
 export interface Gathered {
   readonly found: readonly Buffer[]
   /** As Read.release of the store port. */
@@ -55,7 +55,10 @@ export interface Gathered {
 }
 
 export interface GatheredReads {
-  /** As Journal.read, of each piece; throws StoreUnavailable. The bytes may share their memory with those of other reads. */
+  /**
+   * As Journal.read, of each piece; throws StoreUnavailable. The bytes may share their memory with those of other
+   * reads.
+   */
   read(pieces: readonly Piece[]): Promise<Gathered>
 }
 
@@ -124,7 +127,7 @@ export function gatherReads(journal: Journal, clock: Clock): GatheredReads {
   return {
     read: pieces =>
       new Promise((resolve, reject) => {
-        // From here on, or a file might be another by the time it is read.
+        // From now on, or the file might be reused before it is read.
         const holds: (() => void)[] = []
         const letGo = () => {
           for (const letGoOfFile of holds) letGoOfFile()

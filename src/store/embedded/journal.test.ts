@@ -24,7 +24,7 @@ interface Opened {
   readonly journal: Journal
   readonly reserve: Reserve
   readonly clock: SimulatedClock
-  /** Bytes of the disk that are left for others and for the folder. */
+  /** Bytes of the disk that are left for other programs and for the folder. */
   room: number
   spares(): string[]
   journals(): string[]

@@ -3,7 +3,7 @@
 //
 // Writing into blocks that were written before makes fdatasync cheaper than growing a file does (measured on ext4 with
 // rounds of 130 KB to 1.3 MB: up to twice the rate). So a dead file is renamed to be the next one; its old rounds carry
-// another incarnation and never parse again. Where there is none yet, zeros are written ahead of the end, but only when
+// another incarnation and never parse again. Without such a file zeros are written ahead of the end, but only when
 // the store has nothing else to do: under load they cost as much as they save (measured). A fresh store begins small,
 // the zeros reach as far ahead as was already written.
 
@@ -17,7 +17,7 @@ import type { Reserve } from './reserve.ts'
 
 export interface JournalFile {
   readonly number: number
-  /** Bytes of batches that somebody may still read, wherever their index is. */
+  /** Bytes of batches that a reader may still need, wherever their index is. */
   live: number
   /** Of these, the bytes whose run lies in lmdb. */
   stored: number
@@ -26,7 +26,7 @@ export interface JournalFile {
   /** Bytes that the file has on the disk. */
   size: number
   readers: number
-  /** Nothing refers to it any more; it goes when the last reader is done. */
+  /** Nothing refers to the file any longer; it is removed when its last reader is done. */
   retired: boolean
   incarnation: Buffer | null
   handle: Promise<DiskFile> | null
@@ -37,18 +37,22 @@ const SPARE = /^spare-(\d{10})$/
 const FILL_STEP = 4 << 20
 const FILL_LEAST = 4 << 20
 const FILL_MOST = 128 << 20
-/** Without a round for so long, the store counts as idle. */
+/** After this long without a round the store counts as idle. */
 const IDLE_MS = 200
 /** How often a store that writes looks whether its folder is still at its path. */
 const LOOK_MS = 1000
 const SPARES = 2
-/** Kept for a moment beyond those: retention gives up several files at once, and a store that is busy fills them again in seconds. */
+/**
+ * Kept for a moment beyond those: retention gives up several files at once, and a store that is busy fills them again
+ * in seconds.
+ */
 const BUSY_SPARES = 8
-/** A spare beyond SPARES that was not used for so long is unlinked. */
+/** A spare beyond SPARES that was not used for this long is unlinked. */
 const SPARE_MS = 5000
 /**
- * Files are unlinked one after the other, no faster than this: retention gives up gigabytes in one moment, and a disk that frees
- * them at once lets no sync through for most of a second (measured on ext4). It is faster than journals are written.
+ * Files are unlinked one after the other, no faster than this: retention gives up gigabytes in one moment, and a disk
+ * that frees them at once lets no sync through for most of a second (measured on ext4). It is faster than journals are
+ * written.
  */
 const UNLINKED_BYTES_PER_MS = 2 << 20
 /** More open files than this, and idle ones are closed. */
@@ -113,12 +117,12 @@ export class Journal {
   #filling: { readonly file: JournalFile; readonly from: number; readonly done: Promise<boolean> } | null = null
   #fillTimer: Timer | null = null
   #spareTimer: Timer | null = null
-  /** Files to unlink, whether somebody is at it, and how to end its pause. */
+  /** Files to unlink, whether a loop is unlinking them, and how to end its pause. */
   readonly #doomed: { readonly path: string; readonly size: number }[] = []
   #isUnlinking = false
   #endPause: (() => void) | null = null
   #writtenAtMs = 0
-  /** The folder was found to be gone from its path, and when that was looked at last. */
+  /** Whether the folder was missing from its path, and when that was checked last. */
   #moved: FolderMoved | null = null
   #lookedAtMs = Number.NEGATIVE_INFINITY
   readonly #background = new Set<Promise<unknown>>()
@@ -143,13 +147,16 @@ export class Journal {
     this.files.set(number, blank(number, size))
   }
 
-  /** Unlinks the spares beyond those that are kept for another start: where the reserve is gone they hold the room for it. */
+  /**
+   * Unlinks the spares beyond those that are kept for another start: where the reserve is gone they hold the room for
+   * it.
+   */
   async unlinkSurplus(): Promise<void> {
     const { disk, folder, reserve } = this.#options
     for (const { name } of this.#spares.splice(reserve.isGone ? 0 : SPARES)) await disk.unlink(join(folder, name))
   }
 
-  /** Unlinks spares beyond those that are kept, once nobody has used them for a while. */
+  /** Unlinks spares beyond those that are kept, once they have not been used for a while. */
   #unlinkSurplusLater(): void {
     const oldest = this.#spares[0]
     if (this.#spares.length <= SPARES || oldest === undefined || this.#spareTimer !== null || this.#closed) return
@@ -174,9 +181,9 @@ export class Journal {
   async #unlinkDoomed(): Promise<void> {
     const { clock, disk, reserve } = this.#options
     for (let file = this.#doomed.shift(); file !== undefined; file = this.#doomed.shift()) {
-      // The next start tries it again.
+      // The next start tries again.
       await disk.unlink(file.path).catch(() => {})
-      // On a full disk their room is wanted more.
+      // On a full disk their space is needed more.
       if (this.#closed || reserve.isGone) continue
       const pauseMs = file.size / UNLINKED_BYTES_PER_MS
       await new Promise<void>(resolve => {
@@ -187,7 +194,7 @@ export class Journal {
         }
       })
     }
-    // In the turn that found none left: what is doomed in a later one needs somebody else.
+    // In the turn in which the list became empty: a file that is added later needs a new loop.
     this.#isUnlinking = false
   }
 
@@ -229,7 +236,7 @@ export class Journal {
     return header.incarnation
   }
 
-  /** Goes on writing where a start has found the end. */
+  /** Continues writing at the end that a start has found. */
   async resume(number: number, end: number): Promise<void> {
     const file = this.files.get(number)
     assert(file !== undefined, `journal file ${number} is resumed but not known`)
@@ -238,7 +245,7 @@ export class Journal {
     await this.#activate(file)
   }
 
-  /** Begins the first file of a journal, or the one after a file that cannot be gone on with. */
+  /** Begins the first file of a journal, or the one after a file that cannot be continued. */
   async begin(): Promise<void> {
     await this.#activate(await this.#prepare(this.#takeSpare()))
   }
@@ -248,7 +255,7 @@ export class Journal {
     this.#fillWhenIdle()
   }
 
-  /** Whether a round of so many bytes goes into the active file. A file's first round always does. */
+  /** Whether a round of this many bytes goes into the active file. A file's first round always does. */
   fits(bytes: number): boolean {
     const { fileBytes, reserve } = this.#options
     const { end } = this.active
@@ -262,8 +269,9 @@ export class Journal {
   }
 
   /**
-   * As roll, but only into a file whose blocks hold a round of so many bytes already, and answers whether it did. On a full disk the
-   * active file cannot grow, though it is smaller than a full one, nor can one that was prepared before the disk was full.
+   * As roll, but only into a file whose blocks hold a round of this many bytes already, and answers whether it did. On
+   * a full disk the active file cannot grow, though it is smaller than a full one, nor can one that was prepared before
+   * the disk was full.
    */
   async rollIntoSpare(bytes: number): Promise<boolean> {
     const holds = ({ size }: { readonly size: number }) => size >= FIRST_ROUND + bytes
@@ -280,8 +288,8 @@ export class Journal {
   }
 
   /**
-   * As roll, into the blocks of the reserve, which no other program can have taken. Throws where the reserve is gone, or the
-   * disk refuses that too.
+   * As roll, into the blocks of the reserve, which no other program can have taken. Throws where the reserve is gone,
+   * or the disk refuses that too.
    */
   async rollIntoReserve(): Promise<void> {
     const path = this.#options.reserve.take()
@@ -298,7 +306,10 @@ export class Journal {
     return file
   }
 
-  /** Gives an emptied file's room to the file system, also that of one which was to come next; whether there was any. */
+  /**
+   * Gives the space of an emptied file back to the file system, even of the file that would come next. Returns whether
+   * there was such a file.
+   */
   async giveRoom(): Promise<boolean> {
     const { disk } = this.#options
     let path = this.#takeSpare()
@@ -318,7 +329,7 @@ export class Journal {
     this.#active = file
   }
 
-  /** What is prepared is the caller's from here on. */
+  /** The caller owns the prepared file from here on. */
   #takeNext(): Promise<JournalFile> | null {
     const next = this.#next
     this.#next = null
@@ -332,9 +343,9 @@ export class Journal {
   }
 
   /**
-   * Writes a round at the end of the active file. The end moves when it succeeds. Refused once the folder was found to be gone from
-   * its path, until it is back, though this file could take more: the next start would not look for it where it is, and of a folder
-   * that was removed nothing is left.
+   * Writes a round at the end of the active file. The end moves when it succeeds. Refused once the folder was found to
+   * be gone from its path, until it is back, though this file could take more: the next start would not look for it
+   * where it is, and of a folder that was removed nothing is left.
    */
   async write(buffers: readonly Uint8Array[], bytes: number): Promise<void> {
     this.#checkHere()
@@ -382,7 +393,10 @@ export class Journal {
     return this.#read(number, position, Buffer.allocUnsafeSlow(length), false)
   }
 
-  /** As read, into this memory, on this thread where that is quick: for a caller who lets others have their turn between two. */
+  /**
+   * As read, into this memory, on this thread where that is quick: for a caller who lets others have their turn between
+   * two.
+   */
   readInto(number: number, position: number, memory: Buffer): Promise<Buffer> {
     return this.#read(number, position, memory, true)
   }
@@ -398,7 +412,9 @@ export class Journal {
     }
   }
 
-  /** Keeps a file from being used again until what is returned is called, once. Throws when there is no such file. */
+  /**
+   * Keeps a file from being reused until the returned function is called, once. Throws when the file does not exist.
+   */
   hold(number: number): () => void {
     const file = this.files.get(number)
     if (file === undefined) throw new Error(`journal file ${fileName(number)} is missing`)
@@ -417,7 +433,7 @@ export class Journal {
     if (file.readers === 0) this.#later(this.#reuse(file))
   }
 
-  /** Nothing goes on by itself from here on. */
+  /** From now on no background work starts. */
   stop(): void {
     this.#closed = true
     this.#fillTimer?.cancel()
@@ -432,7 +448,7 @@ export class Journal {
     }
     // The last reader of a file puts it away.
     while (this.#background.size > 0) await Promise.all(this.#background)
-    // The next start tries it again.
+    // The next start tries again.
     await this.unlinkSurplus().catch(() => {})
     await this.#next?.catch(() => {})
     for (const file of this.files.values()) {
@@ -466,7 +482,10 @@ export class Journal {
     }
   }
 
-  /** Work that nobody waits for. What fails is tried again when there is cause: a fill, a spare, a file to unlink. */
+  /**
+   * Work that no caller waits for. If it fails, it is tried again when there is cause: a fill, a spare, a file to
+   * unlink.
+   */
   #later(work: Promise<unknown>): void {
     const settled: Promise<unknown> = work.catch(() => {}).finally(() => this.#background.delete(settled))
     this.#background.add(settled)
@@ -499,7 +518,7 @@ export class Journal {
     )
   }
 
-  /** What to fill next: a part of the active file or of the one after it. */
+  /** The part to fill next: a part of the active file or of the one after it. */
   #unfilled(): { readonly file: JournalFile; readonly from: number; readonly bytes: number } | null {
     const { fileBytes } = this.#options
     const goal = this.active.end + Math.min(Math.max(this.active.end, FILL_LEAST), FILL_MOST)
@@ -589,7 +608,8 @@ export class Journal {
 
   async #reuse(file: JournalFile): Promise<void> {
     const { clock, disk, folder, fileBytes, reserve } = this.#options
-    // Decided before anything is waited for: many files may be given up at once. On a full disk their room is wanted more.
+    // Decided before anything is waited for: many files may be given up at once. On a full disk their room is wanted
+    // more.
     const isWanted = this.#spares.length + this.#sparing < this.#mostSpares && !this.#closed && !reserve.isGone
     const { size } = file
     const isSpared = isWanted && size >= fileBytes / 2 && size <= fileBytes * 2

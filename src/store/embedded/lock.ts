@@ -1,15 +1,15 @@
 // One folder, one store: an exclusive lock that dies with its holder, whatever killed it. Node has no flock, but SQLite
 // (built into Node) takes POSIX record locks on its database file, and unlike a lock of lmdb it also tells two
 // connections of one process apart. Files lock across network namespaces and containers, which an abstract socket does
-// not. The database stays empty: nothing is ever stored in it. Nobody else may open and close that file in this process,
-// for POSIX drops a process's locks when any of its descriptors on the file is closed.
+// not. The database stays empty: nothing is ever stored in it. No other code may open and close that file in this
+// process, for POSIX drops a process's locks when any of its descriptors on the file is closed.
 
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 export interface Lock {
-  /** Whether the folder's path still leads to the folder whose lock is held. It was moved, removed or replaced where it does not. */
+  /** Whether the folder's path still leads to the locked folder. If not, it was moved, removed or replaced. */
   isHere(): boolean
   release(): void
 }

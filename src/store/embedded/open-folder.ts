@@ -41,7 +41,7 @@ export function openFolder(path: string): Folder {
   const foreign = names.filter(name => !OURS.has(name) && fileNumber(name) === null && !isSpare(name))
   if (foreign.length > 0 && !(foreign.length === 1 && foreign[0] === 'lost+found')) {
     const some = foreign.slice(0, 3).map(name => JSON.stringify(name))
-    throw refusal(path, `it holds files of somebody else (${some.join(', ')}); give the store a folder of its own`)
+    throw refusal(path, `it holds files of another program (${some.join(', ')}); give the store a folder of its own`)
   }
   let lock: Lock | string
   try {
@@ -49,7 +49,8 @@ export function openFolder(path: string): Folder {
   } catch (error) {
     throw refusal(path, `its lock cannot be taken: ${(error as Error).message}`, error)
   }
-  if (typeof lock === 'string') throw refusal(path, `it is in use by ${lock}`)
+  if (typeof lock === 'string')
+    throw refusal(path, `it is in use by ${lock}; end that broker, or give this one a folder of its own`)
   try {
     checkFormat(path, names)
     fs.chmodSync(path, 0o700)
@@ -110,7 +111,7 @@ function checkFormat(path: string, names: readonly string[]): void {
   }
 }
 
-/** Not mkdir's `recursive`, which tries for ever where nobody may make a folder (/proc). */
+/** Not mkdir's `recursive`, which tries for ever where no process may make a folder (/proc). */
 function makeFolder(path: string): void {
   if (fs.existsSync(path)) return
   makeFolder(dirname(path))

@@ -1,10 +1,10 @@
-// Memory that the journal is read into, used again once whoever asked has said that nobody looks at what was read any more.
-// New memory costs more than what is read into it: the system has to clear its pages, the collector to find out that
-// they are free. Who says nothing keeps what was lent to them, and the collector finds it as it finds everything else.
+// Memory for reads of the journal, reused after the caller has said that it no longer needs the bytes. Fresh memory
+// costs more than the read: the system must clear its pages, and the collector must find out that they are free. A
+// caller that never says so keeps its memory until the collector frees it, like any other object.
 
-/** Smaller reads have memory of their own: the allocator has theirs at hand. */
+/** Smaller reads get memory of their own, which the allocator has at hand. */
 const LEAST_BYTES = 64 << 10
-/** So have longer ones: they are few. */
+/** Longer reads get memory of their own too: there are few. */
 const MOST_BYTES = 1 << 20
 /** Memory that is kept for reads to come. */
 const KEPT_BYTES = 16 << 20
@@ -12,9 +12,9 @@ const KEPT_BYTES = 16 << 20
 /** Memory for one read. */
 export interface Loan {
   readonly bytes: Buffer
-  /** One more looks at what is read. */
+  /** One more caller looks at the bytes. */
   hold(): void
-  /** One of those that held it looks no more: after the last one it is overwritten. */
+  /** One caller no longer looks at the bytes. After the last one the memory is overwritten. */
   release(): void
 }
 
@@ -23,7 +23,7 @@ export class ReadMemory {
   readonly #free = new Map<number, ArrayBuffer[]>()
   #keptBytes = 0
 
-  /** So many bytes, which nobody holds yet. */
+  /** This many bytes, which no caller holds yet. */
   lend(length: number): Loan {
     if (length < LEAST_BYTES || length > MOST_BYTES) {
       // An ArrayBuffer of its own: a kept batch must not pin a shared pool.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../testing/property.ts'
 import { exampleBatch } from '../conformance.ts'
 import { encodeFileHeader, FIRST_ROUND, markOf, RoundWriter } from './entry.ts'
 import { recover, type SourceFile } from './recovery.ts'

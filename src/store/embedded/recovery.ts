@@ -2,7 +2,7 @@
 // damaged. It only reads, through a face that a test can put bytes behind, and decides nothing about streams.
 //
 // A round that does not parse is one of three things. Nothing: zeros, or a former use of the file. A torn tail: the
-// crash met it while it was being written; it lies above every position that a later round calls synced, nobody was
+// crash met it while it was being written; it lies above every position that a later round calls synced, no caller was
 // told of it, and it is cut together with whatever follows. Damage: some later round says that it was on the disk. Then
 // the rounds after it are looked for and kept. A round whose header alone is damaged is put together again, since its
 // entries and batches vouch for themselves; any other hole is reported.
@@ -33,9 +33,11 @@ export interface SourceFile {
 export interface From {
   readonly file: number
   readonly position: number
-  /** Of the last round before this place. */
+  /** The sequence of the last round before this place. */
   readonly sequence: number
-  /** Of the start that noted this place: a round of an older one behind it is what a torn tail that was cut left there. */
+  /**
+   * Of the start that noted this place: a round of an older one behind it is what a torn tail that was cut left there.
+   */
   readonly era: number
 }
 
@@ -46,7 +48,7 @@ export interface RecoveredRound {
   readonly payload: number
   readonly sequence: number
   readonly entries: readonly Entry[]
-  /** False: some entries could not be read. */
+  /** False if some entries could not be read. */
   readonly intact: boolean
   /** Entries that could not be read, and the bytes of payload that they describe. */
   readonly lostEntries: number
@@ -82,7 +84,7 @@ const WINDOW = 1 << 20
 /** A round ends on a page at the latest. */
 const LONGEST_PADDING = 4096
 
-/** Calls `visit` for every round that holds, in order, and `lost` before the round that follows a hole. */
+/** Calls `visit` for every valid round, in order, and `lost` before the round that follows a hole. */
 export async function recover(
   files: readonly SourceFile[],
   from: From,
@@ -189,7 +191,7 @@ export async function recover(
   return { end: { ...last, era }, cutBytes, holes, mended }
 }
 
-/** The round before `next` when nothing but its header is damaged: what is there must fill the place up to its padding. */
+/** The round before `next` if only its header is damaged: the bytes between must fill the place up to its padding. */
 async function mend(hole: Hole, file: SourceFile, next: number, sequence: number): Promise<RecoveredRound | null> {
   if (hole.rounds !== 1 || hole.file !== file.number) return null
   const bytes = (await file.read(hole.position, next - hole.position)).subarray(ROUND_HEADER_BYTES)

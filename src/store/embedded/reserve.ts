@@ -1,11 +1,11 @@
-// The reserve: a file that holds room on the disk for what a full disk must still take. It is given up when room runs out, to
-// the journal, which goes on in its blocks so that no other program can take them meanwhile, or to the file system, where the
-// index needs more pages. It is made again as soon as there is room, for which the journal gives up emptied files. While it is
-// gone nothing is appended.
+// The reserve: a file that holds room on the disk for what a full disk must still take. It is given up when room runs
+// out, to the journal, which goes on in its blocks so that no other program can take them meanwhile, or to the file
+// system, where the index needs more pages. It is made again as soon as there is room, for which the journal gives up
+// emptied files. While it is gone nothing is appended.
 //
-// A write is one of three kinds. An `append` adds batches: it never goes into the reserve. A `change` adds little, an opening
-// or a committed offset: it may use an eighth of it, so that what the index needs for all of them is there (tables.ts).
-// `relief` makes room or adds nothing, a trim or a removal: it may use all of it.
+// A write is one of three kinds. An `append` adds batches: it never goes into the reserve. A `change` adds little, an
+// opening or a committed offset: it may use an eighth of it, so that what the index needs for all of them is there
+// (tables.ts). `relief` makes room or adds nothing, a trim or a removal: it may use all of it.
 
 import { join } from 'node:path'
 import type { Disk } from './disk.ts'
@@ -15,17 +15,17 @@ export type Weight = 'append' | 'change' | 'relief'
 export const RESERVE = 'reserve'
 
 const MOST_BYTES = 8 << 20
-/** Of the whole disk, where that is small. */
+/** The part of the whole disk, on a small disk. */
 const DISK_PART = 1 / 16
 const CHANGES_PART = 1 / 8
 const ZEROS = Buffer.alloc(1 << 20)
 
-/** How large the reserve is on a disk of so many bytes: 8 MiB, or a sixteenth of a disk below 128 MiB. */
+/** How large the reserve is on a disk of this size: 8 MiB, or a sixteenth of a disk below 128 MiB. */
 export function reserveBytes(diskBytes: number): number {
   return Math.min(MOST_BYTES, Math.floor((diskBytes * DISK_PART) / ZEROS.length) * ZEROS.length)
 }
 
-/** Whether a write failed because the disk, or this user's part of it, is full. */
+/** Whether a write failed because the disk, or this user's quota on it, is full. */
 export function isNoRoom(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   return code === 'ENOSPC' || code === 'EDQUOT'
@@ -39,7 +39,7 @@ export interface ReserveOptions {
   readonly foundBytes: number
   /** Bytes that this process may still write to the disk. */
   readonly usableBytes: () => Promise<number>
-  /** Gives room back to the disk that is kept for later; whether there was any. */
+  /** Frees space that is kept for later; returns whether there was any. */
   readonly giveRoom: () => Promise<boolean>
 }
 
@@ -51,7 +51,9 @@ export class Reserve {
   readonly #options: ReserveOptions
   #state: State
   #making: Promise<void> | null = null
-  /** Why it could not be made when that was tried last, where that was not for want of room: the disk takes no writes at all. */
+  /**
+   * Why the last attempt to make it failed, if the reason was not missing space: then the disk takes no writes at all.
+   */
   trouble: Error | null = null
 
   constructor(options: ReserveOptions) {
@@ -61,7 +63,7 @@ export class Reserve {
     else this.#state = options.foundBytes >= options.bytes ? 'whole' : 'gone'
   }
 
-  /** The reserve is gone: what room there is must not be appended to. */
+  /** The reserve is gone: appends must not use the remaining space. */
   get isGone(): boolean {
     return this.#state === 'gone'
   }
@@ -72,8 +74,8 @@ export class Reserve {
   }
 
   /**
-   * Makes it when it is gone and there is room for it and a little more, or what is kept for later gives so much. Does not throw:
-   * `isGone` says what came of it.
+   * Makes it if it is gone and the disk has space for it and a little more, or if space that is kept for later can be
+   * freed. Does not throw: `isGone` tells the result.
    */
   make(): Promise<void> {
     if (this.#state !== 'gone') return Promise.resolve()
@@ -88,14 +90,17 @@ export class Reserve {
     await this.#making
   }
 
-  /** Gives it up to the journal: the path of the file, whose blocks are the caller's from here on. Null when there is none. */
+  /**
+   * Gives it up to the journal: the path of the file, whose blocks are the caller's from here on. Null when there is
+   * none.
+   */
   take(): string | null {
     if (this.#state !== 'whole') return null
     this.#state = 'gone'
     return this.#path
   }
 
-  /** Gives it up to the file system; whether that made room. */
+  /** Gives it up to the file system; returns whether that freed space. */
   async release(): Promise<boolean> {
     const path = this.take()
     if (path === null) return false
@@ -137,7 +142,7 @@ export class Reserve {
       return true
     } catch (error) {
       await disk.unlink(this.#path).catch(() => {})
-      // A user's part of the disk may be full where the whole is not.
+      // A user's quota may be used up while the disk has space.
       if (isNoRoom(error)) return false
       throw error
     }

@@ -60,7 +60,7 @@ export interface RoundsOptions {
   readonly between: () => void
 }
 
-/** A disk that takes this long is why clients time out, and nothing else would say so. */
+/** After this time a write is logged: clients time out because of such a slow disk, and no other line would say so. */
 const SLOW_SYNC_MS = 1000
 const MOST_ROUND_BYTES = 16 << 20
 const MOST_STREAM_BYTES = 4 << 20
@@ -83,7 +83,7 @@ export class Rounds {
   #syncing: Promise<void> | null = null
   /** Written, and acknowledged by the next sync. */
   #unsynced: Round[] = []
-  /** What the sync under way will acknowledge. */
+  /** The calls that the sync under way will acknowledge. */
   #beingSynced: readonly Round[] = []
   #written: Position
   #synced: Position
@@ -111,7 +111,7 @@ export class Rounds {
     return this.#failed
   }
 
-  /** `weight`: what it may take of a full disk's reserve; of no weight for a call that writes nothing. */
+  /** `weight`: how much of a full disk's reserve the call may use; a call that writes nothing has no weight. */
   call<T>(bytes: number, stream: string | null, decide: (add: AddEntry) => T, weight: Weight = 'relief'): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#failed !== null) return reject(refusalOf(this.#failed))
@@ -163,7 +163,7 @@ export class Rounds {
       this.#form()
       return
     }
-    // All that waits does so meanwhile: calls take effect in their order.
+    // All other calls wait meanwhile: calls take effect in order.
     void reserve.make().then(() => {
       if (reserve.isGone) this.#refuseForRoom()
       this.#form()
@@ -187,7 +187,7 @@ export class Rounds {
     )
   }
 
-  /** While the reserve is gone: refuses what waits and has no right to what is left. */
+  /** While the reserve is gone: refuses waiting calls that must not use the remaining space. */
   #refuseForRoom(): void {
     const mayChange = this.writtenBytes - this.#amplyWritten < this.#options.reserve.changeBytes
     const isAdmitted = ({ weight }: Call) => weight === 'relief' || (weight === 'change' && mayChange)
@@ -199,9 +199,9 @@ export class Rounds {
   }
 
   /**
-   * The disk refused a round of these calls. If the disk is full, the journal goes on in an emptied file that is large enough. If all
-   * are too small, it unlinks one, so that the active file can grow, and the calls are tried again. If no emptied file is left,
-   * appends are refused and the reserve takes the other calls.
+   * The disk refused a round of these calls. If the disk is full, the journal goes on in an emptied file that is large
+   * enough. If all are too small, it unlinks one, so that the active file can grow, and the calls are tried again. If
+   * no emptied file is left, appends are refused and the reserve takes the other calls.
    */
   async #writeLess(calls: readonly Call[], error: Error): Promise<void> {
     if (isNoRoom(error)) {
@@ -292,7 +292,8 @@ export class Rounds {
       try {
         answered.push({ call, answer: call.decide(add) })
       } catch (error) {
-        // Ours: a call is checked before it is queued. What it may have added half must not be written.
+        // A defect of the store: a call is checked before it is queued. A half of it that was added must not be
+        // written.
         this.#writing = false
         this.#fail(error as Error)
         for (const each of calls) each.reject(refusalOf(error as Error))
@@ -301,7 +302,7 @@ export class Rounds {
     }
     if (writer.entries === 0) {
       this.#writing = false
-      // It may have seen what is written and not acknowledged yet.
+      // It may depend on calls that are written but not acknowledged yet.
       const last = this.#unsynced.at(-1) ?? this.#beingSynced.at(-1)
       if (last !== undefined) last.answered.push(...answered)
       else for (const { call, answer } of answered) call.resolve(answer)
@@ -336,14 +337,14 @@ export class Rounds {
       this.#unsynced.push(round)
       if (this.#syncing === null) void this.#sync()
     } else {
-      // Nobody waits for its sync, so that it is not kept until then.
+      // No caller waits for its sync, so it is not kept until then.
       acknowledge(round)
       this.#syncLater(this.#options.fsyncIntervalMs)
     }
     this.#pump()
   }
 
-  /** The disk refused the round: certainly nothing of it will ever be read. */
+  /** The disk refused the round: certainly no part of it will ever be read. */
   async #takeBack(calls: readonly Call[], round: Round, buffers: readonly Uint8Array[], error: Error): Promise<void> {
     try {
       await this.#journal.erase(buffers)
@@ -365,7 +366,7 @@ export class Rounds {
     if (this.#syncTimer !== null) return
     this.#syncTimer = this.#options.clock.timer(ms, () => {
       this.#syncTimer = null
-      // A sync that is under way need not cover what was written last. Of one that fails everybody has been told.
+      // A sync in progress need not cover the last write. If it fails, every caller has been told.
       this.synced().catch(() => {})
     })
   }
@@ -400,7 +401,7 @@ export class Rounds {
     return done
   }
 
-  /** What was written since the last good sync may be lost, whatever a later sync says: the end. */
+  /** Bytes written since the last good sync may be lost, whatever a later sync says: the end. */
   syncFailed(error: Error): void {
     this.#fail(new Error(`fdatasync of the journal failed: ${error.message}`, { cause: error }))
   }
@@ -417,7 +418,9 @@ export class Rounds {
     this.#options.onFatal(error)
   }
 
-  /** Answers the calls of rounds that may or may not be on the disk. (Acknowledged calls do not hear it.) */
+  /**
+   * Answers the calls of rounds that may or may not be on the disk. (Calls that were acknowledged are not affected.)
+   */
   #lose(rounds: readonly Round[]): void {
     for (const round of rounds) {
       for (const { call } of round.answered) {
@@ -429,7 +432,7 @@ export class Rounds {
   }
 }
 
-/** A round of them is at most so long. */
+/** A round of them is at most this long. */
 function bytesOf(calls: readonly Call[]): number {
   return calls.reduce((sum, call) => sum + call.bytes, ROUND_OVERHEAD)
 }

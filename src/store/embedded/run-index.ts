@@ -154,7 +154,7 @@ export function decodeRun(key: Buffer, bytes: Buffer): Run {
   }
 }
 
-/** What the index needs to know of a stream. */
+/** A stream as the index needs to know it. */
 export interface Indexed {
   readonly number: number
   /** Runs that are not in lmdb yet, ascending. */

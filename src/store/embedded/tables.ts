@@ -47,8 +47,8 @@ export interface Tables extends Readonly<Record<TableName, Table>> {
 const LMDB_MAGIC = 0xbeefc0de
 
 /**
- * `leastAhead`: how many bytes the file is filled ahead of what is used, where the disk has room; up to twice as many when the
- * index is larger than that.
+ * `leastAhead`: how many bytes the file is filled ahead of what is used, where the disk has room; up to twice as many
+ * when the index is larger than that.
  */
 export function openTables(path: string, leastAhead: number): Tables {
   if (fs.existsSync(path)) checkWhole(path)
@@ -64,7 +64,7 @@ export function openTables(path: string, leastAhead: number): Tables {
       pageSize: PAGE_BYTES,
       encoding: 'binary',
       keyEncoding: 'binary',
-      // Our batches are explicit. The implicit one of each turn has a promise of its own that nobody can catch.
+      // Our batches are explicit. The implicit one of each turn has a promise of its own that no code can catch.
       eventTurnBatching: false,
       // A commit's promise then means that it is on the disk.
       overlappingSync: false,
@@ -128,8 +128,8 @@ function tableOf(database: Database<Buffer, Buffer>): Table {
 
 /**
  * Throws when an lmdb file is not one, or is shorter than the pages that its newest meta page counts. A commit may
- * leave its last few pages unwritten when it freed them again; `fillAhead` makes up for that after every commit, so only
- * a crash in between leaves such a file, and then by no more than a few pages.
+ * leave its last few pages unwritten when it freed them again; `fillAhead` makes up for that after every commit, so
+ * only a crash in between leaves such a file, and then by no more than a few pages.
  */
 function checkWhole(path: string): void {
   const file = fs.openSync(path, 'r+')
@@ -154,11 +154,11 @@ const PAGE_BYTES = 4096
 const FEW_PAGES = 4
 const ZEROS = Buffer.alloc(1 << 20)
 
-/** Fills the file with zeros ahead of what is used, once half of what was ahead has been used. */
+/** Fills the file with zeros beyond the used part, once half of the earlier zeros have been used. */
 function fillAhead(file: number, leastAhead: number): void {
   const { size, needed } = measure(file)
   if (needed === null) return
-  // A commit writes the pages that it changes anew: the larger the index, the more of them there can be.
+  // A commit writes every changed page to a new place: the larger the index, the more pages can change.
   const ahead = Math.min(2 * leastAhead, Math.max(needed, leastAhead))
   if (size >= needed + ahead / 2) return
   try {
@@ -174,7 +174,9 @@ function fillAhead(file: number, leastAhead: number): void {
 /** The bytes of lmdb's lock file. */
 const LOCK_FILE_BYTES = 8192
 
-/** Sees to it that the lock file has its blocks: lmdb writes it through a mapping, where a full disk ends the process. */
+/**
+ * Sees to it that the lock file has its blocks: lmdb writes it through a mapping, where a full disk ends the process.
+ */
 function fillLockFile(path: string): void {
   const file = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600)
   try {

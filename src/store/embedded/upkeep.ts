@@ -1,5 +1,6 @@
-// What the store does beside its calls: checkpoints, sweeping dead runs out of lmdb, giving journal files free, and
-// having the live rest of a file that is mostly dead copied forward (copy-forward.ts). One piece at a time, never in the way of a round.
+// The store's work beside its calls: checkpoints, sweeping dead runs out of lmdb, giving journal files free, and
+// having the live rest of a file that is mostly dead copied forward (copy-forward.ts). One piece at a time, never in
+// the way of a round.
 //
 // The order keeps every crash harmless: journal synced, then lmdb written and flushed, then a file given free. Until
 // lmdb names the new place of a copied run, the old file stays, so copies need no replay.
@@ -22,12 +23,12 @@ export interface UpkeepOptions {
   readonly journal: Journal
   readonly reserve: Reserve
   readonly era: number
-  /** A checkpoint is taken after so much journal. */
+  /** A checkpoint is taken after this much journal. */
   readonly checkpointBytes: number
   readonly report: (message: string) => void
 }
 
-/** A checkpoint is also taken after so many young runs, and so long after the first change. */
+/** A checkpoint is also taken after this many young runs, and this long after the first change. */
 const CHECKPOINT_RUNS = 20_000
 const CHECKPOINT_MS = 5_000
 /** Runs that are encoded in one turn of the event loop. */
@@ -73,7 +74,7 @@ export class Upkeep {
     if (this.#running !== null || this.#closing) return
     const bytes = rounds.writtenBytes - this.#checkpointedBytes
     const full = bytes >= this.#options.checkpointBytes || contents.recentRuns >= CHECKPOINT_RUNS
-    // One that failed is tried again when the timer says so, not with every round.
+    // After a failure it waits for the timer, and is not repeated with every round.
     const due = this.#wanted || (full && !this.#failing)
     if (due && rounds.written.sequence > this.#checkpointed.sequence) {
       this.#wanted = false
@@ -94,15 +95,15 @@ export class Upkeep {
   }
 
   /**
-   * Notes a start in lmdb. What the last one left undone goes on in the background, without a write to the journal: on a full disk
-   * none may come before it has made room.
+   * Notes a start in lmdb. The unfinished work of the last one continues in the background, without a write to the
+   * journal: on a full disk no write may come before it has freed space.
    */
   async begin(): Promise<void> {
     await this.checkpoint(false)
     if (!this.#closing) this.#run(this.#giveUp())
   }
 
-  /** Stops what goes on by itself. */
+  /** Stops the background work. */
   async stop(): Promise<void> {
     this.#closing = true
     this.#timer?.cancel()
@@ -145,7 +146,7 @@ export class Upkeep {
     await this.#copyForward.run(this.#attached(), this.#checkpointed.file, () => this.#closing)
   }
 
-  /** Gives up what lmdb says is dead. */
+  /** Gives up everything that lmdb marks as dead. */
   async #giveUp(): Promise<void> {
     await this.#sweep()
     await this.#free()
@@ -206,7 +207,7 @@ export class Upkeep {
     changes.push(fileChange(file.number, use))
   }
 
-  /** Deletes runs that nobody can read any more from lmdb, some at a time. */
+  /** Deletes runs that no reader can reach any more from lmdb, some at a time. */
   async #sweep(): Promise<void> {
     for (const [stream, start] of this.#toSweep) {
       this.#toSweep.delete(stream)
@@ -269,7 +270,7 @@ export class Upkeep {
     }
   }
 
-  /** Gives files free that hold nothing alive and lie wholly before the checkpoint. */
+  /** Frees files without live data that lie wholly before the checkpoint. */
   async #free(): Promise<void> {
     const { tables, journal } = this.#options
     const dead = [...journal.files.values()].filter(

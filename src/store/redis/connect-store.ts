@@ -1,4 +1,4 @@
-// The Redis store as the settings ask for it: connections for streams and for documents, which are the same unless
+// The Redis store by its settings: connections for streams and for documents, which are the same unless
 // svc.storage.local.redis says otherwise, and the store on them.
 
 import type { Clock } from '../../base/clock.ts'
@@ -8,7 +8,7 @@ import type { Settings } from '../../settings/settings.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { Store } from '../store.ts'
-import { openRedisLinks } from './open-links.ts'
+import { openRedisLinks } from './client/open-links.ts'
 import { openRedisStore } from './redis-store.ts'
 
 export interface ConnectOptions {
@@ -26,6 +26,7 @@ export async function connectRedisStore({ settings, logger, ...rooms }: ConnectO
   const common = {
     ...rooms,
     logger,
+    clientName: `ketch-${settings.get('broker.id')}`,
     waitReplicas,
     writeConnections: settings.get('storage.local.write.connections'),
     readConnections: settings.get('storage.local.read.connections'),
@@ -34,7 +35,8 @@ export async function connectRedisStore({ settings, logger, ...rooms }: ConnectO
   let broker = storage
   if (targets.broker !== targets.storage) {
     try {
-      broker = await openRedisLinks({ ...common, target: targets.broker, carriesStreams: false })
+      const own = { target: targets.broker, carriesStreams: false, waitReplicas: 0 }
+      broker = await openRedisLinks({ ...common, ...own })
     } catch (error) {
       await storage.close()
       throw error

@@ -1,6 +1,6 @@
-// Documents on Redis: a hash each, changed by the Function `commit`, listed through the index of their bucket. Every commit
-// and every load goes over the connection that carries writes, in call order. Fields of the document stand in the hash with an
-// `f` before them, beside `name` and `version`. Two kinds rest elsewhere: fixed-documents.ts.
+// Documents on Redis: a hash each, changed by the Function `commit`, listed through the index of their bucket. Every
+// commit and every load goes over the connection that carries writes, in call order. Fields of the document stand in
+// the hash with an `f` before them, beside `name` and `version`. Two kinds rest elsewhere: fixed-documents.ts.
 
 import {
   type Commit,
@@ -11,12 +11,12 @@ import {
   StoreUnavailable,
   UnreadableDocument,
 } from '../store.ts'
+import { followAsk, type RedisLinks, type Reply } from './client/links.ts'
+import { RedisError } from './client/redis-error.ts'
 import { encodeFields } from './fields.ts'
 import { commitFixed, listFixed, loadFixed } from './fixed-documents.ts'
 import { fcall, withFunctions, wordsOf } from './functions.ts'
 import type { Keys } from './keys.ts'
-import { followAsk, type RedisLinks, type Reply } from './links.ts'
-import { RedisError } from './redis-error.ts'
 import { refuse } from './refusals.ts'
 import type { Rounds } from './rounds.ts'
 
@@ -24,7 +24,7 @@ export interface DocumentsRooms {
   readonly links: RedisLinks
   readonly keys: Keys
   readonly rounds: Rounds
-  /** `write.wait-replicas`. */
+  /** Replicas that must have a commit; 0 on a Redis that holds no streams. */
   readonly replicas: number
 }
 
@@ -45,19 +45,20 @@ const LIST_AT_ONCE = 256
 
 export function createDocuments({ links, keys, rounds, replicas }: DocumentsRooms): Documents {
   /**
-   * Reads what the replicas have too: with a write behind what was written before, which a WAIT can count. So nobody acts on a
-   * commit that a fail-over may still take back.
+   * A load returns only commits that the replicas have too. It sends a write behind all earlier ones, and a WAIT counts
+   * the replicas that have it. So no broker acts on a commit that a fail-over may still undo. Until enough replicas
+   * have been connected once, the load does not wait: without documents a broker could not even start.
    */
   async function readAt(key: string, counter: string, command: readonly string[]): Promise<Reply> {
     if (replicas === 0) return await followAsk(links, key, links.write(key), link => link.send(command))
-    const { replies, isConfirmed } = await withFunctions(links, () =>
+    const { replies, isSettled } = await withFunctions(links, () =>
       followAsk(links, key, links.write(key), async link => {
         const written = await rounds.writeEach(link, [command, fcall('touch', [counter], [])])
         for (const reply of written.replies) if (reply instanceof RedisError) throw reply
         return written
       }),
     )
-    if (!isConfirmed) {
+    if (!isSettled) {
       throw new StoreUnavailable(`reading ${key}: ${replicas} replicas have not confirmed in time what it holds`)
     }
     return replies[0] as Reply
@@ -71,7 +72,7 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
     return decodeDocument(kind, name, reply as readonly Buffer[])
   }
 
-  /** As `load`; a place that holds no document is answered as one without version and fields. */
+  /** Like `load`; a key that holds no document is answered as a document without version and fields. */
   async function find(kind: string, name: string): Promise<Document | null> {
     try {
       return await load(kind, name)
@@ -81,15 +82,15 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
     }
   }
 
-  function confirmed(outcome: Committed | Conflict, isConfirmed: boolean, what: string): Committed | Conflict {
-    if (outcome.kind === 'conflict' || isConfirmed) return outcome
+  function settled(outcome: Committed | Conflict, isSettled: boolean, what: string): Committed | Conflict {
+    if (outcome.kind === 'conflict' || isSettled) return outcome
     throw new OutcomeUnknown(`changing ${what}: done, but ${replicas} replicas have not confirmed it in time`)
   }
 
   return {
     load,
 
-    // Nobody acts on a version: whoever sees another one loads the document.
+    // No caller acts on a version: one that sees another version loads the document.
     async version(kind, name) {
       if (keys.fixed(kind) !== null) return (await load(kind, name))?.version ?? 0
       const { document } = keys.document(kind, name)
@@ -114,18 +115,27 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
       const found: Document[] = []
       for (let at = 0; at < names.length; at += LIST_AT_ONCE) {
         const some = await Promise.all(names.slice(at, at + LIST_AT_ONCE).map(name => find(kind, name)))
-        // One that was removed meanwhile is not there any more.
+        // A document that was removed meanwhile.
         found.push(...some.filter(document => document !== null))
       }
       return found
     },
 
     async commit(commit) {
-      const { kind, name, expect, changes, remove = false, mayOverfill = false } = commit
+      const {
+        kind,
+        name,
+        expect,
+        changes,
+        remove = false,
+        mayOverfill = false,
+        isAcknowledged = false,
+        keepMs,
+      } = commit
       const fixed = keys.fixed(kind)
       if (fixed !== null) {
         const done = await commitFixed(links, fixed, commit, (link, call) => rounds.writeOne(link, call))
-        return confirmed(done.outcome, done.isConfirmed, `${kind} ${name}`)
+        return settled(done.outcome, done.isSettled, `${kind} ${name}`)
       }
       const { document, index, counter } = keys.document(kind, name)
       const fields = encodeFields(changes.map(({ key, value }) => ({ key: FIELD_PREFIX + key, value })))
@@ -133,15 +143,15 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
       const call = fcall(
         addsNothing || mayOverfill ? 'recommit' : 'commit',
         [document, index, counter],
-        [name, expect, remove ? 1 : 0, ...fields],
+        [name, expect, remove ? 1 : 0, keepMs === undefined ? '' : Math.ceil(keepMs), ...fields],
       )
-      const { reply, isConfirmed } = await withFunctions(links, () =>
+      const { reply, isConfirmed, isSettled } = await withFunctions(links, () =>
         followAsk(links, document, links.write(document), link => rounds.writeOne(link, call)),
       ).catch(error => refuse(error, `changing ${document}`))
       const [kindOfAnswer, version] = wordsOf(reply)
       if (kindOfAnswer === 'lost') return { kind: 'conflict', version: 0, isLost: true }
       const outcome = kindOfAnswer === 'conflict' ? 'conflict' : 'committed'
-      return confirmed({ kind: outcome, version: Number(version) }, isConfirmed, document)
+      return settled({ kind: outcome, version: Number(version) }, isAcknowledged ? isConfirmed : isSettled, document)
     },
   }
 }
@@ -175,5 +185,8 @@ function refuseReading(error: unknown, kind: string, name: string, key: string):
 }
 
 function unreadable(kind: string, name: string, defect: string, options?: ErrorOptions): UnreadableDocument {
-  return new UnreadableDocument(`What is stored as ${kind} ${JSON.stringify(name)} cannot be read: ${defect}.`, options)
+  return new UnreadableDocument(
+    `The document stored as ${kind} ${JSON.stringify(name)} cannot be read: ${defect}.`,
+    options,
+  )
 }

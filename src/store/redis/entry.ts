@@ -1,16 +1,16 @@
-// One entry of a partition's Redis stream, to and from a batch. Its id says the epoch and the base offset, field `h` is the
-// header, field `b` the bytes of the batch.
+// One entry of a partition's Redis stream, to and from a batch. Its id says the epoch and the base offset, field `h` is
+// the header, field `b` the bytes of the batch.
 //
 //   0       1         2         4             8      12              20
 //   | format | encoding | 0 0 | recordCount | span | maxTimestamp    | position        |   28 bytes, big-endian
 //
-// span: nextOffset - baseOffset. position: bytes of all batches that were ever appended before this one, by which the size
-// of what lies between two entries is known without reading it.
+// span: nextOffset - baseOffset. position: bytes of all batches that were ever appended before this one, by which the
+// size of what lies between two entries is known without reading it.
 
 import { assert } from '../../base/assert.ts'
 import { readInt64, writeInt64 } from '../../base/int64.ts'
 import type { Batch, EpochStart } from '../store.ts'
-import type { Reply } from './links.ts'
+import type { Reply } from './client/links.ts'
 
 const FORMAT = 1
 /** The batch as clients see it. */
@@ -69,7 +69,7 @@ export function decodeEntry(reply: Reply): Entry {
   }
 }
 
-/** Somebody else wrote to the stream, or a later version did. */
+/** Another program, or a later version, wrote to the stream. */
 export class UnreadableEntry extends Error {
   override readonly name = 'UnreadableEntry'
 }

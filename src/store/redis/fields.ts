@@ -1,9 +1,12 @@
 // Changes of a hash's fields, as `applyFields` of functions.lua takes them.
 
 import type { Row } from '../store.ts'
-import type { Argument } from './links.ts'
+import type { Argument } from './client/links.ts'
 
-/** How many are set, then each with its value, then those that are deleted; nothing for none. Of two changes of one field the last counts. */
+/**
+ * How many are set, then each with its value, then those that are deleted; nothing for none. Of two changes of one
+ * field the last counts.
+ */
 export function encodeFields(rows: readonly Row[]): readonly Argument[] {
   if (rows.length === 0) return []
   const sets: Argument[] = []

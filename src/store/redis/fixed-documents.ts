@@ -1,21 +1,22 @@
-// Documents whose key and shape the specification fixes, so that other programs can write and read them too: SASL credentials,
-// a hash each, and the rules of principals, one member each of one hash. Nothing but what it names rests there: the version of such
-// a document is a digest of what it holds. So a commit is still a compare-and-set, but a document that comes back to what it
-// held has the version that it had then.
+// Documents whose key and shape the specification fixes, so that other programs can write and read them too: SASL
+// credentials, a hash each, and the rules of principals, one member each of one hash. Nothing but what it names rests
+// there: the version of such a document is a digest of what it holds. So a commit is still a compare-and-set, but a
+// document that comes back to what it held has the version that it had then.
 //
 // A commit waits for replicas like any other; a look does not, so that it may show what a fail-over takes back.
 
 import { createHash } from 'node:crypto'
 import { assert } from '../../base/assert.ts'
 import { type Commit, type Committed, type Conflict, type Document, UnreadableDocument } from '../store.ts'
+import { type Argument, followAsk, type Link, type RedisLinks } from './client/links.ts'
+import { RedisError } from './client/redis-error.ts'
 import { encodeFields } from './fields.ts'
 import { type FunctionName, fcall, withFunctions, wordsOf } from './functions.ts'
 import { type FixedPlace, type FixedPlaces, placeOf } from './keys.ts'
-import { type Argument, followAsk, type Link, type RedisLinks, type Reply } from './links.ts'
-import { RedisError } from './redis-error.ts'
 import { refuse } from './refusals.ts'
+import type { WrittenOne } from './rounds.ts'
 
-/** How many keys a server looks at in one step of a listing, so that nobody waits long behind it. */
+/** How many keys a server looks at in one step of a listing, so that no client waits long behind it. */
 const SCAN_COUNT = '1000'
 
 /** How many documents are asked for at once. */
@@ -60,19 +61,19 @@ export async function listFixed(links: RedisLinks, places: FixedPlaces, kind: st
   const found: Document[] = []
   for (let at = 0; at < names.length; at += LIST_AT_ONCE) {
     const some = names.slice(at, at + LIST_AT_ONCE).map(name => loadFixed(links, places, kind, name))
-    // One that was removed meanwhile is not there any more.
+    // A document that was removed meanwhile.
     found.push(...(await Promise.all(some)).filter(document => document !== null))
   }
   return found
 }
 
-/** The call that commits; the key that it is about; what it answered. */
+/** The call that commits, the key that it concerns, and its answer. */
 export function commitFixed(
   links: RedisLinks,
   places: FixedPlaces,
   { name, expect, changes, remove = false }: Commit,
-  write: (link: Link, call: readonly Argument[]) => Promise<{ readonly reply: Reply; readonly isConfirmed: boolean }>,
-): Promise<{ readonly outcome: Committed | Conflict; readonly isConfirmed: boolean }> {
+  write: (link: Link, call: readonly Argument[]) => Promise<WrittenOne>,
+): Promise<{ readonly outcome: Committed | Conflict; readonly isSettled: boolean }> {
   const place = placeOf(places, name)
   const { key } = place
   const given = remove ? [] : place.form === 'hash' ? encodeFields(changes) : [valueFor(place, changes)]
@@ -80,18 +81,18 @@ export function commitFixed(
   const call = fcall(functionName, [key], [place.form === 'hash' ? '' : place.member, expect, remove ? 1 : 0, ...given])
   return withFunctions(links, () => followAsk(links, key, links.write(key), link => write(link, call)))
     .catch(error => refuse(error, `changing ${key}`))
-    .then(({ reply, isConfirmed }) => {
+    .then(({ reply, isSettled }) => {
       const [answer, version] = wordsOf(reply)
       const kind = answer === 'conflict' ? 'conflict' : 'committed'
-      return { outcome: { kind, version: Number(version) }, isConfirmed }
+      return { outcome: { kind, version: Number(version) }, isSettled }
     })
 }
 
-/** What another program put there in another type says nothing of the store, which is well. */
+/** Another program wrote a key of another type. The store itself is well. */
 function refuseReading(document: string, key: string): (error: unknown) => never {
   return error => {
     if (error instanceof RedisError && error.code === 'WRONGTYPE')
-      throw new UnreadableDocument(`What is stored as ${document} cannot be read: its key holds no hash.`, {
+      throw new UnreadableDocument(`The document stored as ${document} cannot be read: its key holds no hash.`, {
         cause: error,
       })
     refuse(error, `reading ${key}`)

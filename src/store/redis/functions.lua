@@ -1,6 +1,7 @@
 #!lua name=ketch_VERSION
--- What is decided inside Redis: a Function library (Redis 7.0), loaded by functions.ts, which puts a digest of this text in
--- place of VERSION, so that brokers of two releases can share one Redis. docs/reference/redis-keys.md describes the keys.
+-- What is decided inside Redis: a Function library (Redis 7.0), loaded by functions.ts, which puts a digest of this
+-- text in place of VERSION, so that brokers of two releases can share one Redis. docs/reference/redis-keys.md describes
+-- the keys.
 --
 -- No payload passes through here on the way in: an append is
 --
@@ -10,25 +11,29 @@
 --   FCALL seal                           decides: everything above counts only if this says so
 --   EXEC
 --
--- Nothing comes between those commands. So all entries of the append have landed if, and only if, there are as many more when
--- it is sealed as when it was armed; a count alone would take a stranger's entry for one that was refused.
+-- Nothing comes between those commands. So all entries of the append have landed if, and only if, there are as many
+-- more when it is sealed as when it was armed; a count alone would take a stranger's entry for one that was refused.
 --
 -- An entry above the last that was sealed counts for nothing: no reader sees it, the next `open` sweeps it.
 --
--- Fields of meta: epoch, epochs ("<epoch>:<start>:<id of the newest entry before it> ..." ascending), start (the log start), sealed
--- (see below), attempt (the last one that was sealed), replid (the incarnation of the store that it was opened under), sizes (the
--- leader's book-keeping), floor (offsets below it were told to somebody before the store lost them: until `open` has raised the end
--- nothing is sealed), swept (the incarnation under which voids were looked through), vouched (the incarnation under which the last
--- leader, which led under another, said how far it had told clients), empty ("<from> <to>": the end was raised there, and counts while it
--- is the end that is sealed), leader (the process that led last, be it without having heard of it), settled (the epoch whose leader ended in order: it told clients of nothing more),
--- trim ("<start> <keep> <position> <offset>", see `intend`: what a trim that is not finished drops).
+-- Fields of meta: epoch, epochs ("<epoch>:<start>:<id of the newest entry before it> ..." ascending), start (the log
+-- start), sealed (see below), attempt (the last one that was sealed), replid (the incarnation of the store that it was
+-- opened under), sizes (the leader's book-keeping), floor (offsets below it were told to somebody before the store lost
+-- them: until `open` has raised the end nothing is sealed), swept (the incarnation under which voids were looked
+-- through), vouched (the incarnation under which the last leader, which led under another, said how far it had told
+-- clients), empty ("<from> <to>": the end was raised there, and counts while it is the end that is sealed), leader (the
+-- process that led last, be it without having heard of it), settled (the epoch whose leader ended in order: it told
+-- clients of nothing more), trim ("<start> <keep> <position> <offset>", see `intend`: what a trim that is not finished
+-- drops).
 --
--- sealed is "<end> <visible> <length> <last>": the next offset, the high watermark, the entries that must be there, and the id of
--- the newest. One field, because a leader knows it by heart and `seal` compares it whole.
+-- sealed is "<end> <visible> <length> <last>": the next offset, the high watermark, the entries that must be there, and
+-- the id of the newest. One field, because a leader knows it by heart and `seal` compares it whole.
 --
--- A Redis that is killed can leave its append-only file torn inside a transaction, and writes behind that. When it loads the file
--- the next time, the torn beginning runs after all, before whatever was written since (docs/decisions/0037). So
--- - each transaction is written such that its beginning alone is nothing, or the whole: one command decides, or can be followed up;
+-- A Redis that is killed can leave its append-only file torn inside a transaction, and writes behind that. When it
+-- loads the file the next time, the torn beginning runs after all, before whatever was written since
+-- (docs/decisions/0037). So
+-- - each transaction is written such that its beginning alone is nothing, or the whole: one command decides, or can be
+--   followed up;
 -- - the first write under a new incarnation writes anew all that such a beginning may have changed, which overrides it.
 -- Between the newest entry before an epoch and that epoch lies nothing that counts, be it there: a void.
 
@@ -67,7 +72,7 @@ local function living(epochs, start)
   return table.concat(kept, ' ')
 end
 
--- Deletes entries between two ids, so many at most; one at a time, because looking at them copies their payloads.
+-- Deletes entries between two ids, this many at most; one at a time, because looking at them copies their payloads.
 local function sweep(batches, from, to, most)
   for swept = 0, most - 1 do
     local stray = redis.call('XRANGE', batches, from, to, 'COUNT', 1)[1]
@@ -113,8 +118,8 @@ local function cutSizes(sizes, position, offset, ending)
   return total .. ' ' .. position .. ' ' .. largest .. ' ' .. largestAt .. ' ' .. after
 end
 
--- Drops what `intend` noted. Answers the log start, the entries that must be there, and the sizes; and the error where the user of
--- the broker may not drop entries.
+-- Drops what `intend` noted. Answers the log start, the entries that must be there, and the sizes; and the error where
+-- the user of the broker may not drop entries.
 local function finishTrim(batches, noted, start, sealed, sizes)
   local ending, _, length, last = unpackSealed(sealed)
   local asked, keep, position, offset = string.match(noted or '', '^(%d+) (%d+%-%d+) (%d+) (%d+)$')
@@ -132,8 +137,8 @@ local function makeEmpty(batches)
   redis.call('XDEL', batches, '0-1')
 end
 
--- Rows are a key even where there are none: while a slot is on its way, a cluster refuses whatever names a key that is not there
--- beside one that is, be it that it was never made.
+-- Rows are a key even where there are none: while a slot is on its way, a cluster refuses whatever names a key that is
+-- not there beside one that is, be it that it was never made.
 local function keepRows(rows)
   if redis.call('EXISTS', rows) == 0 then redis.call('HSET', rows, '.', '') end
 end
@@ -143,8 +148,8 @@ local function callWith(command, key, args)
   for i = 1, #args, 6000 do redis.call(command, key, unpack(args, i, math.min(#args, i + 5999))) end
 end
 
--- Fields as arguments from `at`: how many are set, then each with its value, then the ones that are deleted; or none. Answers those
--- that are set, each with its value behind it, and those that are deleted.
+-- Fields as arguments from `at`: how many are set, then each with its value, then the ones that are deleted; or none.
+-- Answers those that are set, each with its value behind it, and those that are deleted.
 local function unpackFields(args, at)
   local set, dropped = {}, {}
   if not args[at] then return set, dropped end
@@ -196,22 +201,26 @@ register('sweep', {'allow-oom'}, function(keys, args)
   return {'0', whole(swept)}
 end)
 
--- Whether this server, since it was started, took over from a primary that it had followed, and may lack the end of what that had.
+-- Whether this server, since it was started, took over from a primary that it had followed, and may lack the end of
+-- what that had.
 local function wasReplica()
   return not string.match(redis.call('INFO', 'replication'), 'master_replid2:0+[\r\n]')
 end
 
--- How many offsets are left out where clients may have been told of some that the store has lost, and nobody knows of which.
+-- How many offsets are left out where clients may have been told of some that the store has lost, and no broker knows
+-- of which.
 local LEAP = 100000000
 
--- Whether the caller led last of all that the store remembers, or it has forgotten that the caller did: then nobody else knows more.
+-- Whether the caller led last of all that the store remembers, or it has forgotten that the caller did: then no process
+-- else knows more.
 local function ledLast(leader, epoch, caller, itsEpoch) return leader == caller or tonumber(itsEpoch) >= epoch end
 
 -- Takes the lead, or settles an unknown outcome: the only place where the epoch rises and where damage is repaired.
 -- keys: batches meta rows
--- args: the epoch that the caller knows (0: none), floor, whether all that is there is visible at once, the caller's process, the last
--- epoch that it led with (0: none), whether it waits for somebody who vouches, whether Redis syncs its file before it answers
--- Repairing and taking over must work on a full Redis: it frees memory, and the lead must not hang on it.
+-- args: the epoch that the caller knows (0: none), floor, whether all that is there is visible at once, the caller's
+-- process, the last epoch that it led with (0: none), whether it waits for somebody who vouches, whether Redis syncs
+-- its file before it answers Repairing and taking over must work on a full Redis: it frees memory, and the lead must
+-- not hang on it.
 register('open', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'epochs', 'start', 'sealed', 'attempt', 'replid', 'sizes', 'floor', 'swept',
     'vouched', 'settled', 'leader', 'empty', 'trim')
@@ -261,7 +270,8 @@ register('open', {'allow-oom'}, function(keys, args)
   if args[3] == '1' then visible = ending end
   local emptyFrom, emptyTo = string.match(m[13] or '', '^(%d+) (%d+)$')
   if tonumber(emptyTo) ~= formerEnd then emptyFrom = whole(formerEnd) end
-  -- With everything gone, or more there than there may be, the length stays, so that whoever opens it next learns of it too.
+  -- With everything gone, or more there than there may be, the length stays, so that the next opening learns of it
+  -- too.
   local isCounted = length > 0 and length <= expected
   local sealed = packSealed(ending, visible, isCounted and length or expected, last)
   redis.call('HSET', keys[2], 'epoch', whole(epoch), 'epochs', epochs, 'start', whole(start), 'trim', refused and m[14] or '', 'sealed', sealed,
@@ -272,12 +282,12 @@ register('open', {'allow-oom'}, function(keys, args)
     whole(expected - length), whole(length), whole(leap), emptyFrom}
 end)
 
--- Of which stream the append that is under way is, and how many entries that had when it began. Held here from `arm` to `seal`,
--- between which nothing else runs.
+-- Of which stream the append that is under way is, and how many entries that had when it began. Held here from `arm` to
+-- `seal`, between which nothing else runs.
 --
--- Both come with every append, between payloads that have driven all of this out of the processor's caches: what they touch is
--- what they cost. So they answer a number where there is nothing to say (a table is looked through for its type), and take
--- as few arguments as will do.
+-- Both come with every append, between payloads that have driven all of this out of the processor's caches: what they
+-- touch is what they cost. So they answer a number where there is nothing to say (a table is looked through for its
+-- type), and take as few arguments as will do.
 local armed, armedLength
 
 -- The first command of an append. keys: batches
@@ -289,9 +299,8 @@ end)
 -- The last command of an append. Writes nothing but in its last lines, and takes back what the XADDs before it did
 -- otherwise: those of its own ids that lie above the last sealed one can only be this append's.
 -- keys: batches meta rows
--- args: epoch, what is sealed as the leader knows it, attempt, what is sealed with this append, sizes, length as the leader knows
--- it, number of ids, the ids, rows
--- answers 1, or why not
+-- args: epoch, what is sealed as the leader knows it, attempt, what is sealed with this append, sizes, length as the
+-- leader knows it, number of ids, the ids, rows answers 1, or why not
 register('seal', {}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'sealed', 'floor')
   local before = armed == keys[1] and armedLength or -1
@@ -322,8 +331,8 @@ register('seal', {}, function(keys, args)
     redis.call('HSET', keys[2], 'sealed', args[4], 'attempt', args[3], 'sizes', args[5])
     return 1
   end
-  -- Rows first: where they cannot be written this ends here, and nothing has been sealed. With them stands what is sealed, by which
-  -- `open` finishes what was torn in between; what is left undone of the deletions harms nobody.
+  -- Rows first: where they cannot be written this ends here, and nothing has been sealed. With them stands what is
+  -- sealed, by which `open` finishes what was torn in between; a deletion that is left undone does no harm.
   local set, dropped = unpackFields(args, 9)
   append(set, '.', args[4] .. '\n' .. args[3] .. '\n' .. args[5])
   callWith('HSET', keys[3], set)
@@ -332,11 +341,10 @@ register('seal', {}, function(keys, args)
   return 1
 end)
 
--- The first call of a trim: notes what the second one drops, which is sent right behind it. It writes one command, which is in the
--- append-only file whole or not at all, before the entries go: where the second call is torn, `open` finishes it. A start that is
--- not above the stored one drops nothing.
--- keys: meta
--- args: epoch, new log start, the high watermark that the leader knows, id of the first entry to keep, position of that entry, its offset
+-- The first call of a trim: notes what the second one drops, which is sent right behind it. It writes one command,
+-- which is in the append-only file whole or not at all, before the entries go: where the second call is torn, `open`
+-- finishes it. A start that is not above the stored one drops nothing. keys: meta args: epoch, new log start, the high
+-- watermark that the leader knows, id of the first entry to keep, position of that entry, its offset
 register('intend', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[1], 'epoch', 'start', 'sealed')
   if m[1] ~= args[1] then return {'refused'} end
@@ -350,8 +358,9 @@ end)
 
 -- Retention must work on a full Redis.
 -- keys: batches meta rows
--- args: epoch, the log start that was noted (another note stays as it is), the high watermark that the leader knows, rows
--- answers what is stored afterwards, and the sizes before; or why the entries could not be dropped, and then the note is gone
+-- args: epoch, the log start that was noted (another note stays as it is), the high watermark that the leader knows,
+-- rows answers what is stored afterwards, and the sizes before; or why the entries could not be dropped, and then the
+-- note is gone
 register('trim', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'start', 'sealed', 'epochs', 'sizes', 'trim')
   if not m[1] then return {'gone'} elseif m[1] ~= args[1] then return {'fenced', m[1]} end
@@ -394,7 +403,7 @@ register('remake', {'allow-oom'}, function(keys, args)
   redis.call('DEL', keys[1], keys[2], keys[3])
   makeEmpty(keys[1])
   keepRows(keys[3])
-  -- Epochs that nobody here knows of may have been in use.
+  -- Epochs that are not known here may have been in use.
   redis.call('HSET', keys[2], 'epoch', whole(epoch + 1000), 'epochs', '', 'start', whole(ending),
     'sealed', packSealed(ending, ending, 0, '0-1'), 'sizes', '')
   return {'remade', whole(ending)}
@@ -409,8 +418,9 @@ register('confirm', {'allow-oom'}, function(keys, args)
   return {'confirmed', endOf(m[2])}
 end)
 
--- After the store has lost the end of a log: offsets that somebody was told of are not used again, whoever leads next. The end
--- itself stays, or an append that a former leader has under way, at the end that it knew, would find its place again.
+-- After the store has lost the end of a log: offsets that somebody was told of are not used again by the next leader.
+-- The end itself stays, or an append that a former leader has under way, at the end that it knew, would find its place
+-- again.
 -- keys: meta   args: floor, the caller's process, the last epoch that it led with
 register('raise', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[1], 'sealed', 'floor', 'epoch', 'leader')
@@ -437,14 +447,18 @@ end)
 -- Stands for a field of a document that is being deleted: so that one command changes all of it.
 local DELETED = '\0\0ketch:deleted\0\0'
 
--- Compare-and-set of one document. Versions come from a counter beside the documents of its bucket that is never deleted;
--- where the store may have lost some of them, or all, it leaps over those.
--- keys: document index counter
--- args: name, the version that is expected (0: it must not exist), '1' to remove it, changes
+-- Compare-and-set of one document. Versions come from a counter beside the documents of its bucket that is never
+-- deleted; where the store may have lost some of them, or all, it leaps over those. keys: document index counter args:
+-- name, the version that is expected (0: it must not exist), '1' to remove it, the milliseconds that it is kept for
+-- ('': until it is removed), changes
+--
+-- A document that Redis deletes by itself is not in the index: nothing would take its name out again. Where the user of
+-- the broker may not let it expire, it is kept and listed like any other.
 local function commit(keys, args)
   local version = redis.call('HGET', keys[1], 'version') or '0'
   if version ~= args[2] then
-    -- A removal takes the document from the index. SADD asks whether it is in there: the broker's user may run no SISMEMBER.
+    -- A removal takes the document from the index. SADD asks whether it is in there: the broker's user may run no
+    -- SISMEMBER.
     if version == '0' then
       if redis.call('SADD', keys[2], args[1]) == 0 then return {'lost', '0'} end
       redis.call('SREM', keys[2], args[1])
@@ -455,7 +469,8 @@ local function commit(keys, args)
   local c = redis.call('HMGET', keys[3], 'replid', 'since')
   local former, since = c[1], tonumber(c[2] or 0)
   local raise = former == replid and 1 or 1000001
-  -- A store that was emptied begins above whatever it may have given before: a thousand versions for each second since 1970.
+  -- A store that was emptied begins above whatever it may have given before: a thousand versions for each second since
+  -- 1970.
   if not former then
     -- INFO, which the broker's user may run anyway.
     local microseconds = string.match(redis.call('INFO', 'server'), 'server_time_usec:(%d+)')
@@ -473,33 +488,37 @@ local function commit(keys, args)
     redis.call('DEL', keys[1])
     redis.call('SREM', keys[2], args[1])
   else
-    if isFirst then
+    local keepMs = args[4]
+    if keepMs == '' and isFirst then
       -- Redis keeps a command only where it changes something: a name that no document has sees to that.
-      local nobody = 'ketch:' .. replid .. ':' .. fresh
-      redis.call('SADD', keys[2], args[1], nobody)
-      redis.call('SREM', keys[2], nobody)
-    else
+      local filler = 'ketch:' .. replid .. ':' .. fresh
+      redis.call('SADD', keys[2], args[1], filler)
+      redis.call('SREM', keys[2], filler)
+    elseif keepMs == '' then
       -- Also where it is listed already: a server that drops keys may have dropped the index.
       redis.call('SADD', keys[2], args[1])
     end
-    local set, dropped = unpackFields(args, 4)
+    local set, dropped = unpackFields(args, 5)
     for _, field in ipairs(dropped) do append(set, field, DELETED) end
     append(set, 'name', args[1], 'version', fresh)
     callWith('HSET', keys[1], set)
     callWith('HDEL', keys[1], dropped)
     if isFirst then restate(keys[1]) end
+    if keepMs ~= '' and type(redis.pcall('PEXPIRE', keys[1], keepMs)) ~= 'number' then
+      redis.call('SADD', keys[2], args[1])
+    end
   end
   return {'committed', fresh}
 end
 
 register('commit', {}, commit)
 
--- The same, for changes that add nothing: signs of life and removals. A full Redis must not cost a broker its place in the cluster, or
--- nobody leads after an expiry and nothing is read either.
+-- The same, for changes that add nothing: signs of life and removals. A full Redis must not cost a broker its place in
+-- the cluster, or no broker leads after an expiry and nothing is read either.
 register('recommit', {'allow-oom'}, commit)
 
--- Documents whose place and shape the specification fixes: a hash of its own, or one member of a hash. Nothing else may rest there,
--- so that the version is a digest of what the document holds: equal contents have equal versions.
+-- Documents whose place and shape the specification fixes: a hash of its own, or one member of a hash. Nothing else may
+-- rest there, so that the version is a digest of what the document holds: equal contents have equal versions.
 local function versionAt(key, member)
   local parts = {}
   if member ~= '' then
@@ -521,8 +540,8 @@ local function versionAt(key, member)
   return whole(tonumber(string.sub(redis.sha1hex(table.concat(parts)), 1, 12), 16) + 1)
 end
 
--- keys: the hash   args: the member ('' for the whole hash), the version that is expected, '1' to remove it, and the member's value
--- or changes of the hash
+-- keys: the hash   args: the member ('' for the whole hash), the version that is expected, '1' to remove it, and the
+-- member's value or changes of the hash
 local function place(keys, args)
   local key, member = keys[1], args[1]
   local version = versionAt(key, member)

@@ -1,10 +1,11 @@
-// The Function library of functions.lua: its name, calls of it, and loading it where it is missing. A server can lose it at
-// any time (FUNCTION FLUSH, a restart without a file, a new node of the cluster), so whoever calls it loads it and calls again.
+// The Function library of functions.lua: its name, calls of it, and loading it where it is missing. A server can lose
+// it at any time (FUNCTION FLUSH, a restart without a file, a new node of the cluster), so a caller loads it
+// and calls again.
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Argument, RedisLinks, Reply } from './links.ts'
-import { RedisError } from './redis-error.ts'
+import type { Argument, RedisLinks, Reply } from './client/links.ts'
+import { RedisError } from './client/redis-error.ts'
 
 const NAMES = [
   ...(['create', 'sweep', 'open', 'arm', 'seal', 'intend', 'trim', 'remake', 'confirm', 'raise'] as const),
@@ -17,7 +18,7 @@ const source = readFileSync(new URL('./functions.lua', import.meta.url), 'utf8')
 const version = createHash('sha256').update(source).digest('hex').slice(0, 8)
 const library = source.replaceAll('VERSION', version)
 
-/** Loads the library, be it there: it changes nothing and is written to the append-only file all the same. */
+/** Loads the library even if it is there: that changes nothing, but it is written to the append-only file again. */
 export const LOAD_ANYWAY: readonly string[] = Object.freeze(['FUNCTION', 'LOAD', 'REPLACE', library])
 
 /** As the server knows them. */
@@ -30,7 +31,7 @@ export function fcall(name: FunctionName, keys: readonly string[], args: readonl
   return call
 }
 
-/** What a Function answered, as text. */
+/** The answer of a Function, as text. */
 export function wordsOf(reply: Reply): string[] {
   return (reply as readonly Reply[]).map(String)
 }
@@ -53,7 +54,9 @@ export function isMissing(error: unknown): boolean {
   return error instanceof RedisError && /Function not found/i.test(error.message)
 }
 
-/** Runs the work, and once more after loading the library where that was missing. For work that is safe to begin again. */
+/**
+ * Runs the work, and once more after loading the library where that was missing. For work that is safe to begin again.
+ */
 export async function withFunctions<T>(links: RedisLinks, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,6 +1,6 @@
-// The names of all keys, in one place; docs/reference/redis-keys.md says what each holds. The keys of one partition share a
-// hash slot, and so do the documents of one bucket with what is kept beside them. No name that a user chose is part of a
-// key, but for the credentials, whose key the specification fixes.
+// The names of all keys, in one place; docs/reference/redis-keys.md says what each holds. The keys of one partition
+// share a hash slot, and so do the documents of one bucket with what is kept beside them. No name that a user chose is
+// part of a key, but for the credentials, whose key the specification fixes.
 
 import { createHash } from 'node:crypto'
 import type { StreamId } from '../store.ts'
@@ -46,9 +46,9 @@ export interface Keys {
 }
 
 /**
- * Documents of these kinds are many, and are spread over so many slots. Of every other kind there are few, in one slot, so that
- * listing them, which brokers do all the time to see who lives, takes one command. Fixed: another number would lose those
- * that are stored.
+ * Documents of these kinds are many, and are spread over this many slots. Of every other kind there are few, in one
+ * slot, so that listing them, which brokers do all the time to see who lives, takes one command. Fixed: another number
+ * would lose those that are stored.
  */
 const BUCKETS: ReadonlyMap<string, number> = new Map([['group', 64]])
 

@@ -1,11 +1,11 @@
 // The meta hash of a stream, as functions.lua keeps it, to and from what is known of the stream.
 
 import { type EpochStart, type Opened, StoreUnavailable } from '../store.ts'
-import type { Reply } from './links.ts'
+import type { Reply } from './client/links.ts'
 import { decodeSizes, type Sizes } from './sizes.ts'
 import { decodeVoids, type Void } from './voids.ts'
 
-/** What is known of a stream, as of its last answer. */
+/** A stream as its last answer described it. */
 export interface Known {
   readonly epoch: number
   readonly epochs: readonly EpochStart[]
@@ -28,7 +28,7 @@ export interface Sealed {
   readonly length: number
 }
 
-/** What decodeMeta takes, in order. */
+/** The fields that decodeMeta takes, in order. */
 export const META = ['epoch', 'epochs', 'start', 'sealed', 'sizes'] as const
 
 /** `last` is the id of the newest entry. */
@@ -36,7 +36,7 @@ export function encodeSealed({ end, visible, length }: Sealed, last: string): st
   return `${end} ${visible} ${length} ${last}`
 }
 
-/** Throws StoreUnavailable where somebody else wrote it. */
+/** Throws StoreUnavailable if another program wrote it. */
 export function decodeSealed(text: string): Sealed {
   const found = /^(\d+) (\d+) (\d+) /.exec(text)
   if (found === null)
@@ -51,7 +51,7 @@ export function decodeEpochs(text: string): readonly EpochStart[] {
   }))
 }
 
-/** Null where there is no such stream. */
+/** Null if the stream does not exist. */
 export function decodeMeta(reply: Reply): Known | null {
   const [epoch, epochs, start, packed, sizes] = (reply as readonly (Buffer | null)[]).map(field => field?.toString())
   if (epoch === undefined) return null

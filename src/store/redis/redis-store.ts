@@ -1,39 +1,44 @@
-// The store port on Redis 7 and later, alone or a cluster. Streams are in streams.ts, documents in documents.ts, what is
-// decided inside Redis in functions.lua, the connections in links.ts. docs/reference/redis-keys.md shows what it writes.
+// The store port on Redis 7 and later, alone or a cluster. Streams are in streams.ts, documents in documents.ts, what
+// is decided inside Redis in functions.lua, the connections in links.ts. docs/reference/redis-keys.md shows what it
+// writes.
 
 import { type Clock, sleep, type Timer, within } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { StoreOpenError } from '../open-error.ts'
 import { isStoreFailure, type Pong, type Space, type Store, StoreUnavailable, type StreamId } from '../store.ts'
+import { type ControlLink, followAsk, type Link, type RedisLinks } from './client/links.ts'
+import { RedisError } from './client/redis-error.ts'
+import { objectionToCluster } from './client/topology.ts'
 import { createDocuments } from './documents.ts'
 import { loadFunctions } from './functions.ts'
 import { keysOf } from './keys.ts'
-import { type ControlLink, followAsk, type Link, type RedisLinks } from './links.ts'
-import { RedisError } from './redis-error.ts'
 import { refuse } from './refusals.ts'
 import { createRounds } from './rounds.ts'
 import { Streams } from './streams.ts'
-import { objectionToCluster } from './topology.ts'
 
 export interface RedisStoreOptions {
   /** Where streams rest, and where documents do: mostly the same object. */
   readonly links: { readonly storage: RedisLinks; readonly broker: RedisLinks }
   /** Begins every key. */
   readonly namespace: string
-  /** How many replicas must have a write before it is acknowledged; 0: the primary alone. */
+  /**
+   * How many replicas of the Redis of streams must have a write before it is acknowledged; 0: the primary alone.
+   */
   readonly waitReplicas: number
   readonly waitTimeoutMs: number
-  /** How long an opening under a new incarnation waits for a broker that led before it; what brokers wait when absent. */
+  /**
+   * How long an opening under a new incarnation waits for a broker that led before it; what brokers wait when absent.
+   */
   readonly vouchMs?: number
   readonly clock: Clock
   readonly random: Random
-  /** Takes sentences for people. */
+  /** Gets sentences for the operator. */
   readonly report: (message: string) => void
-  /** The end of a stream was lost, which was reported. */
+  /** Called after the end of a stream was lost and the loss was reported. */
   readonly onLostEnd: (offsets: number) => void
 }
 
-/** What the keys hold, as docs/reference/redis-keys.md describes it. */
+/** The version of the format that docs/reference/redis-keys.md describes. */
 const FORMAT = '2'
 
 /** How often it is looked whether streams have moved to another primary. */
@@ -60,7 +65,10 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   const keys = keysOf(namespace)
   const rounds = createRounds({ replicas, timeoutMs, clock })
   const streams = new Streams({ links: storage, keys, rounds, replicas, clock, random, vouchMs, report, onLostEnd })
-  const documents = createDocuments({ links: broker, keys, rounds, replicas })
+  // Replicas count where the streams are: another Redis of documents is not asked for any.
+  const ofDocuments =
+    broker === storage ? { rounds, replicas } : { rounds: createRounds({ replicas: 0, timeoutMs, clock }), replicas: 0 }
+  const documents = createDocuments({ links: broker, keys, ...ofDocuments })
   const closeLinks = () => Promise.all(distinct.map(each => each.close()))
   try {
     for (const each of distinct) {
@@ -81,7 +89,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   }
   lookLater()
 
-  /** Set by close(): what comes then is refused. */
+  /** Set by close(): later calls are refused. */
   let isClosed = false
   const running = new Set<Promise<unknown>>()
   function call<T>(verb: () => Promise<T>): Promise<T> {
@@ -140,7 +148,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   }
 }
 
-/** Streams that must be opened again, until somebody asks. */
+/** Streams that must be opened again, until a caller asks. */
 class News {
   #told = new Set<StreamId>()
   #isOver = false
@@ -193,8 +201,8 @@ async function checkFormat(links: RedisLinks, key: string): Promise<void> {
 const PING_POLL_MS = 100
 
 /**
- * PING on the connection that the breaker does not guard; one that is lost is waited for as long as there is time. A node of a
- * cluster answers PING while it refuses every key, so it is asked for that too.
+ * PING on the connection that the breaker does not guard; one that is lost is waited for as long as there is time. A
+ * node of a cluster answers PING while it refuses every key, so it is asked for that too.
  */
 async function pingOne(
   link: ControlLink,
@@ -219,7 +227,7 @@ async function pingOne(
   return { part, place: address, failure, tookMs: clock.monotonic() - startedAtMs, durability: { facts, warnings } }
 }
 
-/** Why everything but PING fails still, though the server is there again. */
+/** Why every command except PING still fails, although the server is back. */
 function heldBack(link: ControlLink): string | null {
   try {
     link.check()
@@ -236,13 +244,13 @@ async function askCluster(link: Link): Promise<string | null> {
   return info instanceof RedisError && info.code === 'NOPERM' ? null : info.message
 }
 
-/** What stood in the way of a question, be it the server's own word (LOADING, NOPERM) or its absence. */
+/** Why a question has no answer: the server's own word (LOADING, NOPERM) or its absence. */
 function failureOf(error: unknown): Error {
   if (error instanceof RedisError || isStoreFailure(error)) return error
   throw error
 }
 
-/** Of all primaries together; without a maxmemory anywhere there is no size to speak of. */
+/** Of all primaries together; without a maxmemory the size is unknown. */
 async function spaceOf(links: RedisLinks): Promise<Space> {
   const memories = await Promise.all(links.primaries().map(memoryOf))
   const place = memories.map(({ address }) => address).join(', ')
@@ -257,7 +265,9 @@ async function spaceOf(links: RedisLinks): Promise<Space> {
 }
 
 async function memoryOf(link: Link): Promise<{ address: string; used: number; max: number }> {
-  const info = String(await link.send(['INFO', 'memory']).catch(error => refuse(error, 'asking for its memory')))
+  const info = String(
+    await link.send(['INFO', 'memory']).catch(error => refuse(error, 'while asking for its memory limits')),
+  )
   const field = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1])
   return { address: link.address, used: field('used_memory'), max: field('maxmemory') }
 }

@@ -1,8 +1,8 @@
-// What an error reply of Redis means to whoever uses the store: certainly nothing was written, and why, in words for an
-// operator. Redis's own text stays in it.
+// The meaning of an error reply of Redis for users of the store: certainly nothing was written, and why, in words for
+// an operator. Redis's own text stays in it.
 
 import { StoreUnavailable } from '../store.ts'
-import { RedisError } from './redis-error.ts'
+import { RedisError } from './client/redis-error.ts'
 
 const MEANINGS: Readonly<Record<string, string>> = {
   OOM: 'Redis has reached its maxmemory and takes no more writes until there is room',
@@ -11,7 +11,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   LOADING: 'Redis is still loading its data',
   NOPERM: 'the user of this broker may not do that in Redis',
   NOAUTH: 'Redis asks for a password',
-  WRONGTYPE: 'a key of this broker holds something else: somebody wrote to it',
+  WRONGTYPE: 'a key of this broker holds another type of value: another client wrote to it',
   NOREPLICAS: 'Redis has fewer replicas than its min-replicas-to-write asks for',
   CLUSTERDOWN: 'the Redis cluster does not serve all of its slots',
   MASTERDOWN: 'the replica has lost its primary',
@@ -21,7 +21,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   BUSY: 'Redis is busy with a script',
 }
 
-/** Throws StoreUnavailable for an error reply to something that did nothing; everything else as it came. */
+/** Throws StoreUnavailable for an error reply that means that nothing was done; throws every other error unchanged. */
 export function refuse(error: unknown, what: string): never {
   if (!(error instanceof RedisError)) throw error
   const meaning = MEANINGS[error.code]

@@ -1,5 +1,5 @@
-// What a leader keeps of how large a stream's entries are, without a number for each: so that it can say how many bytes live
-// and ask for no more entries than fit. Stored with every append as one field of the stream's meta hash.
+// A leader's notes of how large a stream's entries are, without a number for each: so that it can say how many bytes
+// live and ask for no more entries than fit. Stored with every append as one field of the stream's meta hash.
 
 export interface Sizes {
   /** Bytes of all batches that were ever appended: the position of the next entry. */
@@ -16,7 +16,7 @@ export interface Sizes {
 
 export const NO_SIZES: Sizes = Object.freeze({ end: 0, start: 0, largest: 0, largestAt: -1, largestAfter: 0 })
 
-/** With one more entry of so many bytes at this offset. */
+/** With one more entry of this size at this offset. */
 export function grown(sizes: Sizes, offset: number, bytes: number): Sizes {
   const end = sizes.end + bytes
   return bytes >= sizes.largest
@@ -40,12 +40,15 @@ export function decodeSizes(text: string): Sizes {
   return { end, start, largest, largestAt, largestAfter }
 }
 
-/** A reply may be so long, whatever was asked for: reading small entries one by one because a large one lives would be slow. */
+/**
+ * A reply may always have this many bytes, even if the caller asked for fewer: otherwise one large entry would force
+ * small ones to be read one by one.
+ */
 const SHORT_REPLY_BYTES = 1024 * 1024
 
 /**
- * How many entries may be asked for so that their bytes fit, at least one. `average` is what entries there have been like.
- * Where some live entry is much larger, the reply may pass `bytes`, but never both that and a megabyte.
+ * How many entries may be asked for so that their bytes fit, at least one. `average` is what entries there have been
+ * like. Where some live entry is much larger, the reply may pass `bytes`, but never both that and a megabyte.
  */
 export function countThatFits(sizes: Sizes, average: number, bytes: number): number {
   if (average <= 0 || sizes.largest <= 0) return 1

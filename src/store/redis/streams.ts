@@ -1,6 +1,6 @@
-// Streams on Redis: the verbs of the port over the Functions of functions.lua, which decides every race. Here is what goes
-// into a call and what its answer means. Of a stream that this process leads it remembers what the next call needs (epoch,
-// sizes, high watermark); that belongs to one incarnation of the store and is dropped with it.
+// Streams on Redis: the verbs of the port over the Functions of functions.lua, which decides every race. Here is what
+// goes into a call and what its answer means. Of a stream that this process leads it remembers what the next call needs
+// (epoch, sizes, high watermark); that belongs to one incarnation of the store and is dropped with it.
 
 import { assert } from '../../base/assert.ts'
 import { type Clock, sleep, within } from '../../base/clock.ts'
@@ -24,14 +24,14 @@ import type {
   Trimmed,
   Usage,
 } from '../store.ts'
-import { checkAppend, OutcomeUnknown, StoreUnavailable } from '../store.ts'
+import { checkAppend, OutcomeUnknown, ReplicasMissing, StoreUnavailable } from '../store.ts'
+import { type Argument, followAsk, type Link, type RedisLinks, type Reply } from './client/links.ts'
+import { RedisError } from './client/redis-error.ts'
 import { decodeEntry, type Entry, encodeHeader, entryId, idAt, UnreadableEntry } from './entry.ts'
 import { encodeFields } from './fields.ts'
 import { fcall, isMissing, loadFunctions, withFunctions, wordsOf } from './functions.ts'
 import type { Keys, StreamKeys } from './keys.ts'
-import { type Argument, followAsk, type Link, type RedisLinks, type Reply } from './links.ts'
 import { decodeEpochs, decodeMeta, decodeSealed, encodeSealed, type Known, META } from './meta.ts'
-import { RedisError } from './redis-error.ts'
 import { refuse } from './refusals.ts'
 import type { Rounds, Written } from './rounds.ts'
 import { countThatFits, decodeSizes, encodeSizes, grown } from './sizes.ts'
@@ -48,9 +48,9 @@ export interface StreamsRooms {
   readonly random: Random
   /** How long an opening under a new incarnation waits for a broker that led before it. */
   readonly vouchMs: number
-  /** Takes sentences for people. */
+  /** Gets sentences for the operator. */
   readonly report: (message: string) => void
-  /** The end of a stream was lost, with so many offsets that clients had been told of. */
+  /** Called after the end of a stream was lost, with the number of lost offsets that clients had been told. */
   readonly onLostEnd: (offsets: number) => void
 }
 
@@ -60,29 +60,31 @@ const NO_ROW = '.'
 interface Stream {
   readonly id: StreamId
   readonly keys: StreamKeys
-  /** What every append begins with. */
+  /** The first command of every append. */
   readonly arm: readonly Argument[]
-  /** What every append ends with, but for its own arguments. */
+  /** The last command of every append, without the append's own arguments. */
   readonly seal: readonly Argument[]
   readonly turns: Turns
-  /** Null when it must be asked for; `isLed` when it is of this process's own lead. */
+  /** Null when it must be read again; `isLed` if it belongs to this process's own lead. */
   known: Known | null
   isLed: boolean
   /** The last epoch that this process led with; 0: none. */
   ledLast: number
-  /** What is stored may be another than what is known: it is looked at before it is changed again. */
+  /** The stored stream may differ from the known one: it is looked at before it is changed again. */
   isVague: boolean
-  /** The incarnation that it was opened under, and the one that its link believed in then: a link learns of it later. */
+  /**
+   * The incarnation that it was opened under, and the one that its link believed in then: a link learns of it later.
+   */
   openedUnder: { readonly replid: string; readonly believed: string } | null
   /** Set until an incarnation knows how far clients were told under the one before. */
   untold: Untold | null
   /** Set while the store may have gone back behind what is known. */
   isStale: boolean
-  /** Somebody touched the stream, and no append has succeeded since. */
+  /** Another broker touched the stream, and no append has succeeded since. */
   isTorn: boolean
   /** Where the last read ended: an entry begins there, or none covers it. */
   readTo: number
-  /** The highest high watermark that was ever answered here: others may have been told of what lies below. */
+  /** The highest high watermark that was ever answered here: clients may know every offset below it. */
   told: number
   /** The incarnation that was found to lack its end. */
   lostIn: string
@@ -93,7 +95,7 @@ interface Untold {
   isReported: boolean
 }
 
-/** What `open` answers behind its first word, in order. */
+/** The words of an answer of `open` behind the first one, in order. */
 const OPENED = [
   'epoch',
   'start',
@@ -122,13 +124,13 @@ const MOST_INCARNATIONS = 10_000
 /** How long a store that closes waits for Redis to note that its leads end in order. */
 const SETTLE_MS = 2_000
 
-/** What `seal` answers when the append counts. */
+/** The answer of `seal` to an append that counts. */
 const SEALED = 1
 
 export class Streams {
   readonly #rooms: StreamsRooms
   readonly #streams = new Map<StreamId, Stream>()
-  /** By which this one is known from others that lead. */
+  /** The word that tells this process from others that lead. */
   readonly #process: string
   /** When the first stream of an incarnation was opened here; a cluster has one for each primary. */
   readonly #openingSinceMs = new Map<string, number>()
@@ -260,9 +262,9 @@ export class Streams {
   }
 
   /**
-   * Looks for streams whose primary is another than the one that they were opened on, or has started anew: it may have gone
-   * back. Answers those that must be opened again; they are refused until then. Whatever offsets were told of are out of use
-   * for good, be it another broker that leads there next.
+   * Looks for streams whose primary has changed since they were opened, or has restarted: it may have lost data.
+   * Returns the streams that must be opened again; until then they are refused. Offsets that clients know are never
+   * used again, even if another broker leads there next.
    */
   async renew(): Promise<readonly StreamId[]> {
     const told: { readonly stream: Stream; readonly untold: Untold }[] = []
@@ -283,14 +285,14 @@ export class Streams {
     return stale
   }
 
-  /** Resolves when nothing is under way, and what is led is known to have ended in order, as far as Redis can be told. */
+  /** Resolves when no call is in progress and Redis knows, if it can be told, that every lead has ended in order. */
   async close(): Promise<void> {
     const { clock, links } = this.#rooms
     const streams = [...this.#streams.values()]
     await Promise.all(streams.map(({ turns }) => turns.idle()))
     const settling = streams.map(async ({ isLed, isStale, known, keys: { meta } }) => {
       if (!isLed || isStale || known === null) return
-      // Without it offsets are left out, should Redis have another history by the time that somebody leads again.
+      // Without this, offsets are skipped if Redis has another history when the next broker leads.
       await links
         .write(meta)
         .send(fcall('settle', [meta], [known.epoch]))
@@ -326,7 +328,10 @@ export class Streams {
     return stream
   }
 
-  /** It is not there: nothing is kept of it once nothing is under way, because topics come and go for as long as the broker runs. */
+  /**
+   * It is not there: nothing is kept of it once nothing is under way, because topics come and go for as long as the
+   * broker runs.
+   */
   #forget(stream: Stream): void {
     void stream.turns.idle().then(() => {
       const isGone = stream.known === null && stream.turns.isIdle
@@ -365,7 +370,7 @@ export class Streams {
         throw new OutcomeUnknown(`${what}: begun, and then refused: ${error.message}`, { cause: error })
       refuse(error, what)
     }
-    if (!written.isConfirmed)
+    if (!written.isSettled)
       throw new OutcomeUnknown(`${what}: done, but ${replicas} replicas have not confirmed it in time`)
     return written.replies.at(-1) as Reply
   }
@@ -432,7 +437,7 @@ export class Streams {
       voids: decodeVoids(told.epochs),
       start: Number(told.start),
       end,
-      // The opening itself is a write behind all others: whoever has it has those too.
+      // The opening itself is a write behind all others: a replica that has it has those too.
       highWatermark: isConfirmed ? end : visible,
       sizes: decodeSizes(told.sizes),
       length: Number(told.length),
@@ -478,13 +483,17 @@ export class Streams {
     return isKnown ? null : incarnation
   }
 
-  /** Throws where what is written first must be an opening, which writes anew what a torn transaction may change. */
+  /** Throws if the first write must be an opening, which rewrites everything that a torn transaction may change. */
   #checkSameStore(stream: Stream): void {
     if (!stream.isStale && this.#elsewhere(stream) === null) return
-    throw new OutcomeUnknown(`the store is another one than when ${stream.id} was opened; it must be opened again`)
+    throw new OutcomeUnknown(`the store was replaced after ${stream.id} was opened; it must be opened again`)
   }
 
-  /** Tried again with the next look where it fails. */
+  #checkReplicas({ lacksReplicas, address }: Link): void {
+    if (lacksReplicas) throw new ReplicasMissing(`Redis at ${address} has fewer replicas than an append must reach`)
+  }
+
+  /** If it fails, the next look tries again. */
   async #raise(stream: Stream, untold: Untold): Promise<void> {
     const { links, report } = this.#rooms
     const { meta } = stream.keys
@@ -498,12 +507,12 @@ export class Streams {
     } catch (error) {
       if (untold.isReported) return
       untold.isReported = true
-      // Whoever opens the stream next says the floor again, unless it is another broker that knows less.
+      // The next opening says the floor again, unless another broker opens it that knows less.
       report(`the end of ${stream.id} could not be raised to ${stream.told}: ${(error as Error).message}`)
     }
   }
 
-  /** Said once, be it found when the end is raised or when the stream is opened. */
+  /** Reported once, whether it is found when the end is raised or when the stream is opened. */
   #lostEnd(stream: Stream, end: string, told: number, incarnation: string): void {
     if (stream.lostIn === incarnation) return
     stream.lostIn = incarnation
@@ -568,6 +577,7 @@ export class Streams {
     if (known.epoch !== append.epoch) return { kind: 'fenced', epoch: known.epoch }
     if (known.damage !== null) return { kind: 'damaged', message: known.damage.message }
     if (known.end !== append.at) return { kind: 'misplaced', end: known.end }
+    if (this.#rooms.replicas > 0) this.#checkReplicas(links.write(meta))
 
     let { sizes } = known
     const ids: string[] = []
@@ -624,11 +634,11 @@ export class Streams {
           stream.isVague = true
           return { kind, end: Number(detail) }
         case 'short':
-          // The opening that follows reports it.
+          // The next opening reports it.
           return this.#torn(stream, lossOf(batches, known.length - Number(detail), Number(detail)))
         default:
           assert(kind === 'torn', `seal answers what is known, not ${kind}`)
-          return this.#torn(stream, `somebody else wrote to ${batches}: ${detail}`, this.#rooms.report)
+          return this.#torn(stream, `another program wrote to ${batches}: ${detail}`, this.#rooms.report)
       }
     }
     const missing = ids.findIndex((id, at) => String(replies[at + 1]) !== id)
@@ -640,7 +650,7 @@ export class Streams {
     return { kind: 'appended', end, highWatermark }
   }
 
-  /** The first time the stream is opened again, which repairs it; the second time nobody can say what goes on. */
+  /** The first time the stream is opened again, which repairs it; the second time the cause is unknown. */
   #torn(stream: Stream, message: string, report: StreamsRooms['report'] = () => {}): Damaged {
     if (stream.isTorn) return { kind: 'damaged', message: `${message}, again` }
     stream.isTorn = true
@@ -657,7 +667,7 @@ export class Streams {
     /** Else the entry that covers `next` may begin before it. */
     let isCovered = stream.isLed && stream.readTo === from
     let looksBelow = false
-    /** Where to go on behind entries of which none counts. */
+    /** Where to continue behind entries that do not count. */
     let passed: string | null = null
     let known = stream.isLed ? stream.known : await this.#lookToRead(stream)
     for (;;) {
@@ -671,7 +681,8 @@ export class Streams {
       const bound = Math.min(until, known.highWatermark)
       const at = passed ?? idAt(known.epochs, next)
       const stop = `(${idAt(known.epochs, bound)}`
-      // While their slot is on its way a cluster answers for keys that have not arrived as if there were none, but not for two at once.
+      // While their slot is on its way a cluster answers for keys that have not arrived as if there were none, but not
+      // for two at once.
       const guard = [['EXISTS', key, meta]]
       const commands: Argument[][] = [...guard]
       if (next < bound) {
@@ -803,14 +814,14 @@ export class Streams {
     }
   }
 
-  /** What is known of the stream under this epoch, where that is of this process's own lead. */
+  /** The known state of the stream under this epoch, if it is of this process's own lead. */
   #led({ isLed, isVague, known }: Stream, epoch: number): Known | null {
     return isLed && !isVague && known?.epoch === epoch ? known : null
   }
 
   /**
-   * The leader stores how far readers may see with its next append, so that what it says lags behind. A write of one's own
-   * that the replicas confirm covers everything that was there before it.
+   * The leader stores the readers' limit with its next append, so the stored limit lags behind. If the replicas confirm
+   * a new write, they have everything that was written before it.
    */
   async #lookToRead(stream: Stream): Promise<Known | null> {
     const known = await this.#look(stream)
@@ -843,8 +854,8 @@ export class Streams {
 }
 
 /**
- * As one unit, or one after the other: a full Redis refuses every unit. Each waits for the one before it then, because a
- * cluster may send them to different servers.
+ * As one unit, or one after the other: a full Redis refuses every unit. Each waits for the one before it then, because
+ * a cluster may send them to different servers.
  */
 async function readInOrder(link: Link, commands: readonly Argument[][]): Promise<readonly Reply[]> {
   try {
@@ -861,15 +872,15 @@ async function readInOrder(link: Link, commands: readonly Argument[][]): Promise
 }
 
 /**
- * Asked before each XREVRANGE: where nothing lies below its end, Redis walks through the whole stream from the newest entry
- * down (streamIteratorStart of redis/src/t_stream.c), and serves nobody meanwhile.
+ * Asked before each XREVRANGE: where nothing lies below its end, Redis walks through the whole stream from the newest
+ * entry down (streamIteratorStart of redis/src/t_stream.c), and serves no client meanwhile.
  */
 async function isAnyBelow(link: Link, guard: readonly Argument[][], key: string, id: string): Promise<boolean> {
   const replies = await readInOrder(link, [...guard, ['XRANGE', key, '-', `(${id}`, 'COUNT', '1']])
   return (replies.at(-1) as readonly Reply[]).length > 0
 }
 
-/** Deletes what lies in the voids of a stream, a few entries with each call; answers how many there were. */
+/** Deletes the entries in the voids of a stream, a few with each call; returns their number. */
 async function sweepVoids(link: Link, { batches, meta }: StreamKeys): Promise<number> {
   let swept = 0
   for (let from = 1; from > 0; ) {
@@ -881,15 +892,17 @@ async function sweepVoids(link: Link, { batches, meta }: StreamKeys): Promise<nu
 }
 
 /** Redis evicts whole keys only. */
-const CULPRITS = 'Redis evicted the key, or somebody deleted it'
+const CULPRITS = 'Redis evicted the key, or another client deleted it'
 
 /** Says how many entries are missing beside those that are left, and how that came about. */
 function lossOf(batches: string, missing: number, left: number): string {
   if (left === 0) return `the ${missing} entries of ${batches} are gone: ${CULPRITS}`
-  return `${missing} entries of ${batches} are missing: somebody deleted them`
+  return `${missing} entries of ${batches} are missing: another client deleted them`
 }
 
-/** Describes damage that cannot be repaired: all entries are missing, or there are more than there must be; else null. */
+/**
+ * Describes damage that cannot be repaired: all entries are missing, or there are more than there must be; else null.
+ */
 function damageOf(batches: string, missing: number, length: number): string | null {
   if (missing > 0 && length === 0)
     return `${lossOf(batches, missing, length)}; bring the key back, or delete all records of the partition (DeleteRecords to -1), and it begins anew`
@@ -910,7 +923,7 @@ function beginsWith(entries: readonly Reply[], id: string): boolean {
   return first !== undefined && String((first as readonly Reply[])[0]) === id
 }
 
-/** A sentence instead where the entry is not one of ours. */
+/** A sentence if the entry was not written by Ketch. */
 function decodeBatch(entry: Reply): Batch | string {
   try {
     return decodeEntry(entry).batch

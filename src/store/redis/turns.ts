@@ -1,5 +1,5 @@
-// The order of calls on one stream. What changes it goes one after the other, as called; reads go beside each other, and
-// beside appends whose outcome they cannot show.
+// The order of calls on one stream. Calls that change it go one after the other, as called; reads go beside each other,
+// and beside appends whose outcome they cannot show.
 
 export class Turns {
   /** Settles with the last call of any kind that changes the stream. */
@@ -29,7 +29,7 @@ export class Turns {
     return done
   }
 
-  /** `isBelow`: what appends that are under way add is not asked for. */
+  /** `isBelow`: the read does not ask for the batches that appends in flight add. */
   read<T>(isBelow: boolean, work: () => Promise<T>): Promise<T> {
     const before = isBelow ? this.#reshaped : this.#changed
     const done = before === null ? work() : before.then(work)

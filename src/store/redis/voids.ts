@@ -1,6 +1,6 @@
-// Where entries do not count although they may be there: between the newest entry before an epoch and that epoch. A Redis that was
-// killed inside a transaction can bring such entries back (docs/decisions/0037). `open` deletes them; until then readers pass
-// over them.
+// Where entries do not count although they may be there: between the newest entry before an epoch and that epoch. A
+// Redis that was killed inside a transaction can bring such entries back (docs/decisions/0037). `open` deletes them;
+// until then readers pass over them.
 
 export interface Void {
   /** The newest entry that counts before it. */
@@ -32,7 +32,7 @@ export function decodeVoids(text: string): readonly Void[] {
 
 /** Whether an entry with this id lies in one of them. */
 export function isVoid(voids: readonly Void[], epoch: number, sequence: number): boolean {
-  // Most of what is read is of the newest epoch.
+  // Most reads are of the newest epoch.
   const newest = voids.at(-1)
   if (newest === undefined || epoch >= newest.before) return false
   const { afterEpoch, afterSequence } = voids.find(({ before }) => before > epoch)!

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { atLength } from '../../testing/at-length.ts'
+import { seed } from '../../testing/seed.ts'
+import { killAndStart, runChaos } from './chaos.ts'
+
+const KILLS = atLength(5, 3)
+
+test(`${KILLS} kills under load lose and double nothing (seed ${seed})`, { timeout: 120_000 }, async t => {
+  const report = await runChaos(t, { faults: KILLS, seed, fault: killAndStart })
+  assert(report.acknowledged > 100 * KILLS, `${report.acknowledged} acknowledged`)
+  t.diagnostic(JSON.stringify(report))
+})
+
+test(`three kills lose and double nothing of what rests compressed (seed ${seed})`, { timeout: 120_000 }, async t => {
+  const settings = {
+    'svc.storage.local.compression.codec': 'zstd',
+    'svc.storage.local.compression.dictionary.sample-count': '100',
+    // Everything is read from the disk.
+    'svc.storage.local.tail-cache-bytes': '0',
+  }
+  const report = await runChaos(t, { faults: 3, seed, settings, fault: killAndStart })
+  assert(report.acknowledged > 300, `${report.acknowledged} acknowledged`)
+  t.diagnostic(JSON.stringify(report))
+})

@@ -1,0 +1,28 @@
+import { test } from 'node:test'
+import { noRedis as skip } from '../../../testing/redis.ts'
+import { seed } from '../../../testing/seed.ts'
+import { REPLICATED_FAULTS, UNCONFIRMED_FAULTS } from './fail-over-faults.ts'
+import { runRound } from './round.ts'
+import { openReplicated } from './scene.ts'
+
+const timeout = 580_000
+
+test(`with a replica to wait for, no fail-over loses anything acknowledged (seed ${seed})`, {
+  skip,
+  timeout,
+}, async t => {
+  const scene = await openReplicated(t, { seed, waitReplicas: 1 })
+  for (const [at, fault] of REPLICATED_FAULTS.entries()) {
+    t.diagnostic(JSON.stringify(await runRound(scene, at + 1, fault)))
+  }
+})
+
+test(`with none to wait for, a fail-over loses what the replica lacked and nothing else, and no offset holds two values (seed ${seed})`, {
+  skip,
+  timeout,
+}, async t => {
+  const scene = await openReplicated(t, { seed, waitReplicas: 0 })
+  for (const [at, fault] of UNCONFIRMED_FAULTS.entries()) {
+    t.diagnostic(JSON.stringify(await runRound(scene, at + 1, fault)))
+  }
+})

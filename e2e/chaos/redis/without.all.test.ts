@@ -1,0 +1,85 @@
+// Chaos that has never been red proves nothing: with each safeguard switched off, a run that the whole store passes is
+// red.
+
+import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { noRedis as skip } from '../../../testing/redis.ts'
+import { REPLICATED_FAULTS, UNCONFIRMED_FAULTS } from './fail-over-faults.ts'
+import { ALONE_FAULTS } from './faults.ts'
+import { killsOfRedis } from './kill-faults.ts'
+import { type Fault, RoundFailed, runRound } from './round.ts'
+import { openAlone, openReplicated, type RedisScene } from './scene.ts'
+
+const timeout = 580_000
+/** Of the rounds: in each of them the safeguard is missed. */
+const SEED = 5
+
+function without(safeguard: string): readonly string[] {
+  const url = pathToFileURL(fileURLToPath(new URL('./without.ts', import.meta.url)))
+  url.search = safeguard
+  return [`--import=${url.href}`]
+}
+
+const aloneFault = (name: string) => ALONE_FAULTS.find(fault => fault.name === name)!
+
+/** Rounds of one fault until one is red; the message of that. */
+async function redRound<S extends RedisScene>(scene: S, fault: Fault<S>, rounds: number): Promise<string> {
+  for (let number = 1; number <= rounds; number++) {
+    try {
+      await runRound(scene, number, fault)
+    } catch (error) {
+      if (!(error instanceof RoundFailed)) throw error
+      await rm(error.folder, { recursive: true, force: true })
+      return error.message
+    }
+  }
+  return ''
+}
+
+const PROOFS: Readonly<Record<string, (t: TestContext) => Promise<void>>> = {
+  async 'without WAIT, a fail-over loses what was acknowledged'(t) {
+    const scene = await openReplicated(t, { seed: SEED, waitReplicas: 1, nodeFlags: without('wait') })
+    assert.match(await redRound(scene, REPLICATED_FAULTS[0]!, 3), /lost-write|unseen|refused for good/)
+  },
+  async 'without the floor, offsets that were lost hold other values'(t) {
+    const scene = await openReplicated(t, { seed: SEED, waitReplicas: 0, nodeFlags: without('floor') })
+    assert.match(await redRound(scene, UNCONFIRMED_FAULTS[0]!, 3), /inconsistent-offsets|OFFSET_OUT_OF_RANGE/)
+  },
+  async 'without the visibility rule, consumers read what a fail-over takes back'(t) {
+    const scene = await openReplicated(t, { seed: SEED, waitReplicas: 1, nodeFlags: without('visibility') })
+    assert.match(
+      await redRound(scene, REPLICATED_FAULTS[0]!, 3),
+      /hole|OFFSET_OUT_OF_RANGE|where the store holds nothing|inconsistent-offsets/,
+    )
+  },
+  async 'without the attempt id, an append whose answer was lost is made twice'(t) {
+    const scene = await openAlone(t, { seed: SEED, nodeFlags: without('attempt') })
+    assert.match(await redRound(scene, aloneFault('replies of Redis that get lost'), 20), /duplicate/)
+  },
+  async 'without the arm, an entry of a stranger passes for one that was refused'(t) {
+    const scene = await openAlone(t, { seed: SEED, nodeFlags: without('arm') })
+    assert.match(await redRound(scene, aloneFault('entries of a stranger'), 3), /lost-write|unseen/)
+  },
+  async 'without the voids, unacknowledged records come back in place of acknowledged ones'(t) {
+    const scene = await openAlone(t, { seed: SEED, nodeFlags: without('voids') })
+    assert.match(
+      await redRound(scene, killsOfRedis({ kills: 6, withBrokers: false }), 3),
+      /more entries than were ever acknowledged|lost-write|unseen|inconsistent-offsets|phantom|lies where epoch/,
+    )
+  },
+  async 'without the compare and the check of the incarnation, a loss goes unnoticed'(t) {
+    const scene = await openReplicated(t, {
+      seed: SEED,
+      waitReplicas: 0,
+      nodeFlags: without('compare-and-incarnation'),
+    })
+    assert.match(
+      await redRound(scene, UNCONFIRMED_FAULTS[0]!, 3),
+      /no epoch began there|still led by epoch|inconsistent/,
+    )
+  },
+}
+
+for (const [name, prove] of Object.entries(PROOFS)) test(name, { skip, timeout }, prove)

@@ -1,0 +1,144 @@
+// The records of one client, read by another: bytes, order, offsets, timestamps, each codec that both know. On the
+// store that KETCH_STORE names. `npm test` goes round in a ring, in which each client reads what the one before it
+// wrote; with --all every client reads what every client wrote, on the embedded store. A pair has 10,000 records there,
+// 2,000 in the ring of `npm test`, and 1,000 on Redis. KETCH_LONG=1 asks every pair on any store, with 100,000 records.
+// KETCH_KEEP=1 keeps the outcome in docs/compatibility.
+
+import { test } from 'node:test'
+import { systemClock } from '../src/base/clock.ts'
+import { atLength } from '../testing/at-length.ts'
+import { chosenStore, nameOnChosenStore, onChosenStore } from '../testing/chosen-store.ts'
+import { keepFindings } from '../testing/compatibility.ts'
+import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
+import { createTopic } from '../testing/topic.ts'
+import { type Client, CODECS, type Codec, compareRecords, makeRecords, type Sent } from './client.ts'
+import { confluentJs } from './confluent-js/client.ts'
+import { javaConsole } from './java/client.ts'
+import { javaClients } from './java/records.ts'
+import { kafkaJs } from './kafkajs/client.ts'
+import { kcat } from './kcat/client.ts'
+import { platformatic } from './platformatic/client.ts'
+import { confluentPython, kafkaPython } from './python/client.ts'
+
+const isLong = process.env.KETCH_LONG === '1'
+const RECORDS = isLong ? 100_000 : chosenStore() === 'embedded' ? atLength(10_000, 2_000) : 1_000
+const isRing = !isLong && !atLength(chosenStore() === 'embedded', false)
+const PARTITIONS = 4
+
+/** A clock of another process on the same machine may differ by its rounding. */
+const CLOCK_SLACK_MS = 2
+
+const clients: readonly Client[] = [
+  kcat,
+  kafkaJs,
+  platformatic,
+  confluentJs,
+  kafkaPython,
+  confluentPython,
+  javaConsole,
+  ...javaClients,
+]
+
+interface Produced {
+  readonly topic: string
+  readonly sent: readonly Sent[]
+  readonly sentBetween: { readonly from: number; readonly to: number }
+}
+
+async function produce(
+  broker: BrokerProcess,
+  client: Client,
+  codecs: readonly Codec[],
+  seed: number,
+): Promise<Produced> {
+  const topic = `from-${client.name}-${codecs.length}`
+  // The records carry timestamps of long ago, which retention by time would drop while they are read.
+  await createTopic(broker, topic, PARTITIONS, { 'retention.ms': '-1' })
+  const textOnly = client === javaConsole
+  const records = makeRecords({ count: RECORDS, partitions: PARTITIONS, codecs, seed, textOnly })
+  const from = systemClock.now() - CLOCK_SLACK_MS
+  const sent = await client.produce(broker.address, topic, records)
+  return { topic, sent, sentBetween: { from, to: systemClock.now() + CLOCK_SLACK_MS } }
+}
+
+/** The result of a pair, in the words of the page. */
+type Outcome = 'passed' | 'FAILED'
+
+/** Who reads what this client wrote. */
+function readersOf(producer: Client, present: readonly Client[]): readonly Client[] {
+  return isRing ? [present[(present.indexOf(producer) + 1) % present.length]!] : present
+}
+
+for (const client of clients) {
+  const absence = client.absence()
+  if (absence !== null) test(`${client.name} reads and writes`, { skip: absence }, () => {})
+}
+
+test(`${isRing ? 'each client reads what the one before it' : 'every client reads what every client'} wrote`, async t => {
+  const present = clients.filter(client => client.absence() === null)
+  const broker = await startBrokerProcess(t, { settings: { 'svc.broker.rebalance-delay': '0ms' } })
+  const outcomes = new Map<string, Outcome>()
+  for (const [number, producer] of present.entries()) {
+    // One topic for each set of codecs, since not every reader knows all that the writer knows.
+    const topics = new Map<string, Promise<Produced>>()
+    for (const consumer of readersOf(producer, present)) {
+      const name = `${producer.name} to ${consumer.name}, ${RECORDS} records`
+      await t.test(name, { timeout: 300_000 }, async () => {
+        outcomes.set(`${producer.name} ${consumer.name}`, 'FAILED')
+        const codecs = producer.codecs.filter(codec => consumer.codecs.includes(codec))
+        const set = codecs.join()
+        if (!topics.has(set)) topics.set(set, produce(broker, producer, codecs, number + 1))
+        const { topic, sent, sentBetween } = await topics.get(set)!
+        const group = `${topic}-read-by-${consumer.name}`
+        const received = await consumer.consume(broker.address, topic, group, sent.length)
+        compareRecords(consumer.asRead ? sent.map(consumer.asRead) : sent, received, sentBetween)
+        outcomes.set(`${producer.name} ${consumer.name}`, 'passed')
+      })
+    }
+  }
+  if (process.env.KETCH_KEEP === '1') keep(outcomes)
+})
+
+function keep(outcomes: ReadonlyMap<string, Outcome>): void {
+  const present = clients.filter(client => client.absence() === null)
+  const passed = [...outcomes.values()].filter(outcome => outcome === 'passed').length
+  const store = chosenStore()
+  const environment = [
+    ...(store === 'embedded' ? [] : [`KETCH_STORE=${store}`]),
+    ...(RECORDS === 100_000 ? ['KETCH_LONG=1'] : []),
+  ]
+  keepFindings(nameOnChosenStore('clients'), {
+    title: `Clients${onChosenStore()}`,
+    order: 1,
+    command: ['KETCH_KEEP=1', ...environment, 'node --test e2e/matrix.stores.test.ts'].join(' '),
+    text: [
+      `Every client produces ${RECORDS.toLocaleString('en')} records that every other, and itself, consumes in a group, compared record by record: keys, null keys, headers, null, empty and large values, text that is not ASCII, timestamps, each codec that both have, order, offsets. ${passed} of ${present.length ** 2} pairs passed.`,
+    ],
+    tables: [
+      {
+        caption: null,
+        head: ['client', 'version', 'source', 'codecs', 'cannot send', 'its records read by', 'reads the records of'],
+        rows: present.map(client => [
+          client.name,
+          client.version(),
+          client.from,
+          client.codecs.length === CODECS.length ? 'all' : client.codecs.join(', '),
+          client.cannotSend ?? '',
+          tally(outcomes, present, consumer => `${client.name} ${consumer.name}`),
+          tally(outcomes, present, producer => `${producer.name} ${client.name}`),
+        ]),
+      },
+    ],
+  })
+}
+
+/** `9 of 9`, and by name those where it went wrong. */
+function tally(
+  outcomes: ReadonlyMap<string, Outcome>,
+  others: readonly Client[],
+  pair: (other: Client) => string,
+): string {
+  const failed = others.filter(other => outcomes.get(pair(other)) !== 'passed').map(({ name }) => name)
+  const count = `${others.length - failed.length} of ${others.length}`
+  return failed.length === 0 ? count : `${count}; not ${failed.join(', ')}`
+}

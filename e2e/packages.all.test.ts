@@ -1,0 +1,131 @@
+// The packages from npm, as an operator who installs Ketch gets them, and the facts about them. scripts/packages.ts
+// checks the lockfile.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { ShownRecord } from '../src/api/messages.ts'
+import { codecs } from '../src/protocol/compression.ts'
+import { askHttp } from '../testing/ask-http.ts'
+import type { CleanUp } from '../testing/broker.ts'
+import { batchOf, produceTo } from '../testing/kafka.ts'
+import { startBrokerProcess } from '../testing/process.ts'
+import { createTopic } from '../testing/topic.ts'
+import { connect } from '../testing/wire.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Runs a program to its end. */
+async function run(cwd: string, env: Readonly<Record<string, string>>, ...[program, ...args]: readonly string[]) {
+  const child = spawn(program!, args, { cwd, env: { ...process.env, ...env } })
+  let out = ''
+  let err = ''
+  child.stdout.on('data', chunk => {
+    out += chunk
+  })
+  child.stderr.on('data', chunk => {
+    err += chunk
+  })
+  const status = await new Promise(resolve => child.on('close', resolve))
+  return { status, out, err }
+}
+
+test('the packages install without a script of theirs, and all that the broker needs of them is there', {
+  timeout: 280_000,
+}, async t => {
+  const checkout = await mkdtemp(join(tmpdir(), 'ketch-'))
+  t.after(() => rm(checkout, { recursive: true, force: true }))
+  for (const name of ['package.json', 'package-lock.json', '.npmrc', 'scripts', 'src'])
+    await cp(join(root, name), join(checkout, name), { recursive: true })
+  // npm refuses a package with a script that package.json does not name, and no command runs the script.
+  const installed = await run(checkout, {}, process.execPath, join('scripts', 'start.mjs'), '--version')
+  assert.match(installed.err, /^ketch: installing \d+ packages/)
+  assert.deepEqual([installed.status, installed.out.split(' ')[0]], [0, 'ketch'], installed.err)
+
+  const broker = await startBrokerProcess(t, {
+    settings: { 'svc.admin.security-enabled': 'false' },
+    within: command => command.map(part => (part.startsWith(root) ? join(checkout, part.slice(root.length)) : part)),
+  })
+  await createTopic(broker, 't', 1)
+  const wire = await connect(broker)
+  t.after(() => wire.close())
+  // lmdb and CRC-32C come with every batch; browsing has the broker decompress each.
+  for (const codec of codecs)
+    assert.equal((await produceTo(wire, batchOf([codec], { compression: codec }))).errorCode, 0)
+  const { messages } = await askHttp(broker.url)<{ messages: ShownRecord[] }>('/api/v1/topics/t/messages')
+  assert.deepEqual(new Set(messages.map(({ value }) => value?.text)), new Set(codecs))
+})
+
+/** A registry that answers so. */
+async function startRegistry(cleanUp: CleanUp, answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  cleanUp.after(async () => void server.close())
+  await new Promise(resolve => server.once('listening', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+const AWAY = 'http://127.0.0.1:1/'
+
+/** With a cache of its own, because npm remembers advisories. */
+async function audit(registry: string) {
+  const cache = await mkdtemp(join(tmpdir(), 'ketch-'))
+  try {
+    const environment = { npm_config_registry: registry, npm_config_cache: cache }
+    return await run(root, environment, process.execPath, join('scripts', 'audit.ts'))
+  } finally {
+    await rm(cache, { recursive: true, force: true })
+  }
+}
+
+test('an audit fails for vulnerabilities of high or critical level, and for nothing less', async t => {
+  let severity = ''
+  const registry = await startRegistry(t, ({ url }, answer) => {
+    if (!url!.endsWith('/advisories/bulk')) return answer.writeHead(404).end('{}')
+    const named = { id: 1, title: 'a hole', url: 'https://advisory.example/1', severity }
+    const advisory = { ...named, vulnerable_versions: '<999', cwe: [], cvss: { score: 0 } }
+    answer.setHeader('content-type', 'application/json')
+    answer.end(JSON.stringify(severity === '' ? {} : { snappy: [advisory] }))
+  })
+  for (const [level, expected] of Object.entries({ '': 0, low: 0, moderate: 0, high: 1, critical: 1 })) {
+    severity = level
+    const { status, out } = await audit(registry)
+    assert.equal(status, expected, level)
+    if (level !== '') assert.match(out, new RegExp(`^${level}: snappy .*: a hole, https://advisory.example/1$`, 'm'))
+    assert.match(out, new RegExp(`^audit: ${level === '' ? 0 : 1} vulnerable packages, ${expected} of them`, 'm'))
+  }
+})
+
+test('without a registry that answers an audit nothing fails, and the output says that no audit was made', async t => {
+  const without = await startRegistry(t, (_request, answer) => answer.writeHead(405, { allow: 'GET' }).end())
+  for (const registry of [without, AWAY]) {
+    const { status, out } = await audit(registry)
+    assert.equal(status, 0)
+    assert.match(out, /^AUDIT NOT MADE, the registry did not answer: .*(405|ECONNREFUSED)/)
+  }
+})
+
+test('the bill of materials names every package that a broker runs with, and is made without the registry', async () => {
+  const { status, out, err } = await run(
+    root,
+    { npm_config_registry: AWAY },
+    process.execPath,
+    join('scripts', 'sbom.ts'),
+  )
+  assert.equal(status, 0, err)
+  const { bomFormat, metadata, components } = JSON.parse(out)
+  assert.deepEqual([bomFormat, metadata.component.name], ['CycloneDX', 'ketch'])
+  const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version: string; dev?: boolean }>
+  }
+  const expected = Object.entries(packages)
+    .filter(([place, { dev }]) => place !== '' && dev !== true)
+    .map(([place, { version }]) => `${place.split('node_modules/').at(-1)}@${version}`)
+  const named = components.map((each: { 'bom-ref': string }) => each['bom-ref'])
+  assert.deepEqual(named.sort(), [...new Set(expected)].sort())
+})

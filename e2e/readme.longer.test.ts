@@ -1,0 +1,132 @@
+// The commands of README.md, run as they stand and in their order, on a machine where the ports are free. The table
+// says what each must print. A command that is not run stands in NOT_RUN with the reason; a new command has to join one
+// of the two.
+
+import assert from 'node:assert/strict'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { ownMachine, ownMachineAbsence } from '../testing/own-machine.ts'
+import { withoutSettings } from '../testing/process.ts'
+import { hasProgram } from '../testing/programs.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const readme = await readFile(join(root, 'README.md'), 'utf8')
+
+interface Row {
+  readonly command: string
+  readonly prints: RegExp
+  /** It runs until the next broker starts. */
+  readonly isBroker?: true
+  readonly needs?: 'kcat' | 'redis-server'
+}
+
+const ROWS: readonly Row[] = [
+  { command: 'npm start', isBroker: true, prints: /http:\/\/localhost:8080[\s\S]*clients connect to localhost:9092/ },
+  { command: './ketch topics create orders', prints: /^orders is created/m },
+  { command: "echo 'hello' | ./ketch produce orders", prints: /^ +0 +1 +0 +0$/m },
+  { command: './ketch tail orders --last=1 --count=1', prints: / 0@0 .*hello$/m },
+  { command: './ketch users password admin', prints: /password/ },
+  { command: "echo 'hello again' | kcat -b localhost:9092 -t orders -P", needs: 'kcat', prints: /^$/ },
+  { command: 'kcat -b localhost:9092 -t orders -C -e', needs: 'kcat', prints: /^hello\nhello again$/m },
+  {
+    command: './ketch --svc.broker.port=9093 --svc.storage.local.embedded.path=/var/lib/ketch',
+    isBroker: true,
+    prints: /embedded store in \/var\/lib\/ketch[\s\S]*clients connect to localhost:9093/,
+  },
+  {
+    command: './ketch --svc.redis.uri=redis://localhost:6379',
+    isBroker: true,
+    needs: 'redis-server',
+    prints: /localhost:6379[\s\S]*clients connect to localhost:9092/,
+  },
+  { command: './ketch --help settings', prints: /svc\.broker\.port/ },
+]
+
+const NOT_RUN: Readonly<Record<string, string>> = {
+  'git clone … ketch && cd ketch': 'the address of the repository is left open, and the test runs in a checkout',
+  'npm run check': 'every run of the tests begins with it',
+  'npm test': 'it is the run that this test belongs to',
+  'npm test -- --all': 'it runs all tests, this one too',
+  'npm run bench': 'it measures for minutes; e2e has nothing to say about speed',
+  'npm run': 'npm prints the scripts of package.json',
+}
+
+/** Everything that a reader would type: lines of fenced blocks, and code in a sentence that begins like a command. */
+function commandsOf(page: string): readonly string[] {
+  const parts = page.matchAll(/^```\n(?<block>[\s\S]*?)^```$|`(?<inline>(?:\.\/ketch|npm|kcat) [^`]+)`/gm)
+  return [...parts].flatMap(({ groups }) => {
+    if (groups!.inline !== undefined) return [groups!.inline]
+    // Pictures have lines of boxes. Behind a command may stand, two columns away, what it does.
+    if (/[─└]/.test(groups!.block!)) return []
+    return groups!.block!.split('\n').map(line => line.split(/ {2,}/)[0]!)
+  })
+}
+
+test('each command of the README is run, or is left out for a reason', () => {
+  const commands = commandsOf(readme).filter(command => command !== '')
+  assert.deepEqual([...new Set(commands)].sort(), [...ROWS.map(row => row.command), ...Object.keys(NOT_RUN)].sort())
+})
+
+const isOver = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
+
+const ended = async (child: ChildProcess) => {
+  if (!isOver(child)) await once(child, 'close')
+}
+
+test('the commands of the README do what it says, as they stand and in its order', {
+  skip: ownMachineAbsence() ?? false,
+  timeout: 120_000,
+}, async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'ketch-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const machine = await ownMachine(t)
+  const [, shipped] = /password of the user `admin`: it is `([^`]+)`/.exec(readme)!
+  const env = {
+    ...withoutSettings(process.env),
+    // These two stand for the terminal that asks a reader.
+    KETCH_PASSWORD: shipped,
+    KETCH_NEW_PASSWORD: 'correct horse battery',
+    // The folder of the checkout may hold records of whom it belongs to.
+    SVC_STORAGE_LOCAL_EMBEDDED_PATH: join(folder, 'data'),
+  }
+  const running = new Set<ChildProcess>()
+  const start = (line: string) => {
+    const child = machine.run(line, { cwd: root, env })
+    running.add(child)
+    let output = ''
+    for (const stream of [child.stdout!, child.stderr!]) stream.on('data', chunk => (output += chunk))
+    return { child, output: () => output }
+  }
+  const stop = async (child: ChildProcess) => {
+    if (!isOver(child)) process.kill(-child.pid!, 'SIGTERM')
+    await ended(child)
+    running.delete(child)
+  }
+  t.after(() => Promise.all([...running].map(stop)))
+
+  if (hasProgram('redis-server')) start(`redis-server --port 6379 --save '' --dir ${folder}`)
+  let broker: ChildProcess | null = null
+  for (const { command, prints, isBroker, needs } of ROWS) {
+    const skip = needs !== undefined && !hasProgram(needs) && `SKIPPED e2e/readme: apt-get install ${needs}`
+    await t.test(command, { skip }, async () => {
+      if (isBroker && broker !== null) await stop(broker)
+      const { child, output } = start(command)
+      if (!isBroker) {
+        await ended(child)
+        assert.equal(child.exitCode, 0, output())
+      } else {
+        broker = child
+        await new Promise<void>(resolve => {
+          child.stdout!.on('data', () => prints.test(output()) && resolve())
+          child.once('close', () => resolve())
+        })
+      }
+      assert.match(output(), prints)
+    })
+  }
+})

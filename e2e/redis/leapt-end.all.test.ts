@@ -1,0 +1,62 @@
+// After brokers and Redis were lost together the end of a log has leapt, and offsets are left out at which there never
+// will be records. A client gets over them without any new record: it reaches the end, and reads the records that come
+// behind it.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sleep, systemClock } from '../../src/base/clock.ts'
+import { eventually } from '../../testing/eventually.ts'
+import { startBrokerProcess } from '../../testing/process.ts'
+import { noRedis, startRedis } from '../../testing/redis.ts'
+import { createTopic } from '../../testing/topic.ts'
+import type { Client } from '../client.ts'
+import { runCommand } from '../command.ts'
+import { confluentJs } from '../confluent-js/client.ts'
+import { javaClients } from '../java/records.ts'
+import { kafkaJs } from '../kafkajs/client.ts'
+import { kcat } from '../kcat/client.ts'
+import { platformatic } from '../platformatic/client.ts'
+import { confluentPython, kafkaPython } from '../python/client.ts'
+
+const LEAP = 100_000_000
+const CLIENTS: readonly Client[] = [
+  kcat,
+  kafkaJs,
+  platformatic,
+  confluentJs,
+  kafkaPython,
+  confluentPython,
+  ...javaClients,
+]
+
+test('clients get over the offsets that an end has leapt, with nothing behind them and with records', {
+  skip: kcat.absence() ?? noRedis,
+}, async t => {
+  const redis = await startRedis(t, { appendfsync: 'everysec' })
+  const broker = await startBrokerProcess(t, { settings: { 'svc.redis.uri': redis.uri, 'svc.broker.expiry': '3s' } })
+  await createTopic(broker, 't', 1)
+  const send = (value: string) => runCommand('kcat', ['-P', '-b', broker.address, '-t', 't'], { input: value })
+  for (const value of ['one', 'two', 'three']) await send(value)
+  await sleep(systemClock, 2_000)
+  await broker.kill('SIGKILL')
+  await redis.stop('SIGKILL')
+  await redis.start()
+  await broker.start()
+
+  const query = () => runCommand('kcat', ['-Q', '-b', broker.address, '-t', 't:0:-1'])
+  await eventually('the partition is led', async () => `${await query()}`.includes(`offset ${3 + LEAP}`), 60_000)
+  const toEnd = ['-C', '-b', broker.address, '-t', 't', '-e', '-q', '-f', '%o %s\n']
+  assert.equal(`${await runCommand('kcat', toEnd)}`, '0 one\n1 two\n2 three\n')
+  assert.equal(`${await runCommand('kcat', [...toEnd, '-o', String(LEAP / 2)])}`, '', 'from among those left out')
+
+  const readers = CLIENTS.filter(client => client.absence() === null)
+  const readings = readers.map(client => client.consume(broker.address, 't', `of-${client.name}`, 4))
+  // They stand at the end by now, or will.
+  await sleep(systemClock, 5_000)
+  await send('four')
+  for (const [i, reading] of readings.entries()) {
+    const seen = (await reading).map(({ offset, value }) => `${offset} ${value}`)
+    const wanted = ['0 one', '1 two', '2 three', `${3 + LEAP} four`]
+    assert.deepEqual(seen, wanted, readers[i]!.name)
+  }
+})

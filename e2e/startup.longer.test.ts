@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { askHttp } from '../testing/ask-http.ts'
+import { freePort, startBrokerProcess } from '../testing/process.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const main = join(root, 'src', 'main.ts')
+
+interface Ended {
+  readonly status: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs the program to its end, in a folder without a configuration. */
+function run(cwd: string, ...args: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args], { cwd, env: {} })
+  let out = ''
+  let err = ''
+  child.stdout.on('data', chunk => {
+    out += chunk
+  })
+  child.stderr.on('data', chunk => {
+    err += chunk
+  })
+  return new Promise(resolve => child.on('close', status => resolve({ status, out, err })))
+}
+
+async function folder(t: TestContext): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'ketch-'))
+  t.after(() => rm(made, { recursive: true, force: true }))
+  return made
+}
+
+test('an operator’s mistake is status 1 and one message without a stack; --help and --version print and end', async t => {
+  const cwd = await folder(t)
+  const server = createServer().listen(0, '127.0.0.1')
+  t.after(() => void server.close())
+  await new Promise(resolve => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  await writeFile(join(cwd, 'file'), '')
+  assert.equal(spawnSync('mkfifo', [join(cwd, 'fifo')]).status, 0)
+  const cases: [string[], RegExp][] = [
+    [['--svc.broker.prot=9092'], /svc\.broker\.prot.*svc\.broker\.port/],
+    [['--svc.mcp.enabled=true', '--svc.mcp.token=t'], /svc\.mcp\.enabled/],
+    [['--svc.broker.host=127.0.0.1', `--svc.broker.port=${port}`], new RegExp(`127\\.0\\.0\\.1:${port}.*taken`)],
+    [['--svc.storage.local.embedded.path=file'], /file/],
+    [['--config=fifo'], /--config: got 'fifo', but it is a FIFO/],
+  ]
+  const helping = Promise.all([run(cwd, '--help'), run(cwd, '--version')])
+  const ended = await Promise.all(cases.map(([args]) => run(cwd, ...args)))
+  for (const [at, [args, expected]] of cases.entries()) {
+    const { status, err } = ended[at]!
+    assert.equal(status, 1, `${args}: ${err}`)
+    assert.match(err, /^ketch: [^\n]+\n$/)
+    assert.match(err, expected)
+  }
+  const [help, version] = await helping
+  assert.deepEqual([help.status, version.status], [0, 0])
+  assert.match(help.out, /svc\.broker\.port/)
+  assert.ok(help.out.split('\n').length < 60)
+  assert.match(version.out, /^ketch \d+\.\d+\.\d+\n$/)
+})
+
+test('a broker says which folder and which settings file it uses, wherever it is started', async t => {
+  const cwd = await folder(t)
+  const listening = [
+    '--svc.broker.host=127.0.0.1',
+    '--server.address=127.0.0.1',
+    `--svc.broker.port=${await freePort()}`,
+  ]
+  const begun = async () => {
+    const child = spawn(join(root, 'ketch'), [...listening, '--server.port=0'], {
+      cwd,
+      env: { PATH: process.env.PATH },
+    })
+    let out = ''
+    child.stdout.on('data', chunk => {
+      out += chunk
+      if (/Kafka clients connect/.test(out)) child.kill('SIGTERM')
+    })
+    await once(child, 'close')
+    return out
+  }
+  const without = await begun()
+  assert.match(without, new RegExp(`embedded store in ${cwd}/data`))
+  assert.match(without, /no settings file is read: this folder has no svc\.yaml/)
+  await writeFile(join(cwd, 'svc.yaml'), 'svc:\n  namespace: other\n')
+  assert.match(await begun(), new RegExp(`the settings file is ${cwd}/svc\\.yaml`))
+})
+
+test('the first line names the engine and the key, and SIGTERM ends with status 0', async t => {
+  const broker = await startBrokerProcess(t)
+  assert.match(broker.output().split('\n')[0]!, /embedded.*svc\.storage\.local\.engine/)
+  assert.match(broker.output(), new RegExp(`Kafka clients connect to ${broker.address}`))
+  assert.equal(await broker.kill('SIGTERM'), 0)
+})
+
+test('a broker that every machine reaches and that asks for no credentials says so in its log, and in health', async t => {
+  const { output, url, kill } = await startBrokerProcess(t, {
+    settings: {
+      'svc.broker.host': '0.0.0.0',
+      'server.address': '0.0.0.0',
+      'server.port': String(await freePort()),
+      'svc.admin.security-enabled': 'false',
+    },
+  })
+  const { details } = await askHttp(url)<{ details: { components: Readonly<Record<string, unknown>> } }>(
+    '/api/v1/health',
+  )
+  await kill('SIGKILL')
+  assert.match(
+    output(),
+    / WARN +svc\.broker {2}the Kafka listener \S+ on 0\.0\.0\.0 takes clients without credentials /,
+  )
+  assert.match(
+    output(),
+    / WARN +svc\.broker {2}INSECURE: svc\.admin\.security-enabled=false, and the admin API answers on 0\.0\.0\.0: /,
+  )
+  assert.deepEqual(details.components.adminSecurity, {
+    status: 'UP',
+    details: {
+      isEnabled: false,
+      address: '0.0.0.0',
+      warning: 'INSECURE: every client that reaches 0.0.0.0 may do everything (svc.admin.security-enabled=false).',
+    },
+  })
+})
+
+/**
+ * Starts the broker by a command in a process group of its own, and sends a signal to that pid, below 0 to the group,
+ * once it listens.
+ */
+async function stopOnceUp(
+  t: TestContext,
+  [program, ...args]: readonly string[],
+  receiver: (pid: number) => number,
+  signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM',
+) {
+  const settings = {
+    ...{ 'svc.broker.host': '127.0.0.1', 'svc.broker.port': '0', 'server.address': '127.0.0.1', 'server.port': '0' },
+    'svc.storage.local.embedded.path': await folder(t),
+  }
+  const options = Object.entries(settings).map(([key, value]) => `--${key}=${value}`)
+  const child = spawn(program!, [...args, ...options], { cwd: root, detached: true })
+  let hasClosed = false
+  // A process that is left of the group holds the output open.
+  const closed = new Promise<void>(resolve =>
+    child.on('close', () => {
+      hasClosed = true
+      resolve()
+    }),
+  )
+  t.after(() => hasClosed || process.kill(-child.pid!, 'SIGKILL'))
+  let out = ''
+  child.stdout.on('data', chunk => {
+    const wasUp = out.includes('Kafka clients')
+    out += chunk
+    if (!wasUp && out.includes('Kafka clients')) process.kill(receiver(child.pid!), signal)
+  })
+  await closed
+  return { status: child.exitCode, out }
+}
+
+test('a signal to the launcher and its broker together is one signal: the broker drains', async t => {
+  const launcher = [process.execPath, join(root, 'scripts', 'start.mjs')]
+  const { status, out } = await stopOnceUp(t, launcher, pid => -pid)
+  assert.equal(status, 0, out)
+  assert.match(out, / closed\n$/)
+})
+
+test('a signal to npm alone, as a supervisor sends it to what it started, reaches the broker', async t => {
+  const { out } = await stopOnceUp(t, ['npm', 'start', '--'], pid => pid)
+  assert.match(out, / closed\n$/)
+})
+
+test('a broker whose launcher is killed does not stay behind: it drains', async t => {
+  const launcher = [process.execPath, join(root, 'scripts', 'start.mjs')]
+  const { out } = await stopOnceUp(t, launcher, pid => pid, 'SIGKILL')
+  assert.match(out, / closed\n$/)
+})
+
+test('a broker whose log is no longer read goes on, and says so once', async t => {
+  const options = [
+    '--svc.broker.host=127.0.0.1',
+    '--svc.broker.port=0',
+    '--server.address=127.0.0.1',
+    '--server.port=0',
+  ]
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...options], {
+    cwd: await folder(t),
+  })
+  t.after(() => child.kill('SIGKILL'))
+  let [out, err] = ['', '']
+  const url = await new Promise<string>(resolve => {
+    child.stdout.on('data', chunk => {
+      out += chunk
+      const [, found] = /the admin API answers at (\S+)/.exec(out) ?? []
+      if (found !== undefined && out.includes('Kafka clients')) resolve(found)
+    })
+  })
+  child.stderr.on('data', chunk => {
+    err += chunk
+  })
+  child.stdout.destroy()
+  const signIn = async () => {
+    const body = JSON.stringify({ username: 'stranger', password: 'is no password' })
+    const headers = { 'content-type': 'application/json' }
+    return (await fetch(`${url}/api/v1/auth/login`, { method: 'POST', headers, body })).status
+  }
+  // Each leaves a line.
+  for (let i = 0; i < 3; i++) assert.equal(await signIn(), 401)
+  const ended = new Promise(resolve => child.on('close', resolve))
+  child.kill('SIGTERM')
+  assert.equal(await ended, 0, err)
+  assert.equal(err.match(/the log cannot be written to the standard output: .*EPIPE/g)?.length, 1, err)
+})

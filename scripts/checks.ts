@@ -1,0 +1,43 @@
+// The checks that run no test: types, format, lint, licences, house rules, unused code, stale reference
+// pages. The checks run beside each other.
+
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { NODE_FLAGS, root } from './node24.mjs'
+
+const bin = (name: string) => join(root, 'node_modules', '.bin', name)
+/** The next run looks only at what has changed since. */
+const CACHE = 'node_modules/.cache'
+const node = [process.execPath, ...NODE_FLAGS]
+
+const CHECKS: readonly (readonly [name: string, command: readonly string[]])[] = [
+  ['types', [bin('tsc'), '--noEmit', '--incremental', '--tsBuildInfoFile', `${CACHE}/types.tsbuildinfo`, '-p', '.']],
+  ['format and lint', [bin('biome'), 'check', '--error-on-warnings', '.']],
+  ['floating promises', [bin('oxlint'), '--type-aware', '--deny-warnings']],
+  ['packages', [...node, 'scripts/packages.ts']],
+  ['house rules', [...node, 'scripts/tidy.ts']],
+  ['unused code', [process.execPath, bin('knip'), '--no-progress', '--cache']],
+  ['reference pages', [...node, 'scripts/docs.ts', '--check']],
+]
+
+/** Runs all checks, prints a line for each, and the output of those that fail. */
+export async function runChecks(): Promise<{ readonly passed: number; readonly failed: number }> {
+  const results = await Promise.all(CHECKS.map(async ([name, command]) => ({ name, ...(await execute(command)) })))
+  for (const { name, status, output } of results) {
+    console.log(`${status === 0 ? '✔' : '✖'} ${name}`)
+    if (status !== 0) console.log(output)
+  }
+  const passed = results.filter(({ status }) => status === 0).length
+  return { passed, failed: results.length - passed }
+}
+
+function execute(command: readonly string[]): Promise<{ status: number | null; output: string }> {
+  return new Promise(resolve => {
+    const child = spawn(command[0]!, command.slice(1), { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    child.stdout.on('data', chunk => (output += chunk))
+    child.stderr.on('data', chunk => (output += chunk))
+    child.on('error', error => resolve({ status: null, output: `${output}${error.message}\n` }))
+    child.on('close', status => resolve({ status, output }))
+  })
+}

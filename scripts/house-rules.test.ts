@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inspectHouse } from './house-rules.ts'
+
+const HEAD = '// A file.\n'
+const MAIN: Record<string, string> = { 'src/main.ts': `${HEAD}` }
+
+/** The findings of a house of these files, which main.ts reaches unless it is one of them. */
+function inspect(files: Record<string, string>): string[] {
+  const reached = Object.keys(files).map(file => `import './${file.slice('src/'.length)}'\n`)
+  const main = { 'src/main.ts': HEAD + reached.join('') }
+  const sources = new Map(Object.entries({ ...MAIN, ...main, ...files }))
+  return inspectHouse(sources).map(({ file, line, text }) => `${file}:${line}: ${text}`)
+}
+
+test('a room imports itself and lower floors, and nothing of the same or a higher one', () => {
+  const lower = { 'src/base/clock.ts': HEAD }
+  assert.deepEqual(inspect({ ...lower, 'src/log/lane.ts': `${HEAD}import '../base/clock.ts'` }), [])
+  assert.deepEqual(inspect({ 'src/log/lane.ts': HEAD, 'src/auth/keys.ts': `${HEAD}import '../log/lane.ts'` }), [
+    'src/auth/keys.ts:2: imports src/log/lane.ts of the same or a higher floor',
+  ])
+  assert.deepEqual(inspect({ 'src/log/lane.ts': HEAD, 'src/base/clock.ts': `${HEAD}import '../log/lane.ts'` }), [
+    'src/base/clock.ts:2: imports src/log/lane.ts of the same or a higher floor',
+  ])
+})
+
+test('a type that is imported upward counts too, and a test may import what it likes', () => {
+  const upward = `${HEAD}import type { Lane } from '../log/lane.ts'`
+  assert.equal(inspect({ 'src/log/lane.ts': HEAD, 'src/base/clock.ts': upward }).length, 1)
+  assert.deepEqual(inspect({ 'src/log/lane.ts': HEAD, 'src/base/clock.test.ts': upward }), [])
+})
+
+test('a room without a floor, a package that is not listed, and one in the wrong room are named', () => {
+  assert.ok(inspect({ 'src/attic/box.ts': HEAD }).includes('src/attic/box.ts:1: no room is called attic'))
+  assert.deepEqual(inspect({ 'src/log/lane.ts': `${HEAD}import 'left-pad'` }), [
+    'src/log/lane.ts:2: package left-pad is not listed',
+  ])
+  assert.match(
+    inspect({ 'src/log/lane.ts': `${HEAD}import { open } from 'lmdb'` })[0]!,
+    /package lmdb is allowed only in/,
+  )
+})
+
+test('api imports zod and itself alone, and the command line takes only types and words from it', () => {
+  const shapes = { 'src/api/words.ts': HEAD, 'src/api/topics.ts': `${HEAD}import 'zod'\nimport './words.ts'` }
+  assert.deepEqual(inspect(shapes), [])
+  for (const other of ['node:util', '../base/clock.ts'])
+    assert.ok(
+      inspect({ 'src/base/clock.ts': HEAD, 'src/api/topics.ts': `${HEAD}import '${other}'` }).some(text =>
+        text.startsWith('src/api/topics.ts:2: api imports '),
+      ),
+      other,
+    )
+  const command = (line: string) => inspect({ ...shapes, 'src/cli/commands/topics.ts': `${HEAD}${line}` })
+  assert.deepEqual(command("import type { Topic } from '../../api/topics.ts'"), [])
+  assert.deepEqual(command("import { SORTS } from '../../api/words.ts'"), [])
+  assert.deepEqual(command("import { topicShape } from '../../api/topics.ts'"), [
+    'src/cli/commands/topics.ts:2: loads api/topics.ts',
+  ])
+})
+
+test('files that import each other in a circle are one finding', () => {
+  const circle = {
+    'src/log/a.ts': `${HEAD}import './b.ts'`,
+    'src/log/b.ts': `${HEAD}import './a.ts'`,
+  }
+  const found = inspect(circle).filter(text => text.includes('cycle'))
+  assert.equal(found.length, 1)
+  assert.match(found[0]!, /src\/log\/a\.ts src\/log\/b\.ts|src\/log\/b\.ts src\/log\/a\.ts/)
+})
+
+test('a file that nothing of the product imports is dead', () => {
+  const sources = new Map(Object.entries({ ...MAIN, 'src/log/attic.ts': HEAD }))
+  assert.deepEqual(
+    inspectHouse(sources).map(({ text }) => text),
+    ['nothing that main.ts runs imports it'],
+  )
+})
+
+test('the clock, chance, the environment and the console have one room each', () => {
+  for (const line of ['Date.now()', 'setTimeout(go, 1)', 'Math.random()', 'process.env.HOME', "console.log('x')"])
+    assert.equal(inspect({ 'src/log/lane.ts': `${HEAD}${line}` }).length, 1, line)
+  assert.deepEqual(inspect({ 'src/base/clock.ts': `${HEAD}Date.now()` }), [])
+  assert.deepEqual(inspect({ 'src/log/lane.ts': `${HEAD}// Date.now() is not asked here.` }), [])
+})
+
+test('names that say nothing, other cases than kebab, and a missing head are named', () => {
+  assert.match(inspect({ 'src/log/utils.ts': HEAD })[0]!, /a name that says nothing/)
+  assert.match(inspect({ 'src/log/fileName.ts': HEAD })[0]!, /not kebab-case/)
+  assert.match(inspect({ 'src/log/lane.ts': 'export const a = 1' })[0]!, /no opening comment/)
+})
+
+test('a handler has a message of its name and a line in the table, and opens with its versions', () => {
+  const message = `${HEAD}api({ name: 'Produce', versions: '0-12' })`
+  const table = `${HEAD}import './produce.ts'`
+  const inspectHandler = (head: string) =>
+    inspect({
+      'src/protocol/messages/produce.ts': message,
+      'src/kafka/handlers/all.ts': table,
+      'src/kafka/handlers/produce.ts': `${head}\n`,
+    })
+  assert.deepEqual(inspectHandler('// Produce 0-12: appends.'), [])
+  assert.match(inspectHandler('// Produce 0-9: appends.')[0]!, /opens with/)
+  assert.match(inspect({ 'src/kafka/handlers/odd.ts': HEAD })[0]!, /a handler without a message/)
+})

@@ -1,0 +1,276 @@
+// The rules of the house, over the text of its files: floors, packages, cycles, dead files, banned words,
+// names, the heads of handlers. Each finding says what to do instead. Rules that need judgement are in STYLE.md;
+// prose-rules.ts reads the sentences. It reads no file itself.
+
+import { dirname, join } from 'node:path'
+
+/** The text of each file, by its path in the repository. */
+export type Sources = ReadonlyMap<string, string>
+
+export interface Finding {
+  readonly file: string
+  readonly line: number
+  readonly text: string
+  readonly instead: string
+}
+
+/** An import goes to the same room or to a lower floor (ARCHITECTURE.md). */
+const FLOORS: Readonly<Record<string, number>> = {
+  base: 0,
+  api: 1,
+  protocol: 1,
+  settings: 1,
+  telemetry: 1,
+  store: 2,
+  tls: 2,
+  log: 3,
+  registry: 3,
+  auth: 3,
+  cluster: 3,
+  coordinator: 4,
+  tier: 4,
+  admin: 5,
+  kafka: 6,
+  http: 6,
+  mcp: 6,
+  cli: 6,
+  'broker.ts': 7,
+  'start.ts': 8,
+  'main.ts': 9,
+}
+
+/** External packages and the only places that may import them; Node's own modules are free. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  '@node-rs/crc32': ['src/base/'],
+  '@redis/client': ['testing/redis.ts'],
+  lmdb: ['src/store/embedded/'],
+  'lz4-napi': ['src/protocol/'],
+  snappy: ['src/protocol/'],
+  yaml: ['src/settings/'],
+  fastify: ['src/http/'],
+  '@fastify/compress': ['src/http/'],
+  '@fastify/cookie': ['src/http/'],
+  '@fastify/swagger': ['src/http/'],
+  '@fastify/swagger-ui': ['src/http/'],
+  'fastify-type-provider-zod': ['src/http/'],
+  zod: ['src/api/', 'src/http/'],
+  jose: ['src/auth/', 'testing/identity-provider.ts'],
+  'openid-client': ['src/auth/'],
+  'oidc-provider': ['e2e/'],
+  'playwright-core': ['e2e/'],
+  kafkajs: ['e2e/'],
+  '@platformatic/kafka': ['e2e/'],
+  'fast-check': ['testing/property.ts'],
+}
+
+interface Ban {
+  readonly pattern: RegExp
+  readonly instead: string
+  readonly allowed: readonly string[]
+}
+
+const BANS: readonly Ban[] = [
+  {
+    pattern: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bprocess\.hrtime\b/,
+    instead: 'take a Clock (base/clock.ts)',
+    allowed: ['src/base/clock.ts'],
+  },
+  {
+    pattern: /\b(setTimeout|setInterval|setImmediate)\(/,
+    instead: 'use clock.timer or clock.soon (base/clock.ts)',
+    allowed: ['src/base/clock.ts'],
+  },
+  {
+    pattern: /\bMath\.random\b|\brandomBytes\(|\brandomInt\(|\brandomUUID\(/,
+    instead: 'take a Random (base/random.ts)',
+    allowed: ['src/base/random.ts'],
+  },
+  {
+    pattern: /\bprocess\.env\b/,
+    instead: 'add a row to settings/settings.ts',
+    allowed: ['src/main.ts', 'src/settings/'],
+  },
+  {
+    pattern: /\bconsole\.\w+\(/,
+    instead: 'log through telemetry/logger.ts',
+    allowed: ['src/main.ts'],
+  },
+  { pattern: /\b(FIXME|TODO|XXX)\b/, instead: 'finish it, or file an issue', allowed: [] },
+  { pattern: /^\s*(export )?(const )?enum /, instead: 'a frozen object `as const`', allowed: [] },
+  { pattern: /^export default /, instead: 'a named export', allowed: [] },
+  { pattern: /@ts-(ignore|nocheck)/, instead: '@ts-expect-error with the reason, or better types', allowed: [] },
+]
+
+const BANNED_NAMES = /((^|[-/])(utils?|helpers?|common|misc|types|constants|manager)|(^|\/)index)\.ts$/
+
+const isTest = (file: string) => file.endsWith('.test.ts')
+/**
+ * Files that tests share and no broker runs: suites that adapters pass, the codec's reference, messages inside of
+ * others.
+ */
+const FOR_TESTS = [
+  'src/store/conformance.ts',
+  'src/protocol/interpret.ts',
+  'src/protocol/messages/consumer-protocol.ts',
+]
+const isProduct = (file: string) => file.startsWith('src/') && !isTest(file) && !FOR_TESTS.includes(file)
+
+const IMPORT = /(?<![.\w'])(?:from|import)\s*\(?\s*'([^']+)'|new URL\('(\.[^']+\.ts)'/g
+
+/** An import that loads a file of `api`, and not only its types. */
+const VALUE_OF_API = /^import (?!type\b)[^']*'(?:\.\.\/)+api\/([^']+)\.ts'/gm
+
+interface Import {
+  readonly target: string
+  readonly line: number
+}
+
+/** The imports of a file, as repository paths or package names. */
+function importsOf(file: string, source: string): Import[] {
+  return [...source.matchAll(IMPORT)].map(match => {
+    const written = match[1] ?? match[2]!
+    const target = written.startsWith('.') ? join(dirname(file), written) : written
+    return { target, line: source.slice(0, match.index).split('\n').length }
+  })
+}
+
+const roomOf = (file: string) => file.split('/')[1]!
+
+/** Everything that the house does not allow. `main` is the file from which all of the product is reached. */
+export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly Finding[] {
+  const findings: Finding[] = []
+  const fail = (file: string, line: number, text: string, instead: string) =>
+    findings.push({ file, line, text, instead })
+  const files = [...sources.keys()]
+  const imports = new Map(files.map(file => [file, importsOf(file, sources.get(file)!)]))
+
+  function checkFloors(): void {
+    for (const [file, targets] of imports) {
+      if (!file.startsWith('src/')) continue
+      const floor = FLOORS[roomOf(file)]
+      if (floor === undefined)
+        fail(file, 1, `no room is called ${roomOf(file)}`, 'give it a floor in scripts/house-rules.ts')
+      for (const { target, line } of targets) {
+        if (target.startsWith('testing/') && !isTest(file)) fail(file, line, 'imports testing/', 'only tests may')
+        if (!target.startsWith('src/')) continue
+        if (roomOf(target) === roomOf(file) || isTest(file)) continue
+        if ((FLOORS[roomOf(target)] ?? Number.POSITIVE_INFINITY) >= (floor ?? 0))
+          fail(file, line, `imports ${target} of the same or a higher floor`, 'declare the shape that it needs')
+      }
+    }
+  }
+
+  function checkPackages(): void {
+    for (const [file, targets] of imports)
+      for (const { target, line } of targets) {
+        if (target.startsWith('node:') || /^(src|testing|e2e|bench|scripts)\//.test(target)) continue
+        const name = target.startsWith('@') ? target.split('/').slice(0, 2).join('/') : target.split('/')[0]!
+        const places = PACKAGES[name]
+        if (places === undefined) fail(file, line, `package ${name} is not listed`, 'list it in scripts/house-rules.ts')
+        else if (!places.some(place => (place.endsWith('/') ? file.startsWith(place) : file.endsWith(place))))
+          fail(file, line, `package ${name} is allowed only in ${places.join(', ')}`, 'go through that room')
+      }
+  }
+
+  /** Tarjan's strongly connected components over the product's files; types count. */
+  function checkCycles(): void {
+    const number = new Map<string, number>()
+    const low = new Map<string, number>()
+    const stack: string[] = []
+    const visit = (file: string): void => {
+      number.set(file, number.size)
+      low.set(file, number.get(file)!)
+      stack.push(file)
+      for (const { target } of imports.get(file) ?? []) {
+        if (!sources.has(target)) continue
+        if (!number.has(target)) visit(target)
+        if (stack.includes(target)) low.set(file, Math.min(low.get(file)!, low.get(target)!))
+      }
+      if (low.get(file) !== number.get(file)) return
+      const component = stack.splice(stack.indexOf(file))
+      if (component.length > 1) fail(component[0]!, 1, `cycle: ${component.join(' ')}`, 'move what both need lower')
+    }
+    for (const file of files) if (!number.has(file)) visit(file)
+  }
+
+  function checkDeadFiles(): void {
+    const reached = new Set<string>()
+    const reach = (file: string): void => {
+      if (reached.has(file) || !sources.has(file)) return
+      reached.add(file)
+      for (const { target } of imports.get(file)!) reach(target)
+    }
+    reach(main)
+    for (const file of files)
+      if (isProduct(file) && !reached.has(file)) fail(file, 1, 'nothing that main.ts runs imports it', 'remove it')
+  }
+
+  function checkText(): void {
+    for (const [file, source] of sources) {
+      if (BANNED_NAMES.test(file)) fail(file, 1, 'a name that says nothing', 'name it for what it holds')
+      if (!/^[a-z0-9][a-z0-9.-]*\.ts$/.test(file.split('/').at(-1)!)) fail(file, 1, 'not kebab-case', 'rename it')
+      if (!isTest(file) && !source.startsWith('//') && !source.startsWith('#!'))
+        fail(file, 1, 'no opening comment', 'say what the file is, and what it is not')
+      const lines = source.split('\n')
+      for (const { pattern, instead, allowed } of BANS) {
+        if (allowed.some(place => file.startsWith(place))) continue
+        if (file === 'scripts/house-rules.ts') continue
+        const productOnly = !/FIXME|enum|default|ts-/.test(pattern.source)
+        if (productOnly && !isProduct(file)) continue
+        lines.forEach((line, index) => {
+          if (line.trimStart().startsWith('//') || line.trimStart().startsWith('*')) return
+          const found = pattern.exec(line)
+          if (found !== null) fail(file, index + 1, found[0].trim(), instead)
+        })
+      }
+    }
+  }
+
+  /** A browser loads `api` too, and a command does not wait for zod: it takes only types and words from there. */
+  function checkShapes(): void {
+    for (const [file, targets] of imports) {
+      if (isTest(file)) continue
+      const source = sources.get(file)!
+      if (file.startsWith('src/api/')) {
+        for (const { target, line } of targets)
+          if (target !== 'zod' && !target.startsWith('src/api/'))
+            fail(file, line, `api imports ${target}`, 'take only zod and files of src/api: a browser loads it')
+      } else if (file.startsWith('src/cli/'))
+        for (const { index, 1: name } of source.matchAll(VALUE_OF_API))
+          if (name !== 'words')
+            fail(file, source.slice(0, index).split('\n').length, `loads api/${name}.ts`, 'import its types alone')
+    }
+  }
+
+  /** Every API has a message and, once served, a handler of the same name whose first line states its versions. */
+  function checkHandlers(): void {
+    const names = (folder: string) =>
+      files
+        .filter(file => file.startsWith(folder) && !isTest(file))
+        .map(file => file.slice(folder.length, -'.ts'.length))
+        .filter(name => !['all', 'handler'].includes(name))
+    const listed = sources.get('src/kafka/handlers/all.ts') ?? ''
+    for (const name of names('src/kafka/handlers/')) {
+      const file = `src/kafka/handlers/${name}.ts`
+      const message = sources.get(`src/protocol/messages/${name}.ts`)
+      if (message === undefined) {
+        fail(file, 1, 'a handler without a message of the same name', 'add protocol/messages/<api>.ts')
+        continue
+      }
+      if (!listed.includes(`'./${name}.ts'`)) fail(file, 1, 'not in handlers/all.ts', 'list it')
+      const declared = /\bname: '(\w+)',\s+versions: '([\d-]+)'/.exec(message)
+      const first = sources.get(file)!.split('\n')[0]!
+      const expected = `// ${declared?.[1]} ${declared?.[2]}`
+      if (!first.startsWith(expected)) fail(file, 1, `opens with "${first}"`, `open with "${expected}"`)
+    }
+  }
+
+  checkFloors()
+  checkPackages()
+  checkCycles()
+  checkDeadFiles()
+  checkText()
+  checkShapes()
+  checkHandlers()
+  return findings
+}

@@ -1,0 +1,53 @@
+// What a script can tell of sentences: the width of comments, words that leave the reader to guess who does something,
+// and numbers of rows that no reader can look up. STYLE.md says how to write instead. It reads no file itself.
+
+import type { Finding, Sources } from './house-rules.ts'
+
+const WIDEST_COMMENT = 120
+
+interface Phrase {
+  readonly pattern: RegExp
+  readonly instead: string
+}
+
+const PHRASES: readonly Phrase[] = [
+  { pattern: /\bwhoever\b/i, instead: 'say who: the caller, a client, the operator' },
+  { pattern: /\b[Nn]obody\b/, instead: 'say who does not: no client, no broker' },
+  { pattern: /\bwhere it is not said\b/i, instead: 'say "by default"' },
+  { pattern: /\b(there|it|which|that) is none\b/i, instead: 'say what there is not: no leader, no token' },
+  { pattern: /\bso many\b/i, instead: 'say "this many", or name the number' },
+  {
+    pattern: /(?:^\s*(?:\/\/|\*|\/\*\*?|-|>)\s*|[.:!?] |['"`] ?)What(?! \w+(?: \w+){0,12}\?)\b(?=[ ,])/,
+    instead: 'begin with who or which thing does something',
+  },
+]
+
+/** Numbers of rows and sections in front of a test's name. */
+const NUMBERED_TEST = /\btest\(\s*['"`](?:(?:judged |row )?[A-Z]?\d+(?:\.\d+)*[,:] )+/
+
+/** These show how not to write. */
+const SHOW_BAD_PROSE = ['STYLE.md', 'scripts/prose-rules.ts', 'scripts/prose-rules.test.ts']
+
+const isComment = (line: string) => /^\s*(\/\/|\*|\/\*|--)/.test(line)
+
+/** Everything in comments, texts and names of tests that a reader would have to guess. */
+export function inspectProse(texts: Sources): readonly Finding[] {
+  const findings: Finding[] = []
+  for (const [file, source] of texts) {
+    if (SHOW_BAD_PROSE.includes(file)) continue
+    const isPage = file.endsWith('.md')
+    for (const [index, line] of source.split('\n').entries()) {
+      const find = (text: string, instead: string) => findings.push({ file, line: index + 1, text, instead })
+      if (!isPage && isComment(line) && line.length > WIDEST_COMMENT)
+        find(`a comment of ${line.length} columns`, `break it before column ${WIDEST_COMMENT}`)
+      for (const { pattern, instead } of PHRASES) {
+        const found = pattern.exec(line)
+        if (found !== null) find(`"${found[0].trim()}"`, instead)
+      }
+      const numbered = NUMBERED_TEST.exec(line)
+      if (numbered !== null)
+        find(`"${numbered[0]}"`, 'name the behaviour; docs/security-checklist.md maps rows to tests')
+    }
+  }
+  return findings
+}

@@ -1,0 +1,19 @@
+// docs/security-checklist.md names the tests that hold each requirement. A renamed or removed test must not leave a
+// requirement without one.
+
+import { strict as assert } from 'node:assert'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { assertNamesTests } from './named-tests.ts'
+
+const page = readFileSync(new URL('../docs/security-checklist.md', import.meta.url), 'utf8')
+const rows = page.split('\n').filter(line => line.startsWith('| ') && !/^\| (Requirement|---)/.test(line))
+
+test('the security checklist has rows', () => {
+  assert.ok(rows.length > 60)
+})
+
+for (const row of rows)
+  test(`held: ${row.split(' | ')[0]!.slice(2)}`, () => {
+    assertNamesTests(row)
+  })

@@ -1,0 +1,61 @@
+// How far consumer groups are behind. Lag counts the records that were not delivered. If that is unknown, it counts the
+// records that were not committed. If both are unknown, the lag of the partition is unknown and the total is a lower
+// bound.
+
+import { takingTurns } from '../../base/clock.ts'
+import type { CommittedPosition, GroupPosition } from '../contract.ts'
+import type { GroupLag } from './groups-contract.ts'
+import { type PositionRooms, positionLag, TURN_MS, visitPositions } from './positions.ts'
+
+/** The most groups in one question to another broker. */
+const GROUPS_AT_ONCE = 10
+
+/** The lag of each of these groups, in their order. Throws what the store throws. */
+export async function* groupLags(rooms: PositionRooms, groupIds: readonly string[]): AsyncGenerator<GroupLag> {
+  const turn = takingTurns(rooms.clock, TURN_MS)
+  for (let from = 0; from < groupIds.length; from += GROUPS_AT_ONCE) {
+    const some = groupIds.slice(from, from + GROUPS_AT_ONCE)
+    const sums = new Map(some.map(groupId => [groupId, new LagSum()]))
+    await visitPositions(rooms, some, turn, (groupId, known, ends) =>
+      sums.get(groupId)!.add(positionLag(known, ends), known.committed),
+    )
+    for (const [groupId, sum] of sums) yield sum.of(groupId)
+  }
+}
+
+export function lagOf(groupId: string, positions: readonly GroupPosition[]): GroupLag {
+  const sum = new LagSum()
+  for (const { lag, committed } of positions) sum.add(lag, committed)
+  return sum.of(groupId)
+}
+
+class LagSum {
+  #total = 0
+  #max = 0
+  #known = 0
+  #partitions = 0
+  #lastCommitTimestampMs: number | null = null
+
+  add(lag: number | null, committed: CommittedPosition | null): void {
+    this.#partitions++
+    if (lag !== null) {
+      this.#known++
+      this.#total += lag
+      if (lag > this.#max) this.#max = lag
+    }
+    if (committed !== null && committed.commitTimestampMs > (this.#lastCommitTimestampMs ?? -1))
+      this.#lastCommitTimestampMs = committed.commitTimestampMs
+  }
+
+  of(groupId: string): GroupLag {
+    const isUnknown = this.#known === 0 && this.#partitions > 0
+    return {
+      groupId,
+      totalLag: isUnknown ? null : this.#total,
+      maxLag: isUnknown ? null : this.#max,
+      partitionsWithUnknownLag: this.#partitions - this.#known,
+      partitions: this.#partitions,
+      lastCommitTimestampMs: this.#lastCommitTimestampMs,
+    }
+  }
+}

@@ -1,0 +1,220 @@
+// Kafka's own names of broker configs that have a meaning in Ketch, because tools and operators ask for them. Each
+// takes its value from one of Ketch's settings and cannot be changed by its Kafka name. A name without a row is
+// unknown.
+
+import type { Cluster } from '../cluster/cluster.ts'
+import { kafkaEndpoints } from '../settings/endpoints.ts'
+import { chooseEngine } from '../settings/engine.ts'
+import { fieldOfConfig, type MergedPattern, matchEveryTopic } from '../settings/patterns.ts'
+import { fullKey, type Key, type Settings, settingsTable, type Value } from '../settings/settings.ts'
+import { fallbackOf, inertTopicConfigs, topicConfigs } from '../settings/topic-configs.ts'
+import type { ConfigEntry, ConfigSynonym, ConfigType } from './contract.ts'
+
+export interface KafkaConfigRooms {
+  readonly settings: Settings
+  /** This broker's id, the only one that may be named. */
+  readonly nodeId: number
+  readonly cluster: Pick<Cluster, 'brokers'>
+}
+
+/** The rooms and patterns that values are read from. */
+interface Sources extends KafkaConfigRooms {
+  /** The patterns that match every topic: the defaults of topics that no other pattern matches. */
+  readonly everyTopic: MergedPattern
+}
+
+interface Row {
+  readonly name: string
+  readonly type: ConfigType
+  /** Names of the settings that decide the value; empty if the value is always the same. */
+  readonly settings: readonly string[]
+  readonly documentation: string
+  /** Null when the config has no value. */
+  readonly value: (sources: Sources) => string | null
+  /** The settings behind the value, as they were written. */
+  readonly synonyms: (sources: Sources) => readonly ConfigSynonym[]
+}
+
+/** Kafka's config that is one setting of ours. `show` is given its value: milliseconds, bytes, a count. */
+function ofSetting<K extends Key>(
+  name: string,
+  type: ConfigType,
+  key: K,
+  show: (value: Value<K>) => string | null = String,
+): Row {
+  return ofSettings(name, type, [key], ({ settings }) => show(settings.get(key)))
+}
+
+function ofSettings(name: string, type: ConfigType, keys: readonly Key[], value: Row['value']): Row {
+  const documentation = keys.map(key => settingsTable[key].doc).join(' ')
+  const synonyms: Row['synonyms'] = ({ settings }) =>
+    keys
+      .filter(key => settings.get(key) !== null)
+      .map(key => ({
+        name: fullKey(key),
+        value: settings.show(key),
+        source: settings.isSet(key) ? 'settings' : 'default',
+      }))
+  return { name, type, settings: keys.map(fullKey), documentation, value, synonyms }
+}
+
+/** Kafka's config that holds for topics without an override of this topic config. */
+function ofTopics(
+  name: string,
+  type: ConfigType,
+  config: string,
+  documentation: string,
+  show: (value: string) => string | null = String,
+): Row {
+  const field = fieldOfConfig(config)
+  return {
+    name,
+    type,
+    settings: field === null ? [] : [ofPatterns(field)],
+    documentation,
+    value: ({ everyTopic }) => show(everyTopic.configs[config] ?? fallbackOf(config)),
+    synonyms({ everyTopic: { keys, configs } }) {
+      if (configs[config] === undefined) return []
+      return [{ name: keys[config]!, value: configs[config], source: 'settings' }]
+    },
+  }
+}
+
+/** Kafka's config that is a field of our topic patterns and no config of a topic. `given` is null by default. */
+function ofPattern(
+  name: string,
+  type: ConfigType,
+  field: string,
+  documentation: string,
+  { given, fallback }: { readonly given: (pattern: MergedPattern) => string | null; readonly fallback: string },
+): Row {
+  return {
+    name,
+    type,
+    settings: [ofPatterns(field)],
+    documentation,
+    value: ({ everyTopic }) => given(everyTopic) ?? fallback,
+    synonyms({ everyTopic }) {
+      const value = given(everyTopic)
+      return value === null ? [] : [{ name: ofPatterns(field), value, source: 'settings' }]
+    },
+  }
+}
+
+function always(name: string, type: ConfigType, value: string, documentation: string): Row {
+  return { name, type, settings: [], documentation, value: () => value, synonyms: () => [] }
+}
+
+function ofPatterns(field: string): string {
+  return `${fullKey('topics')}[].${field}`
+}
+
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+
+/**
+ * Null when the time is not a whole number of this unit. The config with the same name in milliseconds has the value
+ * then.
+ */
+function whole(unitMs: number): (ms: number | string) => string | null {
+  return ms => (Number(ms) === -1 ? '-1' : Number(ms) % unitMs === 0 ? String(Number(ms) / unitMs) : null)
+}
+
+const RETENTION = 'Age at which segments are dropped, for topics that do not say; -1 is no limit.'
+const ROLL = 'Age at which a segment is closed, for topics that do not say.'
+
+/** The broker configs that Kafka names as the defaults of topics. */
+const topicRows: readonly Row[] = [...topicConfigs, ...inertTopicConfigs].flatMap(row => {
+  if (row.broker === null) return []
+  const documentation = 'doc' in row ? row.doc : "It has no effect here and has Kafka's default."
+  return [ofTopics(row.broker, row.type, row.name, documentation)]
+})
+
+const rows: readonly Row[] = [
+  ...topicRows,
+  ofSetting('broker.id', 'int', 'broker.id'),
+  ofSetting('node.id', 'int', 'broker.id'),
+  ofSetting('broker.rack', 'string', 'broker.rack', rack => rack),
+  ofSetting('broker.session.timeout.ms', 'int', 'broker.expiry'),
+  ofSettings('listeners', 'list', ['broker.host', 'broker.port', 'broker.listeners'], ({ settings }) =>
+    kafkaEndpoints(settings).map(endpointText).join(','),
+  ),
+  ofSettings(
+    'advertised.listeners',
+    'list',
+    ['broker.advertised-host', 'broker.advertised-port', 'broker.listeners'],
+    ({ cluster, nodeId }) =>
+      cluster
+        .brokers()
+        .find(({ id }) => id === nodeId)
+        ?.endpoints.map(endpointText)
+        .join(',') ?? null,
+  ),
+  ofSettings('log.dirs', 'list', ['storage.local.embedded.path'], ({ settings }) =>
+    chooseEngine(settings).engine === 'embedded' ? settings.get('storage.local.embedded.path') : null,
+  ),
+  ofSetting('max.connections', 'int', 'broker.max-connections'),
+  ofSetting('max.connections.per.ip', 'int', 'broker.max-connections-per-address'),
+  ofSetting('connections.max.idle.ms', 'long', 'broker.idle-timeout'),
+  ofSetting('socket.request.max.bytes', 'int', 'broker.max-request-bytes'),
+  ofSetting('fetch.max.bytes', 'int', 'broker.fetch-max-bytes'),
+  ofSetting('max.incremental.fetch.session.cache.slots', 'int', 'broker.fetch-session-cache-slots'),
+  ofSetting('producer.id.expiration.ms', 'int', 'broker.producer-id-expiration'),
+  ofSetting('group.initial.rebalance.delay.ms', 'int', 'broker.rebalance-delay'),
+  ofSetting('group.min.session.timeout.ms', 'int', 'broker.group-min-session-timeout'),
+  ofSetting('group.max.session.timeout.ms', 'int', 'broker.group-max-session-timeout'),
+  ofSetting('group.max.size', 'int', 'broker.group-max-size'),
+  ofSetting('offsets.retention.minutes', 'int', 'broker.offsets-retention', whole(MINUTE_MS)),
+  ofSetting('offsets.retention.check.interval.ms', 'long', 'broker.offsets-retention-check-interval'),
+  ofPattern(
+    'num.partitions',
+    'int',
+    'partitions',
+    'Number of partitions, if the request that creates the topic names none.',
+    {
+      given: ({ partitions }) => (partitions === null ? null : String(partitions)),
+      fallback: '1',
+    },
+  ),
+  ofPattern(
+    'auto.create.topics.enable',
+    'boolean',
+    'auto-create',
+    'Whether a topic of any name is created when a client first names it.',
+    { given: ({ autoCreate }) => (autoCreate ? 'true' : null), fallback: 'false' },
+  ),
+  ofTopics('log.retention.ms', 'long', 'retention.ms', RETENTION),
+  ofTopics('log.retention.minutes', 'int', 'retention.ms', RETENTION, whole(MINUTE_MS)),
+  ofTopics('log.retention.hours', 'int', 'retention.ms', RETENTION, whole(HOUR_MS)),
+  ofTopics('log.roll.ms', 'long', 'segment.ms', ROLL),
+  ofTopics('log.roll.hours', 'int', 'segment.ms', ROLL, whole(HOUR_MS)),
+  always('default.replication.factor', 'int', '1', 'Replicas of a topic whose creator does not say how many.'),
+  always('delete.topic.enable', 'boolean', 'true', 'Whether topics can be deleted.'),
+  always('log.cleaner.enable', 'boolean', 'false', 'Compaction is not in this version.'),
+]
+
+const byName: ReadonlyMap<string, Row> = new Map(rows.map(row => [row.name, row]))
+
+/** All of them read-only, in no order. */
+export function describeKafkaConfigs(rooms: KafkaConfigRooms): readonly ConfigEntry[] {
+  const sources: Sources = { ...rooms, everyTopic: matchEveryTopic(rooms.settings) }
+  return rows.map(({ name, type, documentation, ...row }) => {
+    const value = row.value(sources)
+    const synonyms = row.synonyms(sources)
+    const source = synonyms.some(each => each.source === 'settings') ? 'settings' : 'default'
+    return { name, value, source, isReadOnly: true, isSensitive: false, type, synonyms, documentation }
+  })
+}
+
+/** A sentence that names the setting behind one of these names; null for another name. */
+export function settingBehind(name: string): string | null {
+  const row = byName.get(name)
+  if (row === undefined) return null
+  if (row.settings.length === 0) return `${name} is always the same here.`
+  return `${name} comes from ${row.settings.join(', ')}: a broker reads it when it starts.`
+}
+
+/** PLAINTEXT://[::1]:9092 */
+function endpointText({ name, host, port }: { readonly name: string; readonly host: string; readonly port: number }) {
+  return `${name}://${host.includes(':') ? `[${host}]` : host}:${port}`
+}

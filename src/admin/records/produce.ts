@@ -1,0 +1,92 @@
+// Produces records for an operator: the same log, the same checks and the same acknowledgement as a producer with
+// acks=all, one batch for each partition. A key goes to the partition that Kafka's own clients choose. There are no
+// retries: a caller that asks twice writes twice.
+
+import type { Content, Produced, RecordToProduce } from '../../api/messages.ts'
+import { murmur2 } from '../../base/murmur2.ts'
+import type { Random } from '../../base/random.ts'
+import { because, INVALID_TIMESTAMP, isRefusal, type Refusal } from '../../protocol/errors.ts'
+import { encodeBatch, type NewRecord } from '../../protocol/records.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import { appendTo, checkPartition, findTopic, type ReachRooms } from '../reach.ts'
+
+export interface WriteRooms extends ReachRooms {
+  readonly random: Random
+  readonly metrics: Metrics
+}
+
+/**
+ * One answer for each record, in order; the records of one partition are written together or not at all. A refusal if
+ * no record was written. Throws what the store throws.
+ */
+export async function produceRecords(
+  rooms: WriteRooms,
+  topicName: string,
+  given: readonly RecordToProduce[],
+): Promise<readonly Produced[] | Refusal> {
+  const topic = await findTopic(rooms, topicName)
+  if (isRefusal(topic)) return topic
+  const nowMs = rooms.clock.now()
+  const anyPartition = rooms.random.below(topic.partitions)
+  const byPartition = new Map<number, { readonly at: number; readonly record: NewRecord }[]>()
+  for (const [at, each] of given.entries()) {
+    const record = recordOf(each, nowMs)
+    const partition = each.partition ?? partitionOf(record, topic.partitions) ?? anyPartition
+    const refusal = checkPartition(topic, partition)
+    if (refusal !== null) return refusal
+    const rows = byPartition.get(partition) ?? []
+    rows.push({ at, record })
+    byPartition.set(partition, rows)
+  }
+  for (const [partition, rows] of byPartition) {
+    const refusal = checkTimes(partition, rows)
+    if (refusal !== null) return refusal
+  }
+  const places = Array.from(byPartition, ([partition, rows]) => ({
+    topic,
+    partition,
+    batch: encodeBatch(rows.map(({ record }) => record)),
+  }))
+  const appended = await appendTo(rooms, places)
+  const produced = new Array<Produced>(given.length)
+  for (const [i, [partition, rows]] of [...byPartition].entries()) {
+    const result = appended[i]!
+    for (const [n, { at, record }] of rows.entries()) {
+      if (isRefusal(result)) {
+        const error = { code: result.name, detail: result.message }
+        produced[at] = { partition, offset: null, timestamp: null, error }
+      } else {
+        const timestamp = result.logAppendTimeMs >= 0 ? result.logAppendTimeMs : record.timestamp!
+        produced[at] = { partition, offset: result.baseOffset + n, timestamp, error: null }
+      }
+    }
+  }
+  return appended.every(isRefusal) ? appended[0]! : produced
+}
+
+function recordOf({ key, value, headers = [], timestamp }: RecordToProduce, nowMs: number): NewRecord {
+  return {
+    key: bytesOf(key),
+    value: bytesOf(value),
+    headers: headers.map(header => ({ key: header.key, value: bytesOf(header.value) })),
+    timestamp: timestamp ?? nowMs,
+  }
+}
+
+/** A batch stores times as distances from the first one. A distance of 2^53 or more would lose precision. */
+function checkTimes(partition: number, rows: readonly { readonly record: NewRecord }[]): Refusal | null {
+  const first = rows[0]!.record.timestamp!
+  if (rows.every(({ record }) => Number.isSafeInteger(record.timestamp! - first))) return null
+  return because(INVALID_TIMESTAMP, `The times of the records for partition ${partition} are 2^53 ms apart or more.`)
+}
+
+function bytesOf(content: Content | null | undefined): Buffer | null {
+  if (content === null || content === undefined) return null
+  return 'text' in content ? Buffer.from(content.text) : Buffer.from(content.base64, 'base64')
+}
+
+/** Null without a key. The hash is taken as Kafka's partitioner takes it: without its sign. */
+function partitionOf({ key }: NewRecord, partitions: number): number | null {
+  if (key === null || key === undefined) return null
+  return (murmur2(Buffer.from(key)) & 0x7fffffff) % partitions
+}

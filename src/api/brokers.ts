@@ -1,0 +1,42 @@
+// The brokers that live on the store, as the API answers them.
+
+import { z } from 'zod'
+import { integer } from './query.ts'
+
+export const brokerShape = z
+  .object({
+    id: z.int(),
+    rack: z.string().nullable(),
+    version: z
+      .string()
+      .nullable()
+      .meta({ description: 'The version of Ketch; null for a release that does not report it.' }),
+    listeners: z.array(z.object({ name: z.string(), host: z.string(), port: z.int() })),
+    leads: z.int().meta({ description: 'Partitions that it leads.' }),
+    isServing: z.boolean().meta({ description: 'False while it starts: it leads and coordinates nothing yet.' }),
+    isSelf: z.boolean().meta({ description: 'True for the broker that was asked.' }),
+    isConfirmed: z.boolean().nullable().meta({
+      description:
+        'Whether the other brokers certainly know that it lives; null for a broker other than the one that was asked.',
+    }),
+  })
+  .meta({ id: 'Broker' })
+
+export const brokerListShape = z.object({ brokers: z.array(brokerShape), partitions: z.int(), leaderless: z.int() })
+
+export const brokerParams = z.object({ broker: integer(0, 2 ** 31 - 1) })
+
+export const brokerConfigShape = z
+  .object({
+    name: z.string(),
+    value: z.string().nullable(),
+    isSet: z.boolean(),
+    isSensitive: z.boolean(),
+    documentation: z.string(),
+  })
+  .meta({ id: 'BrokerConfig' })
+
+/** A config of a broker. `value` is null when the config has no value, and always for secrets. */
+export type BrokerConfig = z.infer<typeof brokerConfigShape>
+
+export const brokerConfigsShape = z.object({ configs: z.array(brokerConfigShape) })

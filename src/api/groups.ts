@@ -1,0 +1,174 @@
+// Consumer groups, as the API takes and answers them.
+
+import { z } from 'zod'
+import { pagingQuery } from './paging.ts'
+import { silentBrokerFields, troubleShape } from './problem.ts'
+import { SOUGHT_TIME } from './query.ts'
+import { timestampShape } from './time.ts'
+import { RESET_TARGETS } from './words.ts'
+
+const MAX_TOPICS = 1_000
+const MAX_PARTITIONS = 100_000
+
+const offset = z.int()
+const partitionIndex = z.int().min(0)
+const topicName = z.string().min(1).max(249)
+
+export const groupParams = z.object({ group: z.string().min(1) })
+
+export const groupLagShape = z
+  .object({
+    totalLag: z
+      .int()
+      .nullable()
+      .meta({ description: 'A lower bound if some partitions are unknown; null if all are.' }),
+    maxLag: z.int().nullable().meta({ description: 'The largest lag of one partition.' }),
+    partitionsWithUnknownLag: z.int(),
+    partitions: z.int().meta({ description: 'The number of partitions that the group reads or has read.' }),
+    lastCommitTimestamp: timestampShape.nullable(),
+  })
+  .meta({
+    id: 'GroupLag',
+    description:
+      'Lag counts the records that were not delivered to the group. If the broker does not know that, it counts those that were not committed.',
+  })
+
+const groupShape = z.object({
+  groupId: z.string(),
+  type: z.string(),
+  state: z.string(),
+  protocolType: z.string().meta({ description: 'consumer for consumers; empty if no member ever joined.' }),
+  coordinatorId: z.int(),
+})
+
+export const listedGroupShape = groupShape
+  .extend({
+    members: z.int().nullable().meta({ description: 'Null when the coordinator does not answer.' }),
+    lag: groupLagShape,
+  })
+  .meta({ id: 'ListedGroup' })
+
+export type ListedGroup = z.infer<typeof listedGroupShape>
+
+const silentShape = z
+  .object(silentBrokerFields)
+  .meta({ id: 'SilentBroker', description: 'A broker that did not answer: its groups are missing.' })
+
+/** A broker that could not list the groups it coordinates, with a sentence for people. */
+export type SilentBroker = z.infer<typeof silentShape>
+
+export const groupListQuery = pagingQuery(['groupId', 'state', 'lag.totalLag']).extend({
+  state: z.string().max(1_000).default('').meta({ description: 'The wanted states, separated by commas.' }),
+})
+
+export const groupListShape = z.object({
+  groups: z.array(listedGroupShape),
+  total: z.int(),
+  unavailableBrokers: z.array(silentShape),
+})
+
+export type GroupList = z.infer<typeof groupListShape>
+
+export const positionShape = z
+  .object({
+    topic: z.string(),
+    partition: z.int(),
+    memberId: z.string().nullable().meta({ description: 'The member that reads the partition.' }),
+    committedOffset: offset.nullable(),
+    commitTimestamp: timestampShape.nullable(),
+    metadata: z.string().nullable(),
+    deliveredOffset: offset.nullable().meta({
+      description:
+        'The offset after the last delivered record, the same whichever broker is asked; null while it is unknown.',
+    }),
+    endOffset: offset.nullable(),
+    lag: z.int().nullable(),
+  })
+  .meta({ id: 'GroupPosition' })
+
+const memberShape = z
+  .object({
+    memberId: z.string(),
+    instanceId: z.string().nullable(),
+    clientId: z.string(),
+    host: z.string(),
+    assignment: z.array(z.object({ topic: z.string(), partitions: z.array(z.int()) })),
+  })
+  .meta({ id: 'GroupMember' })
+
+export const describedGroupShape = groupShape.extend({
+  protocolName: z.string().nullable(),
+  coordinator: z.object({ id: z.int(), host: z.string(), port: z.int() }).nullable(),
+  members: z.array(memberShape),
+  lag: groupLagShape,
+  positions: z.array(positionShape),
+})
+
+export type DescribedGroup = z.infer<typeof describedGroupShape>
+
+export const lagOfGroupShape = z.object({
+  groupId: z.string(),
+  lag: groupLagShape,
+  positions: z.array(positionShape),
+})
+
+export const deletedOffsetsQuery = z.object({
+  topic: z
+    .union([topicName, z.array(topicName).min(1).max(MAX_TOPICS)], 'takes the name of a topic')
+    .meta({ description: 'Once for each topic.' }),
+})
+
+export const deletedOffsetsShape = z.object({
+  topics: z.array(
+    z.object({
+      topic: z.string(),
+      partitions: z.int(),
+      error: troubleShape.nullable().meta({ description: 'The reason why no offset of the topic was deleted.' }),
+    }),
+  ),
+})
+
+const resetRowShape = z
+  .object({
+    topic: z.string(),
+    partition: z.int(),
+    memberId: z.string().nullable(),
+    committedOffset: offset.nullable(),
+    commitTimestamp: timestampShape.nullable(),
+    metadata: z.string().nullable(),
+    deliveredOffset: offset.nullable(),
+    endOffset: offset.nullable(),
+    newOffset: offset
+      .nullable()
+      .meta({ description: 'Null: the offset is forgotten, and consumers begin where their auto.offset.reset says.' }),
+  })
+  .meta({ id: 'OffsetResetRow' })
+
+export const resetRequestShape = z.strictObject({
+  scope: z
+    .strictObject({
+      topics: z.array(topicName).max(MAX_TOPICS).default([]),
+      partitions: z
+        .array(z.strictObject({ topic: topicName, partition: partitionIndex }))
+        .max(MAX_PARTITIONS)
+        .default([]),
+    })
+    .default({ topics: [], partitions: [] })
+    .meta({ description: 'Empty: every partition in which the group has a position.' }),
+  to: z.enum(RESET_TARGETS).default('clear'),
+  offset: z.int().min(0).optional(),
+  timestamp: timestampShape.min(0, SOUGHT_TIME).optional(),
+  dryRun: z.boolean().default(false),
+  token: z.string().optional().meta({ description: 'The token of the preview that is to be applied.' }),
+})
+
+export type ResetRequestBody = z.input<typeof resetRequestShape>
+
+export const resetShape = z.object({
+  applied: z.boolean(),
+  rows: z.array(resetRowShape),
+  blockedBy: troubleShape.nullable().meta({ description: 'The reason why the reset cannot be applied now.' }),
+  token: z.string().nullable(),
+})
+
+export type Reset = z.infer<typeof resetShape>

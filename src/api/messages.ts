@@ -1,0 +1,202 @@
+// Records of a topic, which the API calls messages, as it takes and answers them.
+
+import { z } from 'zod'
+import { troubleShape } from './problem.ts'
+import { integer, SOUGHT_TIME } from './query.ts'
+import { DECODINGS, EDGES, FILE_FORMATS, READING_ORDERS } from './words.ts'
+
+const DEFAULT_LIMIT = 50
+const MAX_LIMIT = 1_000
+const MOST_EXPORTED = 10_000_000
+const MOST_PRODUCED = 1_000
+const PREVIEW_BYTES = 2_048
+const MAX_PREVIEW_BYTES = 65_536
+/** The largest of Kafka's partition numbers. */
+const MAX_INT32 = 2 ** 31 - 1
+
+const shownValueShape = z
+  .object({
+    status: z.enum(['decoded', 'raw', 'schema-not-found', 'decode-error']),
+    text: z.string().optional().meta({ description: 'The text as it was produced, if the status is decoded.' }),
+    base64: z.string().optional().meta({ description: 'The bytes, if the status is another.' }),
+    bytes: z.int().meta({ description: 'The length of the whole value.' }),
+    truncated: z.boolean().meta({ description: 'True if this is only the beginning.' }),
+    schema: z.object({ id: z.int() }).optional(),
+    reason: z.string().optional().meta({ description: 'The reason why it was not decoded.' }),
+  })
+  .meta({ id: 'ShownValue' })
+
+export type ShownValue = z.infer<typeof shownValueShape>
+
+export const messageShape = z
+  .object({
+    partition: z.int(),
+    offset: z.int(),
+    timestamp: z.number().nullable().meta({
+      description:
+        'Milliseconds since 1970, below 0 before that, and beyond 2^53 the nearest number; null: the record has none.',
+    }),
+    timestampType: z.enum(['CreateTime', 'LogAppendTime']),
+    key: shownValueShape.nullable(),
+    value: shownValueShape.nullable().meta({ description: 'Null is a tombstone.' }),
+    headers: z.array(z.object({ key: z.string(), value: shownValueShape.nullable() })),
+    headerCount: z.int().meta({ description: 'How many headers the record has; a list shows the first 32.' }),
+    undecodedHeaders: shownValueShape.optional().meta({
+      description:
+        'The bytes of the headers behind those that are shown, with the reason: one record has at most 1,000 decoded. Left out if there are no such headers.',
+    }),
+  })
+  .meta({ id: 'Message' })
+
+export type ShownRecord = z.infer<typeof messageShape>
+
+const endShape = z.object({
+  partition: z.int(),
+  start: z.int().meta({ description: 'The first offset that may be read.' }),
+  end: z.int().meta({ description: 'The offset after the last record.' }),
+})
+
+/** A partition that could not be read, and why. */
+const unavailableShape = z.object({ partition: z.int(), ...troubleShape.shape })
+
+export const messagePageShape = z
+  .object({
+    messages: z.array(messageShape),
+    nextCursor: z.string().nullable().meta({
+      description:
+        'The place where the next page begins; null after the last page, and when only `unavailable` partitions are left.',
+    }),
+    tailCursor: z
+      .string()
+      .meta({ description: 'The place where a live tail begins that misses no record after these `ends`.' }),
+    ends: z.array(endShape),
+    scanned: z.int().meta({ description: 'The number of records that the broker looked at for this page.' }),
+    bytes: z.int().meta({ description: 'The bytes of batches that the broker read for this page.' }),
+    isPartial: z.boolean().meta({
+      description:
+        'True if the page ended before it was full, because the broker had read enough. The next page goes on.',
+    }),
+    unavailable: z.array(unavailableShape).meta({
+      description: 'Partitions that could not be read. The next page tries them again from the same place.',
+    }),
+  })
+  .meta({ id: 'MessagePage' })
+
+export type MessagePage = z.infer<typeof messagePageShape>
+
+const contentShape = z
+  .union(
+    [z.strictObject({ text: z.string() }), z.strictObject({ base64: z.base64() })],
+    'takes {"text": …} or {"base64": …}',
+  )
+  .meta({ id: 'Content', description: 'Bytes, as text or as base64.' })
+
+export type Content = z.infer<typeof contentShape>
+
+const newMessageShape = z
+  .strictObject({
+    partition: z.int().min(0).max(MAX_INT32).optional().meta({
+      description: 'By default the hash of the key decides, as in Kafka; without a key, any partition.',
+    }),
+    key: contentShape.nullish(),
+    value: contentShape.nullish().meta({ description: 'A tombstone if it is null or left out.' }),
+    headers: z.array(z.strictObject({ key: z.string(), value: contentShape.nullable() })).optional(),
+    // Kafka writes -1 for a record without a timestamp, and the answer to a reader would be null.
+    timestamp: z
+      .int()
+      .refine(timestamp => timestamp !== -1, 'takes no -1, which in Kafka means that a record has no time')
+      .optional()
+      .meta({ description: 'Milliseconds since 1970, below 0 before that, but not -1. By default the present time.' }),
+  })
+  .meta({ id: 'NewMessage' })
+
+export type RecordToProduce = z.infer<typeof newMessageShape>
+
+const producedShape = z
+  .object({
+    partition: z.int(),
+    offset: z.int().nullable().meta({ description: 'Null if the record was refused.' }),
+    timestamp: z.number().nullable(),
+    error: troubleShape.nullable(),
+  })
+  .meta({ id: 'ProducedMessage' })
+
+export type Produced = z.infer<typeof producedShape>
+
+export const newMessagesShape = z.object({ messages: z.array(newMessageShape).min(1).max(MOST_PRODUCED) })
+
+export type NewMessages = z.input<typeof newMessagesShape>
+
+export const producedMessagesShape = z.object({ messages: z.array(producedShape) })
+
+export type ProducedMessages = z.infer<typeof producedMessagesShape>
+
+export const messageParams = z.object({ topic: z.string(), partition: integer(0, MAX_INT32), offset: integer(0) })
+
+const decode = z.enum(DECODINGS).meta({
+  description: 'How the broker decodes values: raw (base64), utf8, json, or registry (by the schema that they name).',
+})
+const decoded = {
+  decode: decode.default('utf8'),
+  keyDecode: z.enum(DECODINGS).default('utf8').meta({ description: 'The same for keys.' }),
+}
+const shown = {
+  ...decoded,
+  previewBytes: integer(0, MAX_PREVIEW_BYTES).default(PREVIEW_BYTES).meta({
+    description: 'The number of bytes that are shown of each key, value and header.',
+  }),
+}
+const contains = z
+  .string()
+  .max(1_024)
+  .optional()
+  .meta({ description: 'Only records whose key or value has this text.' })
+
+/** Which records a page or an export has. */
+const selected = {
+  partition: integer(0, MAX_INT32).optional().meta({ description: 'All partitions by default.' }),
+  order: z.enum(READING_ORDERS).default('oldest').meta({
+    description: 'Oldest first reads forwards from the place, newest first backwards.',
+  }),
+  from: z.enum(EDGES).optional(),
+  offset: integer(0).optional().meta({ description: 'The offset in every partition that is asked for.' }),
+  timestamp: integer(0, Number.MAX_SAFE_INTEGER, SOUGHT_TIME)
+    .optional()
+    .meta({ description: 'Milliseconds since 1970. A time before 1970 is not possible.' }),
+  cursor: z.string().optional().meta({ description: '`nextCursor` of a page of the same question.' }),
+  contains,
+}
+
+export type MessageSelection = z.output<z.ZodObject<typeof selected>> & { readonly limit: number }
+
+export const messagePageQuery = z.object({
+  ...selected,
+  limit: integer(1, MAX_LIMIT).default(DEFAULT_LIMIT),
+  ...shown,
+})
+
+export const messageExportQuery = z.object({
+  format: z.enum(FILE_FORMATS).default('ndjson'),
+  ...selected,
+  limit: integer(1, MOST_EXPORTED).default(MOST_EXPORTED),
+  ...decoded,
+})
+
+export const messageTailQuery = z.object({
+  partition: integer(0, MAX_INT32).optional().meta({ description: 'All partitions by default.' }),
+  cursor: z.string().optional().meta({ description: 'The id of an event, or `tailCursor` of a page.' }),
+  ...shown,
+  contains,
+})
+
+export const messageQuery = z.object(decoded)
+
+export const messagePartQuery = z.object({ part: z.enum(['value', 'key']).default('value') })
+
+/** The data of the events of a live tail, by the names of the events. */
+export interface TailEventData {
+  readonly messages: { readonly messages: readonly ShownRecord[] }
+  /** Null in a topic whose offsets have gaps: nothing counts the records that the reader missed. */
+  readonly dropped: { readonly count: number | null }
+  readonly end: z.infer<typeof troubleShape>
+}

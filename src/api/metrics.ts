@@ -1,0 +1,141 @@
+// The metrics of a broker, as the API answers them for the console and for programs.
+
+import { z } from 'zod'
+import { groupLagShape } from './groups.ts'
+import { silentBrokerFields } from './problem.ts'
+import { integer } from './query.ts'
+import { ORDERS, TOPIC_METRIC_SORTS } from './words.ts'
+
+const latencyShape = z
+  .object({ p50: z.number().nullable(), p95: z.number().nullable(), p99: z.number().nullable() })
+  .meta({
+    id: 'Latency',
+    description: 'Milliseconds, within 3.2 % (8 µs below half a millisecond); null if the broker measured nothing.',
+  })
+
+const stepShape = z.int().meta({ description: 'The end of the step, milliseconds since 1970.' })
+
+export const metricsSnapshotShape = z
+  .object({
+    brokerId: z.int(),
+    topicCount: z.int(),
+    groupCount: z.int().meta({ description: 'Of the whole cluster, as far as its brokers answer.' }),
+    activeConnections: z.int(),
+    backpressureConnections: z.int(),
+    messages: z.int().meta({ description: 'Records that were acknowledged to producers.' }),
+    bytes: z.int(),
+    messagesOut: z.int().meta({ description: 'Records that were handed out to consumers.' }),
+    bytesOut: z.int(),
+    requests: z.int(),
+    rebalances: z.int(),
+    brokerFailures: z.int(),
+    lossyRecords: z.int(),
+    requestLatencyMs: latencyShape,
+    uptimeMs: z.int(),
+  })
+  .meta({ id: 'MetricsSnapshot' })
+
+/** The counters are since the start of the broker. */
+export type MetricsSnapshotBody = z.infer<typeof metricsSnapshotShape>
+
+const trafficShape = z
+  .object({
+    recordsPerSecond: z.number(),
+    bytesPerSecond: z.number(),
+    requestsPerSecond: z.number(),
+    latencyMs: latencyShape,
+  })
+  .meta({ id: 'TopicTraffic' })
+
+const topicMetricsShape = z
+  .object({
+    name: z.string(),
+    produce: trafficShape,
+    fetch: trafficShape.meta({ description: 'The latency is that of fetches that delivered records.' }),
+    samples: z
+      .array(z.object({ timestamp: stepShape, recordsPerSecond: z.number(), bytesPerSecond: z.number() }))
+      .meta({
+        description: 'The produced records and bytes of each step, oldest first, from the first step with records.',
+      }),
+  })
+  .meta({ id: 'TopicMetrics' })
+
+export type TopicMetricsRow = z.input<typeof topicMetricsShape>
+
+const sampleShape = z
+  .object({
+    timestamp: stepShape,
+    messagesInPerSecond: z.number(),
+    bytesInPerSecond: z.number(),
+    messagesOutPerSecond: z.number(),
+    bytesOutPerSecond: z.number(),
+    requestsPerSecond: z.number(),
+    produceRequestsPerSecond: z.number(),
+    fetchRequestsPerSecond: z.number(),
+    brokerFailuresPerSecond: z.number(),
+    lossyRecordsPerSecond: z.number(),
+    activeConnections: z.number(),
+    backpressureConnections: z.number(),
+    requestLatencyMs: latencyShape,
+    produceLatencyMs: latencyShape,
+  })
+  .meta({ id: 'MetricsSample' })
+
+const consumerLagShape = z
+  .object({
+    groupId: z.string(),
+    ...groupLagShape.shape,
+    samples: z
+      .array(z.object({ timestamp: stepShape, lag: z.number().nullable() }))
+      .optional()
+      .meta({ description: 'With samples=, the lag at each step, oldest first, from the first known lag.' }),
+  })
+  .meta({ id: 'ConsumerLag' })
+
+const LONGEST_NAMES = 24 * 1024
+
+const samplesQuery = z
+  .string()
+  .regex(/^(true|false|[0-9]{1,6})$/, 'takes true, false or a number of samples')
+  .meta({ description: 'How many of the newest samples to send with each; false sends none.' })
+
+export const topicMetricsQuery = z.object({
+  offset: integer(0).default(0),
+  limit: integer(1, 1000).default(100),
+  q: z.string().max(249).optional().meta({ description: 'Part of the name.' }),
+  names: z.string().max(LONGEST_NAMES).optional().meta({ description: 'These topics alone, separated by commas.' }),
+  sort: z.enum(TOPIC_METRIC_SORTS).default('name'),
+  order: z.enum(ORDERS).optional().meta({ description: 'By default asc for the name, and desc for a number.' }),
+  samples: samplesQuery.default('true'),
+})
+
+export const topicMetricsPageShape = z.object({
+  brokerId: z.int(),
+  intervalMs: z.number(),
+  offset: z.int(),
+  limit: z.int(),
+  total: z.int(),
+  topics: z.array(topicMetricsShape),
+})
+
+export const metricsHistoryQuery = z.object({
+  from: integer(0).optional().meta({ description: 'Milliseconds since 1970.' }),
+  step: integer(1).optional().meta({
+    description: 'Milliseconds: puts steps together, the mean of rates, the highest percentiles, the last of gauges.',
+  }),
+})
+
+export const metricsHistoryShape = z.object({
+  brokerId: z.int(),
+  enabled: z.boolean(),
+  intervalMs: z.number(),
+  retentionMs: z.number(),
+  samples: z.array(sampleShape),
+})
+
+export const consumerLagQuery = z.object({ samples: samplesQuery.optional() })
+
+export const consumerLagsShape = z.object({
+  groups: z.array(consumerLagShape),
+  unavailableBrokers: z.array(z.object(silentBrokerFields)).meta({ description: 'Brokers whose groups are missing.' }),
+})

@@ -1,0 +1,17 @@
+// Shapes for values that come as text, in a query or a path. The text is taken only in the form that this API writes
+// itself, and the reference shows the type of the value.
+
+import { z } from 'zod'
+
+/** Why the search by time takes no time below 0: in Kafka's protocol -1 and below have special meanings. */
+export const SOUGHT_TIME = "takes an integer from 0: Kafka's protocol cannot ask for a time before 1970"
+
+/** A decimal integer. Neither an empty text nor a list of texts is one. */
+export function integer(
+  min: number,
+  max: number = Number.MAX_SAFE_INTEGER,
+  why = `takes an integer from ${min}${max === Number.MAX_SAFE_INTEGER ? '' : ` to ${max}`}`,
+) {
+  const read = (value: unknown) => (typeof value === 'string' && /^-?[0-9]+$/.test(value) ? Number(value) : value)
+  return z.preprocess(read, z.int(why).min(min, why).max(max, why))
+}

@@ -1,0 +1,35 @@
+// The settings of one broker, as the API answers them.
+
+import { z } from 'zod'
+import { pagingQuery } from './paging.ts'
+
+export const settingShape = z
+  .object({
+    key: z.string(),
+    value: z.string().nullable().meta({
+      description:
+        'The value in one line, without passwords. An empty list or map is an empty text; a list of entries is its number of entries. Null if there is no value, and always for secrets.',
+    }),
+    source: z.string().meta({ description: 'default, or the place where the value is written.' }),
+    isSet: z.boolean(),
+    isSecret: z.boolean(),
+    default: z.string().nullable().meta({ description: 'The default, written in the same way.' }),
+    type: z.string(),
+    documentation: z.string(),
+    notYet: z.string().nullable().meta({
+      description: 'The capability that this version lacks, so that the setting does nothing; null if it acts.',
+    }),
+  })
+  .meta({ id: 'Setting' })
+
+/** One setting. The source is `default`, `environment variable SVC_…`, `command line` or file:line:column. */
+export type EffectiveSetting = z.infer<typeof settingShape>
+
+export const settingListQuery = pagingQuery(['key', 'source']).extend({
+  set: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: 'true: only settings that are set. false: only settings at their default.' }),
+})
+
+export const settingListShape = z.object({ settings: z.array(settingShape), total: z.int() })

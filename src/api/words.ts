@@ -1,0 +1,60 @@
+// The words that the admin API takes and answers, each list once: the schemas of this room, the rooms that decide by
+// them and the command line take them from here. There is no schema in this file, so that a command starts without zod.
+
+export const ROLES = Object.freeze(['ADMIN', 'VIEWER'] as const)
+export type Role = (typeof ROLES)[number]
+
+/** SASL mechanisms of credentials that the store keeps. */
+export const MECHANISMS = Object.freeze(['SCRAM-SHA-256', 'PLAIN'] as const)
+export type Mechanism = (typeof MECHANISMS)[number]
+
+/** RFC 7677 asks for 4096 or more. The largest number takes some 150 ms of a core for each client that connects. */
+export const ITERATIONS = Object.freeze({ min: 4_096, max: 1_000_000, fallback: 10_000 })
+
+export const RESOURCE_TYPES = Object.freeze(['TOPIC', 'GROUP'] as const)
+export const OPERATIONS = Object.freeze(['READ', 'WRITE'] as const)
+export type ResourceType = (typeof RESOURCE_TYPES)[number]
+export type Operation = (typeof OPERATIONS)[number]
+
+export const LEVELS = Object.freeze(['OFF', 'ERROR', 'WARN', 'INFO', 'DEBUG', 'TRACE'] as const)
+
+export const ORDERS = Object.freeze(['asc', 'desc'] as const)
+
+export const TOPIC_SORTS = Object.freeze([
+  'name',
+  'partitions',
+  'records',
+  'sizeBytes',
+  'createdAt',
+  'lastWriteAt',
+] as const)
+
+export type TopicSort = (typeof TOPIC_SORTS)[number]
+
+/** The measures that a broker knows without asking partitions. */
+export const RANKED_TOPIC_SORTS = Object.freeze(['name', 'partitions', 'createdAt'] as const satisfies TopicSort[])
+export type RankedTopicSort = (typeof RANKED_TOPIC_SORTS)[number]
+
+export const TOPIC_METRIC_SORTS = Object.freeze([
+  'name',
+  'produce.recordsPerSecond',
+  'produce.bytesPerSecond',
+  'produce.requestsPerSecond',
+  'fetch.recordsPerSecond',
+  'fetch.bytesPerSecond',
+  'fetch.requestsPerSecond',
+  'produce.latencyMs.p99',
+  'fetch.latencyMs.p99',
+] as const)
+export type TopicMetricSort = (typeof TOPIC_METRIC_SORTS)[number]
+
+/** How keys and values are shown. `registry`: by the schema whose id the bytes begin with. */
+export const DECODINGS = Object.freeze(['raw', 'utf8', 'json', 'registry'] as const)
+export type Decoding = (typeof DECODINGS)[number]
+
+export const FILE_FORMATS = Object.freeze(['ndjson', 'csv'] as const)
+export const READING_ORDERS = Object.freeze(['oldest', 'newest'] as const)
+export const EDGES = Object.freeze(['earliest', 'latest'] as const)
+
+/** Where an offset reset goes. `clear` forgets the offset: consumers begin where their own auto.offset.reset says. */
+export const RESET_TARGETS = Object.freeze(['clear', 'earliest', 'latest', 'offset', 'timestamp'] as const)

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { seededRandom } from '../../base/random.ts'
+import { UnreadableDocument } from '../../store/store.ts'
+import { credentialOf, makeCredential, rowsOf } from './credential-record.ts'
+
+const fieldsOf = (rows: ReturnType<typeof rowsOf>) =>
+  new Map(rows.flatMap(({ key, value }) => (value === null ? [] : [[key, value]])))
+
+test('a SCRAM credential is what RFC 7677 derives from its password', async () => {
+  // The example of RFC 7677, section 3.
+  const salt = Buffer.from('W22ZaJ0SNY7soEsUEjb6gQ==', 'base64')
+  const random = { ...seededRandom(1), bytes: () => salt }
+  const asked = { mechanism: 'SCRAM-SHA-256', iterations: 4_096, tenantId: null } as const
+  assert.deepEqual(await makeCredential(asked, 'pencil', random), {
+    ...asked,
+    salt: 'W22ZaJ0SNY7soEsUEjb6gQ==',
+    passwordHash: 'WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=',
+    serverKey: 'wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=',
+  })
+})
+
+test('a credential comes back as it was stored, and one that is broken says which field', async () => {
+  const random = seededRandom(1)
+  for (const mechanism of ['SCRAM-SHA-256', 'PLAIN'] as const) {
+    for (const tenantId of ['acme', null]) {
+      const made = await makeCredential({ mechanism, iterations: 5_000, tenantId }, 'password', random)
+      assert.deepEqual(credentialOf('ada', fieldsOf(rowsOf(made))), made)
+      for (const field of ['mechanism', 'password_hash', 'salt']) {
+        const fields = fieldsOf(rowsOf(made))
+        fields.delete(field)
+        assert.throws(
+          () => credentialOf('ada', fields),
+          (error: Error) =>
+            error instanceof UnreadableDocument && error.message.includes(`"ada" cannot be read: it has no ${field}`),
+        )
+      }
+    }
+  }
+})

@@ -1,0 +1,95 @@
+// SASL credentials as they rest in the store: a document of kind `credential` named by the username, which on Redis is
+// the hash `{namespace}:broker:credentials:{username}` with exactly these fields. No password and no salted password is
+// ever stored.
+//
+//   mechanism      SCRAM-SHA-256 or PLAIN
+//   password_hash  SCRAM: StoredKey. PLAIN: the salted password's hash, PBKDF2WithHmacSHA256 of 256 bits. Base64
+//   server_key     SCRAM only: ServerKey, Base64 (RFC 5802, section 3)
+//   salt           128 bits, Base64
+//   iterations     in digits
+//   tenant_id      left out for a user without a tenant
+//
+// Nothing here says who may connect.
+
+import { createHash, createHmac, pbkdf2 } from 'node:crypto'
+import { promisify } from 'node:util'
+import { ITERATIONS, MECHANISMS, type Mechanism } from '../../api/words.ts'
+import type { Random } from '../../base/random.ts'
+import type { DocumentKind } from '../../store/document-kinds.ts'
+import { type Row, UnreadableDocument } from '../../store/store.ts'
+
+export const KIND: DocumentKind = 'credential'
+
+const SALT_BYTES = 16
+const HASH_BYTES = 32
+
+export interface Credential {
+  readonly mechanism: Mechanism
+  readonly passwordHash: string
+  /** Null for PLAIN. */
+  readonly serverKey: string | null
+  readonly salt: string
+  readonly iterations: number
+  readonly tenantId: string | null
+}
+
+const derive = promisify(pbkdf2)
+
+/** The credential to store for a password, with a salt of its own. Takes a thread of the pool for the iterations. */
+export async function makeCredential(
+  { mechanism, iterations, tenantId }: Pick<Credential, 'mechanism' | 'iterations' | 'tenantId'>,
+  password: string,
+  random: Random,
+): Promise<Credential> {
+  const salt = random.bytes(SALT_BYTES)
+  const salted = await derive(password, salt, iterations, HASH_BYTES, 'sha256')
+  const common = { mechanism, salt: salt.toString('base64'), iterations, tenantId }
+  if (mechanism === 'PLAIN') return { ...common, passwordHash: salted.toString('base64'), serverKey: null }
+  const clientKey = createHmac('sha256', salted).update('Client Key').digest()
+  return {
+    ...common,
+    passwordHash: createHash('sha256').update(clientKey).digest('base64'),
+    serverKey: createHmac('sha256', salted).update('Server Key').digest('base64'),
+  }
+}
+
+/** Every field, so that nothing of a credential before it stays. */
+export function rowsOf({ mechanism, passwordHash, serverKey, salt, iterations, tenantId }: Credential): readonly Row[] {
+  return [
+    { key: 'mechanism', value: Buffer.from(mechanism) },
+    { key: 'password_hash', value: Buffer.from(passwordHash) },
+    { key: 'server_key', value: serverKey === null ? null : Buffer.from(serverKey) },
+    { key: 'salt', value: Buffer.from(salt) },
+    { key: 'iterations', value: Buffer.from(String(iterations)) },
+    { key: 'tenant_id', value: tenantId === null ? null : Buffer.from(tenantId) },
+  ]
+}
+
+/** Throws UnreadableDocument when the fields are not what `rowsOf` makes. */
+export function credentialOf(username: string, fields: ReadonlyMap<string, Uint8Array>): Credential {
+  const read = (name: string) => {
+    const value = fields.get(name)
+    return value === undefined ? null : Buffer.from(value).toString()
+  }
+  const mechanism = MECHANISMS.find(each => each === read('mechanism'))
+  const [passwordHash, serverKey, salt] = [read('password_hash'), read('server_key'), read('salt')]
+  const iterations = Number(read('iterations') ?? ITERATIONS.fallback)
+  const wrong =
+    mechanism === undefined
+      ? 'mechanism'
+      : passwordHash === null
+        ? 'password_hash'
+        : mechanism === 'SCRAM-SHA-256' && serverKey === null
+          ? 'server_key'
+          : salt === null
+            ? 'salt'
+            : !(iterations >= ITERATIONS.min && iterations <= ITERATIONS.max && Number.isInteger(iterations))
+              ? 'iterations'
+              : null
+  if (wrong !== null) {
+    const what = `The stored credential of ${JSON.stringify(username)} cannot be read`
+    throw new UnreadableDocument(`${what}: it has no ${wrong} that this version knows.`)
+  }
+  const tenantId = read('tenant_id') || null
+  return { mechanism: mechanism!, passwordHash: passwordHash!, serverKey, salt: salt!, iterations, tenantId }
+}

@@ -1,4 +1,0 @@
-// How far apart the clocks of brokers on one store may be for what they share of times to hold.
-
-/** 26 hours: clocks that show the local times of any two zones as UTC are no further apart. */
-export const MOST_CLOCK_SKEW_MS = 26 * 60 * 60_000

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { atLength } from '../../testing/at-length.ts'
+import { startBroker } from '../../testing/broker.ts'
+import { SAMPLE } from '../../testing/contract.ts'
+import { checkContract } from '../../testing/contract-walk.ts'
+import { roleSettings } from '../../testing/http-roles.ts'
+import { noRedis, startRedis } from '../../testing/redis.ts'
+import { createTopic } from '../../testing/topic.ts'
+import { offsetCommit } from '../protocol/messages/offset-commit.ts'
+import type { Values } from '../settings/settings.ts'
+
+/** With the group that requests ask for; whatever else they ask for, others of them make. */
+async function check(t: TestContext, stores: () => Promise<Partial<Values>>): Promise<void> {
+  const secured = await startBroker(t, { ...roleSettings, ...(await stores()) }, { hasHttp: true })
+  const open = { ...roleSettings, 'admin.security-enabled': false, ...(await stores()) }
+  await createTopic(secured, SAMPLE, 1)
+  const partitions = [{ partitionIndex: 0, committedOffset: 0, committedMetadata: null }]
+  const wire = await secured.connect()
+  const committed = await wire.send(offsetCommit, 8, {
+    groupId: SAMPLE,
+    memberId: '',
+    topics: [{ name: SAMPLE, partitions }],
+  })
+  assert.equal(committed.topics[0]!.partitions[0]!.errorCode, 0)
+  await checkContract(t, { url: secured.url, open: (await startBroker(t, open, { hasHttp: true })).url })
+}
+
+test('every route answers as documented to ADMIN, VIEWER and anonymous callers, whatever is sent, and shows nothing of the inside', t =>
+  check(t, async () => ({})))
+
+if (atLength(true, false)) {
+  test('every route answers on Redis as it is documented', { skip: noRedis }, t =>
+    check(t, async () => ({ 'redis.uri': (await startRedis(t)).uri }) as Partial<Values>),
+  )
+}

@@ -1,0 +1,20 @@
+// The face of the actuator, of the reference of the HTTP side, and of the page at `/` that links both: HTTP Basic in
+// place of a session, as the specification asks for. The rest is as in the admin API.
+
+import { type AccessRooms, admit, byBasic } from '../access.ts'
+import { readJson } from '../json-body.ts'
+import { asProblem } from '../problems.ts'
+import type { AnyRoute } from '../route.ts'
+import type { Face } from './face.ts'
+
+export function actuatorFace(rooms: AccessRooms, routes: readonly AnyRoute[]): Face {
+  return {
+    name: 'actuator',
+    paths: ['/', '/actuator', '/v3/api-docs', '/swagger-ui', '/swagger-ui.html'],
+    routes,
+    reads: { 'application/json': readJson },
+    writes: 'application/json',
+    admit: (route, caller) => admit(route, caller, rooms, byBasic),
+    errorOf: asProblem,
+  }
+}

@@ -1,0 +1,23 @@
+// Every face of the HTTP port. A path outside of all faces is answered 404.
+
+import type { AnyRoute, HttpRooms } from '../route.ts'
+import { allRoutes } from '../routes/all.ts'
+import { actuatorFace } from './actuator.ts'
+import { ADMIN_PATH, adminFace } from './admin.ts'
+import type { Face } from './face.ts'
+
+/** `routes`: those of the admin API and of the actuator together, told apart by their paths. */
+export function openFaces(
+  { accounts, clock, settings }: Pick<HttpRooms, 'accounts' | 'clock' | 'settings'>,
+  routes: readonly AnyRoute[] = allRoutes,
+): readonly Face[] {
+  const access = { accounts, clock, isScrapeOpen: settings.get('admin.anonymous-prometheus') }
+  const isAdmin = ({ path }: AnyRoute) => path.startsWith(`${ADMIN_PATH}/`)
+  return [
+    adminFace(access, routes.filter(isAdmin)),
+    actuatorFace(
+      access,
+      routes.filter(route => !isAdmin(route)),
+    ),
+  ]
+}

@@ -1,0 +1,61 @@
+// A face: a part of the HTTP port with paths, an authentication, media types and error bodies of its own. The admin API
+// is one, the actuator another; a face may speak the dialect of a foreign API. The port itself (server.ts, listener.ts)
+// holds for every face: limits, security headers, the Origin of a change, draining, the audit line. It asks the face of
+// the request's path for everything else.
+
+import type { Identity } from '../../auth/console/identity.ts'
+import type { Caller } from '../access.ts'
+import type { Problem } from '../problems.ts'
+import type { AnyRoute } from '../route.ts'
+
+export interface Face {
+  /** The name, for messages about defects of the broker. */
+  readonly name: string
+  /**
+   * The paths of this face, each with everything below it: `/api/v1` is also `/api/v1/topics`, and not `/api/v1x`. `/`
+   * is only that one path.
+   */
+  readonly paths: readonly string[]
+  /** The routes below these paths. Other requests there are answered 404, in this face's own form. */
+  readonly routes: readonly AnyRoute[]
+  /** How a body is read, by its media type in lower case. Other types are answered 415. */
+  readonly reads: Readonly<Record<string, ReadBody>>
+  /** The Content-Type of a good answer with a body, if its route sets no other. */
+  readonly writes: string
+  /**
+   * The caller, null if any client may call the route, or the reason why it is closed to the caller. Throws what the
+   * store throws. A change asks twice: before its body is read, and when the body has arrived.
+   */
+  admit(route: AnyRoute, caller: Caller): Promise<Identity | Problem | null>
+  /** An error as this face's clients read it. The status and the headers of the problem are sent as they are. */
+  errorOf(problem: Problem, requestId: string): ErrorBody
+}
+
+/** The value in the bytes, or the sentence that says why they are refused. */
+export type ReadBody = (bytes: Buffer) => { readonly value: unknown } | { readonly refused: string }
+
+export interface ErrorBody {
+  readonly contentType: string
+  /** Sent as JSON. */
+  readonly body: object
+}
+
+/** The face that owns the path of this request target; undefined if no face owns it. */
+export function faceAt(faces: readonly Face[], target: string): Face | undefined {
+  const [path] = target.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1) as [string]
+  return faces.find(face => owns(face, path))
+}
+
+/** Throws if two faces claim one path, or if a route lies outside of its face. */
+export function checkFaces(faces: readonly Face[]): void {
+  for (const face of faces) {
+    const stray = face.routes.find(({ path }) => !owns(face, path))
+    if (stray !== undefined) throw new Error(`${stray.path} is not a path of the face ${face.name}`)
+    const other = faces.find(each => each !== face && face.paths.some(path => owns(each, path)))
+    if (other !== undefined) throw new Error(`the faces ${face.name} and ${other.name} claim the same path`)
+  }
+}
+
+function owns({ paths }: Face, path: string): boolean {
+  return paths.some(own => path === own || (own !== '/' && path.startsWith(`${own}/`)))
+}

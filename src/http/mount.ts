@@ -1,0 +1,215 @@
+// Puts the routes of a face on the server. The face says who may call, how bodies are read and how errors look; the
+// order of the steps is the same for each: place, origin, caller, body, caller again for a change, answer, audit line.
+
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Identity } from '../auth/console/identity.ts'
+import type { Timer } from '../base/clock.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { type Caller, checkBodyType, checkOrigin } from './access.ts'
+import { audit } from './audit.ts'
+import type { Face } from './faces/face.ts'
+import { UnreadableBody } from './failures.ts'
+import type { HttpLimits } from './listener.ts'
+import type { Places } from './places.ts'
+import { fromRefusal, isProblem, type Problem, problem } from './problems.ts'
+import { type Answer, type AnyRoute, type HttpRooms, isMutation, type Streaming } from './route.ts'
+import { shapesOf } from './shapes.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The face of the route. */
+    face?: Face
+  }
+}
+
+/** The facts of a request that was accepted or refused. */
+export interface Passage {
+  /** Read when the request arrives: a connection that was closed meanwhile no longer has an address. */
+  readonly caller: Caller
+  identity: Identity | null
+  /** The problem's code, if it was answered with one. */
+  code: string | null
+}
+
+/** The server, in the form that a face's routes use. */
+export interface Mounting {
+  readonly rooms: HttpRooms
+  readonly limits: HttpLimits
+  readonly places: Places
+  readonly logger: Logger
+  readonly auditLogger: Logger
+  /** Aborts when the broker begins to drain. */
+  readonly ending: AbortSignal
+  passageOf(request: FastifyRequest): Passage
+  /** Answers the problem in the form of the request's face. */
+  send(request: FastifyRequest, answer: FastifyReply, what: Problem): FastifyReply
+  missing(request: FastifyRequest): Problem
+}
+
+/** Whether no part of the path that stands for a name is empty: `/topics/` is not the topic with the empty name. */
+export function hasParams(params: unknown): boolean {
+  return Object.values(params as Record<string, string>).every(value => value !== '')
+}
+
+/** `scope` is the face's own: what is set there holds for no other face. */
+export function mountFace(scope: FastifyInstance, face: Face, mounting: Mounting): void {
+  scope.removeAllContentTypeParsers()
+  for (const [type, read] of Object.entries(face.reads))
+    scope.addContentTypeParser(type, { parseAs: 'buffer' }, (_request, bytes: Buffer, done) => {
+      if (bytes.length === 0) return done(null, undefined)
+      const found = read(bytes)
+      if ('refused' in found) return done(new UnreadableBody(found.refused))
+      done(null, found.value)
+    })
+  for (const route of face.routes) mountRoute(scope, face, route, mounting)
+}
+
+function mountRoute(scope: FastifyInstance, face: Face, route: AnyRoute, mounting: Mounting): void {
+  const { rooms, places, passageOf, send } = mounting
+  const types = Object.keys(face.reads)
+  const isFull = ({ raw }: FastifyRequest) => route.isProbe !== true && places.isBeyond(raw.socket)
+  scope.route({
+    method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
+    url: route.path,
+    config: { face },
+    schema: shapesOf(route),
+    ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
+    // The plugin believes that bytes beginning like zlib or gzip are compressed already. It would send them unchanged
+    // and label them as compressed.
+    ...(route.contentType === 'application/octet-stream' ? { compress: false as const } : {}),
+    async onRequest(request, answer) {
+      const passage = passageOf(request)
+      if (!hasParams(request.params)) return send(request, answer, mounting.missing(request))
+      if (isFull(request)) return send(request, answer, problem('BUSY'))
+      const refused = checkOrigin(route, passage.caller) ?? checkBodyType(route, passage.caller, types)
+      const found = refused ?? (await face.admit(route, passage.caller))
+      if (isProblem(found)) return send(request, answer, found)
+      passage.identity = found
+    },
+    // The check is repeated when the body has arrived: that may take half a minute, and the session may have ended.
+    ...(isMutation(route)
+      ? {
+          async preHandler(request: FastifyRequest, answer: FastifyReply) {
+            const passage = passageOf(request)
+            const found = await face.admit(route, passage.caller)
+            if (isProblem(found)) return send(request, answer, found)
+            passage.identity = found
+          },
+        }
+      : {}),
+    async handler(request, answer) {
+      // Only here is a request with a body known to be complete.
+      if (isFull(request)) return send(request, answer, problem('BUSY'))
+      const { caller, identity } = passageOf(request)
+      const barred = new AbortController()
+      const ended = AbortSignal.any([mounting.ending, caller.ended, barred.signal])
+      const outcome: Answer = await route.answer(
+        {
+          ...caller,
+          params: request.params as undefined,
+          query: request.query as undefined,
+          body: request.body as undefined,
+          identity,
+          requestId: request.id,
+          headers: request.headers,
+          ended,
+        },
+        rooms,
+      )
+      if (outcome.kind === 'problem') return send(request, answer, outcome)
+      if (outcome.kind === 'refusal') return send(request, answer, fromRefusal(outcome))
+      for (const [name, value] of Object.entries(outcome.headers ?? {})) answer.header(name, value)
+      if (outcome.kind === 'streaming') {
+        answer.header('content-type', outcome.contentType)
+        if (request.method === 'HEAD') return await endUnread(outcome, answer, barred)
+        recheck(face, route, caller, barred, ended, mounting)
+        const cut = outcome.isFile ? { signal: ended } : {}
+        const chunks = flow(outcome, request, answer, ended, mounting.logger)
+        return answer.send(Readable.from(chunks, { objectMode: false, ...cut }))
+      }
+      if (!Object.hasOwn(route.answers, outcome.status))
+        throw new Error(`${route.method} ${route.path} answers ${outcome.status}, which it does not document`)
+      answer.code(outcome.status)
+      if (outcome.body !== undefined && !answer.hasHeader('content-type')) answer.header('content-type', face.writes)
+      return answer.send(outcome.body)
+    },
+    ...(isMutation(route)
+      ? {
+          // On sending, not after it: a client that hangs up has still made the change.
+          async onSend(request: FastifyRequest, answer: FastifyReply, payload: unknown) {
+            const { params, query, body, id } = request
+            const { caller, identity, code } = passageOf(request)
+            audit(mounting.auditLogger, route, {
+              who: identity?.username ?? null,
+              sso: identity?.isFederated ?? false,
+              from: caller.address,
+              params,
+              query,
+              body,
+              status: answer.statusCode,
+              code,
+              requestId: id,
+            })
+            return payload
+          },
+        }
+      : {}),
+  })
+}
+
+/** The answer to HEAD: a stream's headers. The stream releases its resources, and no chunk is made. */
+async function endUnread({ chunks }: Streaming, answer: FastifyReply, barred: AbortController): Promise<FastifyReply> {
+  barred.abort()
+  await chunks[Symbol.asyncIterator]().return?.()
+  return answer.send(Readable.from([]))
+}
+
+/**
+ * A stream lives longer than the check of its request. It ends when the session does, and when the store cannot say
+ * whether the session has ended.
+ */
+function recheck(
+  face: Face,
+  route: AnyRoute,
+  caller: Caller,
+  barred: AbortController,
+  ended: AbortSignal,
+  { rooms: { clock }, limits, logger }: Mounting,
+): void {
+  let timer: Timer | null = null
+  const look = () =>
+    face.admit(route, caller).then(
+      found => (isProblem(found) ? barred.abort() : lookLater()),
+      error => {
+        logger
+          .limited('recheck', 5_000)
+          .warn('a stream ends: the broker cannot tell which user it belongs to', { error })
+        barred.abort()
+      },
+    )
+  const lookLater = () => {
+    if (!ended.aborted) timer = clock.timer(limits.recheckMs, () => void look())
+  }
+  ended.addEventListener('abort', () => timer?.cancel(), { once: true })
+  lookLater()
+}
+
+/** A stream of lines may end at any line, so a failure in between can only be logged, and cuts the connection. */
+async function* flow(
+  { chunks }: Streaming,
+  request: FastifyRequest,
+  answer: FastifyReply,
+  ended: AbortSignal,
+  logger: Logger,
+) {
+  // The client learns that the stream has begun before the first chunk exists.
+  answer.raw.flushHeaders()
+  try {
+    yield* chunks
+  } catch (error) {
+    if (ended.aborted) throw error
+    logger.error('a stream ended early', { url: request.url, requestId: request.id, error })
+    throw error
+  }
+}

@@ -1,0 +1,20 @@
+// The headers that every answer of the HTTP port carries, whichever face answers. The console lives under the same
+// policy.
+
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze({
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; " +
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cache-control': 'no-store',
+})
+
+/** Browsers obey it only under TLS, and only there it is true (RFC 6797, 7.2). */
+const TRANSPORT_SECURITY = Object.freeze({ 'strict-transport-security': 'max-age=31536000' })
+
+/** `scheme` is how the client reached this server or a trusted proxy in front of it. */
+export function securityHeaders(scheme: string): Readonly<Record<string, string>> {
+  return scheme === 'https' ? { ...SECURITY_HEADERS, ...TRANSPORT_SECURITY } : SECURITY_HEADERS
+}

@@ -1,0 +1,16 @@
+// The shapes of a route in fastify's terms: how a request and a good answer are held against them. validation.ts
+// tells the client why a request does not fit.
+
+import type { FastifySchema } from 'fastify'
+import { z } from 'zod'
+import { strictly } from './openapi.ts'
+import type { AnyRoute } from './route.ts'
+
+export function shapesOf({ params, query, body, answers }: AnyRoute): FastifySchema {
+  return {
+    ...(params === undefined ? {} : { params }),
+    ...(query === undefined ? {} : { querystring: strictly(query) }),
+    ...(body === undefined ? {} : { body: strictly(body) }),
+    response: Object.fromEntries(Object.entries(answers).map(([status, shape]) => [status, shape ?? z.undefined()])),
+  }
+}

@@ -1,0 +1,126 @@
+// Checks a part of a request against the shape of its route, and says in plain words which field is wrong, which value
+// came and which values the field takes. The words of zod and of fastify reach no client. A message that a shape brings
+// itself begins with "takes".
+
+import type { validatorCompiler } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { cut } from '../base/cut.ts'
+import { nearest } from '../settings/nearest.ts'
+
+/** A request that its route does not take. The message has all fields in one line. */
+export class InvalidFields extends Error {
+  override readonly name = 'InvalidFields'
+  /** The objection to each field, by its name as the client wrote it. */
+  readonly fields: Readonly<Record<string, string>>
+
+  constructor(fields: Readonly<Record<string, string>>) {
+    super(
+      Object.entries(fields)
+        .map(([field, why]) => `${field}: ${why}`)
+        .join('; '),
+    )
+    this.fields = fields
+  }
+}
+
+/** How the problem names a part of the request that is wrong as a whole. */
+const WHOLE: Readonly<Record<string, string>> = { body: 'body', querystring: 'query', params: 'path' }
+
+/** For fastify: it passes null for a request without a body, which an optional shape takes. */
+export const validator: typeof validatorCompiler = ({ schema, httpPart = 'body' }) => {
+  const shape = schema as z.ZodType
+  return data => validate(shape, httpPart === 'body' ? (data ?? undefined) : data, WHOLE[httpPart] ?? httpPart)
+}
+
+/** The value as the shape reads it, with its defaults; or why it does not fit. */
+export function validate(shape: z.ZodType, value: unknown, whole: string) {
+  /** The fields that an object takes and that did not come, by the path of the object. */
+  const known = new Map<string, readonly string[]>()
+  const read = shape.safeParse(value, {
+    reportInput: true,
+    error: issue => {
+      if (issue.code === 'unrecognized_keys' && issue.inst instanceof z.ZodObject)
+        known.set(
+          nameOf(issue.path),
+          Object.keys(issue.inst.shape).filter(name => !isGiven(issue.input, name)),
+        )
+      return takes(issue)
+    },
+  })
+  if (read.success) return { value: read.data }
+  const rows = read.error.issues.flatMap((issue): readonly (readonly [string, string])[] => {
+    const name = nameOf(issue.path)
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map(key => [nameOf([...issue.path, key]), strange(key, known.get(name) ?? [])])
+    return [[name || whole, objection(issue)]]
+  })
+  return { error: new InvalidFields(Object.fromEntries(rows)) }
+}
+
+function isGiven(object: unknown, name: string): boolean {
+  return typeof object === 'object' && object !== null && Object.hasOwn(object, name)
+}
+
+function nameOf(path: readonly PropertyKey[] | undefined): string {
+  return (path ?? []).map(String).join('.')
+}
+
+function strange(key: string, known: readonly string[]): string {
+  const near = nearest(key, known)
+  return `is not taken here${near === null ? '' : `; did you mean ${near}?`}`
+}
+
+function objection({ input, message, path }: z.core.$ZodIssue): string {
+  return input === undefined ? `is missing; ${message}` : `got ${shown(input, path)}, ${message}`
+}
+
+/** A field with such a name holds a secret. */
+const SECRET = /password|secret|token/i
+
+/** In words if the value may be a secret: that of such a field, also as a number, and a body that is a text alone. */
+function shown(input: unknown, path: readonly PropertyKey[]): string {
+  const isSecret = path.length === 0 || SECRET.test(nameOf(path))
+  if (typeof input === 'string') return isSecret ? 'a text' : JSON.stringify(cut(input))
+  if (typeof input === 'number') return isSecret ? 'a number' : String(input)
+  if (typeof input === 'boolean') return String(input)
+  if (input === null) return 'null'
+  return Array.isArray(input) ? 'a list' : 'an object'
+}
+
+const NOUNS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+}
+
+/** The values that the shape takes, for a shape without a message of its own. */
+function takes(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `takes ${NOUNS[issue.expected] ?? issue.expected}`
+    case 'invalid_value':
+      return `takes ${listed(issue.values.map(String))}`
+    case 'too_small':
+      return `takes ${bound(issue.origin, 'least', issue.minimum)}`
+    case 'too_big':
+      return `takes ${bound(issue.origin, 'most', issue.maximum)}`
+    default:
+      return 'takes another value'
+  }
+}
+
+function listed(words: readonly string[]): string {
+  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+}
+
+function bound(origin: string, which: 'least' | 'most', limit: number | bigint): string {
+  const unit = { string: 'character', array: 'entry' }[origin]
+  if (unit === undefined) return `a number of at ${which} ${limit}`
+  const units = unit === 'entry' ? 'entries' : `${unit}s`
+  return `at ${which} ${limit} ${Number(limit) === 1 ? unit : units}`
+}

@@ -1,0 +1,446 @@
+// One client's connection: bytes in, answers out in the order of their requests, and every limit that one client must
+// not pass. Requests are worked on concurrently; they are handed to their handlers in the order in which they arrived.
+// It does not know what a request means (dispatch.ts does), who the client is (session.ts) or what a socket is
+// (transport.ts).
+//
+//   bytes ──> FrameSplitter ──> dispatch ──> queue of exchanges ──> Outgoing ──> transport
+//             incomplete frame               unanswered
+//                                            |<──────────── in flight ──────────────>|
+//
+// Whether it is read is decided by its seat in connection/admission.ts: at the in-flight limit, while the client does
+// not take its answers, while it is throttled (KIP-219) and above the broker-wide budget it is not. Reading pauses
+// between two frames: what the socket had read beyond is kept and comes first afterwards, so that clients that send
+// thousands of requests at once are worked on a limit at a time. A throttled client's socket is listened to until it
+// says something, because its end is seen only there.
+
+import type { Clock, Timer } from '../../base/clock.ts'
+import type { Dispatch, Exchange, Outcome } from '../dispatch.ts'
+import type { Admission, Member, Seat, SeatLimits } from './admission.ts'
+import { type FrameFault, type FrameSink, FrameSplitter } from './frame.ts'
+import { Outgoing } from './outgoing.ts'
+import type { Session } from './session.ts'
+import type { Transport } from './transport.ts'
+
+export interface ConnectionLimits extends SeatLimits {
+  readonly maxRequestBytes: number
+  readonly responseQueueTimeoutMs: number
+  readonly frameTimeoutMs: number
+  readonly idleTimeoutMs: number
+}
+
+/** Why the broker closed a connection, as a short word for metrics. */
+export type CloseReason = FrameFault['reason'] | 'frame-timeout' | 'idle' | 'stalled' | 'shed'
+
+export interface ConnectionOptions {
+  /** The caller passes the socket's bytes to read(). */
+  readonly transport: Transport
+  readonly session: Session
+  readonly dispatch: Dispatch
+  readonly admission: Admission
+  readonly clock: Clock
+  readonly limits: ConnectionLimits
+  /** Called once, when nothing can be read or written any more. The reason is for the log. */
+  onClosed(connection: Connection, reason: string): void
+  /** Called when the connection closes for breaking a limit of this file. The message is for the log. */
+  onRefused(reason: CloseReason, message: string): void
+  /** Called when reading pauses because of pending bytes, and when it goes on. */
+  onBackpressure(paused: boolean): void
+}
+
+/** A client that takes no byte of its answers for this long is closed. */
+const ANSWER_TIMEOUT_MS = 30_000
+
+/** How often the broker checks whether a client takes its answers, while there are some. */
+const ANSWER_CHECK_MS = 2_000
+
+/**
+ * The longest mute. A client that was told a longer time and sends before it is over is read for one request, and muted
+ * again.
+ */
+const LONGEST_MUTE_MS = 30_000
+
+/** How long a client may take to close its side after the broker closed its own. */
+const LINGER_MS = 1000
+
+const NOTHING = Buffer.alloc(0)
+
+export class Connection implements Member, FrameSink {
+  readonly #options: ConnectionOptions
+  readonly #limits: ConnectionLimits
+  readonly #clock: Clock
+  readonly #transport: Transport
+  readonly #session: Session
+  readonly #splitter: FrameSplitter
+  readonly #seat: Seat
+  readonly #outgoing: Outgoing
+  /** Every deadline that begins now is at least this far away. */
+  readonly #nearestMs: number
+  /** Unanswered exchanges in order of arrival, from #first on. */
+  #queue: Exchange[] = []
+  #first = 0
+  /** When the first of the queue became its head. */
+  #headSinceMs = 0
+  /** Bytes that were read but not split into frames, because reading has paused. */
+  #rest: Buffer | null = null
+  #frameSinceMs = 0
+  #activeAtMs: number
+  /** The bytes that the network had taken at the last look, and the time since which it has taken no more. */
+  #takenBytes = 0
+  #takenAtMs = 0
+  /** The socket is being read, if only for its end. */
+  #isListening = true
+  #wasReading = true
+  #isHeldBack = false
+  /** The connection is not read any more. */
+  #closing = false
+  /** The connection sends no more answers: bytes that are gathered go out, the queue does not. */
+  #abandoned = false
+  #ended = false
+  #released = false
+  /** Why it closes; null while the broker does not close it. */
+  #reason: string | null = null
+  #timer: Timer | null = null
+  #timerAtMs = 0
+  #muteTimer: Timer | null = null
+  #mutedUntilMs = 0
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+    this.#limits = options.limits
+    this.#clock = options.clock
+    this.#transport = options.transport
+    this.#session = options.session
+    this.#splitter = new FrameSplitter(options.limits.maxRequestBytes, this)
+    this.#outgoing = new Outgoing(options.transport, { sent: this.#sent, behind: this.#behind })
+    this.#activeAtMs = options.clock.monotonic()
+    this.#nearestMs = Math.min(
+      options.limits.responseQueueTimeoutMs,
+      options.limits.frameTimeoutMs,
+      options.limits.idleTimeoutMs,
+    )
+    this.#transport.whenClosed(() => this.#release())
+    this.#seat = options.admission.join(this, options.limits)
+    this.changed()
+    this.#watch(this.#activeAtMs)
+  }
+
+  get session(): Session {
+    return this.#session
+  }
+
+  /** Stops reading, lets the requests in flight be answered, then closes. */
+  drain(): void {
+    this.#stopReading('drained')
+    this.#closeWhenDone()
+  }
+
+  /** Closes at once. */
+  destroy(): void {
+    this.#reason ??= 'broker closed'
+    this.#transport.destroy()
+    this.#release()
+  }
+
+  changed(): void {
+    const { mayRead, isHeldBack } = this.#seat
+    if (isHeldBack !== this.#isHeldBack) {
+      this.#isHeldBack = isHeldBack
+      this.#options.onBackpressure(isHeldBack)
+    }
+    if (this.#closing) return
+    const goesOn = mayRead && !this.#wasReading
+    this.#wasReading = mayRead
+    if (goesOn) {
+      // The client could not finish its frame while it was not read.
+      this.#frameSinceMs = this.#clock.monotonic()
+      this.#watch(this.#frameSinceMs)
+    }
+    // Not at once: other connections are being told the same, and kept bytes would come in between.
+    if (mayRead && this.#rest !== null) {
+      // While memory is scarce, connections that hold nothing are read first: their sockets are read between two turns.
+      if (goesOn && this.#seat.isTight) this.#clock.soon(() => this.#clock.soon(this.#proceed))
+      else if (goesOn) process.nextTick(this.#proceed)
+    } else this.#listen(mayRead || (this.#seat.isOnlyMuted && this.#rest === null))
+  }
+
+  #listen(isWanted: boolean): void {
+    if (isWanted === this.#isListening) return
+    this.#isListening = isWanted
+    if (isWanted) this.#transport.resume()
+    else this.#transport.pause()
+  }
+
+  takenBytes(): number {
+    return this.#transport.takenBytes
+  }
+
+  shed(): void {
+    const { input, output } = this.#seat
+    const what = `${input} bytes of unfinished requests and ${output} bytes of answers that it does not take`
+    this.#refuse('shed', `the memory for requests is full, and this connection held most of it: ${what}`)
+  }
+
+  held(deltaBytes: number): void {
+    this.#seat.read(deltaBytes)
+  }
+
+  fault(fault: FrameFault): void {
+    this.#options.onRefused(fault.reason, fault.message)
+    this.#stopReading(fault.reason)
+    this.#closeWhenDone()
+  }
+
+  frame(bytes: Buffer): boolean {
+    this.#seat.begin(bytes.byteLength)
+    const exchange = this.#options.dispatch.receive(bytes, this.#session, this.#settled)
+    const outcome = exchange.outcome
+    this.#seat.settle(outcome === null ? bytes.byteLength - exchange.frameBytes : bytes.byteLength)
+    if (outcome !== null) {
+      if (outcome.kind === 'answer') this.#seat.answer(outcome.byteLength)
+      if (isLast(outcome)) this.#stopReading(outcome.reason)
+    }
+    if (outcome !== null && this.#waiting === 0) {
+      this.#transmit(outcome)
+      this.#closeWhenDone()
+    } else {
+      if (this.#waiting === 0) this.#headSinceMs = this.#clock.monotonic()
+      this.#queue.push(exchange)
+    }
+    return this.#seat.mayRead && !this.#closing
+  }
+
+  get #waiting(): number {
+    return this.#queue.length - this.#first
+  }
+
+  /** Takes what the socket has read. The memory may be used again when this returns. */
+  read(chunk: Buffer): void {
+    if (this.#closing) return
+    const now = this.#clock.monotonic()
+    const begun = this.#splitter.begun
+    this.#activeAtMs = now
+    const isWanted = this.#seat.mayRead && this.#rest === null
+    const taken = isWanted ? this.#splitter.push(chunk) : 0
+    if (taken < chunk.byteLength && !this.#closing)
+      this.#keep(Buffer.concat([this.#rest ?? NOTHING, chunk.subarray(taken)]))
+    if (this.#splitter.begun !== begun) this.#frameSinceMs = now
+    this.#watch(now)
+  }
+
+  #keep(rest: Buffer | null): void {
+    const deltaBytes = (rest?.byteLength ?? 0) - (this.#rest?.byteLength ?? 0)
+    this.#rest = rest
+    if (rest !== null) this.#listen(false)
+    if (deltaBytes !== 0) this.#seat.read(deltaBytes)
+  }
+
+  /** Continues with the kept bytes, then with the socket. */
+  readonly #proceed = (): void => {
+    if (!this.#seat.mayRead || this.#closing) return
+    const rest = this.#rest
+    if (rest !== null) {
+      this.#keep(null)
+      this.read(rest)
+    }
+    if (this.#rest === null && !this.#closing) this.changed()
+  }
+
+  /** The outcome of a request that was not known when its handler gave way. */
+  readonly #settled = (exchange: Exchange, outcome: Outcome): void => {
+    this.#seat.settle(exchange.frameBytes)
+    if (exchange.outcome !== null || this.#abandoned || this.#released) return
+    exchange.outcome = outcome
+    if (outcome.kind === 'answer') this.#seat.answer(outcome.byteLength)
+    if (this.#queue[this.#first] === exchange) this.#advance()
+  }
+
+  /** Sends the answers that are ready at the head of the queue. */
+  #advance(): void {
+    const first = this.#first
+    while (this.#first < this.#queue.length && !this.#abandoned) {
+      const outcome = this.#queue[this.#first]!.outcome
+      if (outcome === null) break
+      this.#first++
+      this.#transmit(outcome)
+    }
+    if (this.#first === first && !this.#abandoned) return
+    const now = this.#clock.monotonic()
+    this.#headSinceMs = now
+    this.#activeAtMs = now
+    if (this.#first === this.#queue.length) {
+      this.#queue = []
+      this.#first = 0
+    } else if (this.#first >= 64 && this.#first * 2 >= this.#queue.length) {
+      this.#queue = this.#queue.slice(this.#first)
+      this.#first = 0
+    }
+    this.#closeWhenDone()
+    this.#watch(now)
+  }
+
+  #transmit(outcome: Outcome): void {
+    if (isLast(outcome)) {
+      this.#abandoned = true
+      this.#queue = []
+      this.#first = 0
+      this.#stopReading(outcome.reason)
+      if (outcome.kind === 'close') return
+    } else if (outcome.throttleMs > 0) this.#mute(outcome.throttleMs)
+    else this.#seat.forgive()
+    if (outcome.kind === 'silence') {
+      this.#seat.finish(1)
+      return
+    }
+    if (this.#outgoing.answers === 0) this.#takenAtMs = this.#clock.monotonic()
+    this.#outgoing.add(outcome)
+  }
+
+  readonly #sent = (bytes: number, answers: number): void => {
+    this.#activeAtMs = this.#clock.monotonic()
+    this.#seat.sent(bytes, answers)
+    this.#closeWhenDone()
+  }
+
+  /** The client does not take its answers as fast as they come. */
+  readonly #behind = (): void => {
+    const now = this.#clock.monotonic()
+    this.#noteTaken(now)
+    this.#watchBy(now, now + ANSWER_CHECK_MS)
+  }
+
+  #noteTaken(now: number): void {
+    const { takenBytes } = this.#transport
+    if (takenBytes === this.#takenBytes) return
+    this.#takenBytes = takenBytes
+    this.#takenAtMs = now
+  }
+
+  #mute(throttleMs: number): void {
+    const untilMs = this.#clock.monotonic() + throttleMs
+    // An earlier answer may have named a longer time.
+    if (this.#muteTimer !== null && untilMs <= this.#mutedUntilMs) return
+    this.#mutedUntilMs = untilMs
+    this.#muteTimer?.cancel()
+    this.#seat.mute()
+    const mutedMs = Math.min(throttleMs, LONGEST_MUTE_MS)
+    this.#muteTimer = this.#clock.timer(mutedMs, () => {
+      this.#muteTimer = null
+      this.#seat.unmute(throttleMs > mutedMs)
+    })
+  }
+
+  #refuse(reason: CloseReason, message: string): void {
+    this.#reason ??= reason
+    this.#options.onRefused(reason, message)
+    this.destroy()
+  }
+
+  #stopReading(reason: string): void {
+    if (this.#closing) return
+    this.#closing = true
+    this.#reason ??= reason
+    this.#seat.drain()
+    this.#splitter.stop()
+    this.#keep(null)
+    // Later bytes are dropped unread, so that the broker notices a client that leaves before its last answer is ready.
+    this.#transport.resume()
+  }
+
+  #closeWhenDone(): void {
+    if (!this.#closing || this.#ended || this.#released) return
+    if (this.#waiting > 0 && !this.#abandoned) return
+    if (this.#outgoing.answers > 0) return
+    this.#ended = true
+    // Closing with unread input resets the connection, and a reset overtakes answers that the client has not read yet.
+    // So the broker closes its side first and discards what still comes.
+    this.#transport.end()
+    this.#transport.resume()
+    this.#timer?.cancel()
+    this.#timer = this.#clock.timer(LINGER_MS, () => this.destroy())
+  }
+
+  #release(): void {
+    if (this.#released) return
+    this.#released = true
+    this.#closing = true
+    this.#timer?.cancel()
+    this.#muteTimer?.cancel()
+    this.#splitter.stop()
+    this.#keep(null)
+    this.#outgoing.stop()
+    this.#seat.close()
+    this.changed()
+    this.#queue = []
+    this.#first = 0
+    this.#session.end()
+    this.#options.onClosed(this, this.#reason ?? this.#transport.errorCode ?? 'client closed')
+  }
+
+  /** Makes sure that the timer fires no later than any deadline that begins now. */
+  #watch(now: number): void {
+    this.#watchBy(now, now + this.#nearestMs)
+  }
+
+  #watchBy(now: number, atMs: number): void {
+    if (this.#ended || this.#released || (this.#timer !== null && this.#timerAtMs <= atMs)) return
+    this.#arm(now, atMs)
+  }
+
+  #arm(now: number, atMs: number): void {
+    this.#timer?.cancel()
+    this.#timerAtMs = atMs
+    this.#timer = this.#clock.timer(atMs - now, this.#checkDeadlines)
+  }
+
+  readonly #checkDeadlines = (): void => {
+    this.#timer = null
+    if (this.#ended || this.#released) return
+    const now = this.#clock.monotonic()
+    let nextMs = Number.POSITIVE_INFINITY
+    const head = this.#queue[this.#first]
+    if (head !== undefined) {
+      const atMs = this.#headSinceMs + this.#limits.responseQueueTimeoutMs + head.patienceMs()
+      if (atMs <= now) {
+        const outcome = head.expire()
+        head.outcome = outcome
+        if (outcome.kind === 'answer') this.#seat.answer(outcome.byteLength)
+        this.#advance()
+        this.#watch(now)
+        return
+      }
+      nextMs = atMs
+    }
+    if (this.#splitter.incomplete && this.#seat.mayRead && !this.#closing) {
+      const atMs = this.#frameSinceMs + this.#limits.frameTimeoutMs
+      if (atMs <= now) {
+        this.#refuse('frame-timeout', `a frame was not complete after ${this.#limits.frameTimeoutMs} ms`)
+        return
+      }
+      nextMs = Math.min(nextMs, atMs)
+    }
+    if (this.#outgoing.answers > 0) {
+      this.#noteTaken(now)
+      const atMs = this.#takenAtMs + ANSWER_TIMEOUT_MS
+      if (atMs <= now) {
+        this.#refuse('stalled', `no byte of an answer was taken for ${ANSWER_TIMEOUT_MS} ms`)
+        return
+      }
+      nextMs = Math.min(nextMs, atMs, now + ANSWER_CHECK_MS)
+    }
+    // A client that is not read cannot show that it is alive; a throttled client is listened to.
+    if (head === undefined && !this.#seat.isSuspended) {
+      const atMs = this.#activeAtMs + this.#limits.idleTimeoutMs
+      if (atMs <= now) {
+        this.#refuse('idle', `nothing was asked or taken for ${this.#limits.idleTimeoutMs} ms`)
+        return
+      }
+      nextMs = Math.min(nextMs, atMs)
+    }
+    this.#arm(now, nextMs === Number.POSITIVE_INFINITY ? now + this.#nearestMs : nextMs)
+  }
+}
+
+/** Whether the connection closes with this outcome: without an answer, or behind it. */
+function isLast(outcome: Outcome): outcome is Outcome & { readonly reason: string } {
+  return outcome.kind === 'close' || (outcome.kind === 'answer' && outcome.reason !== null)
+}

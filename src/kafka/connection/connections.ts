@@ -1,0 +1,215 @@
+// The connections of all listeners: lets in who may come, hands each its bytes, counts them, and drains them. At DEBUG
+// the log has a line for each that opens, and one with the reason for each that closes.
+//
+// Limits: the number of connections in all, and the number from one address. One more is closed at once, before
+// anything is read of it; a client that is connected keeps its place, however quiet. The same holds where the
+// descriptors of the process run out. Apache Kafka leaves those over the whole number waiting unaccepted. An address
+// that connects more often than its quota allows waits, and is then closed (KIP-612).
+
+import type { Socket } from 'node:net'
+import type { Clock } from '../../base/clock.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { Descriptors } from '../../telemetry/descriptors.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import { canonicalAddress } from '../address.ts'
+import type { Dispatch } from '../dispatch.ts'
+import type { Throttle } from '../throttle.ts'
+import type { Admission } from './admission.ts'
+import { type CloseReason, Connection, type ConnectionLimits } from './connection.ts'
+import { READ_BUFFER_BYTES, readThrough } from './reading.ts'
+import { type Listener, Session } from './session.ts'
+import { Transport } from './transport.ts'
+
+export interface ConnectionRooms {
+  readonly settings: Settings
+  readonly dispatch: Dispatch
+  readonly admission: Admission
+  readonly throttle: Throttle
+  readonly descriptors: Descriptors
+  readonly clock: Clock
+  readonly metrics: Metrics
+  readonly logger: Logger
+}
+
+export interface Connections {
+  /** Takes a socket that was accepted with pauseOnConnect. */
+  accept(socket: Socket, listener: Listener): void
+  /** Lets each connection finish what is in flight. Resolves when all are closed. */
+  drain(): Promise<void>
+  /** Closes what is still open. */
+  destroy(): void
+}
+
+/** How often a reason for closing connections is logged. */
+const LOG_EVERY_MS = 10_000
+
+/** How often the broker looks for connections that do not give memory back, while all connections wait for memory. */
+const LOOK_EVERY_MS = 150
+
+/** Reasons that are normal for a quiet client, and not worth a line. */
+const ORDINARY: ReadonlySet<CloseReason> = new Set(['idle'])
+
+/** Reasons that mean that the client does not speak the protocol. */
+const FOREIGN: ReadonlySet<CloseReason> = new Set([
+  'negative-size',
+  'short-frame',
+  'too-large',
+  'http',
+  'tls',
+  'ssh',
+  'proxy-protocol',
+])
+
+export function openConnections(rooms: ConnectionRooms): Connections {
+  const { settings, metrics, clock, admission, descriptors } = rooms
+  const logger = rooms.logger.named('kafka.connection')
+  const limits = limitsOf(settings)
+  const most = settings.get('broker.max-connections')
+  const mostOfAddress = settings.get('broker.max-connections-per-address')
+  const backpressured = metrics.child('svc.broker.backpressure_connections', {})
+  const connections = new Set<Connection>()
+  /** How many connections each address has, none of them 0. */
+  const addresses = new Map<string, number>()
+  const turnedAway = new Set<Socket>()
+  let onLastClosed = (): void => {}
+  let nextId = 1
+  const buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES)
+  metrics.sample('svc.broker.connections', {}, () => connections.size)
+  warnOfLimit(settings, descriptors, logger)
+  metrics.sample('svc.broker.pending_bytes', {}, () => admission.pendingBytes)
+  admission.whenTight(lookLater)
+
+  function lookLater(): void {
+    clock.timer(LOOK_EVERY_MS, () => {
+      // After the sockets had their turn: a pause of this process must not look like a pause of its clients.
+      clock.soon(() => {
+        admission.look()
+        if (admission.isTight) lookLater()
+      })
+    })
+  }
+
+  function accept(accepted: Socket, listener: Listener): void {
+    // An IPv4 client of a listener on `::` has the same address as on other listeners.
+    const address = canonicalAddress(accepted.remoteAddress ?? 'unknown')
+    const ofAddress = addresses.get(address) ?? 0
+    if (descriptors.leftAfter(accepted) < descriptors.kept) {
+      const { kept, limit } = descriptors
+      const message = `a connection was closed: of ${limit} descriptors the last ${kept} are kept for files (ulimit -n)`
+      refuse(accepted, 'descriptors', message, address)
+      return
+    }
+    if (connections.size >= most) {
+      const message = `a connection was closed: there are ${most}, as svc.broker.max-connections allows`
+      refuse(accepted, 'max-connections', message, address)
+      return
+    }
+    if (ofAddress >= mostOfAddress) {
+      const message = `a connection was closed: its address has ${mostOfAddress}, as svc.broker.max-connections-per-address allows`
+      refuse(accepted, 'max-connections-per-address', message, address)
+      return
+    }
+    const delayMs = rooms.throttle.connected(address)
+    if (delayMs > 0) {
+      turnAway(accepted, delayMs)
+      return
+    }
+    const session = new Session(nextId++, listener, address)
+    const socket = readThrough(buffer, accepted, bytes => connection.read(bytes))
+    const connection = new Connection({
+      transport: new Transport(socket),
+      session,
+      limits,
+      clock,
+      dispatch: rooms.dispatch,
+      admission,
+      onClosed: leave,
+      onRefused(reason, message) {
+        metrics.count('svc.broker.failures', { operation: 'connection', error_type: reason })
+        if (FOREIGN.has(reason)) metrics.count('svc.broker.malformed_frames', {})
+        if (ORDINARY.has(reason)) logger.debug(message, { address, reason })
+        else logger.limited(`closed ${reason}`, LOG_EVERY_MS).warn(message, { address, reason })
+      },
+      onBackpressure: isPaused => (isPaused ? backpressured.inc() : backpressured.dec()),
+    })
+    connections.add(connection)
+    addresses.set(address, ofAddress + 1)
+    if (logger.isEnabled('DEBUG')) {
+      logger.debug('a connection is opened', { connection: session.id, address, listener: listener.name })
+    }
+  }
+
+  function leave(connection: Connection, reason: string): void {
+    connections.delete(connection)
+    const { id, address } = connection.session
+    if (logger.isEnabled('DEBUG')) logger.debug('a connection is closed', { connection: id, address, reason })
+    const others = addresses.get(address)! - 1
+    if (others === 0) addresses.delete(address)
+    else addresses.set(address, others)
+    if (connections.size === 0) onLastClosed()
+  }
+
+  function refuse(socket: Socket, reason: string, message: string, address: string): void {
+    metrics.count('svc.broker.failures', { operation: 'connection', error_type: reason })
+    logger.limited(`refused ${reason}`, LOG_EVERY_MS).warn(message, { address, reason })
+    socket.on('error', () => {})
+    socket.destroy()
+  }
+
+  function turnAway(socket: Socket, delayMs: number): void {
+    metrics.count('svc.broker.failures', { operation: 'connection', error_type: 'connection-rate' })
+    turnedAway.add(socket)
+    const timer = clock.timer(delayMs, () => socket.destroy())
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      timer.cancel()
+      turnedAway.delete(socket)
+    })
+  }
+
+  return {
+    accept,
+    async drain() {
+      for (const socket of turnedAway) socket.destroy()
+      if (connections.size === 0) return
+      const closed = new Promise<void>(resolve => {
+        onLastClosed = resolve
+      })
+      for (const connection of [...connections]) connection.drain()
+      await closed
+    },
+    destroy() {
+      for (const socket of turnedAway) socket.destroy()
+      for (const connection of [...connections]) connection.destroy()
+    },
+  }
+}
+
+/** If the settings set no number of connections, only a low limit of the process is worth a line. */
+const LOW_LIMIT = 4_096
+
+function warnOfLimit(settings: Settings, { limit, kept }: Descriptors, logger: Logger): void {
+  if (limit === null || settings.get('broker.max-connections') <= limit - kept) return
+  if (!settings.isSet('broker.max-connections') && limit >= LOW_LIMIT) return
+  logger.warn(
+    `svc.broker.max-connections is ${settings.show('broker.max-connections')} (${settings.origin('broker.max-connections')}), and the process may have ${limit} descriptors: ` +
+      `from ${limit - kept} on, files and HTTP among them, connections are closed as they come; raise the limit (ulimit -n, LimitNOFILE)`,
+    { limit, kept },
+  )
+}
+
+function limitsOf(settings: Settings): ConnectionLimits {
+  const inFlightLimit = settings.get('broker.in-flight-limit')
+  return {
+    maxRequestBytes: settings.get('broker.max-request-bytes'),
+    inFlightLimit,
+    // Reactor asks for more when three quarters of what it asked for are done.
+    inFlightResume: settings.get('broker.stack') === 'netty' ? inFlightLimit - 1 : Math.floor(inFlightLimit / 4),
+    maxPendingBytes: settings.get('broker.max-pending-bytes'),
+    resumePendingBytes: settings.get('broker.resume-pending-bytes'),
+    responseQueueTimeoutMs: settings.get('broker.response-queue-timeout'),
+    frameTimeoutMs: settings.get('broker.frame-timeout'),
+    idleTimeoutMs: settings.get('broker.idle-timeout'),
+  }
+}

@@ -1,0 +1,78 @@
+// The bytes of one connection on their way to and from the network. Everything that is special about Node's sockets is
+// here and in reading.ts; a connection that is encrypted is another socket behind the same face. It knows no frames, no
+// requests and no client: connection.ts and session.ts do.
+
+import type { Socket } from 'node:net'
+
+/** Node does not document these fields of a socket; its own timeouts of sockets read them too. */
+interface Inner {
+  readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null
+}
+
+const KEEP_ALIVE_MS = 60_000
+
+export class Transport {
+  readonly #socket: Socket
+  #takenBytes = 0
+  #errorCode: string | null = null
+
+  /** The bytes that the socket reads do not pass here: its creator hands them to Connection.read(). */
+  constructor(socket: Socket) {
+    this.#socket = socket
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true, KEEP_ALIVE_MS)
+    // 'close' follows every error. A reset is a normal way for a client to leave.
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      this.#errorCode ??= error.code ?? error.message
+    })
+  }
+
+  /** The code of the error that ended it, such as ECONNRESET; null while there was no error. */
+  get errorCode(): string | null {
+    return this.#errorCode
+  }
+
+  /** Bytes that the network has taken, to the byte. */
+  get takenBytes(): number {
+    const { _handle: handle } = this.#socket as unknown as Inner
+    if (handle) this.#takenBytes = handle.bytesWritten - handle.writeQueueSize
+    return this.#takenBytes
+  }
+
+  /** Whether the network has not taken all that was written. */
+  get isBehind(): boolean {
+    return this.#socket.writableLength > 0
+  }
+
+  /** Calls back once, when nothing can be read or written any more. */
+  whenClosed(listener: () => void): void {
+    this.#socket.on('close', listener)
+  }
+
+  resume(): void {
+    this.#socket.resume()
+  }
+
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  /** Writes the pieces with one call to the system. `written` is called when the network has taken all of them. */
+  write(pieces: readonly Uint8Array[], written: (error?: Error | null) => void): void {
+    const last = pieces.length - 1
+    if (last > 0) this.#socket.cork()
+    for (let i = 0; i < last; i++) this.#socket.write(pieces[i]!)
+    this.#socket.write(pieces[last]!, written)
+    if (last > 0) this.#socket.uncork()
+  }
+
+  /** Closes this side; the client may still write. */
+  end(): void {
+    this.#socket.end()
+  }
+
+  /** Closes both sides at once. */
+  destroy(): void {
+    this.#socket.destroy()
+  }
+}

@@ -1,0 +1,155 @@
+// One partition of a fetch: the client's question, the result of the last read, and the marks that the client was told.
+// It lives as long as a request, or as long as the session that it is in. reading.ts decides when it is read.
+
+import type { Isolation, Partition, ReadResult } from '../../log/partition.ts'
+import { Watch, type Watchlist } from '../../log/waiters.ts'
+import { isRefusal, type Refusal, UNKNOWN_TOPIC_OR_PARTITION } from '../../protocol/errors.ts'
+import type { fetch } from '../../protocol/messages/fetch.ts'
+import type { RequestOf } from '../../protocol/schema.ts'
+import type { Rooms } from '../handler.ts'
+import { findPartition, findRepeated, findTopic, keyOf, type Naming } from '../partitions.ts'
+
+type Body = RequestOf<typeof fetch>
+type Topic = Body['topics'][number]
+type Asked = Topic['partitions'][number]
+
+export class FetchRow extends Watch {
+  /** The name if the request uses names, else blank. */
+  readonly topic: string
+  readonly topicId: string
+  readonly index: number
+  /** The numbers of the question are fields of their own: many thousands of rows wait at a time. */
+  fetchOffset = 0
+  currentLeaderEpoch = -1
+  partitionMaxBytes = 0
+  /** Null if it was not found; `found` then says why. */
+  partition: Partition | null = null
+  found: ReadResult | Refusal = UNKNOWN_TOPIC_OR_PARTITION
+  /** The values that the session's answers named last; -1 before the first. */
+  toldHighWatermark = -1
+  toldLogStartOffset = -1
+  /** The request that works on the row. */
+  reader: unknown = null
+
+  constructor({ topic, topicId }: Topic, asked: Asked) {
+    super()
+    this.topic = topic
+    this.topicId = topicId
+    this.index = asked.partition
+    this.ask(asked)
+  }
+
+  /** Whether the row is for this partition, in a request that names topics the same way. */
+  is({ topic, topicId }: Topic, index: number): boolean {
+    return this.index === index && this.topic === topic && this.topicId === topicId
+  }
+
+  /** Another request takes the row over with these values. */
+  ask({ fetchOffset, currentLeaderEpoch, partitionMaxBytes }: Asked): void {
+    this.fetchOffset = fetchOffset
+    this.currentLeaderEpoch = currentLeaderEpoch
+    this.partitionMaxBytes = partitionMaxBytes
+  }
+
+  /** Looks the partition up, once for as long as it lives. */
+  resolve(rooms: Rooms, naming: Naming): void {
+    if (this.partition !== null && this.partition.refusal === null) return
+    const topic = findTopic(rooms.catalogue.current(), naming, naming === 'name' ? this.topic : this.topicId)
+    const found = findPartition(rooms, topic, this.index)
+    if (isRefusal(found)) {
+      this.leave()
+      this.partition = null
+      this.found = found
+    } else this.partition = found
+  }
+
+  /** The most bytes that the next batch can have; 0 if the reader has reached the end. */
+  batchBytes(isolation: Isolation): number {
+    return this.partition === null ? 0 : this.partition.mostBytesAt(this.fetchOffset, isolation)
+  }
+
+  read(maxBytes: number, minOneBatch: boolean, isolation: Isolation): ReturnType<Partition['read']> {
+    const { partition, found, fetchOffset, currentLeaderEpoch } = this
+    if (partition === null) return found
+    return partition.checkEpoch(currentLeaderEpoch) ?? partition.read(fetchOffset, maxBytes, minOneBatch, isolation)
+  }
+
+  get bytes(): number {
+    return isRefusal(this.found) ? 0 : this.found.bytes
+  }
+
+  /** Whether the last result is still complete: no records, and the partition has not changed since. */
+  get isQuiet(): boolean {
+    const { partition, found } = this
+    if (partition === null || isRefusal(found) || found.bytes > 0) return false
+    return this.fetchOffset >= found.highWatermark && !this.hasMoved
+  }
+
+  /** Whether the partition has changed since the last read. */
+  get hasMoved(): boolean {
+    const { partition, found } = this
+    if (partition === null || isRefusal(found)) return false
+    const { refusal, highWatermark, logStartOffset } = partition
+    return refusal !== null || highWatermark !== found.highWatermark || logStartOffset !== found.logStartOffset
+  }
+
+  /** Whether an incremental answer must name it (KIP-227). */
+  get isNews(): boolean {
+    const { found } = this
+    if (isRefusal(found) || found.bytes > 0) return true
+    return found.highWatermark !== this.toldHighWatermark || found.logStartOffset !== this.toldLogStartOffset
+  }
+
+  /** Drops the result after the client got it. After an error, the row is answered again when the error is over. */
+  tell(): void {
+    const { found } = this
+    this.toldHighWatermark = isRefusal(found) ? -1 : found.highWatermark
+    this.toldLogStartOffset = isRefusal(found) ? -1 : found.logStartOffset
+    this.drop()
+  }
+
+  /** Drops the result without an answer to the client. */
+  drop(): void {
+    this.found = UNKNOWN_TOPIC_OR_PARTITION
+    this.reader = null
+  }
+}
+
+/**
+ * The partitions of a full request. Known rows are used again if they stand for the same partitions at the same places.
+ * If several rows of the request name a partition, the last of them counts.
+ */
+export function rowsOf({ topics }: Body, naming: Naming, known: readonly FetchRow[]): FetchRow[] {
+  const said = naming === 'name' ? 'topic' : 'topicId'
+  const repeated = findRepeated(
+    topics.map(topic => ({ topic: topic[said], partitions: topic.partitions.map(row => row.partition) })),
+  )
+  const last = new Map<string, unknown>()
+  if (repeated.size > 0) {
+    for (const topic of topics) for (const row of topic.partitions) last.set(keyOf(topic[said], row.partition), row)
+  }
+  const rows: FetchRow[] = []
+  for (const topic of topics) {
+    for (const row of topic.partitions) {
+      if (repeated.size > 0 && last.get(keyOf(topic[said], row.partition)) !== row) continue
+      const before = known[rows.length]
+      if (before?.is(topic, row.partition) !== true) rows.push(new FetchRow(topic, row))
+      else {
+        before.ask(row)
+        rows.push(before)
+      }
+    }
+  }
+  return rows
+}
+
+/** Rows without news wait at their partitions; the others are looked at again. */
+export function settle(list: Watchlist<FetchRow>, rows: readonly FetchRow[]): void {
+  for (const row of rows) {
+    if (row.isQuiet) list.rest(row, row.partition!.waits)
+    else {
+      list.mark(row)
+      if (row.partition !== null) row.stand(row.partition.waits)
+    }
+  }
+}

@@ -1,0 +1,241 @@
+// Fetch sessions (KIP-227): the broker remembers which partitions a client reads and from where, so that a request says
+// only what is different, and an answer only what is new. A session keeps a watch at each of its partitions; a request
+// looks at those that are marked and at no others, and what was served goes behind the rest.
+//
+//   full request, epoch 0 ──open──> session, next epoch 1 ──next──> 2 ──> … ──> 2^31-1 ──> 1
+//                                       │ closed by a full request that names it, by forgetting its last partition,
+//                                       └ or evicted: unused for two minutes, or as old and smaller than a new one
+//
+// Any connection that knows its id may go on with a session, as in Apache Kafka. Unlike there no session is privileged,
+// since there are no followers, and all sessions together hold a limited number of partitions.
+
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import type { Watchlist } from '../../log/waiters.ts'
+import {
+  FETCH_SESSION_ID_NOT_FOUND,
+  FETCH_SESSION_TOPIC_ID_ERROR,
+  INVALID_FETCH_SESSION_EPOCH,
+  type Refusal,
+} from '../../protocol/errors.ts'
+import type { fetch } from '../../protocol/messages/fetch.ts'
+import type { RequestOf } from '../../protocol/schema.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import type { Naming } from '../partitions.ts'
+import { FetchRow } from './row.ts'
+
+/** Says that a request has no session and wants none. */
+export const FINAL_EPOCH = -1
+/** Asks for a new session. */
+export const INITIAL_EPOCH = 0
+/** The session id of an answer without a session. */
+export const NO_SESSION = 0
+
+const LARGEST_INT32 = 0x7fff_ffff
+
+/**
+ * How long a session must be unused, or how old it must be, to make room for others. Kafka's value; Kafka has no
+ * setting for it.
+ */
+const EVICTABLE_AFTER_MS = 120_000
+
+/** Partitions of all sessions together: some 100 MB. */
+const MOST_PARTITIONS = 250_000
+
+type Body = RequestOf<typeof fetch>
+
+export interface FetchSession {
+  readonly id: number
+  readonly naming: Naming
+  readonly list: Watchlist<FetchRow>
+  /** The epoch that the next request must name. */
+  readonly nextEpoch: number
+  /** It ended while a request was at work. */
+  readonly isClosed: boolean
+}
+
+export interface FetchSessions {
+  /** Makes a session of the rows of a full request. Null when there is no room. */
+  open(rows: readonly FetchRow[], naming: Naming, list: Watchlist<FetchRow>): FetchSession | null
+  /**
+   * Continues the session that the request names, with the partitions that it adds, changes and forgets. Null when the
+   * request forgets the last partition: the session is over then. Ends the wait of an earlier request.
+   */
+  next(body: Body, naming: Naming): FetchSession | Refusal | null
+  close(id: number): void
+}
+
+interface Held extends FetchSession {
+  nextEpoch: number
+  isClosed: boolean
+  readonly createdAtMs: number
+  usedAtMs: number
+  /** By name or id, then by index. */
+  readonly topics: Map<string, Map<number, FetchRow>>
+  size: number
+}
+
+export interface FetchSessionRooms {
+  readonly clock: Clock
+  readonly random: Random
+  readonly metrics: Metrics
+}
+
+const NOT_FULL: { readonly size: number; readonly untilMs: number } = { size: 0, untilMs: 0 }
+
+export function createFetchSessions(
+  { clock, random, metrics }: FetchSessionRooms,
+  slots: number,
+  mostPartitions = MOST_PARTITIONS,
+): FetchSessions {
+  /** The session that was unused for the longest time comes first. */
+  const sessions = new Map<number, Held>()
+  let partitions = 0
+  /** A session of that size, or a smaller one, evicts no other before that time, unless one shrinks or goes. */
+  let fullFor = NOT_FULL
+  const evictions = metrics.child('svc.broker.fetch.session_evictions', {})
+  metrics.sample('svc.broker.fetch.sessions', {}, () => sessions.size)
+  metrics.sample('svc.broker.fetch.session_partitions', {}, () => partitions)
+
+  function newId(): number {
+    for (;;) {
+      const id = 1 + random.below(LARGEST_INT32 - 1)
+      if (!sessions.has(id)) return id
+    }
+  }
+
+  function touch(session: Held): void {
+    session.usedAtMs = clock.monotonic()
+    sessions.delete(session.id)
+    sessions.set(session.id, session)
+  }
+
+  function remove(session: Held): void {
+    if (!sessions.delete(session.id)) return
+    session.isClosed = true
+    fullFor = NOT_FULL
+    partitions -= session.size
+    for (const rows of session.topics.values()) for (const row of rows.values()) session.list.drop(row)
+    session.list.interrupt()
+  }
+
+  /** Whether there is room for a session of that size, if need be after the eviction of a less valuable one. */
+  function makeRoom(size: number): boolean {
+    if (sessions.size < slots) return partitions + size <= mostPartitions
+    const evicted = findEvictable(size)
+    if (evicted === null || partitions - evicted.size + size > mostPartitions) return false
+    remove(evicted)
+    evictions.inc()
+    return true
+  }
+
+  /**
+   * A session that is no longer used, else the smallest of those that are old enough and smaller than this one. While
+   * all slots are taken every full request asks, so a search without a result is remembered.
+   */
+  function findEvictable(size: number): Held | null {
+    const nowMs = clock.monotonic()
+    if (size <= fullFor.size && nowMs < fullFor.untilMs) return null
+    let found: Held | null = null
+    let untilMs = Number.POSITIVE_INFINITY
+    for (const session of sessions.values()) {
+      if (nowMs - session.usedAtMs > EVICTABLE_AFTER_MS) return session
+      untilMs = Math.min(untilMs, session.usedAtMs + EVICTABLE_AFTER_MS)
+      if (nowMs - session.createdAtMs <= EVICTABLE_AFTER_MS) {
+        untilMs = Math.min(untilMs, session.createdAtMs + EVICTABLE_AFTER_MS)
+      } else if (session.size < (found ?? { size }).size) found = session
+    }
+    if (found === null) fullFor = { size, untilMs }
+    return found
+  }
+
+  function put(session: Held, row: FetchRow): void {
+    const topic = session.naming === 'name' ? row.topic : row.topicId
+    let rows = session.topics.get(topic)
+    if (rows === undefined) {
+      rows = new Map()
+      session.topics.set(topic, rows)
+    }
+    rows.set(row.index, row)
+    session.size++
+    partitions++
+  }
+
+  function forget(session: Held, topic: string, index: number): void {
+    const rows = session.topics.get(topic)
+    const row = rows?.get(index)
+    if (rows === undefined || row === undefined) return
+    session.list.drop(row)
+    rows.delete(index)
+    if (rows.size === 0) session.topics.delete(topic)
+    session.size--
+    partitions--
+    fullFor = NOT_FULL
+  }
+
+  function update(session: Held, { topics, forgottenTopicsData }: Body): void {
+    for (const topic of topics) {
+      const name = session.naming === 'name' ? topic.topic : topic.topicId
+      for (const asked of topic.partitions) {
+        const known = session.topics.get(name)?.get(asked.partition)
+        const row = known ?? new FetchRow(topic, asked)
+        if (known === undefined) put(session, row)
+        else row.ask(asked)
+        session.list.mark(row)
+      }
+    }
+    for (const topic of forgottenTopicsData) {
+      const name = session.naming === 'name' ? topic.topic : topic.topicId
+      for (const index of topic.partitions) forget(session, name, index)
+    }
+  }
+
+  return {
+    open(rows, naming, list) {
+      if (rows.length === 0 || !makeRoom(rows.length)) return null
+      const nowMs = clock.monotonic()
+      const session: Held = {
+        id: newId(),
+        naming,
+        list,
+        nextEpoch: INITIAL_EPOCH + 1,
+        isClosed: false,
+        createdAtMs: nowMs,
+        usedAtMs: nowMs,
+        topics: new Map(),
+        size: 0,
+      }
+      for (const row of rows) put(session, row)
+      sessions.set(session.id, session)
+      return session
+    },
+    next(body, naming) {
+      const session = sessions.get(body.sessionId)
+      if (session === undefined) return FETCH_SESSION_ID_NOT_FOUND
+      if (session.nextEpoch !== body.sessionEpoch) return INVALID_FETCH_SESSION_EPOCH
+      if (session.naming !== naming) return FETCH_SESSION_TOPIC_ID_ERROR
+      update(session, body)
+      if (session.size === 0) {
+        remove(session)
+        return null
+      }
+      if (partitions > mostPartitions) {
+        remove(session)
+        return FETCH_SESSION_ID_NOT_FOUND
+      }
+      touch(session)
+      session.nextEpoch = epochAfter(body.sessionEpoch)
+      session.list.interrupt()
+      return session
+    },
+    close(id) {
+      const session = sessions.get(id)
+      if (session !== undefined) remove(session)
+    },
+  }
+}
+
+/** The epoch of the request that follows one of this epoch. */
+export function epochAfter(epoch: number): number {
+  return epoch === LARGEST_INT32 ? 1 : epoch + 1
+}

@@ -1,0 +1,52 @@
+// ElectLeaders 0-2: makes the preferred replica, or any that lives, the leader of partitions. The rules are in
+// admin/elections.ts.
+//
+// Null partitions ask for all of them. As in Kafka, that answer leaves out the partitions that need no election.
+//
+// Versions: 1 says which election is meant and has an error of the whole request (KIP-460).
+
+import { type Election, electLeaders as elect } from '../../admin/elections.ts'
+import { because, INVALID_REQUEST, NONE, type Refusal } from '../../protocol/errors.ts'
+import { electLeaders } from '../../protocol/messages/elect-leaders.ts'
+import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
+import { handler } from '../handler.ts'
+import { onCluster } from '../needs.ts'
+
+type Body = RequestOf<typeof electLeaders>
+type Answer = ResponseInput<typeof electLeaders>
+
+/** By Kafka's ElectionType. */
+const ELECTIONS: readonly Election[] = Object.freeze(['preferred', 'unclean'])
+
+export const electLeadersHandler = handler(electLeaders, rooms => ({
+  needs: () => [onCluster('ALTER')],
+  async answer({ body }) {
+    const election = ELECTIONS[body.electionType]
+    if (election === undefined) {
+      return refuse(body, because(INVALID_REQUEST, `Unknown election type ${body.electionType}`))
+    }
+    const topics = await elect(rooms, body.topicPartitions, election)
+    return {
+      errorCode: NONE,
+      replicaElectionResults: topics.map(({ topic, partitions }) => ({
+        topic,
+        partitionResult: partitions.map(({ partition, outcome }) => rowOf(partition, outcome)),
+      })),
+    }
+  },
+  refused: ({ body }, refusal) => refuse(body, refusal),
+}))
+
+function rowOf(partitionId: number, { code, message }: Refusal) {
+  return { partitionId, errorCode: code, errorMessage: message }
+}
+
+function refuse({ topicPartitions }: Body, refusal: Refusal): Answer {
+  return {
+    errorCode: refusal.code,
+    replicaElectionResults: (topicPartitions ?? []).map(({ topic, partitions }) => ({
+      topic,
+      partitionResult: partitions.map(partition => rowOf(partition, refusal)),
+    })),
+  }
+}

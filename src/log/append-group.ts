@@ -1,0 +1,152 @@
+// The batches that one append to the store carries. The group decides whether one more batch fits, checks the sequence
+// of its producer against the log and the earlier batches of the group, and gives the batch its offsets: it stamps them
+// into the bytes. It reads no clock and does no I/O. The lane decides when a group is formed and what happens to it.
+
+import { isRefusal, type Refusal } from '../protocol/errors.ts'
+import { type BatchView, stamp, stampAppendTime } from '../protocol/records.ts'
+import type { Batch, Row, Append as StoreAppend, StreamId } from '../store/store.ts'
+import {
+  checkSequence,
+  encodeProducer,
+  lastSequenceOf,
+  type Producer,
+  type ProducerBatch,
+  producerKey,
+  withBatch,
+} from './producers.ts'
+
+/** The most bytes that one append carries, unless a single batch is larger. */
+const GROUP_BYTES = 4 * 1024 * 1024
+
+/** A batch that waits for its place in the log. */
+export interface Placeable {
+  readonly batch: BatchView
+  /** The store holds these bytes: a second stamp goes into a copy. */
+  isHandedOver: boolean
+  /** These three are -1 until the batch has its place. */
+  baseOffset: number
+  nextOffset: number
+  /** -1 as well if the topic keeps the producer's time. */
+  logAppendTimeMs: number
+}
+
+/** The log as a group finds it. */
+export interface LogEnd {
+  readonly stream: StreamId
+  readonly epoch: number
+  readonly end: number
+  readonly producers: ReadonlyMap<number, Producer>
+  readonly topic: {
+    readonly resolved: {
+      readonly messageTimestampType: 'CreateTime' | 'LogAppendTime'
+      readonly offsetSequenceBits: number
+    }
+  }
+}
+
+export class AppendGroup<Waiting extends Placeable> {
+  readonly #log: LogEnd
+  readonly #rows: Row[] = []
+  readonly nowMs: number
+  /** On Clock.monotonic(). */
+  readonly startedAtMs: number
+  /** As clients see them, stamped. */
+  readonly batches: Batch[] = []
+  /** The callers that wait for the batches, in order. */
+  readonly pending: Waiting[] = []
+  /** Repeats of a batch of this group: they get the same answer. */
+  readonly repeats: Waiting[] = []
+  /** The producers of the group as they are after it. */
+  readonly producers = new Map<number, Producer>()
+  /** The append for the store. The lane replaces the batches by their encoded form. */
+  append: StoreAppend
+  /** The number of the partition's pending rows in the append. */
+  pendingRows = 0
+  /** The end of the log after the group. */
+  end: number
+  bytes = 0
+  records = 0
+
+  constructor(log: LogEnd, attempt: string, nowMs: number, startedAtMs: number) {
+    const { stream, epoch, end } = log
+    this.#log = log
+    this.append = { stream, epoch, at: end, attempt, batches: this.batches, rows: this.#rows }
+    this.end = end
+    this.nowMs = nowMs
+    this.startedAtMs = startedAtMs
+  }
+
+  hasRoomFor(batch: BatchView): boolean {
+    return this.batches.length === 0 || this.bytes + batch.bytes.length <= GROUP_BYTES
+  }
+
+  /** The producer of a batch; undefined if the batch names no producer, or one that the log does not know. */
+  producerOf({ producerId }: BatchView): Producer | undefined {
+    return producerId < 0 ? undefined : (this.producers.get(producerId) ?? this.#log.producers.get(producerId))
+  }
+
+  /**
+   * Adds a batch of the producer that `producerOf` found. Returns null if the batch has its place. Returns the original
+   * if it repeats one; it then has the place of the original. Returns a refusal if its sequence does not follow.
+   */
+  add(waiting: Waiting, known: Producer | undefined): ProducerBatch | Refusal | null {
+    const { batch } = waiting
+    const { producerId, producerEpoch, baseSequence } = batch
+    if (producerId < 0) {
+      this.#place(waiting)
+      return null
+    }
+    const lastSequence = lastSequenceOf(baseSequence, batch.lastOffsetDelta)
+    const verdict = checkSequence(known, producerId, producerEpoch, baseSequence, lastSequence)
+    if (isRefusal(verdict)) return verdict
+    if (verdict !== null) {
+      waiting.baseOffset = verdict.baseOffset
+      waiting.nextOffset = verdict.lastOffset + 1
+      waiting.logAppendTimeMs = verdict.logAppendTimeMs
+      if (verdict.baseOffset >= this.append.at) this.repeats.push(waiting)
+      return verdict
+    }
+    this.#place(waiting)
+    const { baseOffset, nextOffset, logAppendTimeMs } = waiting
+    const added = { baseSequence, lastSequence, baseOffset, lastOffset: nextOffset - 1, logAppendTimeMs }
+    this.producers.set(producerId, withBatch(known, producerEpoch, added, this.nowMs))
+    return null
+  }
+
+  /** Completes the append: it carries these rows of the partition, and the rows of the group's producers. */
+  carry(pendingRows: readonly Row[]): void {
+    for (const row of pendingRows) this.#rows.push(row)
+    this.pendingRows = pendingRows.length
+    for (const [producerId, producer] of this.producers) {
+      this.#rows.push({ key: producerKey(producerId), value: encodeProducer(producer) })
+    }
+  }
+
+  #place(waiting: Waiting): void {
+    const { messageTimestampType, offsetSequenceBits } = this.#log.topic.resolved
+    const { epoch } = this.#log
+    const { end, nowMs } = this
+    const { batch } = waiting
+    const baseOffset = offsetSequenceBits > 0 ? Math.max(end, nowMs * 2 ** offsetSequenceBits) : end
+    const stamped = stampFor(waiting, baseOffset, epoch, messageTimestampType === 'LogAppendTime' ? nowMs : -1)
+    this.end = waiting.nextOffset
+    this.bytes += batch.bytes.length
+    this.records += batch.recordCount
+    this.batches.push(stamped)
+    this.pending.push(waiting)
+  }
+}
+
+/** Gives a batch its place, in its own bytes, or in a copy when the store holds those already. */
+function stampFor(waiting: Placeable, baseOffset: number, epoch: number, logAppendTimeMs: number): Batch {
+  const { batch } = waiting
+  const bytes = waiting.isHandedOver ? Buffer.from(batch.bytes) : batch.bytes
+  if (logAppendTimeMs >= 0) stampAppendTime(bytes, logAppendTimeMs)
+  stamp(bytes, baseOffset, epoch)
+  waiting.isHandedOver = true
+  waiting.baseOffset = baseOffset
+  waiting.nextOffset = baseOffset + batch.lastOffsetDelta + 1
+  waiting.logAppendTimeMs = logAppendTimeMs
+  const maxTimestamp = logAppendTimeMs >= 0 ? logAppendTimeMs : batch.maxTimestamp
+  return { baseOffset, nextOffset: waiting.nextOffset, recordCount: batch.recordCount, maxTimestamp, bytes }
+}

@@ -1,0 +1,242 @@
+// Searches a partition for records by their time. The time index says which chunks can hold the record. The search
+// reads the batches of those chunks and looks into them for timestamps and offsets alone. It reads as much as its
+// patience allows, and holds one of the places that all searches of a broker share. It changes nothing but the index.
+
+import type { Patience } from '../base/patience.ts'
+import type { Semaphore } from '../base/semaphore.ts'
+import { because, isRefusal, OFFSET_OUT_OF_RANGE, REQUEST_TIMED_OUT, type Refusal } from '../protocol/errors.ts'
+import { type BatchView, InvalidRecords, viewBatch } from '../protocol/records.ts'
+import type { Read } from '../store/store.ts'
+import type { PartitionState } from './partition-state.ts'
+import type { Chunk } from './time-index.ts'
+import type { Look, Looker, Unpacking } from './unpacking.ts'
+
+/** A record found by its time. */
+export interface FoundOffset {
+  readonly offset: number
+  readonly timestamp: number
+  readonly leaderEpoch: number
+}
+
+export interface SearchRooms {
+  readonly unpacking: Unpacking
+  /** Places for searches, SEARCHES_AT_ONCE of them. */
+  readonly searches: Semaphore
+}
+
+type MaybeLater<T> = T | Promise<T>
+
+/** The partition that is searched. */
+export interface SearchedLog {
+  readonly state: PartitionState
+  /** Whole batches from this offset on as clients see them, at least one; none above the high watermark. */
+  read(offset: number, maxBytes: number): MaybeLater<{ readonly batches: readonly Uint8Array[] } | Refusal>
+  /** The batches that the store has from this offset on, unchecked. */
+  load(offset: number, maxBytes: number): Promise<Read | Refusal>
+}
+
+/** A search reads this much at once. */
+const STEP_BYTES = 1024 * 1024
+
+/** Over all partitions of a broker, each with STEP_BYTES or one batch: a request can ask for thousands. */
+export const SEARCHES_AT_ONCE = 16
+
+const TIMED_OUT = because(REQUEST_TIMED_OUT, 'The search through the records took too long.')
+
+export class TimeSearch {
+  readonly #rooms: SearchRooms
+  readonly #log: SearchedLog
+
+  constructor(rooms: SearchRooms, log: SearchedLog) {
+    this.#rooms = rooms
+    this.#log = log
+  }
+
+  get #state(): PartitionState {
+    return this.#log.state
+  }
+
+  /**
+   * The first record whose timestamp is at or after this one, with its own timestamp; null if there is no such record.
+   * REQUEST_TIMED_OUT if the patience ends before.
+   */
+  first(timestamp: number, patience: Patience): Promise<FoundOffset | null | Refusal> {
+    return this.#inTurn(patience, async looker => {
+      for (const chunk of [...this.#state.timeIndex.chunks]) {
+        if (chunk.isKnown && chunk.maxTimestamp < timestamp) continue
+        const found = await this.#firstOf(chunk, timestamp, looker)
+        if (found !== null) return found
+      }
+      return null
+    })
+  }
+
+  /**
+   * The record with the largest timestamp, the first of equals (KIP-734); null when no record has a timestamp. The same
+   * for patience.
+   */
+  largest(patience: Patience): Promise<FoundOffset | null | Refusal> {
+    return this.#inTurn(patience, async looker => {
+      const refusal = await this.learn(patience)
+      if (refusal !== null) return refusal
+      let best: FoundOffset | null = null
+      const chunks = [...this.#state.timeIndex.chunks].sort((a, b) => b.maxTimestamp - a.maxTimestamp)
+      for (const chunk of chunks) {
+        if (chunk.maxTimestamp < 0 || (best !== null && best.timestamp >= chunk.maxTimestamp)) break
+        const found = await this.#largestOf(chunk, best, looker)
+        if (isRefusal(found)) return found
+        best = found
+      }
+      return best
+    })
+  }
+
+  /** Looks into the chunks that have no mark; afterwards the time index knows all of them. */
+  async learn(patience: Patience): Promise<Refusal | null> {
+    const { timeIndex, pendingRows } = this.#state
+    for (const chunk of timeIndex.chunks.filter(candidate => !candidate.isKnown)) {
+      const found = await this.#weigh(chunk, patience)
+      if (isRefusal(found)) return found
+      const mark = timeIndex.learn(chunk, found)
+      if (mark !== null) pendingRows.push(mark)
+    }
+    return null
+  }
+
+  /**
+   * The sizes and times of a chunk's batches as stored, unchecked: a batch that fails its checksum must not keep the
+   * log from ageing.
+   */
+  async #weigh(
+    { from, next }: Chunk,
+    patience: Patience,
+  ): Promise<readonly { bytes: number; maxTimestamp: number }[] | Refusal> {
+    const found: { bytes: number; maxTimestamp: number }[] = []
+    for (let offset = from; offset < next; ) {
+      if (patience.isOver) return TIMED_OUT
+      offset = Math.max(offset, this.#state.start)
+      const read = await this.#log.load(offset, STEP_BYTES)
+      if (isRefusal(read)) {
+        if (read.code === OFFSET_OUT_OF_RANGE.code && this.#state.start > offset) continue
+        return read
+      }
+      const within = read.batches.filter(batch => batch.baseOffset < next)
+      for (const { bytes, maxTimestamp } of within) found.push({ bytes: bytes.length, maxTimestamp })
+      read.release?.()
+      offset = within.length === 0 ? next : within.at(-1)!.nextOffset
+    }
+    return found
+  }
+
+  /** Work that reads the log and looks into it, in its turn. */
+  async #inTurn(
+    patience: Patience,
+    work: (looker: Looker) => Promise<FoundOffset | null | Refusal>,
+  ): Promise<FoundOffset | null | Refusal> {
+    const { searches, unpacking } = this.#rooms
+    if (!(await searches.take(1, patience))) return this.#state.refusal ?? TIMED_OUT
+    try {
+      const found = await work(unpacking.looker(patience))
+      return isRefusal(found) ? found : (this.#state.refusal ?? found)
+    } finally {
+      searches.give(1)
+    }
+  }
+
+  /** The first record of a chunk whose timestamp is at or after this one. */
+  async #firstOf(chunk: Chunk, timestamp: number, looker: Looker): Promise<FoundOffset | null | Refusal> {
+    let found: FoundOffset | null = null
+    const refusal = await this.#walk(chunk, looker, async batch => {
+      if (batch.maxTimestamp < timestamp) return false
+      const first = await this.#lookInto(batch, looker, async ({ walk, step }, at) => {
+        for (;;) {
+          const others = step()
+          if (others !== undefined) await others
+          if (!walk.next()) return null
+          if (walk.timestamp >= timestamp && walk.offset >= this.#state.start) return at(walk)
+        }
+      })
+      if (isRefusal(first)) return first
+      found = first
+      return found !== null
+    })
+    return refusal ?? found
+  }
+
+  /** The largest timestamp of a chunk, the first of equals, if it is larger than the known one. */
+  async #largestOf(chunk: Chunk, known: FoundOffset | null, looker: Looker): Promise<FoundOffset | null | Refusal> {
+    let best = known
+    const refusal = await this.#walk(chunk, looker, async batch => {
+      const above = best?.timestamp ?? -1
+      if (batch.maxTimestamp <= above) return false
+      const largest = await this.#lookInto(batch, looker, async ({ walk, step }, at) => {
+        let top: FoundOffset | null = null
+        let topTimestamp = above
+        for (;;) {
+          const others = step()
+          if (others !== undefined) await others
+          if (!walk.next()) return top
+          if (walk.timestamp <= topTimestamp || walk.offset < this.#state.start) continue
+          topTimestamp = walk.timestamp
+          top = at(walk)
+        }
+      })
+      if (isRefusal(largest)) return largest
+      best = largest ?? best
+      return best !== null && best.timestamp >= chunk.maxTimestamp
+    })
+    return refusal ?? best
+  }
+
+  /** Looks into a batch, at timestamps and offsets alone. */
+  async #lookInto(
+    batch: BatchView,
+    looker: Looker,
+    look: (
+      look: Look,
+      at: (record: { offset: number; timestamp: number }) => FoundOffset,
+    ) => Promise<FoundOffset | null>,
+  ): Promise<FoundOffset | null | Refusal> {
+    const { leaderEpoch } = batch
+    try {
+      return await this.#rooms.unpacking.look(batch, looker, opened =>
+        look(opened, ({ offset, timestamp }) => ({ offset, timestamp, leaderEpoch })),
+      )
+    } catch (error) {
+      if (!(error instanceof InvalidRecords)) throw error
+      // Producers may send batches that do not unpack. A reader that starts at the whole batch skips nothing.
+      return { offset: Math.max(batch.baseOffset, this.#state.start), timestamp: batch.maxTimestamp, leaderEpoch }
+    }
+  }
+
+  /** Visits the batches of a chunk in order, as far as they may be seen, until the visitor says true or refuses. */
+  async #walk(
+    chunk: Chunk,
+    { patience, turn }: Looker,
+    visit: (batch: BatchView) => Promise<boolean | Refusal>,
+  ): Promise<Refusal | null> {
+    const { next } = chunk
+    for (let offset = Math.max(chunk.from, this.#state.start); offset < next; ) {
+      if (patience.isOver) return TIMED_OUT
+      const read = await this.#log.read(offset, STEP_BYTES)
+      if (isRefusal(read)) {
+        // Retention passed this place: continue at the log start.
+        if (read.code !== OFFSET_OUT_OF_RANGE.code || this.#state.start <= offset) return read
+        offset = this.#state.start
+        continue
+      }
+      if (read.batches.length === 0) return null
+      for (const bytes of read.batches) {
+        const batch = viewBatch(bytes)
+        if (batch.baseOffset >= next) return null
+        const others = turn()
+        if (others !== undefined) await others
+        const visited = await visit(batch)
+        if (isRefusal(visited)) return visited
+        if (visited) return null
+        offset = batch.baseOffset + batch.lastOffsetDelta + 1
+      }
+    }
+    return null
+  }
+}

@@ -1,0 +1,453 @@
+// A Redis that was killed while it wrote a transaction to its append-only file, and was started twice since: what was
+// begun runs at the second start (docs/decisions/0037). Against real servers, torn at each command.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { CleanUp } from '../../../testing/broker.ts'
+import { eventually } from '../../../testing/eventually.ts'
+import { type RedisOptions, type RedisServer, noRedis as skip, startRedis } from '../../../testing/redis.ts'
+import { openTestStore, type TestStore } from '../../../testing/redis-store.ts'
+import { tearTransaction } from '../../../testing/torn-file.ts'
+import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
+import { type Batch, type Opened, OutcomeUnknown, type Row, type Store } from '../store.ts'
+import { keysOf } from './keys.ts'
+
+const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
+const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
+const KEYS = keysOf('svc').stream(A)
+/** A rewrite of the file would take away the torn transactions that these tests are about. */
+const NO_REWRITE: RedisOptions = { appendfsync: 'always', acl: ['user default on nopass ~* &* +@all -bgrewriteaof'] }
+const LEAP = 100_000_000
+
+const open = (t: TestContext, redis: RedisServer): Promise<TestStore> =>
+  openTestStore(t as CleanUp, { 'redis.uri': redis.uri })
+
+const row = (key: string, value: string | null): Row => ({ key, value: value === null ? null : Buffer.from(value) })
+
+/** By key, without what is only there to mark something. */
+const rowsOf = ({ rows }: Opened) => Object.fromEntries([...rows].map(([key, value]) => [key, String(value)]))
+
+async function led(store: Store): Promise<Opened> {
+  await store.create([A])
+  return expectKind(await store.open(A, 0, 0), 'opened')
+}
+
+async function append(store: Store, { epoch, end }: Opened, rows: readonly Row[], ...spans: number[]) {
+  const batches: Batch[] = []
+  let at = end
+  for (const span of spans) {
+    batches.push(exampleBatch(at, span, 80, epoch))
+    at += span
+  }
+  const made = exampleAppend(A, epoch, end, batches, rows)
+  return { attempt: made.attempt, end: expectKind(await store.append(made), 'appended').end, epoch, batches }
+}
+
+/** Of what can be read: where each batch begins and what it holds. */
+async function readAll(store: Store, from = 0): Promise<[number, string][]> {
+  const found: [number, string][] = []
+  for (let next = from; ; ) {
+    const { batches } = expectKind(await store.read(A, next, { ...EVERYTHING, maxBytes: 1 }), 'read')
+    if (batches.length === 0) return found
+    for (const { baseOffset, nextOffset, bytes } of batches) {
+      found.push([baseOffset, Buffer.from(bytes).toString('hex')])
+      next = nextOffset
+    }
+  }
+}
+
+const shown = (batches: readonly Batch[]) =>
+  batches.map(({ baseOffset, bytes }) => [baseOffset, Buffer.from(bytes).toString('hex')])
+
+async function killed(redis: RedisServer): Promise<void> {
+  await redis.stop('SIGKILL')
+  await redis.start()
+  await redis.loaded()
+}
+
+for (const since of ['nothing', 'an opening', 'appends'] as const) {
+  test(`an append that was torn at any command, with ${since} since: it is there whole or not at all`, {
+    skip,
+  }, async t => {
+    const names: string[] = []
+    for (let at = 1; at < (names.length || 2); at++) {
+      const redis = await startRedis(t as CleanUp, NO_REWRITE)
+      const { store } = await open(t, redis)
+      const first = await append(store, await led(store), [row('p', '1'), row('q', '1')], 10)
+      const torn = await append(store, { ...(await led(store)) }, [row('p', '2'), row('q', null)], 2, 3)
+      await redis.stop('SIGKILL')
+      await store.close()
+      const { names: commands } = (await tearTransaction(redis, torn.attempt, at))!
+      assert.deepEqual(commands, ['MULTI', 'XADD', 'XADD', 'HSET', 'HSET', 'HDEL', 'EXEC'])
+      names.splice(0, names.length, ...commands)
+      await redis.start()
+      const { store: next } = await open(t, redis)
+      const kept = [...first.batches]
+      const rows: Record<string, string> = { p: '1', q: '1' }
+      let { attempt, end } = first
+      if (since === 'nothing') {
+        // The broker that connects ends the torn transaction.
+        if (at >= 4) {
+          kept.push(...torn.batches)
+          rows.p = '2'
+          if (at === 6) delete rows.q
+          ;({ attempt, end } = torn)
+        }
+      } else {
+        const opened = expectKind(await next.open(A, 0, 0), 'opened')
+        assert.deepEqual([opened.lastAttempt, rowsOf(opened)], [first.attempt, rows])
+        end = opened.end
+        if (since === 'appends') {
+          const more = await append(next, opened, [row('r', '1')], 1, 4)
+          const last = await append(next, { ...opened, end: more.end }, [], 2)
+          kept.push(...more.batches, ...last.batches)
+          rows.r = '1'
+          ;({ attempt, end } = last)
+        }
+      }
+      await redis.stop('SIGKILL')
+      await next.close()
+      await redis.start()
+      await redis.loaded()
+      const { store: reader } = await open(t, redis)
+      // A reader of a stream that was not opened sees the sealed entries.
+      if (since !== 'nothing')
+        assert.deepEqual(await readAll(reader), shown(kept), `cut at ${commands[at]} (${at}), read`)
+      const { store: last, reports } = await open(t, redis)
+      const opened = expectKind(await last.open(A, 0, 0), 'opened')
+      const what = `cut at ${commands[at]} (${at})`
+      assert.equal(opened.damage, null, what)
+      assert.deepEqual(await readAll(last), shown(kept), what)
+      assert.deepEqual([opened.lastAttempt, rowsOf(opened)], [attempt, rows], what)
+      assert.equal(opened.end, end, what)
+      assert.equal(await redis.ask('XLEN', KEYS.batches), kept.length, what)
+      assert.doesNotMatch(reports.join('\n'), /missing|more entries/, what)
+    }
+  })
+}
+
+for (const since of ['nothing', 'an opening', 'appends'] as const) {
+  for (const before of [12, 15]) {
+    const kept = before === 15 ? 'nothing' : 'the end'
+    test(`a trim that keeps ${kept}, torn at any command, with ${since} since: it is finished, and nothing is damaged`, {
+      skip,
+    }, async t => {
+      for (const changes of [[], [row('p', '2'), row('q', null)]]) {
+        let count = 1
+        for (let at = 0; at < count; at++) {
+          const redis = await startRedis(t as CleanUp, NO_REWRITE)
+          const { store } = await open(t, redis)
+          const first = await append(store, await led(store), [row('p', '1'), row('q', '1')], 10, 2, 3)
+          assert.equal(expectKind(await store.trim(A, first.epoch, before, changes), 'trimmed').start, before)
+          await redis.stop('SIGKILL')
+          await store.close()
+          const { names } = (await tearTransaction(redis, 'XTRIM', at))!
+          assert.deepEqual(names, ['MULTI', 'XTRIM', 'HSET', ...(changes.length > 0 ? ['HSET', 'HDEL'] : []), 'EXEC'])
+          count = names.length
+          const what = `cut at ${names[at]} (${at} of ${names})`
+          await redis.start()
+          const { store: next } = await open(t, redis)
+          const expected = shown(first.batches.filter(({ nextOffset }) => nextOffset > before))
+          let { end } = first
+          if (since !== 'nothing') {
+            const opened = expectKind(await next.open(A, 0, 0), 'opened')
+            assert.deepEqual([opened.damage, opened.start, opened.end], [null, before, end], what)
+            if (since === 'appends') {
+              const more = await append(next, opened, [], 1, 4)
+              expected.push(...shown(more.batches))
+              ;({ end } = more)
+            }
+          }
+          await redis.stop('SIGKILL')
+          await next.close()
+          await redis.start()
+          await redis.loaded()
+          const { store: last, reports } = await open(t, redis)
+          const opened = expectKind(await last.open(A, 0, 0), 'opened')
+          assert.deepEqual([opened.damage, opened.start, opened.end], [null, before, end], what)
+          assert.equal(opened.bytes, 80 * expected.length, what)
+          assert.deepEqual(await readAll(last, before), expected, what)
+          assert.equal(await redis.ask('XLEN', KEYS.batches), expected.length, what)
+          assert.doesNotMatch(reports.join('\n'), /missing|deleted|more entries/, what)
+          await append(last, opened, [], 2)
+        }
+      }
+    })
+  }
+}
+
+test('a trim waits for the opening where Redis was started anew, as an append does', { skip }, async t => {
+  const redis = await startRedis(t as CleanUp, NO_REWRITE)
+  const { store } = await open(t, redis)
+  const { epoch, end } = await append(store, await led(store), [], 2, 3)
+  const news = store.renewed()
+  await killed(redis)
+  await news
+  await assert.rejects(store.trim(A, epoch, 2, []), OutcomeUnknown)
+  const opened = expectKind(await store.open(A, epoch, end), 'opened')
+  assert.equal(opened.start, 0)
+  assert.equal(expectKind(await store.trim(A, opened.epoch, 2, []), 'trimmed').start, 2)
+})
+
+for (const since of ['nothing', 'a commit'] as const) {
+  test(`a commit that was torn at any command, with ${since} since: it counts whole or not at all`, {
+    skip,
+  }, async t => {
+    for (const remove of [false, true]) {
+      let count = 2
+      for (let at = 1; at < count; at++) {
+        const redis = await startRedis(t as CleanUp, NO_REWRITE)
+        const { store } = await open(t, redis)
+        const one = { kind: 'k', name: 'one' }
+        const before = [row('a', '1'), row('b', '1'), row('c', '1')]
+        const { version } = expectKind(await store.commit({ ...one, expect: 0, changes: before }), 'committed')
+        const changes = remove ? [] : [row('a', '2'), row('b', null), row('d', '2')]
+        await store.commit({ ...one, expect: version, changes, remove })
+        await redis.stop('SIGKILL')
+        await store.close()
+        const { names: commands } = (await tearTransaction(redis, keysOf('svc').document('k', 'one').document, at))!
+        count = commands.length
+        await redis.start()
+        const { store: next } = await open(t, redis)
+        const expected: Record<string, string> = { a: '1', b: '1', c: '1' }
+        if (since === 'a commit') {
+          const outcome = await next.commit({ ...one, expect: version, changes: [row('e', '3')] })
+          expectKind(outcome, 'committed')
+          expected.e = '3'
+        }
+        await redis.stop('SIGKILL')
+        await next.close()
+        await redis.start()
+        await redis.loaded()
+        const { store: last } = await open(t, redis)
+        const document = await last.load('k', 'one')
+        const what = `remove ${remove}, cut at ${commands[at]} (${at} of ${commands})`
+        const held = document && Object.fromEntries([...document.fields].map(([key, value]) => [key, String(value)]))
+        const whole = remove ? null : { a: '2', c: '1', d: '2' }
+        const isWhole = since === 'nothing' && JSON.stringify(held) === JSON.stringify(whole)
+        if (!isWhole) assert.deepEqual(held, expected, what)
+        assert.equal((await last.list('k')).length, held === null ? 0 : 1, what)
+        const now = document?.version ?? 0
+        expectKind(await last.commit({ ...one, expect: now, changes: [row('f', '4')] }), 'committed')
+      }
+    }
+  })
+}
+
+test('the file is rewritten once after each start, so that nothing torn outlives it', { skip }, async t => {
+  const redis = await startRedis(t as CleanUp, { appendfsync: 'always' })
+  const { store } = await open(t, redis)
+  await eventually('it is rewritten at first contact', async () => (await redis.info('aof_rewrites')) === '1')
+  const torn = await append(store, await led(store), [], 2, 3)
+  const rewritten = async () => (await redis.info('aof_last_rewrite_time_sec')) !== '-1'
+  await eventually('the rewrite has ended', rewritten)
+  await redis.stop('SIGKILL')
+  await tearTransaction(redis, torn.attempt, -1)
+  await redis.start()
+  await eventually('it is rewritten after a start', rewritten)
+  await killed(redis)
+  assert.equal(await redis.ask('XLEN', KEYS.batches), 0)
+  await eventually('it is rewritten after another', rewritten)
+  await open(t, redis)
+  assert.equal(await redis.info('aof_rewrites'), '1', 'a broker more asks for no other one')
+})
+
+test('a Redis that is killed while it rewrites a torn file starts again, with what was written meanwhile', {
+  skip,
+}, async t => {
+  const redis = await startRedis(t as CleanUp, { appendfsync: 'always' })
+  const { store } = await open(t, redis)
+  const torn = await append(store, await led(store), [], 2, 3)
+  await eventually('the first rewrite has ended', async () => (await redis.info('aof_last_rewrite_time_sec')) !== '-1')
+  await redis.stop('SIGKILL')
+  await store.close()
+  await tearTransaction(redis, torn.attempt, -1)
+  await redis.start({ 'rdb-key-save-delay': '300000' })
+  const { store: next } = await open(t, redis)
+  await eventually('it rewrites', async () => (await redis.info('aof_rewrite_in_progress')) === '1')
+  // One command, no transaction.
+  const credential = { kind: 'credential', name: 'u', changes: [row('salt', 'x')] }
+  expectKind(await next.commit({ ...credential, expect: 0 }), 'committed')
+  await killed(redis)
+  const { store: last } = await open(t, redis)
+  assert.equal(String((await last.load('credential', 'u'))?.fields.get('salt')), 'x')
+})
+
+test('a single command that was written behind a torn transaction is not cut off with it', { skip }, async t => {
+  const redis = await startRedis(t as CleanUp, NO_REWRITE)
+  const { store } = await open(t, redis)
+  const torn = await append(store, await led(store), [], 2, 3)
+  await redis.stop('SIGKILL')
+  await store.close()
+  await tearTransaction(redis, torn.attempt, -1)
+  await redis.start()
+  const { store: next } = await open(t, redis)
+  const credential = { kind: 'credential', name: 'u', changes: [row('salt', 'x')] }
+  expectKind(await next.commit({ ...credential, expect: 0 }), 'committed')
+  await killed(redis)
+  const { store: last } = await open(t, redis)
+  assert.equal(String((await last.load('credential', 'u'))?.fields.get('salt')), 'x')
+})
+
+test('entries that an earlier version left between two epochs are passed over by readers, and deleted by the next opening', {
+  skip,
+}, async t => {
+  const redis = await startRedis(t as CleanUp)
+  const { store } = await open(t, redis)
+  await append(store, await led(store), [], 3, 2)
+  // The second one as if it had been appended after another lead, and 20 before it that were never acknowledged.
+  const ids = ['1-1', ...Array.from({ length: 20 }, (_, i) => `1-${i + 4}`), '2-4']
+  const rewrite = `local e = redis.call('XRANGE', KEYS[1], '-', '+')
+    redis.call('DEL', KEYS[1])
+    for i, id in ipairs(ARGV) do redis.call('XADD', KEYS[1], id, unpack(e[i == 1 and 1 or 2][2])) end`
+  await redis.ask('EVAL', rewrite, 1, KEYS.batches, ...ids)
+  await redis.ask('HSET', KEYS.meta, 'epoch', 2, 'epochs', '1:0 2:3', 'sealed', '5 5 2 2-4')
+  await redis.ask('HDEL', KEYS.meta, 'swept')
+  const { store: reader } = await open(t, redis)
+  assert.deepEqual(
+    (await readAll(reader)).map(([offset]) => offset),
+    [0, 3],
+  )
+  const { store: next, reports } = await open(t, redis)
+  const again = expectKind(await next.open(A, 0, 0), 'opened')
+  assert.deepEqual([again.damage, await redis.ask('XLEN', KEYS.batches)], [null, 2])
+  assert.match(reports.join('\n'), /20 entries .* never acknowledged are swept/)
+})
+
+test('a torn append of more entries than one sweep deletes is swept, though the lead has moved since', {
+  skip,
+}, async t => {
+  const redis = await startRedis(t as CleanUp, NO_REWRITE)
+  const { store } = await open(t, redis)
+  const kept = [...(await append(store, await led(store), [], 10)).batches]
+  const torn = await append(store, await led(store), [], ...Array.from({ length: 200 }, () => 1))
+  await redis.stop('SIGKILL')
+  await store.close()
+  await tearTransaction(redis, torn.attempt, 180)
+  await redis.start()
+  // The torn append lies before the first of these leads, and is not the last that lies between two.
+  for (let lead = 0; lead < 2; lead++) {
+    const { store: next } = await open(t, redis)
+    kept.push(...(await append(next, expectKind(await next.open(A, 0, 0), 'opened'), [], 1)).batches)
+    await next.close()
+  }
+  await killed(redis)
+  assert.equal(await redis.ask('XLEN', KEYS.batches), 3 + 179)
+  const { store: last } = await open(t, redis)
+  const opened = expectKind(await last.open(A, 0, 0), 'opened')
+  assert.deepEqual([opened.damage, await redis.ask('XLEN', KEYS.batches)], [null, 3])
+  assert.deepEqual(await readAll(last), shown(kept))
+})
+
+test('more entries than were ever acknowledged are damage', { skip }, async t => {
+  const redis = await startRedis(t as CleanUp)
+  const { store, reports } = await open(t, redis)
+  await append(store, await led(store), [], 1, 1, 1)
+  await redis.ask('HSET', KEYS.meta, 'sealed', '3 3 2 1-3')
+  for (let i = 0; i < 2; i++) {
+    const opened = expectKind(await store.open(A, 0, 0), 'opened')
+    assert.match(opened.damage?.message ?? '', /holds 1 more entries than were ever acknowledged/)
+    assert.equal((await store.append(exampleAppend(A, opened.epoch, 3))).kind, 'damaged')
+  }
+  assert.equal((await store.read(A, 0, EVERYTHING)).kind, 'damaged')
+  assert.doesNotMatch(reports.join('\n'), /-1/)
+})
+
+test('the end leaps where Redis has another history and no broker says how far clients were told', {
+  skip,
+}, async t => {
+  const redis = await startRedis(t as CleanUp, { appendfsync: 'everysec' })
+  const { store } = await open(t, redis)
+  await append(store, await led(store), [], 5)
+  // Synced once more, so that this run has lost nothing that it counts on.
+  await pause(1_500)
+  await redis.stop('SIGKILL')
+  await store.close()
+  await redis.start()
+  const { store: next, reports } = await open(t, redis)
+  const opened = expectKind(await next.open(A, 0, 0), 'opened')
+  assert.deepEqual([opened.end, opened.highWatermark], [5 + LEAP, 5 + LEAP])
+  assert.match(reports.join('\n'), new RegExp(`led ${A} is .*: its end leaps by ${LEAP} offsets, to ${5 + LEAP};`))
+  await append(next, opened, [], 2)
+  assert.deepEqual(
+    (await readAll(next)).map(([offset]) => offset),
+    [0, 5 + LEAP],
+  )
+  assert.equal(expectKind(await next.open(A, 0, 0), 'opened').end, 7 + LEAP, 'once')
+})
+
+test('the end stays where Redis syncs each write and was started anew, though no broker says how far clients were told', {
+  skip,
+}, async t => {
+  const redis = await startRedis(t as CleanUp, { appendfsync: 'always' })
+  const { store } = await open(t, redis)
+  await append(store, await led(store), [], 5)
+  await redis.stop('SIGKILL')
+  await store.close()
+  await redis.start()
+  const { store: next } = await open(t, redis)
+  assert.equal(expectKind(await next.open(A, 0, 0), 'opened').end, 5)
+})
+
+test('the end stays where a broker that led goes on, or ended in order', { skip }, async t => {
+  const redis = await startRedis(t as CleanUp, { appendfsync: 'always' })
+  const { store } = await open(t, redis)
+  const opened = await led(store)
+  await append(store, opened, [], 5)
+  const news = store.renewed()
+  await killed(redis)
+  assert.deepEqual(await news, [A])
+  const again = expectKind(await store.open(A, opened.epoch, 5), 'opened')
+  assert.equal(again.end, 5)
+  await append(store, again, [], 1)
+  await store.close()
+  await killed(redis)
+  const { store: next } = await open(t, redis)
+  assert.equal(expectKind(await next.open(A, 0, 0), 'opened').end, 6)
+})
+
+test('the end stays where the broker that led is heard of a little later than another opens, or in an earlier start', {
+  skip,
+}, async t => {
+  const redis = await startRedis(t as CleanUp, { appendfsync: 'always' })
+  const { store } = await open(t, redis)
+  await append(store, await led(store), [], 5)
+  const news = store.renewed()
+  await redis.stop('SIGKILL')
+  await redis.start()
+  await redis.loaded()
+  const { store: patient } = await openTestStore(t as CleanUp, { 'redis.uri': redis.uri }, undefined, {
+    vouchMs: 60_000,
+  })
+  const opening = patient.open(A, 0, 0)
+  await news
+  assert.equal(expectKind(await opening, 'opened').end, 5)
+  const again = patient.renewed()
+  await killed(redis)
+  await again
+  // It has said so by now, and goes; no broker has opened it since.
+  await eventually('it is said', async () => (await redis.ask('HGET', KEYS.meta, 'vouched')) !== null)
+  await redis.stop('SIGKILL')
+  await patient.close()
+  await store.close()
+  await redis.start()
+  const { store: next } = await open(t, redis)
+  assert.equal(expectKind(await next.open(A, 0, 0), 'opened').end, 5)
+})
+
+test('a broker that led before the last one does not vouch for what that told', { skip }, async t => {
+  const redis = await startRedis(t as CleanUp, { appendfsync: 'everysec' })
+  const { store } = await open(t, redis)
+  await append(store, await led(store), [], 5)
+  const { store: last } = await open(t, redis)
+  await append(last, expectKind(await last.open(A, 0, 0), 'opened'), [], 5)
+  const news = store.renewed()
+  // The append is in the file by then, though no broker can know that.
+  await pause(1_500)
+  await redis.stop('SIGKILL')
+  await last.close()
+  await redis.start()
+  await news
+  assert.equal(expectKind(await store.open(A, 0, 0), 'opened').end, 10 + LEAP)
+})

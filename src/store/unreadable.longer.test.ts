@@ -1,0 +1,575 @@
+// Every kind of document with bytes of the wrong form, of a later version, and none: what runs goes on, what starts
+// starts, each is named and counted, what it says is refused by its name, and nothing is written over it. A kind
+// without a case does not compile.
+
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { signInAt } from '../../testing/admin-client.ts'
+import { atLength } from '../../testing/at-length.ts'
+import { startBroker, type TestBroker } from '../../testing/broker.ts'
+import { eventually } from '../../testing/eventually.ts'
+import { batchOf } from '../../testing/kafka.ts'
+import { noRedis, startRedis } from '../../testing/redis.ts'
+import { openTestStore } from '../../testing/redis-store.ts'
+import { createMemoryStore } from '../../testing/sim/memory-store.ts'
+import type { Wire } from '../../testing/wire.ts'
+import { systemClock } from '../base/clock.ts'
+import { alterClientQuotas } from '../protocol/messages/alter-client-quotas.ts'
+import { createTopics } from '../protocol/messages/create-topics.ts'
+import { deleteGroups } from '../protocol/messages/delete-groups.ts'
+import { deleteTopics } from '../protocol/messages/delete-topics.ts'
+import { describeClientQuotas } from '../protocol/messages/describe-client-quotas.ts'
+import { fetch as fetchApi } from '../protocol/messages/fetch.ts'
+import { findCoordinator } from '../protocol/messages/find-coordinator.ts'
+import { initProducerId } from '../protocol/messages/init-producer-id.ts'
+import { metadata } from '../protocol/messages/metadata.ts'
+import { offsetCommit } from '../protocol/messages/offset-commit.ts'
+import { produce } from '../protocol/messages/produce.ts'
+import type { Values } from '../settings/settings.ts'
+import { type DocumentKind, documentKinds } from './document-kinds.ts'
+import { openEmbeddedStore } from './embedded/embedded-store.ts'
+import type { Store } from './store.ts'
+
+const NO_TRANSACTION = { transactionalId: null, transactionTimeoutMs: 1_000 }
+const PASSWORD = 'correct horse'
+const QUICK = { memoryKiB: 512, passes: 1, lanes: 1 }
+const STORAGE_ERROR = 56
+const TOPIC_EXISTS = 36
+const COORDINATOR_AWAY = 15
+
+/** `wrong` and `none` are the same everywhere; what a later version would write depends on the kind. */
+const FORMS = ['wrong', 'later', 'none'] as const
+type Form = (typeof FORMS)[number]
+
+interface World {
+  /** Whose contents are spoiled, as another program does it. */
+  readonly store: Store
+  readonly isShared: boolean
+  /** A broker that runs while they are spoiled. */
+  readonly running: TestBroker
+  /** All that run. */
+  readonly brokers: readonly TestBroker[]
+  /** One that starts afterwards; on a store for one broker the one that ran has ended. */
+  startAnother(): Promise<TestBroker>
+  /** All that ever ran. */
+  readonly everybody: readonly TestBroker[]
+}
+
+interface Spot {
+  readonly name: string
+  readonly field: string
+}
+
+interface Case {
+  /** Makes the document that is spoiled, and says where it rests. */
+  seed(world: World): Promise<Record<Form, Spot>>
+  /** Null where a later version cannot be told from any other wrong form. */
+  readonly later: string | Buffer | null
+  /** All forms lie in one place: one at a time. */
+  readonly isOnePlace?: boolean
+  /** The document may be written over: by its owner, or because nothing is lost with it. */
+  readonly isRepaired?: boolean
+  /** Whether any broker looks into it, and so finds out. */
+  isRead?(world: World): boolean
+  /** Checks the answers to clients and operators of a broker that had read the document, and of one that never had. */
+  check(broker: TestBroker, world: World): Promise<void>
+}
+
+const spots = (name: string, field: (form: Form) => string): Record<Form, Spot> => ({
+  wrong: { name, field: field('wrong') },
+  later: { name, field: field('later') },
+  none: { name, field: field('none') },
+})
+const documents = (name: (form: Form) => string, field: string): Record<Form, Spot> => ({
+  wrong: { name: name('wrong'), field },
+  later: { name: name('later'), field },
+  none: { name: name('none'), field },
+})
+
+async function put(store: Store, kind: DocumentKind, name: string, field: string, value: string | Uint8Array) {
+  const changes = [{ key: field, value: Buffer.from(value) }]
+  // Its owner may write it at the same time.
+  for (let kindOfAnswer = ''; kindOfAnswer !== 'committed'; ) {
+    const expect = (await store.load(kind, name))?.version ?? 0
+    kindOfAnswer = (await store.commit({ kind, name, expect, changes })).kind
+  }
+}
+
+async function create(wire: Wire, ...names: readonly string[]) {
+  const topics = names.map(name => ({ name, numPartitions: 1, replicationFactor: 1, assignments: [], configs: [] }))
+  const { topics: rows } = await wire.send(createTopics, 5, { topics, timeoutMs: 5_000, validateOnly: false })
+  return rows.map(({ errorCode }) => errorCode)
+}
+
+async function topicError(wire: Wire, name: string) {
+  const { topics } = await wire.send(metadata, 9, { topics: [{ name }], allowAutoTopicCreation: true })
+  return topics[0]!.errorCode
+}
+
+async function commitError(wire: Wire, groupId: string) {
+  const partitions = [{ partitionIndex: 0, committedOffset: 9, committedMetadata: null }]
+  const asked = { groupId, memberId: '', generationIdOrMemberEpoch: -1, topics: [{ name: 'orders', partitions }] }
+  return (await wire.send(offsetCommit, 8, asked)).topics[0]!.partitions[0]!.errorCode
+}
+
+async function alterQuota(wire: Wire, client: string, remove = false) {
+  const ops = [{ key: 'producer_byte_rate', value: 1_000_000, remove }]
+  const entries = [{ entity: [{ entityType: 'client-id', entityName: client }], ops }]
+  return (await wire.send(alterClientQuotas, 1, { entries, validateOnly: false })).entries[0]!.errorCode
+}
+
+const quotaKey = (client: string) => JSON.stringify({ 'client-id': client })
+const admin = (broker: TestBroker) => signInAt(broker.url, 'admin', PASSWORD)
+
+const cases: Record<DocumentKind, Case> = {
+  acl: {
+    later: '{"topics":[],"version":2}',
+    async seed({ store }) {
+      for (const form of FORMS) await put(store, 'acl', form, 'document', '{"topics":{}}')
+      return documents(form => form, 'document')
+    },
+    async check(broker, { running, isShared }) {
+      // It alone writes to its store, and does not look.
+      if (!isShared && broker === running) return
+      const session = await admin(broker)
+      assert.deepEqual((await session.ask('GET', '/api/v1/acls')).body.unreadable, ['later', 'none', 'wrong'])
+      assert.equal((await session.ask('GET', '/api/v1/acls/wrong')).code, 'UNREADABLE')
+    },
+  },
+  broker: {
+    later: '{"shard":1}',
+    isRepaired: true,
+    isRead: ({ isShared }) => isShared,
+    seed: async ({ isShared }) => documents(form => (isShared && form === 'wrong' ? '1' : form), 'broker'),
+    async check(broker, { store, isShared }) {
+      if (!isShared) return
+      await eventually('what gives no sign of life is removed', async () =>
+        (await store.list('broker')).every(({ name }) => /^\d+$/.test(name)),
+      )
+      const wire = await broker.connect()
+      await eventually('broker 1 is there', async () => {
+        const { brokers } = await wire.send(metadata, 9, { topics: [] })
+        return brokers.some(({ nodeId }) => nodeId === 1)
+      })
+    },
+  },
+  catalogue: {
+    later: JSON.stringify({ id: 'AAAAAAAAAAAAAAAAAAAAbQ', shards: 3, createdAtMs: 1 }),
+    async seed({ running, store }) {
+      const wire = await running.connect()
+      assert.deepEqual(await create(wire, 'wrong', 'none'), [0, 0])
+      await put(store, 'catalogue', 'topics', 'cluster-id', 'no id')
+      return spots('topics', form => `topic:${form}`)
+    },
+    async check(broker, { store, running }) {
+      const wire = await broker.connect()
+      assert.deepEqual(await create(wire, ...FORMS), [TOPIC_EXISTS, TOPIC_EXISTS, TOPIC_EXISTS])
+      assert.equal(await topicError(wire, 'later'), STORAGE_ERROR)
+      if (broker === running) return
+      // Nothing is swept, and the name is free once an operator deletes the document.
+      assert((await store.streams()).length >= 3)
+      assert.equal(await topicError(wire, 'wrong'), STORAGE_ERROR)
+      const { responses } = await wire.send(deleteTopics, 5, { topicNames: ['wrong'], timeoutMs: 5_000 })
+      assert.equal(responses[0]!.errorCode, 0)
+      assert.deepEqual(await create(wire, 'wrong'), [0])
+    },
+  },
+  console: {
+    later: JSON.stringify({ role: 'OWNER', passwordHash: 'x', stamp: 'y' }),
+    async seed({ running }) {
+      const session = await admin(running)
+      for (const username of FORMS)
+        await session.ask('POST', '/api/v1/users', { username, password: PASSWORD, role: 'ADMIN' })
+      return spots('users', form => `user:${form}`)
+    },
+    async check(broker, { running, isShared }) {
+      // It alone writes to its store, and does not look.
+      if (!isShared && broker === running) return
+      const session = await admin(broker)
+      for (const username of FORMS) {
+        const asked = { username, password: PASSWORD }
+        assert.equal((await session.ask('POST', '/api/v1/auth/login', asked)).status, 401)
+        assert.equal((await session.ask('POST', '/api/v1/users', { ...asked, role: 'ADMIN' })).status, 409)
+        assert.equal((await session.ask('GET', `/api/v1/users/${username}`)).code, 'UNREADABLE')
+        assert.equal((await session.ask('PUT', `/api/v1/users/${username}`, { role: 'VIEWER' })).code, 'UNREADABLE')
+      }
+      assert.deepEqual((await session.ask('GET', '/api/v1/users')).body.unreadable, [...FORMS].sort())
+    },
+  },
+  credential: {
+    later: 'SCRAM-SHA-1024',
+    async seed({ store }) {
+      for (const form of FORMS) await put(store, 'credential', form, 'mechanism', 'PLAIN')
+      return documents(form => form, 'mechanism')
+    },
+    async check(broker) {
+      const session = await admin(broker)
+      assert.deepEqual((await session.ask('GET', '/api/v1/credentials')).body.unreadable, ['later', 'none', 'wrong'])
+      assert.equal((await session.ask('GET', '/api/v1/credentials/later')).code, 'UNREADABLE')
+    },
+  },
+  dictionaries: {
+    later: '{"parts":[1,2]}',
+    async seed({ store, running }) {
+      const wire = await running.connect()
+      return await packedTopics(wire, store, (id, form) => ({ name: id, field: form === 'none' ? 'v2' : '1' }))
+    },
+    check: readsAndWrites,
+  },
+  dictionary: {
+    later: null,
+    async seed({ store, running }) {
+      const wire = await running.connect()
+      return await packedTopics(wire, store, id => ({ name: `${id}:1`, field: 'content' }))
+    },
+    check: readsAndWrites,
+  },
+  'ended-session': {
+    later: '2 1700000000000',
+    async seed({ store }) {
+      for (const form of FORMS) await put(store, 'ended-session', form, 'until', '99999999999999')
+      return documents(form => form, 'until')
+    },
+    async check(_broker, { store }) {
+      for (const form of FORMS) assert((await store.version('ended-session', form)) > 0)
+    },
+  },
+  group: {
+    later: Buffer.from([0, 9, 1, 2, 3]),
+    async seed({ brokers }) {
+      for (const form of FORMS) assert.equal(await commitError(await coordinatorOf(brokers, form), form), 0)
+      return documents(form => form, 'head')
+    },
+    async check(broker, { store, brokers, running }) {
+      for (const form of FORMS) {
+        const wire = await coordinatorOf(brokers, form)
+        await eventually(`group ${form} is refused`, async () => (await commitError(wire, form)) === COORDINATOR_AWAY)
+        assert.equal((await store.load('group', form))!.fields.size, 2)
+      }
+      if (broker === running) return
+      const wire = await coordinatorOf(brokers, 'wrong')
+      const { results } = await wire.send(deleteGroups, 2, { groupsNames: ['wrong'] })
+      assert.equal(results[0]!.errorCode, 0)
+      assert.equal(await commitError(wire, 'wrong'), 0)
+    },
+  },
+  leads: {
+    later: Buffer.from([1, 2, 3, 4, 5]),
+    async seed({ store }) {
+      for (const form of FORMS) await put(store, 'leads', '1', form, Buffer.from([0, 0, 0, 1]))
+      return spots('1', form => form)
+    },
+    async check(broker) {
+      assert.equal(await topicError(await broker.connect(), 'orders'), 0)
+    },
+    // Each broker reads the documents of the others.
+    isRead: ({ isShared }) => isShared,
+    isRepaired: true,
+  },
+  'producer-ids': {
+    later: 'next=7',
+    isRead: () => false,
+    async seed({ running }) {
+      await (await running.connect()).send(initProducerId, 1, NO_TRANSACTION)
+      return spots('blocks', form => form)
+    },
+    async check(broker) {
+      const wire = await broker.connect()
+      const [one, two] = [
+        await wire.send(initProducerId, 1, NO_TRANSACTION),
+        await wire.send(initProducerId, 1, NO_TRANSACTION),
+      ]
+      assert.deepEqual([one.errorCode, two.errorCode], [0, 0])
+      assert.notEqual(one.producerId, two.producerId)
+    },
+  },
+  quotas: {
+    later: '{"producer_byte_rate":{"burst":1}}',
+    async seed({ running }) {
+      const wire = await running.connect()
+      for (const form of FORMS) assert.equal(await alterQuota(wire, form), 0)
+      return spots('clients', form => quotaKey(form))
+    },
+    async check(broker, { running, store }) {
+      const wire = await broker.connect()
+      for (const form of FORMS) assert.equal(await alterQuota(wire, form), STORAGE_ERROR)
+      assert.equal(await alterQuota(wire, `new-${broker === running}`), 0)
+      const { entries } = await wire.send(describeClientQuotas, 1, {
+        components: [{ entityType: 'client-id', matchType: 2, match: null }],
+        strict: false,
+      })
+      assert(!entries!.some(({ entity }) => FORMS.includes(entity[0]!.entityName as Form)))
+      if (broker === running) return
+      assert.equal(await alterQuota(wire, 'wrong', true), 0)
+      assert.equal((await store.load('quotas', 'clients'))!.fields.has(quotaKey('wrong')), false)
+      assert.equal(await alterQuota(wire, 'wrong'), 0)
+    },
+  },
+  'sign-in-failures': {
+    later: '3;1700000000000;10.0.0.7',
+    isOnePlace: true,
+    isRepaired: true,
+    async seed({ store, running }) {
+      await wrongPassword(running)
+      const [{ name, fields } = assert.fail()] = await store.list('sign-in-failures')
+      const [field] = fields.keys()
+      return documents(() => name, field!)
+    },
+    async check(broker) {
+      await wrongPassword(broker)
+      await admin(broker)
+    },
+  },
+  'signing-key': {
+    later: 'ed25519:AAAA',
+    isOnePlace: true,
+    async seed({ running }) {
+      await wrongPassword(running)
+      return documents(() => 'sign-in-failures', 'key')
+    },
+    async check(broker) {
+      await wrongPassword(broker)
+      await admin(broker)
+    },
+  },
+}
+
+async function wrongPassword(broker: TestBroker) {
+  const answer = await fetch(`${broker.url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username: 'admin', password: 'wrong guess' }),
+  })
+  assert.equal(answer.status, 401)
+}
+
+/** Topics that compress with a dictionary that an operator made for them, one for each form. */
+async function packedTopics(wire: Wire, store: Store, spot: (id: string, form: Form) => Spot) {
+  const result: Partial<Record<Form, Spot>> = {}
+  for (const form of FORMS) {
+    const configs = [{ name: 'storage.compression.type', value: 'zstd' }]
+    const topics = [{ name: `packed-${form}`, numPartitions: 1, replicationFactor: 1, assignments: [], configs }]
+    const made = await wire.send(createTopics, 7, { topics, timeoutMs: 5_000, validateOnly: false })
+    const id = made.topics[0]!.topicId
+    const content = Buffer.from('a dictionary for all the orders '.repeat(20))
+    await put(store, 'dictionary', `${id}:1`, 'content', content)
+    await put(store, 'dictionaries', id, '1', JSON.stringify({ bytes: content.length }))
+    result[form] = spot(id, form)
+  }
+  return result as Record<Form, Spot>
+}
+
+async function readsAndWrites(_broker: TestBroker, { brokers }: World) {
+  for (const form of FORMS) {
+    const name = `packed-${form}`
+    const partitionData = [{ index: 0, records: batchOf(['an order for all the orders']) }]
+    const asked = { acks: -1, timeoutMs: 5_000, topicData: [{ name, partitionData }] }
+    let leader = await brokers[0]!.connect()
+    await eventually(`${name} takes records`, async () => {
+      leader = (await leaderOf(brokers, name)) ?? leader
+      const { responses } = await leader.send(produce, 7, asked)
+      return responses[0]!.partitionResponses[0]!.errorCode === 0
+    })
+    const partitions = [{ partition: 0, fetchOffset: 0, partitionMaxBytes: 1 << 20 }]
+    const wanted = { maxWaitMs: 0, minBytes: 0, maxBytes: 1 << 20, topics: [{ topic: name, partitions }] }
+    // A broker that has just joined takes the lead of some partitions between two questions.
+    await eventually(`${name} gives records`, async () => {
+      leader = (await leaderOf(brokers, name)) ?? leader
+      const { errorCode, records } = (await leader.send(fetchApi, 11, wanted)).responses[0]!.partitions[0]!
+      return errorCode === 0 && records!.length > 0
+    })
+  }
+}
+
+/** Null while no broker leads it. */
+async function leaderOf(brokers: readonly TestBroker[], name: string): Promise<Wire | null> {
+  const wire = await brokers[0]!.connect()
+  const answer = await wire.send(metadata, 9, { topics: [{ name }], allowAutoTopicCreation: false })
+  const leaderId = answer.topics[0]!.partitions[0]?.leaderId
+  const port = answer.brokers.find(({ nodeId }) => nodeId === leaderId)?.port
+  return (await brokers.find(each => each.port === port)?.connect()) ?? null
+}
+
+async function coordinatorOf(brokers: readonly TestBroker[], key: string): Promise<Wire> {
+  const wire = await brokers[0]!.connect()
+  let port = 0
+  await eventually(`group ${key} has a coordinator`, async () => {
+    const found = await wire.send(findCoordinator, 1, { key, keyType: 0 })
+    port = found.port
+    return found.errorCode === 0 && brokers.some(each => each.port === port)
+  })
+  return await brokers.find(each => each.port === port)!.connect()
+}
+
+const SETTINGS: Partial<Values> = {
+  'admin.password': PASSWORD,
+  'broker.expiry': 1_000,
+  'broker.drain-timeout': 2_000,
+}
+
+async function openShared(
+  t: TestContext,
+  store: Store,
+  openStore: (() => Promise<Store>) | null,
+  more: Partial<Values>,
+) {
+  const start = (id: number) =>
+    startBroker(
+      t,
+      { ...SETTINGS, ...more, 'broker.id': id },
+      { http: { hashParameters: QUICK }, ...(openStore && { openStore, isShared: true }) },
+    )
+  const brokers = [await start(1), await start(2)]
+  const world: World = {
+    store,
+    isShared: true,
+    running: brokers[0]!,
+    brokers,
+    async startAnother() {
+      brokers.push(await start(3))
+      return brokers[2]!
+    },
+    everybody: brokers,
+  }
+  return world
+}
+
+async function openAlone(t: TestContext): Promise<World> {
+  const dir = await mkdtemp(join(tmpdir(), 'ketch-'))
+  t.after(() => rm(dir, { recursive: true, force: true }))
+  let store: Store | null = null
+  const openStore = async () => {
+    const rest = { fsync: 'interval', fsyncIntervalMs: 50, journalFileBytes: 1 << 24, clock: systemClock } as const
+    store = await openEmbeddedStore({ path: dir, ...rest, report: () => {} })
+    return store
+  }
+  const start = () => startBroker(t, SETTINGS, { dir, openStore, http: { hashParameters: QUICK } })
+  const running = await start()
+  const brokers = [running]
+  const everybody = [running]
+  return {
+    get store() {
+      return store!
+    },
+    isShared: false,
+    running,
+    brokers,
+    async startAnother() {
+      await running.broker.close()
+      brokers[0] = await start()
+      everybody.push(brokers[0])
+      return brokers[0]
+    },
+    everybody,
+  }
+}
+
+const stores: readonly {
+  readonly name: string
+  readonly skip: string | false
+  open(t: TestContext): Promise<World>
+}[] = [
+  { name: 'the embedded store', skip: false, open: openAlone },
+  {
+    name: 'a store in memory that brokers share',
+    skip: false,
+    open(t) {
+      const contents = createMemoryStore(systemClock)
+      return openShared(t, contents.beside(), async () => contents.beside(), {})
+    },
+  },
+  {
+    name: 'Redis',
+    skip: noRedis,
+    async open(t) {
+      const { uri } = await startRedis(t)
+      const { store } = await openTestStore(t, { 'redis.uri': uri })
+      return await openShared(t, store, null, { 'redis.uri': uri })
+    },
+  },
+]
+
+// Brokers that share a store in memory meet what brokers on Redis meet; the key of another type below is of Redis
+// alone.
+for (const { name, skip, open } of atLength(stores, stores.slice(0, 2))) {
+  for (const kind of documentKinds) {
+    const its = cases[kind]
+    for (const forms of its.isOnePlace ? FORMS.map(form => [form]) : [FORMS]) {
+      test(`a document of kind ${kind} (${forms.join(', ')}) that cannot be read ends no broker on ${name}`, {
+        skip,
+      }, async t => {
+        const world = await open(t)
+        await create(await world.running.connect(), 'orders')
+        const places = await its.seed(world)
+        const bytes = {
+          wrong: Buffer.from('garbage'),
+          later: Buffer.from(its.later ?? 'garbage'),
+          none: Buffer.alloc(0),
+        }
+        for (const form of forms) await put(world.store, kind, places[form].name, places[form].field, bytes[form])
+        await its.check(world.running, world)
+        const another = await world.startAnother()
+        await its.check(another, world)
+
+        const logs = world.everybody.map(each => each.log())
+        const counted = world.everybody.map(each => each.broker.metrics.total('svc.storage.unreadable_documents'))
+        const named = logs.map(log => log.match(/ ERROR svc\.store .* cannot be read .*/g) ?? [])
+        if (its.isRead?.(world) ?? true) {
+          assert(Math.max(...counted) > 0, 'it is counted')
+          assert(named.flat().length > 0, 'it is named')
+        }
+        for (const lines of named) {
+          const texts = lines.map(line => line.slice(line.indexOf('svc.store')))
+          assert.equal(new Set(texts).size, texts.length, `named more than once: ${texts.join('\n')}`)
+        }
+        assert.doesNotMatch(logs.join(''), /because of a defect in the broker|an HTTP request failed/)
+        if (its.isRepaired) return
+        for (const form of forms) {
+          // The checks have deleted this one.
+          if (form === 'wrong' && forms.length > 1) continue
+          const document = await world.store.load(kind, places[form].name)
+          assert.deepEqual(Buffer.from(document!.fields.get(places[form].field)!), bytes[form], `${form} is as it was`)
+        }
+      })
+    }
+  }
+}
+
+test('every kind of document that a room reads or writes is in the table', () => {
+  for (const path of globSync('src/*/**/*.ts')) {
+    if (path.endsWith('.test.ts') || path.startsWith('src/store/')) continue
+    const text = readFileSync(path, 'utf8')
+    for (const [, argument] of text.matchAll(/\bstore\.(?:load|list|version)\((\w+|'[^']*')/g))
+      assert.match(argument!, /^(KIND|LISTS|CONTENTS|kind)$/, `${path} names the kind of a document ${argument}`)
+    for (const [, name, type] of text.matchAll(/const (KIND|LISTS|CONTENTS)(: DocumentKind)? = '/g))
+      assert.equal(type, ': DocumentKind', `${path} declares ${name} without the type that the table gives`)
+  }
+})
+
+test('a key of another type in the place of a document ends no broker', { skip: noRedis }, async t => {
+  const redis = await startRedis(t)
+  const { store } = await openTestStore(t, { 'redis.uri': redis.uri })
+  const world = await openShared(t, store, null, { 'redis.uri': redis.uri })
+  const wire = await world.running.connect()
+  await create(wire, 'orders')
+  assert.equal(await commitError(await coordinatorOf(world.brokers, 'g'), 'g'), 0)
+  assert.equal(await alterQuota(wire, 'c'), 0)
+  for (const kind of ['group', 'quotas', 'console']) {
+    for (const key of (await redis.ask('KEYS', `svc:documents:{${kind}:*}:document:*`)) as readonly string[]) {
+      await redis.ask('DEL', key)
+      await redis.ask('SET', key, 'no hash')
+    }
+  }
+  const another = await world.startAnother()
+  const coordinator = await coordinatorOf(world.brokers, 'g')
+  await eventually('the group is refused', async () => (await commitError(coordinator, 'g')) === COORDINATOR_AWAY)
+  assert.equal(await commitError(await coordinatorOf(world.brokers, 'other'), 'other'), 0)
+  assert.equal(await topicError(await another.connect(), 'orders'), 0)
+  assert.match(another.log(), / ERROR svc\.store .*the document of all quotas cannot be read/)
+  const keys = (await redis.ask('KEYS', 'svc:documents:{quotas:*}:document:*')) as readonly string[]
+  assert.equal(await redis.ask('GET', keys[0]!), 'no hash')
+})

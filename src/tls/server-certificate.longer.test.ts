@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { copyFile, mkdtemp, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type Certificate, makeCertificate, noOpenssl } from '../../testing/certificate.ts'
+import { eventually } from '../../testing/eventually.ts'
+import { SimulatedClock } from '../../testing/sim/clock.ts'
+import type { Clock } from '../base/clock.ts'
+import { SettingsError, testSettings, type Values } from '../settings/settings.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import { LOOK_MS, openServerCertificate } from './server-certificate.ts'
+
+async function open(
+  t: TestContext,
+  { certificateFile, keyFile }: Certificate,
+  more: Partial<Values> = {},
+  startMs = Date.now(),
+) {
+  const simulated = new SimulatedClock(startMs)
+  let planned = 0
+  const clock: Clock = {
+    now: () => simulated.now(),
+    monotonic: () => simulated.monotonic(),
+    soon: fn => simulated.soon(fn),
+    timer(delayMs, fn) {
+      planned++
+      return simulated.timer(delayMs, fn)
+    },
+  }
+  const lines: string[] = []
+  const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain', levels: new Map() })
+  const files = { 'server.tls': true, 'server.cert-file': certificateFile, 'server.key-file': keyFile }
+  const found = (await openServerCertificate('server', {
+    settings: testSettings({ ...files, ...more }),
+    clock,
+    logger,
+  }))!
+  t.after(() => found.close())
+  const of = (level: string) => lines.filter(line => line.includes(` ${level} `))
+  /** One look at the files, with its reading from the disk. */
+  const look = async () => {
+    const before = planned
+    await simulated.advance(LOOK_MS)
+    await eventually('the next look is planned', () => planned > before)
+  }
+  return { found, look, of }
+}
+
+/** The sentence that ends the start. */
+async function refusalOf(t: TestContext, certificate: Certificate, more: Partial<Values> = {}): Promise<string> {
+  const error = await open(t, certificate, more).then(
+    () => null,
+    failure => failure,
+  )
+  assert.ok(error instanceof SettingsError, String(error))
+  return error.message
+}
+
+async function encrypt({ keyFile }: Certificate, passphrase: string): Promise<string> {
+  const key = createPrivateKey(await readFile(keyFile))
+  const path = `${keyFile}.encrypted`
+  await writeFile(path, key.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase }))
+  return path
+}
+
+test('files that cannot be used end the start with one sentence that names the setting', {
+  skip: noOpenssl,
+}, async t => {
+  const [good, other] = [await makeCertificate(t), await makeCertificate(t)]
+  const keyFile = await encrypt(good, 'the right one')
+  const text = join(keyFile, '..', 'text.pem')
+  await writeFile(text, 'no PEM\n')
+  const pem = await readFile(good.certificateFile, 'utf8')
+  const der = join(keyFile, '..', 'certificate.der')
+  await writeFile(der, new X509Certificate(pem).raw)
+  const half = join(keyFile, '..', 'half.pem')
+  await writeFile(half, pem + pem.slice(0, pem.length / 2))
+  const cases: readonly (readonly [what: string, given: Partial<Certificate>, more: Partial<Values>, said: RegExp])[] =
+    [
+      [
+        'no certificate',
+        { certificateFile: '/nowhere' },
+        {},
+        /^svc\.server\.cert-file \(.*\/nowhere cannot be read: there is no such file$/,
+      ],
+      ['a folder', { certificateFile: tmpdir() }, {}, /^svc\.server\.cert-file .* is not a regular file$/],
+      ['DER', { certificateFile: der }, {}, /^svc\.server\.cert-file .*\.der holds no PEM certificate$/],
+      [
+        'a chain that ends early',
+        { certificateFile: half },
+        {},
+        /^svc\.server\.cert-file .*half\.pem cannot be used: bad end line$/,
+      ],
+      ['text', { certificateFile: text }, {}, /^svc\.server\.cert-file .*text\.pem holds no PEM certificate$/],
+      ['no key', { keyFile: '/nowhere' }, {}, /^svc\.server\.key-file .*\/nowhere cannot be read/],
+      ['text as a key', { keyFile: text }, {}, /^svc\.server\.key-file .*text\.pem holds no PEM private key$/],
+      [
+        'the certificate as a key',
+        { keyFile: good.certificateFile },
+        {},
+        /^svc\.server\.key-file .* holds no PEM private key$/,
+      ],
+      [
+        "another's key",
+        { keyFile: other.keyFile },
+        {},
+        /^svc\.server\.key-file .* is not the key of the certificate in .*\(svc\.server\.cert-file\)$/,
+      ],
+      [
+        'no password',
+        { keyFile },
+        {},
+        /^svc\.server\.key-file .* is encrypted, and svc\.server\.key-password is not set$/,
+      ],
+      [
+        'a wrong password',
+        { keyFile },
+        { 'server.key-password': 'the wrong one' },
+        /^svc\.server\.key-file .* does not open with svc\.server\.key-password$/,
+      ],
+    ]
+  for (const [what, given, more, said] of cases) {
+    const message = await refusalOf(t, { ...good, ...given }, more)
+    assert.match(message, said, what)
+    assert.doesNotMatch(message, /the (right|wrong) one|\n/, what)
+  }
+  const { found } = await open(t, { ...good, keyFile }, { 'server.key-password': 'the right one' })
+  assert.match(found.state.subject, /CN=localhost/)
+})
+
+test('without TLS no file is read', async () => {
+  const clock = new SimulatedClock()
+  const logger = createLogger({ clock, write: () => {}, format: 'plain', levels: new Map() })
+  const settings = testSettings({ 'server.cert-file': '/nowhere' })
+  assert.equal(await openServerCertificate('server', { settings, clock, logger }), null)
+})
+
+test('changed files take the place of the ones before, also behind a link that is replaced', {
+  skip: noOpenssl,
+}, async t => {
+  const [first, second] = [await makeCertificate(t), await makeCertificate(t, 'DNS:second')]
+  const folder = await mkdtemp(join(tmpdir(), 'ketch-links-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const links = { certificateFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }
+  const pointTo = async (to: Certificate) => {
+    for (const name of ['certificateFile', 'keyFile'] as const) {
+      await unlink(links[name]).catch(() => {})
+      await symlink(to[name], links[name])
+    }
+  }
+  await pointTo(first)
+  const { found, look, of } = await open(t, links)
+  const taken: unknown[] = []
+  found.watch(({ cert }) => taken.push(String(cert)))
+  await look()
+  assert.deepEqual(taken, [], 'nothing has changed')
+  await pointTo(second)
+  await look()
+  assert.deepEqual(taken, [await readFile(second.certificateFile, 'utf8')])
+  assert.equal(String(found.secureOptions.cert), taken[0])
+  assert.equal(found.state.failure, null)
+  assert.match(of('INFO').join(''), /the certificate was replaced/)
+})
+
+test('a certificate that is not valid at the time is a warning when it is taken into use', {
+  skip: noOpenssl,
+}, async t => {
+  const [first, second] = [await makeCertificate(t), await makeCertificate(t)]
+  assert.deepEqual((await open(t, first)).of('WARN'), [])
+  const { look, of } = await open(t, first, {}, Date.now() + 3 * 24 * 3_600_000)
+  assert.equal(of('WARN').length, 1)
+  assert.match(of('WARN')[0]!, /clients refuse the certificate, because it is not valid at this time .*validTo=/)
+  await copyFile(second.keyFile, first.keyFile)
+  await copyFile(second.certificateFile, first.certificateFile)
+  await look()
+  assert.equal(of('WARN').length, 2)
+})
+
+test('bad files leave the pair in use, with one ERROR line and a failure for health, until they are good', {
+  skip: noOpenssl,
+}, async t => {
+  const [first, second] = [await makeCertificate(t), await makeCertificate(t)]
+  const before = await readFile(first.certificateFile)
+  const { found, look, of } = await open(t, first)
+  // The certificate comes before its key, as tools write them: the look between them says nothing.
+  await copyFile(second.certificateFile, first.certificateFile)
+  await look()
+  assert.deepEqual([of('ERROR'), found.state.failure], [[], null])
+  for (let at = 0; at < 3; at++) await look()
+  assert.equal(of('ERROR').length, 1)
+  assert.match(of('ERROR')[0]!, /the broker keeps its certificate.*svc\.server\.key-file .* is not the key/)
+  assert.match(found.state.failure!, /is not the key of the certificate/)
+  assert.deepEqual(found.secureOptions.cert, before)
+  await unlink(first.certificateFile)
+  for (let at = 0; at < 3; at++) await look()
+  assert.equal(of('ERROR').length, 2, 'another reason is another line')
+  await copyFile(second.certificateFile, first.certificateFile)
+  await copyFile(second.keyFile, first.keyFile)
+  await look()
+  assert.equal(found.state.failure, null)
+  assert.deepEqual(found.secureOptions.cert, await readFile(second.certificateFile))
+})
