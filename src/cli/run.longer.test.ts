@@ -46,7 +46,8 @@ async function ketch(line: string | readonly string[], typed: Typed = {}) {
       onOut?.()
     },
     err(text: string) {
-      err += text
+      // As a terminal shows it: a line of progress is gone when the next text overwrites it.
+      err = (err + text).replace(/[^\n]*\r\u001b\[K/g, '')
     },
     async write(bytes: Uint8Array) {
       out += Buffer.from(bytes).toString()
