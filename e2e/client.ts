@@ -1,5 +1,5 @@
-// The matrix's demands on a Kafka client; the records that travel; and how the records that arrived are compared with
-// those that were sent. Each client has a folder of its own.
+// The interface that the matrix requires of a Kafka client, the records that the clients send, and how the records that
+// arrived are compared with those that were sent. Each client has a folder of its own.
 
 import assert from 'node:assert/strict'
 import { seededRandom } from '../src/base/random.ts'
@@ -13,14 +13,14 @@ export interface Header {
 }
 
 export interface Sent {
-  /** Its place in the order of sending, and what makes it recognisable. */
+  /** The record's position in the order of sending. It also identifies the record. */
   readonly id: number
   /** null: the client chooses, by its own hash. */
   readonly partition: number | null
   readonly key: Buffer | null
   readonly value: Buffer | null
   readonly headers: readonly Header[]
-  /** null: the client cannot give one and stamps the time of sending. */
+  /** null: the client cannot set a timestamp and uses the time of sending. */
   readonly timestamp: number | null
   readonly codec: Codec
 }
@@ -36,22 +36,22 @@ export interface Received {
 
 export interface Client {
   readonly name: string
-  /** Where this machine has it from: Debian, npm, Maven Central. */
+  /** The source of the client on this machine: Debian, npm, Maven Central. */
   readonly from: string
-  /** Which one it is. Asked only where it is not absent. */
+  /** The version of the client. Called only if the client is not absent. */
   version(): string
-  /** Why this machine cannot run it, with what would enable it; null when it can. */
+  /** Why this machine cannot run the client, and how to enable it; null if it can run. */
   absence(): string | null
   /** The codecs it can write, and read. */
   readonly codecs: readonly Codec[]
   /** The parts of a record that it cannot express, in words; null when it sends everything as it is. */
   readonly cannotSend: string | null
   /**
-   * Sends with acks=all, in order within each partition, and resolves once all is acknowledged, to what was sent:
-   * a client that cannot express something (a timestamp, an empty value) sends what it can and says so there.
+   * Sends the records with acks=all, in order within each partition, and waits until all are acknowledged. Resolves to
+   * the records as the client sent them: a client may be unable to send a timestamp or an empty value.
    */
   produce(address: string, topic: string, records: readonly Sent[]): Promise<readonly Sent[]>
-  /** The parts of a record that it can tell when it reads; absent when it tells everything. */
+  /** The record without the parts that the client cannot show when it reads; absent if it shows every part. */
   asRead?(record: Sent): Sent
   /** Joins the group, reads from the beginning until it has `count` records, commits, leaves. */
   consume(address: string, topic: string, group: string, count: number): Promise<readonly Received[]>
@@ -61,7 +61,7 @@ export const FIRST_TIMESTAMP = 1_600_000_000_000
 
 /**
  * Records of every awkward kind: no key, no value, an empty value, one byte, up to 100 KB, not ASCII, bytes that are
- * no text (unless `textOnly`), headers, one of them without a value. The codec changes every so often.
+ * no text (unless `textOnly`), headers, one of them without a value. Runs of records use one codec after the other.
  */
 export function makeRecords(options: {
   count: number
@@ -112,7 +112,7 @@ export function withoutNullHeaders(record: Sent): Sent {
   return { ...record, headers: record.headers.filter(header => header.value !== null) }
 }
 
-/** Splits into runs of the same codec, in order, for clients whose codec belongs to the producer. */
+/** Splits the records, in order, into runs of the same codec, for clients that set the codec once per producer. */
 export function runsByCodec(records: readonly Sent[]): readonly (readonly Sent[])[] {
   const runs: Sent[][] = []
   for (const record of records) {

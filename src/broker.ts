@@ -337,7 +337,7 @@ async function openCoordinator(
         .limited('replaced', 10_000)
         .error(
           `the store was emptied or replaced: cluster ${before} is gone with its ${lost.length} topics, their records, groups and offsets, and this ` +
-            `broker goes on with what the store is by now, cluster ${after}; if that was a mistake, stop the brokers and restore the store`,
+            `broker continues with the present content of the store, cluster ${after}; if that was a mistake, stop the brokers and restore the store`,
           { topics: lost.slice(0, NAMED_AT_ONCE).map(({ name }) => name) },
         )
     },

@@ -20,35 +20,35 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 export interface BrokerProcess {
   readonly host: '127.0.0.1'
-  /** The same through restarts. */
+  /** It stays the same through restarts. */
   readonly port: number
   /** Clients call it bootstrap servers. */
   readonly address: string
-  /** Where the HTTP side answers, in the latest life. */
+  /** The address of the HTTP side since the latest start. */
   readonly url: string
   readonly pid: number
   /** The embedded store's folder. */
   readonly folder: string
-  /** Everything that it printed, all lives together. */
+  /** The output of the process since the first start, with that of every restart. */
   output(): string
-  /** From the start of the process to the line that names the Kafka address, of the latest start. */
+  /** How long the latest start took until the broker printed its Kafka address. */
   readonly startedInMs: number
-  /** Sends the signal by process id; resolves to the exit status (null where a signal ended it) once it is gone. */
+  /** Sends the signal. Resolves to the exit status when the process has ended; null if a signal ended it. */
   kill(signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): Promise<number | null>
-  /** SIGSTOP: it keeps its sockets and says nothing, until resume(). */
+  /** Sends SIGSTOP: the broker keeps its sockets and answers nothing until resume(). */
   pause(): void
   resume(): void
-  /** Starts it again on the same folder and port; it must not be running. */
+  /** Starts the broker again on the same folder and port. It must not be running. */
   start(): Promise<void>
-  /** Resolves with the exit status when it ends by itself or was killed. */
+  /** Resolves to the exit status when the process has ended by itself or was killed. */
   readonly exited: Promise<number | null>
 }
 
 /**
- * Starts a broker on a free port and resolves when it has printed its Kafka address. Where neither a folder nor a Redis
- * is given, it has a store of its own of the chosen kind (testing/chosen-store.ts). A given folder is left in place.
- * Settings are full keys (`svc.broker.in-flight-limit`), as on the command line. Rejects with everything it printed if
- * it ends first or says nothing for a minute.
+ * Starts a broker on a free port and resolves when it has printed its Kafka address. If the options give neither a
+ * folder nor a Redis, the broker has a store of its own of the chosen kind (testing/chosen-store.ts). A given folder is
+ * left in place. Settings are full keys (`svc.broker.in-flight-limit`), as on the command line. Rejects with the output
+ * of the broker if the broker ends first or prints no Kafka address within a minute.
  */
 export async function startBrokerProcess(
   cleanUp: CleanUp,
@@ -57,7 +57,7 @@ export async function startBrokerProcess(
     folder?: string
     port?: number
     nodeFlags?: readonly string[]
-    /** The command that runs the broker's own one, in a process with the same id; by default that itself. */
+    /** Wraps the broker's command in one that runs it in a process with the same id; by default no wrapper. */
     within?: (command: readonly string[]) => readonly string[]
   } = {},
 ): Promise<BrokerProcess> {
@@ -94,7 +94,7 @@ export async function startBrokerProcess(
     endWithUs(child)
     running = true
     const announced = Promise.withResolvers<void>()
-    // The second: with svc.broker.enabled=false.
+    // The broker prints the second line if svc.broker.enabled is false.
     const announcement = new RegExp(`clients connect to .*:${port}\\b|clients cannot connect to this process`)
     const listen = (chunk: Buffer) => {
       output += chunk

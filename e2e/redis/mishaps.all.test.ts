@@ -129,7 +129,9 @@ test('a Redis that was emptied under its brokers is told of, and is a new cluste
   await produce(other, 'another', ['five'])
   assert.deepEqual([await consume(other, 't'), await consume(broker, 'another')], [['four'], ['five']])
   assert.deepEqual(await keys(), ['svc:format', 'svc:streams'])
-  const founded = brokers.map(one => /goes on with what the store is by now, cluster (\S+);/.exec(one.output())?.[1])
+  const founded = brokers.map(
+    one => /continues with the present content of the store, cluster (\S+);/.exec(one.output())?.[1],
+  )
   assert.equal(founded[0], founded[1])
   for (const one of brokers) assertWell(one)
   await broker.kill('SIGTERM')

@@ -1,12 +1,12 @@
-// Builds a foreign suite step by step, and runs a slice of it to its end, or to the moment when somebody loses
-// patience: the slice's own limit, or the person at the terminal.
+// Builds a foreign suite step by step, and runs a slice of it. The slice ends by itself, at its time limit, or when the
+// person at the terminal stops it.
 
 import { spawn, spawnSync } from 'node:child_process'
 
 export interface Ended {
-  /** Both outputs as they came. */
+  /** Standard output and standard error together, in the order of arrival. */
   readonly output: string
-  /** Null where it ended by itself: the signal, or that it was still running. */
+  /** The signal that ended the slice, or that it was still running at its time limit; null if it ended by itself. */
   readonly how: string | null
 }
 
@@ -19,7 +19,7 @@ export interface SliceOptions {
   readonly verbose: boolean
 }
 
-/** Aborts with the first SIGINT or SIGTERM, so that what was started is ended before we are. */
+/** Aborts with the first SIGINT or SIGTERM, so that the started programs end before this process. */
 export function stopOnSignal(): AbortSignal {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())

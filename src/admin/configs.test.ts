@@ -296,7 +296,7 @@ test("one of Kafka's names is not altered, and the refusal names the setting", a
       ['set', 'log.retention.hours', '3'],
       ['set', 'default.replication.factor', '3'],
     ]),
-    `${dynamically}: Set(svc.broker.id, log.retention.hours, default.replication.factor). log.retention.hours comes from svc.topics[].retention: a broker reads it when it starts. default.replication.factor is always the same here.`,
+    `${dynamically}: Set(svc.broker.id, log.retention.hours, default.replication.factor). log.retention.hours comes from svc.topics[].retention: a broker reads it when it starts. default.replication.factor has a fixed value in this broker.`,
   )
   assert.equal(await alter('broker', '4', [['delete', 'num.partitions']]), 'done')
   assert.match(await alter('broker', '4', [['append', 'listeners', 'x']]), /^INVALID_REQUEST: Cannot update/)

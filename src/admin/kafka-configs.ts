@@ -210,7 +210,7 @@ export function describeKafkaConfigs(rooms: KafkaConfigRooms): readonly ConfigEn
 export function settingBehind(name: string): string | null {
   const row = byName.get(name)
   if (row === undefined) return null
-  if (row.settings.length === 0) return `${name} is always the same here.`
+  if (row.settings.length === 0) return `${name} has a fixed value in this broker.`
   return `${name} comes from ${row.settings.join(', ')}: a broker reads it when it starts.`
 }
 

@@ -1,4 +1,4 @@
-// How a broker is, as the API and the actuator answer it.
+// The health of a broker, in the shapes of the API and of the actuator.
 
 import { z } from 'zod'
 
@@ -23,7 +23,7 @@ export const checkShape = z
   })
   .meta({ id: 'HealthCheck' })
 
-/** One connection to the store, under its name in the API. */
+/** The check of one connection to the store. `name` is the connection's name in the API. */
 export type Check = z.infer<typeof checkShape>
 
 export const healthShape = z

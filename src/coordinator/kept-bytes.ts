@@ -1,6 +1,6 @@
 // The memory that a group takes for as long as it is stored, even while it is empty: its id and its committed offsets.
-// classic/books.ts counts the members. All groups of a broker share one limit. At the limit new groups and positions
-// are refused, and existing ones continue.
+// classic/books.ts counts the members. All groups of a broker share one limit. At the limit the broker refuses new
+// groups and new committed offsets. Existing ones continue.
 
 import { because, GROUP_MAX_SIZE_REACHED, INVALID_COMMIT_OFFSET_SIZE } from '../protocol/errors.ts'
 import type { CommittedOffset } from './offsets/offset-record.ts'
@@ -9,25 +9,26 @@ import type { CommittedOffset } from './offsets/offset-record.ts'
 const costs = Object.freeze({
   /** A group with its maps and its timer. */
   group: 4_096,
-  /** A position with short metadata, so that the usual notes of clients do not make an existing position grow. */
+  /** A committed offset with short metadata: the usual metadata of clients does not make a stored offset grow. */
   offset: 320,
 })
-/** Characters that the cost of a position includes. */
+/** Characters of metadata that this cost includes. */
 const SHORT_METADATA = 64
 
-/** Bytes of a group without offsets. */
+/** The memory of a group without offsets, in bytes. */
 export function costOfGroup(groupId: string): number {
   return costs.group + 2 * groupId.length
 }
 
-/** Bytes of a committed offset. */
+/** The memory of a committed offset, in bytes. */
 export function costOfOffset({ metadata }: Pick<CommittedOffset, 'metadata'>): number {
   return costs.offset + 2 * Math.max(metadata.length - SHORT_METADATA, 0)
 }
 
-const full = 'All groups of this broker, empty ones too, and their committed offsets hold svc.broker.groups-max-bytes.'
+const full =
+  'All groups of this broker, including empty ones, and their committed offsets have reached svc.broker.groups-max-bytes together.'
 
-/** The memory left for a new group. */
+/** No memory is left for a new group. */
 export const TOO_MANY_GROUPS = because(GROUP_MAX_SIZE_REACHED, full)
-/** The memory left for a new position, or one that grows. */
+/** No memory is left for a new committed offset, or for one that grows. */
 export const TOO_MANY_OFFSETS = because(INVALID_COMMIT_OFFSET_SIZE, full)

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { cut } from '../base/cut.ts'
 import { nearest } from '../settings/nearest.ts'
 
-/** A request that its route does not take. The message has all fields in one line. */
+/** A request that does not fit its route. The message has all fields in one line. */
 export class InvalidFields extends Error {
   override readonly name = 'InvalidFields'
   /** The objection to each field, by its name as the client wrote it. */
@@ -32,9 +32,9 @@ export const validator: typeof validatorCompiler = ({ schema, httpPart = 'body' 
   return data => validate(shape, httpPart === 'body' ? (data ?? undefined) : data, WHOLE[httpPart] ?? httpPart)
 }
 
-/** The value as the shape reads it, with its defaults; or why it does not fit. */
+/** Checks a value. Returns it with the defaults of the shape, or an error that says why it does not fit. */
 export function validate(shape: z.ZodType, value: unknown, whole: string) {
-  /** The fields that an object takes and that did not come, by the path of the object. */
+  /** By the path of an object: the fields that it takes and that the request does not have. */
   const known = new Map<string, readonly string[]>()
   const read = shape.safeParse(value, {
     reportInput: true,
@@ -77,7 +77,7 @@ function objection({ input, message, path }: z.core.$ZodIssue): string {
 /** A field with such a name holds a secret. */
 const SECRET = /password|secret|token/i
 
-/** In words if the value may be a secret: that of such a field, also as a number, and a body that is a text alone. */
+/** The value for the message. If it may be a secret (that of such a field, or a whole body), only its type is shown. */
 function shown(input: unknown, path: readonly PropertyKey[]): string {
   const isSecret = path.length === 0 || SECRET.test(nameOf(path))
   if (typeof input === 'string') return isSecret ? 'a text' : JSON.stringify(cut(input))

@@ -225,7 +225,7 @@ export class Dictionaries {
       expect: list?.version ?? 0,
       changes: [{ key: String(version), value }],
     })
-    logger.warn('the store has lost a dictionary, which is stored again', { topicId, version })
+    logger.warn('the store had lost a dictionary; the broker has stored it again', { topicId, version })
   }
 
   async #load(topicId: string, version: number): Promise<Uint8Array | null> {
@@ -234,8 +234,8 @@ export class Dictionaries {
     if (document === null || (content !== undefined && (await this.#isListed(topicId, version, content)) !== false))
       return content ?? null
     const what = `the content of dictionary ${version} of topic ${topicId}`
-    const result = 'batches that it packed cannot be read until it is repaired, and others are not packed with it'
-    this.#tell({ kind: CONTENTS, what, why: 'it is not what was trained', result })
+    const result = 'batches that use it cannot be read until it is repaired, and no other batch is compressed with it'
+    this.#tell({ kind: CONTENTS, what, why: 'it does not match its checksum or its size', result })
     return null
   }
 
@@ -258,10 +258,10 @@ export class Dictionaries {
       const described = JSON.parse(Buffer.from(value).toString()) as Described
       if (Number.isSafeInteger(described.bytes)) return described
     } catch {
-      // Told below.
+      // The report below covers it.
     }
-    const what = `what the list of dictionaries of topic ${list.name} says of version ${version}`
-    const result = 'nothing is packed with that version'
+    const what = `version ${version} in the list of dictionaries of topic ${list.name}`
+    const result = 'no batch is compressed with that version'
     this.#tell({ kind: LISTS, what, why: 'it describes no dictionary', result })
     return null
   }
@@ -292,7 +292,7 @@ export class Dictionaries {
     else if (this.#sampledBytes > ALL_SAMPLES_BYTES) this.#makeRoom(name)
   }
 
-  /** With this many topics sampling, none may wait for the full number of records. */
+  /** The samples of all topics take too much memory. The topic with the most samples trains early or loses them. */
   #makeRoom(name: string): void {
     let most: Known | null = null
     for (const known of this.#topics.values()) {
@@ -405,7 +405,7 @@ export class Dictionaries {
     await this.#removeDocument(LISTS, topicId)
   }
 
-  /** Another broker may be faster. */
+  /** Does nothing if another broker has removed or changed the document. */
   async #removeDocument(kind: DocumentKind, name: string): Promise<void> {
     const { store } = this.#rooms
     const document = await store.load(kind, name)
@@ -414,7 +414,7 @@ export class Dictionaries {
 
   #left(error: unknown): void {
     if (this.#isClosed) return
-    this.#rooms.logger.warn('dictionaries of removed topics could not be removed; the next start tries it', { error })
+    this.#rooms.logger.warn('dictionaries of removed topics could not be removed; the next start retries', { error })
   }
 
   /** The newest version in the list; 0 if the list is empty. */
@@ -424,7 +424,7 @@ export class Dictionaries {
       if (VERSION.test(name)) last = Math.max(last, Number(name))
       else {
         const what = `the field ${cut(name)} in the list of dictionaries of topic ${list!.name}`
-        this.#tell({ kind: LISTS, what, why: 'it is no version', result: 'it is passed over' })
+        this.#tell({ kind: LISTS, what, why: 'it is no version', result: 'the broker ignores it' })
       }
     }
     return last

@@ -1,15 +1,15 @@
-// Makes a zstd dictionary out of samples, as zstd's FastCOVER does (Liao, Petri, Moffat, Wirth: Effective construction
-// of relative Lempel-Ziv dictionaries; zstd's lib/dictBuilder/fastcover.c): it takes the segments whose short strings
-// occur most often in the samples, each string counted once, and puts the best last, where it is cheapest to refer to.
-// The result is the content alone, without tables of entropy. Pure and slow: a second or more for 16 MiB, so it runs in
-// a thread of its own (dictionary-worker.ts).
+// Trains a zstd dictionary from samples, as zstd's FastCOVER does (Liao, Petri, Moffat, Wirth: Effective construction
+// of relative Lempel-Ziv dictionaries; zstd's lib/dictBuilder/fastcover.c). It selects the segments whose short strings
+// occur most often in the samples, and counts each string once. The best segment is the last one, because references to
+// the end of a dictionary are the cheapest. The result is the content alone, without entropy tables. Training is pure
+// and slow: it takes a second or more for 16 MiB, so it runs in a thread of its own (dictionary-worker.ts).
 
 import { zstdCompressSync } from 'node:zlib'
 
 export interface TrainingInput {
   /**
-   * Records of batches, as they would be compressed, one behind the other, and where each ends: two buffers change
-   * threads quickly.
+   * The samples, one after another: the records of batches as they would be compressed. `ends` has the end of each
+   * sample. Two buffers are quick to transfer to another thread.
    */
   readonly text: Uint8Array
   readonly ends: Uint32Array
@@ -42,7 +42,7 @@ const JUDGES = 200
 export function trainDictionary({ text: all, ends, sizeBytes, current }: TrainingInput): TrainingResult {
   const samples = Array.from(ends, (end, i) => all.subarray(ends[i - 1] ?? 0, end))
   const pieces = samples.length >= FEW ? samples : samples.flatMap(cut)
-  // The samples that judge are not learned from, or noise would seem to repeat.
+  // The samples that judge are not used for training, or noise would seem to repeat.
   const step = Math.max(HOLD_OUT, Math.floor(pieces.length / JUDGES))
   const judges = pieces.filter((_, i) => i % step === 0)
   const text = Buffer.concat(pieces.filter((_, i) => i % step !== 0))
@@ -94,8 +94,8 @@ function hashStrings(text: Buffer): Uint32Array {
 }
 
 /**
- * Segments of the text, best last. The text is gone through in parts, several times if need be, and each part gives the
- * segment whose distinct strings are the most frequent of those that no segment has yet.
+ * Segments of the text, the best last. It goes through the text in parts, several times if necessary. From each part it
+ * takes the segment whose distinct strings are the most frequent. Strings of earlier segments do not count.
  */
 function select(text: Buffer, hashes: Uint32Array, sizeBytes: number, segmentBytes: number): Buffer {
   const counts = new Uint32Array(1 << HASH_BITS)
@@ -122,7 +122,7 @@ function select(text: Buffer, hashes: Uint32Array, sizeBytes: number, segmentByt
   return content.subarray(free)
 }
 
-/** The places [from, to) of the window with the highest sum; null where nothing in this part occurs twice. */
+/** The places [from, to) of the window with the highest sum; null if no string in this part occurs twice. */
 function bestSegment(
   hashes: Uint32Array,
   counts: Uint32Array,

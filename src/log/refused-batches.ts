@@ -42,7 +42,8 @@ export class RefusedBatches {
   }
 
   /**
-   * The answer to a batch is this refusal. If the producer will send it again, no later batch may be accepted before.
+   * Remembers a batch that was answered with this refusal. If the producer will send the batch again, no later batch
+   * may be accepted first.
    * `place` is the stream, or the name if the stream is unknown.
    */
   note(place: string, batch: Sequenced, { retriable }: Refusal): void {
@@ -56,7 +57,7 @@ export class RefusedBatches {
     this.#prune()
   }
 
-  /** Why this batch of an unknown producer must not be its first; null if it may. */
+  /** The refusal of a batch that must not be the first of an unknown producer; null if the batch may be accepted. */
   check({ stream, name }: Place, batch: Sequenced): Refusal | null {
     if (this.#refused.size === 0) return null
     this.#prune()
@@ -68,7 +69,7 @@ export class RefusedBatches {
     )
   }
 
-  /** The batch has its place in the log. */
+  /** Forgets a refused batch, because the log has accepted it. */
   taken({ stream, name }: Place, batch: Sequenced): void {
     if (this.#refused.size === 0) return
     this.#refused.delete(keyOf(stream, batch))

@@ -38,7 +38,10 @@ export interface SearchedLog {
 /** A search reads this much at once. */
 const STEP_BYTES = 1024 * 1024
 
-/** Over all partitions of a broker, each with STEP_BYTES or one batch: a request can ask for thousands. */
+/**
+ * The limit over all partitions of a broker. Each search holds STEP_BYTES or one batch, and one request can ask for
+ * thousands of partitions.
+ */
 export const SEARCHES_AT_ONCE = 16
 
 const TIMED_OUT = because(REQUEST_TIMED_OUT, 'The search through the records took too long.')
@@ -58,7 +61,7 @@ export class TimeSearch {
 
   /**
    * The first record whose timestamp is at or after this one, with its own timestamp; null if there is no such record.
-   * REQUEST_TIMED_OUT if the patience ends before.
+   * REQUEST_TIMED_OUT if the patience ends first.
    */
   first(timestamp: number, patience: Patience): Promise<FoundOffset | null | Refusal> {
     return this.#inTurn(patience, async looker => {
@@ -72,8 +75,8 @@ export class TimeSearch {
   }
 
   /**
-   * The record with the largest timestamp, the first of equals (KIP-734); null when no record has a timestamp. The same
-   * for patience.
+   * The record with the largest timestamp, the first of equals (KIP-734); null when no record has a timestamp.
+   * REQUEST_TIMED_OUT if the patience ends first.
    */
   largest(patience: Patience): Promise<FoundOffset | null | Refusal> {
     return this.#inTurn(patience, async looker => {
@@ -128,7 +131,7 @@ export class TimeSearch {
     return found
   }
 
-  /** Work that reads the log and looks into it, in its turn. */
+  /** Waits for a place among the searches, then runs work that reads the log and looks into batches. */
   async #inTurn(
     patience: Patience,
     work: (looker: Looker) => Promise<FoundOffset | null | Refusal>,
@@ -188,7 +191,7 @@ export class TimeSearch {
     return refusal ?? best
   }
 
-  /** Looks into a batch, at timestamps and offsets alone. */
+  /** Looks into a batch, but only at the timestamps and offsets of its records. */
   async #lookInto(
     batch: BatchView,
     looker: Looker,

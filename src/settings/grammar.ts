@@ -54,14 +54,17 @@ function multiply(digits: string, unit: number | undefined): number | undefined 
   return Number.isSafeInteger(product) ? product : undefined
 }
 
-/** Milliseconds, or undefined: digits and one of ms, s, m, h, d, nothing else; 0 may stand without a unit. */
+/** Milliseconds of a text of digits and a unit (ms, s, m, h, d) or of a bare 0; undefined for any other text. */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0
   const found = /^([0-9]{1,16})(ms|s|m|h|d)$/.exec(text)
   return found ? multiply(found[1]!, UNIT_MS[found[2]!]) : undefined
 }
 
-/** Bytes, or undefined: digits and one of B, KB, MB, GB, TB (1 KB = 1024 bytes); bare digits are bytes. */
+/**
+ * Bytes of a text of digits and a unit (B, KB, MB, GB, TB; 1 KB = 1024 bytes) or of digits alone, which are bytes;
+ * undefined for any other text.
+ */
 export function parseSize(text: string): number | undefined {
   const found = /^([0-9]{1,16})(B|KB|MB|GB|TB)?$/.exec(text)
   return found ? multiply(found[1]!, UNIT_BYTES[found[2] ?? 'B']) : undefined
@@ -181,7 +184,7 @@ export function secret(minLength = 1): Scalar<string> {
   return scalar('secret', 'a secret that is not blank', parse, { limits, show: () => MASK })
 }
 
-/** `redis://` or `rediss://`. Shown without credentials and query; of text that is no such URI nothing is shown. */
+/** `redis://` or `rediss://`. It is shown without credentials and query. A text that is no such URI is not shown. */
 export function redisUri(): Scalar<string> {
   const parse = (text: string) =>
     /^rediss?:\/\/[^\s/?#]/.test(text) && URL.canParse(text) && new URL(text).hostname !== '' ? text : undefined
@@ -202,7 +205,7 @@ export function isHttpUri(text: string): boolean {
   return username === '' && password === ''
 }
 
-/** Nothing of what stands before an @ is shown: that could be a password. */
+/** The text before an @ is not shown: it could hold a password. */
 export function httpUri(): Scalar<string> {
   return scalar(
     'URI',

@@ -771,11 +771,11 @@ const remoteStorage = {
     },
   ),
   'storage.remote.iceberg.row-group-size': row(size({ min: 1 }), '128MB', 'Size of a row group in data files.', REMOTE),
-  'storage.remote.iceberg.target-file-size': row(size({ min: 1 }), '128MB', 'Size that data files aim for.', REMOTE),
+  'storage.remote.iceberg.target-file-size': row(size({ min: 1 }), '128MB', 'Target size of a data file.', REMOTE),
   'storage.remote.iceberg.offload.threads': row(
     integer({ min: 1, max: 1024 }),
     '4',
-    'Offloads that go on at one time.',
+    'Offloads that run at the same time.',
     REMOTE,
   ),
   'storage.remote.iceberg.read.queue-capacity': row(
@@ -787,7 +787,7 @@ const remoteStorage = {
   'storage.remote.iceberg.read.threads': row(
     integer({ min: 1, max: 1024 }),
     '4',
-    'Remote reads that go on at one time.',
+    'Remote reads that run at the same time.',
     REMOTE,
   ),
   'storage.remote.metrics.common-tags': map(string(), 'Further tags on the meters of the remote tier.', REMOTE),

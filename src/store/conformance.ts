@@ -622,7 +622,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.ok(next.version > dropped.version)
   })
 
-  check('what was accepted before close is finished', async under => {
+  check('appends that were accepted before close are finished', async under => {
     await led(under.store)
     const appended = Promise.all([0, 1, 2].map(at => under.store.append(exampleAppend(A, 1, at))))
     const store = await under.reopen()

@@ -1,8 +1,8 @@
-// Every kind of document that rests in a store, in one table. The port knows nothing of what a kind means: this says
-// which room reads it, and src/store/unreadable.longer.test.ts asks of each what becomes of a broker that finds bytes
-// there which it cannot read.
+// Every kind of document in a store, in one table. The store does not know the meaning of a kind. This table names the
+// room that reads it. src/store/unreadable.longer.test.ts tests for each kind how a broker behaves when it cannot read
+// a document.
 
-/** Kind, and what its documents hold. */
+/** Each kind, the content of its documents, and the room that reads them. */
 const kinds = Object.freeze({
   acl: 'the rules of one principal (auth)',
   broker: 'one broker that lives (cluster)',

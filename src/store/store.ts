@@ -262,29 +262,29 @@ export interface Store {
    */
   usage(streams: readonly StreamId[]): Promise<readonly (Usage | null)[]>
   /**
-   * Asks everything that the store rests on for a sign of life, all of it at once and withinMs at most. It changes
-   * nothing and does not reject: what is away or silent says so in its answer. At least one answer.
+   * Asks every part of the store for a sign of life, all at once, for at most withinMs. It changes nothing and does not
+   * reject: the answer for a part that is absent or silent has a `failure`. At least one answer.
    */
   ping(withinMs: number): Promise<readonly Pong[]>
 
   /**
-   * Takes the lead: raises the epoch above the stream's and fences every earlier holder. `known` is the epoch that the
-   * caller believes in (0: none): a stream that stands higher is left alone and answers Fenced, unless `known` is 0.
-   * `floor` raises the end to at least this offset (0: leave it), where offsets are known to have been used before.
+   * Takes the lead: raises the epoch above the stream's and fences every earlier holder. `known` is the last epoch that
+   * the caller knows (0: none). A stream with a higher epoch does not change and answers Fenced, unless `known` is 0.
+   * `floor` raises the end to at least this offset (0: leaves it), if lower offsets are known to have been used.
    */
   open(stream: StreamId, known: number, floor: number): Promise<Opened | Fenced | Gone>
   append(append: Append): Promise<Appended | Misplaced | Fenced | Gone | Damaged>
   /**
-   * Asks again for what an append or an opening did not reach, where they answered with a high watermark below the end:
-   * that all of it be as durable as the adapter's rules want. Nothing changes where that fails.
+   * Asks again that all batches become as durable as the adapter's rules require, after an append or an opening that
+   * answered with a high watermark below the end. If that fails, nothing changes.
    */
   confirm(stream: StreamId, epoch: number): Promise<Confirmed | Fenced | Gone>
-  /** Damaged when `from` lies where nothing can be read; a read that begins below ends before it. */
+  /** Damaged if nothing can be read at `from`. A read that begins below the damage ends before it. */
   read(stream: StreamId, from: number, limits: ReadLimits): Promise<Read | Trimmed | Gone | Damaged>
   /**
-   * Drops the batches that lie wholly below `before` (at most the high watermark, at most where damage begins), applies
-   * the rows, stores the new log start. A trim at or below the log start drops nothing. `bytes` counts the batches that
-   * this call dropped.
+   * Raises the log start to `before`, but not above the high watermark and not above the first damaged offset. Drops
+   * the batches that lie wholly below the new log start, applies the rows and stores the log start. A trim at or below
+   * the log start drops nothing. `bytes` counts the batches that this call dropped.
    */
   trim(
     stream: StreamId,
@@ -308,9 +308,9 @@ export interface Store {
   commit(commit: Commit): Promise<Committed | Conflict>
 
   /**
-   * Resolves when the store may have gone back behind what it once answered (a fail-over, a restart with less), with
-   * the streams that were opened here and must be opened again before anything else; what is remembered of them may be
-   * of another history. Ask again for the next time. Null once the store is closed.
+   * Resolves when the store may have gone back to a state older than its answers (a fail-over, a restart with older
+   * data). The result is the streams that this broker has opened. It must open them again before any other call, and
+   * must not trust what it remembers of them. Call again to wait for the next time. Null once the store is closed.
    */
   renewed(): Promise<readonly StreamId[] | null>
 

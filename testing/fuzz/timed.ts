@@ -1,6 +1,6 @@
-// A thread that runs one input of a target and answers what it takes at its fastest, in milliseconds of this thread's
-// time of the processor: on a busy machine the clock blames the input for what others do. In the fuzzer's own thread
-// the blocks are counted, which makes a run several times longer.
+// A thread that runs one input of a target several times and posts the shortest time in milliseconds. It measures the
+// CPU time of this thread, because on a busy machine the elapsed time includes the work of other processes. The
+// fuzzer's own thread counts covered blocks, so a run there takes several times longer.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { targets } from './targets.ts'

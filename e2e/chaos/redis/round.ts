@@ -1,5 +1,6 @@
-// One round of chaos on Redis: producers and consumers on a topic of its own, one fault under them, then everything is
-// read. The checker judges the clients' histories, the audit the content of Redis. faults.ts says what the fault is.
+// One round of chaos on Redis. Producers and consumers run on a topic of their own while one fault happens. Then the
+// round reads all records. The checker judges the clients' histories, and the audit judges the content of Redis.
+// faults.ts has the faults.
 
 import assert from 'node:assert/strict'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -21,13 +22,11 @@ const PARTITIONS = 6
 /** Values that are acknowledged before the fault, and after it. */
 const PROGRESS = 100
 const PROGRESS_SPREAD = 400
-/** How often the store is looked at, a second apart, before what is wrong in it counts. */
+/** Audits of the store, one second apart. Only problems that the last one finds count. */
 const AUDITS = 5
 /** A round that takes longer has hung. */
 const ROUND_LIMIT_MS = 300_000
-/**
- * How long a failed round waits for its fault and its clients to end: nothing of it is to reach into what comes after.
- */
+/** How long a failed round waits for its fault and its clients to end, so that they do not disturb later rounds. */
 const END_MS = 90_000
 
 export interface RoundContext<S extends RedisScene = RedisScene> {
@@ -35,10 +34,10 @@ export interface RoundContext<S extends RedisScene = RedisScene> {
   readonly run: Run
   readonly random: Random
   readonly history: History
-  /** Of the topic that is written to. */
+  /** The id of the topic that the clients write to. */
   readonly topicId: string
   /**
-   * Records that were acknowledged so long ago or less may be lost where the scene may lose anything, until lossEnds().
+   * In a scene that may lose records, it may lose those that were acknowledged from `beforeMs` ago until lossEnds().
    */
   lossMayBegin(beforeMs?: number): void
   lossEnds(): void
@@ -46,11 +45,11 @@ export interface RoundContext<S extends RedisScene = RedisScene> {
 
 export interface Fault<S extends RedisScene = RedisScene> {
   readonly name: string
-  /** The store may have gone back: the next leader leads by another epoch. */
+  /** The store may have lost its newest data. The next leader must have a higher epoch. */
   readonly raisesEpoch?: boolean
-  /** Offsets may be left out. */
+  /** The offsets of the log may have gaps. */
   readonly leavesGaps?: boolean
-  /** Does it, takes it back, and says what it was. */
+  /** Causes the fault, ends it, and resolves to a description of it. */
   act(context: RoundContext<S>): Promise<string>
 }
 
@@ -64,7 +63,7 @@ export interface RoundReport {
 
 export class RoundFailed extends Error {
   override readonly name = 'RoundFailed'
-  /** The history, the logs and the data. */
+  /** It holds the history, the logs and the data. */
   readonly folder: string
   constructor(message: string, folder: string, cause: unknown) {
     super(message, { cause })
@@ -73,13 +72,13 @@ export class RoundFailed extends Error {
 }
 
 /**
- * Asserts that nothing was lost, doubled, moved or made up. Otherwise the error says how to repeat it and where
- * everything lies.
+ * Asserts that no record was lost, duplicated, moved or invented. If one was, the error says how to repeat the round
+ * and which folder has its files.
  */
 export async function runRound<S extends RedisScene>(scene: S, number: number, fault: Fault<S>): Promise<RoundReport> {
   const begunAt = systemClock.monotonic()
   const random = seededRandom(scene.seed * 1009 + number)
-  // Of their own: which of them is first to draw, no seed says.
+  // The clients have a generator of their own, because no seed decides which client takes the next number.
   const clientsRandom = seededRandom(scene.seed * 2003 + number)
   const topic = `round-${number}`
   const group = `${topic}-group`
@@ -88,12 +87,12 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
   const run = openSceneRun(scene, { history, topic, partitions: PARTITIONS, random: clientsRandom })
   let what = fault.name
   const limit = sleep(systemClock, ROUND_LIMIT_MS).then(() => {
-    throw new Error(`it is not over after ${ROUND_LIMIT_MS / 1000} s`)
+    throw new Error(`the round is not over after ${ROUND_LIMIT_MS / 1000} s`)
   })
   limit.catch(() => {})
   const losses: Losses = { times: [], readFrom: 0 }
   let id = ''
-  /** Work that must have ended before anything of the scene may go. */
+  /** Work that must end before any part of the scene is closed. */
   const underWay: Promise<unknown>[] = []
   const work = async (): Promise<RedisAudit> => {
     await makeTopic(scene.nodes[0]!.broker, topic, PARTITIONS)
@@ -101,7 +100,7 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
     const running = [
       runPlainProducer(run),
       runPlainProducer(run),
-      // A producer whose sequences are lost has to begin anew, which is not what these rounds are about.
+      // A producer whose sequences are lost must begin again. These rounds do not test that.
       ...(scene.mayLose ? [] : [runIdempotentProducer(run), runIdempotentProducer(run)]),
       runFollower(run),
       runGroupMember(run, group, scene),
@@ -134,7 +133,7 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
     history.fault(`is over: ${what}`)
     const healedAt = history.ops.length
     await Promise.race([run.progress(PROGRESS + random.below(PROGRESS_SPREAD)), failed])
-    // Each partition takes records again; behind what was lost, one must stand for its end to be reached.
+    // Each partition takes records again. Only if a record follows the lost ones can a reader reach the end.
     while (keysWritten(history, healedAt).size < PARTITIONS) await Promise.race([run.progress(PROGRESS / 10), failed])
     run.stop()
     await clients
@@ -170,7 +169,7 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
     await history.close()
     for (const { id, broker } of scene.nodes) await writeFile(join(folder, `broker-${id}.log`), broker.output())
     for (const redis of scene.servers) {
-      // A server that runs may take a file away meanwhile; what is lost with it must not hide what went wrong.
+      // A running server may delete a file during the copy. That must not hide the failure of the round.
       await cp(redis.folder, join(folder, `redis-${redis.port}`), { recursive: true }).catch(failure =>
         writeFile(join(folder, `redis-${redis.port}.incomplete`), String(failure)),
       )
@@ -253,7 +252,7 @@ function assertEpochsRose(topicId: string, before: RedisAudit, after: RedisAudit
   }
 }
 
-/** Streams of a topic that was removed may go a little later, when the store did not answer at once. */
+/** The streams of a removed topic may be deleted a little later, if the store did not answer at once. */
 async function auditAtRest(scene: RedisScene): Promise<RedisAudit> {
   for (let attempt = 1; ; attempt++) {
     const audit = await auditRedis(await scene.primaries())
@@ -267,7 +266,7 @@ function machineTimeNs(): number {
   return Number(process.hrtime.bigint())
 }
 
-/** A record that a client has read stays: every offset that was polled stands in the store. */
+/** A record that a client has read must stay: the store must have every offset that was polled. */
 function findVanished(history: History, run: Run, topicId: string, { streams }: RedisAudit): readonly Anomaly[] {
   const vanished: Anomaly[] = []
   const partitions = new Map(Array.from({ length: run.partitions }, (_, index) => [run.key(index), index]))

@@ -1,6 +1,7 @@
-// Switches one safeguard of the Redis store off in a broker that a test starts, so that chaos shows what it is for. The
-// product has no such switch: this is loaded before the broker (`--import without.ts?wait`) and changes the text of its
-// modules as Node loads them. A text that is not there exactly once ends the broker.
+// Switches one safeguard of the Redis store off in a broker that a test starts, so that chaos shows why the safeguard
+// is needed. The product has no such switch. Node loads this file before the broker (`--import without.ts?wait`), and
+// this file changes the text of the broker's modules as Node loads them. The broker ends unless each text occurs
+// exactly once.
 
 import { registerHooks } from 'node:module'
 
@@ -29,12 +30,13 @@ function lua(...changes: readonly (readonly [text: string, instead: string])[]):
   }
 }
 
+/** The name of each safeguard, and the changes that switch it off. The comments say how the broker behaves then. */
 const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
-  /** The broker does not ask whether the replicas have it. */
+  /** The broker acknowledges a write without asking whether the replicas have it. */
   wait: [
     { file: 'src/store/redis/rounds.ts', text: 'if (replicas === 0) return', instead: 'if (replicas >= 0) return' },
   ],
-  /** Consumers see what stands in the log, confirmed or not; producers are acknowledged as ever. */
+  /** Consumers see every record in the log, confirmed or not. Producers are acknowledged as usual. */
   visibility: [
     {
       file: LANE,
@@ -47,19 +49,19 @@ const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
       instead: 'if (pending.nextOffset <= (this.#state.confirmed ?? highWatermark)) {',
     },
   ],
-  /** The result of an append of unknown outcome is not looked up, neither by its id nor at its place. */
+  /** After an append of unknown outcome the broker does not look for the batch, neither by its id nor at its offset. */
   attempt: [
     lua(['sealed, attempt, sizes, replid', "sealed, '', sizes, replid"]),
     { file: LANE, text: 'if (opened.end <= at) return false', instead: 'return false' },
   ],
-  /** An append counts if the number of entries is right. */
+  /** The server does not compare the number of entries before an append with the number that the leader expects. */
   arm: [
     lua(
       ['elseif before ~= tonumber(args[6]) then', 'elseif false then'],
       ['there ~= before + args[7]', 'there ~= args[6] + args[7]'],
     ),
   ],
-  /** An append goes wherever its leader believes the end to be, on whatever server it finds. */
+  /** An append is written at the end that its leader assumes, even on a server that has lost data. */
   'compare-and-incarnation': [
     lua(
       ["elseif m[2] ~= args[2] or m[3] then no = {'misplaced', endOf(m[2])}", ''],
@@ -73,7 +75,7 @@ const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
       instead: 'const isKnown = true || ',
     },
   ],
-  /** Offsets that were told of and lost are used again. */
+  /** The broker uses offsets again that clients have seen and the store has lost. */
   floor: [
     { file: STREAMS, text: 'Math.max(floor, stream.told)', instead: '0' },
     { file: STREAMS, text: '[stream.told, this.#process,', instead: '[0, this.#process,' },

@@ -1,8 +1,9 @@
-// Reads the records of one partition in offset order, or against it, one after the other, for callers that look at a
-// few of them. Logs can only be read forwards. To go back it reads a stretch that ends at its place, as short as it can
-// guess, and gives the records from the last to the first. It keeps a portion of a batch at a time, in the form in
-// which it is shown; for the next portion it looks into the batch again. All reading is paid from a budget that the
-// readers of one page share, so the cost of a question is bounded, whatever lies in the log.
+// Reads the records of one partition one by one, in ascending or descending offset order, for callers that need only a
+// few of them. A log can only be read forwards. To read backwards, the reader guesses the shortest stretch of offsets
+// before its position that holds enough records, reads it, and returns its records from the last to the first. It keeps
+// only one portion of a batch at a time, in the form that the caller shows. For the next portion it looks into the
+// batch again. All readers of one page share one budget, so the cost of a request is bounded for any content of the
+// log.
 
 import type { Turns } from '../../base/clock.ts'
 import { isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../../protocol/errors.ts'
@@ -11,13 +12,13 @@ import { boundsOf, type Chunk, type Place, type ReachRooms, readFrom } from '../
 import { type FoundRecord, lookThrough } from './batch-look.ts'
 import type { ReadBudget } from './read-budget.ts'
 
-/** Says whether a record is let through. */
+/** Whether the caller wants the record. */
 export type Filter = (record: FoundRecord, turn: Turns) => boolean | Promise<boolean>
 
-/** Makes the form in which a record outlives the look into its batch. */
+/** How the reader keeps a record after it has looked into the batch. */
 export interface Keeping<K> {
   readonly headers: HeaderLimits
-  /** It must not hold views of the record. */
+  /** The result must not hold views of the record. */
   keep(record: FoundRecord): K
   bytesOf(kept: K): number
 }
@@ -32,14 +33,14 @@ export interface Found<K> {
   readonly content: K
 }
 
-/** The bytes that one read asks for; a larger batch comes whole. */
 export interface ReaderOptions<K> {
+  /** The bytes that one read asks for. A larger batch is read whole. */
   readonly chunkBytes: number
   readonly budget: ReadBudget
-  /** Records that it does not let through are passed over. */
+  /** The reader skips records that the filter rejects. */
   readonly filter: Filter | null
   readonly keeping: Keeping<K>
-  /** At most this is kept at a time; the first record is kept whatever its size. */
+  /** The most that the reader keeps at a time. It keeps the first record whatever its size. */
   readonly portion: { readonly records: number; readonly bytes: number }
 }
 
@@ -49,17 +50,17 @@ export interface RecordReader<K> {
   readonly head: Found<K> | null
   /** No record is left, or the partition cannot be read. */
   readonly isDone: boolean
-  /** Why it cannot be read. */
+  /** Why the partition cannot be read. */
   readonly refusal: Refusal | null
   /** Where the next reader continues if the head is not taken. */
   readonly position: number
-  /** Looks for the head, unless the budget is spent before. */
+  /** Finds the head, unless the budget is spent first. */
   load(): Promise<void>
-  /** Takes the head away. */
+  /** Removes the head. */
   take(): void
 }
 
-/** From an offset on, up to the end (exclusive). */
+/** Reads in ascending order from the offset `from` to `end` (exclusive). */
 export function readForwards<K>(
   rooms: ReachRooms,
   place: Place,
@@ -124,7 +125,7 @@ export function readForwards<K>(
       partition: place.partition,
       batch,
       from: top,
-      // Records above the end arrived after the question.
+      // Records above the end arrived after the request.
       before: end,
       budget,
       headers: keeping.headers,
@@ -156,8 +157,8 @@ export function readForwards<K>(
 }
 
 /**
- * From below an offset (exclusive) down to the start. `wanted` is the number of records that the caller is likely to
- * take.
+ * Reads in descending order from `before` (exclusive) to `start`. `wanted` is the number of records that the caller is
+ * likely to take.
  */
 export function readBackwards<K>(
   rooms: ReachRooms,

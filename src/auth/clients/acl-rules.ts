@@ -103,7 +103,7 @@ function isOperation(value: unknown): value is Operation {
 const GROUP_PREFIX = 'group:'
 const MAX_PRINCIPAL_CHARACTERS = 256
 
-/** The objection to a principal that shall be granted a right, as a phrase; null without one. */
+/** Why a principal cannot be granted a right, as a phrase; null if it can. */
 export function objectionToPrincipal(principal: string): string | null {
   const isGroup = principal.startsWith(GROUP_PREFIX)
   const name = isGroup ? principal.slice(GROUP_PREFIX.length) : principal
@@ -111,8 +111,8 @@ export function objectionToPrincipal(principal: string): string | null {
   if (!name.isWellFormed()) return 'is not well-formed Unicode'
   if ([...name].length > MAX_PRINCIPAL_CHARACTERS) return `is longer than ${MAX_PRINCIPAL_CHARACTERS} characters`
   if (isDots(principal)) return "is '.' or '..', which no browser can ask for"
-  // Providers name groups as they like, also by URNs.
-  if (!isGroup && name.includes(':')) return "holds ':', which only group:<name> does"
+  // A group's name may hold ':', because some identity providers name their groups by URNs.
+  if (!isGroup && name.includes(':')) return "holds ':', which is allowed only in group:<name>"
   if (/\p{Cc}/u.test(name)) return 'holds control characters'
   return null
 }

@@ -58,7 +58,7 @@ export interface GroupSurroundings extends Surroundings {
   rebalanced(): void
   /** Called with the growth of the memory that the members of a group take; below zero when they take less. */
   held(growthBytes: number): void
-  /** The same for the memory that a group takes while it is empty. */
+  /** The same for the memory that a group takes even while it is empty. */
   kept(growthBytes: number): void
   /** Bytes of that memory that all groups of this broker may still take; below 0 if more was loaded than fits. */
   readonly keptLeftBytes: number
@@ -86,9 +86,9 @@ export class LiveGroup implements Keeper<ClassicState> {
   readonly #id: string
   readonly #around: GroupSurroundings
   readonly #document: LiveDocument<ClassicState>
-  /** The memory of its members that was reported last. */
+  /** The memory of the members, as last reported to `held`. */
   #heldBytes = 0
-  /** The memory of the empty group that was reported last. */
+  /** The memory that the group takes even while it is empty, as last reported to `kept`. */
   #keptBytes = 0
 
   /**
@@ -353,7 +353,7 @@ export class LiveGroup implements Keeper<ClassicState> {
     return nowMs >= (expireAtMs >= 0 ? expireAtMs : sinceMs + this.#around.offsetsRetentionMs)
   }
 
-  /** While it is loaded again, or deleted, its offsets count as before. */
+  /** While the group is loaded again or deleted, its offsets count as before. */
   #count(state: ClassicState | null): void {
     this.#hold(state?.group.heldBytes ?? 0)
     if (this.#document.isUnreadable) this.#keep(costOfGroup(this.#id))

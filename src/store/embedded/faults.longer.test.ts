@@ -87,7 +87,7 @@ test('a full disk refuses the round, reads go on, and writing works again withou
     assert.ok(each.status === 'rejected' && each.reason instanceof StoreUnavailable, JSON.stringify(each))
     assert.equal(((each.reason as Error).cause as NodeJS.ErrnoException).code, 'ENOSPC')
   }
-  // Nothing of it shows.
+  // No refused call has changed the store.
   assert.deepEqual(await store.streams(), [A])
   assert.deepEqual(await offsetsOf(store, A), [0])
   assert.equal((await store.load('k', 'n'))!.version, version)
@@ -118,7 +118,7 @@ test('a full disk refuses the round, reads go on, and writing works again withou
   )
 })
 
-/** A disk that holds this many bytes: growing files beyond them is refused, writing into what they have is not. */
+/** A disk of this many bytes. It refuses to grow files beyond them, and allows writes within the size of a file. */
 function diskOf(capacity: number): Disk & { fill(): void } {
   const real = realDisk(systemClock)
   const sizes = new Map<string, number>()
@@ -174,7 +174,7 @@ test('on a full disk writes that make room go into the reserve, and appends resu
   assert.equal(await tryAppend(end), 'refused')
   assert.ok(fs.existsSync(join(path, 'reserve')), 'appends alone do not use it')
 
-  // All of one round: the append is refused, the rest is done.
+  // The three calls are one round. The append is refused, and the other two are done.
   const [appended, committed, trimmed] = await Promise.all([
     tryAppend(end),
     store.commit({ kind: 'k', name: 'n', expect: version, changes: [{ key: 'f', value: Buffer.alloc(60_000) }] }),
@@ -199,7 +199,7 @@ test('on a disk that another program has filled, what a removal frees is appende
   const other = await lead(store, B)
   const journals = () => journalsIn(path)
   for (let at = 0; journals().length < 9; at++) await append(store, A, epoch, at, 9_000)
-  // The next file is prepared, and holds nothing but that.
+  // Fill the file until the store has prepared the next one, which has no batches yet.
   let end = 0
   const hasNext = () => fs.statSync(join(path, journals().sort().at(-1)!)).size < 9_000
   while (!hasNext()) await append(store, B, other, end++, 9_000)
@@ -207,7 +207,7 @@ test('on a disk that another program has filled, what a removal frees is appende
   await assert.rejects(append(store, B, other, end, 9_000), StoreUnavailable)
   await store.remove([A])
   const isTaken = async (count: number) => {
-    // It grows on into all that is given to the file system.
+    // Without this, the store would also use the room that the removal gave back to the file system.
     disk.fill()
     const asked = Array.from({ length: count }, (_, i) => append(store, B, other, end + i, 9_000))
     const taken = (await Promise.allSettled(asked)).filter(each => each.status === 'fulfilled').length
@@ -256,7 +256,7 @@ test('with fsync interval, what is written while a sync is under way is synced w
   const { calls } = disk
   release()
   await until(() => disk.unsyncedWrites === 0)
-  // Not by the sync of something else that was written, such as what fills the journal's file while nothing happens.
+  // The only call was that sync. No other write, such as that of the zeros ahead in the journal, had to cause it.
   assert.equal(disk.calls, calls + 1)
 })
 
@@ -309,7 +309,7 @@ for (const fsync of ['always', 'interval'] as const) {
     const epoch = await lead(store, A)
     await append(store, A, epoch, 0)
     disk.failNext('sync', 'EIO', 1)
-    // Unknown for what was being synced; refused, where the sync of the zeros ahead came first.
+    // OutcomeUnknown if the append's own sync failed; StoreUnavailable if the sync of the zeros ahead failed first.
     const [outcome] = await Promise.allSettled([append(store, A, epoch, 1)])
     if (outcome!.status === 'rejected') {
       assert.ok(outcome.reason instanceof OutcomeUnknown || outcome.reason instanceof StoreUnavailable, outcome.reason)
@@ -381,7 +381,7 @@ test('a store whose folder was moved writes nothing more, above all not into the
   assert.ok((refusal as Error) instanceof StoreUnavailable)
   assert.match((refusal as Error).message, /the folder .* was moved, removed or replaced while the store was in it/)
   assert.ok((refusal as Error).message.includes(path))
-  // Nor what the file at hand could take.
+  // An append that the present file has room for is refused too.
   await assert.rejects(append(store, A, epoch, end, 10), /was moved, removed or replaced/)
   assert.equal((await offsetsOf(store, A)).length, end)
   for (let at = 0; at < 20; at++) await append(other.store, B, otherEpoch, at, 9_000)
@@ -446,7 +446,7 @@ test('some of the files that are given up at once are kept to be used again, and
     'files are given up',
     async () => {
       await append(store, B, other, at++)
-      // Without the files that are written meanwhile: a slow disk may unlink fewer.
+      // Files that are made meanwhile do not count, because a slow disk may unlink fewer of them.
       return journals().filter(name => before.has(name)).length <= 2
     },
     30_000,
@@ -515,7 +515,7 @@ test('the live rest of files that are mostly dead is copied forward, and reads t
     await store.trim(A, busy, at, [])
   }
   const journals = () => journalsIn(path)
-  // Give the background a chance for as long as it takes: the first file goes only when its live rest has moved.
+  // Append until the background has caught up: the first file is deleted only when its live batches have moved.
   for (let at = 120; journals().includes('journal-0000000001') || journals().length > 6; at++) {
     assert.ok(at < 2_000, `still there: ${journals().join(' ')}`)
     await append(store, A, busy, at, 9_000)
@@ -659,6 +659,6 @@ test('a sync that takes long is told of, with how long', async t => {
   }
   const { store, reports } = await open(t, { disk: slow, clock: { ...systemClock, monotonic: () => nowMs } })
   await lead(store, A)
-  // At least its own: another file may be synced meanwhile.
+  // At least one report: another file may be synced meanwhile.
   assert.match(reports.join('\n'), /the disk took \d\.\d s to sync the journal: produce waited/)
 })

@@ -37,7 +37,7 @@ export interface Documents {
 
 const FIELD_PREFIX = 'f'
 
-/** As DELETED of functions.lua: the field is being deleted, or was when Redis was killed. */
+/** As DELETED of functions.lua: the field is being deleted, or was being deleted when Redis was killed. */
 const DELETED = Buffer.from('\0\0ketch:deleted\0\0')
 
 /** How many documents are asked for at once. */
@@ -115,7 +115,7 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
       const found: Document[] = []
       for (let at = 0; at < names.length; at += LIST_AT_ONCE) {
         const some = await Promise.all(names.slice(at, at + LIST_AT_ONCE).map(name => find(kind, name)))
-        // A document that was removed meanwhile.
+        // A document is null if it was removed after the index was read.
         found.push(...some.filter(document => document !== null))
       }
       return found
