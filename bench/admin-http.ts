@@ -1,7 +1,8 @@
-// How soon does the admin API answer what people look at, on a broker with much to show: the first page of topics, the
-// lag of every group, the newest records of a large topic; and what does it cost producers when a script asks for all
-// of it, and signs in, every second: as the broker comes, where a producer waits for the disk, and with fsync=interval,
-// where nothing but the processor is in the way. KETCH_TOPICS, KETCH_GROUPS and KETCH_RECORDS make it smaller than the
+// Measures the admin API on a broker with many topics, groups and records. First it measures the latency of the
+// queries that people make: the first page of topics, the lag of every group, and the newest records of a large
+// topic. Then it measures the latency of a producer while a script signs in and sends all these queries every second:
+// once with the default fsync, with which a producer waits for the disk, and once with fsync=interval, with which
+// only the processor limits the producer. KETCH_TOPICS, KETCH_GROUPS and KETCH_RECORDS set smaller amounts than the
 // promise is for.
 
 import { once } from 'node:events'
@@ -20,11 +21,11 @@ const RECORDS = Number(process.env.KETCH_RECORDS ?? '10000000')
 const LARGE = 'large'
 const LARGE_PARTITIONS = 4
 const RECORD_BYTES = 100
-/** Where the records go whose latency is measured. */
+/** The topic whose produce latency is measured, and the records a second that it gets. */
 const PACED = { topic: 'paced', partitions: 16, rate: 1000 }
-/** Topics that each group has committed in. */
+/** The number of topics in which each group has committed offsets. */
 const COMMITTED_TOPICS = 10
-/** Each query is asked so often in a round. */
+/** How often each query is sent in a round. */
 const REPEATS = 10
 const EVERY_MS = 1000
 const PASSWORD = 'of the benchmark'
@@ -48,7 +49,7 @@ const QUERIES: readonly Query[] = [
 
 export const adminHttp: Question = {
   name: 'admin-http',
-  asks: `with ${TOPICS} topics, ${GROUPS} groups and ${RECORDS} records in one topic: what people look at, and what looking costs producers`,
+  asks: `${TOPICS} topics, ${GROUPS} groups and ${RECORDS} records in one topic: latency of the admin API, and its cost for producers`,
   async answer(harness) {
     const asItComes = await watchable(harness, {})
     const findings = await measureQueries(asItComes.base, harness)
@@ -62,12 +63,12 @@ export const adminHttp: Question = {
 
 interface Watchable {
   readonly port: number
-  /** Of the admin API. */
+  /** The base URL of the admin API. */
   readonly base: string
   stop(): Promise<void>
 }
 
-/** A broker with all there is to look at. */
+/** Starts a broker and creates the topics, records and groups. */
 async function watchable(harness: Harness, settings: Readonly<Record<string, string>>): Promise<Watchable> {
   const httpPort = await freePort()
   const broker = await harness.broker({
@@ -109,7 +110,9 @@ async function measureQueries(base: string, harness: Harness): Promise<Finding[]
   return findings
 }
 
-/** With the setting as it is called in what is found. Rounds alternate, so that both see the same machine. */
+/**
+ * Measures the produce p99; `setting` is named in the findings. Rounds alternate, so that both see the same machine.
+ */
 async function measureProducers(setting: string, { base, port }: Watchable, harness: Harness): Promise<Finding[]> {
   const args = { ...PACED, seconds: harness.seconds }
   const { found, notes } = await harness.quietly(async () => {
@@ -129,7 +132,7 @@ async function measureProducers(setting: string, { base, port }: Watchable, harn
   return [
     { what: `produce p99 with ${setting}, without console users`, value: median(alone), unit: 'ms', samples: alone },
     {
-      what: `produce p99 with ${setting} while somebody looks and signs in every second`,
+      what: `produce p99 with ${setting} while a user looks and signs in every second`,
       value,
       unit: 'ms',
       ratio: value / median(alone),
@@ -142,7 +145,7 @@ async function measureProducers(setting: string, { base, port }: Watchable, harn
   ]
 }
 
-/** Signs in and asks for everything, every second, until the returned function is called. */
+/** Signs in and sends all queries every second, until the caller calls the returned function. */
 function repeatQueries(base: string): () => Promise<void> {
   let isOver = false
   const stop = Promise.withResolvers<void>()
@@ -177,7 +180,7 @@ async function signIn(base: string): Promise<string> {
   return cookie
 }
 
-/** Milliseconds until the answer is there as a whole. */
+/** Returns the milliseconds until the whole answer has arrived. */
 async function ask(base: string, path: string, cookie: string): Promise<number> {
   const begunAtMs = systemClock.monotonic()
   const response = await fetch(`${base}${path}`, { headers: { cookie } })
@@ -188,8 +191,8 @@ async function ask(base: string, path: string, cookie: string): Promise<number> 
 }
 
 /**
- * Asks as a browser does and leaves the answer compressed: the browser runs on another machine, and its work on this
- * one would be counted as the broker's.
+ * Sends the request as a browser does and does not decompress the answer: a browser runs on another machine, and its
+ * work on this machine would be counted as the broker's.
  */
 async function receive(base: string, path: string, cookie: string): Promise<void> {
   const asking = get(`${base}${path}`, { agent: LOOKING, headers: { cookie, 'accept-encoding': 'gzip, deflate' } })
@@ -199,7 +202,7 @@ async function receive(base: string, path: string, cookie: string): Promise<void
   if (response.statusCode !== 200) throw new Error(`${path} was answered ${response.statusCode}`)
 }
 
-/** Each group has committed in some topics, as consumers without a membership do. */
+/** Commits offsets in some topics for each group, as consumers without a membership do. */
 async function commitAll(port: number): Promise<void> {
   const wire = await connect({ port })
   for (let group = 0; group < GROUPS; group++) {

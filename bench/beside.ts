@@ -1,6 +1,6 @@
-// Did a change cost anything: this checkout beside another one (KETCH_BESIDE names its folder, with its packages
-// installed) in turns on the same machine. The other broker is stopped meanwhile, and before each measurement the
-// kernel has written what came before.
+// Measures whether a change costs performance: this checkout and another one take turns on the same machine.
+// KETCH_BESIDE names the folder of the other checkout, in which its packages are installed. While one broker is
+// measured, the other is stopped. Before each measurement the kernel writes all earlier data to the disk.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -12,11 +12,13 @@ import { type Finding, type Harness, type Measured, median, type Question, type 
 const here = fileURLToPath(new URL('..', import.meta.url))
 const other = process.env.KETCH_BESIDE === undefined ? undefined : resolve(process.env.KETCH_BESIDE)
 
-/** Bytes that are written before anything counts: files that are new are slower than those that are used again. */
+/**
+ * Bytes that are written before the measurement: a broker writes new files more slowly than files that it uses again.
+ */
 const FILL_BYTES = 3e9
 const KEPT = { 'retention.bytes': String(64 * 2 ** 20) }
 const UPKEEP = { 'svc.storage.worker.tick-interval': '1s' }
-/** One that is stopped for a measurement is not to find itself considered dead. */
+/** A broker that is stopped during a measurement must not be considered dead. */
 const STOPPED = { 'svc.broker.expiry': '60s' }
 /** Small enough for the tail cache to hold all of it. */
 const TAIL_BYTES = 48 * 2 ** 20
@@ -77,7 +79,7 @@ async function measure(harness: Harness, way: Way): Promise<Finding[]> {
     }
   }
   for (let round = 0; round < harness.rounds; round++) {
-    // The one that comes first is another one each time: something may be left of a measurement for the next.
+    // The order changes each round, because a measurement may influence the next one.
     const [first, second] = round % 2 === 0 ? [theirs, ours] : [ours, theirs]
     const one = await alone(first)
     const two = await alone(second)
@@ -117,7 +119,7 @@ async function measure(harness: Harness, way: Way): Promise<Finding[]> {
   ]
 }
 
-/** A broker of the checkout with what the way reads, or with a log in which files are used again. */
+/** Starts a broker of the checkout and fills its log: with the data to fetch, or until it uses its files again. */
 async function startOne(harness: Harness, way: Way, root: string): Promise<Served & { end(): Promise<void> }> {
   const redis = way.store === 'redis' ? await startRedis(harness) : undefined
   const settings = redis === undefined ? UPKEEP : { ...UPKEEP, ...STOPPED, 'svc.redis.uri': redis.uri }

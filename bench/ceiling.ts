@@ -1,12 +1,12 @@
-// The ceiling of the storage design as a program of its own: one Node thread that reads frames from TCP, checks the
-// CRC of the batch, answers, and keeps nothing; and for fetches, one that writes prepared slices. Everything a broker
-// does beyond this is what it is measured for. And one that lets every fetch wait for its time and answers that there
-// was nothing, which shows what many waiting consumers take of a machine without any broker. It prints the port it
-// listens on.
+// The ceiling of the storage design: one Node thread that reads frames from TCP, checks the CRC of the batch,
+// answers, and stores nothing. For fetches it writes prepared slices. A benchmark of the broker measures the cost of
+// everything that the broker does beyond this. The mode `park` lets every fetch wait for its time and then sends an
+// answer without records. It shows the cost of many waiting consumers without any broker. The program prints the port
+// it listens on.
 //
-// A frame that is to be kept has to be copied out of the socket's chunks into memory of its own, once. `own` does that,
-// as the storage design has it, with the broker's splitter; `shared` reads all frames in one piece of memory, which no
-// broker can do, and shows what the copies cost.
+// A broker that keeps a frame must copy it once out of the socket's chunks into memory of its own. `own` does this
+// with the broker's splitter, as in the storage design. `shared` reads all frames into one piece of memory, which no
+// broker can do, and shows the cost of the copies.
 //
 //   node bench/ceiling.ts produce [--framing own|shared]
 //   node bench/ceiling.ts fetch --batch-bytes 65536 --record-bytes 1024 --fetch-bytes 1048576
@@ -46,12 +46,13 @@ if (mode !== 'produce' && mode !== 'fetch' && mode !== 'park') {
 if (values.framing !== 'own' && values.framing !== 'shared') throw new Error('--framing must be own or shared')
 
 /**
- * Where the correlation id is: in a request (without its size) behind key and version, in a response behind the size.
+ * The position of the correlation id: in a request (without its size) after key and version, in a response after the
+ * size.
  */
 const CORRELATION_IN_REQUEST = 4
 const CORRELATION_IN_RESPONSE = 4
 
-/** Calls with each frame of a stream of chunks, without its size. */
+/** Calls `onFrame` with each frame of a stream of chunks. A frame does not include its size. */
 function framesOf(onFrame: (frame: Buffer) => void): (chunk: Buffer) => void {
   if (values.framing === 'shared') return frameReader(frame => onFrame(frame.subarray(4)))
   const splitter = new FrameSplitter(Number.MAX_SAFE_INTEGER, {
@@ -108,7 +109,7 @@ const server = createServer(socket => {
     }),
   )
 })
-// Checked once, so that a mistake in the prepared answers is not measured as speed.
+// This check runs once, so that a mistake in the prepared answers is not measured as speed.
 if (correlationOf(produced) !== 0) throw new Error('the prepared answer is wrong')
 server.listen(0, '127.0.0.1', () => {
   const address = server.address()

@@ -1,6 +1,6 @@
-// The savings and the cost of storage compression: 200-byte records of JSON in batches of several sizes, for each codec
-// and for zstd without its dictionary; the rate beside an uncompressed topic, and how long the event loop is held up
-// meanwhile.
+// Measures the savings and the cost of storage compression: 200-byte JSON records in batches of several sizes, with
+// each codec, and with zstd with and without its dictionary. It compares the rate with an uncompressed topic and
+// measures how long the event loop is blocked.
 
 import { fileURLToPath } from 'node:url'
 import { seededRandom } from '../src/base/random.ts'
@@ -13,26 +13,26 @@ import { connect, type Wire } from '../testing/wire.ts'
 import { cpuSeconds, type Finding, type Harness, median, type Question } from './harness.ts'
 
 const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const
-/** Records in a batch, and of all batches of a round. */
+/** For each number of records in a batch: the records that a round sends in all its batches. */
 const SIZES = new Map([
   [1, 4_000],
   [10, 20_000],
   [100, 100_000],
   [4_000, 200_000],
 ])
-/** The records that a topic's dictionary is trained from, and a few more. */
+/** The number of records that a topic's dictionary is trained from, and a few more. */
 const TRAINING = 12_000
 const IN_FLIGHT = 16
-/** No dictionary: more samples than there are. */
+/** Prevents a dictionary: the broker would need more samples than it gets. */
 const NEVER = { 'svc.storage.local.compression.dictionary.sample-count': '1000000000' }
-/** The time for which no single piece of work may hold the event loop up. */
+/** The longest time in milliseconds for which one piece of work may block the event loop. */
 const LONGEST_MS = 20
 
 const random = seededRandom(5)
 const hex = (digits: number) => Array.from({ length: digits }, () => random.below(16).toString(16)).join('')
 const one = <T>(...of: readonly T[]): T => of[random.below(of.length)]!
 
-/** About 200 bytes, as a shop's service may write it. */
+/** Returns a record of about 200 bytes, as a shop's service may write it. */
 function record(i: number): string {
   return JSON.stringify({
     id: hex(16),
@@ -65,7 +65,7 @@ interface Sent {
 
 export const compression: Question = {
   name: 'compression',
-  asks: 'what storage compression saves of 200-byte JSON records, and what it takes of the rate and of the event loop',
+  asks: 'storage compression of 200-byte JSON records: stored size, produce rate, longest block of the event loop',
   async answer(harness) {
     const start = async (settings: Readonly<Record<string, string>>) => {
       const preload = fileURLToPath(new URL('./loop-delay.mjs', import.meta.url))
@@ -159,7 +159,7 @@ async function storedBytes(wire: Wire, topic: string): Promise<number> {
   return results[0]!.topics[0]?.partitions[0]?.partitionSize ?? 0
 }
 
-/** Since the last time that it was asked for. */
+/** Resolves with the delay of the event loop since the last call. */
 async function loopDelay(broker: BrokerProcess): Promise<{ readonly p999: number; readonly max: number }> {
   const from = broker.output().length
   process.kill(broker.pid, 'SIGUSR2')

@@ -1,5 +1,5 @@
-// How fast is the tail served, of a socket that writes prepared slices: consumers that keep up, 1 MiB an answer,
-// batches of 64 KiB, from memory.
+// Measures how fast the broker serves the tail from memory, compared with a socket that writes prepared slices. The
+// consumers keep up and fetch 1 MiB an answer, in batches of 64 KiB.
 
 import { type Finding, median, type Question } from './harness.ts'
 

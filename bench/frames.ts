@@ -1,16 +1,16 @@
-// Kafka frames prepared once, so that a load generator on the same two cores costs as little as possible: Produce 7 and
-// Fetch 11, the newest versions whose layouts are fixed enough to be written and read at constant positions.
-// It is not a client: it encodes by hand, on purpose without the broker's codec, and reads only what it counts.
+// Prepares Kafka frames once, so that a load generator on the same two cores costs as little as possible. It writes
+// Produce 7 and Fetch 11, the newest versions whose fields have constant positions. It is not a client: it encodes by
+// hand, intentionally without the broker's codec, and reads only the fields that it counts.
 
 import { assert } from '../src/base/assert.ts'
 import { crc32c } from '../src/base/crc32c.ts'
 import { seededRandom } from '../src/base/random.ts'
 
-/** Position of the correlation id in a request (after the size, the key and the version) and in a response. */
+/** Position of the correlation id in a request (after the size, the key and the version). */
 const REQUEST_CORRELATION = 8
 const RESPONSE_CORRELATION = 4
 
-/** Kafka's record batch header, to the records. */
+/** The length of Kafka's record batch header, up to the records, in bytes. */
 const BATCH_HEADER_BYTES = 61
 
 function varint(value: number): Buffer {
@@ -24,7 +24,10 @@ function varint(value: number): Buffer {
   return Buffer.from([...bytes, rest])
 }
 
-/** A plain record batch v2 of about `bytes`, of records of about `recordBytes`, whose values do not compress. */
+/**
+ * Returns a plain record batch v2 of about `bytes`. Its records have about `recordBytes` each, and their values do
+ * not compress.
+ */
 export function prepareBatch(bytes: number, recordBytes: number, seed = 1): Buffer {
   const random = seededRandom(seed)
   const count = Math.max(1, Math.floor((bytes - BATCH_HEADER_BYTES) / recordBytes))
@@ -81,7 +84,10 @@ function requestHead(apiKey: number, apiVersion: number): Buffer {
   return Buffer.concat([int16(apiKey), int16(apiVersion), int32(0), text('bench')])
 }
 
-/** The head of a Produce 7 with acks=all and one batch of `batchBytes`, which is to be written right after it. */
+/**
+ * Returns the head of a Produce 7 with acks=all and one batch of `batchBytes`. The caller writes the batch right
+ * after it.
+ */
 export function produceHead(topic: string, partition: number, batchBytes: number): Buffer {
   const head = Buffer.concat([
     requestHead(0, 7),
@@ -94,7 +100,7 @@ export function produceHead(topic: string, partition: number, batchBytes: number
   return Buffer.concat([int32(head.length + batchBytes), head])
 }
 
-/** A Fetch 11 without a session, for one partition. */
+/** Returns a Fetch 11 without a session, for one partition. */
 export function fetchRequest(topic: string, partition: number, maxBytes: number): Buffer {
   const offset = Buffer.alloc(8)
   const body = Buffer.concat([
@@ -112,15 +118,15 @@ export function fetchRequest(topic: string, partition: number, maxBytes: number)
   return Buffer.concat([int32(body.length), body])
 }
 
-/** How long a parked fetch waits: what clients ask for unless told otherwise (`fetch.max.wait.ms`). */
+/** The wait of a parked fetch in milliseconds: the default of the clients' `fetch.max.wait.ms`. */
 export const PARKED_MS = 500
 
-/** Where the session id is in a request of `parkingRequest`, behind size, head, four int32 and the isolation level. */
+/** Position of the session id in a `parkingRequest`: after size, head, four int32 and the isolation level. */
 const PARKING_SESSION = 4 + requestHead(1, 11).length + 16 + 1
-/** Where it is in the answer: behind size, correlation id, throttle time and error code. */
+/** Position of the session id in the answer: after size, correlation id, throttle time and error code. */
 const FETCHED_SESSION = 4 + 4 + 4 + 2
 
-/** A Fetch 11 that waits for the first byte of any of these partitions, from their beginning on. */
+/** Returns a Fetch 11 that waits for the first byte of any of these partitions, from their offset 0 on. */
 export function parkingRequest(topic: string, partitions: number, sessionEpoch: number): Buffer {
   const rows = Array.from({ length: partitions }, (_, partition) =>
     Buffer.concat([int32(partition, -1), Buffer.alloc(8), Buffer.alloc(8, 255), int32(1_048_576)]),
@@ -138,9 +144,9 @@ export function parkingRequest(topic: string, partitions: number, sessionEpoch: 
   return Buffer.concat([int32(body.length), body])
 }
 
-/** The answer to a `parkingRequest` of that topic whose wait was in vain, without a session. */
+/** Returns the answer to a `parkingRequest` for that topic if no record has arrived: without a session. */
 export function parkedResponse(topic: string, partitions: number): Buffer {
-  // Watermark, stable offset and log start, no aborted transactions, no preferred replica, no records.
+  // Watermark, stable offset and log start; no aborted transactions, no preferred replica, no records.
   const rows = Array.from({ length: partitions }, (_, partition) =>
     Buffer.concat([int32(partition), int16(0), Buffer.alloc(24), int32(-1, -1, 0)]),
   )
@@ -148,20 +154,20 @@ export function parkedResponse(topic: string, partitions: number): Buffer {
   return Buffer.concat([int32(body.length), body])
 }
 
-/** Names the session and its epoch in a `parkingRequest`. */
+/** Writes the session id and its epoch into a `parkingRequest`. */
 export function setSession(request: Buffer, sessionId: number, sessionEpoch: number): void {
   request.writeInt32BE(sessionId, PARKING_SESSION)
   request.writeInt32BE(sessionEpoch, PARKING_SESSION + 4)
 }
 
-/** The error code and session id of a Fetch answer. */
+/** Returns the error code and the session id of a Fetch answer. */
 export function readSession(response: Buffer): { error: number; sessionId: number } {
   return { error: response.readInt16BE(FETCHED_SESSION - 2), sessionId: response.readInt32BE(FETCHED_SESSION) }
 }
 
-/** Where `fetchRequest` put the offset, for this topic. */
+/** Writes the offset into a request of `fetchRequest`. */
 export function setFetchOffset(request: Buffer, offset: number): void {
-  // Behind the offset: log start (8), max bytes (4), forgotten topics (4), rack (2).
+  // After the offset: log start (8), max bytes (4), forgotten topics (4), rack (2).
   request.writeBigInt64BE(BigInt(offset), request.length - 8 - 8 - 4 - 4 - 2)
 }
 
@@ -173,15 +179,15 @@ export function correlationOf(response: Buffer): number {
   return response.readInt32BE(RESPONSE_CORRELATION)
 }
 
-/** The error code and base offset of a Produce 7 response to one batch. */
+/** Returns the error code and the base offset of a Produce 7 response to one batch. */
 export function readProduced(response: Buffer): { error: number; baseOffset: number } {
-  // size, correlation id, topics, name, partitions, index, error, base offset
+  // Size, correlation id, topics, name, partitions, index, error, base offset.
   const nameBytes = response.readInt16BE(12)
   const error = 14 + nameBytes + 4 + 4
   return { error: response.readInt16BE(error), baseOffset: Number(response.readBigInt64BE(error + 2)) }
 }
 
-/** The same answer, as the ceiling gives it. */
+/** Returns the Produce 7 response that the ceiling sends. */
 export function producedResponse(topic: string): Buffer {
   const body = Buffer.concat([
     int32(0, 1),
@@ -196,7 +202,9 @@ export function producedResponse(topic: string): Buffer {
   return Buffer.concat([int32(body.length), body])
 }
 
-/** Position of the records' length in a Fetch 11 response for one partition without aborted transactions. */
+/**
+ * Returns the position of the records' length in a Fetch 11 response for one partition without aborted transactions.
+ */
 function fetchRecordsAt(response: Buffer): number {
   const nameBytes = response.readInt16BE(22)
   return 24 + nameBytes + 4 + 4 + 2 + 8 + 8 + 8 + 4 + 4
@@ -205,7 +213,7 @@ function fetchRecordsAt(response: Buffer): number {
 export interface Fetched {
   readonly error: number
   readonly bytes: number
-  /** One above the last offset in the answer; null when it held no whole batch. */
+  /** The last offset in the answer plus one; null if the answer has no complete batch. */
   readonly nextOffset: number | null
   readonly highWatermark: number
 }
@@ -226,7 +234,7 @@ export function readFetched(response: Buffer): Fetched {
   return { error, bytes, nextOffset, highWatermark }
 }
 
-/** The head of a Fetch 11 response whose records, `bytes` long, are written right after it. */
+/** Returns the head of a Fetch 11 response. The caller writes the records, `bytes` long, right after it. */
 export function fetchedHead(topic: string, bytes: number): Buffer {
   const head = Buffer.concat([
     int32(0, 0),
@@ -241,7 +249,7 @@ export function fetchedHead(topic: string, bytes: number): Buffer {
   return Buffer.concat([int32(head.length + bytes), head])
 }
 
-/** The batch in a Produce 7 frame, which is given without its size. */
+/** Returns the batch in a Produce 7 frame. The frame does not include its size. */
 export function batchIn(frame: Buffer): Buffer {
   const clientBytes = frame.readInt16BE(8)
   let at = 10 + clientBytes + 2 + 2 + 4 + 4
@@ -251,7 +259,10 @@ export function batchIn(frame: Buffer): Buffer {
   return frame.subarray(at + 4)
 }
 
-/** Cuts a stream into frames (with their size). A frame is only valid until the next call: its memory is used again. */
+/**
+ * Returns a function that cuts a stream into frames (with their size). A frame is valid only until the next call,
+ * because its memory is used again.
+ */
 export function frameReader(onFrame: (frame: Buffer) => void, heldBytes = 1024 * 1024): (chunk: Buffer) => void {
   let held = Buffer.allocUnsafe(heldBytes)
   let length = 0

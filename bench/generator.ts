@@ -1,6 +1,6 @@
-// The load: a process of its own that writes prepared Produce frames, or asks for Fetch answers, keeps a number of
-// requests in flight on each of its connections, and counts what was answered well. An error code ends it with a
-// message: a broker that refuses is not fast. It prints one line of JSON.
+// The load generator, a process of its own. It writes prepared Produce frames or Fetch requests, keeps a fixed number
+// of requests in flight on each connection, and counts the successful answers. It ends with a message at the first
+// error code, so that a broker that refuses requests does not look fast. It prints one line of JSON.
 //
 //   node bench/generator.ts produce --port 9092 --topic bench --partitions 16 --connections 1 --in-flight 5 --seconds 3
 //   node bench/generator.ts fetch   --port 9092 --topic bench --partitions 4  --connections 4 --in-flight 1 --seconds 3
@@ -26,7 +26,7 @@ import {
 export interface Load {
   readonly bytes: number
   readonly seconds: number
-  /** Before what is counted. */
+  /** The time before the measurement began. */
   readonly warmUpSeconds: number
   readonly megabytesPerSecond: number
   readonly requests: number
@@ -38,7 +38,7 @@ const { values, positionals } = parseArgs({
   options: {
     port: { type: 'string' },
     topic: { type: 'string', default: 'bench' },
-    // Instead of one topic this many, called <topic>-0, <topic>-1 …, each with these partitions.
+    // If set: this many topics, named <topic>-0, <topic>-1 …, each with `partitions` partitions.
     topics: { type: 'string' },
     partitions: { type: 'string', default: '16' },
     only: { type: 'string' },
@@ -61,7 +61,7 @@ const topics =
   values.topics === undefined
     ? [values.topic]
     : Array.from({ length: Number(values.topics) }, (_, at) => `${values.topic}-${at}`)
-/** Every partition that the load goes to. */
+/** Every partition that gets load. */
 const targets = (
   values.only?.split(',').map(Number) ?? Array.from({ length: Number(values.partitions) }, (_, partition) => partition)
 ).flatMap(partition => topics.map(topic => ({ topic, partition })))
@@ -80,7 +80,7 @@ let requests = 0
 let latencies: number[] = []
 let over = false
 
-/** Counts one answer; returns whether to go on. */
+/** Counts one answer; returns whether the load goes on. */
 function count(answeredBytes: number, latencyMs: number): boolean {
   const now = performance.now()
   if (measuredFrom === null) {
@@ -120,7 +120,7 @@ function refuse(what: string): never {
   process.exit(1)
 }
 
-/** One slot of a connection: it has at most one request under way. */
+/** One slot of a connection; it has at most one request in flight. */
 interface Slot {
   sentAt: number
   target: number
@@ -149,7 +149,7 @@ function drive(index: number): void {
     }
     if (wantedBytes !== null && sentBytes >= wantedBytes) return
     sentBytes += batch.length
-    // Connections × slots walk all targets, each slot with its own stride.
+    // All slots together walk through all targets; each slot makes a step of connections × slots.
     slot.target = (slot.target + connections * inFlight) % targets.length
     const head = Buffer.from(heads[slot.target]!)
     setCorrelation(head, number)
@@ -166,7 +166,7 @@ function drive(index: number): void {
     frameReader(response => {
       const number = correlationOf(response)
       const slot = slots[number]
-      if (slot === undefined) refuse(`correlation id ${number}, which was not asked`)
+      if (slot === undefined) refuse(`correlation id ${number}, for which there is no request`)
       const latencyMs = performance.now() - slot.sentAt
       if (mode === 'produce') {
         const { error } = readProduced(response)
@@ -178,7 +178,8 @@ function drive(index: number): void {
       if (fetched.error !== 0) refuse(`error ${fetched.error} to a Fetch at offset ${slot.offset}`)
       const { nextOffset, highWatermark } = fetched
       if (values.follow) slot.offset = nextOffset ?? slot.offset
-      // At the end of the log it begins again, before it would wait for more.
+      // At the end of the log the slot begins again at offset 0, because a fetch at the end would wait for more
+      // records.
       else slot.offset = nextOffset === null || nextOffset >= highWatermark ? 0 : nextOffset
       if (count(fetched.bytes, latencyMs)) send(number)
     }),

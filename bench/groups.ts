@@ -1,6 +1,6 @@
-// The cost of consumer groups: how soon a large group is at work again after its last member joined, the processor time
-// that this takes, and the cost of members that only send heartbeats. The members are raw clients in this process, each
-// on a connection of its own; the broker is another process.
+// Measures the cost of consumer groups: the time until a large group works again after its last member joined, the
+// processor time of this, and the cost of members that only send heartbeats. The members are raw clients in this
+// process, each on a connection of its own; the broker is another process.
 
 import { encodeMessage } from '../src/protocol/codec.ts'
 import { MEMBER_ID_REQUIRED, NONE } from '../src/protocol/errors.ts'
@@ -15,7 +15,7 @@ import { cpuSeconds, type Finding, type Harness, median, type Question, writtenB
 const TOPIC = 'bench'
 /** The default of `svc.broker.rebalance-delay`. */
 const DELAY_MS = 3_000
-/** How often a consumer says that it lives, by default. */
+/** The default interval at which a consumer sends heartbeats (`heartbeat.interval.ms`). */
 const HEARTBEAT_MS = 3_000
 
 interface Member {
@@ -25,7 +25,7 @@ interface Member {
   generationId: number
 }
 
-/** The time of a rebalance, from the moment at which its last member had sent its JoinGroup. */
+/** The cost of a rebalance, counted from the moment at which its last member had sent its JoinGroup. */
 interface Rebalance {
   readonly seconds: number
   readonly cpuSeconds: number
@@ -33,7 +33,7 @@ interface Rebalance {
 
 export const groups: Question = {
   name: 'groups',
-  asks: 'what rebalances and heartbeats of consumer groups take of time and of the processor',
+  asks: 'rebalances and heartbeats of consumer groups: time and processor time',
   async answer(harness) {
     const broker = await harness.broker()
     const { pid, port } = broker
@@ -88,11 +88,11 @@ function findingsOf(what: string, all: readonly Rebalance[], delaySeconds: numbe
   ]
 }
 
-/** Everybody joins, again where they have been in, and is assigned its share. */
+/** Lets every member join, or join again, and waits until it has its assignment. */
 async function rebalance(pid: number, groups: readonly (readonly Member[])[]): Promise<Rebalance> {
   const cpuBefore = cpuSeconds(pid)
   for (const members of groups) for (const member of members) if (member.memberId === '') await promise(member)
-  // The metadata differs, so that no member is told that nothing has changed.
+  // The metadata differs from round to round, so that the broker does not answer that nothing has changed.
   const userData = Buffer.from(String(performance.now()))
   const settled = groups.flatMap(members => members.map(member => enter(member, members.length, userData)))
   const lastJoinAt = performance.now()
@@ -136,9 +136,9 @@ function assign({ members }: ResponseOf<typeof joinGroup>, of: number) {
   })
 }
 
-/** The heartbeats of all members, spread evenly over their interval. */
+/** Sends the heartbeats of all members, spread evenly over their interval. */
 async function beat({ seconds, say }: Harness, pid: number, members: readonly Member[]) {
-  // The heartbeats do not pay for the store's work after the rebalances.
+  // The pause lets the store finish its work of the rebalances, so that it is not counted here.
   await new Promise(resolve => setTimeout(resolve, 5_000))
   const rounds = Math.max(3, Math.ceil((seconds * 1_000) / HEARTBEAT_MS))
   const startedAt = performance.now()

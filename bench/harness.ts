@@ -1,6 +1,6 @@
-// Shared by every benchmark: it starts all programs that it compares in one run, interleaves the rounds (A B A B),
-// takes medians, and writes the results with the commit and the machine beside them. Figures are from a machine that
-// the load runs on too: read them as ratios.
+// Shared by every benchmark. It starts all programs that it compares in one run, interleaves the rounds (A B A B),
+// takes medians, and writes the results with the commit and the machine. The load runs on the same machine, so read
+// the figures as ratios.
 
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -15,24 +15,24 @@ import type { Paced } from './paced.ts'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
-/** One line of a result: what was measured, what it is compared with, and what the issue asks for. */
+/** One line of a result: the measured value, the base that it is compared with, and the limit that the issue sets. */
 export interface Finding {
   readonly what: string
   readonly value: number
   readonly unit: string
-  /** value / base, where there is something to compare with. */
+  /** value / base, if there is a base. */
   readonly ratio?: number
   readonly ratioOf?: string
   readonly floor?: number
   readonly ceiling?: number
-  /** Everything the median was taken of. */
+  /** The values that the median was taken of. */
   readonly samples?: readonly number[]
-  /** The samples of the base of the ratio, if that is a median too. */
+  /** The samples of the base, if the base is a median too. */
   readonly baseSamples?: readonly number[]
   readonly notes?: string
 }
 
-/** A process that the generator can be sent to. */
+/** A process that the generator can send load to. */
 export interface Served {
   readonly port: number
   readonly pid: number
@@ -41,9 +41,9 @@ export interface Served {
 export interface Harness {
   readonly rounds: number
   readonly seconds: number
-  /** Ends what was started, newest first, when the question is answered. */
+  /** Registers a function that ends something. They run after the question is answered, the newest first. */
   after(fn: () => Promise<void>): void
-  /** With `within`, by the command that it makes of the broker's own. */
+  /** Starts a broker. `within` gets the broker's command and returns the command to run instead. */
   broker(
     settings?: Readonly<Record<string, string>>,
     folder?: string,
@@ -53,14 +53,15 @@ export interface Harness {
   ceiling(mode: 'produce' | 'fetch' | 'park', args?: readonly string[]): Promise<Served>
   /** Starts bench/relay.ts in front of a port. */
   relay(to: number): Promise<Served>
-  /** Runs bench/generator.ts to its end. Rejects when the broker refuses anything. */
+  /** Runs bench/generator.ts to its end. Rejects if the broker refuses a request. */
   load(mode: 'produce' | 'fetch', to: Served, args: Readonly<Record<string, string | number | true>>): Promise<Measured>
   /** Runs bench/paced.ts to its end. Rejects as `load` does. */
   paced(mode: 'produce' | 'xadd', port: number, args: Readonly<Record<string, string | number>>): Promise<Paced>
   topic(port: number, name: string, partitions: number, configs?: Readonly<Record<string, string>>): Promise<void>
   /**
-   * The results of `rounds` rounds. If the host of a virtual machine took the processors away meanwhile, latencies tell
-   * of the host: such a round is run again, though not without end, and when too few were quiet, all of them count.
+   * Resolves with the results of `rounds` rounds. If the host of a virtual machine takes the processors away during a
+   * round, its latencies describe the host and not the broker. Such a round runs again, up to a limit. If too few
+   * rounds were quiet, all of them count.
    */
   quietly<T>(round: () => Promise<T>): Promise<{ readonly found: readonly T[]; readonly notes: string }>
   say(line: string): void
@@ -68,8 +69,8 @@ export interface Harness {
 
 export interface Measured extends Load {
   /**
-   * CPU time of the served process, all its threads, over the whole load with its warm-up, for each 100 MB measured. It
-   * tells a slow program from a busy machine.
+   * CPU milliseconds of the served process, all its threads, for each 100 MB measured. The CPU time of the whole load
+   * with its warm-up is scaled to the measured part. The figure tells a slow program from a busy machine.
    */
   readonly cpuMsPer100MB: number
 }
@@ -77,7 +78,7 @@ export interface Measured extends Load {
 export interface Question {
   readonly name: string
   readonly asks: string
-  /** Why this machine cannot answer it, with what would enable it; null when it can. */
+  /** Returns why this machine cannot answer the question, and how to enable it; null if it can. */
   absence?(): string | null
   answer(harness: Harness): Promise<readonly Finding[]>
 }
@@ -88,7 +89,10 @@ export function median(samples: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** Answers one question, prints the findings and writes them to results/. Returns whether every floor was met. */
+/**
+ * Answers one question, prints the findings and writes them to results/. Resolves with whether every floor and
+ * ceiling was met.
+ */
 export async function ask(question: Question, options: { rounds: number; seconds: number }): Promise<boolean> {
   const absence = question.absence?.() ?? null
   if (absence !== null) {
@@ -174,7 +178,7 @@ async function writeResult(question: Question, options: object, findings: readon
   await writeFile(`${path}.md`, lines.join('\n'))
 }
 
-/** A program of this folder that prints where it listens, until the question is answered. */
+/** Starts a program of this folder, which prints its port. It ends after the question is answered. */
 async function startServer(
   program: 'ceiling.ts' | 'relay.ts',
   args: readonly string[],
@@ -199,20 +203,20 @@ async function startServer(
   })
 }
 
-/** User and system time of a process and its threads so far (proc(5), in ticks of 10 ms). */
+/** Returns the user and system time of a process and its threads so far (proc(5), in ticks of 10 ms). */
 export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-/** Bytes that a process has had written to disks so far (proc(5)). */
+/** Returns the bytes that a process has caused to be written to disks so far (proc(5)). */
 export function writtenBytes(pid: number): number {
   return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))![1])
 }
 
-/** Of the processors' time, what the host may take during a quiet round. */
+/** The largest share of the processors' time that the host may take during a quiet round. */
 const QUIET_SHARE = 0.002
-/** How many rounds are run for one that counts, at most. */
+/** The largest number of rounds that run for each round that counts. */
 const PATIENCE = 4
 
 async function runQuietly<T>(rounds: number, round: () => Promise<T>): Promise<{ found: T[]; notes: string }> {
@@ -232,18 +236,21 @@ async function runQuietly<T>(rounds: number, round: () => Promise<T>): Promise<{
   return { found: isEnough ? quiet : all, notes }
 }
 
-/** Since the machine started, of all processors: all ticks, and those that the host gave to somebody else (proc(5)). */
+/**
+ * Returns the ticks of all processors since the machine started: all ticks, and the ticks stolen by the host
+ * (proc(5)).
+ */
 function processorTicks(): { all: number; stolen: number } {
   const [line] = readFileSync('/proc/stat', 'utf8').split('\n', 1)
-  // Those of guests, behind the eighth, are among the user's already.
+  // The ticks of guests, after the eighth column, are already included in the user's ticks.
   const ticks = line!.split(/ +/).slice(1, 9).map(Number)
   return { all: ticks.reduce((sum, each) => sum + each, 0), stolen: ticks[7] ?? 0 }
 }
 
-/** A load that takes longer does not go on: some request was never answered. */
+/** The longest time of a load in milliseconds. A load that takes longer is ended: some request got no answer. */
 const LONGEST_LOAD_MS = 300_000
 
-/** The one line that a program of this folder prints when it has sent its load. */
+/** Runs a program of this folder and resolves with the one line that it prints after its load. */
 async function runProgram<T>(
   program: 'generator.ts' | 'paced.ts',
   mode: string,
@@ -258,7 +265,7 @@ async function runProgram<T>(
   })
   let printed = ''
   let complaints = ''
-  // The line is all that is wanted of it. Node has been seen not to end after process.exit, one time in twenty.
+  // The program is ended after its line. In about one of twenty runs Node did not end after process.exit.
   child.stdout.on('data', chunk => {
     printed += chunk
     if (printed.endsWith('\n')) child.kill('SIGKILL')

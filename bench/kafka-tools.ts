@@ -1,5 +1,6 @@
-// Kafka's own measuring tools, each run in a Java process of its own with the flags of Kafka's scripts, and what they
-// print as numbers. The start of the JVM is in none of their figures. They measure whatever speaks the protocol.
+// Runs Kafka's own measuring tools and returns the numbers that they print. Each tool runs in a Java process of its
+// own with the flags of Kafka's scripts. No figure includes the start of the JVM. The tools measure any server that
+// speaks the protocol.
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -10,11 +11,11 @@ const RECORD_BYTES = 1024
 
 const JVM_FLAGS = [
   ...['-Xmx512M', '-server', '-XX:+UseG1GC', '-XX:MaxGCPauseMillis=20', '-XX:InitiatingHeapOccupancyPercent=35'],
-  // So that the numbers have a point in them.
+  // So that the tools print numbers with a decimal point.
   ...['-Duser.language=en', '-Djava.awt.headless=true', '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'],
 ]
 
-/** A tool that takes longer has been forgotten by its server. */
+/** The longest time of a tool in milliseconds. A tool that takes longer got no answer from its server. */
 const LONGEST_RUN_MS = 300_000
 
 async function runTool(name: string, args: readonly (string | number)[]): Promise<string> {
@@ -23,7 +24,7 @@ async function runTool(name: string, args: readonly (string | number)[]): Promis
     [...JVM_FLAGS, '-cp', classPathOf(kafkaJars), `org.apache.kafka.tools.${name}`, ...args.map(String)],
     { timeout: LONGEST_RUN_MS, maxBuffer: 64 * 2 ** 20 },
   )
-  // A record that was refused is reported there, and the tool counts on.
+  // The tool prints a refused record there and goes on.
   if (/Exception|ERROR/.test(stdout + stderr)) throw new Error(`${name} complained:\n${stdout}${stderr}`.slice(0, 4000))
   return stdout
 }
@@ -34,7 +35,9 @@ function find(tool: string, pattern: RegExp, output: string): readonly number[] 
   return match.slice(1).map(Number)
 }
 
-/** kafka-producer-perf-test, acks=all, after `warmUp` records that do not count. 1 MB = 10^6 bytes of values. */
+/**
+ * Runs kafka-producer-perf-test with acks=all, after `warmUp` records that do not count. 1 MB = 10^6 bytes of values.
+ */
 export async function measureProducer(
   address: string,
   options: {
@@ -61,7 +64,7 @@ export async function measureProducer(
   return { megabytesPerSecond: (perSecond! * RECORD_BYTES) / 1e6, p50Ms: p50Ms!, p99Ms: p99Ms! }
 }
 
-/** EndToEndLatency: one record after the other, acks=all, from its send to its arrival at a consumer. */
+/** Runs EndToEndLatency: one record after the other, acks=all, from its send to its arrival at a consumer. */
 export async function measureEndToEnd(
   address: string,
   options: { topic: string; records: number },
@@ -71,7 +74,9 @@ export async function measureEndToEnd(
   return { averageMs: averageMs!, p99Ms: p99Ms! }
 }
 
-/** kafka-consumer-perf-test, from the beginning, without the time to join the group. 1 MB = 10^6 bytes of values. */
+/**
+ * Runs kafka-consumer-perf-test from the beginning, without the time to join the group. 1 MB = 10^6 bytes of values.
+ */
 export async function measureConsumer(
   address: string,
   options: { topic: string; records: number },
@@ -79,7 +84,7 @@ export async function measureConsumer(
   const output = await runTool('ConsumerPerformance', [
     ...['--bootstrap-server', address, '--topic', options.topic, '--num-records', options.records, '--hide-header'],
   ])
-  // start, end, MB, MB/s, records, records/s, ms to join, ms of fetching, MB/s of fetching (of 2^20), ...
+  // Start, end, MB, MB/s, records, records/s, ms to join, ms of fetching, MB/s of fetching (of 2^20), ...
   const [mebibytesPerSecond] = find('kafka-consumer-perf-test', /(?:[^,\n]+, ){8}([\d.]+), [\d.]+ *\n?$/, output)
   return { megabytesPerSecond: mebibytesPerSecond! * 1.048576 }
 }

@@ -1,6 +1,6 @@
-// Ketch beside Apache Kafka on the same machine: the same clients are sent to one and then to the other. The one that
-// is not measured is stopped meanwhile, because an idle JVM is not idle enough for a p99. Before the measurements each
-// has taken the same load, and before each one the kernel has written the data of the one before.
+// Compares Ketch with Apache Kafka on the same machine: the same clients measure one server and then the other. While
+// one server is measured, the other is stopped, because even an idle JVM disturbs a p99. Both servers take the same
+// load before the measurements. Before each measurement the kernel writes all earlier data to the disk.
 
 import { spawnSync } from 'node:child_process'
 import { listOffsets } from '../src/protocol/messages/list-offsets.ts'
@@ -12,7 +12,7 @@ import { type Finding, type Harness, median, type Question } from './harness.ts'
 import { measureConsumer, measureEndToEnd, measureProducer } from './kafka-tools.ts'
 import { anonymousMegabytes, sleepAwake } from './startup.ts'
 
-/** Either of the two. */
+/** One of the two servers. */
 type Peer = ApacheKafka | BrokerProcess
 
 const TOPIC = 'bench'
@@ -20,14 +20,14 @@ const TOPIC = 'bench'
 const NAMES = ['kafka', 'ketch'] as const
 type Both<T> = Readonly<Record<(typeof NAMES)[number], T>>
 
-/** The promise of both for a record that they have acknowledged. */
+/** The durability of a record that the servers have acknowledged. */
 interface Durability {
   readonly name: string
   readonly ketch: Readonly<Record<string, string>>
   readonly kafka: Readonly<Record<string, string>>
   /**
-   * The load that both take before the measurements, for each second that is measured; Kafka syncs some 20 MB of
-   * batches in one.
+   * The bytes that both servers take before the measurements, for each second that is measured. Kafka syncs about 20
+   * MB of batches in one second.
    */
   readonly warmUpBytesPerSecond: number
 }
@@ -46,11 +46,11 @@ const BUFFERED: Durability = {
   warmUpBytesPerSecond: 6e8,
 }
 
-/** The disk stays small, and both drop what is old at the same pace. */
+/** Keeps the disk usage small; both servers drop old data at the same pace. */
 const RETENTION = { 'retention.bytes': String(64 * 2 ** 20) }
 const KETCH_UPKEEP = { 'svc.storage.worker.tick-interval': '1s' }
 const KAFKA_UPKEEP = {
-  // For longer than it is stopped at a time, or its controller takes it for dead when it goes on.
+  // Longer than a stop of Kafka's process; else its controller would consider the broker dead when it continues.
   'broker.session.timeout.ms': '600000',
   'log.segment.bytes': String(64 * 2 ** 20),
   'log.retention.check.interval.ms': '1000',
@@ -63,7 +63,7 @@ async function startBoth(harness: Harness, durability: Durability): Promise<Both
   return { kafka, ketch }
 }
 
-/** Makes a topic on both and waits until both serve it: Kafka answers before its partitions are led. */
+/** Creates a topic on both servers and waits until both serve it: Kafka answers before the partitions have leaders. */
 async function makeTopic(
   harness: Harness,
   both: Both<Peer>,
@@ -87,7 +87,7 @@ async function makeTopic(
   }
 }
 
-/** Loads both in the same way: batches of 16 KiB, as the Java producer has them. */
+/** Sends the same load to both servers: batches of 16 KiB, as the Java producer sends them. */
 async function warmUp(harness: Harness, both: Both<Peer>, partitions: number, bytesPerSecond: number): Promise<void> {
   for (const name of NAMES) {
     const load = {
@@ -101,10 +101,10 @@ async function warmUp(harness: Harness, both: Both<Peer>, partitions: number, by
   }
 }
 
-/** For the one that goes on to catch up with what it had missed. */
+/** The time in milliseconds in which a continued server catches up with its pending work. */
 const SETTLE_MS = 1000
 
-/** Measures the one and then the other, as often as there are rounds, and says how far it is. */
+/** Measures one server and then the other in each round, and prints the progress. */
 async function inTurns<T>(
   harness: Harness,
   both: Both<Peer>,
@@ -129,7 +129,7 @@ async function inTurns<T>(
   return measured
 }
 
-/** The result of Ketch, as a share of Kafka's. */
+/** Returns Ketch's result with its ratio to Kafka's. */
 function compare(
   what: string,
   unit: string,
@@ -153,7 +153,9 @@ function pick<T>(both: Both<readonly T[]>, one: (measured: T) => number): Both<r
   return { kafka: both.kafka.map(one), ketch: both.ketch.map(one) }
 }
 
-/** Both with this durability, warmed up on the topic `bench`; ended when the measuring is over. */
+/**
+ * Starts both servers with this durability, warms them up on the topic `bench`, and ends them after the measurement.
+ */
 async function withBoth<T>(
   harness: Harness,
   durability: Durability,
@@ -197,7 +199,7 @@ export const kafkaProduce: Question = {
 }
 
 const RECORDS_PER_SECOND = 1000
-/** Records that each producer sends before any counts: its JVM has compiled what it runs by then. */
+/** Records that each producer sends before the measurement. After them its JVM has compiled the code that it runs. */
 const PACED_WARM_UP = 3000
 
 export const kafkaLatency: Question = {
@@ -209,7 +211,7 @@ export const kafkaLatency: Question = {
     const records = RECORDS_PER_SECOND * harness.seconds
     for (const durability of [SYNCED, BUFFERED]) {
       await withBoth(harness, durability, 1, async both => {
-        // Without linger.ms=0 the producer's own five milliseconds are most of what is measured.
+        // Without linger.ms=0 the producer's own delay of five milliseconds is most of the latency.
         for (const properties of [[], ['linger.ms=0']]) {
           const what = [durability.name, 'p99 of a send', ...properties].join(', ')
           const paced = {
@@ -246,7 +248,7 @@ export const kafkaConsume: Question = {
     return await withBoth(harness, BUFFERED, partitions, async both => {
       await makeTopic(harness, both, 'kept', partitions)
       for (const name of NAMES) {
-        // A little more, because the values of a batch are a little less than its bytes.
+        // A little more than needed, because the values of a batch have fewer bytes than the batch.
         const load = { topic: 'kept', partitions, 'batch-bytes': 16_384, bytes: records * 1024 * 1.1 }
         await harness.load('produce', both[name], load)
       }
@@ -288,7 +290,7 @@ export const kafkaGenerator: Question = {
   },
 }
 
-/** For timers of the start to have run before the memory is read. */
+/** The time in milliseconds in which the timers of the start run, before the memory is read. */
 const STARTED_MS = 5000
 
 export const kafkaStartup: Question = {

@@ -1,5 +1,5 @@
-// Loaded into a broker before its own code (`--import`): on SIGUSR2 it prints how long its event loop was held up since
-// the last time, and starts counting anew.
+// A preload for a broker (`--import`). On SIGUSR2 it prints how long the event loop was blocked since the last
+// signal, and starts counting again.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 

@@ -1,7 +1,7 @@
-// Single records at a fixed rate, whether or not the ones before are answered, on one connection: a process of its own
-// that sends them as Produce requests to a broker, or the same batches as bare XADDs to a Redis, and times each. Both
-// are prepared bytes, so that the two differ only in what answers. An error ends it with a message. It prints one line
-// of JSON.
+// Sends single records at a fixed rate on one connection, whether or not the earlier ones are answered, and times
+// each. It runs as a process of its own. It sends Produce requests to a broker, or the same batches as bare XADDs to
+// a Redis. Both are prepared bytes, so that the only difference is the server. It ends with a message at the first
+// error. It prints one line of JSON.
 //
 //   node bench/paced.ts produce --port 9092 --topic bench --partitions 16 --rate 1000 --seconds 3
 //   node bench/paced.ts xadd    --port 6379               --partitions 16 --rate 1000 --seconds 3
@@ -10,10 +10,10 @@ import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
 import { correlationOf, frameReader, prepareBatch, produceHead, readProduced, setCorrelation } from './frames.ts'
 
-/** Its output. Of the records that were sent after the warm-up. */
+/** The output of the program. It counts the records that were sent after the warm-up. */
 export interface Paced {
   readonly records: number
-  /** The records that were really sent in a second. */
+  /** Records sent in a second, as measured. */
   readonly rate: number
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
 }
@@ -46,7 +46,10 @@ const heads = Array.from({ length: Number(values.partitions) }, (_, partition) =
 )
 const tail = mode === 'produce' ? Buffer.alloc(0) : Buffer.from('\r\n')
 
-/** An entry such as the broker's: its header in a field of its own. The id is the server's. */
+/**
+ * Returns the head of an XADD whose entry is like the broker's: the header has a field of its own. Redis chooses the
+ * id.
+ */
 function commandHead(partition: number): Buffer {
   const words = ['XADD', `{${partition}}:paced`, '*', 'h', 'h'.repeat(28), 'b']
   const prefix = words.map(word => `$${word.length}\r\n${word}\r\n`).join('')
@@ -56,7 +59,7 @@ function commandHead(partition: number): Buffer {
 const startedAt = performance.now()
 const measuredFrom = startedAt + Number(values['warm-up']) * 1000
 const over = measuredFrom + Number(values.seconds) * 1000
-/** When each record that is not answered was sent, by its number; answers come in that order. */
+/** The time at which each unanswered record was sent, by its number. Answers come in the order of the numbers. */
 const sentAt = new Map<number, number>()
 const latencies: number[] = []
 let sent = 0
@@ -98,7 +101,7 @@ const readFrames = frameReader(response => {
 })
 
 let held = ''
-/** Each answer is an id, as a bulk string: two lines. */
+/** Reads the answers. Each is an entry id as a bulk string: two lines. */
 function readReplies(chunk: Buffer): void {
   const lines = (held + chunk.toString('latin1')).split('\r\n')
   held = lines.pop()!
@@ -116,7 +119,7 @@ socket.on('close', () => refuse('a closed connection'))
 socket.on('connect', () => {
   const rate = Number(values.rate)
   const connectedAt = performance.now()
-  // A timer that comes late sends what is due by then.
+  // A late timer sends all records that are due.
   const timer = setInterval(() => {
     const now = performance.now()
     if (now >= over) {

@@ -1,7 +1,7 @@
-// Consumers that wait: a process of its own with many connections, each with one Fetch parked on many partitions where
-// nothing comes. With --sessions they ask for fetch sessions, as the Java client does, and go on with them; without,
-// each request names all partitions again, as librdkafka's and kafkajs's do. It prints `parked` when each has been
-// answered once, and goes on until it is killed.
+// Consumers that wait, in a process of their own: many connections, each with one Fetch parked on many partitions
+// that get no records. With --sessions they use fetch sessions, as the Java client does. Without it, each request
+// names all partitions again, as the requests of librdkafka and kafkajs do. The program prints `parked` when each
+// connection has got its first answer, and runs until it is killed.
 //
 //   node bench/parked.ts --port 9092 --topic parked --partitions 100 --connections 2000 [--sessions]
 
@@ -9,7 +9,7 @@ import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
 import { frameReader, parkingRequest, readSession, setSession } from './frames.ts'
 
-/** Fewer than the system keeps for a listener that has not accepted them yet. */
+/** Smaller than the kernel's queue of connections that the listener has not accepted yet. */
 const CONNECTING_AT_ONCE = 100
 
 const { values } = parseArgs({

@@ -1,5 +1,5 @@
-// How fast is an acknowledged produce of 64 KiB batches, of the ceiling: fsync of every round with 5 and with 40
-// requests in flight, and fsync by interval.
+// Measures how fast acknowledged produces of 64 KiB batches are, compared with the ceiling: with fsync in every round
+// at 5 and at 40 requests in flight, and with fsync by interval.
 
 import { type Finding, type Harness, median, type Question, type Served } from './harness.ts'
 
@@ -25,7 +25,7 @@ const WAYS: readonly Way[] = [
 /** The bytes that are written before anything is measured against a floor. */
 const FILL_BYTES = 3e9
 
-/** So that a round does not wait for the disk space of all earlier ones. */
+/** Retention, so that a round does not also need the disk space of all earlier rounds. */
 const RETENTION = { 'retention.bytes': String(64 * 2 ** 20) }
 
 export const produce: Question = {
@@ -49,8 +49,8 @@ async function measure(harness: Harness, ceilingServer: Served, uncopiedServer: 
     'in-flight': way.inFlight,
     seconds: harness.seconds,
   }
-  // A journal whose files are new is slower than one that uses its files again, which is where a broker spends its
-  // life.
+  // A journal with new files is slower than a journal that uses its files again. A broker uses its files again for
+  // most of its life.
   const { connections, 'in-flight': inFlight } = args
   const fill = { partitions: PARTITIONS, connections, 'in-flight': inFlight, bytes: FILL_BYTES }
   const first = await harness.load('produce', broker, fill)

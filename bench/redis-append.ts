@@ -1,5 +1,5 @@
-// The Redis store's append beside the bare commands that it is made of: the same batches as plain XADDs, through the
-// same connections, grouped and trimmed in the same way, on the same server, in turns.
+// Compares the Redis store's append with the bare commands that it consists of: the same batches as plain XADDs,
+// through the same connections, grouped and trimmed in the same way, on the same server, in turns.
 
 import { systemClock } from '../src/base/clock.ts'
 import { exampleAppend, exampleBatch } from '../src/store/conformance.ts'
@@ -13,13 +13,13 @@ import { type Finding, type Harness, median, type Question } from './harness.ts'
 const BATCH_BYTES = 64 * 1024
 const GROUP = 4
 const PARTITIONS = 8
-/** Groups between two trims, and entries that they leave. */
+/** Groups between two trims. A trim keeps `KEPT` entries below the newest group. */
 const TRIM_EVERY = 32
 const KEPT = 2 * GROUP
 
 type Loop = (partition: number, isOver: () => boolean) => Promise<number>
 
-/** Runs the loop of every partition at once; answers MB a second. */
+/** Runs the loops of all partitions at once; resolves with MB a second. */
 async function measure(seconds: number, loop: Loop): Promise<number> {
   const began = systemClock.monotonic()
   const isOver = () => systemClock.monotonic() - began > seconds * 1000
@@ -86,7 +86,7 @@ export const redisAppend: Question = {
       bare: await measure(harness.seconds, bareLoop(links, template)),
       append: await measure(harness.seconds, await appendLoop(store, rounds++, template)),
     })
-    // The first one warms up.
+    // The first round warms up.
     await round()
     const { found, notes } = await harness.quietly(round)
     const appends = found.map(({ append }) => append)

@@ -1,5 +1,5 @@
-// The throughput of the whole broker on Redis: produce of 64 KiB batches beside the ceiling, with the append-only file
-// and without, and the same load on one, two and three brokers of one Redis.
+// Measures the throughput of the whole broker on Redis: produces of 64 KiB batches compared with the ceiling, with
+// and without the append-only file, and the same load on one, two and three brokers of one Redis.
 
 import type { BrokerProcess } from '../testing/process.ts'
 import { noRedis, type RedisOptions, startRedis } from '../testing/redis.ts'
@@ -8,11 +8,11 @@ import { type Leader, leadersOf, startBrokers } from './redis-brokers.ts'
 
 const PARTITIONS = 16
 
-/** The data in Redis stays small: it is memory. */
+/** Keeps the data in Redis small, because Redis keeps it in memory. */
 const RETENTION = { 'retention.bytes': String(16 * 2 ** 20) }
 const UPKEEP = { 'svc.storage.worker.tick-interval': '1s' }
 
-/** Divided among the brokers, so that it is the same load on one, two and three. */
+/** The connections are divided among the brokers, so that one, two and three brokers get the same load. */
 const CONNECTIONS = 6
 const IN_FLIGHT = 5
 const ARGS = { partitions: PARTITIONS, connections: CONNECTIONS, 'in-flight': IN_FLIGHT }

@@ -1,5 +1,5 @@
-// Brokers on a Redis, for the questions about them: started together, with the partitions of a topic led and each
-// broker's own known, so that a load can be sent to the right ones.
+// Starts brokers on one Redis for the benchmarks. It waits until each partition of a topic has a leader and returns
+// the partitions of each broker, so that a load goes to the right brokers.
 
 import { sleep, systemClock } from '../src/base/clock.ts'
 import { listOffsets } from '../src/protocol/messages/list-offsets.ts'
@@ -9,13 +9,13 @@ import type { RedisServer } from '../testing/redis.ts'
 import { connect } from '../testing/wire.ts'
 import type { Harness } from './harness.ts'
 
-/** A broker, and what it leads of a topic. */
+/** A broker and the partitions of a topic that it leads. */
 export interface Leader {
   readonly broker: BrokerProcess
   readonly partitions: readonly number[]
 }
 
-/** As many brokers as asked for, in a namespace of their own. */
+/** Starts `count` brokers in a namespace of their own. */
 export async function startBrokers(
   harness: Harness,
   redis: RedisServer,
@@ -33,13 +33,13 @@ export async function startBrokers(
   return await Promise.all(starts)
 }
 
-/** Looks every few milliseconds, so that looking costs those who are looked at little. */
+/** Waits for the condition and checks it every 20 ms, so that the checks cost the brokers little. */
 export async function until(what: string, condition: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
   const begunAt = systemClock.monotonic()
   const alive = setInterval(() => undefined, 1000)
   try {
     while (!(await condition())) {
-      if (systemClock.monotonic() - begunAt > withinMs) throw new Error(`this did not come about: ${what}`)
+      if (systemClock.monotonic() - begunAt > withinMs) throw new Error(`this did not happen in time: ${what}`)
       await sleep(systemClock, 20)
     }
   } finally {
@@ -47,7 +47,7 @@ export async function until(what: string, condition: () => Promise<boolean>, wit
   }
 }
 
-/** Who leads what of a topic, once every broker serves what it leads. */
+/** Resolves with the leaders of a topic's partitions, when every broker serves all partitions that it leads. */
 export async function leadersOf(
   brokers: readonly BrokerProcess[],
   topic: string,
@@ -64,7 +64,9 @@ export async function leadersOf(
   return leaders
 }
 
-/** The partitions that this broker says it leads, if it serves all of them; else nothing. */
+/**
+ * Resolves with the partitions that the broker reports as its own, if it serves all of them; else with no partitions.
+ */
 async function ledBy(broker: BrokerProcess, id: number, topic: string): Promise<Leader> {
   const wire = await connect({ port: broker.port })
   try {

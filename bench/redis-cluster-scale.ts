@@ -1,5 +1,5 @@
-// The cost of 10,000 partitions for three brokers on one Redis: the loss of a broker, commands without clients, and the
-// memory of an empty partition.
+// Measures the cost of 10,000 partitions for three brokers on one Redis: the loss of a broker, the commands to Redis
+// without clients, and the memory of a partition with one record.
 
 import { readFile } from 'node:fs/promises'
 import { systemClock } from '../src/base/clock.ts'
@@ -18,9 +18,9 @@ const PARTITIONS = 100
 const TOTAL = TOPICS * PARTITIONS
 const BROKERS = 3
 
-/** For what a start or a creation left to be done. */
+/** The time in milliseconds for work that goes on after a start or a creation. */
 const SETTLE_MS = 10_000
-/** Longer than the worker takes from one look at each partition to the next, so that this is in it. */
+/** Longer than the interval at which the worker checks each partition, so that the checks are counted. */
 const IDLE_MS = 70_000
 
 export const redisClusterScale: Question = {
@@ -87,7 +87,7 @@ async function commandsPerSecond(redis: RedisServer): Promise<number> {
 
 async function measureLosses(harness: Harness, brokers: readonly BrokerProcess[]): Promise<readonly Finding[]> {
   const samples: number[] = []
-  /** The work of the others for it: on a busy machine that says more than the time. */
+  /** The CPU seconds of the other brokers for it: on a busy machine they say more than the time. */
   const cpu: number[] = []
   const spent = (all: readonly BrokerProcess[]) => all.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0)
   for (let round = 0; round < harness.rounds; round++) {
@@ -127,7 +127,10 @@ async function livingAt(broker: BrokerProcess): Promise<readonly number[]> {
   }
 }
 
-/** One record into every partition, by way of these brokers, who must all lead some; tries until each was taken. */
+/**
+ * Produces one record to every partition through these brokers, each of which must lead some. Retries until each
+ * record is acknowledged.
+ */
 async function producedEverywhere(brokers: readonly BrokerProcess[]): Promise<void> {
   const wires = new Map<number, Wire>()
   for (const broker of brokers) wires.set(broker.port, await connect({ port: broker.port }))
@@ -163,7 +166,7 @@ async function producedEverywhere(brokers: readonly BrokerProcess[]): Promise<vo
   }
 }
 
-/** One request for each topic; takes what was acknowledged off the list. */
+/** Sends one request for each topic; deletes the acknowledged partitions from `missing`. */
 async function produceTo(wire: Wire, led: ReadonlyMap<string, readonly number[]>, missing: Set<string>): Promise<void> {
   const records = encodeBatch([{ value: 'a record' }])
   await Promise.all(

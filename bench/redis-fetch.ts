@@ -1,5 +1,5 @@
-// How fast is fetching on Redis: the tail, from the broker's memory, as on the embedded store and without a read
-// command; and what is only in Redis, one batch after the other.
+// Measures how fast a fetch on Redis is: the tail, which the broker reads from its memory as on the embedded store
+// and without a read command, and data that is only in Redis, read one batch after the other.
 
 import type { BrokerProcess } from '../testing/process.ts'
 import { noRedis, type RedisServer, startRedis } from '../testing/redis.ts'
@@ -11,12 +11,12 @@ const PARTITIONS = 4
 
 /** Small enough for the tail cache to hold all of it. */
 const TAIL_BYTES = 48 * 2 ** 20
-/** More than a socket's or an allocator's caches make small; the broker that reads it has just started. */
+/** More than the caches of a socket or an allocator can hide. The broker that reads it has just started. */
 const COLD_BYTES = 512 * 2 ** 20
 
 export const redisFetch: Question = {
   name: 'redis-fetch',
-  asks: 'fetch of 64 KiB batches, 1 MiB an answer, on Redis: the tail beside the embedded store, what consumers that follow cost Redis, and cold as a share of the ceiling',
+  asks: 'fetch of 64 KiB batches, 1 MiB an answer, on Redis: the tail beside the embedded store, the read commands of consumers that follow, and cold as a share of the ceiling',
   absence: () => (noRedis === false ? null : noRedis),
   async answer(harness) {
     const redis = await startRedis(harness)
@@ -54,7 +54,7 @@ async function measureTail(harness: Harness, redis: RedisServer, broker: BrokerP
       unit: 'MB/s',
       ratio: median(rates) / median(bases),
       ratioOf: `the embedded store (${median(bases).toFixed(0)} MB/s)`,
-      // They run the same code: what is below is no noise any more.
+      // Both run the same code: a lower ratio is not noise.
       floor: 0.9,
       samples: rates,
       baseSamples: bases,
@@ -64,7 +64,7 @@ async function measureTail(harness: Harness, redis: RedisServer, broker: BrokerP
   return [...findings, { what: 'commands that read a stream, of all tail fetches', value: reads, unit: '', ceiling: 0 }]
 }
 
-/** Consumers that keep up with 64 KiB batches at a fixed rate. */
+/** Measures consumers that keep up with 64 KiB batches at a fixed rate. */
 async function measureFollowing(
   harness: Harness,
   redis: RedisServer,
@@ -132,7 +132,7 @@ async function measureCold(harness: Harness, broker: BrokerProcess): Promise<rea
   return findings
 }
 
-/** Calls so far that read a stream, by whomever. */
+/** Returns the number of commands so far, of all clients, that read a stream. */
 async function readCommands(redis: RedisServer): Promise<number> {
   const stats = String(await redis.ask('INFO', 'commandstats'))
   const reads = stats.matchAll(/^cmdstat_(?:xrange|xrevrange|xread|xreadgroup|xinfo\|stream):calls=(\d+)/gm)

@@ -1,6 +1,6 @@
-// How long does a single record take at 1,000 a second: produced to a broker on Redis, beside the same batch as a bare
-// XADD to the same Redis, in turns; once the broker has served for so long that its code is compiled. And the same XADD
-// through a Node process that only passes bytes on, which no broker in Node can beat.
+// Measures the latency of single records at 1,000 a second: produced to a broker on Redis, and the same batch as a
+// bare XADD to the same Redis, in turns. The broker first serves until its code is compiled. The same XADD also goes
+// through a Node process that only forwards bytes; no broker in Node can be faster than this process.
 
 import { noRedis, startRedis } from '../testing/redis.ts'
 import { type Finding, median, type Question } from './harness.ts'
@@ -8,7 +8,7 @@ import { startBrokers } from './redis-brokers.ts'
 
 const PARTITIONS = 16
 const RATE = 1000
-/** In its first minute a broker is busy with the compiler as much as with its own work. */
+/** In the first minute the compiler uses as much of the processor as the broker's own work. */
 const WARM_UP_SECONDS = 60
 
 export const redisLatency: Question = {

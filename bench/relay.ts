@@ -1,5 +1,5 @@
-// The least that a Node process between a client and Redis costs: every byte is passed on as it comes, nothing is read
-// or kept. It prints the port it listens on.
+// Forwards every byte between a client and Redis and stores nothing. It shows the least that a Node process between
+// the two costs. It prints the port it listens on.
 //
 //   node bench/relay.ts --to 6379
 

@@ -1,6 +1,6 @@
-// Does the rate last: 200 partitions with 3 GB live, written three times over while retention drops the oldest, against
-// the first fill. KETCH_RETENTION_GB changes
-// the amount.
+// Measures whether the produce rate lasts: 200 partitions with 3 GB live data are written three times over while
+// retention drops the oldest records. Each rate is compared with the first fill. KETCH_RETENTION_GB changes the
+// amount.
 
 import type { Finding, Question } from './harness.ts'
 

@@ -1,4 +1,4 @@
-// `npm run bench`: asks the questions named on the command line, or all of them.
+// `npm run bench`: runs the benchmarks that the command line names, or all of them.
 //
 //   npm run bench -- produce fetch --rounds 5 --seconds 3
 
@@ -52,7 +52,7 @@ const USAGE = `npm run bench -- [questions] [--rounds n] [--seconds n]; the ques
 
 process.exitCode = await run()
 
-/** Ends with 0 if every promise was met, 1 if not, 2 if the command line names nothing to do. */
+/** Resolves with 0 if every floor and ceiling was met, 1 if not, and 2 if the arguments are wrong. */
 async function run(): Promise<number> {
   let asked: readonly Question[]
   let amounts: { readonly rounds: number; readonly seconds: number }

@@ -1,5 +1,5 @@
-// The cost of many topics and many partitions: Metadata for everything and the start with 5,000 topics, and a produce
-// request beside the same with one topic.
+// Measures the cost of many topics and many partitions: Metadata for all topics and the start with 5,000 topics, and
+// a produce request compared with the same request with one topic.
 
 import { systemClock } from '../src/base/clock.ts'
 import { createTopics } from '../src/protocol/messages/create-topics.ts'
@@ -11,13 +11,11 @@ import { type Finding, type Harness, type Measured, median, type Question } from
 const TOPICS = 5000
 const LARGEST = 128
 
-/**
- * More than there are requests in flight, so that each is an append of its own, as it is where there are many topics.
- */
+/** More than the requests in flight, so that each request is an append of its own, as in a cluster with many topics. */
 const SPREAD = 64
 const CREATED_AT_ONCE = 500
 
-/** Small batches, so that what a request costs is not hidden behind what its bytes cost. */
+/** Small batches, so that the cost of their bytes does not hide the cost of a request. */
 const SMALL = { 'batch-bytes': 1024, 'record-bytes': 900, connections: 8, 'in-flight': 5 }
 
 export const scale: Question = {
@@ -59,7 +57,7 @@ function cpuMicrosPerRequest({ cpuMsPer100MB, bytes, requests }: Measured): numb
   return (cpuMsPer100MB * 1000 * (bytes / 1e8)) / requests
 }
 
-/** Makes this many topics of one partition, called many-0, many-1 … */
+/** Creates `count` topics of one partition, named many-0, many-1 … */
 export async function createMany(port: number, count: number): Promise<void> {
   const wire = await connect({ port })
   for (let from = 0; from < count; from += CREATED_AT_ONCE) {
@@ -83,7 +81,7 @@ export async function createMany(port: number, count: number): Promise<void> {
 async function measureMetadata({ port }: BrokerProcess, harness: Harness): Promise<Finding[]> {
   const wire = await connect({ port })
   const samples: number[] = []
-  // The first is what a client of a broker that has just started sees; all are counted.
+  // The first request is what a client of a just started broker gets. All requests are counted.
   for (let round = 0; round < 4 * harness.rounds; round++) {
     const begunAt = systemClock.monotonic()
     const { topics } = await wire.send(metadata, 12, { topics: null })

@@ -1,5 +1,5 @@
-// The cost of a scrape: the time of a series and the longest hold of the event loop, for few and many series, and the
-// loss of produce throughput while 5,000 series are scraped every second.
+// Measures the cost of a scrape: the time for each series and the longest time for which the event loop is blocked,
+// for few and many series, and how much produce throughput is lost while 5,000 series are scraped every second.
 
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../src/base/clock.ts'
@@ -12,7 +12,7 @@ const SERIES = [5_000, 100_000] as const
 const SCRAPE_EVERY_MS = 1_000
 const ACCEPT = 'application/openmetrics-text'
 
-/** Of the broker whose producing is measured: two gauges for each of these partitions are 5,120 series. */
+/** The topics of the broker whose produce throughput is measured: two gauges for each partition are 5,120 series. */
 const WIDE_TOPICS = 20
 const WIDE_PARTITIONS = 128
 const PARTITIONS = 16
@@ -20,7 +20,7 @@ const RETENTION = { 'retention.bytes': String(64 * 2 ** 20) }
 
 export const scrape: Question = {
   name: 'scrape',
-  asks: 'a scrape of many series: cost of each, longest hold of the event loop, and what producing loses by it',
+  asks: 'a scrape of many series: cost of each, longest hold of the event loop, and the lost produce rate',
   async answer(harness) {
     const findings: Finding[] = []
     for (const series of SERIES) findings.push(...(await measureText(harness, series)))
@@ -28,7 +28,7 @@ export const scrape: Question = {
   },
 }
 
-/** Half of the lines are those of histograms, as in a broker with traffic. */
+/** Returns metrics with this many series. Half of the lines belong to histograms, as in a broker with traffic. */
 function metricsWith(series: number): Metrics {
   const metrics = createMetrics()
   for (let at = 0, lines = 0; lines < series; at++) {
@@ -42,7 +42,7 @@ function metricsWith(series: number): Metrics {
   return metrics
 }
 
-/** As a route writes it, without the socket. */
+/** Writes the text as the HTTP route does, without the socket. */
 async function measureText(harness: Harness, series: number): Promise<Finding[]> {
   const metrics = metricsWith(series)
   const perSeries: number[] = []
@@ -65,7 +65,7 @@ async function measureText(harness: Harness, series: number): Promise<Finding[]>
     for await (const chunk of metrics.exposition(ACCEPT, clock).chunks)
       lines += Buffer.from(chunk).toString('latin1').split('\n').length - 1
     const tookMs = performance.now() - begunAtMs
-    // The first one runs code that is not compiled yet; it counts for the hold.
+    // The first round runs code that is not compiled yet. It counts only for the holds.
     holds.push(longestMs)
     if (round > 0) perSeries.push((tookMs * 1000) / lines)
   }
@@ -136,7 +136,7 @@ async function measureProducing(harness: Harness): Promise<Finding[]> {
   ]
 }
 
-/** How long the event loop of the broker was held at most since the last question, ms. */
+/** Resolves with the longest time in milliseconds for which the broker's event loop was blocked since the last call. */
 async function loopDelay(broker: BrokerProcess): Promise<number> {
   const from = broker.output().length
   process.kill(broker.pid, 'SIGUSR2')

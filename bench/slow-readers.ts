@@ -1,6 +1,6 @@
-// The cost of clients that ask for much and read slowly: ten producers paced at half of what they reach at full speed,
-// and a group, alone, then beside 200 connections that ask for 50 MB at a time and read 1 MB/s each, then beside 2,000
-// that read nothing.
+// Measures the cost of clients that request many bytes and read slowly. Ten producers at half of their full rate and
+// a group run alone, then beside 200 connections that request 50 MB at a time and read 1 MB/s each, then beside 2,000
+// connections that read nothing.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,11 +23,14 @@ const PRODUCERS = 10
 const PARTITIONS = 10
 const RECORD_BYTES = 1024
 const BATCH_BYTES = 16 << 10
-/** Of a producer at full speed; paced, it sends whether or not those before are answered. */
+/**
+ * Requests in flight of a producer at full speed. A paced producer sends whether or not earlier requests are
+ * answered.
+ */
 const IN_FLIGHT = 5
 const OLD = { topic: 'slow', partitions: 60, batchBytes: 900_000 }
 const MB = 2 ** 20
-/** The producers are at their pace by then: those that read slowly come to a broker that works. */
+/** The time in milliseconds before the slow readers connect: the producers have reached their pace. */
 const ARRIVAL_MS = 1000
 const here = fileURLToPath(new URL('.', import.meta.url))
 
@@ -142,7 +145,7 @@ function residentOf(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024
 }
 
-/** One large batch in each partition, which is what the slow ones read again and again. */
+/** Produces one large batch to each partition. The slow readers read these batches again and again. */
 async function fill({ port }: BrokerProcess): Promise<void> {
   const batch = prepareBatch(OLD.batchBytes, RECORD_BYTES)
   const wire = connectSocket({ port, host: '127.0.0.1' })
@@ -153,7 +156,7 @@ async function fill({ port }: BrokerProcess): Promise<void> {
   wire.destroy()
 }
 
-/** Connections that produce, and what is called with each answer: the producer that it is for. */
+/** Connects the producers; `answered` is called with the producer's number for each answer. */
 function connectProducers({ port }: BrokerProcess, answered: (producer: number) => void) {
   const batch = prepareBatch(BATCH_BYTES, RECORD_BYTES)
   const sockets = Array.from({ length: PRODUCERS }, (_, producer) => {
@@ -179,7 +182,7 @@ function connectProducers({ port }: BrokerProcess, answered: (producer: number) 
   }
 }
 
-/** Batches a second. */
+/** Resolves with the acknowledged batches a second. */
 async function produceAtFullSpeed(broker: BrokerProcess, seconds: number): Promise<number> {
   let sent = 0
   let done = 0
@@ -214,14 +217,14 @@ async function producePaced(broker: BrokerProcess, perSecond: number, seconds: n
   await new Promise(resolve => setTimeout(resolve, seconds * 1000))
   clearInterval(timer)
   const pace = latencies.length / due(performance.now())
-  // Those that are late count with the time that they have waited so far.
+  // A request without an answer counts with the time that it has waited so far.
   for (const since of waiting.flat()) latencies.push(performance.now() - since)
   producers.end()
   latencies.sort((one, other) => one - other)
   return { pace, p99Ms: latencies[Math.floor(latencies.length * 0.99)]! }
 }
 
-/** A group of one that reads what is produced, and how often it had to join again. */
+/** Starts a group of one member that reads the produced records and counts how often it has to join again. */
 async function startGroup({ port }: BrokerProcess) {
   const [coordination, data] = [await connect({ port }), await connect({ port })]
   const protocols = [{ name: 'range', metadata: Buffer.alloc(0) }]
@@ -279,7 +282,7 @@ async function startGroup({ port }: BrokerProcess) {
   }
 }
 
-/** Starts bench/slow.ts and resolves, when all have asked, with what ends it. */
+/** Starts bench/slow.ts. Resolves when all its connections have sent their request, with a function that ends it. */
 async function startSlow(
   { port }: BrokerProcess,
   { connections, rate }: (typeof WAYS)[number],

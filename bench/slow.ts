@@ -1,6 +1,6 @@
-// Clients that ask for 50 MB at a time and read slowly, or nothing at all: a process of its own with many connections,
-// each with one Fetch of all partitions from their start, over and over. It prints `asked` when all have asked, and
-// when its standard input ends one line of JSON and ends too.
+// Clients that request 50 MB at a time and read slowly or nothing, in a process of its own: many connections, each
+// with one Fetch of all partitions from offset 0, again and again. It prints `asked` when all connections have sent
+// their request. When its standard input ends, it prints one line of JSON and ends.
 //
 //   node bench/slow.ts --port 9092 --topic slow --partitions 60 --connections 200 --rate 1048576
 
@@ -11,8 +11,8 @@ import { requestHeader } from '../src/protocol/header.ts'
 import { fetch } from '../src/protocol/messages/fetch.ts'
 
 /**
- * The program prints this at its end: the bytes that each connection has read, the least first, and how many
- * connections the broker has closed.
+ * The output at the end: the bytes that each connection has read, the smallest first, and the number of connections
+ * that the broker has closed.
  */
 export interface Slow {
   readonly bytes: readonly number[]
@@ -20,7 +20,7 @@ export interface Slow {
   readonly closed: number
 }
 
-/** A socket hands out no more than 64 KiB in a turn. */
+/** The milliseconds between two turns: a socket returns at most 64 KiB in a turn. */
 const TURN_MS = 40
 const ASKED_BYTES = 50 << 20
 const CONNECTING_AT_ONCE = 50
@@ -31,7 +31,7 @@ const { values } = parseArgs({
     topic: { type: 'string', default: 'slow' },
     partitions: { type: 'string', default: '60' },
     connections: { type: 'string', default: '200' },
-    /** Bytes that each reads in a second; 0 for nothing at all. */
+    /** The bytes that each connection reads in a second; 0 to read nothing. */
     rate: { type: 'string', default: '1048576' },
   },
 })
@@ -61,7 +61,7 @@ const request = ((): Buffer => {
 interface Reader {
   readonly socket: Socket
   bytes: number
-  /** Of the answer under way. */
+  /** The bytes of the current answer that are still to read. */
   leftBytes: number
 }
 
@@ -81,7 +81,7 @@ async function join(): Promise<void> {
   socket.write(request)
 }
 
-/** Reads what the reader may in this turn, and asks again where an answer ends. */
+/** Reads the bytes that the reader may read in this turn, and sends the next request at the end of an answer. */
 function read(reader: Reader): void {
   const { socket } = reader
   for (let left = bytesInATurn; left > 0; ) {

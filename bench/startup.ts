@@ -1,6 +1,6 @@
-// How soon a broker serves, and its weight without clients: from the process's start to the printed address and to the
-// first acknowledged produce, resident anonymous memory, and the start on a large store. KETCH_STORE_GB sets the large
-// store's size (default 1; the promise is for 10).
+// Measures the start and the idle memory of a broker: the time from the process's start to the printed address and to
+// the first acknowledged produce, the resident anonymous memory, and the start with a large store. KETCH_STORE_GB
+// sets the large store's size in GB (default 1; the promise is for 10).
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import type { BrokerProcess } from '../testing/process.ts'
 import { connect } from '../testing/wire.ts'
 import { type Finding, type Harness, median, type Question } from './harness.ts'
 
-/** For timers of the start to have run before the memory is read. */
+/** The time in milliseconds in which the timers of the start run, before the memory is read. */
 const SETTLE_MS = 2000
 
 export const startup: Question = {
@@ -48,7 +48,7 @@ export const startup: Question = {
   },
 }
 
-/** Makes a topic and has one record acknowledged. */
+/** Creates a topic and produces one record that the broker must acknowledge. */
 async function produceOne(broker: BrokerProcess): Promise<void> {
   const wire = await connect({ port: broker.port })
   await wire.send(createTopics, 7, {
@@ -66,14 +66,14 @@ async function produceOne(broker: BrokerProcess): Promise<void> {
   await wire.close()
 }
 
-/** A sleep that keeps this process alive. */
+/** Sleeps and keeps this process alive. */
 export async function sleepAwake(ms: number): Promise<void> {
   const alive = setInterval(() => undefined, ms)
   await sleep(systemClock, ms)
   clearInterval(alive)
 }
 
-/** Memory that is resident and backed by no file. */
+/** Returns the resident memory that no file backs, in MB of 10^6 bytes. */
 export async function anonymousMegabytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return (Number(/RssAnon:\s+(\d+) kB/.exec(status)![1]) * 1024) / 1e6

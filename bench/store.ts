@@ -1,6 +1,7 @@
-// The embedded store by itself, in one process: how fast are 64 KiB appends, and what does the disk allow? The ceiling
-// is a loop over a preallocated file, one writev and one fdatasync for as many batches as are in flight.
-// Run: node_modules/.bin/node bench/store.ts [--mb=400] [--runs=3] [--churn=<MB live in 200 streams>] [--folder=<path>]
+// Measures the embedded store alone, in one process: the rate of 64 KiB appends compared with the rate that the disk
+// allows. The ceiling is a loop over a preallocated file: one writev and one fdatasync for all batches in flight.
+// Run: node_modules/.bin/node bench/store.ts [--mb=400] [--runs=3] [--churn=<MB live in 200 streams>]
+// [--folder=<path>]
 
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +24,7 @@ const writev = promisify(fs.writev)
 const fdatasync = promisify(fs.fdatasync)
 const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1]!
 
-/** MB/s of a preallocated, already written file. */
+/** Resolves with the MB/s of writes to a preallocated file that was written before. */
 async function measureDisk(inFlight: number, sync: boolean, fd: number, bytes: number): Promise<number> {
   const batches = Array.from({ length: inFlight }, () => Buffer.alloc(BATCH_BYTES, 7))
   const began = performance.now()
@@ -41,7 +42,7 @@ interface Measured {
   readonly mainMicrosPerAppend: number
 }
 
-/** Closed loops, one stream each. */
+/** Appends in closed loops, each with a stream of its own. */
 async function measureStore(store: Store, inFlight: number, bytes: number, name: string): Promise<Measured> {
   const streams = Array.from({ length: inFlight }, (_, i) => `${name}:${i}`)
   await store.create(streams)
@@ -60,7 +61,8 @@ async function measureStore(store: Store, inFlight: number, bytes: number, name:
     loops.map(async ({ stream, batch }) => {
       for (let at = 0; left > 0; at++) {
         left--
-        // The base offset is not covered by the batch's CRC; the former append is acknowledged.
+        // The batch's CRC does not cover the base offset. The earlier append is acknowledged, so its bytes may
+        // change.
         Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, 8).writeBigInt64BE(BigInt(at))
         const outcome = await store.append(
           exampleAppend(stream, 1, at, [{ ...batch, baseOffset: at, nextOffset: at + 1 }]),
@@ -84,7 +86,9 @@ async function openStore(name: string, fsync: 'always' | 'interval'): Promise<St
   })
 }
 
-/** Fills, then goes on with the oldest trimmed, and prints the rate of each turn over the live size. */
+/**
+ * Fills the streams, then goes on while it trims the oldest entries. Prints the rate of each turn over the live size.
+ */
 async function churn(liveMb: number): Promise<void> {
   const store = await openStore('churn', 'always')
   const streams = Array.from({ length: 200 }, (_, i) => `churn:${i}`)
@@ -132,7 +136,7 @@ async function churn(liveMb: number): Promise<void> {
 try {
   const bytes = totalMb * 1e6
   const fd = fs.openSync(join(folder, 'ceiling'), 'w+')
-  await measureDisk(40, true, fd, bytes) // so that its blocks are written
+  await measureDisk(40, true, fd, bytes) // so that the file's blocks are written
   for (const inFlight of [5, 40]) {
     for (const fsync of ['always', 'interval'] as const) {
       const disk: number[] = []

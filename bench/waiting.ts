@@ -1,5 +1,6 @@
-// The cost of many waiting consumers for producers: 2,000 connections that each park a fetch on 100 partitions, with
-// fetch sessions and without, and beside them the same connections at a program that does nothing but answer.
+// Measures the cost of many waiting consumers for producers: 2,000 connections that each park a fetch on 100
+// partitions, with fetch sessions and without. For comparison the same connections wait at a program that only
+// answers.
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -32,7 +33,7 @@ async function measureParked(harness: Harness): Promise<Finding[]> {
       floor: { floor: 0.8 },
     },
     { name: '2,000 wait without sessions', at: broker, flags: [], floor: { floor: 0.8 } },
-    // The machine's loss to them with any program: their own work, the system's, and the cost of any answer.
+    // The loss that any program causes: the work of the connections, of the system, and of sending any answer.
     { name: '2,000 wait at a program that only answers', at: bare, flags: [], floor: {} },
   ]
   const loads = ways.map((): Measured[] => [])
@@ -70,7 +71,7 @@ async function measureParked(harness: Harness): Promise<Finding[]> {
   return [...findings, ...costs]
 }
 
-/** Starts bench/parked.ts and resolves, when all its fetches wait, with what ends it. */
+/** Starts bench/parked.ts. Resolves when all its fetches wait, with a function that ends it. */
 async function park({ port }: Served, flags: readonly string[]): Promise<() => Promise<void>> {
   const where = Object.entries({ port, ...PARKED }).flatMap(([name, value]) => [`--${name}`, String(value)])
   const child = spawn(process.execPath, [join(here, 'parked.ts'), ...where, ...flags], {

@@ -1,4 +1,4 @@
-// The comparison is what the matrix stands on, so each way in which records can differ is tried on it.
+// The matrix relies on the comparison, so these tests try each way in which records can differ.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ function receiveAll(): Received[] {
   })
 }
 
-/** Puts another record in the place of one. */
+/** Returns all records, with one of them changed. */
 function replaceAt(index: number, change: (record: Received) => Partial<Received>): Received[] {
   return receiveAll().map((record, i) => (i === index ? { ...record, ...change(record) } : record))
 }

@@ -1,4 +1,4 @@
-// `./ketch` as a shell sees it: words in, text and exit statuses out.
+// Tests of `./ketch` as a shell sees it: arguments in, text and exit statuses out.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -41,7 +41,7 @@ function run([program, ...args]: readonly string[], env: object, signalAt?: RegE
   return new Promise(resolve => child.on('close', status => resolve({ status, out, err })))
 }
 
-test('the program that starts a broker also asks one, and its exit status says what came of it', async t => {
+test('the program that starts a broker also asks one, and its exit status tells the result', async t => {
   const port = await freePort()
   const broker = await startBrokerProcess(t, {
     settings: { 'server.port': String(port), 'svc.admin.password': PASSWORD },

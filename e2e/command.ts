@@ -1,17 +1,17 @@
-// Runs a program of somebody else's (a Kafka client) and hands over what it printed. It interprets nothing.
+// Runs another program (a Kafka client) and returns its output. It does not interpret the output.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
 export interface Running {
   readonly child: ChildProcess
-  /** Resolves with standard output; rejects with both outputs on any other status than 0. */
+  /** Resolves with standard output; rejects with both outputs if the status is not 0. */
   readonly done: Promise<Buffer>
   /** Resolves once a line of standard output satisfies the test; rejects if the program ends before. */
   line(satisfies: (line: string) => boolean): Promise<string>
 }
 
-/** Starts a program; `input` is its standard input, which ends after it unless `keepOpen`. */
+/** Starts a program. `input` is written to its standard input, which then ends unless `keepOpen` is true. */
 export function startCommand(
   command: string,
   args: readonly string[],
@@ -35,7 +35,7 @@ export function startCommand(
     wake()
   })
   child.stderr.on('data', chunk => (complaints += chunk))
-  // A program that ends early breaks the pipe; its status says so better than EPIPE.
+  // A program that ends early breaks the pipe. Its status explains that better than EPIPE.
   child.stdin.on('error', () => {})
   if (options.input !== undefined) child.stdin.write(options.input)
   if (options.keepOpen !== true) child.stdin.end()
@@ -65,7 +65,7 @@ export function startCommand(
   }
 }
 
-/** Runs a program to its end. */
+/** Runs a program until it ends. */
 export function runCommand(
   command: string,
   args: readonly string[],
@@ -74,15 +74,16 @@ export function runCommand(
   return startCommand(command, args, options).done
 }
 
-/** Of a program that was asked to end. */
+/** The longest time in ms that a program may need to end after it was asked to. */
 const LONGEST_END_MS = 90_000
 
-/** How a program ends that was asked to by SIGTERM: by itself, as a JVM does, or of the signal. */
+/** The statuses of a program after SIGTERM: it ends by itself, as a JVM does, or by the signal. */
 const AS_ASKED = [0, 143, 'SIGTERM']
 
 /**
- * Runs a program, line by line, until the signal; then `stop` asks it to end, and it resolves when the last line is
- * there. Rejects with what it complained of when it ends by itself before, in any other way than asked, or not at all.
+ * Runs a program and calls `line` for each line, until the signal. Then `stop` asks the program to end. Resolves
+ * after its last line. Rejects with its standard error if it ends before the signal, with an unexpected status, or
+ * not at all.
  */
 export async function followCommand(
   stopping: AbortSignal,

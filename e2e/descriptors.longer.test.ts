@@ -1,4 +1,4 @@
-// A broker that may have few descriptors open, while clients open more connections than these.
+// A broker with a low limit of open file descriptors, while clients open more connections than that.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -54,7 +54,7 @@ const linesOf = (broker: BrokerProcess, what: RegExp) =>
     .split('\n')
     .filter(line => what.test(line))
 
-test('connections leave descriptors for files and for health, and a line says which are closed', {
+test('connections leave descriptors for files and for health, and a log line says which connections were closed', {
   skip,
   timeout: 120_000,
 }, async t => {
@@ -64,7 +64,7 @@ test('connections leave descriptors for files and for health, and a line says wh
   const wire = await connect(broker)
   t.after(() => wire.close())
   const many = await openMany(t, broker.port, 2 * LIMIT)
-  await eventually('those beyond are closed', () => openOf(many) <= LIMIT * 0.75)
+  await eventually('the connections above the limit are closed', () => openOf(many) <= LIMIT * 0.75)
   assert.ok(openOf(many) > LIMIT / 2, `${openOf(many)} are open`)
   assert.equal(linesOf(broker, /WARN .*a connection was closed: of 240 descriptors the last 60 are kept/).length, 1)
 
@@ -77,7 +77,7 @@ test('connections leave descriptors for files and for health, and a line says wh
 
   const halves = await openMany(t, Number(new URL(broker.url).port), LIMIT)
   for (const { socket } of halves) socket.write('GET / HTTP/1.1\r\n')
-  await eventually('HTTP leaves some too', () => openOf(halves) <= LIMIT / 4)
+  await eventually('HTTP leaves descriptors too', () => openOf(halves) <= LIMIT / 4)
   assert.equal(linesOf(broker, /WARN .*HTTP connection .*: of 240 descriptors the last 30 are kept/).length, 1)
   const health = await fetch(`${broker.url}/actuator/health/liveness`, { headers: { connection: 'close' } })
   assert.equal(health.status, 200)
@@ -92,7 +92,7 @@ test('connections leave descriptors for files and for health, and a line says wh
   })
 })
 
-test('a number of connections that descriptors allow is no warning, and one that they do not is', {
+test('max-connections gives a warning only if it is more than the descriptors allow', {
   skip,
   timeout: 60_000,
 }, async t => {
@@ -100,10 +100,13 @@ test('a number of connections that descriptors allow is no warning, and one that
   assert.deepEqual(linesOf(await start(t, { [key]: '100' }), /WARN .*max-connections/), [])
   const [line, ...more] = linesOf(await start(t, { [key]: '200' }), /WARN .*max-connections/)
   assert.deepEqual(more, [])
-  assert.match(line!, /max-connections is 200 \(command line\), .* 240 descriptors: from 180 on, .* limit=240 kept=60/)
+  assert.match(
+    line!,
+    /max-connections is 200 \(command line\), .* 240 descriptors: when 180 are open, .* limit=240 kept=60/,
+  )
 })
 
-test('where no descriptor is left at all, a line says so', { skip, timeout: 60_000 }, async t => {
+test('if no descriptor is left at all, a log line says so', { skip, timeout: 60_000 }, async t => {
   const broker = await start(t)
   const limit = spawnSync('prlimit', ['--pid', String(broker.pid), '--nofile=10:10'])
   assert.equal(limit.status, 0, String(limit.stderr))

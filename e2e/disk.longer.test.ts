@@ -1,4 +1,4 @@
-// The broker as a process on a disk that is full, that gets room again, and that has flipped a bit.
+// The broker as a process on a disk that is full, on a disk that has room again, and on a disk with a flipped bit.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { mountSmallDisk, smallDiskAbsence } from '../testing/small-disk.ts'
 import { createTopic } from '../testing/topic.ts'
 import { connect, type Wire } from '../testing/wire.ts'
 
-/** No tail in memory: what is read comes from the disk. */
+/** The broker keeps no records in memory, so every read comes from the disk. */
 const COLD = { 'svc.storage.local.tail-cache-bytes': '0' }
 
 async function connectTo(t: TestContext, { port }: BrokerProcess): Promise<Wire> {
@@ -22,7 +22,7 @@ async function connectTo(t: TestContext, { port }: BrokerProcess): Promise<Wire>
   return wire
 }
 
-/** The values of partition 0, the offsets in front of them; a batch that cannot be read is its error. */
+/** Returns the values of partition 0 with their offsets; for a batch that cannot be read, its error. */
 async function contentsOf(wire: Wire): Promise<string[]> {
   const contents: string[] = []
   for (let offset = 0; ; ) {
@@ -40,10 +40,10 @@ async function contentsOf(wire: Wire): Promise<string[]> {
   }
 }
 
-/** A batch of one record that begins with this number and takes 100 KB. */
+/** Returns a batch of one record of 100 KB that begins with this number. */
 const largeBatch = (n: number, options = {}) => batchOf([String(n).padStart(4, '0').padEnd(100_000, 'x')], options)
 
-test('on a full disk writing is refused and reading goes on; with room again writing resumes by itself', async t => {
+test('on a full disk writes are refused and reads continue; when there is room again, writes resume by themselves', async t => {
   const absence = smallDiskAbsence()
   if (absence !== null) return t.skip(absence)
   const disk = await mountSmallDisk(t, 32)
@@ -79,7 +79,7 @@ test('on a full disk writing is refused and reading goes on; with room again wri
   assert.equal(await send(), NONE)
   assert.deepEqual(await contentsOf(wire), expected())
 
-  // Killed on a full disk and started on it: it reads, and writes when it can.
+  // The broker is killed and started while the disk is full. It reads, and writes again when there is room.
   disk.fill()
   while ((await send()) === NONE);
   await broker.kill('SIGKILL')

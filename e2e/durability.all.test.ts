@@ -1,6 +1,6 @@
-// The table of docs/guides/durability.md for the embedded store, row by row, on file systems of their own: what is
-// acknowledged when the broker is killed, when the power goes, and all that the guide says of a full disk. A test is
-// named by its row.
+// The rows of the table in docs/guides/durability.md for the embedded store, on file systems of their own:
+// acknowledged records when the broker is killed and when the power fails, and everything that the guide says about a
+// full disk. Each test has the name of its row.
 
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, rmSync } from 'node:fs'
@@ -22,9 +22,7 @@ const FSYNCS = ['always', 'interval'] as const
 const FILE_SYSTEMS = ['ext4', 'tmpfs'] as const
 const DISK_MIB = 64
 const RECORD_BYTES = 100_000
-/**
- * A checkpoint comes 5 s after the first change at the latest, and what it frees with it; a busy machine takes longer.
- */
+/** A checkpoint comes at most 5 s after the first change, and frees space then. A busy machine takes longer. */
 const FREED_WITHIN_MS = 60_000
 const TOPIC_RESOURCE = 2
 
@@ -32,15 +30,15 @@ interface World {
   readonly disk: SmallDisk
   readonly broker: BrokerProcess
   wire: Wire
-  /** How many records of partition 0 are acknowledged. */
+  /** The number of acknowledged records in partition 0. */
   sent: number
-  /** Produces one more and answers the error code. */
+  /** Produces one more record. Resolves to the error code. */
   send(): Promise<number>
   /** Produces until the disk is full. */
   sendUntilFull(): Promise<void>
-  /** Ends the broker, starts it on the disk as it is, and connects. `meanwhile` happens in between. */
+  /** Ends the broker, starts it on the same disk, and connects. `meanwhile` runs in between. */
   restart(signal: 'SIGTERM' | 'SIGKILL', meanwhile?: () => void): Promise<void>
-  /** All that was acknowledged is there from an offset on, and nothing else. */
+  /** Asserts that the log has all acknowledged records from an offset on, and no other record. */
   expectAll(from?: number): Promise<void>
 }
 
@@ -52,7 +50,7 @@ async function connectTo(t: TestContext, { port }: { readonly port: number }): P
 
 const recordAt = (offset: number) => String(offset).padStart(6, '0')
 
-/** The values of partition 0 from an offset on; an error ends them. */
+/** Returns the values of partition 0 from an offset on. The last element may be an error. */
 async function contentsOf(wire: Wire, from: number): Promise<string[]> {
   const contents: string[] = []
   for (let offset = from; ; ) {
@@ -80,7 +78,7 @@ async function begin(
   const settings = {
     'svc.storage.local.embedded.journal-file-bytes': journalFileBytes,
     'svc.storage.local.embedded.fsync': fsync,
-    // No tail in memory: what is read comes from the disk.
+    // The broker keeps no records in memory, so every read comes from the disk.
     'svc.storage.local.tail-cache-bytes': '0',
     'svc.storage.worker.tick-interval': '1s',
   }
@@ -128,7 +126,7 @@ async function deleteUpTo({ wire }: World, offset: number): Promise<void> {
   )
 }
 
-/** The error code of a commit for a group without members. */
+/** Commits an offset for a group without members. Resolves to the error code. */
 async function commit({ wire }: World, groupId: string): Promise<number> {
   const partitions = [{ partitionIndex: 0, committedOffset: 7, committedMetadata: 'x'.repeat(1000) }]
   const answer = await wire.send(offsetCommit, 8, { groupId, memberId: '', topics: [{ name: 't', partitions }] })
@@ -173,7 +171,7 @@ for (const fsync of FSYNCS) {
       await deleteUpTo(world, kept)
       await sendsAgain(world)
       await world.expectAll(kept)
-      // And again, as often as it fills.
+      // The same works again when the disk is full once more.
       await world.sendUntilFull()
       await deleteUpTo(world, world.sent - 20)
       await sendsAgain(world)
@@ -188,7 +186,7 @@ for (const fsync of FSYNCS) {
     for (let i = 0; i < 60; i++) assert.equal(await world.send(), NONE)
     const covered = world.sent
     if (fsync === 'interval') {
-      // An interval and more goes by; what comes after it may be lost.
+      // More than an interval passes. Records after it may be lost.
       await new Promise(resolve => setTimeout(resolve, 3_000))
       for (let i = 0; i < 20; i++) assert.equal(await world.send(), NONE)
     }
@@ -214,10 +212,10 @@ for (const fileSystem of FILE_SYSTEMS) {
       if (world === null) return
       await createTopic(world.broker, 'other', 1)
       await world.sendUntilFull()
-      // Another program takes all the room that the end of the broker gave back.
+      // Another program takes all the room that the broker gave back at its end.
       await world.restart(signal, () => world.disk.fill())
       await world.expectAll()
-      // The journal keeps the room that it was filled ahead with, which may take one more append.
+      // The journal keeps the room that it has allocated in advance, which may take one more append.
       await world.sendUntilFull()
       await world.expectAll()
       const answer = await world.wire.send(deleteTopics, 5, { topicNames: ['t'], timeoutMs: 5000 })
@@ -246,7 +244,7 @@ for (const fileSystem of FILE_SYSTEMS) {
     await world.sendUntilFull()
     await world.restart('SIGKILL', () => world.disk.fill())
     await world.expectAll()
-    // Less than the reserve wants: it is for what makes room.
+    // This is less room than the reserve needs. The reserve is only for operations that free room.
     world.disk.empty()
     await world.sendUntilFull()
     await deleteUpTo(world, world.sent - 20)
@@ -284,7 +282,8 @@ for (const fileSystem of FILE_SYSTEMS) {
     for (let i = 0; i < 135; i++) assert.equal(await world.send(), NONE)
     world.disk.fill()
     await world.sendUntilFull()
-    // It grows on for longer than a checkpoint takes to come, into all that anybody gives up.
+    // The other program grows for longer than the time between two checkpoints, and takes all room that the broker
+    // frees.
     const startedAtMs = performance.now()
     while (performance.now() - startedAtMs < 8_000) {
       world.disk.fill()
@@ -292,7 +291,7 @@ for (const fileSystem of FILE_SYSTEMS) {
       await new Promise(resolve => setTimeout(resolve, 100))
     }
     await world.expectAll()
-    // All files but the last: room for the reserve, and for records behind it.
+    // Deletes all files but the last: room for the reserve and for more records.
     await deleteUpTo(world, 125)
     await sendsAgain(world)
     await world.expectAll(125)
@@ -308,14 +307,15 @@ for (const fileSystem of FILE_SYSTEMS) {
     await world.expectAll(world.sent - 50)
   })
 
-  test(`${row} of another program that takes all that is given up: produce goes on in the files that deleting has emptied, and a start makes a reserve of them`, async t => {
+  test(`${row} of another program that takes all freed room: produce continues in the files that a deletion has emptied, and a start makes a reserve of them`, async t => {
     const world = await begin(t, fileSystem, 'always')
     if (world === null) return
     const { folder } = world.broker
     const filesOf = (kind: string) => readdirSync(folder).filter(name => name.startsWith(`${kind}-`))
-    // Two files and most of a third, so that a fourth is prepared, and the disk is full before it holds anything.
+    // Fills two files and most of a third, so that the broker prepares a fourth. The disk is full before the fourth
+    // has records.
     while (filesOf('journal').length < 4) assert.equal(await world.send(), NONE)
-    // The deletion is noted, and its checkpoint is still to come.
+    // The deletion is written, and its checkpoint has not happened yet.
     const kept = world.sent - 10
     await deleteUpTo(world, kept)
     world.disk.fill()
@@ -342,7 +342,7 @@ for (const fileSystem of FILE_SYSTEMS) {
     await world.expectAll(deleted)
   })
 
-  test(`${row}: offsets are committed and topics made until an eighth of the reserve is used, and deleting goes on after that`, async t => {
+  test(`${row}: offsets are committed and topics created until an eighth of the reserve is used, and deletions still work after that`, async t => {
     const world = await begin(t, fileSystem, 'always')
     if (world === null) return
     await world.sendUntilFull()
@@ -366,13 +366,13 @@ for (const fileSystem of FILE_SYSTEMS) {
   })
 }
 
-test('a disk that turns read-only: produce is refused with that reason, reads go on, and the broker ends in order', async t => {
+test('a disk that turns read-only: produce is refused with that reason, reads go on, and the broker shuts down cleanly', async t => {
   const world = await begin(t, 'ext4', 'always')
   if (world === null) return
   assert.equal(await world.send(), NONE)
   world.disk.turnReadOnly()
   assert.equal(await world.send(), KAFKA_STORAGE_ERROR.code)
-  // The reserve is given up when a checkpoint finds that nothing can be written.
+  // The broker gives the reserve up when a checkpoint finds that it cannot write.
   await eventually('a checkpoint waits', () => world.broker.output().includes('the checkpoint waits: '), 30_000)
   await eventually(
     'a further refusal is logged',

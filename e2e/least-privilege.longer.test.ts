@@ -1,4 +1,4 @@
-// The broker on a system that forbids everything that the broker does not need.
+// The broker on a system that forbids everything except what the broker needs.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -15,7 +15,7 @@ import { connect } from '../testing/wire.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** A line of `/proc/<pid>/status`, its values. */
+/** Returns the values of a line of `/proc/<pid>/status`. */
 function statusOf(pid: number, name: string): string[] {
   const line = readFileSync(`/proc/${pid}/status`, 'utf8')
     .split('\n')
@@ -23,7 +23,7 @@ function statusOf(pid: number, name: string): string[] {
   return line!.split(/\s+/).slice(1)
 }
 
-test('on a read-only system a broker without rights needs nothing but its data folder, and keeps that to itself', async t => {
+test('on a read-only system a broker without rights writes only to its data folder, and no other user can read that', async t => {
   const absence = leastPrivilegeAbsence()
   if (absence !== null) return t.skip(absence)
   const { folder, within } = await leastPrivilege(t)

@@ -1,8 +1,8 @@
-// The records of one client, read by another: bytes, order, offsets, timestamps, each codec that both know. On the
-// store that KETCH_STORE names. `npm test` goes round in a ring, in which each client reads what the one before it
-// wrote; with --all every client reads what every client wrote, on the embedded store. A pair has 10,000 records there,
-// 2,000 in the ring of `npm test`, and 1,000 on Redis. KETCH_LONG=1 asks every pair on any store, with 100,000 records.
-// KETCH_KEEP=1 keeps the outcome in docs/compatibility.
+// Each client reads records that another client wrote. The test compares bytes, order, offsets, timestamps, and each
+// codec that both have, on the store that KETCH_STORE names. `npm test` runs a ring, in which each client reads the
+// records of the client before it; with --all every client reads the records of every client, on the embedded store.
+// A pair has 10,000 records there, 2,000 in the ring of `npm test`, and 1,000 on Redis. KETCH_LONG=1 tests every pair
+// on any store, with 100,000 records. KETCH_KEEP=1 writes the outcome to docs/compatibility.
 
 import { test } from 'node:test'
 import { systemClock } from '../src/base/clock.ts'
@@ -25,7 +25,7 @@ const RECORDS = isLong ? 100_000 : chosenStore() === 'embedded' ? atLength(10_00
 const isRing = !isLong && !atLength(chosenStore() === 'embedded', false)
 const PARTITIONS = 4
 
-/** A clock of another process on the same machine may differ by its rounding. */
+/** The clock of another process on the same machine may differ by rounding. */
 const CLOCK_SLACK_MS = 2
 
 const clients: readonly Client[] = [
@@ -52,7 +52,7 @@ async function produce(
   seed: number,
 ): Promise<Produced> {
   const topic = `from-${client.name}-${codecs.length}`
-  // The records carry timestamps of long ago, which retention by time would drop while they are read.
+  // The records have old timestamps. Retention by time would drop them before they are read.
   await createTopic(broker, topic, PARTITIONS, { 'retention.ms': '-1' })
   const textOnly = client === javaConsole
   const records = makeRecords({ count: RECORDS, partitions: PARTITIONS, codecs, seed, textOnly })
@@ -61,10 +61,10 @@ async function produce(
   return { topic, sent, sentBetween: { from, to: systemClock.now() + CLOCK_SLACK_MS } }
 }
 
-/** The result of a pair, in the words of the page. */
+/** The result of a pair, in the words of docs/compatibility. */
 type Outcome = 'passed' | 'FAILED'
 
-/** Who reads what this client wrote. */
+/** Returns the clients that read the records of this client. */
 function readersOf(producer: Client, present: readonly Client[]): readonly Client[] {
   return isRing ? [present[(present.indexOf(producer) + 1) % present.length]!] : present
 }
@@ -79,7 +79,7 @@ test(`${isRing ? 'each client reads what the one before it' : 'every client read
   const broker = await startBrokerProcess(t, { settings: { 'svc.broker.rebalance-delay': '0ms' } })
   const outcomes = new Map<string, Outcome>()
   for (const [number, producer] of present.entries()) {
-    // One topic for each set of codecs, since not every reader knows all that the writer knows.
+    // Each set of codecs has a topic, because not every reader knows all codecs of the writer.
     const topics = new Map<string, Promise<Produced>>()
     for (const consumer of readersOf(producer, present)) {
       const name = `${producer.name} to ${consumer.name}, ${RECORDS} records`
@@ -112,7 +112,7 @@ function keep(outcomes: ReadonlyMap<string, Outcome>): void {
     order: 1,
     command: ['KETCH_KEEP=1', ...environment, 'node --test e2e/matrix.stores.test.ts'].join(' '),
     text: [
-      `Every client produces ${RECORDS.toLocaleString('en')} records that every other, and itself, consumes in a group, compared record by record: keys, null keys, headers, null, empty and large values, text that is not ASCII, timestamps, each codec that both have, order, offsets. ${passed} of ${present.length ** 2} pairs passed.`,
+      `Every client produces ${RECORDS.toLocaleString('en')} records. Every client, also the producing one, consumes them in a group, and each record is compared: keys, null keys, headers, null, empty and large values, text that is not ASCII, timestamps, each codec that both clients have, order, offsets. ${passed} of ${present.length ** 2} pairs passed.`,
     ],
     tables: [
       {
@@ -132,7 +132,7 @@ function keep(outcomes: ReadonlyMap<string, Outcome>): void {
   })
 }
 
-/** `9 of 9`, and by name those where it went wrong. */
+/** Returns `9 of 9`, and the names of the clients that failed. */
 function tally(
   outcomes: ReadonlyMap<string, Outcome>,
   others: readonly Client[],

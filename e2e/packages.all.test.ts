@@ -1,5 +1,5 @@
-// The packages from npm, as an operator who installs Ketch gets them, and the facts about them. scripts/packages.ts
-// checks the lockfile.
+// Tests the npm packages as an operator who installs Ketch gets them, the audit and the bill of materials.
+// scripts/packages.ts checks the lockfile.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -21,7 +21,7 @@ import { connect } from '../testing/wire.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Runs a program to its end. */
+/** Runs a program until it ends. */
 async function run(cwd: string, env: Readonly<Record<string, string>>, ...[program, ...args]: readonly string[]) {
   const child = spawn(program!, args, { cwd, env: { ...process.env, ...env } })
   let out = ''
@@ -36,7 +36,7 @@ async function run(cwd: string, env: Readonly<Record<string, string>>, ...[progr
   return { status, out, err }
 }
 
-test('the packages install without a script of theirs, and all that the broker needs of them is there', {
+test('the packages install without running their scripts, and the broker has everything that it needs of them', {
   timeout: 280_000,
 }, async t => {
   const checkout = await mkdtemp(join(tmpdir(), 'ketch-'))
@@ -55,14 +55,14 @@ test('the packages install without a script of theirs, and all that the broker n
   await createTopic(broker, 't', 1)
   const wire = await connect(broker)
   t.after(() => wire.close())
-  // lmdb and CRC-32C come with every batch; browsing has the broker decompress each.
+  // lmdb and CRC-32C are used for every batch. Browsing makes the broker decompress each batch.
   for (const codec of codecs)
     assert.equal((await produceTo(wire, batchOf([codec], { compression: codec }))).errorCode, 0)
   const { messages } = await askHttp(broker.url)<{ messages: ShownRecord[] }>('/api/v1/topics/t/messages')
   assert.deepEqual(new Set(messages.map(({ value }) => value?.text)), new Set(codecs))
 })
 
-/** A registry that answers so. */
+/** Starts a registry that answers with this listener. Resolves to its URL. */
 async function startRegistry(cleanUp: CleanUp, answer: RequestListener): Promise<string> {
   const server = createServer(answer).listen(0, '127.0.0.1')
   cleanUp.after(async () => void server.close())
@@ -72,7 +72,7 @@ async function startRegistry(cleanUp: CleanUp, answer: RequestListener): Promise
 
 const AWAY = 'http://127.0.0.1:1/'
 
-/** With a cache of its own, because npm remembers advisories. */
+/** Runs an audit with an npm cache of its own, because npm caches advisories. */
 async function audit(registry: string) {
   const cache = await mkdtemp(join(tmpdir(), 'ketch-'))
   try {
@@ -101,7 +101,7 @@ test('an audit fails for vulnerabilities of high or critical level, and for noth
   }
 })
 
-test('without a registry that answers an audit nothing fails, and the output says that no audit was made', async t => {
+test('if no registry answers, the audit passes, and its output says that no audit was made', async t => {
   const without = await startRegistry(t, (_request, answer) => answer.writeHead(405, { allow: 'GET' }).end())
   for (const registry of [without, AWAY]) {
     const { status, out } = await audit(registry)

@@ -1,6 +1,6 @@
-// The commands of README.md, run as they stand and in their order, on a machine where the ports are free. The table
-// says what each must print. A command that is not run stands in NOT_RUN with the reason; a new command has to join one
-// of the two.
+// Runs the commands of README.md exactly as written and in their order, on a machine with free ports. The table has
+// the expected output of each. NOT_RUN has the commands that are not run, with the reason. A new command must be
+// added to one of the two.
 
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
@@ -20,7 +20,7 @@ const readme = await readFile(join(root, 'README.md'), 'utf8')
 interface Row {
   readonly command: string
   readonly prints: RegExp
-  /** It runs until the next broker starts. */
+  /** The command runs until the next broker starts. */
   readonly isBroker?: true
   readonly needs?: 'kcat' | 'redis-server'
 }
@@ -56,12 +56,12 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run': 'npm prints the scripts of package.json',
 }
 
-/** Everything that a reader would type: lines of fenced blocks, and code in a sentence that begins like a command. */
+/** Returns the commands of a page: lines of fenced blocks, and inline code that begins like a command. */
 function commandsOf(page: string): readonly string[] {
   const parts = page.matchAll(/^```\n(?<block>[\s\S]*?)^```$|`(?<inline>(?:\.\/ketch|npm|kcat) [^`]+)`/gm)
   return [...parts].flatMap(({ groups }) => {
     if (groups!.inline !== undefined) return [groups!.inline]
-    // Pictures have lines of boxes. Behind a command may stand, two columns away, what it does.
+    // Diagrams have box characters. Two spaces after a command may begin its description.
     if (/[─└]/.test(groups!.block!)) return []
     return groups!.block!.split('\n').map(line => line.split(/ {2,}/)[0]!)
   })
@@ -78,7 +78,7 @@ const ended = async (child: ChildProcess) => {
   if (!isOver(child)) await once(child, 'close')
 }
 
-test('the commands of the README do what it says, as they stand and in its order', {
+test('the commands of the README do what the README says, exactly as written and in its order', {
   skip: ownMachineAbsence() ?? false,
   timeout: 120_000,
 }, async t => {
@@ -88,10 +88,10 @@ test('the commands of the README do what it says, as they stand and in its order
   const [, shipped] = /password of the user `admin`: it is `([^`]+)`/.exec(readme)!
   const env = {
     ...withoutSettings(process.env),
-    // These two stand for the terminal that asks a reader.
+    // These two replace the terminal that would ask a reader for passwords.
     KETCH_PASSWORD: shipped,
     KETCH_NEW_PASSWORD: 'correct horse battery',
-    // The folder of the checkout may hold records of whom it belongs to.
+    // The folder of the checkout may contain data of its owner.
     SVC_STORAGE_LOCAL_EMBEDDED_PATH: join(folder, 'data'),
   }
   const running = new Set<ChildProcess>()

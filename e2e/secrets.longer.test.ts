@@ -1,6 +1,6 @@
-// Secrets never appear in the log, in errors, over HTTP or over Kafka. Each secret of a broker gets a marker of its own
-// and is used, refused and broken in many ways; then everything that the broker wrote or answered is searched for the
-// markers.
+// Secrets never appear in the log, in errors, over HTTP or over Kafka. Each secret of a broker gets a marker of its
+// own and is used, refused and broken in many ways. Then the test searches everything that the broker wrote or
+// returned for the markers.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -18,16 +18,16 @@ import { freePort, startBrokerProcess } from '../testing/process.ts'
 import { noRedis, startRedis } from '../testing/redis.ts'
 import { connect } from '../testing/wire.ts'
 
-/** Long enough for every rule, and nothing that anybody else would write. */
+/** Returns a marker that is long enough for every rule, and that no other text contains. */
 const marker = (what: string) => `MARKER-${what}-7f3a9c2e5b8d4f60a1c3e5`
 
-/** Every setting that is a secret, by the table. */
+/** Every setting of the table that is a secret. */
 const SECRETS: readonly Key[] = keys.filter(key => {
   const { shape } = settingsTable[key]
   return shape.kind === 'one' && shape.type.name === 'secret'
 })
 
-/** The beginning of every marker, as it is, and in base64 at each place in a group of three bytes. */
+/** The beginning of every marker: as plain text, and in base64 at each position in a group of three bytes. */
 const TELLTALES: readonly string[] = [
   'MARKER',
   ...[0, 1, 2].map(before =>
@@ -37,7 +37,7 @@ const TELLTALES: readonly string[] = [
   ),
 ]
 
-/** Fails where the text holds a marker or one of these, and shows where. */
+/** Fails if the text contains a marker or one of `others`, and shows the place. */
 function assertHoldsNone(text: string, others: readonly string[] = []): void {
   for (const secret of [...TELLTALES, ...others]) {
     const at = text.indexOf(secret)
@@ -47,7 +47,7 @@ function assertHoldsNone(text: string, others: readonly string[] = []): void {
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-test('no secret is written or answered, whatever a broker is asked and however it fails', {
+test('no secret is logged or returned, for any request and any failure', {
   skip: noRedis,
   timeout: 120_000,
 }, async t => {
@@ -77,7 +77,7 @@ test('no secret is written or answered, whatever a broker is asked and however i
   })
   const url = `http://127.0.0.1:${httpPort}`
   const answers: string[] = []
-  /** Sessions, and what a provider hands out: as secret as a password, made on the way. */
+  /** Sessions, and the tokens of the provider. They are as secret as a password, and are made during the test. */
   const issued: string[] = []
   const ask = async (path: string, init: RequestInit = {}) => {
     const response = await fetch(`${url}${path}`, init)
@@ -91,11 +91,11 @@ test('no secret is written or answered, whatever a broker is asked and however i
     return ask(path, { method, headers: { ...JSON_TYPE, ...headers }, body: text })
   }
 
-  // Signing in, well and badly.
+  // Sign in, correctly and wrongly.
   const signIn = { username: 'admin', password: marker('admin.password') }
   const signedIn = await post('/api/v1/auth/login', signIn)
   assert.equal(signedIn.status, 200)
-  /** The first cookie that is set, `name=value`. */
+  /** Returns the first cookie that is set, `name=value`. */
   const cookieOf = ({ headers }: Response): string => {
     const cookie = headers.getSetCookie()[0]!.split(';', 1)[0]!
     issued.push(cookie.slice(cookie.indexOf('=') + 1))
@@ -132,7 +132,7 @@ test('no secret is written or answered, whatever a broker is asked and however i
     assert.equal((await post('/api/v1/credentials', { ...stored, ...wrong }, session)).status, 400)
   assert.equal((await post('/api/v1/credentials', stored)).status, 401)
 
-  // Single sign-on, with a token endpoint that says back whatever secret it was told, and one that grants.
+  // Single sign-on with a token endpoint that returns the secret that it was sent, and then with one that grants.
   const signOn = async (tell: (response: ServerResponse, told: string, nonce: string) => Promise<unknown>) => {
     const begun = await ask('/api/v1/auth/oidc/login', { redirect: 'manual' })
     const sent = begun.headers.get('location')!
@@ -169,7 +169,7 @@ test('no secret is written or answered, whatever a broker is asked and however i
   assert.deepEqual([granted.status, granted.headers.get('location')], [302, '/'])
   cookieOf(granted)
 
-  // Everything that can be read: without signing in, with a session, and by Basic.
+  // Everything that can be read: without signing in, with a session, and with Basic authentication.
   const basic = { authorization: `Basic ${Buffer.from(`admin:${marker('admin.password')}`).toString('base64')}` }
   const wrong = { authorization: `Basic ${Buffer.from(`admin:${marker('wrong-basic')}`).toString('base64')}` }
   const readable = allRoutes.filter(
@@ -184,7 +184,7 @@ test('no secret is written or answered, whatever a broker is asked and however i
       await ask(filled, { headers })
   }
 
-  // The Kafka side: what it is set to, a topic, and a password where no SASL is spoken.
+  // The Kafka side: the configs, a topic, and a password on a listener without SASL.
   const wire = await connect({ port: broker.port })
   t.after(() => wire.close())
   await wire.send(metadata, 4, { topics: [{ name: 't' }] })
@@ -212,7 +212,7 @@ test('no secret is written or answered, whatever a broker is asked and however i
     await intruder.closed
   }
 
-  // A store that goes away, and one that takes another password from now on.
+  // A store that goes away, and one whose password changes.
   await redis.ask('CONFIG', 'SET', 'requirepass', marker('another-redis-password'))
   await redis.stop('SIGKILL')
   await eventually('health that is down', async () => (await ask('/actuator/health/readiness')).status === 503, 20_000)
@@ -238,9 +238,9 @@ test('no secret is written or answered, whatever a broker is asked and however i
   for (const text of written) assertHoldsNone(text, issued)
 })
 
-test('a broker that crashes says why without a secret, though the error holds one', async t => {
-  // As a driver throws it: the message is the server's, and beside it is the command that was refused. The secret is
-  // read from the arguments, because the frames of the stack name the whole script.
+test('a broker that crashes logs the reason without a secret, although the error contains one', async t => {
+  // The error is like that of a driver: its message comes from the server, and it also has the command that was
+  // refused. The script reads the secret from the arguments, because the frames of the stack name the whole script.
   const secret = "process.argv.find(each => each.startsWith('--svc.admin.password='))"
   const error = `Object.assign(new Error('NOPERM', { cause: new Error('no such user') }), { command: ['AUTH', ${secret}] })`
   for (const crash of [`throw ${error}`, `void Promise.reject(${error})`]) {
@@ -268,7 +268,7 @@ test('a broker that crashes says why without a secret, though the error holds on
   }
 })
 
-test('a broker that does not start says why without the secret', async t => {
+test('a broker that does not start prints the reason without the secret', async t => {
   const cases: Readonly<Record<string, string>>[] = [
     { 'svc.admin.jwt.secret': 'MARKER-short' },
     { 'svc.redis.uri': 'redis://user:MARKER-uri@127.0.0.1:1' },

@@ -19,7 +19,7 @@ interface Ended {
   readonly err: string
 }
 
-/** Runs the program to its end, in a folder without a configuration. */
+/** Runs the program until it ends, in a folder without a settings file. */
 function run(cwd: string, ...args: readonly string[]): Promise<Ended> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args], { cwd, env: {} })
   let out = ''
@@ -39,7 +39,7 @@ async function folder(t: TestContext): Promise<string> {
   return made
 }
 
-test('an operator’s mistake is status 1 and one message without a stack; --help and --version print and end', async t => {
+test('an operator’s mistake ends with status 1 and one message without a stack; --help and --version print and end', async t => {
   const cwd = await folder(t)
   const server = createServer().listen(0, '127.0.0.1')
   t.after(() => void server.close())
@@ -69,7 +69,7 @@ test('an operator’s mistake is status 1 and one message without a stack; --hel
   assert.match(version.out, /^ketch \d+\.\d+\.\d+\n$/)
 })
 
-test('a broker says which folder and which settings file it uses, wherever it is started', async t => {
+test('a broker logs its folder and its settings file, wherever it is started', async t => {
   const cwd = await folder(t)
   const listening = [
     '--svc.broker.host=127.0.0.1',
@@ -103,7 +103,7 @@ test('the first line names the engine and the key, and SIGTERM ends with status 
   assert.equal(await broker.kill('SIGTERM'), 0)
 })
 
-test('a broker that every machine reaches and that asks for no credentials says so in its log, and in health', async t => {
+test('a broker that every machine can reach without credentials warns in its log and in health', async t => {
   const { output, url, kill } = await startBrokerProcess(t, {
     settings: {
       'svc.broker.host': '0.0.0.0',
@@ -135,8 +135,8 @@ test('a broker that every machine reaches and that asks for no credentials says 
 })
 
 /**
- * Starts the broker by a command in a process group of its own, and sends a signal to that pid, below 0 to the group,
- * once it listens.
+ * Starts the broker by a command, in a process group of its own. When the broker listens, sends a signal to
+ * receiver(pid); a negative number is the group.
  */
 async function stopOnceUp(
   t: TestContext,
@@ -151,7 +151,7 @@ async function stopOnceUp(
   const options = Object.entries(settings).map(([key, value]) => `--${key}=${value}`)
   const child = spawn(program!, [...args, ...options], { cwd: root, detached: true })
   let hasClosed = false
-  // A process that is left of the group holds the output open.
+  // The output stays open while a process of the group is alive.
   const closed = new Promise<void>(resolve =>
     child.on('close', () => {
       hasClosed = true
@@ -176,18 +176,18 @@ test('a signal to the launcher and its broker together is one signal: the broker
   assert.match(out, / closed\n$/)
 })
 
-test('a signal to npm alone, as a supervisor sends it to what it started, reaches the broker', async t => {
+test('a signal to npm alone, as a supervisor sends it, reaches the broker', async t => {
   const { out } = await stopOnceUp(t, ['npm', 'start', '--'], pid => pid)
   assert.match(out, / closed\n$/)
 })
 
-test('a broker whose launcher is killed does not stay behind: it drains', async t => {
+test('a broker whose launcher is killed does not keep running: it drains', async t => {
   const launcher = [process.execPath, join(root, 'scripts', 'start.mjs')]
   const { out } = await stopOnceUp(t, launcher, pid => pid, 'SIGKILL')
   assert.match(out, / closed\n$/)
 })
 
-test('a broker whose log is no longer read goes on, and says so once', async t => {
+test('a broker whose log is no longer read goes on, and reports that once', async t => {
   const options = [
     '--svc.broker.host=127.0.0.1',
     '--svc.broker.port=0',
@@ -215,7 +215,7 @@ test('a broker whose log is no longer read goes on, and says so once', async t =
     const headers = { 'content-type': 'application/json' }
     return (await fetch(`${url}/api/v1/auth/login`, { method: 'POST', headers, body })).status
   }
-  // Each leaves a line.
+  // Each sign-in writes a log line.
   for (let i = 0; i < 3; i++) assert.equal(await signIn(), 401)
   const ended = new Promise(resolve => child.on('close', resolve))
   child.kill('SIGTERM')

@@ -17,7 +17,7 @@ const OPEN = { 'admin.security-enabled': false } as const
 
 const PARTITIONS = 6
 
-/** Requests that only the coordinator of the group can answer. */
+/** Requests that only the coordinator of the group can serve. */
 const OF_A_GROUP = [
   ['/api/v1/groups/g', {}],
   ['/api/v1/groups/g', { method: 'DELETE' }],
@@ -38,7 +38,7 @@ interface Health {
   readonly components: Readonly<Record<string, { readonly status: string; readonly details?: object }>>
 }
 
-/** One message to each partition; how many of them were appended. */
+/** Produces one message to each partition. Resolves to the number that was appended. */
 async function produceTo(url: string, topic: string): Promise<number> {
   const messages = Array.from({ length: PARTITIONS }, (_, partition) => ({ partition, value: { text: 'x' } }))
   const { status, body } = await adminClient(url).ask('POST', `/api/v1/topics/${topic}/messages`, { messages })
@@ -48,7 +48,7 @@ async function produceTo(url: string, topic: string): Promise<number> {
 
 const healthOf = (ask: AskHttp) => ask<Health>('/actuator/health')
 
-test('a process without the listener serves HTTP, leads its own store, and says so at the start', async t => {
+test('a process without the listener serves HTTP, leads its own store, and logs that at the start', async t => {
   const settings = { 'svc.broker.enabled': 'false', 'svc.admin.security-enabled': 'false' }
   const broker = await startBrokerProcess(t, { settings })
   assert.match(
@@ -81,12 +81,12 @@ test('alone on its store, a process without the listener is not serving, and ret
   const configs = { 'retention.ms': '100', 'segment.ms': '100' }
   await ask('/api/v1/topics', 201, { body: { name: 't', partitions: PARTITIONS, configs } })
   assert.equal(await produceTo(url, 't'), PARTITIONS)
-  await eventually('retention has deleted what is old', async () => {
+  await eventually('retention has deleted the old records', async () => {
     return (await ask<Page>('/api/v1/topics/t/messages')).messages.length === 0
   })
 })
 
-/** Two brokers, and a process without a listener beside them, on one Redis. */
+/** Starts two brokers, and a process without a listener beside them, on one Redis. */
 async function startBeside(t: TestContext) {
   const { uri } = await startRedis(t)
   const shared = { ...OPEN, 'redis.uri': uri, 'broker.expiry': 2_000 }
@@ -102,7 +102,9 @@ async function startBeside(t: TestContext) {
   return { brokers, beside, ask }
 }
 
-test('beside brokers it leads nothing, and its verbs over HTTP reach the leaders', { skip: noRedis }, async t => {
+test('beside brokers a process without the listener leads nothing, and its HTTP API reaches the leaders', {
+  skip: noRedis,
+}, async t => {
   const { brokers, beside, ask } = await startBeside(t)
   assert.match(beside.log(), /svc\.broker\.enabled is false: it leads and coordinates nothing/)
   await ask('/api/v1/topics', 201, { body: { name: 't', partitions: PARTITIONS } })
@@ -134,7 +136,7 @@ test('beside brokers it leads nothing, and its verbs over HTTP reach the leaders
   assert.deepEqual([status, components.broker?.status], ['UP', 'UP'])
 })
 
-test('without any broker beside it nothing is led, and a broker that comes does not take it for absent', async t => {
+test('without any broker no partition is led, and a broker that starts does not consider the process without the listener dead', async t => {
   const cluster = createCluster(t, OPEN, { hasHttp: true })
   const beside = await cluster.start(3, { 'broker.enabled': false })
   const ask = askHttp(beside.url)

@@ -1,13 +1,13 @@
-// `npm run audit`: asks the registry which vulnerabilities are known of the packages that a broker runs with. One of
-// high or critical level fails; lower ones are listed. A registry that is away, or that does not offer this, says
-// nothing about the packages, so it fails nothing either, and the last line says that nothing was looked up.
+// `npm run audit`: asks the registry for known vulnerabilities of the packages that a broker runs with. A
+// vulnerability of high or critical level fails the run; lower ones are listed. If the registry does not answer, or
+// does not offer this service, the run does not fail, and the last line says that the audit was not made.
 
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const FAILING: readonly string[] = ['high', 'critical']
 
-/** The used part of the output of `npm audit --json`: a report, or why the registry gave none. */
+/** The used part of the output of `npm audit --json`: a report, or the reason why the registry gave no report. */
 interface Printed {
   readonly auditReportVersion?: number
   readonly vulnerabilities?: Readonly<Record<string, Vulnerable>>

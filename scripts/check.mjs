@@ -1,4 +1,4 @@
-// `npm run check`: the inner loop, under 30 seconds.
+// `npm run check`: the short checks for daily work, under 30 seconds.
 
 import { ensureInstalled, root, runTypeScript } from './node24.mjs'
 

@@ -1,12 +1,12 @@
-// The checks that run no test: types, format, lint, licences, house rules, unused code, stale reference
-// pages. The checks run beside each other.
+// Runs the checks that are not tests, all at the same time: types, format, lint, licences, house rules, unused code,
+// and stale reference pages.
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { NODE_FLAGS, root } from './node24.mjs'
 
 const bin = (name: string) => join(root, 'node_modules', '.bin', name)
-/** The next run looks only at what has changed since. */
+/** The folder of the caches. With them the next run looks only at the files that have changed. */
 const CACHE = 'node_modules/.cache'
 const node = [process.execPath, ...NODE_FLAGS]
 
@@ -20,7 +20,7 @@ const CHECKS: readonly (readonly [name: string, command: readonly string[]])[] =
   ['reference pages', [...node, 'scripts/docs.ts', '--check']],
 ]
 
-/** Runs all checks, prints a line for each, and the output of those that fail. */
+/** Runs all checks. Prints a line for each check, and the output of each check that fails. */
 export async function runChecks(): Promise<{ readonly passed: number; readonly failed: number }> {
   const results = await Promise.all(CHECKS.map(async ([name, command]) => ({ name, ...(await execute(command)) })))
   for (const { name, status, output } of results) {

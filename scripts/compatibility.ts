@@ -1,11 +1,11 @@
-// docs/compatibility.md, from the results that suites keep in docs/compatibility.
+// Renders docs/compatibility.md from the results that the suites store in docs/compatibility.
 
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type CompatibilityResult, RESULTS_FOLDER, type Table } from '../testing/compatibility.ts'
 import { code, plain, table } from './markdown.ts'
 
-/** The page. Throws on a result that does not say what a result says. */
+/** Returns the page. Throws if a result lacks a field, or a sentence with the outcome. */
 export function compatibilityPage(): string {
   const results = globSync('*.json', { cwd: RESULTS_FOLDER }).map(readResult)
   results.sort((a, b) => a.order - b.order || (a.title < b.title ? -1 : 1))
@@ -13,8 +13,8 @@ export function compatibilityPage(): string {
 
 # Compatibility
 
-Ketch was run with these clients, tools and test suites of others. Each section below says when, on which commit and with which
-command, and what did not pass.
+Ketch was run with these clients, tools and test suites of others. Each section below has the date, the commit, the
+command, and the tests that did not pass.
 
 ${summary(results)}
 
@@ -30,7 +30,7 @@ function readResult(file: string): CompatibilityResult {
   return result
 }
 
-/** A line for each result: the sentence of its text that says the outcome. */
+/** Returns a table with a row for each result: the sentence of its text that says the outcome. */
 function summary(results: readonly CompatibilityResult[]): string {
   const rows = results.map(result => {
     const anchor = result.title

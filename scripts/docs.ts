@@ -1,5 +1,5 @@
-// Writes docs/reference from the tables in src, and docs/compatibility.md from the results that suites keep. `--check`
-// writes nothing and fails when a page is not what its source says.
+// Writes docs/reference from the tables in src, and docs/compatibility.md from the results that the suites store.
+// With `--check` it writes nothing and fails if a page differs from its source.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -103,8 +103,8 @@ function topicConfigsPage(): string {
 
 # Topic configs
 
-Overrides given with a topic beat the patterns of \`svc.topics\`, patterns beat these defaults. A name that stands in neither table is refused, and so is a value that is not taken; both with
-INVALID_CONFIG and a sentence that names the config.
+Overrides given with a topic beat the patterns of \`svc.topics\`, patterns beat these defaults. The broker refuses a name that is in neither table, and a value that the config does not take. Both get
+INVALID_CONFIG and a message that names the config.
 
 ${table(['Config', 'Type', 'Default', 'Meaning'], acting)}
 
@@ -157,7 +157,7 @@ function apisPage(): string {
 
 # Kafka APIs
 
-What ApiVersions advertises. An API that is not here is not implemented, and a request for it closes the connection.
+The APIs that ApiVersions advertises. The broker implements no other API: a request for it closes the connection.
 
 ${table(['Key', 'API', 'Versions', 'Flexible (KIP-482)'], rows)}
 
@@ -177,7 +177,7 @@ function errorsPage(): string {
 
 # Kafka errors
 
-The codes of the protocol. Where an answer has room for a sentence it says more than the one here.
+The codes of the protocol. If an answer has a field for a message, the message there says more than this table.
 
 ${table(['Code', 'Name', 'Clients retry', 'Meaning'], rows)}
 `
@@ -206,7 +206,7 @@ for (const [path, render] of Object.entries(pages)) {
   const text = render()
   if (readPage(path) === text) continue
   if (isCheck) {
-    console.error(`${path} is not what its source says; run: npm run docs`)
+    console.error(`${path} differs from its source; run: npm run docs`)
     process.exitCode = 1
   } else {
     mkdirSync(dirname(join(ROOT, path)), { recursive: true })

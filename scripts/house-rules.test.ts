@@ -5,7 +5,9 @@ import { inspectHouse } from './house-rules.ts'
 const HEAD = '// A file.\n'
 const MAIN: Record<string, string> = { 'src/main.ts': `${HEAD}` }
 
-/** The findings of a house of these files, which main.ts reaches unless it is one of them. */
+/**
+ * Returns the findings for these files. main.ts imports all of them, unless the files contain a main.ts of their own.
+ */
 function inspect(files: Record<string, string>): string[] {
   const reached = Object.keys(files).map(file => `import './${file.slice('src/'.length)}'\n`)
   const main = { 'src/main.ts': HEAD + reached.join('') }
@@ -24,13 +26,13 @@ test('a room imports itself and lower floors, and nothing of the same or a highe
   ])
 })
 
-test('a type that is imported upward counts too, and a test may import what it likes', () => {
+test('an import of a type from a higher floor counts too, and a test may import anything', () => {
   const upward = `${HEAD}import type { Lane } from '../log/lane.ts'`
   assert.equal(inspect({ 'src/log/lane.ts': HEAD, 'src/base/clock.ts': upward }).length, 1)
   assert.deepEqual(inspect({ 'src/log/lane.ts': HEAD, 'src/base/clock.test.ts': upward }), [])
 })
 
-test('a room without a floor, a package that is not listed, and one in the wrong room are named', () => {
+test('a room without a floor, a package that is not listed, and a package in the wrong room are found', () => {
   assert.ok(inspect({ 'src/attic/box.ts': HEAD }).includes('src/attic/box.ts:1: no room is called attic'))
   assert.deepEqual(inspect({ 'src/log/lane.ts': `${HEAD}import 'left-pad'` }), [
     'src/log/lane.ts:2: package left-pad is not listed',
@@ -41,7 +43,7 @@ test('a room without a floor, a package that is not listed, and one in the wrong
   )
 })
 
-test('api imports zod and itself alone, and the command line takes only types and words from it', () => {
+test('api imports only zod and itself, and the command line imports only its types and words', () => {
   const shapes = { 'src/api/words.ts': HEAD, 'src/api/topics.ts': `${HEAD}import 'zod'\nimport './words.ts'` }
   assert.deepEqual(inspect(shapes), [])
   for (const other of ['node:util', '../base/clock.ts'])
@@ -77,14 +79,14 @@ test('a file that nothing of the product imports is dead', () => {
   )
 })
 
-test('the clock, chance, the environment and the console have one room each', () => {
+test('only one room each may use the clock, random values, the environment and the console', () => {
   for (const line of ['Date.now()', 'setTimeout(go, 1)', 'Math.random()', 'process.env.HOME', "console.log('x')"])
     assert.equal(inspect({ 'src/log/lane.ts': `${HEAD}${line}` }).length, 1, line)
   assert.deepEqual(inspect({ 'src/base/clock.ts': `${HEAD}Date.now()` }), [])
   assert.deepEqual(inspect({ 'src/log/lane.ts': `${HEAD}// Date.now() is not asked here.` }), [])
 })
 
-test('names that say nothing, other cases than kebab, and a missing head are named', () => {
+test('names without meaning, names that are not kebab-case, and files without a head are found', () => {
   assert.match(inspect({ 'src/log/utils.ts': HEAD })[0]!, /a name that says nothing/)
   assert.match(inspect({ 'src/log/fileName.ts': HEAD })[0]!, /not kebab-case/)
   assert.match(inspect({ 'src/log/lane.ts': 'export const a = 1' })[0]!, /no opening comment/)

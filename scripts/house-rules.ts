@@ -1,6 +1,6 @@
-// The rules of the house, over the text of its files: floors, packages, cycles, dead files, banned words,
-// names, the heads of handlers. Each finding says what to do instead. Rules that need judgement are in STYLE.md;
-// prose-rules.ts reads the sentences. It reads no file itself.
+// Checks the house rules on the text of the files: floors, packages, cycles, dead files, banned words, names, and the
+// heads of handlers. Each finding says how to fix it. Rules that need judgement are in STYLE.md; prose-rules.ts
+// checks the sentences. This file reads no other file itself.
 
 import { dirname, join } from 'node:path'
 
@@ -105,8 +105,8 @@ const BANNED_NAMES = /((^|[-/])(utils?|helpers?|common|misc|types|constants|mana
 
 const isTest = (file: string) => file.endsWith('.test.ts')
 /**
- * Files that tests share and no broker runs: suites that adapters pass, the codec's reference, messages inside of
- * others.
+ * Files that only tests use: suites that each adapter must pass, the codec's reference, and messages that are part of
+ * other messages.
  */
 const FOR_TESTS = [
   'src/store/conformance.ts',
@@ -117,7 +117,7 @@ const isProduct = (file: string) => file.startsWith('src/') && !isTest(file) && 
 
 const IMPORT = /(?<![.\w'])(?:from|import)\s*\(?\s*'([^']+)'|new URL\('(\.[^']+\.ts)'/g
 
-/** An import that loads a file of `api`, and not only its types. */
+/** An import that loads code of `api`, not only types. */
 const VALUE_OF_API = /^import (?!type\b)[^']*'(?:\.\.\/)+api\/([^']+)\.ts'/gm
 
 interface Import {
@@ -125,7 +125,7 @@ interface Import {
   readonly line: number
 }
 
-/** The imports of a file, as repository paths or package names. */
+/** Returns the imports of a file, as repository paths or package names. */
 function importsOf(file: string, source: string): Import[] {
   return [...source.matchAll(IMPORT)].map(match => {
     const written = match[1] ?? match[2]!
@@ -136,7 +136,7 @@ function importsOf(file: string, source: string): Import[] {
 
 const roomOf = (file: string) => file.split('/')[1]!
 
-/** Everything that the house does not allow. `main` is the file from which all of the product is reached. */
+/** Returns every violation of the house rules. All product files must be reachable from `main`. */
 export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly Finding[] {
   const findings: Finding[] = []
   const fail = (file: string, line: number, text: string, instead: string) =>
@@ -172,7 +172,7 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
       }
   }
 
-  /** Tarjan's strongly connected components over the product's files; types count. */
+  /** Finds cycles: Tarjan's strongly connected components over the product's files. Type imports count too. */
   function checkCycles(): void {
     const number = new Map<string, number>()
     const low = new Map<string, number>()
@@ -226,7 +226,10 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
     }
   }
 
-  /** A browser loads `api` too, and a command does not wait for zod: it takes only types and words from there. */
+  /**
+   * A browser loads `api` too, so it imports only zod and itself. A command must not load zod: it imports only types
+   * and words.
+   */
   function checkShapes(): void {
     for (const [file, targets] of imports) {
       if (isTest(file)) continue
@@ -242,7 +245,7 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
     }
   }
 
-  /** Every API has a message and, once served, a handler of the same name whose first line states its versions. */
+  /** Every API has a message. A served API also has a handler of the same name whose first line states its versions. */
   function checkHandlers(): void {
     const names = (folder: string) =>
       files

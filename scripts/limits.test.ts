@@ -1,5 +1,5 @@
-// docs/reference/limits.md names a test for each bound: it names no test, setting or error that is not there, and no
-// row is without one.
+// Checks docs/reference/limits.md: each row names a test, and every test, setting and error that the page names
+// exists.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const page = read('docs/reference/limits.md')
 
-test('each limit of the reference names a test that is there', () => {
+test('each limit of the reference names an existing test', () => {
   const rows = page.split('\n').filter(line => line.startsWith('| ') && !line.startsWith('| thing'))
   assert(rows.length > 40)
   for (const row of rows) {
@@ -22,7 +22,7 @@ test('each limit of the reference names a test that is there', () => {
   }
 })
 
-test('each setting and error that the limits name is there', () => {
+test('each setting and error that the limits name exists', () => {
   const keys = new Set(sections.flatMap(({ rows }) => Object.keys(rows).map(key => fullKey(key as Key))))
   for (const [, key] of page.matchAll(/`(svc\.[a-z.-]+)`/g)) assert(keys.has(key!), `no setting ${key}`)
   const names = new Set<string>(errors.map(({ name }) => name))

@@ -1,5 +1,5 @@
-// The pages of the repository link to places that are there: files, folders and headings. docs/README.md leads to the
-// answers that are asked for most. Addresses of other sites are not asked.
+// Checks that the links in the pages of the repository lead to files, folders and headings that exist, and that
+// docs/README.md leads to the most frequent answers. Links to other sites are not checked.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync, statSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const pages = globSync('{*.md,{docs,bench,e2e,src,testing,scripts}/**/*.md}', { cwd: root }).sort()
 
-/** A page without its fenced blocks and code: links in there are text. */
+/** Returns the text of a page without fenced blocks and code, because links in them are plain text. */
 const textOf = (page: string) =>
   readFileSync(join(root, page), 'utf8')
     .replace(/^```[\s\S]*?^```$/gm, '')
@@ -18,7 +18,7 @@ const textOf = (page: string) =>
 
 const linksOf = (page: string) => Array.from(textOf(page).matchAll(/\]\(([^)\s]+)\)/g), ([, target]) => target!)
 
-/** The anchors that GitHub gives the headings of a page. */
+/** Returns the anchors that GitHub generates for the headings of a page. */
 function anchorsOf(page: string): ReadonlySet<string> {
   const seen = new Map<string, number>()
   const anchors = Array.from(textOf(page).matchAll(/^#+ +(.*)$/gm), ([, heading]) => {
@@ -31,14 +31,14 @@ function anchorsOf(page: string): ReadonlySet<string> {
   return new Set(anchors)
 }
 
-/** The path in the repository that a link leads to, and its anchor; null for another site. */
+/** Returns the path in the repository that a link leads to, and its anchor; null for a link to another site. */
 function follow(page: string, target: string): { readonly path: string; readonly anchor: string | undefined } | null {
   if (/^[a-z]+:/.test(target)) return null
   const [path, anchor] = target.split('#')
   return { path: path === '' ? page : normalize(join(dirname(page), path!)), anchor }
 }
 
-test('each link of each page leads to a file, and to a heading where it names one', () => {
+test('each link of each page leads to a file, and to a heading if it names one', () => {
   assert.ok(pages.length > 50)
   const broken = pages.flatMap(page =>
     linksOf(page)
@@ -53,7 +53,7 @@ test('each link of each page leads to a file, and to a heading where it names on
   assert.deepEqual(broken, [])
 })
 
-/** A question, and words that its answer cannot do without. */
+/** A question, and a pattern that the text of its answer must match. */
 const QUESTIONS: readonly (readonly [RegExp, RegExp])[] = [
   [/an acknowledgement promise/, /kill -9|power/i],
   [/three brokers on Redis/, /--svc\.redis\.uri=\S+ --svc\.broker\.id=3/],

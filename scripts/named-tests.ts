@@ -1,4 +1,4 @@
-// Pages that name the tests which hold their rows: `path`: "title". For the tests of those pages.
+// For the tests of pages whose table rows name the tests that check them, as `path`: "title".
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ const NAMED = /`([^`]+\.test\.ts)`: "([^"]+)"/g
 
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
-/** Fails unless the last cell of a row of a table names at least one test, and each one that it names is there. */
+/** Throws unless the last cell of a table row names at least one test, and every test that it names exists. */
 export function assertNamesTests(row: string): void {
   const named = [...row.split(' | ').at(-1)!.matchAll(NAMED)]
   assert.notEqual(named.length, 0, `no test is named: ${row}`)
@@ -22,7 +22,9 @@ export function assertNamesTests(row: string): void {
   }
 }
 
-/** The titles in a test file. A placeholder of a template may stand for anything, itself included. */
+/**
+ * Returns patterns for the titles in a test file. A placeholder of a template matches any text, also its own source.
+ */
 function titlesOf(path: string): readonly RegExp[] {
   const source = readFileSync(join(ROOT, path), 'utf8')
   return [...source.matchAll(/\btest\(\s*(['"`])((?:\\.|(?!\1).)*)\1/gs)].map(([, quote, title]) => {

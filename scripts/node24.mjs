@@ -1,5 +1,5 @@
-// Every command needs this before TypeScript can run: the packages of package-lock.json, and Node 24.
-// Plain JavaScript for any Node from 20 on, and no import beyond Node's own. See docs/decisions/0001.
+// Prepares every command before TypeScript can run: it installs the packages of package-lock.json and finds Node 24.
+// It is plain JavaScript for Node 20 and later and imports only Node's own modules. See docs/decisions/0001.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Paths of locked packages that are absent or of another version; those of other platforms do not count. */
+/** Returns the locked packages that are missing or have another version. Packages for other platforms do not count. */
 function missingPackages(withDev) {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
   return Object.entries(lock.packages).filter(([path, entry]) => {
@@ -20,13 +20,15 @@ function missingPackages(withDev) {
     try {
       return JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8')).version !== entry.version
     } catch {
-      // An optional package without a platform of its own may be left out by npm; only its absence is forgiven.
+      // npm may leave out an optional package, even without a platform of its own. Then its absence is allowed.
       return !entry.optional
     }
   })
 }
 
-/** Installs what is missing, saying so. Install scripts never run: no package here needs one. */
+/**
+ * Installs missing packages and prints a line about it. Install scripts never run, because no package here needs one.
+ */
 export function ensureInstalled({ dev }) {
   const missing = missingPackages(dev)
   if (missing.length === 0) return
@@ -42,7 +44,7 @@ export function ensureInstalled({ dev }) {
   }
 }
 
-/** The path of a Node 24 binary: this process's own, or the one that came as a package. */
+/** Returns the path of a Node 24 binary: the one of this process, or the one that was installed as a package. */
 export function node24() {
   if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath
   const packaged = join(root, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')
@@ -55,8 +57,9 @@ export function node24() {
 }
 
 /**
- * Flags of every Node 24 that runs our code: `__proto__` in a client's data is data, the young part of the heap stays
- * small, in MB (docs/decisions/0015), and the old one is marked seldom and by other threads (0036).
+ * The flags of every Node 24 process that runs our code. `__proto__` in a client's data is plain data. The young
+ * generation of the heap stays small (8 MB; docs/decisions/0015). V8 marks the old generation seldom and in other
+ * threads (0036).
  */
 export const NODE_FLAGS = [
   '--disable-proto=delete',
@@ -66,30 +69,32 @@ export const NODE_FLAGS = [
   '--no-incremental-marking-task',
 ]
 
-/** The environment that goes with them; what the caller has set itself wins. */
+/** The environment variables that belong to the flags. A variable that the caller has set takes precedence. */
 export const NODE_ENVIRONMENT = {
   // lmdb, zlib and fs share libuv's pool, whose four threads by default let one kind of work delay the others.
   UV_THREADPOOL_SIZE: '16',
-  // Otherwise glibc gives each of those threads, and V8's, a heap of its own, and keeps what is freed in there.
+  // Otherwise glibc gives each of these threads, and V8's, a heap of its own and keeps freed memory in it.
   MALLOC_ARENA_MAX: '2',
-  // Larger pieces of memory go back to the system when they are freed. By itself glibc raises this to 32 MB, and what
-  // hundreds of batches were unpacked into then stays with the process, in pieces (0039). Requests and answers of usual
-  // sizes lie below it.
+  // Memory blocks of this size or more go back to the system when they are freed. By default glibc raises this limit
+  // to 32 MB. Then the memory into which hundreds of batches were decompressed stays with the process, in pieces
+  // (0039). Requests and answers of usual sizes are smaller than the limit.
   MALLOC_MMAP_THRESHOLD_: String(4 << 20),
-  // The value that glibc would reach by itself. It no longer adapts once the other variable is set.
+  // The value that glibc would reach by itself. glibc no longer adapts it if the other variable is set.
   MALLOC_TRIM_THRESHOLD_: String(64 << 20),
   NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compile'),
 }
 
-/** Runs a TypeScript file under Node 24 in this terminal and ends with its status; signals are passed on. */
+/**
+ * Runs a TypeScript file under Node 24 in this terminal and exits with its status. Forwards SIGTERM and SIGINT to it.
+ */
 export function runTypeScript(file, args, { cwd = process.cwd() } = {}) {
   const child = spawn(node24(), [...NODE_FLAGS, join(root, file), ...args], {
     cwd,
-    // The channel tells the child when this process is gone, be it by SIGKILL.
+    // The IPC channel tells the child when this process has ended, even by SIGKILL.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...NODE_ENVIRONMENT, ...process.env },
   })
-  // The child may have the signal already, if it was sent to the whole process group; main.ts takes the two for one.
+  // If the signal went to the whole process group, the child gets it twice; main.ts treats the two as one.
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(signal === null ? code : 128 + constants.signals[signal]))
 }

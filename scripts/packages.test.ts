@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type LockedPackage, objectionsTo, objectionsToCount } from './packages.ts'
 
-/** The objections to one package that is right apart from the given fields. */
+/** Returns the objections to a package that is correct except for the given fields. */
 function objections(but: LockedPackage, allowScripts: Record<string, boolean> = {}): string {
   const good = { license: 'MIT', integrity: 'sha512-AAAA' }
   return objectionsTo(
@@ -11,7 +11,7 @@ function objections(but: LockedPackage, allowScripts: Record<string, boolean> = 
   ).join()
 }
 
-test('a package that a broker runs with has a licence that may be passed on', () => {
+test('a package that a broker runs with has a licence that permits redistribution', () => {
   for (const license of ['MIT', '(MIT OR GPL-3.0-only)', 'Apache-2.0 AND BSD-3-Clause'])
     assert.equal(objections({ license }), '', license)
   for (const license of [
@@ -40,7 +40,7 @@ test('a package comes from the registry, with its hash, and needs no install scr
   assert.equal(objections({ hasInstallScript: true }, { '@b/c': false }), '')
 })
 
-test('a broker asks for fewer than fifteen packages', () => {
+test('a broker depends on fewer than fifteen packages', () => {
   const asked = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, '1.0.0']))
   assert.equal(objectionsToCount(asked(14)).join(), '')
   assert.match(objectionsToCount(asked(15)).join(), /15 packages; fewer than 15/)

@@ -1,10 +1,10 @@
-// package-lock.json must say this before anything of it is shipped: of each package that a broker runs with, a licence
-// that may be passed on; of every package, where it comes from, its hash, and that nothing waits for its install
-// script. It asks no registry: audit.ts asks for known vulnerabilities.
+// Checks package-lock.json before a release. Each package that a broker runs with must have a licence that permits
+// redistribution. Every package must come from the registry, have a hash, and work without its install script. It
+// asks no registry: audit.ts asks for known vulnerabilities.
 
 import { readFileSync } from 'node:fs'
 
-/** SPDX identifiers of licences that ask for no more than their own text to be kept. */
+/** SPDX identifiers of licences whose only condition is that their text is kept. */
 const LICENCES: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
@@ -18,10 +18,7 @@ const LICENCES: ReadonlySet<string> = new Set([
 
 const REGISTRY = 'https://registry.npmjs.org/'
 
-/**
- * The used fields of a row of `packages`. npm leaves `resolved` out where the configuration says that it is the
- * registry.
- */
+/** The used fields of a row of `packages`. npm omits `resolved` if the configuration says that it is the registry. */
 export interface LockedPackage {
   readonly dev?: boolean
   readonly license?: string
@@ -30,10 +27,13 @@ export interface LockedPackage {
   readonly hasInstallScript?: boolean
 }
 
-/** The project asks for fewer packages beside Node than this number. */
+/** The number of packages beside Node must be smaller than this. */
 const TOO_MANY = 15
 
-/** A sentence where a broker asks for too many packages itself. Node, which comes as a package too, does not count. */
+/**
+ * Returns a sentence if package.json has too many dependencies. Node, which is also installed as a package, does not
+ * count.
+ */
 export function objectionsToCount(dependencies: object): string[] {
   const count = Object.keys(dependencies).length
   return count < TOO_MANY
@@ -41,7 +41,7 @@ export function objectionsToCount(dependencies: object): string[] {
     : [`package.json: a broker runs with ${count} packages; fewer than ${TOO_MANY} are allowed`]
 }
 
-/** One sentence for each thing that is wrong, with the package's place. `allowScripts` is that of package.json. */
+/** Returns one sentence for each problem, with the package's path. `allowScripts` is that of package.json. */
 export function objectionsTo(
   packages: Readonly<Record<string, LockedPackage>>,
   allowScripts: Readonly<Record<string, boolean>>,
@@ -50,20 +50,23 @@ export function objectionsTo(
     if (place === '') return []
     const objections: string[] = []
     if (dev !== true && !isAllowed(license))
-      objections.push(`its licence is ${license ?? 'not said'}; scripts/packages.ts lists those that may be passed on`)
+      objections.push(`its licence is ${license ?? 'missing'}; scripts/packages.ts lists the allowed licences`)
     if (resolved !== undefined && !resolved.startsWith(REGISTRY))
       objections.push(`it comes from ${resolved} and not from ${REGISTRY}`)
     if (integrity?.startsWith('sha512-') !== true) objections.push('it has no SHA-512')
     const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)
     if (hasInstallScript === true && allowScripts[name] !== false)
       objections.push(
-        'it has an install script; see that it works without, and say so under allowScripts in package.json',
+        'it has an install script; check that it works without, and set it to false under allowScripts in package.json',
       )
     return objections.map(objection => `${place}: ${objection}`)
   })
 }
 
-/** An expression of one level: `A`, `(A OR B)`, `A AND B`. A deeper one is not understood, and so not allowed. */
+/**
+ * Accepts an expression of one level: `A`, `(A OR B)`, `A AND B`. A nested expression is not parsed, so it is not
+ * allowed.
+ */
 function isAllowed(expression: string | undefined): boolean {
   const choices = (expression ?? '').replace(/^\((.*)\)$/, '$1').split(' OR ')
   return choices.some(choice => choice.split(' AND ').every(licence => LICENCES.has(licence)))

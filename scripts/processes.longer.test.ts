@@ -6,7 +6,7 @@ import { eventually } from '../testing/eventually.ts'
 import { isRunning, killProcesses } from './processes.ts'
 
 const MARK = 'a-process-that-hears-no-signal'
-/** Starts a child that goes on alone, says its id, ignores SIGTERM and blocks its event loop. */
+/** Starts a child that outlives it, prints the child's id, ignores SIGTERM and blocks its own event loop. */
 const PROGRAM = `
   const child = require('node:child_process').spawn('sleep', ['60'], { stdio: 'ignore' })
   process.on('SIGTERM', () => {})

@@ -1,9 +1,12 @@
-// Ends a child process and everything that it started, even if it cannot answer a signal. Reads /proc, so it finds
-// processes on Linux alone.
+// Kills child processes and everything that they started, even if they do not react to signals. It reads /proc, so it
+// finds processes only on Linux.
 
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Kills the descendants of this process whose arguments satisfy the test, and all descendants of those. How many. */
+/**
+ * Kills the descendants of this process whose arguments satisfy the test, with their own descendants. Returns their
+ * number.
+ */
 export function killProcesses(satisfies: (command: readonly string[]) => boolean): number {
   const parents = new Map(listProcesses().map(pid => [pid, parentOf(pid)]))
   const lineOf = (pid: number): number[] => {
@@ -36,7 +39,7 @@ function listProcesses(): readonly number[] {
   }
 }
 
-/** proc_pid_stat(5), field 4. */
+/** Returns the parent's id: proc_pid_stat(5), field 4. */
 function parentOf(pid: number): number {
   const stat = read(pid, 'stat')
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 0)
@@ -44,7 +47,7 @@ function parentOf(pid: number): number {
 
 const commandOf = (pid: number): readonly string[] => read(pid, 'cmdline').split('\0')
 
-/** Empty where the process is gone. */
+/** Returns the file of a process in /proc; '' if the process has ended. */
 function read(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
@@ -57,6 +60,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended meanwhile.
+    // The process has ended in the meantime.
   }
 }

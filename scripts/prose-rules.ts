@@ -1,5 +1,6 @@
-// What a script can tell of sentences: the width of comments, words that leave the reader to guess who does something,
-// and numbers of rows that no reader can look up. STYLE.md says how to write instead. It reads no file itself.
+// Finds what a script can find in sentences: comments that are too wide, words that do not say who does something,
+// and row numbers that no reader can look up. STYLE.md says how to write instead. This file reads no other file
+// itself.
 
 import type { Finding, Sources } from './house-rules.ts'
 
@@ -22,15 +23,15 @@ const PHRASES: readonly Phrase[] = [
   },
 ]
 
-/** Numbers of rows and sections in front of a test's name. */
+/** Numbers of rows and sections at the beginning of a test's name. */
 const NUMBERED_TEST = /\btest\(\s*['"`](?:(?:judged |row )?[A-Z]?\d+(?:\.\d+)*[,:] )+/
 
-/** These show how not to write. */
+/** These files show examples of bad prose. */
 const SHOW_BAD_PROSE = ['STYLE.md', 'scripts/prose-rules.ts', 'scripts/prose-rules.test.ts']
 
 const isComment = (line: string) => /^\s*(\/\/|\*|\/\*|--)/.test(line)
 
-/** Everything in comments, texts and names of tests that a reader would have to guess. */
+/** Returns the findings in comments, texts and names of tests. */
 export function inspectProse(texts: Sources): readonly Finding[] {
   const findings: Finding[] = []
   for (const [file, source] of texts) {

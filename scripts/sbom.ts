@@ -1,13 +1,13 @@
-// `npm run --silent sbom`: the bill of materials of a release, CycloneDX in JSON: Ketch and every package that a broker
-// runs with, of whatever platform, each with its licence and hash. It is npm's own, from package-lock.json, without
-// asking anybody. Only what is left out is decided here: npm's `--omit dev` also loses what a broker shares with the
-// tools of its developers.
+// `npm run --silent sbom`: prints the bill of materials of a release (CycloneDX, JSON). It names Ketch and every
+// package that a broker runs with, for all platforms, each with its licence and hash. npm makes it from
+// package-lock.json without a request to the registry. This program only removes the packages for developers: npm's
+// `--omit dev` would also remove packages that a broker shares with the developers' tools.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** The used part of CycloneDX 1.5; the rest is passed on. */
+/** The used part of CycloneDX 1.5; the rest is printed unchanged. */
 interface Bill {
   readonly metadata: { readonly component: Readonly<Record<string, unknown>> }
   readonly components: readonly Component[]
@@ -32,7 +32,7 @@ console.log(
   JSON.stringify(
     {
       ...bill,
-      // npm takes the folder's name.
+      // npm writes the folder's name; this writes the package's name.
       metadata: { ...bill.metadata, component: { ...bill.metadata.component, name } },
       components: bill.components.filter(each => !dropped.has(each['bom-ref'])),
       dependencies: bill.dependencies

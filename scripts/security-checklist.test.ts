@@ -1,5 +1,5 @@
-// docs/security-checklist.md names the tests that hold each requirement. A renamed or removed test must not leave a
-// requirement without one.
+// Checks that docs/security-checklist.md names existing tests for each requirement. If a test is renamed or removed,
+// its requirement must not stay without a test.
 
 import { strict as assert } from 'node:assert'
 import { readFileSync } from 'node:fs'

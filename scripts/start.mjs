@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// `npm start`: installs what the broker needs, then runs it. Arguments go to the broker. package.json calls it with
-// `exec`: npm passes a signal to its shell alone, which would end and leave the broker running.
+// `npm start`: installs the packages that the broker needs, then runs the broker with the arguments. package.json
+// calls it with `exec`, because npm sends a signal only to its shell. Without `exec` the shell would end and leave
+// the broker running.
 
 import { ensureInstalled, runTypeScript } from './node24.mjs'
 

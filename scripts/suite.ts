@@ -1,6 +1,6 @@
-// `npm test` and `npm run check`: runs what the arguments name and ends with one count, the slowest files, and a line
-// for each thing that this machine lacks, with what enables it. Which file runs when: test-files.ts. With
-// KETCH_NO_SKIP=1 (CI) a skipped test is a failure.
+// `npm test` and `npm run check`: runs the tests that the arguments name. At the end it prints the counts, the
+// slowest files, and a line for each thing that this machine lacks, with the way to enable it. test-files.ts decides
+// which file runs when. With KETCH_NO_SKIP=1 (CI) a skipped test is a failure.
 
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
@@ -18,12 +18,12 @@ const USAGE = `npm test [-- options] [words]
 Runs the checks and every short test that this machine can run. With words: only the test files whose path contains one of them.
 
   --all       the long tests too: every store, every client with every other, chaos, and a fresh seed
-  --seed N    the seed of what is drawn at random; KETCH_SEED is the same
-  --record    keeps how long each file took in scripts/test-timings.json, which later runs order the files by
-  --inner     the checks and the unit tests alone (npm run check)
+  --seed N    the seed of the random values; the variable KETCH_SEED sets it too
+  --record    saves the time of each file in scripts/test-timings.json; later runs use it to order the files
+  --inner     only the checks and the unit tests (npm run check)
 `
 
-/** Debian packages that tests want, with a file that shows that one is there. */
+/** Debian packages that tests need, each with a file that exists if the package is installed. */
 const DEBIAN_PACKAGES: readonly (readonly [file: string, name: string])[] = [
   ['/usr/bin/redis-server', 'redis-server'],
   ['/usr/bin/kcat', 'kcat'],
@@ -32,7 +32,7 @@ const DEBIAN_PACKAGES: readonly (readonly [file: string, name: string])[] = [
   ['/usr/lib/python3/dist-packages/confluent_kafka/__init__.py', 'python3-confluent-kafka'],
 ]
 
-/** `npm test` draws the same at each run, so that it finds today what it found yesterday. */
+/** The seed of `npm test`. It is fixed, so that each run draws the same random values and finds the same failures. */
 const FIXED_SEED = 1
 const SLOWEST = 20
 
@@ -66,14 +66,18 @@ function chooseSeed(asked: string | undefined, all: boolean): number {
   return seed
 }
 
-/** As root on Debian, installs the missing client packages; elsewhere the tests that need them skip by name. */
+/**
+ * Installs the missing client packages, as root on Debian. Elsewhere the tests that need them are skipped with a
+ * reason.
+ */
 function installClients(): void {
   const exists = (file: string) => globSync(file).length > 0
   const missing = DEBIAN_PACKAGES.filter(([file]) => !exists(file)).map(([, name]) => name)
   if (missing.length === 0) return
   if (process.getuid?.() !== 0 || !exists('/usr/bin/apt-get')) return
   console.log(`installing ${missing.join(', ')} for the tests with real parts ...`)
-  // In runlevel 1 Debian starts no service of what it installs: the tests start their own Redis.
+  // In runlevel 1 Debian does not start the services of the packages that it installs. The tests start their own
+  // Redis.
   const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   spawnSync('apt-get', ['update', '-qq'], { stdio: 'inherit', env: environment })
   spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], {
@@ -82,7 +86,7 @@ function installClients(): void {
   })
 }
 
-/** The unit tests, all in this process: starting one for each file would take longer than the tests. */
+/** Runs the unit tests, all in this process: a process for each file would take longer than the tests. */
 async function runUnit(files: readonly string[]): Promise<void> {
   if (files.length === 0) return
   const stream = run({ files: files.map(file => join(root, file)), isolation: 'none', timeout: 60_000 })
@@ -119,7 +123,7 @@ const isWanted = ({ file }: { readonly file: string }) => words.length === 0 || 
 const files = listTestFiles(root).filter(isWanted)
 if (files.length === 0) refuse(`no test file's path contains ${words.join(' or ')}`)
 const tally = newTally()
-console.log(`seed ${seed}; the same again: npm test -- --seed ${seed}${all ? ' --all' : ''}\n`)
+console.log(`seed ${seed}; to repeat this run: npm test -- --seed ${seed}${all ? ' --all' : ''}\n`)
 
 await timed('checks and unit tests', async () => {
   const unit = runUnit(files.filter(({ stage }) => stage === 'unit').map(({ file }) => file))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { divide, type Job, jobsOf, stageOf, type Timings } from './test-files.ts'
 
-test('the name of a test file says its stage, and an unknown one is none', () => {
+test('the name of a test file says its stage, and an unknown stage gives null', () => {
   assert.equal(stageOf('src/log/lane.test.ts'), 'unit')
   assert.equal(stageOf('src/http/server.longer.test.ts'), 'longer')
   assert.equal(stageOf('e2e/kcat/kcat.stores.test.ts'), 'stores')
@@ -11,7 +11,7 @@ test('the name of a test file says its stage, and an unknown one is none', () =>
   assert.equal(stageOf('src/log/lane.ts'), null)
 })
 
-test('a short run leaves out what only --all runs, and a whole one takes each client to each store', () => {
+test('a short run omits the files that only --all runs, and --all runs each client on each store', () => {
   const files = [
     { file: 'a.test.ts', stage: 'unit' },
     { file: 'b.longer.test.ts', stage: 'longer' },
@@ -29,7 +29,7 @@ test('a short run leaves out what only --all runs, and a whole one takes each cl
   ])
 })
 
-test('each lane begins with the longest file, and one that was never timed goes first among those that compute', () => {
+test('each lane begins with the longest file, and a file without timings goes first in the computing lane', () => {
   const timings: Timings = new Map([
     ['short', { seconds: 1, busySeconds: 0.9 }],
     ['long', { seconds: 9, busySeconds: 8 }],

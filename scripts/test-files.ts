@@ -1,5 +1,5 @@
-// Which test files there are, when each runs, and in which order. The name of a file says when; the timings of an
-// earlier run say how long it takes and whether it computes or waits. It runs nothing.
+// Lists the test files and decides when each runs and in which order. The name of a file says when it runs. The
+// timings of an earlier run say how long it takes and whether it computes or waits. This file runs no test.
 //
 //   name.test.ts          unit: the inner loop, in one process. No server, no waiting.
 //   name.longer.test.ts   `npm test`: real parts, waiting, or much computing; a process of its own
@@ -12,7 +12,7 @@ import { join } from 'node:path'
 export const STAGES = ['unit', 'longer', 'stores', 'all'] as const
 export type Stage = (typeof STAGES)[number]
 
-/** The stage that the name of a test file says; null when the name says one that there is not. */
+/** Returns the stage in the name of a test file; null if the name has an unknown stage or is not a test's. */
 export function stageOf(file: string): Stage | null {
   const match = /(?:\.([a-z0-9]+))?\.test\.ts$/.exec(file)
   if (match === null) return null
@@ -21,7 +21,8 @@ export function stageOf(file: string): Stage | null {
 }
 
 /**
- * Every test file of these folders with its stage, as repository paths. Throws on a name that says an unknown stage.
+ * Returns every test file of these folders with its stage, as repository paths. Throws if a name has an unknown
+ * stage.
  */
 export function listTestFiles(root: string): readonly { readonly file: string; readonly stage: Stage }[] {
   const files = globSync('{src,testing,scripts,e2e}/**/*.test.ts', { cwd: root }).sort()
@@ -33,19 +34,19 @@ export function listTestFiles(root: string): readonly { readonly file: string; r
   })
 }
 
-/** One test file that runs in a process of its own, on a store where it takes any. */
+/** One test file that runs in a process of its own, with the store that it runs on. */
 export interface Job {
   readonly file: string
-  /** For testing/chosen-store.ts; null: the file does not ask, or the embedded store. */
+  /** The store for testing/chosen-store.ts; null for the embedded store, or if the test does not choose a store. */
   readonly store: 'redis' | 'redis-cluster' | null
 }
 
 export const nameOf = ({ file, store }: Job) => (store === null ? file : `${file} on ${store}`)
 
-/** Seconds that a job took, and seconds of processor time of its process and of all processes that it has ended. */
+/** For each job: the seconds that it took, and the CPU seconds of its process and of all ended child processes. */
 export type Timings = ReadonlyMap<string, { readonly seconds: number; readonly busySeconds: number }>
 
-/** A job that keeps a processor busy for more than this share of its time computes; the others wait. */
+/** A job computes if it keeps a processor busy for more than this share of its time; the other jobs wait. */
 const COMPUTING_SHARE = 0.5
 
 export interface Lanes {
@@ -53,7 +54,7 @@ export interface Lanes {
   readonly waiting: readonly Job[]
 }
 
-/** The jobs in two lanes, the longest first. A job without timings is taken for long and for one that computes. */
+/** Divides the jobs into two lanes, the longest first. A job without timings counts as the longest and as computing. */
 export function divide(jobs: readonly Job[], timings: Timings): Lanes {
   const secondsOf = (job: Job) => timings.get(nameOf(job))?.seconds ?? Number.POSITIVE_INFINITY
   const isComputing = (job: Job) => {
@@ -64,7 +65,7 @@ export function divide(jobs: readonly Job[], timings: Timings): Lanes {
   return { computing: ordered.filter(isComputing), waiting: ordered.filter(job => !isComputing(job)) }
 }
 
-/** The jobs of `npm test`, or with `all` of `npm test -- --all`, beside the inner loop. */
+/** Returns the jobs of `npm test`, or with `all` of `npm test -- --all`, without the unit tests. */
 export function jobsOf(
   files: readonly { readonly file: string; readonly stage: Stage }[],
   all: boolean,
@@ -79,13 +80,13 @@ export function jobsOf(
 
 const timingsFile = (root: string) => join(root, 'scripts/test-timings.json')
 
-/** The timings that an earlier run recorded. */
+/** Returns the timings that an earlier run recorded. */
 export function readTimings(root: string): Timings {
   const rows = JSON.parse(readFileSync(timingsFile(root), 'utf8')) as Record<string, [number, number]>
   return new Map(Object.entries(rows).map(([name, [seconds, busySeconds]]) => [name, { seconds, busySeconds }]))
 }
 
-/** Keeps timings, a line each. */
+/** Writes the timings to the file, one line each. */
 export function keepTimings(root: string, timings: Timings): void {
   const lines = [...timings]
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -1,5 +1,5 @@
-// Runs test files, each in a process of its own, in two lanes beside each other: one file that computes, and a few that
-// wait for servers, clients and time-outs. Says a line a file as they end; of a file that failed, everything.
+// Runs test files, each in a process of its own, in two parallel lanes: one file that computes, and a few that wait
+// for servers, clients and time-outs. Prints a line when a file ends, and the whole output of a file that failed.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,17 +11,21 @@ import { NODE_FLAGS, root } from './node24.mjs'
 import { killProcesses } from './processes.ts'
 import { type Job, type Lanes, nameOf, type Timings } from './test-files.ts'
 
-/** Of one test; a test that hangs is a failure with a name, not a run without an end. */
+/** The time limit of one test in milliseconds. A test that hangs becomes a failure with a name. */
 const LONGEST_TEST_MS = 600_000
-/** Of one file, with its clean-up. A process that a native library blocks cannot look at a clock of its own. */
+/**
+ * The time limit of one file with its clean-up, in milliseconds. It also ends a process that a native library blocks.
+ */
 const LONGEST_FILE_MS = 1_320_000
-/** Files that wait at the same time: more would compute so much together that tests miss what they wait for. */
+/**
+ * The number of files that wait at the same time. With more files the tests would slow each other down and time out.
+ */
 const WAITING_AT_ONCE = 3
 
 export interface Tally {
   passed: number
   failed: number
-  /** Why tests were skipped, with what enables them: how many say so. */
+  /** For each reason of a skip, with the way to enable the test: the number of skipped tests. */
   readonly skipped: Map<string, number>
 }
 
@@ -41,7 +45,7 @@ export function count(stream: TestEvents, tally: Tally): void {
   })
 }
 
-/** Runs both lanes to their ends. Returns how long each job took, by its name. */
+/** Runs both lanes to their ends. Returns the timings of each job, by its name. */
 export async function runLanes({ computing, waiting }: Lanes, tally: Tally): Promise<Timings> {
   const folder = mkdtempSync(join(tmpdir(), 'ketch-tests-'))
   const timings = new Map<string, { seconds: number; busySeconds: number }>()
@@ -83,7 +87,7 @@ async function runFile({ file, store }: Job, busyFile: string, tally: Tally): Pr
   const events: unknown[] = []
   const patience = setTimeout(() => {
     const ended = killProcesses(command => command.includes(join(root, file)))
-    console.log(`✖ ${file} was not over after ${LONGEST_FILE_MS / 1000} s; ${ended} processes were killed`)
+    console.log(`✖ ${file} did not end within ${LONGEST_FILE_MS / 1000} s; ${ended} processes were killed`)
     tally.failed++
   }, LONGEST_FILE_MS)
   for await (const event of stream) events.push(event)
@@ -96,7 +100,7 @@ function readBusySeconds(file: string): number {
   try {
     return Number(readFileSync(file, 'utf8'))
   } catch {
-    // The process was killed: it said nothing.
+    // The process was killed before it wrote the file.
     return 0
   }
 }

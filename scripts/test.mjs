@@ -1,4 +1,4 @@
-// `npm test`: everything that this machine can run; what it can't is named at the end.
+// `npm test`: runs everything that this machine can run and prints at the end what it cannot run.
 
 import { ensureInstalled, root, runTypeScript } from './node24.mjs'
 

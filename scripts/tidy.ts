@@ -1,5 +1,5 @@
-// The house inspector: reads the files of the repository and prints what the house does not allow (house-rules.ts,
-// prose-rules.ts), each with what to do instead.
+// Reads the files of the repository and prints every violation of the house rules (house-rules.ts, prose-rules.ts),
+// each with the way to fix it.
 
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ function read(patterns: readonly string[]): ReadonlyMap<string, string> {
   return new Map(files.map(file => [file, readFileSync(join(root, file), 'utf8')]))
 }
 
-/** It holds houses that break the rules. */
+/** This file contains examples that break the rules. */
 const RULES_TEST = 'scripts/house-rules.test.ts'
 
 const code = read(['{src,testing,e2e,bench,scripts}/**/*.ts'])

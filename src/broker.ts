@@ -1,5 +1,6 @@
-// One broker: a table of steps that open the store, the rooms above it and the doors, and are ended in reverse. No
-// other file of a running broker names a concrete store. Several brokers can live in one process.
+// Starts one broker: a table of steps opens the store, the rooms above it and the doors (the HTTP side and the Kafka
+// listeners). The end undoes the steps in reverse order. No other file of a running broker names a concrete store.
+// Several brokers can live in one process.
 
 import { openBuild, readPackage } from './admin/build.ts'
 import { publishLag } from './admin/groups/lag-gauges.ts'
@@ -52,17 +53,17 @@ export interface BrokerOptions {
   readonly write?: (line: string) => void
   /** Opens the store in place of the one that the settings choose, for runs without a disk. */
   readonly openStore?: () => Promise<Store>
-  /** Whether other brokers can use that store at the same time. */
+  /** True if other brokers can use the store at the same time; by default true for Redis only. */
   readonly isShared?: boolean
-  /** False: no HTTP side. */
+  /** False switches the HTTP side off. */
   readonly hasHttp?: boolean
-  /** Routes and limits in place of the broker's own, for tests of what holds for every route. */
+  /** Routes and limits that replace the broker's own, for tests of rules that every route must follow. */
   readonly http?: HttpOverrides
 }
 
 export interface HttpOverrides {
   readonly routes?: readonly AnyRoute[]
-  /** Faces beside the broker's own. */
+  /** Faces that the broker serves beside its own. */
   readonly faces?: readonly Face[]
   readonly limits?: Partial<HttpLimits>
   readonly hashParameters?: HashParameters
@@ -73,26 +74,26 @@ export interface Broker {
   readonly kafkaPorts: readonly number[]
   /** The port that the admin API and the console are bound to; null without them. */
   readonly httpPort: number | null
-  /** The `host:port` of the first listener, as its clients are told; null without the Kafka listener. */
+  /** The advertised `host:port` of the first Kafka listener; null without a Kafka listener. */
   readonly address: string | null
   readonly metrics: Metrics
   readonly logger: Logger
-  /** Settles with the reason when the broker cannot go on. The caller should end it then. */
+  /** Resolves with the reason if the broker cannot go on. Then the caller should close the broker. */
   readonly failed: Promise<Error>
   /**
-   * Drains. Handing over and requests in flight take at most `broker.drain-timeout`. Then the rooms close; on a shared
-   * store that does not answer they are abandoned. Idempotent.
+   * Drains and closes the broker. The handover and the requests in flight take at most `broker.drain-timeout`. Then
+   * the rooms close. If a shared store does not answer, the broker ends without closing them. Idempotent.
    */
   close(): Promise<void>
 }
 
-/** The part of the drain timeout for handing over; the rest is for the requests in flight. */
+/** The share of the drain timeout for the handover; the rest is for the requests in flight. */
 const HAND_OVER_SHARE = 0.5
 
-/** The most topics that one line names. */
+/** The largest number of topics that one log line names. */
 const NAMED_AT_ONCE = 20
 
-/** The time to close the rooms after the drain timeout. The process gives up a moment later (main.ts). */
+/** The time in ms to close the rooms after the drain timeout. The process gives up a moment later (start.ts). */
 const CLOSE_MS = 500
 
 /** The start order. A drain hands over, lets the doors finish, and ends the steps in reverse. */
@@ -118,7 +119,7 @@ const ORDER = startOrder<Given>()
   .step('the Kafka listeners', openListeners, ({ listeners }) => closeDoor(listeners))
   .step('the lead', takeLead)
 
-/** Everything that ORDER makes. */
+/** All values that the steps of ORDER return. */
 type Made = Awaited<ReturnType<typeof ORDER.start>>['made']
 
 /** The values that a start begins with. */
@@ -138,7 +139,7 @@ interface Given {
   /** Called when the broker cannot go on. */
   readonly fail: (error: Error) => void
   readonly openStoreInstead: (() => Promise<Store>) | undefined
-  /** Null: no HTTP side. */
+  /** Null if the HTTP side is off. */
   readonly httpParts: ReturnType<typeof loadHttp> | null
   readonly httpOverrides: HttpOverrides | undefined
 }
@@ -176,7 +177,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     draining: new AbortController(),
     fail: failure.resolve,
     openStoreInstead: options.openStore,
-    // Loaded while the store opens.
+    // The parts load while the store opens.
     httpParts: options.hasHttp === false ? null : loadHttp(),
     httpOverrides: options.http,
   })
@@ -213,7 +214,7 @@ function tellOfSettings(settings: Settings, engine: ChosenEngine, log: Logger): 
   if (idle !== null) log.info(idle)
 }
 
-/** Where people and clients connect. Answers the address of the first Kafka listener. */
+/** Logs where people and clients connect. Returns the address of the first Kafka listener; null without one. */
 function tellOfDoors({ http, listeners, isShared, settings, ...made }: Made): string | null {
   const log = made.logger.named('broker')
   if (http !== null) log.info(`the admin API answers at ${http.url}`, { bound: `${http.host}:${http.port}` })
@@ -249,7 +250,7 @@ async function openStore({
 }: Given): Promise<{ readonly store: Store }> {
   const openEngine = async (): Promise<Store> => {
     if (engine.engine === 'redis') {
-      // Loading the client takes longer than the rest of a start, and only this store needs it.
+      // Loading the Redis client takes longer than the rest of a start, and only this store needs it.
       const { connectRedisStore } = await import('./store/redis/connect-store.ts')
       return await connectRedisStore({ settings, clock, random, metrics, logger: logger.named('store') })
     }
@@ -303,7 +304,7 @@ async function openTopics(made: Given & { readonly store: Store; readonly cluste
   const { store, settings, clock, random, isShared, unreadable, cluster } = made
   const isAlone = isShared ? () => isOnlyOne(cluster) : null
   const catalogue = await openCatalogue(store, settings, clock, random, isAlone, unreadable)
-  // Before the logs ask which partitions they lead.
+  // The cluster must know the assignments before the logs ask which partitions they lead.
   followAssignments(catalogue, cluster)
   return { catalogue }
 }
@@ -332,7 +333,7 @@ async function openCoordinator(
   const log = made.logger.named('broker')
   catalogue.watch({
     replaced({ before, after }, lost) {
-      // A server that drops keys may do so again and again.
+      // A Redis server that evicts keys may cause this again and again.
       log
         .limited('replaced', 10_000)
         .error(
@@ -387,7 +388,9 @@ async function openListeners(made: Given & LowerRooms): Promise<{ readonly liste
 
 const NO_LISTENERS: KafkaListeners = Object.freeze({ bound: [], drain: async () => {}, destroy() {} })
 
-/** From here on this broker follows the others. With a listener it leads and coordinates its share. */
+/**
+ * Makes this broker follow the changes of the others. With a Kafka listener, it also leads and coordinates its share.
+ */
 async function takeLead(
   made: Pick<Given, 'settings' | 'logger' | 'isShared' | 'fail'> & {
     readonly cluster: Cluster
@@ -416,7 +419,7 @@ async function takeLead(
       },
     })
   }
-  // Without a listener this broker counts as alive neither for the others nor for itself.
+  // A broker without a Kafka listener announces nothing, so no broker counts it as alive, not even itself.
   if (settings.get('broker.enabled')) await cluster.announce(listeners.bound.map(({ advertised }) => advertised))
   else await cluster.look()
   if (isShared) await reassign()
@@ -458,7 +461,8 @@ async function drain(made: Made, started: { open(): readonly string[]; end(): Pr
   log.info('draining: requests in flight are answered, new ones are not read', { timeoutMs: Math.round(leftMs()) })
   // The probes report draining for as long as Kafka clients are being answered.
   const drained = listeners.drain().then(() => http?.drain())
-  // Only when no further request is read: a client that got its answer would ask again at once.
+  // This must come after the listeners have stopped reading. Otherwise a client that gets its answer would send its
+  // next request at once.
   draining.abort()
   logs.releaseWaiters()
   groups.drain()
@@ -466,8 +470,8 @@ async function drain(made: Made, started: { open(): readonly string[]; end(): Pr
     log.warn('the drain timeout is over; connections with unanswered requests are closed')
   listeners.destroy()
   http?.destroy()
-  // On a shared store the other brokers notice by themselves if it did not hear the goodbye. A store of this broker
-  // alone must be closed properly.
+  // On a shared store the other brokers notice by themselves that this broker is gone, even if the store did not take
+  // its last commit. A store that only this broker uses must be closed properly.
   if (!isShared) await started.end()
   else if (!(await isDone(Math.max(leftMs(), CLOSE_MS), started.end())))
     log.warn(`the store does not answer: ended without closing ${started.open().join(', ')}`)
@@ -492,7 +496,10 @@ async function handOver({ cluster, reassign, logger }: Made): Promise<void> {
 /** The rooms that exist only for HTTP; openHttp makes them. */
 type OfHttp = 'accounts' | 'singleSignOn' | 'health' | 'build' | 'recordReaders'
 
-/** The packages of the HTTP side take longer to load than the rest of a start; tests of the Kafka side go without. */
+/**
+ * Loads the packages of the HTTP side. They take longer to load than the rest of a start, so tests of the Kafka side
+ * do not load them.
+ */
 function loadHttp() {
   const parts = Promise.all([
     import('./http/server.ts'),
@@ -531,7 +538,8 @@ async function openSso(rooms: Omit<HttpRooms, OfHttp>, { isSecured, spend }: Acc
 }
 
 /**
- * Tells the cluster from now on which brokers were assigned to partitions, before other listeners hear of the topics.
+ * Tells the cluster which brokers are assigned to partitions, now and after each change. The cluster learns this
+ * before the other watchers of the catalogue.
  */
 function followAssignments(catalogue: CatalogueKeeper, cluster: Cluster): void {
   const tell = (topics: Iterable<Topic>) => {
@@ -545,7 +553,7 @@ function followAssignments(catalogue: CatalogueKeeper, cluster: Cluster): void {
   })
 }
 
-/** Whether no other process uses the store at this moment. */
+/** Resolves with true if no other process uses the store at this moment. */
 async function isOnlyOne(cluster: Cluster): Promise<boolean> {
   await cluster.look()
   return cluster.isConfirmed && !cluster.hasOthers

@@ -1,5 +1,5 @@
-// The command line: a broker, or an operator's verb over HTTP. Only here the arguments and the environment of the
-// process are read; what either half needs is loaded when it is wanted.
+// The entry of the command line. It starts a broker, or runs an operator's command over HTTP. Only this file reads
+// the arguments and the environment of the process, and it loads only the half that they ask for.
 
 import { stayAlive, systemClock } from './base/clock.ts'
 
@@ -38,7 +38,7 @@ async function operate(words: readonly string[]): Promise<void> {
   const interrupt = new AbortController()
   process.on('SIGINT', () => interrupt.abort())
   process.on('SIGTERM', () => interrupt.abort())
-  // The program that reads, such as head, has enough.
+  // The program that reads the output, such as head, has closed the pipe.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
     throw error

@@ -1,6 +1,6 @@
-// `ketch start`: arguments, environment and file become settings, settings a broker, a signal its end. The parts of
-// a broker are in broker.ts. Exit status: 0 after a drain, 1 for an error that the operator can put right, 70 for a
-// mistake of ours.
+// `ketch start`: makes settings from the arguments, the environment and the file, starts a broker with them, and
+// drains it at a signal. The parts of a broker are in broker.ts. Exit status: 0 after a drain, 1 for an error that
+// the operator can correct, 70 for a defect of Ketch, 130 or 143 after a second signal.
 
 import { readFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
@@ -19,21 +19,22 @@ import { OutcomeUnknown, StoreUnavailable } from './store/store.ts'
 const OPERATOR_ERROR = 1
 const SOFTWARE_ERROR = 70
 
-/** The most time for closing the rooms after the drain timeout is over. */
+/** The time in ms to close the rooms after the drain timeout. After that the process gives up. */
 const CLOSE_MS = 900
 
 /**
- * A signal to a group of processes (systemd, a terminal) comes here twice: by itself, and passed on by the launcher.
+ * A signal to a process group (from systemd or a terminal) arrives twice: directly, and through the launcher. A
+ * second signal within this time in ms counts as the same signal.
  */
 const SAME_SIGNAL_MS = 500
 
 /**
- * Files of this process are for its own user alone, also those that are made without a mode: a crash report, a heap
- * snapshot.
+ * The file mode mask: only the user of this process can read its files, also those that Node writes, such as a crash
+ * report or a heap snapshot.
  */
 const UMASK = 0o077
 
-/** Says why there is no broker, in one message, and ends the process. */
+/** Prints in one message why no broker runs, and ends the process. */
 function fail(message: string, status = OPERATOR_ERROR): never {
   process.stderr.write(`ketch: ${message}\n`)
   process.exit(status)
@@ -51,7 +52,10 @@ export interface Beginning {
   readonly cwd: string
 }
 
-/** `--help`, `--help settings`, `--help settings redis`. Throws SettingsError for a word that no setting contains. */
+/**
+ * Returns the text for `--help`, `--help settings` or `--help settings redis`. Throws SettingsError for another
+ * topic, and for a word that no setting contains.
+ */
 function help([topic, word]: readonly string[]): string {
   if (topic === undefined) return helpText()
   if (topic !== 'settings') throw new SettingsError(`--help: got ${JSON.stringify(topic)}, takes settings or a command`)
@@ -60,7 +64,7 @@ function help([topic, word]: readonly string[]): string {
   return text
 }
 
-/** Null if the arguments asked for something else, which this function prints. */
+/** Returns the settings. If the arguments ask for the help or the version, prints that and returns null. */
 function readSettings({ argv, env, cwd }: Beginning): Settings | null {
   const { wants, helpWords } = readCommandLine(argv)
   if (wants !== 'run') {
@@ -71,8 +75,8 @@ function readSettings({ argv, env, cwd }: Beginning): Settings | null {
 }
 
 /**
- * Drains at the first signal, also while the broker is starting, and gives up at the second. Drains too when its
- * launcher was killed, because the launcher's user thinks that the broker has ended.
+ * Drains the broker at the first signal, even while it is still starting, and ends the process at the second. Also
+ * drains it if its launcher was killed, because the user of the launcher thinks that the broker has ended.
  */
 function closeOnSignals(starting: Promise<Broker>, drainTimeoutMs: number): void {
   let closingSinceMs: number | null = null
@@ -98,12 +102,12 @@ function closeOnSignals(starting: Promise<Broker>, drainTimeoutMs: number): void
 
 const OPERATORS = [SettingsError, ListenFailed, StoreOpenError, StoreUnavailable, OutcomeUnknown, BrokerIdHeld]
 
-/** Whether the message says all that the operator needs. */
+/** Returns whether the message tells the operator everything, so that no stack is needed. */
 function isTheOperators(error: unknown): error is Error {
   return OPERATORS.some(each => error instanceof each)
 }
 
-/** Says what went wrong and ends the process; shows the stack if the error is a defect of the broker. */
+/** Prints what went wrong and ends the process. Prints the stack if the error is a defect of the broker. */
 function die(error: unknown): never {
   if (isTheOperators(error)) {
     fail(error.message)
@@ -112,17 +116,18 @@ function die(error: unknown): never {
 }
 
 /**
- * Every frame is memory outside of V8's heap. By default V8 collects the whole heap each time 64 MB of such memory have
- * come and gone, ten times a second at full load, and finds next to nothing. With this flag that memory counts like the
- * heap's own: a third less CPU for each byte produced, for some hundred MB more at full load (docs/decisions/0011).
+ * Makes V8 collect the heap less often. Every frame is memory outside of V8's heap. By default V8 collects the whole
+ * heap each time 64 MB of such memory were allocated and released. At full load that is ten times a second, and it
+ * frees almost nothing. With this flag V8 counts such memory like its own heap. That takes a third less CPU time for
+ * each byte produced, and some hundred MB more memory at full load (docs/decisions/0011).
  */
 function collectLessOften(): void {
   setFlagsFromString('--external-memory-accounted-in-global-limit')
 }
 
 /**
- * The reader of the log may go away, and the disk that holds the log may be full. The broker continues, and says so
- * once.
+ * Lets the broker continue, with one message, if its log cannot be written: the reader of the log ended, or the disk
+ * is full.
  */
 function outliveOutput(): void {
   let isSaid = false
@@ -131,12 +136,13 @@ function outliveOutput(): void {
     isSaid = true
     process.stderr.write(`ketch: the log cannot be written to the standard output: ${message}\n`)
   })
-  // No stream is left to report it.
+  // No stream is left to report this error.
   process.stderr.on('error', () => {})
 }
 
 /**
- * Runs a broker until it ends, and ends the process with it. Returns only if the arguments asked for something else.
+ * Runs a broker until it ends, and ends the process with it. Returns only if the arguments ask for the help or the
+ * version.
  */
 export async function start(beginning: Beginning): Promise<void> {
   await run(beginning).catch(die)

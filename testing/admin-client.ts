@@ -1,27 +1,26 @@
-// The admin API as a program uses it: requests in JSON with the cookie that signing in has set, and answers as they
-// came.
+// A client of the admin API for tests. It sends JSON with the session cookie and returns the answers unchanged.
 
 import { assert } from '../src/base/assert.ts'
 
 export interface AdminAnswer {
   readonly status: number
   readonly headers: Headers
-  /** The body as JSON; null if there is no body. A test looks into it as it likes. */
+  /** The body as JSON; null if there is no body. It has no type, so that a test can read any member. */
   // biome-ignore lint/suspicious/noExplicitAny: every member would have to be asserted before it could be asserted
   readonly body: any
-  /** `code` of a problem; undefined otherwise. */
+  /** The `code` of a problem; undefined if the answer is not a problem. */
   readonly code: unknown
 }
 
 export interface AdminClient {
-  /** The cookie of the session, `name=value`; '' without one. */
+  /** The cookie of the session as `name=value`; '' without a session. */
   readonly cookie: string
   ask(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<AdminAnswer>
-  /** The same on another broker, with the same cookie. */
+  /** Returns a client of another broker, with the same cookie. */
   at(url: string): AdminClient
 }
 
-/** The user that the cookie names; without a cookie no user. */
+/** Returns a client that acts as the user of the cookie; without a cookie it is not signed in. */
 export function adminClient(url: string, cookie = ''): AdminClient {
   return {
     cookie,
@@ -44,7 +43,7 @@ export function adminClient(url: string, cookie = ''): AdminClient {
   }
 }
 
-/** Signs in; the client that comes back has the session. */
+/** Signs in. Resolves with a client that has the session. */
 export async function signInAt(url: string, username: string, password: string): Promise<AdminClient> {
   const answer = await adminClient(url).ask('POST', '/api/v1/auth/login', { username, password })
   const cookie = answer.headers.get('set-cookie')?.split(';', 1)[0]

@@ -1,5 +1,5 @@
-// Apache Kafka itself beside Ketch: one KRaft node, broker and controller in one process, on a folder of its own. For
-// comparing what both answer and how fast. The jars hold Kafka's command-line tools too.
+// Starts Apache Kafka beside Ketch, to compare answers and speed: one KRaft node, broker and controller in one
+// process, with a folder of its own. The jars also contain Kafka's command-line tools.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ export const kafkaJars: Jars = {
   artifacts: [
     `org.apache.kafka:kafka_2.13:${KAFKA_VERSION}`,
     `org.apache.kafka:kafka-tools:${KAFKA_VERSION}`,
-    // Log lines go to standard error, from the level on that `-Dorg.slf4j.simpleLogger.defaultLogLevel` names.
+    // Log lines go to standard error. `-Dorg.slf4j.simpleLogger.defaultLogLevel` sets the lowest level.
     'org.slf4j:slf4j-simple:1.7.36',
   ],
 }
@@ -27,38 +27,41 @@ export const kafkaJars: Jars = {
 export interface ApacheKafka {
   readonly host: '127.0.0.1'
   readonly port: number
-  /** Clients call it bootstrap servers. */
+  /** The value of a client's `bootstrap.servers`. */
   readonly address: string
   readonly pid: number
   readonly folder: string
-  /** From the start of the process to Kafka's word that it has started; formatting its storage is not in it. */
+  /**
+   * Milliseconds from the start of the process to the log line that Kafka has started, without formatting the
+   * storage.
+   */
   readonly startedInMs: number
-  /** Everything that it printed. */
+  /** Returns everything that the process has printed. */
   output(): string
   /** Sends the signal by process id; resolves once the process is gone. */
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
 }
 
-/** How Kafka's own start script runs it. */
+/** The flags of Kafka's own start script. */
 const KAFKA_FLAGS = [
   ...['-Xmx1G', '-Xms1G', '-server', '-XX:+UseG1GC', '-XX:MaxGCPauseMillis=20'],
   ...['-XX:InitiatingHeapOccupancyPercent=35', '-XX:+ExplicitGCInvokesConcurrent', '-Djava.awt.headless=true'],
 ]
 
-/** Any will do: no other program hears of it. */
+/** Any id works, because no other node joins the cluster. */
 const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qk'
 
 const START_WITHIN_MS = 120_000
 
-/** Why Kafka can't run here, with what would enable it; null when it can. Fetches its jars at the first call. */
+/** Returns why Kafka cannot run here and how to enable it; null if it can. The first call fetches Kafka's jars. */
 export function kafkaAbsence(): string | null {
   return fetchJars(kafkaJars)
 }
 
 /**
- * Starts Apache Kafka and resolves when it says that it has started. `properties` are lines of server.properties and
- * beat what a single node needs; `jvmFlags` come after the flags of Kafka's own script. Rejects with everything it
- * printed if it ends first or is not there after two minutes.
+ * Starts Apache Kafka and resolves when Kafka logs that it has started. `properties` are lines of server.properties
+ * and override the defaults for a single node. `jvmFlags` come after the flags of Kafka's own script. Rejects with
+ * everything that Kafka printed if it ends first or does not start within two minutes.
  */
 export async function startApacheKafka(
   cleanUp: CleanUp,
@@ -122,7 +125,7 @@ export async function startApacheKafka(
   }
 }
 
-/** Writes what a KRaft node wants to find in its folders before it starts. */
+/** Formats the storage: writes the files that a KRaft node needs in its folders before it starts. */
 function format(file: string): void {
   const flags = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-cp', classPathOf(kafkaJars)]
   const args = [...flags, 'kafka.tools.StorageTool', 'format', '--cluster-id', CLUSTER_ID, '--config', file]
@@ -130,7 +133,7 @@ function format(file: string): void {
   if (status !== 0) throw new Error(`Kafka's storage could not be formatted (status ${status})\n${stdout}${stderr}`)
 }
 
-/** Resolves, to the way to read what was printed, once Kafka has started. */
+/** Resolves once Kafka has started, with a function that returns its output. */
 async function waitForStart(child: ChildProcess): Promise<() => string> {
   let output = ''
   const started = Promise.withResolvers<void>()

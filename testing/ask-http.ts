@@ -1,9 +1,9 @@
-// Asks the admin API for what a test expects of it, and fails where another status comes.
+// Sends requests to the admin API and fails if the status is not the expected one.
 
 import assert from 'node:assert/strict'
 import { adminClient } from './admin-client.ts'
 
-/** Answers the body; null if there is no body. The method is GET without a body and POST with one. */
+/** Resolves with the body; null if there is no body. The default method is GET without a body and POST with a body. */
 export type AskHttp = <T = Readonly<Record<string, unknown>>>(
   path: string,
   status?: number,

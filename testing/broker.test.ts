@@ -5,7 +5,7 @@ import { startBroker } from '../src/broker.ts'
 import { loadSettings } from '../src/settings/load.ts'
 import { createMemoryStore } from './sim/memory-store.ts'
 
-test('the log begins with the engine and the key that chose it, then says each value that another source beat', async t => {
+test('the log begins with the store engine and the key that chose it, then names each overridden value', async t => {
   const settings = loadSettings({
     argv: ['--svc.broker.port=0', '--svc.broker.host=127.0.0.1', '--svc.admin.password=hunter2'],
     env: { SVC_BROKER_PORT: '9999', SVC_ADMIN_PASSWORD: 'hunter3' },

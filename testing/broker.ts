@@ -1,6 +1,6 @@
-// A broker in the test's own process, on a free port of 127.0.0.1 and a folder of its own, closed when the test ends.
-// Its log goes to memory, so that a test can look for a line; that no secret is in there is looked at in every test
-// (S5).
+// Starts a broker in the test's own process, on a free port of 127.0.0.1 and with a folder of its own. It is closed
+// when the test ends. Its log goes to memory, so that a test can search it. Every test checks that the log contains
+// no secret (S5).
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -21,7 +21,7 @@ import type { Store } from '../src/store/store.ts'
 import { topicPattern } from './topic-pattern.ts'
 import { connect, type Wire } from './wire.ts'
 
-/** A test context, or another owner that ends the things that were begun. */
+/** A test context, or another owner that runs clean-up functions at its end. */
 export interface CleanUp {
   after(fn: () => Promise<void>): void
 }
@@ -32,11 +32,11 @@ export interface TestBroker {
   /** The folder of the embedded store. */
   readonly dir: string
   readonly settings: Settings
-  /** Where the HTTP side answers; '' without it. */
+  /** The base URL of the HTTP side; '' without it. */
   readonly url: string
-  /** Everything that was logged so far. */
+  /** Returns everything that was logged so far. */
   log(): string
-  /** A connection that is closed with the test. */
+  /** Resolves with a connection that is closed at the end of the test. */
   connect(): Promise<Wire>
 }
 
@@ -44,17 +44,17 @@ export interface TestBrokerOptions {
   readonly clock?: Clock
   readonly openStore?: () => Promise<Store>
   readonly isShared?: boolean
-  /** With the HTTP side, on a free port. */
+  /** Starts the HTTP side too, on a free port. */
   readonly hasHttp?: boolean
-  /** Routes, limits and parameters of password hashes of its own. */
+  /** The test's own routes, limits and parameters of password hashes. */
   readonly http?: HttpOverrides
-  /** A folder that is there already; it is left in place. */
+  /** An existing folder. It is not removed at the end. */
   readonly dir?: string
 }
 
 /**
- * Starts a broker with the defaults, one pattern that creates any topic with one partition, and what the test
- * overrides.
+ * Starts a broker with the default settings, one pattern that creates any topic with one partition, and the overrides
+ * of the test.
  */
 export async function startBroker(
   cleanUp: CleanUp,
@@ -76,7 +76,8 @@ export async function startBroker(
   const broker = await start({ settings, write: line => lines.push(line), hasHttp, ...(http && { http }), ...options })
   const wires: Wire[] = []
   cleanUp.after(async () => {
-    // First: a broker that drains waits for a client that takes nothing, and a simulated clock never ends that.
+    // The clients close first: a draining broker waits for a client that reads nothing, and a simulated clock never
+    // ends this wait.
     for (const wire of wires) await wire.close()
     await broker.close()
     if (dir === undefined) await rm(folder, { recursive: true, force: true })
@@ -98,7 +99,7 @@ export async function startBroker(
   }
 }
 
-/** A shorter one may stand in a line by chance. */
+/** The shortest secret, in characters, that is searched for. A shorter secret may appear in a line by chance. */
 const LEAST_SECRET = 8
 
 function assertNoSecretIn(log: string, given: Partial<Values>): void {
@@ -109,7 +110,7 @@ function assertNoSecretIn(log: string, given: Partial<Values>): void {
   }
 }
 
-/** A topic pattern that creates what matches, with one partition unless the test says otherwise. */
+/** Returns a topic pattern that creates the topics that it matches, by default with one partition. */
 export function pattern(name: string, fields: Partial<TopicPattern> = {}): TopicPattern {
   return topicPattern(name, { autoCreate: true, partitions: 1, ...fields })
 }

@@ -1,5 +1,5 @@
-// Where things that tests download or build are kept, each under a name with its version: in .cache of the checkout, or
-// in the folder that KETCH_CACHE names, which several checkouts can share.
+// The folder for things that tests download or build, each under a name with its version. It is .cache in the
+// checkout, or the folder that KETCH_CACHE names; several checkouts can share this folder.
 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-// A certificate and its key for one test, made by OpenSSL.
+// Creates a certificate and its key for one test, with OpenSSL.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,8 +14,8 @@ export interface Certificate {
 }
 
 /**
- * A certificate that signs itself, for 127.0.0.1 and localhost unless `names` says otherwise, in a folder that is
- * removed after the test.
+ * Creates a self-signed certificate, by default for 127.0.0.1 and localhost, in a folder that is removed after the
+ * test.
  */
 export async function makeCertificate(cleanUp: CleanUp, names = 'IP:127.0.0.1,DNS:localhost'): Promise<Certificate> {
   const folder = await mkdtemp(join(tmpdir(), 'ketch-certificate-'))

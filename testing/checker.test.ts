@@ -1,5 +1,5 @@
-// A checker that has never been red proves nothing: each anomaly is planted in a history that is clean, and must be
-// found under exactly its own name.
+// A checker that has never failed proves nothing. So each test plants an anomaly in a clean history, and the checker
+// must find exactly this kind of anomaly.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -15,8 +15,8 @@ type Editable = { -readonly [K in keyof Op]: Op[K] }
 const KEYS = ['t:0', 't:1']
 
 /**
- * A history of a broker that does everything right: two producers, an assigned consumer that follows, a group member
- * that commits, and at the end a fresh reader of everything. Operations overlap.
+ * Returns the history of a correct broker: two producers, an assigned consumer that follows, a group member that
+ * commits, and at the end a new consumer that reads everything. Operations overlap.
  */
 function cleanHistory(seed: number, rounds = 60): Editable[] {
   const random = seededRandom(seed)
@@ -94,7 +94,7 @@ function assertKinds(
   assert.deepEqual(found, [...kinds].sort(), describeAnomalies(anomalies))
 }
 
-/** Rewrites every polled record; null drops it, a list replaces it. */
+/** Rewrites every polled record: null drops the record, a list replaces it. */
 function mapPolls(ops: Editable[], rewrite: (op: Op, key: string, seen: Seen) => readonly Seen[] | null): void {
   for (const op of ops) {
     op.value = op.value.map(micro => {
@@ -114,7 +114,7 @@ function sendOf(ops: readonly Editable[], key: string, nth: number, count = 1): 
   return sends[nth]!
 }
 
-/** The offset and value of the first record of an acknowledged send. */
+/** Returns the offset and value of the first record of an acknowledged send. */
 function acknowledged(op: Op): { key: string; offset: number; value: number } {
   const [verb, key, what] = op.value[0]!
   assert(verb === 'send' && typeof what === 'object')
@@ -151,7 +151,7 @@ test('an acknowledged value at the end of the log that was never read is unseen,
   assertKinds(ops, [], { complete: false })
 })
 
-test('a value at two offsets is a duplicate; a plain producer is forgiven when asked, an idempotent one never', () => {
+test('a value at two offsets is a duplicate; duplicates of plain producers can be allowed, of idempotent ones never', () => {
   const ops = cleanHistory(3)
   const send = sendOf(ops, 't:1', 3)
   const { key, value } = acknowledged(send)
@@ -254,13 +254,14 @@ test('a poll that ended before the send began cannot have read its value', () =>
   )!
   const reader = ops.find(op => op.type === 'ok' && seenOf(op, key).some(seen => seen[1] === value))!
   const end = ops.find(op => op.type === 'ok' && op.process === begun.process && op.index > begun.index)!
-  // Both ends of the send move behind the poll; the later sends of the run are not before it, so nothing else is wrong.
+  // Both ends of the send move after the poll. The later sends of the run do not begin before the poll, so nothing
+  // else is wrong.
   begun.time = reader.time + 0.25
   end.time = reader.time + 0.5
   assertKinds(ops, ['read-from-future'])
 })
 
-test('a poll that leaves a record out, goes back, or starts behind is named for where it happened', () => {
+test('a poll that skips a record or goes back is found, inside the poll or against the poll before', () => {
   const skipping = cleanHistory(8)
   const inside = polledBy(skipping, 3)
   mapPolls(skipping, (op, k, seen) => (op === inside.op && k === inside.key && seen === inside.seen[1] ? null : [seen]))
@@ -287,7 +288,7 @@ test('a poll that leaves a record out, goes back, or starts behind is named for 
   assertKinds(again, ['nonmonotonic-poll'])
 })
 
-test('a consumer that joins its group again may start behind', () => {
+test('a consumer that joins its group again may start at an earlier offset', () => {
   const history = recordHistory()
   const [producer, consumer] = [history.process(), history.process()]
   const values = [history.value(), history.value()]
@@ -315,7 +316,7 @@ test('a consumer that joins its group again may start behind', () => {
   assertKinds(history.ops, [])
 })
 
-test('the values of one send in the wrong order, and two sends in the wrong order, are told apart', () => {
+test('the values of one send in the wrong order, and two sends in the wrong order, are different anomalies', () => {
   const run = (offsets: readonly number[], together: boolean) => {
     const history = recordHistory()
     const [producer, reader] = [history.process(), history.process()]
@@ -378,7 +379,7 @@ test('an offset that was never seen is a hole, unless gaps are expected', () => 
   assertKinds(ops, [], { dense: false })
 })
 
-test('a transaction that reads its own write, or a circle of transactions, is found', () => {
+test('a transaction that reads its own write, or a cycle of transactions, is found', () => {
   const own = recordHistory()
   const p = own.process()
   own.begin(p, 'txn', [['send', 't:0', 0], ['poll']]).ok([

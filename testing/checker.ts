@@ -1,14 +1,14 @@
-// Judges a history (testing/history.ts): was anything that the broker acknowledged lost, doubled, moved, reordered or
-// made up? It follows jepsen-io/jepsen jepsen/src/jepsen/tests/kafka.clj and adds checks of real time, of committed
-// offsets and of bytes. It knows nothing of how the clients worked and it trusts nothing but the history.
+// Judges a history (testing/history.ts): was an acknowledged value lost, duplicated, moved, reordered or invented? It
+// follows jepsen-io/jepsen jepsen/src/jepsen/tests/kafka.clj and adds checks of real time, of committed offsets and
+// of bytes. It knows nothing about the clients and uses only the history.
 //
-// The order of versions of a key is the order of its offsets, as anyone saw them; an offset's *place* is its rank in
-// it. Cost: O(V log V) for V values sent or seen; memory O(V).
+// The order of the versions of a key is the order of its offsets, as any client saw them. The *place* of an offset is
+// its rank in this order. Cost: O(V log V) for V values sent or seen; memory O(V).
 
 import { assert } from '../src/base/assert.ts'
 import type { History, Key, Op, Seen } from './history.ts'
 
-/** Every verdict, with what it means. */
+/** Every verdict with its meaning. */
 export const ANOMALIES = Object.freeze({
   'inconsistent-offsets': 'one offset held two values',
   duplicate: 'one value stood at two offsets',
@@ -38,22 +38,25 @@ export type AnomalyKind = keyof typeof ANOMALIES
 
 export interface Anomaly {
   readonly kind: AnomalyKind
-  /** One line for people: key, values, offsets, and the indexes of the operations concerned. */
+  /** One line for people: key, values, offsets, and the indexes of the operations. */
   readonly detail: string
 }
 
 export interface Expectations {
-  /** Whose second copies are an anomaly: everybody's (clients that never retry), or only idempotent producers'. */
+  /**
+   * `none`: every duplicate is an anomaly (clients that never retry). `plain-producers`: only an idempotent
+   * producer's.
+   */
   readonly duplicates: 'none' | 'plain-producers'
-  /** The history ends with a reading of everything. Without it an unread value may just not have been read yet. */
+  /** True if the history ends with a read of everything. Otherwise an unread value may just not have been read yet. */
   readonly complete: boolean
-  /** Offsets have no gaps: no transactions, no compaction, no `offset.sequence.bits`. */
+  /** True if offsets have no gaps: no transactions, no compaction, no `offset.sequence.bits`. */
   readonly dense: boolean
 }
 
 const STRICT: Expectations = { duplicates: 'none', complete: true, dense: true }
 
-/** An operation with its beginning and its end. One that never ended is unknown (`info`) from the end of time on. */
+/** An operation with its begin and its end. If it never ended, it is unknown (`info`) and ends at Infinity. */
 interface Done extends Omit<Op, 'type' | 'time'> {
   readonly type: 'ok' | 'fail' | 'info'
   readonly begunAt: number
@@ -66,14 +69,17 @@ interface KeyStory {
   readonly readValues: Set<number>
   readonly valuesAt: Map<number, number | Set<number>>
   readonly crcAt: Map<number, number>
-  /** Filled by `rankOffsets`. */
+  /** Set by `rankOffsets`. */
   offsets: readonly number[]
   placeOf: ReadonlyMap<number, number>
   firstPlace: ReadonlyMap<number, number>
   lastPlace: ReadonlyMap<number, number>
 }
 
-/** Returns every anomaly of the history, at most `STRICT` unless `expectations` says less. Empty: nothing was wrong. */
+/**
+ * Returns every anomaly of the history. `expectations` relaxes the default `STRICT`. The list is empty if nothing is
+ * wrong.
+ */
 export function checkHistory(
   ops: readonly Op[] | Pick<History, 'ops'>,
   expectations: Partial<Expectations> = {},
@@ -94,7 +100,7 @@ export function checkHistory(
   return found
 }
 
-/** Counts by kind, with the first few details of each: what a failed test prints. */
+/** Returns the text for a failed test: the count of each kind, with the details of the first few anomalies. */
 export function describeAnomalies(anomalies: readonly Anomaly[], examples = 3): string {
   const byKind = Map.groupBy(anomalies, anomaly => anomaly.kind)
   return [...byKind]
@@ -195,7 +201,10 @@ function see(story: KeyStory, offset: number, value: number): void {
   else if (known !== value) story.valuesAt.set(offset, new Set([known, value]))
 }
 
-/** Whether an operation's sends certainly happened: acknowledged, or of unknown outcome with one of them read. */
+/**
+ * Returns whether the operation's sends certainly happened: it was acknowledged, or is unknown and one of its values
+ * was read.
+ */
 function tookEffect(op: Done, stories: ReadonlyMap<Key, KeyStory>): boolean {
   if (op.type !== 'info') return op.type === 'ok'
   for (const [key, , value] of sendsOf(op)) if (stories.get(key)!.readValues.has(value)) return true
@@ -277,7 +286,7 @@ function checkPollOrder(done: readonly Done[], stories: ReadonlyMap<Key, KeyStor
   for (const op of done) {
     const last = lastPlaces.get(op.process) ?? new Map<Key, number>()
     lastPlaces.set(op.process, last)
-    // Assigning keeps the positions of the keys that stay; joining a group starts again from committed offsets.
+    // An assign keeps the positions of the keys that stay. A subscribe begins again at the committed offsets.
     if (op.f === 'subscribe' && op.type !== 'fail') last.clear()
     if (op.f === 'assign' && op.type !== 'fail') {
       const kept = new Set(op.value.flatMap(micro => (micro[0] === 'keys' ? micro[1] : [])))
@@ -323,14 +332,14 @@ function checkSendOrder(done: readonly Done[], stories: ReadonlyMap<Key, KeyStor
   }
 }
 
-/** An observation of a number that must not fall in real time. */
+/** An observation of a number that must not decrease in real time. */
 interface Mark {
   readonly begunAt: number
   readonly endedAt: number
   readonly height: number
 }
 
-/** Calls `fell` for each mark that stands below (or, with `strictly`, not above) one that had ended before it began. */
+/** Calls `fell` for each mark below (with `strictly`, below or equal to) a mark that had ended before it began. */
 function sweep<M extends Mark>(marks: readonly M[], strictly: boolean, fell: (mark: M, highest: number) => void): void {
   const byEnd = [...marks].sort((a, b) => a.endedAt - b.endedAt)
   const byBeginning = [...marks].sort((a, b) => a.begunAt - b.begunAt)
@@ -362,11 +371,14 @@ function checkRealTime(done: readonly Done[], report: Report): void {
   }
 }
 
-/** Edges run from the writer of a value to its reader; a component of more than one operation is a circle (Tarjan). */
+/**
+ * Finds cycles (Tarjan): an edge goes from the writer of a value to its reader, and a component of two or more
+ * operations is a cycle.
+ */
 function checkCycles(done: readonly Done[], stories: ReadonlyMap<Key, KeyStory>, report: Report): void {
   const readers = new Map<Done, Set<Done>>()
   for (const op of done) {
-    // A plain poll writes nothing and a plain send reads nothing: only transactions can close a circle.
+    // A plain poll writes nothing and a plain send reads nothing, so only transactions can form a cycle.
     if (op.f !== 'txn') continue
     for (const [key, seen] of pollsOf(op)) {
       for (const [, value] of seen) {
@@ -412,7 +424,7 @@ function checkCycles(done: readonly Done[], stories: ReadonlyMap<Key, KeyStory>,
   }
 }
 
-/** A commit (which writes an offset) or a reading of it, for one group and key. */
+/** A commit, which writes an offset, or a read of it, for one group and key. */
 interface OffsetEvent extends Mark {
   readonly op: Done
   readonly written: boolean
@@ -434,7 +446,7 @@ function checkCommits(done: readonly Done[], report: Report): void {
         const name = `group ${op.group}, ${key}`
         const those = events.get(name) ?? []
         events.set(name, those)
-        // -1 is how a reading says that nothing is committed.
+        // -1 means that the read found no committed offset.
         const height = offset ?? -1
         those.push({ op, written: micro[0] === 'commit', begunAt: op.begunAt, endedAt: op.endedAt, height })
       }
@@ -462,13 +474,14 @@ function checkCommits(done: readonly Done[], report: Report): void {
 }
 
 /**
- * A reading must return what some commit wrote that no other commit had certainly replaced before the reading began.
+ * A read must return an offset that some commit wrote and that no other commit had certainly replaced before the read
+ * began.
  */
 function checkOffsetReadings(name: string, events: readonly OffsetEvent[], report: Report): void {
   const written = events.filter(event => event.written && event.op.type !== 'fail')
   const acknowledged = written.filter(event => event.op.type === 'ok').sort((a, b) => a.endedAt - b.endedAt)
   const byOffset = Map.groupBy(written, event => event.height)
-  // The latest beginning among the first n acknowledged commits by end: whatever ended before that was replaced.
+  // For the first n acknowledged commits by end: the latest begin. Every commit that ended before it was replaced.
   const latestBeginning: number[] = []
   for (const event of acknowledged) latestBeginning.push(Math.max(latestBeginning.at(-1) ?? -Infinity, event.begunAt))
   for (const reading of events) {
@@ -485,14 +498,14 @@ function checkOffsetReadings(name: string, events: readonly OffsetEvent[], repor
       continue
     }
     const replacedUntil = endedBefore === 0 ? -Infinity : latestBeginning[endedBefore - 1]!
-    // An unknown commit may have taken effect at any time after it began, so nothing proves that it was replaced.
+    // An unknown commit may take effect at any time after its begin, so nothing proves that it was replaced.
     if (sources.every(event => event.op.type === 'ok' && event.endedAt < replacedUntil)) {
       report('committed-stale', `${detail} after ${acknowledged[endedBefore - 1]!.height} had been acknowledged`)
     }
   }
 }
 
-/** How many of `sorted` (by end) ended before `time`. */
+/** Returns how many events of `sorted` (by end) ended before `time`. */
 function countBelow(sorted: readonly OffsetEvent[], time: number): number {
   let low = 0
   let high = sorted.length

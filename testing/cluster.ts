@@ -1,5 +1,6 @@
-// Several brokers in the test's own process on one store in memory: one cluster to its clients, on the real clock. Each
-// has a face of the store of its own, which can be held, so that a broker is cut off or as good as paused.
+// Runs several brokers in the test's own process on one memory store: one cluster for its clients, on the real clock.
+// Each broker has its own view of the store. A test can hold the calls of this view, so that the broker is cut off or
+// seems paused.
 
 import { systemClock } from '../src/base/clock.ts'
 import { metadata } from '../src/protocol/messages/metadata.ts'
@@ -11,19 +12,19 @@ import { createMemoryStore, type MemoryStore } from './sim/memory-store.ts'
 export interface ClusterBroker extends TestBroker {
   readonly id: number
   readonly store: MemoryStore
-  /** Nothing of this broker reaches the store any more, until the returned function is called. */
+  /** Holds all calls of this broker to the store, until the test calls the returned function. */
   cutOff(): () => void
 }
 
 export interface TestCluster {
   readonly contents: MemoryStore
-  /** One more broker; resolves when it serves. */
+  /** Starts one more broker; resolves when it serves. */
   start(id: number, overrides?: Partial<Values>): Promise<ClusterBroker>
-  /** Resolves when each of these brokers says that exactly these live. */
+  /** Resolves when each of these brokers reports exactly these ids as living. */
   agreed(brokers: readonly ClusterBroker[], ids: readonly number[]): Promise<void>
 }
 
-/** Short, so that tests are; still ten looks of 100 ms. */
+/** Short, so that tests are short; still ten intervals of 100 ms. */
 export const EXPIRY_MS = 1_000
 
 export function createCluster(

@@ -1,5 +1,5 @@
-// The results of a suite with clients and tools, kept as docs/compatibility/<name>.json. scripts/docs.ts makes
-// docs/compatibility.md of all of them, so a suite decides what it says and never edits the page.
+// Stores the results of a suite with clients and tools as docs/compatibility/<name>.json. scripts/docs.ts writes
+// docs/compatibility.md from all of them, so a suite decides its text and never edits the page.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -10,11 +10,11 @@ export const RESULTS_FOLDER = fileURLToPath(new URL('../docs/compatibility', imp
 /** One section of the page. Texts and cells are Markdown. */
 export interface Findings {
   readonly title: string
-  /** Where the section stands on the page: smaller is higher. */
+  /** The position of the section on the page: a smaller number is higher. */
   readonly order: number
-  /** The command that runs it again. */
+  /** The command that repeats the run. */
   readonly command: string
-  /** Paragraphs: what was run, and what came of it in one sentence (`74 of 80 passed`). */
+  /** Paragraphs that say what ran, and the outcome in one sentence (`74 of 80 passed`). */
   readonly text: readonly string[]
   readonly tables: readonly Table[]
 }
@@ -29,7 +29,8 @@ export interface Table {
 export type CompatibilityResult = Findings & Provenance
 
 /**
- * Keeps the findings of this run, in place of an earlier run's of the same name. `npm run docs` then writes the page.
+ * Stores the findings of this run and replaces those of an earlier run with the same name. `npm run docs` then writes
+ * the page.
  */
 export function keepFindings(name: string, findings: Findings): void {
   const result: CompatibilityResult = { ...findings, ...provenance() }

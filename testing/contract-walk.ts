@@ -1,6 +1,6 @@
-// Sends every route the requests that testing/contract.ts makes for it, as ADMIN, as VIEWER and without signing in. It
-// holds every answer against the table: a status, a code and headers that are documented, a body of the documented
-// shape, and no mistake of the broker.
+// Sends to every route the requests that testing/contract.ts makes for it, as ADMIN, as VIEWER and without signing
+// in. It checks every answer against the declaration of the route: status, code and headers must be documented, the
+// body must have the documented shape, and no answer may be an internal error.
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
@@ -19,24 +19,25 @@ const INSIDE =
   /\bat .*:\d+|\.ts\b|\.js\b|node_modules|\/home|\/work|svc:|redis|secret|fastify|FST_|zod|v?\d+\.\d+\.\d+/i
 
 /**
- * Words that no error may have: of stacks, files, keys of the store, its parts, versions. Null if the error has no such
- * word.
+ * Returns a word of the error that no error may contain: parts of stacks, files, keys of the store, its components,
+ * versions. Null if the error contains no such word.
  */
 export function insideOf({ requestId: _, ...said }: Readonly<Record<string, unknown>>): string | null {
   return INSIDE.exec(JSON.stringify(said))?.[0] ?? null
 }
 
 /**
- * `url` is of a broker with `roleSettings`, `open` of one with security off. Fails with what is not as documented.
- * Routes that take Basic hash a password for each request: what is odd about a request the open one is asked.
+ * Checks every route. `url` is a broker with `roleSettings`, `open` a broker with security off. Fails with every
+ * answer that differs from the document. Routes with Basic hash a password for each request, so their unusual
+ * requests go to the open broker.
  */
 export async function checkContract(t: TestContext, { url, open }: { url: string; open: string }): Promise<void> {
   const document = describeRoutes(allRoutes)
   const roles = await signInRoles(url)
-  /** By operation and objection, with the first request that led to it. */
+  /** The first request for each pair of operation and objection. */
   const found = new Map<string, string>()
   let sent = 0
-  /** Operations that did what they were asked for. */
+  /** Operations that succeeded at least once. */
   const done = new Set<AnyRoute>()
   const send = async (
     at: string,
@@ -71,15 +72,15 @@ export async function checkContract(t: TestContext, { url, open }: { url: string
 
 const ORDER = ['POST', 'PUT', 'GET', 'DELETE']
 
-/** Things are made before they are changed, looked at and removed: a topic is made before records go into it. */
+/**
+ * Resources are created before they are changed, read and removed: a topic is created before records are produced to
+ * it.
+ */
 function inOrder(a: AnyRoute, b: AnyRoute): number {
   return ORDER.indexOf(a.method) - ORDER.indexOf(b.method) || a.path.length - b.path.length
 }
 
-/**
- * The other requests are refused before the broker reads anything of them. The first few, without signing in, are
- * enough to see it.
- */
+/** Returns whether the role sends all requests of the route. For the other roles the first few requests are enough. */
 function isLetIn({ needs }: AnyRoute, role: Role): boolean {
   if (needs === 'anybody') return role === 'anonymous'
   return role === 'ADMIN'
@@ -134,16 +135,16 @@ function objectionToProblem(route: AnyRoute, status: number, answer: string): st
   const codes = problemsOf(route)[status]
   if (codes === undefined) return `undocumented ${status} ${code}`
   const inside = insideOf(parsed.data)
-  if (inside !== null) return `of the inside: ${inside}`
+  if (inside !== null) return `names an internal word: ${inside}`
   if (parsed.data.status !== status) return `status ${status} says ${parsed.data.status}`
-  // Refusals of the rooms below keep the names that Kafka has for them.
+  // Refusals of the lower rooms keep their Kafka error names.
   return codes.includes(code) || KAFKA_CODES.has(code) ? null : `undocumented code ${code} of ${status}`
 }
 
 function objectionToGood(route: AnyRoute, status: number, type: string, answer: string): string | null {
   const shape = route.answers[status]
   if (shape === undefined) return `undocumented ${status}`
-  if (shape === null) return answer === '' ? null : 'a body where none is'
+  if (shape === null) return answer === '' ? null : 'a body, but the document has none'
   const wanted = [route.contentType ?? 'application/json'].flat().map(each => each.split(';')[0]!)
   if (!wanted.includes(type)) return `${type} in place of ${wanted.join(' or ')}`
   const parsed = shape.safeParse(type === 'application/json' ? JSON.parse(answer) : answer)

@@ -1,5 +1,5 @@
-// Requests for every route of the HTTP side, made from the OpenAPI document: those that it asks for, and those that no
-// client should send. Tests hold each answer against the same document.
+// Makes requests for every route of the HTTP side from the OpenAPI document: valid requests, and requests that no
+// client should send. Tests check each answer against the same document.
 
 import type { AnyRoute } from '../src/http/route.ts'
 
@@ -29,7 +29,7 @@ interface Parameter {
   readonly schema: Schema
 }
 
-/** The parts of an operation of the document that matter here. */
+/** The used parts of an operation of the document. */
 export interface Operation {
   readonly parameters: readonly Parameter[]
   readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } }
@@ -37,20 +37,20 @@ export interface Operation {
 }
 
 export interface Asked {
-  /** The oddity of the request. */
+  /** The way in which the request differs from a valid one. */
   readonly what: string
   readonly path: string
-  /** Undefined: none. */
+  /** Undefined if the request has no body. */
   readonly body: string | undefined
 }
 
-/** As the document has it. */
+/** Returns the operation of the document for this route. */
 export function operationOf(document: Readonly<Record<string, unknown>>, route: AnyRoute): Operation {
   const paths = document.paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>
   return paths[route.path.replaceAll(/:(\w+)/g, '{$1}')]![route.method.toLowerCase()]!
 }
 
-/** One request that looks right, and such as differ from it in one place. */
+/** Returns one valid request, and requests that differ from it in one place. */
 export function requestsFor(route: AnyRoute, operation: Operation): readonly Asked[] {
   const inPath = operation.parameters.filter(each => each.in === 'path')
   const inQuery = operation.parameters.filter(each => each.in === 'query')
@@ -146,7 +146,7 @@ const HOSTILE_VALUES: readonly unknown[] = [
   { constructor: { prototype: 1 } },
 ]
 
-/** The right body with one member left out, replaced or added. */
+/** Returns valid bodies, and bodies with one member left out, replaced or added. */
 function variations(schema: Schema): readonly (readonly [what: string, value: unknown])[] {
   return alternatives(schema).flatMap(each => {
     const right = sample(each) as Record<string, unknown>
@@ -168,13 +168,13 @@ function alternatives(schema: Schema): readonly Schema[] {
   return options === undefined ? [schema] : options.flatMap(alternatives)
 }
 
-/** The name of everything that is asked for as it should be. */
+/** The name of every resource in a valid request. */
 export const SAMPLE = 'sample'
 
-/** Things that every broker has, or that are more than before. */
+/** Fixed values for some names: things that every broker has, or a `count` above the current one. */
 const KNOWN: Readonly<Record<string, unknown>> = { logger: 'svc.http', broker: '0', count: 3, before: 0, to: 'clear' }
 
-/** A value that the schema takes; of several the first. */
+/** Returns a value that the schema accepts; if there are several, the first. */
 function sample(schema: Schema, name = ''): unknown {
   if (Object.hasOwn(KNOWN, name)) return KNOWN[name]
   if (schema.examples?.[0] !== undefined) return schema.examples[0]
@@ -200,7 +200,7 @@ function sample(schema: Schema, name = ''): unknown {
   }
 }
 
-/** A lone dot would be taken out of the path before it is sent. */
+/** Encodes a path segment. `fetch` would remove a lone dot from the path. */
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll('.', '%2E')
 }

@@ -1,24 +1,24 @@
-// The bytes that tests begin from and return to. testing/corpus/frames holds requests of real clients, one file for
-// each, as they went over the wire: size, header, body, and so on. testing/corpus/<target> holds what a fuzz target
-// once stumbled over.
+// The stored inputs of tests. testing/corpus/frames contains requests of real clients, one file for each client, as
+// they went over the wire: size, header, body, and so on. testing/corpus/<target> contains inputs on which a fuzz
+// target once failed.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { requestHeader } from '../src/protocol/header.ts'
 import { messages } from '../src/protocol/messages/all.ts'
 
-/** Header and body of a request, without their size. */
+/** The header and body of a request, without its size. */
 export type Frame = Buffer
 
 const CORPUS = new URL('corpus/', import.meta.url)
 export const FRAMES = fileURLToPath(new URL('frames/', CORPUS))
 
-/** The requests of real clients. */
+/** Returns the requests of real clients. */
 export function capturedFrames(): Frame[] {
   return readdirSync(FRAMES).flatMap(name => splitFrames(readFileSync(new URL(`frames/${name}`, CORPUS))))
 }
 
-/** A request of every API in its lowest, a middle and its highest version, with bodies that the Java client made. */
+/** Returns a request of every API in its lowest, a middle and its highest version. The Java client made the bodies. */
 export function goldenFrames(): Frame[] {
   const lines = readFileSync(new URL('../src/protocol/golden/frames.jsonl', import.meta.url), 'utf8').trimEnd()
   return lines.split('\n').flatMap(line => {
@@ -28,7 +28,7 @@ export function goldenFrames(): Frame[] {
   })
 }
 
-/** Inputs on which a fuzz target once failed, by file name. */
+/** Returns the inputs on which a fuzz target once failed, with their file names. */
 export function formerCrashes(target: string): readonly { readonly name: string; readonly bytes: Buffer }[] {
   const folder = crashFolder(target)
   if (!existsSync(folder)) return []
@@ -39,7 +39,7 @@ export function crashFolder(target: string): string {
   return fileURLToPath(new URL(target, CORPUS))
 }
 
-/** Frames with their sizes, as they go over the wire. */
+/** Returns the frames with their sizes, as they go over the wire. */
 export function joinFrames(frames: readonly Frame[]): Buffer {
   return Buffer.concat(
     frames.flatMap(frame => {

@@ -1,4 +1,4 @@
-// A child that is left to its parent's end goes with it.
+// A child that was given to `endWithUs` ends with its parent.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -1,6 +1,6 @@
-// Servers that a test or a command starts end with its process, also where that is told to end before it has cleaned
-// up: a broker or a Redis that stays would take the machine's time from whatever is measured next. A SIGKILL of the
-// process itself leaves them, as it leaves everything.
+// Ends the servers that a test or a command starts when its process ends, even if a signal ends it before it has
+// cleaned up. A broker or a Redis that stays would disturb the next measurement. A SIGKILL of the process itself
+// leaves the servers running.
 
 import type { ChildProcess } from 'node:child_process'
 
@@ -8,7 +8,7 @@ import type { ChildProcess } from 'node:child_process'
 const living = new Map<ChildProcess, boolean>()
 
 /**
- * Kills the child when this process exits, or is ended by SIGTERM or SIGHUP. SIGINT of a terminal reaches the child
+ * Kills the child when this process exits, or when SIGTERM or SIGHUP ends it. SIGINT of a terminal reaches the child
  * anyway.
  */
 export function endWithUs(child: ChildProcess, { isGroup = false } = {}): void {

@@ -1,15 +1,14 @@
-// Waiting for a condition that only looking can show, such as a counter of the broker. A promise that the condition
-// itself settles is better wherever there is one.
+// Waits for a condition that a test can only poll, such as a counter of the broker. If there is a promise for the
+// condition, await the promise instead.
 
 /**
- * For this long each turn of the event loop is a look; after it, a look every few milliseconds leaves others the core.
+ * For this many milliseconds the condition is checked in each turn of the event loop. After that it is checked every
+ * few milliseconds, which leaves the processor to other work.
  */
 const EAGER_MS = 20
 const PAUSE_MS = 5
 
-/**
- * Looks again until the condition holds; fails after withinMs, saying what did not come.
- */
+/** Checks the condition until it holds. Throws after `withinMs` milliseconds, with the name of the condition. */
 export async function eventually(
   what: string,
   condition: () => boolean | Promise<boolean>,
@@ -18,7 +17,7 @@ export async function eventually(
   const startedAtMs = performance.now()
   while (!(await condition())) {
     const waitedMs = performance.now() - startedAtMs
-    if (waitedMs > withinMs) throw new Error(`this did not come about: ${what}`)
+    if (waitedMs > withinMs) throw new Error(`this did not happen in time: ${what}`)
     await new Promise(resolve => (waitedMs < EAGER_MS ? setImmediate(resolve) : setTimeout(resolve, PAUSE_MS)))
   }
 }

@@ -1,5 +1,4 @@
-// A Redis that loses the end of what it had: it is killed, and started again with the append-only file of an earlier
-// moment.
+// A Redis that loses its newest data: it is killed and starts again with an earlier copy of its append-only file.
 
 import { cp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,9 +8,9 @@ import { type RedisServer, startRedis } from './redis.ts'
 
 export interface ForgetfulRedis {
   readonly redis: RedisServer
-  /** Copies the append-only file, once a store has asked for its rewrite and that has ended. */
+  /** Copies the append-only file, after the rewrite that a store has requested. */
   remember(): Promise<void>
-  /** Kills the server and starts it with what the file held when `remember` was called. */
+  /** Kills the server and starts it with the copy that `remember` made. */
   forget(): Promise<void>
 }
 
@@ -21,7 +20,7 @@ export async function startForgetfulRedis(cleanUp: CleanUp): Promise<ForgetfulRe
   return {
     redis,
     async remember() {
-      // A rewrite adds a part, and takes former ones away in its own time.
+      // A rewrite adds a file and removes the old ones later.
       const isAtRest = async () => (await redis.info('aof_last_rewrite_time_sec')) !== '-1'
       await eventually('it is rewritten', async () => (await isAtRest()) && (await readdir(file)).length === 3)
       await cp(file, copy, { recursive: true })

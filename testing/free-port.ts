@@ -1,13 +1,13 @@
-// A port for a server of a test. It is free when asked for; nothing keeps it so.
+// Finds a port for a server of a test. The port is free at the time of the call, but it is not reserved.
 
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** From there on Linux gives ports to clients: a free one may be an end of a connection a moment later. */
+/** Linux assigns ports from this number on to clients, so a free port there may be in use a moment later. */
 const EPHEMERAL_FROM = 32_768
 
-/** A port that was free a moment ago. */
+/** Resolves with a port that was free a moment ago. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(10_000, EPHEMERAL_FROM)

@@ -1,4 +1,4 @@
-// The calls of a consumer group on a topic `orders`, over the wire, for tests of the views that operators have of it.
+// The calls of a consumer group on a topic `orders`, over the wire, for tests of the operators' views of the group.
 
 import assert from 'node:assert/strict'
 import { joinGroup } from '../src/protocol/messages/join-group.ts'
@@ -12,7 +12,7 @@ import type { Wire } from './wire.ts'
 
 export const TOPIC = 'orders'
 
-/** Records to a partition; the broker leads it. */
+/** Produces records to a partition. The broker must lead it. */
 export async function append(wire: Wire, partition: number, values: readonly string[], timestamp?: number) {
   const partitionData = [{ index: partition, records: batchOf(values, {}, timestamp) }]
   const asked = { acks: -1, timeoutMs: 5_000, topicData: [{ name: TOPIC, partitionData }] }
@@ -20,7 +20,7 @@ export async function append(wire: Wire, partition: number, values: readonly str
   assert.equal(responses[0]!.partitionResponses[0]!.errorCode, 0)
 }
 
-/** Offsets by partition, of a group without members; the broker coordinates it. */
+/** Commits offsets by partition for a group without members. The broker must be its coordinator. */
 export async function commit(wire: Wire, groupId: string, offsets: Readonly<Record<number, number>>) {
   const partitions = Object.entries(offsets).map(([partition, offset]) => {
     return { partitionIndex: Number(partition), committedOffset: offset, committedMetadata: 'note' }
@@ -30,7 +30,7 @@ export async function commit(wire: Wire, groupId: string, offsets: Readonly<Reco
   for (const { errorCode } of answer.topics[0]!.partitions) assert.equal(errorCode, 0)
 }
 
-/** A static member that reads partition 0, in a stable group. */
+/** Lets a static member that reads partition 0 join; the group becomes stable. */
 export async function enter(wire: Wire, groupId: string) {
   const asked = { groupId, memberId: '', groupInstanceId: 'here', sessionTimeoutMs: 10_000, rebalanceTimeoutMs: 10_000 }
   const { protocols } = subscribing(TOPIC)

@@ -1,19 +1,19 @@
-// The recorder of what test clients did and saw: one operation per line of JSON, in the order of occurrence, for
-// testing/checker.ts to judge. It records; it does not interpret, and it knows no protocol.
+// Records the operations and observations of test clients: one operation per line of JSON, in the order in which they
+// happened. testing/checker.ts judges them. The recorder does not interpret them and knows no protocol.
 //
 // Rules that matter more than this code:
-// - Values are unique over the whole run.
+// - Values are unique in the whole run.
 // - A process has one operation open at a time. A client with several requests in flight is several processes.
-// - A process whose operation ends as `info` (unknown) closes its client and goes on under a new number.
-// - `fail` is a promise that nothing happened. When in doubt it is `info`.
+// - If an operation ends as `info` (unknown), its process closes its client and continues under a new number.
+// - `fail` means that the operation certainly had no effect. In doubt, use `info`.
 // - Faults are operations too, for the timeline.
 
 import { createWriteStream, type WriteStream } from 'node:fs'
 
-/** Names a partition, as `topic:0`. */
+/** The name of a partition, as `topic:0`. */
 export type Key = string
 
-/** A record that a poll saw: offset, value and, if the client knows it, the checksum of the batch around it. */
+/** A record that a poll returned: offset, value and, if the client knows it, the checksum of its batch. */
 export type Seen = readonly [offset: number, value: number, crc?: number]
 
 export type Micro =
@@ -28,20 +28,20 @@ export type Micro =
 
 export type Verb = 'send' | 'poll' | 'txn' | 'assign' | 'subscribe' | 'crash' | 'commit' | 'committed' | 'fault'
 
-/** The facts of an operation beside its value. */
+/** The facts of an operation other than its value. */
 export interface Circumstances {
-  /** The sends belong to an idempotent producer: a second copy of one is the broker's mistake. */
+  /** The sends belong to an idempotent producer, so a duplicate is the broker's mistake. */
   readonly idempotent?: boolean
   readonly group?: string
   readonly generation?: number
   readonly error?: string
-  /** Keys that changed hands while a poll ran; the order inside that poll is not judged for them. */
+  /** Keys that were reassigned during a poll; their order inside this poll is not judged. */
   readonly rebalanced?: readonly Key[]
 }
 
 export interface Op extends Circumstances {
   readonly index: number
-  /** Nanoseconds of the machine's one monotonic clock, the same in all its processes. */
+  /** Nanoseconds of the machine's monotonic clock, which all its processes share. */
   readonly time: number
   readonly process: number
   readonly node: string
@@ -50,7 +50,7 @@ export interface Op extends Circumstances {
   readonly value: readonly Micro[]
 }
 
-/** An operation that has begun. Exactly one of its three endings is to be called. */
+/** An operation that has begun. The caller must call exactly one of the three functions. */
 export interface Begun {
   ok(value: readonly Micro[], circumstances?: Circumstances): void
   fail(error: string): void
@@ -59,24 +59,29 @@ export interface Begun {
 
 export interface History {
   readonly ops: readonly Op[]
-  /** A process number that was not used before. */
+  /** Returns a process number that was not used before. */
   process(): number
-  /** A value that was not sent before. */
+  /** Returns a value that was not sent before. */
   value(): number
   begin(process: number, f: Verb, value: readonly Micro[], circumstances?: Circumstances): Begun
   fault(description: string): void
-  /** Adds what another program did and timed by the same clock (CLOCK_MONOTONIC), under a process number of its own. */
+  /**
+   * Adds an operation of another program that uses the same clock (CLOCK_MONOTONIC) and a process number of its own.
+   */
   include(op: Omit<Op, 'index' | 'node'>): void
-  /** Resolves when the file holds every operation. */
+  /** Resolves when the file contains every operation. */
   close(): Promise<void>
 }
 
-/** CLOCK_MONOTONIC in nanoseconds: one clock for every process of the machine. Exact to 2^53 ns, 104 days of uptime. */
+/**
+ * Returns CLOCK_MONOTONIC in nanoseconds, which all processes of the machine share. Exact to 2^53 ns, 104 days of
+ * uptime.
+ */
 function machineTimeNs(): number {
   return Number(process.hrtime.bigint())
 }
 
-/** Records in memory and, with a path, to that file as well. */
+/** Records in memory and, if `path` is given, also to this file. */
 export function recordHistory(options: { path?: string; node?: string; nowNs?: () => number } = {}): History {
   const nowNs = options.nowNs ?? machineTimeNs
   const node = options.node ?? 'n1'

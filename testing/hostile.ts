@@ -1,5 +1,5 @@
-// Damaged requests, as a broken or hostile client sends them: requests of real clients, changed at random places from a
-// seed. They reach whatever listens on a port of this machine; what must hold afterwards is for the test to say.
+// Sends damaged requests, as a broken or hostile client does: requests of real clients, changed at random places from
+// a seed. They go to any server on a port of this machine; the test decides what must hold afterwards.
 
 import { connect } from 'node:net'
 import { seededRandom } from '../src/base/random.ts'
@@ -9,14 +9,14 @@ import { mutate } from './mutation.ts'
 export interface Attack {
   /** Requests sent so far. */
   readonly sent: number
-  /** Sends this many more, and resolves when every connection that carried them is closed. */
+  /** Sends this many more requests, and resolves when all their connections are closed. */
   send(count: number): Promise<void>
 }
 
-/** The first malformed request of a connection closes it; the others of the four are answered or parked. */
+/** Requests in a connection. The first malformed one closes the connection; the broker answers or parks the others. */
 const PER_CONNECTION = 4
 
-/** One in this many has its size damaged too. */
+/** One of this many streams is also damaged as a whole, so that its sizes may be wrong too. */
 const DAMAGED_STREAMS = 8
 
 export function createAttack(port: number, seed: number): Attack {
@@ -34,7 +34,7 @@ export function createAttack(port: number, seed: number): Attack {
       })
       sent += PER_CONNECTION
       socket.on('data', () => {})
-      // A reset is one of the broker's ways to refuse.
+      // The broker may refuse with a reset.
       socket.on('error', () => {})
       socket.on('close', () => resolve())
     })

@@ -1,4 +1,4 @@
-// A user for each role of the admin API, signed in at a broker.
+// Creates a user for each role of the admin API and signs each in at a broker.
 
 import assert from 'node:assert/strict'
 import type { Needs } from '../src/http/route.ts'
@@ -8,18 +8,18 @@ import type { Role } from './contract.ts'
 export const ADMIN_PASSWORD = 'correct horse battery'
 const VIEWER_PASSWORD = 'only looking around'
 
-/** For the broker of the test: its shipped password would ask to be changed. */
+/** Settings for the broker of the test: with the default password the broker would require a new password. */
 export const roleSettings: Partial<Values> = {
   'admin.password': ADMIN_PASSWORD,
   'management.endpoints.web.exposure.include': ['*'],
 }
 
 export interface Roles {
-  /** The headers of a request of the role for a route that needs this. */
+  /** Returns the headers of a request of the role for a route that needs `needs`. */
   headers(role: Role, needs: Needs): Readonly<Record<string, string>>
-  /** Name and password, for Basic. */
+  /** Returns the user name and password for Basic authentication. */
   basic(role: Exclude<Role, 'anonymous'>): readonly [username: string, password: string]
-  /** A session of its own, to be ended. */
+  /** Creates another session, so that a test can end it. Resolves with its headers. */
   signIn(role: Exclude<Role, 'anonymous'>): Promise<Readonly<Record<string, string>>>
 }
 

@@ -1,20 +1,17 @@
-// HTTP by hand: what no client library would send, and answers as the bytes that came.
+// Raw HTTP: requests that no client library would send, and the answers as bytes.
 
 import { connect } from 'node:net'
 
 export interface RawAnswer {
   readonly status: number
-  /** By name in lower case. */
+  /** The headers by name in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Everything that came until the other side closed. */
+  /** Everything that arrived until the other side closed the connection. */
   readonly text: string
 }
 
-/**
- * Sends the text, each part once the one before is written, and resolves with all that came once the other side has
- * closed.
- */
+/** Sends the parts one after the other. Resolves with everything that arrived when the other side has closed. */
 export function sendRaw(url: string, ...parts: readonly (string | Uint8Array)[]): Promise<RawAnswer> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {

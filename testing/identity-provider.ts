@@ -1,5 +1,5 @@
-// An OpenID provider on loopback for the tests of single sign-on, which can be made to misbehave in every way they ask
-// for. It has no pages: `signIn` does what a user there would. Real providers are in e2e/.
+// An OpenID provider on loopback for the tests of single sign-on. A test can make it misbehave. It has no pages:
+// `signIn` does what a user would do there. Real providers are in e2e/.
 
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -20,19 +20,19 @@ export interface ProviderKey {
 
 export interface TestProvider {
   readonly issuer: string
-  /** `GET /keys` …, in the order they came. */
+  /** The requests as `GET /keys` …, in the order of their arrival. */
   readonly requests: string[]
-  /** Members of the discovery document that differ, or with undefined are missing. */
+  /** Changes to the discovery document: a value replaces a member, undefined removes it. */
   document: Claims
   /** The keys in the key set. */
   keys: readonly unknown[]
-  /** Answers in place of the provider, by path. */
+  /** By path, handlers that replace the provider's own. */
   readonly instead: Map<string, Handler>
   readonly key: ProviderKey
-  /** Claims of an id_token for the client `ketch` that is good at this time (milliseconds since 1970). */
+  /** Returns the claims of an id_token for the client `ketch` that is valid at this time (milliseconds since 1970). */
   claims(nonce: string, nowMs: number, changes?: Claims): Claims
   sign(claims: Claims, header?: Partial<JWTHeaderParameters>, key?: ProviderKey): Promise<string>
-  /** Signs somebody in who was sent to this address, and answers the query that the browser comes back with. */
+  /** Signs in a user whom the broker sent to this URL. Returns the query of the browser's return to the broker. */
   signIn(url: string, idToken: (nonce: string) => Claims | Promise<string>): URLSearchParams
 }
 

@@ -1,5 +1,5 @@
-// Java programs from Maven Central, for those who want to run them beside Ketch: Apache Kafka itself, its tools, its
-// clients. Nothing of them enters the product.
+// Fetches Java programs from Maven Central to run beside Ketch: Apache Kafka itself, its tools, its clients. The
+// product contains none of them.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { CACHE } from './cache.ts'
 import { hasProgram } from './programs.ts'
 
-/** The list that a set of jars was fetched for; a folder with another list in it is fetched again. */
+/** The list of artifacts that the folder's jars belong to. If the list differs, the jars are fetched again. */
 const LIST = 'artifacts.txt'
 
-/** A folder of jars that Maven finds for some artifacts (`group:artifact:version`), with all that they need. */
+/** A folder with the jars of some artifacts (`group:artifact:version`) and of their dependencies, which Maven finds. */
 export interface Jars {
   readonly name: string
   readonly artifacts: readonly string[]
@@ -18,13 +18,13 @@ export interface Jars {
 
 const folderOf = ({ name }: Jars) => join(CACHE, 'java', name)
 
-/** The argument of Java's `-cp`. */
+/** Returns the argument of Java's `-cp`. */
 export function classPathOf(jars: Jars): string {
   return join(folderOf(jars), '*')
 }
 
 /**
- * Fetches the jars once, through Maven. Returns why that can't be, with what would enable it, or null when they are
+ * Fetches the jars once, through Maven. Returns why this is impossible and how to enable it, or null if the jars are
  * there.
  */
 export function fetchJars(jars: Jars): string | null {

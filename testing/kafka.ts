@@ -1,5 +1,5 @@
-// A broker on the store in memory and the questions that tests of the Kafka door ask of it: batches, requests of one
-// partition, counters. For what rests on a disk, and for clients as they are, see testing/process.ts and e2e/.
+// A broker on the memory store, with helpers for tests of the Kafka listener: batches, requests of one partition,
+// counters. For tests of the disk and of real clients see testing/process.ts and e2e/.
 
 import { type Clock, systemClock } from '../src/base/clock.ts'
 import { fetch } from '../src/protocol/messages/fetch.ts'
@@ -14,15 +14,15 @@ import type { Wire } from './wire.ts'
 
 export interface Ground extends TestBroker {
   readonly store: MemoryStore
-  /** The value of one line of the scrape, 0 when it is not there. */
+  /** Resolves with the value of one line of the scrape; 0 if the line is missing. */
   sample(line: string): Promise<number>
-  /** How often this was counted as failed. */
+  /** Resolves with the number of failures that were counted for this operation and error type. */
   failures(operation: string, errorType: string): Promise<number>
-  /** How many requests of the API were read whole. */
+  /** Resolves with the number of requests of the API that were read completely. */
   received(api: string): Promise<number>
 }
 
-/** A broker in memory that has the topic `t` with one partition. */
+/** Starts a broker in memory that has the topic `t` with one partition. */
 export async function startGround(
   cleanUp: CleanUp,
   overrides: Partial<Values> = {},
@@ -49,10 +49,10 @@ export async function startGround(
   }
 }
 
-/** When the simulated clock begins, and long enough ago for the real one. */
+/** The time at which the simulated clock begins, in milliseconds. It is in the past of the real clock. */
 const TIMESTAMP = 1_700_000_000_000
 
-/** One batch of records with these values. */
+/** Returns one batch of records with these values. */
 export function batchOf(
   values: readonly (string | Buffer)[],
   options: BatchOptions = {},
@@ -78,7 +78,7 @@ export async function produceTo(
   return responses[0]!.partitionResponses[0]!
 }
 
-/** The request to read partition 0 of `t` from an offset on. */
+/** Returns the request to read partition 0 of `t` from an offset on. */
 export function fetchFrom(fetchOffset: number, options: Partial<FetchInput> = {}): FetchInput {
   const partitionMaxBytes = 100_000_000
   const topics = [{ topic: 't', partitions: [{ partition: 0, fetchOffset, partitionMaxBytes }] }]
@@ -95,7 +95,7 @@ export async function fetchOne(
   return responses[0]!.partitions[0]!
 }
 
-/** The values of all records of a row, with their offsets. */
+/** Returns the values of all records of a row, with their offsets. */
 export async function valuesOf(row: FetchedRow): Promise<[number, string][]> {
   const values: [number, string][] = []
   for (const { bytes } of splitBatches(row.records ?? Buffer.alloc(0))) {

@@ -1,5 +1,5 @@
-// A system with the least rights for a process: its user is 65534, has no capability, and may write one folder. The
-// mounts belong to it and go with it. Only root can make them; elsewhere a test says so and skips.
+// Runs a process with the least rights: as user 65534, without capabilities, with one writable folder. The process
+// has its own mounts, which end with it. Only root can create them; without root a test is skipped and says why.
 
 import { spawnSync } from 'node:child_process'
 import { chmod, chown, mkdtemp, rm, rmdir } from 'node:fs/promises'
@@ -12,7 +12,7 @@ export const NOBODY = 65_534
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The mask of modes is open, so that what is closed nevertheless was closed by the process. */
+/** The umask is open. So if a file has restricted modes, the process itself restricted them. */
 const SCRIPT = `
 set -e
 repository=$1 seen=$2 folder=$3
@@ -28,13 +28,13 @@ exec setpriv --reuid ${NOBODY} --regid ${NOBODY} --clear-groups --no-new-privs -
 `
 
 export interface LeastPrivilege {
-  /** The folder that may be written; empty, and removed with the test. */
+  /** The only writable folder; empty, and removed with the test. */
   readonly folder: string
-  /** The command that runs this one so; its process has the same id. */
+  /** Returns the command that runs this command with the least rights. The process id stays the same. */
   within(command: readonly string[]): readonly string[]
 }
 
-/** Why no such system can be had here; null when one can. */
+/** Returns why such a system is impossible here; null if it is possible. */
 export function leastPrivilegeAbsence(): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0)
     return 'SKIPPED read-only system: only root on Linux can make one'
@@ -44,7 +44,7 @@ export function leastPrivilegeAbsence(): string | null {
 
 export async function leastPrivilege(cleanUp: CleanUp): Promise<LeastPrivilege> {
   const folder = await mkdtemp(join(tmpdir(), 'ketch-'))
-  // The repository may lie where only root comes, so it is seen from here.
+  // The user may have no access to the repository's path, so the repository is mounted here.
   const seen = await mkdtemp(join(tmpdir(), 'ketch-'))
   cleanUp.after(async () => {
     await rm(folder, { recursive: true, force: true })

@@ -1,9 +1,10 @@
-// Damages bytes at random places, as a broken or hostile sender would: bits, bytes, numbers that break counts, pieces
-// lost, doubled or taken from elsewhere. It knows nothing of what the bytes mean.
+// Damages bytes at random places, as a broken or hostile sender would: changed bits and bytes, wrong lengths and
+// counts, and pieces that are lost, duplicated or copied from elsewhere. It knows nothing about the meaning of the
+// bytes.
 
 import type { Random } from '../src/base/random.ts'
 
-/** Bytes, int16s and int32s at the edges where lengths and counts go wrong. */
+/** Bytes, int16s and int32s at limits at which lengths and counts often fail. */
 const EDGES: readonly Buffer[] = [
   ...['00', '01', '7f', '80', 'ff', '0000', '0001', '7fff', '8000', 'ffff', '00000000', '00000001', '7fffffff'],
   ...['80000000', 'ffffffff', 'fffffffe', '000f4240', '000f4241', 'ffffffff0f', 'ffffffffffffffff', '7fffffffffffffff'],
@@ -11,7 +12,7 @@ const EDGES: readonly Buffer[] = [
 
 const LONGEST_PIECE = 16
 
-/** A copy with one to four changes; `other` lends pieces. */
+/** Returns a copy with one to four changes; pieces may come from `other`. */
 export function mutate(original: Uint8Array, random: Random, other: Uint8Array = original): Buffer {
   let bytes: Buffer = Buffer.from(original)
   for (let changes = 1 + random.below(4); changes > 0; changes--) bytes = change(bytes, random, other)

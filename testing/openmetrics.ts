@@ -1,6 +1,6 @@
-// A strict reader of OpenMetrics 1.0, by its specification: what it does not allow throws with the line. It covers what
-// a broker writes (counters, gauges, histograms; no timestamps, exemplars or other types), and refuses the rest. In CI
-// the reference reader, prometheus_client's, reads a scrape too (e2e/http/scrape.longer.test.ts).
+// A strict parser of OpenMetrics 1.0: it throws with the line if the specification does not allow it. It supports
+// what a broker writes (counters, gauges, histograms; no timestamps, exemplars or other types) and refuses the rest.
+// In CI the reference parser, prometheus_client's, also reads a scrape (e2e/http/scrape.longer.test.ts).
 
 import assert from 'node:assert/strict'
 
@@ -8,7 +8,7 @@ export interface ReadFamily {
   readonly type: string
   readonly help: string
   readonly unit: string
-  /** By name and labels as they are written, `a_total{b="c"}`. */
+  /** The values by name and labels as they are written, `a_total{b="c"}`. */
   readonly samples: ReadonlyMap<string, number>
 }
 
@@ -21,7 +21,7 @@ const SUFFIXES: Readonly<Record<string, readonly string[]>> = {
   histogram: ['_bucket', '_count', '_sum'],
 }
 
-/** The families of a scrape by name. */
+/** Returns the families of a scrape by name. Throws if the scrape is invalid. */
 export function readOpenMetrics(text: string): ReadonlyMap<string, ReadFamily> {
   assert(text.endsWith('# EOF\n'), 'a scrape ends with # EOF')
   const families = new Map<string, ReadFamily & { samples: Map<string, number> }>()
@@ -95,7 +95,7 @@ function labelNames(labels: string, line: string): readonly string[] {
   return names
 }
 
-/** Buckets of a child stand together, rise, end with +Inf, and that is the count; a sum comes with them. */
+/** Checks that the buckets of a child are adjacent and increasing and end with +Inf, and that count and sum match. */
 function checkHistogram(name: string, samples: ReadonlyMap<string, number>): void {
   let bound = Number.NEGATIVE_INFINITY
   let count = 0

@@ -1,30 +1,30 @@
-// A machine of a test's own, as far as ports and a folder go: a network in which every port of localhost is free, and
-// an empty /var/lib. Commands run in it exactly as a page prints them. Linux only; it needs no root.
+// Gives a test a network in which every port of localhost is free, and an empty /var/lib. Commands run in it exactly
+// as a page prints them. It works only on Linux and needs no root.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import type { CleanUp } from './broker.ts'
 import { endWithUs } from './end-with-us.ts'
 
-/** Brings the network up, hides /var/lib, says so, and keeps both until its input ends. */
+/** Starts the network, hides /var/lib, prints `up`, and keeps both until its input ends. */
 const KEEPER = 'ip link set lo up && mount -t tmpfs none /var/lib && echo up && exec cat'
 const isRoot = process.getuid?.() === 0
-/** Root needs no user namespace, which some machines do not allow. */
+/** Root needs no user namespace. Some machines do not allow one. */
 const OWN = [...(isRoot ? [] : ['--user', '--map-root-user']), '--net', '--mount']
 
 export interface OwnMachine {
-  /** Starts a line of shell in the folder, in a process group of its own. */
+  /** Starts a shell line in the folder, in a process group of its own. */
   run(line: string, options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv }): ChildProcess
 }
 
-/** The reason why this machine cannot lend such a one; null if it can. */
+/** Returns why this machine cannot create one; null if it can. */
 export function ownMachineAbsence(): string | null {
   const probe = spawnSync('unshare', [...OWN, 'sh', '-c', KEEPER], { encoding: 'utf8', input: '' })
   if (probe.status === 0) return null
-  return `SKIPPED own network: unshare and ip make none here (${probe.error?.message ?? probe.stderr.trim()})`
+  return `SKIPPED own network: unshare and ip cannot create one here (${probe.error?.message ?? probe.stderr.trim()})`
 }
 
-/** Made by unshare, and gone with the test. */
+/** Creates the machine with unshare. It ends with the test. */
 export async function ownMachine(cleanUp: CleanUp): Promise<OwnMachine> {
   const keeper = spawn('unshare', [...OWN, 'sh', '-c', KEEPER], { stdio: ['pipe', 'pipe', 'inherit'] })
   endWithUs(keeper)

@@ -1,6 +1,6 @@
-// Batches that are small and cost much to look into. A broker accepts them, because it does not unpack batches when
-// they come. From a seed comes one batch of up to a megabyte, in any codec, whose headers, records, keys and values are
-// of extreme number or size, or which is damaged, lies about itself, or is framed in a million pieces.
+// Creates small batches that are expensive to read. A broker accepts them, because it does not decompress batches
+// when they arrive. A seed gives one batch of up to a megabyte, in any codec. Its headers, records, keys and values
+// have an extreme number or size, or the batch is damaged, has wrong counts, or consists of a million frames.
 
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib'
 import { crc32c } from '../src/base/crc32c.ts'
@@ -9,21 +9,21 @@ import { type Random, seededRandom } from '../src/base/random.ts'
 import { type Codec, codecs, compressSync } from '../src/protocol/compression.ts'
 import { BATCH_HEADER_BYTES, encodeBatch, LENGTH_OVERHEAD } from '../src/protocol/records.ts'
 
-/** A broker takes as much by default. */
+/** The largest batch in bytes that a broker accepts by default. */
 const MOST_BYTES = 1_000_000
 
 export interface Poison {
-  /** As a producer sends it. */
+  /** The batch as a producer sends it. */
   readonly batch: Buffer
   readonly codec: Codec
   readonly recordCount: number
-  /** Before compression. */
+  /** The size before compression, in bytes. */
   readonly plainBytes: number
-  /** For people: what is extreme in it. */
+  /** For people: the extreme properties of the batch. */
   readonly about: string
 }
 
-/** The same batch for the same seed and time. */
+/** Returns the same batch for the same seed and time. */
 export function createPoison(seed: number, nowMs: number): Poison {
   const random = seededRandom(seed)
   const codec = codecs[random.below(codecs.length)]!
@@ -31,7 +31,7 @@ export function createPoison(seed: number, nowMs: number): Poison {
   const fill = FILLS[random.below(FILLS.length)]!
   const framing = random.below(8) === 0 ? framed(codec, random) : null
   const damage = random.below(8) === 0 ? DAMAGES[random.below(DAMAGES.length)]! : null
-  // As many small ones as large ones, by their logarithm: from 256 bytes to more than a broker unpacks.
+  // The sizes are uniform in their logarithm, from 256 bytes to more than a broker decompresses.
   let target = Math.floor(2 ** (8 + 18.2 * (random.below(1_000_000) / 1_000_000)))
   for (;;) {
     const { plain, count } = recordsOf(kind, target, fill, random)
@@ -56,14 +56,14 @@ export function createPoison(seed: number, nowMs: number): Poison {
   }
 }
 
-/** One record with this number of empty headers. */
+/** Returns a batch of one record with this number of empty headers. */
 export function headerBomb(headers: number, codec: Codec, timestamp: number): Buffer {
   const body = Buffer.concat([Buffer.of(0, 0, 0, 1, 1), zigzag(headers), Buffer.alloc(2 * headers)])
   const plain = Buffer.concat([zigzag(body.length), body])
   return batchWith(pack(codec, plain), { codec, count: 1, baseTimestamp: timestamp, maxTimestamp: timestamp })
 }
 
-/** A batch that says so and has these bytes for its records. */
+/** Returns a batch with these values in its header and with these bytes as its records. */
 export function batchWith(payload: Buffer, { codec, count, baseTimestamp, maxTimestamp }: Stated): Buffer {
   const bytes = Buffer.concat([encodeBatch([{ value: null }]).subarray(0, BATCH_HEADER_BYTES), payload])
   bytes.writeInt32BE(bytes.length - LENGTH_OVERHEAD, 8)
@@ -84,17 +84,16 @@ interface Stated {
 }
 
 function pack(codec: Codec, plain: Buffer): Buffer {
-  // A window as large as a client may choose: to unpack it takes that much memory beside the result.
+  // The largest window that a client may choose: decompression needs this much memory in addition to the result.
   if (codec === 'zstd') return zstdCompressSync(plain, { params: { [constants.ZSTD_c_windowLog]: 27 } })
   return compressSync(codec, plain)
 }
 
-// ------------------------------------------------------------------------------------------------------ what is
-// extreme
+// ---------------------------------------------------------------------------------------------------- extreme shapes
 
 interface Kind {
   readonly name: string
-  /** The parts of each record, where the records together are to take about that number of bytes. */
+  /** Returns the shape of each record, so that all records together have about this number of bytes. */
   shape(bytes: number, random: Random): Shape
 }
 
@@ -183,7 +182,7 @@ function recordsOf({ shape }: Kind, bytes: number, fill: (typeof FILLS)[number],
   return { plain: plain.subarray(0, at), count: records }
 }
 
-/** The same content in as many pieces as the format allows, most of them empty; null where there are no pieces. */
+/** Returns a function that splits the content into many frames, most of them empty; null if the codec has no frames. */
 function framed(codec: Codec, random: Random): ((payload: Buffer) => Buffer) | null {
   const pieces = (piece: Buffer, payload: Buffer) => {
     const count = Math.floor(((MOST_BYTES - payload.length) * (random.below(100) / 100)) / piece.length)
@@ -195,7 +194,7 @@ function framed(codec: Codec, random: Random): ((payload: Buffer) => Buffer) | n
     case 'zstd':
       return payload => Buffer.concat([pieces(zstdCompressSync(''), payload), payload])
     case 'snappy':
-      // A block of a length of 1 that is empty: the byte 0. Behind the 16 bytes of the head.
+      // An empty block has the length 1 and the byte 0. The blocks come after the 16 bytes of the header.
       return payload =>
         Buffer.concat([payload.subarray(0, 16), pieces(Buffer.of(0, 0, 0, 1, 0), payload), payload.subarray(16)])
     default:

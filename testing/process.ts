@@ -1,5 +1,5 @@
-// The broker as a child process, so that it can be killed as a machine kills it and started again on the same folder.
-// It is started the way the launcher starts it. For tests of behaviour, testing/broker.ts is cheaper.
+// Runs the broker as a child process, so that a test can kill it and start it again on the same folder. The start is
+// the same as the launcher's. For tests of behaviour, testing/broker.ts is cheaper.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -20,18 +20,18 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 export interface BrokerProcess {
   readonly host: '127.0.0.1'
-  /** It stays the same through restarts. */
+  /** The port stays the same after a restart. */
   readonly port: number
-  /** Clients call it bootstrap servers. */
+  /** The value of a client's `bootstrap.servers`. */
   readonly address: string
   /** The address of the HTTP side since the latest start. */
   readonly url: string
   readonly pid: number
   /** The embedded store's folder. */
   readonly folder: string
-  /** The output of the process since the first start, with that of every restart. */
+  /** Returns the output of the process since the first start, including all restarts. */
   output(): string
-  /** How long the latest start took until the broker printed its Kafka address. */
+  /** The milliseconds of the latest start until the broker printed its Kafka address. */
   readonly startedInMs: number
   /** Sends the signal. Resolves to the exit status when the process has ended; null if a signal ended it. */
   kill(signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): Promise<number | null>
@@ -142,7 +142,7 @@ export async function startBrokerProcess(
     },
     get url() {
       const [, url] = [...output.matchAll(/the admin API answers at (\S+)/g)].at(-1) ?? []
-      assert(url !== undefined, 'the broker has said where its HTTP side answers')
+      assert(url !== undefined, 'the broker has logged the address of its HTTP side')
       return url
     },
     get startedInMs() {
@@ -163,7 +163,7 @@ export async function startBrokerProcess(
   }
 }
 
-/** The environment without settings of a broker, which would otherwise reach the one under test. */
+/** Returns the environment without broker settings, which would otherwise change the broker under test. */
 export function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => !/^(SVC|LOGGING|SERVER|MANAGEMENT)_/.test(name)),

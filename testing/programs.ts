@@ -1,15 +1,15 @@
-// Which programs this machine has, and what they say of themselves.
+// Finds the programs of this machine and reads their output.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Whether the PATH has a program of this name. */
+/** Returns whether the PATH has a program of this name. */
 export function hasProgram(name: string): boolean {
   return (process.env.PATH ?? '').split(delimiter).some(folder => existsSync(join(folder, name)))
 }
 
-/** The standard output of a short program. Throws with all that the program printed if it fails. */
+/** Returns the standard output of a short program. If the program fails, throws with everything that it printed. */
 export function outputOf(command: string, args: readonly string[]): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8', timeout: 60_000 })
   if (status === 0) return stdout

@@ -1,5 +1,5 @@
-// fast-check with the seed of the run, so that `npm test` finds today what it found yesterday. A property that fails
-// prints how to repeat the one case.
+// fast-check with the seed of the run, so that each `npm test` finds the same failures. A property that fails prints
+// how to repeat the failed case.
 
 import fc from 'fast-check'
 import { seed } from './seed.ts'

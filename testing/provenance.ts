@@ -1,4 +1,4 @@
-// Where and of what something was measured: stands beside every result that is kept in the repository.
+// Describes the time, the commit and the machine of a measurement, for every result that is stored in the repository.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 export interface Provenance {
-  /** When, in UTC (ISO 8601). */
+  /** The time in UTC (ISO 8601). */
   readonly at: string
-  /** The commit, and whether src/ differed from it. */
+  /** The commit, with a note if src/ has local changes. */
   readonly commit: string
   readonly machine: {
     readonly cpu: string
@@ -21,7 +21,7 @@ export interface Provenance {
   }
 }
 
-/** Describes this moment, this checkout and this machine. */
+/** Returns the description of this moment, this checkout and this machine. */
 export function provenance(): Provenance {
   const git = (...args: string[]) => spawnSync('git', args, { cwd: root, encoding: 'utf8' }).stdout.trim()
   const isClean = git('status', '--porcelain', '--', 'src') === ''

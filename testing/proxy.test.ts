@@ -7,7 +7,7 @@ import { seededRandom } from '../src/base/random.ts'
 import { eventually } from './eventually.ts'
 import { resetSocket, startProxy, type TcpProxy } from './proxy.ts'
 
-/** An echo server with a proxy before it; `heard` counts what reached the server. */
+/** Starts an echo server with a proxy in front of it. `heard` returns the bytes that reached the server. */
 async function startEcho(
   t: TestContext,
   seed = 1,
@@ -40,10 +40,10 @@ async function startEcho(
 
 interface Client {
   send(bytes: string): void
-  /** Resolves once this many bytes have come back in all. */
+  /** Resolves once the client has received this many bytes in total. */
   received(bytes: number): Promise<string>
   readonly text: () => string
-  /** The error code with which the connection ended, or null for an orderly end. */
+  /** The error code with which the connection ended; null if it ended without an error. */
   readonly ended: Promise<string | null>
 }
 
@@ -73,7 +73,7 @@ async function openClient(t: TestContext, proxy: TcpProxy): Promise<Client> {
   }
 }
 
-test('without a fault, bytes pass both ways unchanged, many of them too', async t => {
+test('without a fault, bytes pass unchanged in both directions, large amounts too', async t => {
   const { proxy } = await startEcho(t)
   const client = await openClient(t, proxy)
   const text = 'abcdefgh'.repeat(400_000)
@@ -102,7 +102,7 @@ test('a throttle bounds the rate', async t => {
   assert(systemClock.monotonic() - begunAt >= 90, '100 kB at 1 MB/s')
 })
 
-test('freezing the way back lets the server work while the client hears nothing; healing lets it flow', async t => {
+test('a freeze to the client lets the server work while the client receives nothing; heal lets the bytes flow', async t => {
   const { proxy, heard, seen } = await startEcho(t)
   const client = await openClient(t, proxy)
   proxy.freeze('to-client')
@@ -115,7 +115,7 @@ test('freezing the way back lets the server work while the client hears nothing;
   assert.equal(await client.received(5), 'hello')
 })
 
-test('freezing the way there keeps the server from hearing', async t => {
+test('a freeze to the server keeps bytes from the server', async t => {
   const { proxy, heard } = await startEcho(t)
   const client = await openClient(t, proxy)
   client.send('a')
@@ -173,7 +173,7 @@ test('a reset ends every connection with an error; new ones are served', async t
   await next.received(1)
 })
 
-test('refusing turns new connections away and leaves those that stand; healing accepts on the same port', async t => {
+test('refuse rejects new connections and keeps open ones; heal accepts on the same port', async t => {
   const { proxy } = await startEcho(t)
   const standing = await openClient(t, proxy)
   await proxy.refuse()
@@ -187,7 +187,7 @@ test('refusing turns new connections away and leaves those that stand; healing a
   assert.equal(await next.received(5), 'again')
 })
 
-test('a target that is away resets the client', async t => {
+test('the proxy resets the client if the target is down', async t => {
   const { proxy } = await startEcho(t)
   const closed = createServer()
   await once(closed.listen(0, '127.0.0.1'), 'listening')
@@ -216,7 +216,7 @@ test('the same seed chooses the same faults', async t => {
   assert(new Set(first.map(fault => fault.split(' ')[0])).size >= 4, first.join(', '))
 })
 
-test('a socket that is reset while its end is under way is closed, and not kept by Node for ever', async t => {
+test('a socket that is reset while it is ending is closed, and Node does not keep it forever', async t => {
   const { proxy } = await startEcho(t)
   const open = () => process.getActiveResourcesInfo().filter(name => name === 'TCPSocketWrap').length
   const before = open()

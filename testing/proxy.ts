@@ -1,6 +1,6 @@
-// A TCP proxy that stands between two parties and misbehaves on demand: delay, throttle, freeze one way, swallow the
-// next reply, cut after a number of bytes, reset, refuse. It needs no rights and works on any machine. It knows no
-// protocol: bytes are late, missing at the end, or right; they are never reordered and never altered.
+// A TCP proxy that causes faults on demand: delay, throttle, freeze one direction, swallow the next reply, cut after
+// a number of bytes, reset, refuse. It needs no privileges and works on any machine. It knows no protocol. It may
+// delay bytes or drop the end of a stream, but it never reorders or changes bytes.
 
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { type Clock, sleep, systemClock } from '../src/base/clock.ts'
@@ -10,27 +10,33 @@ export type Direction = 'to-server' | 'to-client'
 
 export interface TcpProxy {
   readonly port: number
-  /** Connections that stand now. */
+  /** The number of open connections. */
   readonly connections: number
-  /** Every chunk arrives delayMs later, and up to jitterMs more; the order holds. */
+  /** Delays every chunk by delayMs and up to jitterMs more; the order stays the same. */
   delay(delayMs: number, jitterMs?: number): void
-  /** At most this many bytes a second, each way and for each connection. */
+  /** Limits each direction of each connection to this many bytes a second. */
   throttle(bytesPerSecond: number): void
-  /** Holds bytes of this direction back, of standing and new connections, with no word to either side. */
+  /** Holds back the bytes of this direction, on open and new connections, without an error on either side. */
   freeze(direction: Direction): void
-  /** The next bytes from the server vanish and their connection is reset: done, and the client never hears. */
+  /**
+   * Drops the next bytes from the server and resets their connection: the server did its work, but the client gets no
+   * reply.
+   */
   swallowNextReply(): void
-  /** After this many more bytes in this direction, over all connections, the connection that reaches it is reset. */
+  /**
+   * Forwards this many more bytes in this direction, over all connections, then resets the connection that reaches
+   * the limit.
+   */
   cutAfter(bytes: number, direction: Direction): void
-  /** Resets every connection that stands (RST, both sides). */
+  /** Resets every open connection (RST on both sides). */
   reset(): void
-  /** Refuses new connections; those that stand go on. */
+  /** Refuses new connections; open connections continue. */
   refuse(): Promise<void>
-  /** Where connections go from now on; those that stand stay. */
+  /** Sends new connections to this port; open connections stay as they are. */
   retarget(port: number): void
-  /** Takes all faults back: what was held flows on, new connections are accepted on the same port. */
+  /** Ends all faults: held bytes flow again, and the same port accepts new connections. */
   heal(): Promise<void>
-  /** One fault of the seeded chance, described for a history. */
+  /** Causes one random fault. Resolves with its description for a history. */
   disturb(): Promise<string>
   close(): Promise<void>
 }
@@ -49,9 +55,9 @@ interface Link {
   readonly server: Socket
 }
 
-/** Reading stops while this much waits to be forwarded, so that a frozen link fills up as a real one does. */
+/** Reading stops while this many bytes wait to be forwarded, so that a frozen link fills up like a real one. */
 const HELD_BYTES = 256 * 1024
-/** A throttled chunk is cut into pieces of this many milliseconds. */
+/** A throttled chunk is sent in steps of this many milliseconds. */
 const THROTTLE_STEP_MS = 10
 
 /** Listens on a free port of 127.0.0.1 and forwards to the target. */
@@ -59,7 +65,7 @@ export async function startProxy(options: {
   target: { host?: string; port: number }
   clock?: Clock
   random?: Random
-  /** Shown what each client sends, by a number of its connection. */
+  /** Called with the bytes that each client sends and the number of its connection. */
   observe?: (connection: number, bytes: Buffer) => void
 }): Promise<TcpProxy> {
   const { target, clock = systemClock, random = systemRandom, observe } = options
@@ -83,7 +89,7 @@ export async function startProxy(options: {
     resetSocket(link.server)
   }
 
-  /** False when the link was reset instead. */
+  /** Resolves with false if the link was reset. */
   const forward = async (link: Link, to: Socket, direction: Direction, chunk: Buffer, arrivedAt: number) => {
     const jitter = faults.jitterMs > 0 ? random.below(faults.jitterMs + 1) : 0
     const waitMs = arrivedAt + faults.delayMs + jitter - clock.monotonic()
@@ -98,7 +104,7 @@ export async function startProxy(options: {
     if (remaining !== undefined && chunk.length >= remaining) {
       faults.cut.delete(direction)
       links.delete(link)
-      // The allowed bytes are handed to the kernel before the end, which is why this side closes instead of resetting.
+      // The kernel gets the allowed bytes before the end. So this side closes its socket and does not reset it.
       to.end(chunk.subarray(0, remaining))
       const from = to === link.client ? link.server : link.client
       resetSocket(from)
@@ -178,7 +184,7 @@ export async function startProxy(options: {
       const server = listening
       listening = null
       if (server === null) return
-      // close() stops listening at once; its callback would wait for the connections that stand.
+      // close() stops listening at once. Its callback would wait for the open connections.
       server.close()
       await new Promise<void>(resolve => clock.soon(resolve))
     },
@@ -235,12 +241,12 @@ export async function startProxy(options: {
 }
 
 /**
- * Closes with RST. Not by resetAndDestroy(), which ends the socket first: Node 24 cannot reset one whose end is under
- * way (EINVAL), never closes it then, and its process spins for ever instead of exiting. One that has been ended is
- * closed without RST.
+ * Closes the socket with RST. It does not use resetAndDestroy(), which ends the socket first. Node 24 cannot reset a
+ * socket that is already ending (EINVAL): it never closes this socket, and the process spins forever instead of
+ * exiting. A socket that has already been ended is closed without RST.
  */
 export function resetSocket(socket: Socket): void {
-  // The value that resetAndDestroy() sets, for `destroy` to read.
+  // resetAndDestroy() sets this value for `destroy` to read.
   if (!socket.writableEnded && !socket.connecting) Object.assign(socket, { resetAndClosing: true })
   socket.destroy()
 }

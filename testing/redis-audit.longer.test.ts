@@ -26,7 +26,10 @@ before(async t => {
 
 const problems = async () => (await auditRedis([redis])).problems
 
-/** Four batches, entries 1-1 to 1-16, as the store writes them; then the damage. */
+/**
+ * Appends four batches, entries 1-1 to 1-16, with the store, then applies the damage. Returns the problems that the
+ * audit finds.
+ */
 async function damaged(damage: () => Promise<unknown>): Promise<string> {
   await redis.ask('FLUSHALL')
   const ends: (() => Promise<void>)[] = []
@@ -45,7 +48,7 @@ async function damaged(damage: () => Promise<unknown>): Promise<string> {
   return (await problems()).join('; ')
 }
 
-test('the audit names what does not belong', { skip }, async () => {
+test('the audit names stray keys, unlisted streams and streams without meta', { skip }, async () => {
   assert.match(await damaged(() => redis.ask('SET', 'stray', '1')), /^stray belongs to no stream or document$/)
   assert.match(await damaged(() => redis.ask('SREM', 'svc:streams', A)), /has keys and is not listed/)
   assert.match(await damaged(() => redis.ask('DEL', meta)), /is listed and has no meta/)

@@ -1,5 +1,5 @@
-// The audit of a store on Redis: reads the streams themselves, not through the code that wrote them, and says what is
-// not as docs/reference/redis-keys.md says it must be. For a cluster that rests; it changes nothing.
+// Audits a store on Redis: it reads the streams directly, not with the store's code, and reports each difference from
+// docs/reference/redis-keys.md. The cluster must be idle; the audit changes nothing.
 
 import { type BatchView, viewBatch } from '../src/protocol/records.ts'
 import type { RedisServer } from './redis.ts'
@@ -9,13 +9,13 @@ export interface AuditedStream {
   readonly epoch: number
   readonly start: number
   readonly end: number
-  /** Half-open, ascending: neighbours are joined. */
+  /** Half-open ranges of offsets, ascending; adjacent ranges are joined. */
   readonly covered: readonly (readonly [from: number, to: number])[]
   readonly entries: number
 }
 
 export interface RedisAudit {
-  /** One sentence each; empty: all is well. */
+  /** One sentence for each problem; empty if there is no problem. */
   readonly problems: readonly string[]
   readonly streams: ReadonlyMap<string, AuditedStream>
 }
@@ -25,12 +25,12 @@ type Ask = RedisServer['ask']
 const PAGE = 500
 const HEADER_BYTES = 28
 
-/** Audits every stream of these servers: one, or all primaries of a cluster. */
+/** Audits every stream of these servers: of one server, or of all primaries of a cluster. */
 export async function auditRedis(servers: readonly RedisServer[], namespace = 'svc'): Promise<RedisAudit> {
   const problems: string[] = []
   const streams = new Map<string, AuditedStream>()
   const listed = new Set<string>()
-  /** Keys, and beginnings of keys, that are no stream's. */
+  /** Keys, and prefixes of keys, that belong to no stream. */
   const others = ['format', 'documents:{', 'broker:acls', 'broker:credentials:'].map(each => `${namespace}:${each}`)
   const found = new Set<string>()
   for (const server of servers) {
@@ -59,7 +59,7 @@ export async function auditRedis(servers: readonly RedisServer[], namespace = 's
   return { problems, streams }
 }
 
-/** A slot of another server of the cluster. */
+/** Returns 0 if another server of the cluster has the slot; throws every other error. */
 function notHere(error: Error): number {
   if (/^MOVED/.test(error.message)) return 0
   throw error
@@ -111,7 +111,7 @@ async function auditStream(ask: Ask, prefix: string, report: (problem: string) =
     }
   }
   if ((epochs.at(-1)?.epoch ?? 0) !== epoch) report(`its epoch is ${epoch} and the last of its epochs another`)
-  /** Where offsets may have been left out: an epoch began there. */
+  /** Offsets at which an epoch began; offsets before them may be missing. */
   const begins = new Set(epochs.map(each => each.from))
   const last = placeOf(newest)
   const covered: [number, number][] = []
@@ -174,7 +174,7 @@ async function auditStream(ask: Ask, prefix: string, report: (problem: string) =
   return { epoch, start, end, covered, entries }
 }
 
-/** Returns the offset behind the entry. */
+/** Returns the offset after the entry. */
 function auditEntry(
   base: number,
   fields: readonly Buffer[],
@@ -192,7 +192,7 @@ function auditEntry(
     return base + 1
   }
   const next = base + header!.readUInt32BE(8)
-  // A batch that rests compressed has no header of its own to compare.
+  // A batch that is stored compressed has no header of its own to compare.
   if (header![1] !== 0) return next
   const batch = viewBatch(bytes!)
   if (batch.batchLength !== bytes!.length) report(`it has ${bytes!.length} bytes, its batch ${batch.batchLength}`)

@@ -1,5 +1,5 @@
-// The connections to a Redis as a broker opens them, for tests: settings in, log lines and metrics at hand, closed with
-// the test.
+// Opens the connections to a Redis as a broker does, from settings. Tests can read the log lines and metrics. The
+// connections are closed with the test.
 
 import { type Clock, systemClock } from '../src/base/clock.ts'
 import { systemRandom } from '../src/base/random.ts'
@@ -13,11 +13,14 @@ import type { CleanUp } from './broker.ts'
 export interface TestLinks {
   readonly links: OpenRedisLinks
   readonly metrics: Metrics
-  /** Everything that was logged so far. */
+  /** Returns everything that was logged so far. */
   log(): string
 }
 
-/** Opens them as `svc.storage.local.redis` would be opened; rejects as a start would. The log goes to `lines`. */
+/**
+ * Opens the connections of `svc.storage.local.redis`. Rejects as the start of a broker would. The log goes to
+ * `lines`.
+ */
 export async function openTestLinks(
   cleanUp: CleanUp,
   overrides: Partial<Values>,

@@ -1,5 +1,5 @@
-// The Redis store as a broker opens it, for tests: on links of its own, with what it reports at hand, closed with the
-// test.
+// Opens the Redis store as a broker does, on connections of its own. Tests can read its reports. The store is closed
+// with the test.
 
 import { systemClock } from '../src/base/clock.ts'
 import { systemRandom } from '../src/base/random.ts'
@@ -12,9 +12,9 @@ import { openTestLinks } from './redis-links.ts'
 
 export interface TestStore {
   readonly store: Store
-  /** Its reports for people. */
+  /** The messages that the store reported for people. */
   readonly reports: readonly string[]
-  /** How often the end of a stream was lost. */
+  /** Returns how often the end of a stream was lost. */
   readonly lostEnds: () => number
   readonly lostOffsets: () => number
 }
@@ -22,7 +22,7 @@ export interface TestStore {
 /** Few connections, so that tests start fast. */
 const FEW: Partial<Values> = { 'storage.local.write.connections': 2, 'storage.local.read.connections': 2 }
 
-/** Connections that many stores of a test file use, one after the other; closed with `cleanUp`. */
+/** Opens connections that many stores of a test file share, one after the other. They are closed with `cleanUp`. */
 export async function openSharedLinks(cleanUp: CleanUp, overrides: Partial<Values>): Promise<RedisLinks> {
   const { links } = await openTestLinks(cleanUp, { ...FEW, ...overrides })
   return {
@@ -39,7 +39,7 @@ export async function openSharedLinks(cleanUp: CleanUp, overrides: Partial<Value
   }
 }
 
-/** As the settings say, on connections of its own unless some are given. */
+/** Opens the store with these settings, on connections of its own unless `shared` is given. */
 export async function openTestStore(
   cleanUp: CleanUp,
   overrides: Partial<Values>,

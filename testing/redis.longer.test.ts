@@ -4,7 +4,7 @@ import { makeCertificate } from './certificate.ts'
 import { eventually } from './eventually.ts'
 import { noRedis, startRedis, startRedisCluster, startReplicated } from './redis.ts'
 
-test('a Redis that is killed and started again has what its append-only file has', { skip: noRedis }, async t => {
+test('a Redis that is killed and started again has the data of its append-only file', { skip: noRedis }, async t => {
   const redis = await startRedis(t, { appendfsync: 'always', password: 'p@ss word' })
   await redis.ask('SET', 'a', '1')
   await redis.stop('SIGKILL')
@@ -20,7 +20,7 @@ test('a Redis with TLS and users of its own answers', { skip: noRedis }, async t
   assert.match(redis.uri, /^rediss:/)
 })
 
-test('a replica that is promoted has what the primary had', { skip: noRedis }, async t => {
+test('a replica that is promoted has the data of the primary', { skip: noRedis }, async t => {
   const { primary, replicas } = await startReplicated(t)
   await primary.ask('SET', 'a', '1')
   await eventually('the replica has it', async () => (await replicas[0]!.ask('GET', 'a')) === '1')
@@ -28,7 +28,7 @@ test('a replica that is promoted has what the primary had', { skip: noRedis }, a
   assert.equal(await replicas[0]!.info('role'), 'master')
 })
 
-test('a cluster of three shares the slots and sends a client on', { skip: noRedis }, async t => {
+test('a cluster of three shares the slots and redirects a client', { skip: noRedis }, async t => {
   const { primaries, slotsOf } = await startRedisCluster(t)
   assert.deepEqual(primaries.map(slotsOf), [
     [0, 5460],

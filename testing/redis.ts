@@ -1,6 +1,7 @@
-// Real redis-server processes on free ports of 127.0.0.1, in folders that go with the test: alone, a primary with
-// replicas, a cluster. Each can be stopped, killed, paused and started again on its data. The questions of a test go
-// over a connection of its own, never over the one under test. A machine without redis-server skips, and says so.
+// Starts real redis-server processes on free ports of 127.0.0.1, in folders that are removed with the test: a single
+// server, a primary with replicas, or a cluster. A test can stop, kill, pause and restart each server on its data.
+// The commands of a test use connections of their own, never the connections under test. Without redis-server the
+// tests are skipped with a reason.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -16,49 +17,52 @@ import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
 import { hasProgram } from './programs.ts'
 
-/** Why no Redis can be started here, for a test's `skip`; false when it can. */
+/** Why no Redis can start here, for a test's `skip`; false if it can. */
 export const noRedis: string | false = hasProgram('redis-server')
   ? false
   : 'SKIPPED redis: apt-get install redis-server (7.0 or newer)'
 
 export interface RedisOptions {
-  /** The append-only file and when it is synced; no file when absent. */
+  /** The `appendfsync` of the append-only file; without it there is no such file. */
   readonly appendfsync?: 'always' | 'everysec' | 'no'
   readonly password?: string
-  /** Lines of an ACL file (`user ketch on >secret ~ketch:* +@all`); the `default` user stays as it is unless named. */
+  /**
+   * Lines of an ACL file (`user ketch on >secret ~ketch:* +@all`). The `default` user stays unchanged unless a line
+   * names it.
+   */
   readonly acl?: readonly string[]
-  /** TLS with a certificate made for 127.0.0.1; no plain port then. */
+  /** TLS with a certificate for 127.0.0.1; the server then has no plain port. */
   readonly tls?: Certificate
   readonly port?: number
-  /** Whatever else redis.conf knows: `{ maxmemory: '64mb', 'repl-diskless-sync': 'no' }`. */
+  /** Other settings of redis.conf: `{ maxmemory: '64mb', 'repl-diskless-sync': 'no' }`. */
   readonly config?: Readonly<Record<string, string>>
 }
 
 export interface RedisServer {
   readonly host: '127.0.0.1'
-  /** The same through restarts. */
+  /** The port stays the same after a restart. */
   readonly port: number
   readonly uri: string
   readonly folder: string
   readonly pid: number
-  /** Everything that it printed, all lives together. */
+  /** Returns everything that the server has printed, since its first start. */
   output(): string
-  /** One command of a test's own; text, numbers, lists of them, or null. Rejects with the server's error. */
+  /** Sends one command. Resolves with text, a number, a list of them, or null. Rejects with the server's error. */
   ask(...args: readonly (string | number)[]): Promise<unknown>
-  /** Many commands on one connection; bulk strings come as Buffers. */
+  /** Sends many commands on one connection. Bulk strings are Buffers. */
   session<T>(work: (ask: RedisServer['ask']) => Promise<T>): Promise<T>
-  /** The field of INFO, such as `master_replid`. */
+  /** Resolves with a field of INFO, such as `master_replid`. */
   info(field: string): Promise<string>
-  /** Ends it by signal and resolves when it is gone. SIGTERM saves as redis.conf says, SIGKILL does not. */
+  /** Sends the signal and resolves when the server has ended. SIGTERM saves as redis.conf says, SIGKILL does not. */
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
   /**
-   * Starts it again on the same folder and port, with other settings if there are any; resolves when it answers, be it
-   * with LOADING.
+   * Starts the server again on the same folder and port, with `config` in addition. Resolves when the server answers,
+   * even with LOADING.
    */
   start(config?: Readonly<Record<string, string>>): Promise<void>
-  /** Resolves when it has read its files, or what its primary sent it. */
+  /** Resolves when the server has read its files, or the data from its primary. */
   loaded(): Promise<void>
-  /** SIGSTOP: it keeps its sockets and says nothing, until resume(). */
+  /** Sends SIGSTOP: the server keeps its sockets and does not answer until resume(). */
   pause(): void
   resume(): void
 }
@@ -69,7 +73,7 @@ export async function startRedis(cleanUp: CleanUp, options: RedisOptions = {}): 
   const port = options.port ?? (await freePort())
   const aclFile = join(folder, 'users.acl')
   if (options.acl) {
-    // An ACL file takes the place of requirepass.
+    // An ACL file replaces requirepass.
     const guard = options.password === undefined ? [] : [`user default on >${options.password} ~* &* +@all`]
     await writeFile(aclFile, [...guard, ...options.acl].map(line => `${line}\n`).join(''))
   }
@@ -205,7 +209,7 @@ function configOf(
 }
 
 async function connectAdmin(port: number, { password, tls }: RedisOptions) {
-  // Whom the test's own connection talks to is not what a test is about.
+  // The certificate check of the test's own connection is not under test.
   const secure = tls ? { tls: true as const, rejectUnauthorized: false } : {}
   const client = createClient({
     ...(password === undefined ? {} : { password }),
@@ -220,7 +224,7 @@ async function connectAdmin(port: number, { password, tls }: RedisOptions) {
   return client
 }
 
-/** Looks now and then: each look is a connection of its own. */
+/** Checks the condition every 20 ms, because each check opens a connection. */
 async function patiently(what: string, condition: () => Promise<boolean>): Promise<void> {
   const look = async () => (await condition()) || (await pause(20, false))
   await eventually(what, look, 30_000)
@@ -231,7 +235,7 @@ export interface Replicated {
   readonly replicas: readonly RedisServer[]
 }
 
-/** A primary and replicas whose first synchronisation is over. */
+/** Starts a primary and replicas. Resolves when their first synchronisation is done. */
 export async function startReplicated(
   cleanUp: CleanUp,
   options: RedisOptions & { replicas?: number; replicaConfig?: Readonly<Record<string, string>> } = {},
@@ -242,7 +246,7 @@ export async function startReplicated(
   const config = { ...fast, ...common.config, ...replicaConfig, replicaof: `127.0.0.1 ${primary.port}` }
   const replicas: RedisServer[] = []
   for (let at = 0; at < count; at++) replicas.push(await startRedis(cleanUp, { ...common, config }))
-  // A replica is called online before it has loaded what it was sent, and confirms nothing until then.
+  // A replica counts as online before it has loaded its data, and acknowledges nothing until then.
   await patiently(`${count} replicas that are in step`, async () => {
     await primary.ask('PUBLISH', 'in', 'step')
     return Number(await primary.ask('WAIT', String(count), '100')) === count
@@ -253,14 +257,15 @@ export async function startReplicated(
 export interface RedisCluster {
   readonly primaries: readonly RedisServer[]
   readonly replicas: readonly RedisServer[]
-  /** Primaries that have no slot yet. */
+  /** Primaries without a slot. */
   readonly spares: readonly RedisServer[]
-  /** Of any node: clients find the rest. */
+  /** The URI of one node, from which clients find the others. */
   readonly uri: string
   readonly slotsOf: (primary: RedisServer) => readonly [first: number, last: number]
   /**
-   * Moves a slot with its keys, one by one, as redis-cli's reshard does. The step that is called in between sees some
-   * keys here and some there: ASK and TRYAGAIN. Other steps see all of them still here, or there already.
+   * Moves a slot with its keys, key by key, as redis-cli's reshard does. `midway` runs while some keys are on one
+   * server and some on the other: clients get ASK and TRYAGAIN. `begun` runs before the first key moves, `arrived`
+   * after the last.
    */
   move(
     slot: number,
@@ -273,7 +278,10 @@ export interface RedisCluster {
 
 const SLOTS = 16_384
 
-/** A cluster whose primaries share the slots evenly, in order; resolves when every node calls it well. */
+/**
+ * Starts a cluster whose primaries share the slots evenly, in order. Resolves when every node reports
+ * `cluster_state:ok`.
+ */
 export async function startRedisCluster(
   cleanUp: CleanUp,
   options: RedisOptions & { primaries?: number; replicasEach?: number; spares?: number } = {},
@@ -285,7 +293,7 @@ export async function startRedisCluster(
       'cluster-enabled': 'yes',
       'cluster-port': String(busPort),
       'cluster-node-timeout': '2000',
-      // A primary that gave its last slot away stays one.
+      // A primary that gave its last slot away stays a primary.
       'cluster-allow-replica-migration': 'no',
       'repl-diskless-sync-delay': '0',
       ...common.config,
@@ -341,8 +349,8 @@ export async function startRedisCluster(
       await midway()
       await migrateSome(1_000_000)
       await arrived?.()
-      // A primary of the beginning may follow another one by now; such a node takes no word about slots but its
-      // primary's.
+      // A primary may have become a replica since the start. A replica accepts slot information only from its
+      // primary.
       for (const server of new Set([to, from, ...primaries, ...spare])) {
         const [role] = (await server.ask('ROLE')) as readonly unknown[]
         if (role === 'master') await server.ask('CLUSTER', 'SETSLOT', slot, 'NODE', await id(to))

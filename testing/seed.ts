@@ -1,4 +1,4 @@
-// The seed of what tests draw at random: `npm test` gives a fixed one, `npm test -- --all` a fresh one, which it
-// prints.
+// The seed of all random values in tests. `npm test` uses a fixed seed; `npm test -- --all` uses a new one and prints
+// it.
 
 export const seed = Number(process.env.KETCH_SEED ?? 1)

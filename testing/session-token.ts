@@ -1,10 +1,11 @@
-// A session as anybody could write it who knows a secret: what a broker must refuse is more than what it makes itself.
+// Makes a session token, as anyone who knows the secret could write it. A broker must refuse tokens that it never
+// makes.
 
 import { createHmac } from 'node:crypto'
 
 const DIGESTS = { HS256: 'sha256', HS512: 'sha512', none: null } as const
 
-/** A JWT with these claims, signed by the algorithm that its header names; `none` signs nothing. */
+/** Returns a JWT with these claims, signed with the algorithm in its header; `none` leaves it unsigned. */
 export function sessionToken(
   claims: Readonly<Record<string, unknown>>,
   { secret, alg = 'HS256' }: { readonly secret: string; readonly alg?: keyof typeof DIGESTS },

@@ -1,6 +1,6 @@
-// Disks that are small enough to fill: a tmpfs, or an ext4 in a file of its own. They answer ENOSPC as a full volume
-// does, and an ext4 can lose its power: what had reached the device is all that a copy of it has. Only root can mount
-// them; elsewhere a test says so and skips.
+// Disks that are small enough to fill: a tmpfs, or an ext4 in a file of its own. They return ENOSPC as a full volume
+// does. An ext4 can also lose its power: its copy has only the data that had reached the device. Only root can mount
+// them; otherwise a test is skipped with a reason.
 
 import { spawnSync } from 'node:child_process'
 import {
@@ -23,15 +23,18 @@ export type FileSystem = 'tmpfs' | 'ext4'
 
 export interface SmallDisk {
   readonly path: string
-  /** The bytes that this process may still write. */
+  /** Returns the bytes that this process may still write. */
   usableBytes(): number
-  /** Another program takes all the room that there is, and what it took before stays its own. */
+  /** Acts as another program that takes all free space. A second call takes the rest and keeps what the first took. */
   fill(): void
-  /** The other program gives its room back. */
+  /** Frees the space that `fill` took. */
   empty(): void
-  /** An ext4 finds an error in itself: from here on it can only be read, as the option errors=remount-ro says. */
+  /** Makes an ext4 report an error. From then on it is read-only, because of its option errors=remount-ro. */
   turnReadOnly(): void
-  /** The disk as it is when the power goes just now, mounted elsewhere: without what the kernel had not written yet. */
+  /**
+   * Mounts a copy of the disk as a power loss at this moment would leave it, without data that the kernel has not
+   * written yet.
+   */
   afterPowerLoss(): Promise<string>
 }
 
@@ -40,7 +43,7 @@ function run(command: string, ...args: readonly string[]): void {
   if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${stderr}`)
 }
 
-/** Why no small disk of this kind can be had here; null when one can. */
+/** Returns why a small disk of this kind cannot be mounted here; null if it can. */
 export function smallDiskAbsence(fileSystem: FileSystem = 'tmpfs'): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0)
     return 'SKIPPED full disk: only root on Linux can mount one'
@@ -52,7 +55,7 @@ export function smallDiskAbsence(fileSystem: FileSystem = 'tmpfs'): string | nul
   return probe.status === 0 ? null : `SKIPPED full disk: no ${fileSystem} can be mounted here (${probe.stderr?.trim()})`
 }
 
-/** Mounts a disk of this many MiB; it goes with the test. */
+/** Mounts a disk of this many MiB. It is removed with the test. */
 export async function mountSmallDisk(
   cleanUp: CleanUp,
   sizeMiB: number,
@@ -62,7 +65,7 @@ export async function mountSmallDisk(
     const path = await mkdtemp(join(tmpdir(), 'ketch-disk-'))
     run('mount', ...args, path)
     cleanUp.after(async () => {
-      // At once for everybody else: a broker that ends a moment later still has files there.
+      // A lazy unmount, because a broker that ends a moment later still has open files there.
       run('umount', '--lazy', path)
       await rmdir(path)
     })
@@ -102,9 +105,9 @@ export async function mountSmallDisk(
     },
     empty: () => rmSync(ballast, { force: true }),
     turnReadOnly() {
-      if (fileSystem === 'tmpfs') throw new Error('a tmpfs finds no errors in itself')
+      if (fileSystem === 'tmpfs') throw new Error('a tmpfs cannot report an error')
       const { dev } = statSync(path)
-      // As Linux numbers devices below 256 of a kind: the major number above eight bits of the minor one.
+      // Linux numbers small devices like this: the major number above eight bits of the minor number.
       const device = basename(readlinkSync(`/sys/dev/block/${dev >> 8}:${dev & 255}`))
       writeFileSync(`/sys/fs/ext4/${device}/trigger_fs_error`, '1')
     },

@@ -1,11 +1,11 @@
-// Folders of an embedded store for tests. Each one goes with its test.
+// Creates folders of an embedded store for tests. Each folder is removed with its test.
 
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CleanUp } from './broker.ts'
 
-/** The path of a new, empty folder. */
+/** Returns the path of a new, empty folder. */
 export function newFolder(cleanUp: CleanUp): string {
   const path = fs.mkdtempSync(join(tmpdir(), 'ketch-store-'))
   cleanUp.after(async () => fs.rmSync(path, { recursive: true, force: true }))
@@ -13,7 +13,8 @@ export function newFolder(cleanUp: CleanUp): string {
 }
 
 /**
- * The path of a copy of the folder. The copy holds what a kill at this moment would leave, without what closing adds.
+ * Returns the path of a copy of the folder. The copy has the state that a kill at this moment would leave, without
+ * the writes of a close.
  */
 export function snapshot(cleanUp: CleanUp, path: string): string {
   const copy = newFolder(cleanUp)

@@ -1,5 +1,5 @@
-// A process that writes to an embedded store until it is killed, and says on its standard output what was acknowledged.
-// Run by kill.test.ts of the embedded store; on its own: node testing/store-writer.ts <folder> <always|interval>
+// A process that writes to an embedded store until it is killed, and prints every acknowledged change. kill.test.ts
+// of the embedded store runs it. To run it alone: node testing/store-writer.ts <folder> <always|interval>
 //
 // Every line is JSON: { stream, end } after an append, { document, version } after a commit, { start } after a trim.
 
@@ -9,7 +9,7 @@ import { exampleAppend, exampleBatch } from '../src/store/conformance.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts'
 
 const [path = '', fsync = 'always'] = process.argv.slice(2)
-/** The reader may be slower than the store: a pipe that is full is tried again. */
+/** Prints one line. The reader may be slower than the store, so the write to a full pipe is repeated. */
 function say(line: object): void {
   const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
   for (let at = 0; at < bytes.length; ) {

@@ -1,8 +1,8 @@
-// An entry of `svc.topics` for tests.
+// Makes an entry of `svc.topics` for tests.
 
 import type { TopicPattern } from '../src/settings/settings.ts'
 
-/** A pattern that says nothing but what the test says. */
+/** Returns a pattern that sets only the given fields. */
 export function topicPattern(name: string, fields: Partial<TopicPattern> = {}): TopicPattern {
   return {
     name,

@@ -1,4 +1,4 @@
-// Makes topics through the typed raw client, so that a topic does not depend on the client under test.
+// Creates and removes topics with the typed raw client, so that a topic does not depend on the client under test.
 
 import assert from 'node:assert/strict'
 import { createTopics } from '../src/protocol/messages/create-topics.ts'
@@ -7,26 +7,26 @@ import { metadata } from '../src/protocol/messages/metadata.ts'
 import { eventually } from './eventually.ts'
 import { connect } from './wire.ts'
 
-/** The broker's answer: an error code of Kafka, 0 for done. */
+/** The broker's answer: a Kafka error code, 0 for success. */
 export interface TopicAnswer {
   readonly code: number
   readonly message: string | null
 }
 
-/** The time that the slowest machine needs until its brokers have found each other. */
+/** The milliseconds that brokers need to find each other on the slowest machine. */
 const LONGEST_MS = 120_000
 
 type Broker = { readonly port: number }
 type Configs = Readonly<Record<string, string>>
 
-/** Creates a topic and asserts that it was made. */
+/** Creates a topic and asserts that the broker created it. */
 export async function createTopic(broker: Broker, name: string, partitions: number, configs?: Configs): Promise<void> {
   assert.deepEqual(await askForTopic(broker, name, partitions, configs), { code: 0, message: null }, `topic ${name}`)
 }
 
 /**
- * Creates a topic of which each of these brokers leads some partition, as the broker that was asked says. Who leads a
- * partition follows from the topic's id, so the topic is made until it is so.
+ * Creates a topic in which each of these brokers leads at least one partition, according to the broker's metadata.
+ * The topic's id decides the leaders, so the topic is removed and created again until this is true.
  */
 export async function createTopicOfAll(
   broker: Broker,
@@ -51,7 +51,7 @@ export async function createTopicOfAll(
   await wire.close()
 }
 
-/** Removes a topic and asserts that it was there. */
+/** Removes a topic and asserts that it existed. */
 export async function removeTopic(broker: Broker, name: string): Promise<void> {
   assert.equal((await askForRemoval(broker, name)).code, 0, `the removal of topic ${name}`)
 }

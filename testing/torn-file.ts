@@ -1,11 +1,11 @@
-// The append-only file of a Redis as a kill or a power loss can leave it: torn inside its last transaction. The server
-// must be stopped.
+// Tears the append-only file of a Redis inside its last transaction, as a kill or a power loss can. The server must
+// be stopped.
 
 import { readdir, readFile, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RedisServer } from './redis.ts'
 
-/** The part of the append-only file that is written to. */
+/** Returns the path of the newest part of the append-only file, to which Redis writes. */
 export async function newestFile({ folder }: RedisServer): Promise<string> {
   const files = join(folder, 'appendonlydir')
   const numberOf = (name: string) => Number(/\.(\d+)\.incr\.aof$/.exec(name)?.[1] ?? -1)
@@ -14,17 +14,18 @@ export async function newestFile({ folder }: RedisServer): Promise<string> {
 }
 
 export interface Torn {
-  /** Of the command that was torn, and which one it was; MULTI is 0. */
+  /** The name and the index of the torn command; MULTI has the index 0. */
   readonly name: string
   readonly at: number
-  /** Of the transaction's commands. */
+  /** The number of commands in the transaction. */
   readonly count: number
   readonly names: readonly string[]
 }
 
 /**
- * Cuts the file in the middle of one command of the last transaction that holds `word`; what is behind goes too. 0 is
- * MULTI, -1 is EXEC. Null where no such transaction begins at `from` or behind it.
+ * Cuts the file in the middle of one command of the last transaction that contains `word`, and drops everything after
+ * the cut. The index `at` is 0 for MULTI and -1 for EXEC. Returns null if no such transaction begins at or after
+ * `from`.
  */
 export async function tearTransaction(server: RedisServer, word: string, at: number, from = 0): Promise<Torn | null> {
   const file = await newestFile(server)
@@ -34,7 +35,7 @@ export async function tearTransaction(server: RedisServer, word: string, at: num
   if (begin < from) return null
   const commands: Command[] = []
   for (let next = begin; commands.at(-1)?.name !== 'EXEC'; next = commands.at(-1)!.to) {
-    // A transaction that the kill itself has torn ends before its EXEC.
+    // A transaction that the kill itself has torn has no EXEC.
     if (next >= bytes.length) return null
     commands.push(commandAt(bytes, next))
   }

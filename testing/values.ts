@@ -1,11 +1,10 @@
-// Random values of a message in one version, for properties: anything that its fields take and that comes back from a
-// decoder as it was. Not among them: int64 beyond 2^53 and NaN, which JavaScript's numbers cannot tell apart or
-// compare.
+// Random values of a message in one version, for properties: all values that its fields accept and that a decoder
+// returns unchanged. It omits int64 beyond 2^53 and NaN, because JavaScript cannot represent or compare them.
 
 import { absent, type Slot } from '../src/protocol/schema.ts'
 import { fc } from './property.ts'
 
-/** Values of these fields; those that the version does not have are at their fallback. */
+/** Returns values of these fields. Fields that the version does not have get their default. */
 export function anyFields(slots: readonly Slot[]): fc.Arbitrary<Record<string, unknown>> {
   return fc.record(
     Object.fromEntries(slots.map(slot => [slot.name, slot.present ? anyOf(slot) : fc.constant(absent(slot))])),
@@ -33,7 +32,7 @@ function anyPlain(slot: Slot): fc.Arbitrary<unknown> {
     case 'int64':
       return fc.maxSafeInteger()
     case 'float64':
-      // The judge is told them as JSON, which has no infinity.
+      // The judge reads the values as JSON, which has no infinity.
       return fc.double({ noNaN: true, noDefaultInfinity: true })
     case 'bool':
       return fc.boolean()

@@ -7,7 +7,10 @@ import { messages } from '../src/protocol/messages/all.ts'
 import { heartbeat } from '../src/protocol/messages/heartbeat.ts'
 import { connect } from './wire.ts'
 
-/** A server that hands each request's correlation id and client id to `answer`, with a way to write frames. */
+/**
+ * Starts a server that calls `answer` with each request's socket, correlation id and client id. Resolves with a
+ * connection.
+ */
 async function serve(t: TestContext, answer: (socket: Socket, correlationId: number, clientId: string | null) => void) {
   const server = createServer(socket => {
     let received = Buffer.alloc(0)
@@ -65,14 +68,14 @@ test('pipelined answers reach their requests whatever the cuts between the bytes
   ])
 })
 
-test('an answer that no caller waits for by id is handed to the caller that asks for any', async t => {
+test('an answer that belongs to no request goes to the caller of answer()', async t => {
   const wire = await serve(t, (socket, correlationId) => void socket.write(frame(correlationId, 7)))
   await wire.post(heartbeat, 4, beat, { correlationId: 77 })
   const answer = await wire.answer()
   assert.equal(answer.readInt32BE(0), 77)
 })
 
-test('the end of the connection fails what waits and what comes after', async t => {
+test('the end of the connection rejects pending and later requests', async t => {
   const wire = await serve(t, socket => socket.destroy())
   await assert.rejects(() => wire.send(heartbeat, 4, beat), /closed|ECONNRESET/)
   await wire.closed

@@ -1,5 +1,5 @@
-// A raw client typed from the message declarations: one TCP connection, requests pipelined, answers matched by their
-// correlation ids. It knows nothing of metadata, retries or groups, so that a test says every byte that it means.
+// A raw client typed from the message declarations: one TCP connection, pipelined requests, and answers matched by
+// their correlation ids. It knows nothing of metadata, retries or groups, so a test decides every byte that it sends.
 
 import { connect as connectSocket, type Socket } from 'node:net'
 import { decodeResponse, encodeRequest } from '../src/protocol/codec.ts'
@@ -8,22 +8,25 @@ import type { Api, RequestInput, ResponseOf } from '../src/protocol/schema.ts'
 
 export interface Wire {
   readonly socket: Socket
-  /** Sends a request and settles with its answer; fails when the connection ends before. */
+  /** Sends a request and resolves with its answer. Rejects if the connection ends before the answer. */
   send<A extends Api>(api: A, version: number, body: RequestInput<A>, options?: SendOptions): Promise<ResponseOf<A>>
-  /** Sends a request that gets no answer, such as Produce with acks 0. Settles when the bytes are with the kernel. */
+  /** Sends a request that gets no answer, such as Produce with acks=0. Resolves when the kernel has the bytes. */
   post<A extends Api>(api: A, version: number, body: RequestInput<A>, options?: SendOptions): Promise<void>
-  /** Sends bytes as they are, without a size before them. */
+  /** Sends bytes unchanged, without a size in front. */
   raw(bytes: Uint8Array): Promise<void>
-  /** The next answer that belongs to no request of `send`, without its size: what `raw` asked for. */
+  /**
+   * Resolves with the next answer that belongs to no request of `send`, without its size; for example the answer to
+   * `raw`.
+   */
   answer(): Promise<Buffer>
-  /** Settles when the connection is closed by either side. */
+  /** Resolves when either side has closed the connection. */
   readonly closed: Promise<void>
   close(): Promise<void>
 }
 
 export interface SendOptions {
   readonly clientId?: string | null
-  /** Otherwise counted up from 1. */
+  /** By default a counter from 1. */
   readonly correlationId?: number
 }
 
@@ -36,7 +39,7 @@ interface Waiting {
 
 const DEFAULT_CLIENT_ID = 'wire'
 
-/** Connects; fails as the socket does. */
+/** Connects. Rejects with the error of the socket. */
 export async function connect(to: { port: number; host?: string }): Promise<Wire> {
   const socket = connectSocket({ port: to.port, host: to.host ?? '127.0.0.1', noDelay: true })
   await new Promise<void>((resolve, reject) => {
@@ -44,7 +47,7 @@ export async function connect(to: { port: number; host?: string }): Promise<Wire
     socket.once('error', reject)
   })
 
-  // Correlation ids may be used twice on purpose; the broker answers in order.
+  // A test may use a correlation id twice; the broker answers in order.
   const waiting = new Map<number, Waiting[]>()
   const unclaimed: Buffer[] = []
   const listeners: { resolve(frame: Buffer): void; reject(error: Error): void }[] = []
@@ -139,7 +142,7 @@ export async function connect(to: { port: number; host?: string }): Promise<Wire
         const queue = waiting.get(correlationId) ?? []
         queue.push({ api, version, resolve: resolve as Waiting['resolve'], reject })
         waiting.set(correlationId, queue)
-        // When writing fails the socket closes, which rejects the request with the reason.
+        // If a write fails, the socket closes and rejects the request with the reason.
         write(parts).catch(() => undefined)
       })
     },

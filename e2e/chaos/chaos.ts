@@ -1,5 +1,5 @@
-// The chaos run: faults, one after another, under producers and consumers; then everything is read, and the checker
-// judges the histories. One seed repeats the run's choices. The caller says what a fault is.
+// The chaos run: faults happen one after another while producers and consumers work. Then the run reads all records,
+// and the checker judges the histories. The same seed repeats the run's choices. The caller provides the faults.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -28,7 +28,7 @@ const PROGRESS_SPREAD = 2000
 
 export interface Scene {
   readonly broker: BrokerProcess
-  /** Stands between the clients and the broker. */
+  /** Forwards the clients' connections to the broker, and can disturb them. */
   readonly proxy: TcpProxy
   readonly run: Run
   readonly random: Random
@@ -46,15 +46,15 @@ export interface ChaosOptions {
   readonly faults: number
   readonly seed: number
   readonly settings?: Readonly<Record<string, string>>
-  /** Adds an idempotent producer of librdkafka, which is sent to the broker itself and not through the proxy. */
+  /** Adds an idempotent producer of librdkafka. It connects to the broker directly and not through the proxy. */
   readonly librdkafka?: boolean
-  /** Does one fault and takes it back; returns what it was, for the timeline. */
+  /** Causes one fault and ends it. Resolves to a description of it for the timeline. */
   fault(scene: Scene): Promise<string>
 }
 
 /**
- * Asserts that nothing was lost, doubled, moved or made up. On failure the history and the broker's folder are kept,
- * and the error names them with the seed.
+ * Asserts that no record was lost, duplicated, moved or invented. On failure it keeps the history and the broker's
+ * folder, and the error names them and the seed.
  */
 export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise<ChaosReport> {
   const { faults, seed, fault } = options
@@ -88,7 +88,7 @@ export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise
       runGroupMember(run, GROUP),
       ...(options.librdkafka === true ? [runLibrdkafkaProducer(run, broker.address)] : []),
     ])
-    // A client that fails ends the run at once instead of leaving it to wait for progress.
+    // If a client fails, the run ends at once instead of waiting for progress.
     const failed = clients.then(() => new Promise<never>(() => {}))
     failed.catch(() => {})
     for (let number = 1; number <= faults; number++) {
@@ -102,7 +102,7 @@ export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise
     run.stop()
     await clients
     await readEverything(run, GROUP)
-    // Once more after an orderly end, which must change nothing.
+    // Reads again after an orderly shutdown, which must change nothing.
     assert.equal(await broker.kill('SIGTERM'), 0, 'the exit status after SIGTERM')
     await broker.start()
     await readEverything(run, GROUP)
@@ -121,18 +121,18 @@ export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise
   return { faults, acknowledged: run.acknowledged, operations: history.ops.length, slowestStartMs }
 }
 
-/** kill -9, and a start on the same folder. */
+/** Kills the broker with SIGKILL and starts it again on the same folder. */
 export async function killAndStart({ broker }: Scene): Promise<string> {
   await broker.kill('SIGKILL')
   await broker.start()
   return 'kill -9'
 }
 
-/** One fault of the network, felt for a while. */
+/** Causes one fault of the network, and ends it after a while. */
 export async function disturbNetwork({ proxy, run, random }: Scene): Promise<string> {
   const what = await proxy.disturb()
   await run.pause(20 + random.below(200))
-  // The remains of a cut, a swallowed reply or a freeze must not hold up the next fault.
+  // A cut, a swallowed reply or a freeze must not last into the next fault.
   await proxy.heal()
   return what
 }

@@ -1,6 +1,6 @@
-// A client of several brokers on the raw wire: it asks who leads and who coordinates, sends each request there, and
-// asks again when it was wrong. It hides no answer, except for readings, which it tries again until they are answered:
-// no reading can do harm.
+// A client of several brokers on the raw wire. It asks for leaders and coordinators, sends each request to the right
+// broker, and asks again if the broker was wrong. It returns every error code of a write to its caller. It repeats
+// reads until they succeed, because a repeated read does no harm.
 
 import { type Clock, sleep, systemClock } from '../../src/base/clock.ts'
 import type { Random } from '../../src/base/random.ts'
@@ -26,18 +26,18 @@ const PATIENCE_MS = 90_000
 
 export interface ClusterCallerOptions {
   readonly topic: string
-  /** Where to ask first. */
+  /** The ports of the brokers that it asks first. */
   readonly ports: readonly number[]
-  /** The port by which this client reaches the broker that advertises one: mostly a proxy's. */
+  /** Returns the port by which this client reaches the broker that advertises a port: mostly a proxy's. */
   readonly route: (advertised: number) => number
-  /** A connection on which nothing is answered for so long is given up. */
+  /** A connection without a response for this long is closed. */
   readonly timeoutMs: number
   readonly random: Random
-  /** No broker has to be found any more: the topic may be gone. */
+  /** If true, the client need not find a broker any more, because the topic may be deleted. */
   readonly isOver?: () => boolean
 }
 
-/** No connection is open yet: that begins with the first request. */
+/** Returns the client. It opens connections with the first request. */
 export function openClusterCaller(options: ClusterCallerOptions): Caller {
   return new ClusterCaller(options, systemClock)
 }
@@ -46,17 +46,17 @@ class ClusterCaller implements Caller {
   readonly #options: ClusterCallerOptions
   readonly #clock: Clock
   readonly #wires = new Map<number, Promise<Wire>>()
-  /** Port by partition; null when it must be asked for. */
+  /** Port of the leader by partition; null if the client must ask for it. */
   #leaders: Promise<ReadonlyMap<number, number>> | null = null
   #coordinators = new Map<string, Promise<number>>()
-  /** Produce requests are handed over in the order in which they were asked for. */
+  /** Sends produce requests in the order of the calls. */
   #lane: Promise<unknown> = Promise.resolve()
   /**
-   * Partitions that miss a batch of this connection. Nothing that is to follow it goes there, be it to another leader,
-   * before the producer has begun anew with that one.
+   * Partitions that miss a batch of this connection. The client sends no later batch of an idempotent producer to
+   * them, to no leader, until the producer opens a new connection and sends the missing batch first.
    */
   readonly #broken = new Set<number>()
-  /** Where the batches of a partition are that have no answer yet: what is to follow them goes there or nowhere. */
+  /** The port that has the unanswered batches of a partition. Later batches must go to the same port, or fail. */
   readonly #unanswered = new Map<number, { readonly port: number; batches: number }>()
   #isClosed = false
 
@@ -79,7 +79,7 @@ class ClusterCaller implements Caller {
     const { groupId } = body as { groupId?: string }
     if (groupId === undefined) return await this.#any(api, version, body)
     const answer = await this.#toCoordinator(groupId, api, version, body)
-    // A client that is refused asks anew which broker coordinates.
+    // After a refusal the client asks again for the coordinator.
     if (isPassing(errorOf(answer))) this.#coordinators.delete(groupId)
     return answer
   }
@@ -106,7 +106,7 @@ class ClusterCaller implements Caller {
       const answering = this.#timed(port, wire, produce, version, body).finally(() => {
         if (--at.batches === 0) this.#unanswered.delete(index!)
       })
-      // Within an object, because a promise would be waited for.
+      // It is wrapped in an object, because `await` would wait for a bare promise.
       return { answering }
     })()
     this.#lane = handing.catch(() => void this.#broken.add(index!))
@@ -126,7 +126,7 @@ class ClusterCaller implements Caller {
     this.#broken.add(partition)
   }
 
-  /** Of partitions whose leader cannot be reached or refuses for a while there is no word in the answer. */
+  /** The response omits partitions whose leader cannot be reached or refuses for a while. */
   async #fetch(version: number, body: RequestInput<typeof fetch>): Promise<ResponseOf<typeof fetch>> {
     const topic = body.topics![0]!
     const asked = await this.#byLeader(topic.partitions!, partition => partition.partition!)
@@ -254,7 +254,7 @@ class ClusterCaller implements Caller {
     })
   }
 
-  /** Tries again after a lost connection, and while the answer is null. */
+  /** Calls `ask` again after a lost connection, and while it resolves to null. */
   async #patiently<T>(what: string, ask: () => Promise<T | null>): Promise<T> {
     const begunAt = this.#clock.monotonic()
     for (;;) {
@@ -267,7 +267,7 @@ class ClusterCaller implements Caller {
       }
       if (this.#options.isOver?.() === true) throw new Error('the connection was closed')
       if (this.#clock.monotonic() - begunAt > PATIENCE_MS)
-        throw new Error(`no broker said within ${PATIENCE_MS / 1000} s: ${what}`)
+        throw new Error(`no broker returned ${what} within ${PATIENCE_MS / 1000} s`)
       await sleep(this.#clock, AGAIN_MS)
     }
   }

@@ -1,5 +1,5 @@
-// The consumers of a chaos run, on the raw wire: one that follows every partition by itself, members of a classic group
-// that commit, and the last reader, who reads everything from the beginning.
+// The consumers of a chaos run, on the raw wire: a follower that reads every partition by itself, members of a
+// classic group that commit, and the last reader, which reads all records from the beginning.
 
 import { decodeMessage, encodeMessage } from '../../src/protocol/codec.ts'
 import { errors } from '../../src/protocol/errors.ts'
@@ -45,17 +45,17 @@ async function pollOnce(wire: Caller, run: Run, positions: Map<number, number>):
     ],
     forgottenTopicsData: [],
   })
-  if (errorCode !== 0) throw new Error(`Fetch answered ${nameOf(errorCode)}`)
+  if (errorCode !== 0) throw new Error(`Fetch returned ${nameOf(errorCode)}`)
   const polled: Record<string, Seen[]> = {}
   for (const answer of responses.flatMap(response => response.partitions)) {
     const from = positions.get(answer.partitionIndex)!
     if (answer.errorCode !== 0) {
-      throw new Error(`Fetch of ${run.key(answer.partitionIndex)} at ${from} answered ${nameOf(answer.errorCode)}`)
+      throw new Error(`Fetch of ${run.key(answer.partitionIndex)} at ${from} returned ${nameOf(answer.errorCode)}`)
     }
     const seen: Seen[] = []
     for (const batch of splitBatches(answer.records ?? Buffer.alloc(0))) {
       for (const record of await readRecords(batch.bytes)) {
-        // The batch that covers the position comes whole.
+        // A response contains the whole batch, which may begin before the position.
         if (record.offset < from) continue
         seen.push([record.offset, Number(record.value), batch.crc])
       }
@@ -67,7 +67,7 @@ async function pollOnce(wire: Caller, run: Run, positions: Map<number, number>):
   return ['poll', polled]
 }
 
-/** Records one poll; a lost connection leaves it unknown. */
+/** Records one poll. After a lost connection its outcome is unknown. */
 async function recordPoll(wire: Caller, run: Run, process: number, positions: Map<number, number>): Promise<void> {
   const begun = run.history.begin(process, 'poll', [['poll']])
   try {
@@ -82,7 +82,7 @@ function everyPartition(run: Run): Map<number, number> {
   return new Map(Array.from({ length: run.partitions }, (_, partition) => [partition, 0]))
 }
 
-/** Reads all partitions from 0 and goes on where it was, whatever happens to the broker. */
+/** Reads all partitions from 0. After a lost connection it continues at its positions. */
 export async function runFollower(run: Run): Promise<void> {
   const positions = everyPartition(run)
   while (!run.stopping) {
@@ -115,7 +115,7 @@ export async function readEverything(run: Run, group: string): Promise<void> {
     })
     const positions = everyPartition(run)
     const ends = topics.flatMap(topic => topic.partitions)
-    for (const end of ends) if (end.errorCode !== 0) throw new Error(`ListOffsets answered ${nameOf(end.errorCode)}`)
+    for (const end of ends) if (end.errorCode !== 0) throw new Error(`ListOffsets returned ${nameOf(end.errorCode)}`)
     while (ends.some(end => positions.get(end.partitionIndex)! < end.offset)) {
       await recordPoll(wire, run, process, positions)
     }
@@ -130,7 +130,7 @@ interface Membership {
   readonly generation?: number
 }
 
-/** Reads the group's offsets of every partition and records them; none is null. */
+/** Reads and records the group's committed offset of every partition; null if the partition has no offset. */
 async function readCommitted(
   wire: Caller,
   run: Run,
@@ -171,18 +171,18 @@ class GroupRefusal extends Error {
 
 const MEMBER_ID_REQUIRED = 79
 const UNKNOWN_MEMBER_ID = 25
-/** To a commit of a member (KIP-848): the store has lost the whole group. */
+/** The error of a member's commit (KIP-848) if the store has lost the whole group. */
 const GROUP_ID_NOT_FOUND = 69
-/** Errors that send a member back to JoinGroup, with the id it has. */
+/** Errors after which a member joins again with its member id. */
 const REJOIN: readonly number[] = [22, 27]
-/** Errors that pass by themselves. */
+/** Errors that go away with time. */
 const PASSING: readonly number[] = [14, 15, 16]
 
 const POLLS_BEFORE_COMMIT = 3
 
 /**
- * A member of a classic group: joins, takes its part, polls, commits; starts over from wherever it is thrown out. Also
- * where the group is gone, if the store may lose what it had acknowledged; otherwise that is an error.
+ * A member of a classic group: it joins, takes its partitions, polls and commits. If the group removes it, it joins
+ * again. A lost group is an error, unless the store may lose acknowledged data (`mayLose`).
  */
 export async function runGroupMember(run: Run, group: string, { mayLose = false } = {}): Promise<void> {
   let memberId = ''
@@ -278,14 +278,14 @@ function assign(run: Run, memberIds: readonly string[]) {
   })
 }
 
-/** The consumer protocol puts its version before the struct. */
+/** Puts the version before the struct, as the consumer protocol does. */
 function versioned(version: number, parts: readonly Uint8Array[]): Buffer {
   const head = Buffer.alloc(2)
   head.writeInt16BE(version)
   return Buffer.concat([head, ...parts])
 }
 
-/** Polls and commits until the group throws this member out (GroupRefusal) or the run stops. */
+/** Polls and commits until the group refuses this member (throws GroupRefusal) or the run stops. */
 async function consume(wire: Caller, run: Run, process: number, joined: Joined): Promise<void> {
   const { group: groupId, generation, memberId } = joined
   const membership = { group: groupId, generation }
@@ -339,7 +339,7 @@ async function commit(
     begun.ok([['commit', written]])
     return
   }
-  // A coordinator that lost its store may have written; one that knows another generation has not.
+  // A coordinator that lost its store may have written the commit. A coordinator with another generation has not.
   if (PASSING.includes(refused.errorCode)) begun.info(nameOf(refused.errorCode))
   else begun.fail(nameOf(refused.errorCode))
   throw new GroupRefusal(refused.errorCode)

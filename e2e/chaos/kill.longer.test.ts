@@ -12,11 +12,13 @@ test(`${KILLS} kills under load lose and double nothing (seed ${seed})`, { timeo
   t.diagnostic(JSON.stringify(report))
 })
 
-test(`three kills lose and double nothing of what rests compressed (seed ${seed})`, { timeout: 120_000 }, async t => {
+test(`three kills lose and double no record that is stored compressed (seed ${seed})`, {
+  timeout: 120_000,
+}, async t => {
   const settings = {
     'svc.storage.local.compression.codec': 'zstd',
     'svc.storage.local.compression.dictionary.sample-count': '100',
-    // Everything is read from the disk.
+    // Every read comes from the disk.
     'svc.storage.local.tail-cache-bytes': '0',
   }
   const report = await runChaos(t, { faults: 3, seed, settings, fault: killAndStart })

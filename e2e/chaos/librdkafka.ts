@@ -1,10 +1,10 @@
-// An idempotent producer that somebody else wrote (librdkafka, in a Python process of its own), recorded in the same
-// history: it times its sends by the machine's monotonic clock. Each record is an operation of a process of its own.
+// An idempotent producer of librdkafka, in a Python process of its own. Its sends are recorded in the same history,
+// because it reads the same monotonic clock of the machine. Each record is an operation of its own history process.
 
 import { startPython } from '../python/client.ts'
 import type { Run } from './run.ts'
 
-/** Far above every value that the other producers take. */
+/** Much higher than the values of all other producers. */
 const FIRST_VALUE = 1_000_000_000
 
 const LOOK_MS = 50
@@ -18,7 +18,7 @@ interface Delivered {
   readonly error?: string
 }
 
-/** Sends until the run stops; its records are added to the history when all are delivered. */
+/** Sends until the run stops. Then it waits for the deliveries and adds its records to the history. */
 export async function runLibrdkafkaProducer(run: Run, address: string): Promise<void> {
   const args = ['load', address, run.topic, String(run.partitions), String(FIRST_VALUE), 'enable.idempotence=true']
   const running = startPython('confluent.py', args)

@@ -1,7 +1,7 @@
-// The long form of the chaos runs: `npm run chaos`. 50 kills with the default fsync, fewer with the interval (a killed
-// process loses nothing of what it handed to the kernel) and of the network's faults. --seed (or KETCH_SEED) repeats a
-// run. With --store redis: rounds on Redis (redis/long.ts), --rounds of them, from the one that --first says to the one
-// that --last says; or with --kills that many kills of Redis, each followed by two starts.
+// The long form of the chaos runs: `npm run chaos`. It does 50 kills with the default fsync, fewer with fsync by
+// interval (a killed process loses nothing that it has written to the kernel), and as many faults of the network.
+// --seed (or KETCH_SEED) repeats a run. With --store redis it runs --rounds rounds on Redis (redis/long.ts), or only
+// those from --first to --last. With --kills it kills Redis that many times, and starts it twice after each kill.
 
 import { parseArgs } from 'node:util'
 import { systemRandom } from '../../src/base/random.ts'
@@ -20,7 +20,7 @@ const { values } = parseArgs({
   },
 })
 
-/** The number that an option says. */
+/** Returns the number that an option names. Throws if it is not a whole number of at least `least`. */
 function numberOf(option: 'kills' | 'rounds' | 'first' | 'last' | 'seed', least: number): number {
   const number = Number(values[option])
   if (Number.isSafeInteger(number) && number >= least) return number

@@ -1,5 +1,5 @@
-// The two producers of a chaos run, on the raw wire so that every retry is this file's own: a plain one that never
-// retries, and an idempotent one that never gives up.
+// The two producers of a chaos run, on the raw wire, so that they control every retry themselves: a plain one that
+// never retries, and an idempotent one that retries forever.
 
 import { errors } from '../../src/protocol/errors.ts'
 import { initProducerId } from '../../src/protocol/messages/init-producer-id.ts'
@@ -12,12 +12,12 @@ const PRODUCE_VERSION = 12
 const REQUEST_TIMEOUT_MS = 10_000
 const MOST_VALUES = 20
 
-/** Kafka's limit of a connection for an idempotent producer. */
+/** Kafka's limit of batches in flight on one connection for an idempotent producer. */
 const IN_FLIGHT = 5
 
 const DUPLICATE_SEQUENCE_NUMBER = 46
 
-/** Refusals that may pass, one after another, before an idempotent producer calls the broker broken. */
+/** Consecutive retriable refusals after which an idempotent producer fails the run. */
 const PATIENCE = 2000
 const REFUSED_PAUSE_MS = 20
 
@@ -52,7 +52,10 @@ function stored(run: Run, partition: number, values: readonly number[], baseOffs
   return values.map((value, i) => ['send', run.key(partition), [baseOffset === null ? null : baseOffset + i, value]])
 }
 
-/** One batch at a time. A batch without an answer stays unknown; a second copy of any would be the broker's own. */
+/**
+ * Sends one batch at a time and never retries. A batch without a response has an unknown outcome. If a batch is
+ * stored twice, the broker has duplicated it.
+ */
 export async function runPlainProducer(run: Run): Promise<void> {
   while (!run.stopping) {
     const wire = await run.connect()
@@ -90,7 +93,9 @@ export async function runPlainProducer(run: Run): Promise<void> {
   }
 }
 
-/** A broken connection is the weather of these runs; anything else is a finding. */
+/**
+ * Returns whether the error is a broken connection. Those are expected in these runs; any other error fails the run.
+ */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return 'syscall' in error || error.message === 'the connection was closed'
@@ -104,7 +109,10 @@ interface Pending {
   readonly slot: number
 }
 
-/** Five batches in flight; after any loss everything unanswered goes out again, in order, with the same sequences. */
+/**
+ * Keeps five batches in flight. After any loss it sends all unanswered batches again, in order, with the same
+ * sequences.
+ */
 export async function runIdempotentProducer(run: Run): Promise<void> {
   const processes = Array.from({ length: IN_FLIGHT }, () => run.history.process())
   const nextSequence = Array.from({ length: run.partitions }, () => 0)
@@ -135,7 +143,7 @@ export async function runIdempotentProducer(run: Run): Promise<void> {
           await run.pause(REFUSED_PAUSE_MS)
           continue
         }
-        if (answer.errorCode !== 0) throw new Error(`InitProducerId answered ${nameOf(answer.errorCode)}`)
+        if (answer.errorCode !== 0) throw new Error(`InitProducerId returned ${nameOf(answer.errorCode)}`)
         identity = { producerId: answer.producerId, producerEpoch: answer.producerEpoch }
       }
       const answers = new Map<Pending, Promise<Answer>>()

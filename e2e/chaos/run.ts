@@ -1,5 +1,5 @@
-// Shared by the clients of one chaos run: where the broker is, what is recorded, when to stop. It holds no behaviour of
-// a client.
+// The state that the clients of one chaos run share: the connection to the broker, the history, and when to stop. It
+// has no behaviour of a client.
 
 import { type Clock, sleep, systemClock } from '../../src/base/clock.ts'
 import type { Random } from '../../src/base/random.ts'
@@ -7,13 +7,13 @@ import { errors } from '../../src/protocol/errors.ts'
 import type { History, Key } from '../../testing/history.ts'
 import type { Wire } from '../../testing/wire.ts'
 
-/** How long a client waits before it knocks again at a broker that is away. */
+/** The wait of a client before it connects again to a broker that is away. */
 const RECONNECT_MS = 20
 
 /** A broker that is away for longer than this is not coming back, and the run has failed. */
 const AWAY_LIMIT_MS = 30_000
 
-/** A client sends by it: one connection, or one to each of several brokers. */
+/** The connection of a client: one, or one to each of several brokers. */
 export type Caller = Pick<Wire, 'send' | 'close'>
 
 export interface Run {
@@ -22,31 +22,31 @@ export interface Run {
   readonly partitions: number
   readonly random: Random
   readonly clock: Clock
-  /** True once no new operation is to begin. */
+  /** True if no new operation may begin. */
   readonly stopping: boolean
   stop(): void
-  /** The run has failed: every wait of a client or a fault ends with this error, and so do they. */
+  /** Ends a failed run: every wait of a client or a fault ends with this error, and the clients end too. */
   abort(reason: Error): void
   readonly aborted: Error | null
   key(partition: number): Key
-  /** Connects, waiting for the broker to be there. */
+  /** Connects, and waits for the broker if it is away. */
   connect(): Promise<Caller>
   pause(ms: number): Promise<void>
   /** Counts acknowledged values. */
   acknowledge(values: number): void
   readonly acknowledged: number
-  /** Resolves when this many more values have been acknowledged than now. */
+  /** Resolves when this many more values are acknowledged. */
   progress(values: number): Promise<void>
 }
 
 export interface RunOptions {
   readonly history: History
-  /** Fails where the broker is away. */
+  /** Rejects if the broker is away. */
   readonly connect: () => Promise<Caller>
   readonly topic: string
   readonly partitions: number
   readonly random: Random
-  /** This one fails with it. */
+  /** If that run fails, this one fails too. */
   readonly within?: Run
 }
 
@@ -116,12 +116,12 @@ export function openRun(options: RunOptions): Run {
   }
 }
 
-/** Whether a client is to try again (`retriable` of Kafka's table). */
+/** Returns whether a client may retry (`retriable` in Kafka's table). */
 export function isPassing(errorCode: number): boolean {
   return errors.some(error => error.code === errorCode && error.retriable)
 }
 
-/** The outcome of the write by Produce's error code. */
+/** Returns whether Produce's error code leaves the outcome of the write unknown. */
 export function isUnknownOutcome(errorCode: number): boolean {
   const REQUEST_TIMED_OUT = 7
   const NETWORK_EXCEPTION = 13

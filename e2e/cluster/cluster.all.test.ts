@@ -1,4 +1,4 @@
-// Three brokers on one Redis as their users start them, with clients that know nothing of what happens to them.
+// Three brokers on one Redis, started as users start them. The clients get no word of the faults.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -12,8 +12,8 @@ import { kcat } from '../kcat/client.ts'
 const skip = kcat.absence() ?? noRedis
 
 /**
- * Enough that each of three brokers leads some, whatever the topic's id is: with 12, one broker had none in one of 40
- * runs.
+ * Partitions that are enough for each of three brokers to lead some, whatever the topic's id is. With 12, one broker
+ * led none in 1 of 40 runs.
  */
 const PARTITIONS = 36
 
@@ -33,7 +33,7 @@ async function startThree(t: TestContext, redis: RedisServer): Promise<readonly 
   return Promise.all(brokers)
 }
 
-/** The brokers and the leaders of a topic, as one broker says them to kcat. */
+/** Returns the brokers and the leaders of a topic, as one broker reports them to kcat. */
 async function ask({ address }: BrokerProcess, topic: string) {
   const text = (await runCommand('kcat', ['-L', '-J', '-b', address, '-t', topic])).toString()
   const { brokers, topics } = JSON.parse(text) as {
@@ -46,7 +46,7 @@ async function ask({ address }: BrokerProcess, topic: string) {
   }
 }
 
-test('clients go on through the loss of a broker and its return, and nothing acknowledged is lost or doubled', {
+test('clients continue while a broker is lost and returns, and no acknowledged record is lost or doubled', {
   skip,
   timeout: 240_000,
 }, async t => {
@@ -106,7 +106,7 @@ test('clients go on through the loss of a broker and its return, and nothing ack
   const readBefore = received.size
   await sendUntil('the group reads on', () => received.size >= readBefore + 5 * PARTITIONS)
 
-  // It takes its own id again, which no broker holds any more.
+  // It uses its own id again, which no other broker has.
   await two.start()
   await sendUntil('three brokers lead again', async () => {
     const { ids, leaders } = await ask(three, 'orders')
@@ -157,7 +157,8 @@ test('a broker that stands still for longer than its expiry does no harm when it
 
   two.pause()
   const late = send(producer)
-  // Both of them: who is still told of the one that stands still waits there for an answer.
+  // Both brokers must know it: otherwise a client would still learn of the paused broker, and would wait there for a
+  // response.
   for (const each of [one, three]) {
     await eventually('the others lead', async () => (await ask(each, 'steps')).ids.join() === '1,3', 30_000)
   }
@@ -174,7 +175,7 @@ test('a broker that stands still for longer than its expiry does no harm when it
   assert.deepEqual([...stored].sort(), [...sent].sort())
 })
 
-test('a second broker with an id that is held says whose it is and does not start', { skip }, async t => {
+test('a second broker with an id that is in use names its owner and does not start', { skip }, async t => {
   const redis = await startRedis(t)
   const settings = { 'svc.redis.uri': redis.uri, 'svc.broker.id': '7' }
   const first = await startBrokerProcess(t, { settings })

@@ -1,6 +1,6 @@
-// Producers and the members of one group, each a client that somebody else wrote, on one topic of several brokers: the
-// crowd says what was acknowledged to whom, and what who read. All producers are idempotent and never give up. What
-// happens to the brokers meanwhile, and what is to be true at the end, is the test's business.
+// A crowd of producers and members of one group on one topic of several brokers. Its clients are real Kafka clients.
+// The crowd records the acknowledged records, and the records that each member read. All producers are idempotent and
+// never give up. The test causes the faults and checks the end.
 
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
@@ -17,7 +17,7 @@ export interface Placed {
   readonly value: number
 }
 
-/** Whom a client of the crowd meets: every broker's address, and what it is told to do. */
+/** The parameters of a client of the crowd: every broker's address, and its topic and group. */
 export interface Scene {
   readonly addresses: readonly string[]
   readonly topic: string
@@ -27,27 +27,27 @@ export interface Scene {
 }
 
 /**
- * Runs until `stopping` and then to the end of what it began; says every record that was acknowledged to it, or that it
- * read.
+ * Runs until `stopping`, and then finishes the work that it began. Calls `say` for every record that was acknowledged
+ * to it, or that it read.
  */
 type Part = (scene: Scene, say: (record: Placed) => void) => Promise<void>
 
-/** A second; for each producer. */
+/** Records per second of each producer. */
 const RECORDS_PER_SECOND = 100
 
-/** Values are unique over all producers; Kafka's own counts from 0. */
+/** Values are unique over all producers. Those of Kafka's own producer count from 0. */
 const PYTHON_FIRST = 1_000_000_000
 const CONFLUENT_JS_FIRST = 2_000_000_000
 
 const LOOK_MS = 50
 
-/** Java's producer fails the record that it is asked to send while another thread closes it. */
+/** The error of Java's producer if another thread closes it during a send. */
 const CLOSED_WHILE_SENDING = 'Producer closed while send in progress'
 
 const terminate = (child: ChildProcess) => void child.kill('SIGTERM')
 const endInput = (child: ChildProcess) => void child.stdin!.end()
 
-/** librdkafka 2.0: it learns who leads from Metadata alone. */
+/** librdkafka 2.0: it learns the leaders only from Metadata. */
 const produceByPython: Part = ({ addresses, topic, partitions, stopping }, say) => {
   const settings = ['enable.idempotence=true', `records.per.second=${RECORDS_PER_SECOND}`]
   const args = ['load', addresses.join(), topic, String(partitions), String(PYTHON_FIRST), ...settings]
@@ -58,24 +58,24 @@ const produceByPython: Part = ({ addresses, topic, partitions, stopping }, say) 
   })
 }
 
-/** Kafka's own: it takes the leader that a refusal names (KIP-951). `config` is a file of producer configs. */
+/** Kafka's own producer: it uses the leader that a refusal names (KIP-951). `config` is a file of producer configs. */
 const produceByJava =
   (config: string): Part =>
   ({ addresses, topic, stopping }, say) => {
     const args = ['--bootstrap-server', addresses.join(), '--topic', topic, '--command-config', config]
-    // Without keys it would stay at one partition for long.
+    // Without keys it would send to one partition for a long time.
     const paced = ['--repeating-keys', '100', '--throughput', String(RECORDS_PER_SECOND)]
     const java = ['org.apache.kafka.tools.VerifiableProducer', ...args, ...paced]
     return followCommand(stopping, ['java', ...JAVA_ARGUMENTS, ...java], terminate, line => {
       const { name, partition, offset, value, exception, message } = JSON.parse(line)
-      // The tool sends in one thread and closes its producer in another: its last record may not leave it.
+      // The tool sends in one thread and closes its producer in another. Its last record may not be sent.
       if (stopping.aborted && message === CLOSED_WHILE_SENDING) return
       assert.notEqual(name, 'producer_send_error', `a record of Java was not sent: ${exception} ${message}`)
       if (name === 'producer_send_success') say({ partition, offset, value: Number(value) })
     })
   }
 
-/** With these settings Java's producer never gives up; the tool itself would send once. */
+/** With these settings Java's producer never gives up; by default the tool does not retry. */
 export const JAVA_PRODUCER_CONFIG = [
   ...['enable.idempotence=true', 'retries=2147483647', 'delivery.timeout.ms=2147483647'],
   ...['request.timeout.ms=10000', 'linger.ms=0'],
@@ -102,7 +102,7 @@ const readByPython: Part = ({ addresses, topic, group, stopping }, say) => {
   })
 }
 
-/** It commits what it has read after every poll. */
+/** It commits after every poll. */
 const readByJava: Part = ({ addresses, topic, group, stopping }, say) => {
   const args = ['--bootstrap-server', addresses.join(), '--topic', topic, '--group-id', group, '--verbose']
   const java = ['org.apache.kafka.tools.VerifiableConsumer', ...args, '--reset-policy', 'earliest']
@@ -113,8 +113,8 @@ const readByJava: Part = ({ addresses, topic, group, stopping }, say) => {
 }
 
 /**
- * The newest librdkafka, which takes the leader that a refusal names; in this process. One record after another in each
- * partition.
+ * The newest librdkafka, in this process. It uses the leader that a refusal names. It sends one record after another
+ * to each partition.
  */
 const produceByConfluentJs: Part = async ({ addresses, topic, partitions, stopping }, say) => {
   const producer = openConfluentJs(addresses).producer({
@@ -155,7 +155,7 @@ const readByConfluentJs: Part = async ({ addresses, topic, group, stopping }, sa
   await consumer.disconnect()
 }
 
-/** Who is there, by the names that messages use. */
+/** The clients of a crowd, by the names that messages use. */
 export interface Cast {
   readonly producers: Readonly<Record<string, Part>>
   readonly members: Readonly<Record<string, Part>>
@@ -177,16 +177,18 @@ export interface Crowd {
   readonly acknowledged: readonly Placed[]
   readonly read: readonly Placed[]
   /**
-   * Resolves when, from now on, every producer was acknowledged a record in each partition and every member read some.
+   * Resolves when, from the call on, every producer got an acknowledgement from each partition and every member read
+   * a record.
    */
   everybodyGoesOn(what: string, withinMs: number): Promise<void>
-  /** Ends the producers once all that they began is acknowledged, and then, when all of that is read, the members. */
+  /**
+   * Stops the producers and waits until all their records are acknowledged; then it waits until all of these are
+   * read, and stops the members.
+   */
   finish(withinMs: number): Promise<void>
 }
 
-/**
- * Sets the cast to work. All its clients end with the test. If one fails, every call that waits for the crowd fails.
- */
+/** Starts all clients of the cast. They end with the test. If one fails, every call that waits for the crowd fails. */
 export function startCrowd(
   cleanUp: { after(fn: () => void): void },
   scene: Omit<Scene, 'stopping'>,

@@ -1,5 +1,5 @@
-// A broker of three is killed, drained and killed again while clients of several kinds write and read as one crowd
-// (crowd.ts). It is always the one that coordinates their group, and it leads a third of their partitions.
+// One of three brokers is killed, shut down and killed again, while clients of several kinds write and read as one
+// crowd (crowd.ts). It is always the coordinator of their group, and it leads a third of their partitions.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -22,7 +22,7 @@ import { type Cast, commonCast, confluentJsCast, JAVA_PRODUCER_CONFIG, startCrow
 
 const TOPIC = 'orders'
 const GROUP = 'workers'
-/** As many as the keys of Kafka's verifiable producer reach. */
+/** The number of partitions that the keys of Kafka's verifiable producer reach. */
 const PARTITIONS = 12
 const LONGEST_MS = 120_000
 
@@ -36,7 +36,7 @@ async function startThree(t: TestContext, store: Readonly<Record<string, string>
   return new Map(await Promise.all(started))
 }
 
-/** Who lives, and who leads something of the topic, as the broker of this connection says. */
+/** Returns the living brokers, and the leaders of the topic, as the broker of this connection reports them. */
 async function look(wire: Wire): Promise<{ living: readonly number[]; leaders: ReadonlySet<number> }> {
   const { brokers, topics } = await wire.send(metadata, 9, { topics: [{ name: TOPIC }] })
   return {
@@ -45,7 +45,7 @@ async function look(wire: Wire): Promise<{ living: readonly number[]; leaders: R
   }
 }
 
-/** Resolves when these brokers, and no other, lead the topic, as each of them says. */
+/** Resolves when each of these brokers reports that they, and no other, lead the topic. */
 async function agree(brokers: Brokers, ids: readonly number[]): Promise<void> {
   for (const id of ids) {
     const wire = await connect(brokers.get(id)!)
@@ -58,7 +58,7 @@ async function agree(brokers: Brokers, ids: readonly number[]): Promise<void> {
   }
 }
 
-/** Who coordinates the group, as this broker says. */
+/** Returns the coordinator of the group, as this broker reports it. */
 async function coordinator(broker: BrokerProcess): Promise<number> {
   const wire = await connect(broker)
   const { coordinators } = await wire.send(findCoordinator, 4, { keyType: 0, coordinatorKeys: [GROUP] })

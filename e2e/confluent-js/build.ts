@@ -1,5 +1,5 @@
-// Builds @confluentinc/kafka-javascript from its npm package, once, under .cache/: its prebuilt binary is not on npm,
-// so the binding and the librdkafka that the package carries are compiled. Needs gcc, g++, make, python3 and Debian's
+// Builds @confluentinc/kafka-javascript once from its npm package, under .cache/. Its prebuilt binary is not on npm,
+// so this compiles the binding and the librdkafka in the package. Needs gcc, g++, make, python3 and Debian's
 // libssl-dev, zlib1g-dev, libsasl2-dev, libzstd-dev, liblz4-dev and libcurl4-openssl-dev; takes about a minute and a
 // half on two cores.
 
@@ -21,13 +21,13 @@ if (confluentJs.absence() !== null) {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       ...process.env,
-      // With Debian's libraries instead of ones that it would fetch.
+      // Uses Debian's libraries instead of downloading others.
       CKJS_LINKING: 'dynamic',
-      // Its build starts a compiler for every file at once, unless the machine is busy enough.
+      // The build starts a compiler for every file at once, unless the load of the machine is above this.
       MAKEFLAGS: `-l${availableParallelism()}`,
-      // Debian's npm trusts the certificates of the machine; one that runs on a Node of its own has to be told.
+      // Debian's npm trusts the certificates of the machine. Another npm needs this option.
       NODE_OPTIONS: '--use-system-ca',
-      // The headers of the Node that loads it, which may not be the one that npm runs on.
+      // The headers of the Node that loads the binding; npm may run on another Node.
       npm_config_nodedir: join(packages, `node-${process.platform}-${process.arch}`),
       PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
     },

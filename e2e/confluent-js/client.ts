@@ -1,5 +1,5 @@
-// @confluentinc/kafka-javascript, the newest librdkafka in Node, as a client of the matrix, in the test's own process.
-// build.ts builds it; machines without that build, other than CI's, skip it.
+// @confluentinc/kafka-javascript, the newest librdkafka in Node, as a client of the matrix. It runs in the test's own
+// process. build.ts builds it; without that build the tests are skipped, except in CI.
 
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,10 +9,10 @@ import { type Client, CODECS, type Header, type Received, runsByCodec, withoutNu
 
 export const PACKAGE = '@confluentinc/kafka-javascript'
 export const VERSION = '1.10.1'
-/** A binding is for one version of Node's binary interface. */
+/** The folder of the build. A binding works with one version of Node's binary interface only. */
 export const FOLDER = join(CACHE, `confluent-kafka-javascript-${VERSION}-abi${process.versions.modules}`)
 
-/** The part of its KafkaJS-like face that is used here. */
+/** The part of its KafkaJS-like API that the tests use. */
 interface Binding {
   readonly librdkafkaVersion: string
   readonly KafkaJS: {
@@ -45,12 +45,12 @@ interface Payload {
   }
 }
 
-/** Lines for people that the binding would print. */
+/** A logger that prints nothing. */
 const logger = { info() {}, error() {}, warn() {}, debug() {}, namespace: () => logger, setLogLevel() {} }
 
 const load = (): Binding => createRequire(join(FOLDER, 'package.json'))(PACKAGE)
 
-/** A client that says nothing; what it is made of takes librdkafka's settings. */
+/** Returns a client that logs nothing. Its producers and consumers take librdkafka's settings. */
 export const openConfluentJs = (brokers: readonly string[]) =>
   new (load().KafkaJS.Kafka)({ kafkaJS: { brokers, clientId: 'e2e', logger } })
 
@@ -90,7 +90,7 @@ export const confluentJs: Client = {
     }
     return sent
   },
-  /** It hands over a header without a value as one with an empty value. */
+  /** It returns a header without a value as one with an empty value. */
   asRead: record => ({
     ...record,
     headers: record.headers.map(({ name, value }) => ({ name, value: value ?? Buffer.alloc(0) })),

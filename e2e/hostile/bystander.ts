@@ -1,6 +1,7 @@
-// A client beside the poison, in a thread of its own, so that it waits for brokers and not for the test: to each broker
-// in turn it produces a record, fetches it and asks for metadata, all the time, and says how long the slowest of these
-// took. To another broker on the same machine, which gets no poison, it does the same: the wait there is the machine's.
+// Clients beside the poison, in a thread of their own, so that they wait for the brokers and not for the test. At
+// each broker one client produces a record, fetches it and requests metadata, again and again, and measures the
+// slowest request. Another client does the same at a broker on the same machine without poison: the wait there shows
+// the load of the machine.
 
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { systemClock } from '../../src/base/clock.ts'
@@ -11,7 +12,7 @@ import { encodeBatch } from '../../src/protocol/records.ts'
 import { connect, type Wire } from '../../testing/wire.ts'
 
 export interface Bystander {
-  /** Since the last question, in milliseconds: of the brokers, and of the other one. */
+  /** Resolves to the slowest request in ms since the last call: at the poisoned brokers, and at the other one. */
   slowest(): Promise<{ readonly hereMs: number; readonly elsewhereMs: number; readonly requests: number }>
   stop(): Promise<void>
 }
@@ -23,7 +24,7 @@ interface Place {
   readonly isElsewhere: boolean
 }
 
-/** Rejects where one of the clients is refused or loses its connection. */
+/** Starts the clients. slowest() rejects if a request of a client is refused or its connection is lost. */
 export function startBystander(places: readonly Place[]): Bystander {
   const worker = new Worker(new URL(import.meta.url), { workerData: places })
   const failed = new Promise<never>((_, reject) => {
@@ -83,7 +84,7 @@ async function produceTo(wire: Wire, { topic, partition }: Place): Promise<numbe
   const topicData = [{ name: topic, partitionData: [{ index: partition, records }] }]
   const { responses } = await wire.send(produce, 9, { acks: -1, timeoutMs: 30_000, topicData })
   const { errorCode, baseOffset } = responses[0]!.partitionResponses[0]!
-  if (errorCode !== 0) throw new Error(`a produce request beside the poison was answered ${errorCode}`)
+  if (errorCode !== 0) throw new Error(`a produce request beside the poison got error code ${errorCode}`)
   return baseOffset
 }
 
@@ -92,10 +93,10 @@ async function fetchFrom(wire: Wire, { topic, partition }: Place, fetchOffset: n
   const { responses } = await wire.send(fetch, 11, { maxWaitMs: 0, minBytes: 0, maxBytes: 1e6, topics })
   const { errorCode, records } = responses[0]!.partitions[0]!
   if (errorCode !== 0 || !Buffer.from(records!).includes('calm'))
-    throw new Error(`a fetch beside the poison was answered ${errorCode}`)
+    throw new Error(`a fetch beside the poison got error code ${errorCode}`)
 }
 
 if (parentPort !== null) {
-  // The timers of the clock keep no thread alive; the port does.
+  // The timers of this clock keep no thread alive; the message port does.
   await stand(workerData as readonly Place[])
 }

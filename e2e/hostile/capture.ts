@@ -1,6 +1,6 @@
-// Writes testing/corpus/frames anew: requests of real clients, taken from the wire while they produce, consume and
-// commit. Of each API and version a client's first few are kept, large ones left out. Run by hand when clients or APIs
-// change: node scripts/run.mjs e2e/hostile/capture.ts
+// Writes testing/corpus/frames again: requests of real clients, recorded from the wire while they produce, consume
+// and commit. It keeps a client's first few requests of each API and version, without large ones. Run it by hand when
+// clients or APIs change: node scripts/run.mjs e2e/hostile/capture.ts
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ const LARGEST_BYTES = 1500
 
 const clients: readonly Client[] = [kcat, kafkaJs, kafkaPython, confluentPython, javaConsole]
 
-/** The bytes that the client sent, connection by connection. */
+/** Returns the requests that the client sent. */
 async function capture(client: Client): Promise<Frame[]> {
   const ends: (() => Promise<void>)[] = []
   const cleanUp = { after: (fn: () => Promise<void>) => void ends.push(fn) }
@@ -49,7 +49,7 @@ async function capture(client: Client): Promise<Frame[]> {
   }
 }
 
-/** The first few of each API key and version, which are the first four bytes of a frame. */
+/** Keeps the first few frames of each API key and version, which are the first four bytes of a frame. */
 function varied(frames: readonly Frame[]): Frame[] {
   const kept = new Map<number, number>()
   return frames.filter(frame => {
@@ -65,7 +65,7 @@ mkdirSync(FRAMES, { recursive: true })
 for (const client of clients) {
   const absence = client.absence()
   if (absence !== null) {
-    console.log(`${client.name} is left as it was: ${absence}`)
+    console.log(`${client.name} keeps its old frames: ${absence}`)
     continue
   }
   const frames = varied(await capture(client))

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { runHostile } from './run.ts'
 
 const MOST_GROWTH_BYTES = 50e6
-/** A round trip that takes as long as this is one that the client notices. */
+/** A client notices a round trip of this many ms. */
 const NOTICED_MS = 1000
 
-test('10,000 damaged requests leave the process up, small, and good to its other clients', async t => {
+test('10,000 damaged requests do not end the process, use up its memory, or slow down its other clients', async t => {
   const { growthBytes, slowestMs } = await runHostile(t, { count: 10_000, seed: 7 })
   t.diagnostic(
     `memory grew by ${(growthBytes / 1e6).toFixed(1)} MB, the slowest answer took ${slowestMs.toFixed(0)} ms`,

@@ -1,5 +1,5 @@
-// The long form of the hostile run: `npm run hostile`, or `npm run hostile -- --requests 1000000`. KETCH_SEED repeats a
-// run.
+// The long form of the hostile run: `npm run hostile`, or `npm run hostile -- --requests 1000000`. KETCH_SEED repeats
+// a run.
 
 import { parseArgs } from 'node:util'
 import { systemRandom } from '../../src/base/random.ts'

@@ -1,5 +1,5 @@
-// The long form of the poison: `npm run poison`, or `npm run poison -- --seeds 2000 --from 1 --store redis --at-once
-// 3`.
+// The long form of the poison run: `npm run poison`, or `npm run poison -- --seeds 2000 --from 1 --store redis
+// --at-once 3`.
 
 import { parseArgs } from 'node:util'
 import { type PoisonReport, runPoison } from './poison.ts'

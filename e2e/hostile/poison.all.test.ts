@@ -6,14 +6,14 @@ import { type PoisonOptions, runPoison } from './poison.ts'
 const MOST_GROWTH_BYTES = 300e6
 const LONGEST_WAIT_MS = 250
 
-/** They make large batches of most kinds and in every codec, damaged batches, and batches in many frames. */
+/** These seeds make large batches of most kinds and in every codec, damaged batches, and batches in many frames. */
 const SEEDS = [9, 10, 12, 20, 21, 39, 54, 58, 61, 126, 137]
 
 for (const [store, skip] of [
   ['embedded', false],
   ['redis', noRedis],
 ] as const satisfies readonly (readonly [PoisonOptions['store'], string | false])[]) {
-  test(`batches that are made to cost much harm no broker and no client beside them (${store})`, {
+  test(`batches that are expensive on purpose do not harm a broker or the other clients (${store})`, {
     skip,
     timeout: 280_000,
   }, async t => {

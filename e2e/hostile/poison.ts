@@ -1,6 +1,7 @@
-// Poison (testing/poison.ts) against brokers as processes: each batch is produced, looked up by time, browsed, shown,
-// downloaded, exported and fetched, several at a time, at every broker, while clients beside them go on. It measures
-// how long those wait and how much memory the brokers take; how much may be is for the caller to say.
+// Runs poison (testing/poison.ts) against brokers as processes. Each batch is produced, looked up by time, browsed,
+// shown, downloaded, exported and fetched, several batches at a time, at every broker, while other clients work
+// beside it. It measures how long those clients wait and how much memory the brokers use. The caller decides on the
+// limits.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -23,43 +24,46 @@ export interface PoisonOptions {
   /** `redis`: three brokers on one Redis; `embedded`: one broker. */
   readonly store: 'redis' | 'embedded'
   readonly seeds: readonly number[]
-  /** Seeds that are worked on at the same time. */
+  /** Seeds that run at the same time. */
   readonly atOnce: number
   progress?(report: PoisonReport): void
 }
 
 export interface PoisonReport {
   readonly seeds: number
-  /** The slowest answer to a client beside the poison; and to one at a broker on the same machine that gets none. */
+  /**
+   * The slowest request in ms of a client beside the poison, and of one at a broker on the same machine without
+   * poison.
+   */
   readonly slowestMs: number
   readonly elsewhereMs: number
   /**
-   * Of the broker that grew most: resident memory that no file stands behind, at its most, since it had served ordinary
-   * clients.
+   * For the broker that grew most, its anonymous resident memory: after it had served ordinary clients, and the
+   * growth since then at its peak.
    */
   readonly startBytes: number
   readonly growthBytes: number
-  /** Worked on when that broker was largest. */
+  /** The batches that were in work when that broker was largest. */
   readonly heaviest: string
-  /** How often clients beside waited longer than 250 ms, and what was worked on then. */
+  /** The waits of clients beside the poison that took longer than 250 ms, with the batches that were in work. */
   readonly long: readonly string[]
-  /** Answers by their status or code. */
+  /** Counts of results by their status or error code. */
   readonly answers: ReadonlyMap<string, number>
 }
 
 const TOPIC = 'poison'
 const CALM = 'calm'
-/** With these each of three brokers leads some, whatever the ids of the topics are. */
+/** With this many partitions each of three brokers leads some, whatever the ids of the topics are. */
 const PARTITIONS = 36
-/** Partitions that get poison, by turns. */
+/** Partitions that get poison, in turn. */
 const POISONED = 6
-/** Batches that lie in a partition at a time: each look may come upon those before. */
+/** Batches that stay in a partition. A request may also meet the earlier ones. */
 const KEPT = 8
 const LONG_MS = 250
 const WHOLE_EVERY = 20
 const LOOK_MS = 20
 
-/** Rejects when a broker ends, gives an answer that is malformed, or calls something its own mistake. */
+/** Rejects if a broker ends, returns a malformed response, or logs its own mistake. */
 export async function runPoison(cleanUp: CleanUp, options: PoisonOptions): Promise<PoisonReport> {
   const brokers = await startBrokers(cleanUp, options.store)
   const elsewhere = await startBrokerProcess(cleanUp, { settings: SETTINGS })
@@ -85,7 +89,7 @@ export async function runPoison(cleanUp: CleanUp, options: PoisonOptions): Promi
   const heaviest = brokers.map(() => '')
   const answers = new Map<string, number>()
   const long: string[] = []
-  /** By seed, the batch and the question. */
+  /** The batch and the request in work, by seed. */
   const underWay = new Map<number, string>()
   const nowUnderWay = () => [...underWay].map(([seed, what]) => `${seed} (${what})`).join('; ')
   let slowestMs = 0
@@ -141,7 +145,9 @@ export async function runPoison(cleanUp: CleanUp, options: PoisonOptions): Promi
         .split('\n')
         .filter(line => / (WARN|ERROR) /.test(line)),
     )
-    throw new Error(`${error} at ${nowUnderWay()}; brokers say:\n${warnings.slice(-20).join('\n')}`, { cause: error })
+    throw new Error(`${error} at ${nowUnderWay()}; the brokers logged:\n${warnings.slice(-20).join('\n')}`, {
+      cause: error,
+    })
   })
   isOver = true
   await watching
@@ -162,7 +168,7 @@ const SETTINGS = {
 async function startBrokers(cleanUp: CleanUp, store: PoisonOptions['store']): Promise<readonly BrokerProcess[]> {
   if (store === 'embedded') return [await startBrokerProcess(cleanUp, { settings: SETTINGS })]
   const redis = await startRedis(cleanUp, { appendfsync: 'everysec' })
-  // A broker that the machine holds up is not to be considered dead: how long clients wait is measured.
+  // A broker on a slow machine must not be considered dead, because the run measures how long clients wait.
   const settings = { ...SETTINGS, 'svc.redis.uri': redis.uri, 'svc.broker.expiry': '30s' }
   const start = (id: number) => startBrokerProcess(cleanUp, { settings: { ...settings, 'svc.broker.id': String(id) } })
   return Promise.all([1, 2, 3].map(start))
@@ -170,11 +176,11 @@ async function startBrokers(cleanUp: CleanUp, store: PoisonOptions['store']): Pr
 
 interface Scene {
   readonly brokers: readonly BrokerProcess[]
-  /** One to each broker, in order. */
+  /** One connection to each broker, in order. */
   readonly wires: readonly Wire[]
-  /** Their ids. */
+  /** The ids of the brokers, in order. */
   readonly ids: readonly number[]
-  /** The partitions that get poison, as many of each broker. */
+  /** The partitions that get poison, the same number on each broker. */
   readonly places: readonly { readonly partition: number; readonly wire: Wire; readonly offsets: number[] }[]
 }
 
@@ -198,7 +204,7 @@ async function openScene(cleanUp: CleanUp, brokers: readonly BrokerProcess[]): P
   return { brokers, wires, ids, places }
 }
 
-/** By partition, once each broker leads some. */
+/** Returns the leaders by partition, once each broker leads some. */
 async function leadersOf(wire: Wire, name: string, brokers: number): Promise<readonly number[]> {
   let leaders: number[] = []
   await eventually(
@@ -213,7 +219,7 @@ async function leadersOf(wire: Wire, name: string, brokers: number): Promise<rea
   return leaders
 }
 
-/** All that can be asked about one batch, in turn. Answers what came of each. */
+/** Sends every kind of request about one batch, in turn. Resolves to the result of each. */
 async function takeIn(
   scene: Scene,
   seed: number,
@@ -231,7 +237,7 @@ async function takeIn(
   await makeRoom(offsets, partition, wire, baseOffset)
 
   const now = systemClock.now()
-  // The time that most batches have, one that some only claim to have, and the largest.
+  // The timestamp of most batches, one that some batches only claim to have, and the largest timestamp.
   for (const timestamp of [now - 30_000, now + 30_000, -3]) {
     asks(`look-up of ${timestamp < 0 ? 'the largest' : 'a time'}`)
     const partitions = [{ partitionIndex: partition, timestamp }]
@@ -245,11 +251,11 @@ async function takeIn(
     const { responses } = await wire.send(fetchApi, version, asked)
     answers.push(`fetch ${version} ${responses[0]!.partitions[0]!.errorCode}`)
   }
-  // Any broker may be asked, whichever leads.
+  // Any broker serves these requests, whichever leads the partition.
   const { url } = scene.brokers[seed % scene.brokers.length]!
   const messages = `${url}/api/v1/topics/${TOPIC}/messages`
   const place = `partition=${partition}&offset=${baseOffset}`
-  // A whole export of millions of headers takes a quarter of a minute.
+  // An export of millions of headers takes a quarter of a minute, so only some exports are complete.
   const exported = seed % WHOLE_EVERY === 0 ? 20_000 : 300
   for (const [what, path] of [
     ['page', `?${place}&previewBytes=65536&limit=1000`],
@@ -282,7 +288,7 @@ async function makeRoom(known: number[], partition: number, wire: Wire, baseOffs
   await wire.send(deleteRecords, 1, { topics: [{ name: TOPIC, partitions }], timeoutMs: 30_000 })
 }
 
-/** Resident memory that no file stands behind. */
+/** Returns the anonymous resident memory in bytes. */
 function residentBytes(pid: number): number {
   return Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024
 }

@@ -1,5 +1,5 @@
-// Damaged requests against the broker as a process, with a well-behaved client beside them. It measures and checks the
-// client's answers; how much may have grown is for the caller to say.
+// Runs damaged requests against the broker as a process, with a well-behaved client beside them. It checks the
+// client's responses and measures memory and time. The caller decides on the limits.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -17,16 +17,14 @@ const AT_ONCE = 200
 
 export interface HostileReport {
   readonly sent: number
-  /** Anonymous memory of the process, from its start, before the first request. */
+  /** Anonymous memory of the process in bytes: before the first request, and the growth since then. */
   readonly startBytes: number
   readonly growthBytes: number
-  /** One produce and one fetch of the well-behaved client together, at its slowest. */
+  /** The slowest pair of a produce and a fetch of the well-behaved client, in ms. */
   readonly slowestMs: number
 }
 
-/**
- * Sends this many damaged requests. Rejects when the broker ends, forgets a record, or calls something its own mistake.
- */
+/** Sends this many damaged requests. Rejects if the broker ends, forgets a record, or logs its own mistake. */
 export async function runHostile(
   cleanUp: CleanUp,
   options: { count: number; seed: number; progress?: (report: HostileReport) => void },
@@ -59,7 +57,7 @@ export async function runHostile(
   return last
 }
 
-/** Resident memory that no file stands behind. */
+/** Returns the anonymous resident memory in bytes. */
 function residentBytes(pid: number): number {
   return Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024
 }

@@ -1,4 +1,4 @@
-// Installs the judges of the HTTP side from PyPI into a virtual environment of their own, once.
+// Installs the judges of the HTTP side from PyPI into a virtual environment, once.
 
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { FOLDER, judgesAbsence, PACKAGES, PYTHON } from './judges.ts'
 function run(command: string, args: readonly string[]): void {
   const { status, error } = spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   if (status === 0) return
-  // A half of it would be taken for the whole.
+  // An incomplete environment would look like a complete one.
   rmSync(FOLDER, { recursive: true, force: true })
   throw new Error(`${command} ${args.join(' ')} ended with ${status ?? error?.message}`)
 }

@@ -17,13 +17,13 @@ const skip = existsSync(CHROMIUM) ? false : 'SKIPPED e2e/http cross-site: apt-ge
 const USERS = '/api/v1/users'
 const LOGOUT = '/api/v1/auth/logout'
 
-/** The request of a program that creates a user, with any content type for the body. */
+/** Returns the request that creates a user, with any content type for the body. */
 function making(username: string, type: string): RequestInit {
   const body = JSON.stringify({ username, password: 'correct horse battery', role: 'ADMIN' })
   return { method: 'POST', credentials: 'include', headers: { 'content-type': type }, body }
 }
 
-/** The part of an answer that the page may read, or why it may not. */
+/** Returns the part of a response that the page may read, or the reason why it may not. */
 function ask(page: Page, url: string, init: RequestInit): Promise<readonly unknown[]> {
   const script = `fetch(${JSON.stringify(url)}, ${JSON.stringify(init)}).then(
     async answer => [answer.type, answer.status, (await answer.text()).length > 0],
@@ -31,15 +31,16 @@ function ask(page: Page, url: string, init: RequestInit): Promise<readonly unkno
   return page.evaluate(script)
 }
 
-/**
- * Of a text/plain form the one field: name and value, with the equals sign between them, are JSON that makes a user.
- */
+/** The one field of a text/plain form: its name, an equals sign and its value together are JSON that creates a user. */
 const JSON_FIELD = {
   name: '{"username":"by-text-form","role":"ADMIN","password":"correct horse ',
   value: ' battery"}',
 }
 
-/** Another origin, whose page has a form for each way in which a form can ask. Answers its port. */
+/**
+ * Starts another origin, whose page has one form for each way in which a form can send a request. Resolves to its
+ * port.
+ */
 async function startEvil(cleanUp: CleanUp, url: string): Promise<number> {
   const input = (name: string, value: string) => `<input name='${name}' value='${value}'>`
   const forms = [
@@ -61,12 +62,13 @@ async function startEvil(cleanUp: CleanUp, url: string): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-// Cookies know no ports, so the session comes along from the first; from the second SameSite=Lax keeps it at home.
+// Cookies ignore ports, so the browser sends the session from the first host. From the second SameSite=Lax prevents
+// that.
 for (const [host, site, isSessionThere] of [
   ['127.0.0.1', 'same-site', true],
   ['localhost', 'cross-site', false],
 ] as const) {
-  test(`a ${site} page of another origin changes nothing in the name of the user who is signed in`, {
+  test(`a ${site} page of another origin cannot act as the user who is signed in`, {
     skip,
     timeout: 60_000,
   }, async t => {
@@ -97,7 +99,7 @@ for (const [host, site, isSessionThere] of [
     const opaque = ['opaque', 0, false]
     const bodyless: RequestInit = { method: 'POST', credentials: 'include' }
     const asked: readonly (readonly [path: string, init: RequestInit, answer: readonly unknown[]])[] = [
-      // The browser asks beforehand whether it may, and that is all that ever arrives of it.
+      // For JSON the browser only sends a preflight request, and never the request itself.
       [USERS, making('by-json', 'application/json'), unreadable],
       [USERS, making('by-text', 'text/plain'), unreadable],
       [USERS, { ...making('by-opaque-text', 'text/plain'), mode: 'no-cors' }, opaque],
@@ -126,14 +128,14 @@ for (const [host, site, isSessionThere] of [
         line.slice(1).join(' '),
       )
     const refused = ['create user', 'create user', 'sign out', 'sign out', 'create user', 'create user', 'sign out']
-    await eventually('a line for each of them', () => audited().length >= refused.length)
+    await eventually('a log line for each request', () => audited().length >= refused.length)
     assert.deepEqual(
       audited(),
       refused.map(what => `${what} null 403 code=CROSS_SITE`),
     )
     assert.deepEqual(await users(), [200, ['admin']])
 
-    // From a page of the broker itself the same requests are granted.
+    // From a page of the broker itself the same requests succeed.
     await page.goto(`${url}/login`)
     assert.deepEqual(await ask(page, url + USERS, making('by-json', 'application/json')), ['basic', 201, true])
     assert.deepEqual(await users(), [200, ['admin', 'by-json']])

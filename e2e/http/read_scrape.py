@@ -1,5 +1,5 @@
-# The reference reader of Prometheus for the tests of scrape.test.ts: a scrape on standard input, its samples as lines of JSON on
-# standard output, [family, name, labels, value]. Ends with an error where the text is not what its format says.
+# Reads a scrape with the reference parser of Prometheus, for scrape.longer.test.ts: the scrape is on standard input, its
+# samples are lines of JSON on standard output, [family, name, labels, value]. Fails if the scrape violates its format.
 #
 #   read_scrape.py openmetrics | text
 

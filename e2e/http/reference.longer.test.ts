@@ -9,7 +9,7 @@ const CHROMIUM = '/usr/bin/chromium'
 
 const skip = existsSync(CHROMIUM) ? false : 'SKIPPED e2e/http reference: apt-get install chromium'
 
-test('the reference is shown under the policy of the server, without a word in the console', {
+test('the reference is shown under the policy of the server, without a message in the console', {
   skip,
   timeout: 60_000,
 }, async t => {

@@ -13,29 +13,30 @@ import { judgesAbsence, SCHEMATHESIS } from './judges.ts'
 const absence = judgesAbsence('schemathesis')
 
 /**
- * How many examples of its own it makes for each operation as whom, beside those that cover the document. A number and
- * not a time: a slow machine takes longer and asks the same. All of them take two to three minutes on two cores, of
- * four that they may take.
+ * How many examples of its own schemathesis makes for each operation in each role, in addition to those that cover
+ * the document. It is a number and not a time: a slow machine takes longer and sends the same requests. All of them
+ * take two to three minutes on two cores; a test may take up to five.
  */
 const EXAMPLES = { ADMIN: 10, VIEWER: 2, anonymous: 2 } as const
 
 /**
- * Not those that a good answer can fail: a right request may be refused by a rule that no schema states, such as that
- * of the last ADMIN, and `Allow` at /acls/match tells of /acls/{principal} too.
+ * Checks that a correct response can fail are missing here: a rule that no schema states may refuse a correct
+ * request, such as the rule of the last ADMIN, and `Allow` at /acls/match also names the methods of
+ * /acls/{principal}.
  */
 const CHECKS = [
   ...['not_a_server_error', 'status_code_conformance', 'content_type_conformance', 'response_headers_conformance'],
   ...['response_schema_conformance', 'negative_data_rejection', 'unsupported_method'],
 ]
 
-/** One would end the session, and the other does not end. */
+/** The first would end the session, and the second does not end. */
 const EXCLUDED = ['sign-out', 'tail-messages']
 
-/** On a broker of its own: an ADMIN removes users. */
+/** Runs on a broker of its own, because an ADMIN removes users. */
 async function runSchemathesis(t: TestContext, role: keyof typeof EXAMPLES, settings: Partial<Values>): Promise<void> {
   const { url, log } = await startBroker(
     t,
-    // The tool fails to sign in on purpose, and would be locked out for it.
+    // The tool fails to sign in on purpose, and would be locked out.
     { ...roleSettings, 'admin.login-throttle.max-failures': 2 ** 31 - 1, ...settings },
     { hasHttp: true },
   )
@@ -50,7 +51,7 @@ async function runSchemathesis(t: TestContext, role: keyof typeof EXAMPLES, sett
     join(folder, 'schemathesis.toml'),
     [
       '[checks.negative_data_rejection]',
-      // A query that is too long is stopped before it is read.
+      // The broker refuses a query that is too long before it reads it.
       'expected-statuses = ["400", "401", "403", "404", "405", "409", "413", "415", "429", "431", "503"]',
       ...somebody,
     ].join('\n'),
@@ -70,7 +71,10 @@ async function runSchemathesis(t: TestContext, role: keyof typeof EXAMPLES, sett
   t.diagnostic(`${role}: ${/(\d+) generated/.exec(output)?.[1]} requests`)
 }
 
-/** A phase that ends early ends well: what it says has to tell that it asked every operation. */
+/**
+ * Asserts that the run tested every operation. A phase that ends early exits with status 0, so only the output shows
+ * it.
+ */
 function assertWhole(output: string): void {
   const selected = Number(/(\d+) selected \/ \d+ total/.exec(output)?.[1])
   const passed = ['Coverage', 'Fuzzing'].map(phase =>
@@ -102,20 +106,23 @@ function run(cwd: string, args: readonly string[]): Promise<{ status: number | n
   })
 }
 
-/** For a slow machine: a number of requests has no end of its own. */
+/** The limit for a slow machine, in ms: a number of requests has no time limit of its own. */
 const timeout = 300_000
 
 /**
- * The same in every run: a search for more is `KETCH_SEED=… node scripts/run.mjs e2e/http/schemathesis.all.test.ts`.
+ * The seed is the same in every run. To search for more: `KETCH_SEED=… node scripts/run.mjs
+ * e2e/http/schemathesis.all.test.ts`.
  */
 const SEED = process.env.KETCH_SEED ?? '1'
 
 for (const role of Object.keys(EXAMPLES) as (keyof typeof EXAMPLES)[]) {
-  test(`schemathesis finds no answer to ${role} that is not documented`, { skip: absence ?? false, timeout }, t =>
+  test(`schemathesis finds no response to ${role} that is not documented`, { skip: absence ?? false, timeout }, t =>
     runSchemathesis(t, role, {}),
   )
 
-  test(`schemathesis finds none on Redis to ${role}`, { skip: absence ?? noRedis, timeout }, async t =>
-    runSchemathesis(t, role, { 'redis.uri': (await startRedis(t)).uri } as Partial<Values>),
+  test(
+    `schemathesis finds no response to ${role} that is not documented, on Redis`,
+    { skip: absence ?? noRedis, timeout },
+    async t => runSchemathesis(t, role, { 'redis.uri': (await startRedis(t)).uri } as Partial<Values>),
   )
 }

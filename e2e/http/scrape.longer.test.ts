@@ -12,7 +12,7 @@ import { judgesAbsence, PYTHON } from './judges.ts'
 
 const skip = judgesAbsence('scrape') ?? false
 const READER = fileURLToPath(new URL('read_scrape.py', import.meta.url))
-/** A group may be called anything, and is a label. */
+/** A group may have any name, and the name becomes a label. */
 const GROUP = 'a "group"} 1\nforged 2\\é'
 
 type Sample = readonly [
@@ -31,7 +31,7 @@ function read(format: 'openmetrics' | 'text', scrape: string): readonly Sample[]
     .map(line => JSON.parse(line) as Sample)
 }
 
-/** The address of the scrape of a broker that has produced a record and knows a group. */
+/** Returns the URL of the scrape of a broker that has stored a record and knows a group. */
 async function startWorking(t: TestContext): Promise<string> {
   const broker = await startBroker(
     t,
@@ -50,7 +50,7 @@ async function startWorking(t: TestContext): Promise<string> {
   return `${broker.url}/actuator/prometheus`
 }
 
-test('the scrape is read by the reference reader in both formats, with every metric whose room exists', {
+test('the scrape is read by the reference reader in both formats, with every metric of this version', {
   skip,
 }, async t => {
   const url = await startWorking(t)

@@ -1,6 +1,6 @@
-// Kafka's Java client for the tests of client.ts, whatever version of it is on the class path. A record is a line of
-// partition, timestamp, codec (produced) or offset (consumed), key, value and headers (a name, a space, a value), with tabs
-// between them, names and bytes in base64 and - for null.
+// Produces and consumes with Kafka's Java client, in the version that is on the class path, for records.ts. A record
+// is one line: partition, timestamp, codec (produced) or offset (consumed), key, value and headers (a name, a space, a
+// value), with tabs between them. Names and bytes are in base64; - is null.
 //
 //   Records produce ADDRESS TOPIC               records on standard input
 //   Records consume ADDRESS TOPIC GROUP COUNT   records on standard output

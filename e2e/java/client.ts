@@ -6,13 +6,13 @@ import { type Client, CODECS, type Header, type Received, runsByCodec, type Sent
 import { runCommand } from '../command.ts'
 import { fetchJars, JAVA_ARGUMENTS } from './jars.ts'
 
-/** Between the parts of a record, and at its end: strings that no record of the tests holds. */
+/** The marks between the parts of a record and at its end. No record of the tests contains them. */
 const PART = '<|part|>'
 const END = '<|end|>'
 const NULL = '<|null|>'
 const NO_HEADERS = 'NO_HEADERS'
 
-/** Runs one of Kafka's programs by class. */
+/** Runs one of Kafka's programs by its class. */
 export function runJava(mainClass: string, args: readonly string[], input?: string | Buffer): Promise<Buffer> {
   return runCommand('java', [...JAVA_ARGUMENTS, mainClass, ...args], input === undefined ? {} : { input })
 }
@@ -74,7 +74,7 @@ export const javaConsole: Client = {
   },
 }
 
-/** The records that the console producer can send: text without a line break, no partition, no timestamp. */
+/** Returns the record that the console producer can send instead: text, without partition and timestamp. */
 function expressible(record: Sent): Sent {
   const isText = record.value?.equals(Buffer.from(record.value.toString())) !== false
   const value = isText ? record.value : Buffer.from(`${record.id}:no text`)

@@ -14,7 +14,7 @@ test("Kafka's command line alters and describes configs and quotas", { skip, tim
     return (await runJava('kafka.admin.ConfigCommand', arguments_)).toString().trim().split('\n')
   }
   const orders = ['--entity-type', 'topics', '--entity-name', 'orders']
-  // The tool describes first: it refuses to delete what is not there.
+  // The tool describes the configs first. It refuses to delete a config that is not set.
   const change = ['--alter', '--add-config', 'retention.ms=1000', '--delete-config', 'retention.bytes']
   assert.deepEqual(await configs(...orders, ...change), ['Completed updating config for topic orders.'])
   assert.deepEqual(await configs(...orders, '--describe'), [

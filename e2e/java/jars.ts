@@ -1,9 +1,9 @@
-// How the tests run a JVM with Kafka's tools and client (testing/apache-kafka.ts) on its class path.
+// The arguments of a JVM with Kafka's tools and client (testing/apache-kafka.ts) on its class path.
 
 import { kafkaAbsence, kafkaJars } from '../../testing/apache-kafka.ts'
 import { classPathOf } from '../../testing/jars.ts'
 
-/** Settings that suit short lives on small machines; of its log, only what went wrong. */
+/** Flags for short runs on small machines. The log contains errors only. */
 export const JAVA_FLAGS: readonly string[] = [
   ...['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Dfile.encoding=UTF-8'],
   '-Dorg.slf4j.simpleLogger.defaultLogLevel=error',
@@ -12,7 +12,7 @@ export const JAVA_FLAGS: readonly string[] = [
 /** The arguments of a JVM that has Kafka's jars. */
 export const JAVA_ARGUMENTS: readonly string[] = [...JAVA_FLAGS, '-cp', classPathOf(kafkaJars)]
 
-/** Fetches the jars where they are missing; says why not where that fails. */
+/** Fetches the jars if they are missing. Returns the reason if that fails, else null. */
 export function fetchJars(): string | null {
   const absence = kafkaAbsence()
   return absence === null ? null : `SKIPPED e2e/java: ${absence}`

@@ -11,7 +11,7 @@ test("Kafka's own performance tools produce and consume", { skip, timeout: 120_0
   await createTopic(broker, 'perf', 4)
   const count = '50000'
   const server = ['--bootstrap-server', broker.address]
-  // Idempotent, as Java producers are by default.
+  // The producer is idempotent, as Java producers are by default.
   const produced = await runJava('org.apache.kafka.tools.ProducerPerformance', [
     ...['--topic', 'perf', '--num-records', count, '--record-size', '1024', '--throughput', '-1'],
     ...server,
@@ -26,7 +26,7 @@ test("Kafka's own performance tools produce and consume", { skip, timeout: 120_0
   t.diagnostic(consumed.toString().trimEnd().split('\n').at(-1)!)
 })
 
-test("Kafka's command line makes, lists, describes and deletes topics", { skip, timeout: 120_000 }, async t => {
+test("Kafka's command line creates, lists, describes and deletes topics", { skip, timeout: 120_000 }, async t => {
   const broker = await startBrokerProcess(t)
   const topics = (...args: string[]) =>
     runJava('org.apache.kafka.tools.TopicCommand', ['--bootstrap-server', broker.address, ...args])

@@ -1,4 +1,4 @@
-// The measure itself: what is compared with Apache Kafka stands on its being there and answering our own client.
+// Tests the reference itself: comparisons with Apache Kafka need it to run and to answer our own client.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { kafkaAbsence, startApacheKafka } from '../../testing/apache-kafka.ts'
 import { createTopic } from '../../testing/topic.ts'
 import { connect } from '../../testing/wire.ts'
 
-test('Apache Kafka runs beside us and answers our raw client', { skip: kafkaAbsence() ?? false }, async t => {
+test('Apache Kafka runs on this machine and answers our raw client', { skip: kafkaAbsence() ?? false }, async t => {
   const kafka = await startApacheKafka(t)
   await createTopic(kafka, 'made', 3)
   const wire = await connect(kafka)

@@ -1,4 +1,4 @@
-// Kafka's Java client itself (Records.java), in the versions that are in use, as clients of the matrix.
+// Kafka's Java client (Records.java), in the versions in use, as clients of the matrix.
 
 import { fileURLToPath } from 'node:url'
 import { classPathOf, fetchJars, type Jars } from '../../testing/jars.ts'
@@ -61,5 +61,5 @@ function fromLine(line: string): Received {
   }
 }
 
-/** The last release for brokers before 4.0, and the newest. */
+/** The last release for brokers before 4.0, and the newest release. */
 export const javaClients: readonly Client[] = [javaClient('3.9.2'), javaClient('4.4.0')]

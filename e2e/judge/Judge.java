@@ -1,9 +1,9 @@
-// Kafka's own generated message classes, asked over standard input and output.
+// Serves Kafka's own generated message classes over standard input and output.
 //
-//   definitions   prints the definition of every message, one JSON object a line, as the client jar carries them
+//   definitions   prints the definition of every message in the client jar, one JSON object a line
 //   messages      answers each line  name <tab> version <tab> value as JSON <tab> bytes as hex
-//                 with               what it writes for the value <tab> what it writes for what it reads from the bytes
-//                 or with            ! and what it threw
+//                 with               the bytes of the value <tab> the bytes of the value that it reads from the given bytes
+//                 or with            ! and the error that it threw
 
 import com.fasterxml.jackson.core.json.JsonReadFeature;
 import com.fasterxml.jackson.databind.JsonNode;

@@ -11,7 +11,7 @@ import { definitions, judgeAbsence } from './judge.ts'
 
 const skip = judgeAbsence() ?? false
 
-test("every declared message is the one of Kafka's definitions, in every version and field", { skip }, async t => {
+test("every declared message equals Kafka's definition, in every version and field", { skip }, async t => {
   const all = new Map((await definitions()).map(definition => [definition.name, definition]))
   t.diagnostic(`${messages.length} APIs held against ${all.size} definitions`)
   const differences = [

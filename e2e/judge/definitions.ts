@@ -1,7 +1,6 @@
-// Holds a declared message against Kafka's definition of it, version by version and field by field. It compares what
-// both say a version looks like, so that a field can be declared in another way and still be the same.
-// Not compared: entity names, documentation, and what Kafka's classes do with fields that a version lacks
-// (`ignorable`).
+// Compares a declared message with Kafka's definition of it, version by version and field by field. It compares the
+// layouts of a version, so a field may be declared in another way and still be equal. It does not compare entity
+// names, documentation, and the behaviour of Kafka's classes for fields that a version lacks (`ignorable`).
 
 import {
   type Api,
@@ -15,7 +14,7 @@ import {
   ZERO_UUID,
 } from '../../src/protocol/schema.ts'
 
-/** A file of common/message in Kafka's client jar; its README describes the words. */
+/** A file of common/message in Kafka's client jar. The README there describes its words. */
 export interface Definition {
   readonly name: string
   readonly type: string
@@ -38,7 +37,7 @@ interface DefinedField {
   readonly fields?: readonly DefinedField[]
 }
 
-/** Sentences, each naming the message, the versions and the field; none when both say the same. */
+/** Returns the differences as sentences that name the message, the versions and the field. */
 export function compareApi(api: Api, all: ReadonlyMap<string, Definition>): string[] {
   return [api.request, api.response].flatMap(message => {
     const key = all.get(message.name)?.apiKey
@@ -65,7 +64,7 @@ export function compareMessage(message: Message, all: ReadonlyMap<string, Defini
   return [...differences].map(([difference, versions]) => `${message.name} ${sayVersions(versions)}: ${difference}`)
 }
 
-/** One field in one version, in words that both sides can be brought to. */
+/** One field in one version, in a form that both sides are converted to. */
 interface Line {
   readonly path: string
   readonly isPresent: boolean
@@ -144,7 +143,7 @@ function linesOfFields(
   })
 }
 
-/** Kafka's FieldSpec#fieldDefault as a value of ours. */
+/** Returns the default of Kafka's FieldSpec#fieldDefault as a value of ours. */
 function fallbackOf(kind: Kind, written: DefinedField['default']): unknown {
   const text = String(written ?? '')
   switch (kind) {
@@ -172,14 +171,14 @@ function sayFallback(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** '0-3', '2+', '5' or 'none'. */
+/** Parses '0-3', '2+', '5' or 'none'. */
 function readRange(text: string): { readonly min: number; readonly max: number } {
   if (text === 'none') return { min: 0, max: -1 }
   const [min = '', max] = text.split(/[-+]/)
   return { min: Number(min), max: max === undefined ? Number(min) : max === '' ? OPEN : Number(max) }
 }
 
-/** [3, 4, 5, 7] is '3-5, 7'. */
+/** Returns '3-5, 7' for [3, 4, 5, 7]. */
 function sayVersions(versions: readonly number[]): string {
   const runs: [number, number][] = []
   for (const version of versions) {

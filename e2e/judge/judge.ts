@@ -1,4 +1,5 @@
-// Asks Kafka's own message classes (Judge.java, run from its source by a JDK) in one JVM per question list.
+// Asks Kafka's own message classes (Judge.java, which a JDK runs from its source). One JVM answers a whole list of
+// questions.
 
 import { fileURLToPath } from 'node:url'
 import { hasProgram } from '../../testing/programs.ts'
@@ -8,13 +9,13 @@ import type { Definition } from './definitions.ts'
 
 const source = fileURLToPath(new URL('Judge.java', import.meta.url))
 
-/** Why there is no judge on this machine; null where there is one. */
+/** Returns the reason why this machine has no judge; null if it has one. */
 export function judgeAbsence(): string | null {
   if (!hasProgram('javac')) return 'SKIPPED e2e/judge: apt-get install default-jdk-headless maven'
   return fetchJars()
 }
 
-/** The definition of every message, as the client jar carries them. */
+/** Returns the definition of every message in the client jar. */
 export async function definitions(): Promise<readonly Definition[]> {
   return (await ask('definitions', '')).map(line => JSON.parse(line) as Definition)
 }
@@ -27,10 +28,13 @@ export interface Question {
   readonly hex: string
 }
 
-/** The bytes that Kafka's classes write for the value, and for the value that they read; or the error they threw. */
+/**
+ * The bytes that Kafka's classes write for the value, and for the value that they read from the bytes; or their
+ * error.
+ */
 export type Verdict = { readonly written: string; readonly rewritten: string } | { readonly error: string }
 
-/** The verdicts, in the order of the questions. */
+/** Returns the verdicts, in the order of the questions. */
 export async function judge(questions: readonly Question[]): Promise<readonly Verdict[]> {
   const lines = questions.map(({ name, version, json, hex }) => `${name}\t${version}\t${json}\t${hex}\n`)
   return (await ask('messages', lines.join(''))).map(line => {

@@ -14,7 +14,7 @@ import { judge, judgeAbsence } from './judge.ts'
 
 const VALUES_PER_VERSION = 25
 
-/** The value in the form of Kafka's JSON converters, which tell 1.0 and 1 apart. */
+/** Returns the value in the form of Kafka's JSON converters, which distinguish 1.0 and 1. */
 function jsonOf(slot: Slot, value: unknown): string {
   if (value === null) return 'null'
   switch (slot.kind) {

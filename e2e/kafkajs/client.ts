@@ -1,4 +1,4 @@
-// kafkajs as a client of the matrix, in the test's own process. It brings gzip; the other codecs are plugged in.
+// kafkajs as a client of the matrix, in the test's own process. It has gzip itself; this file adds the other codecs.
 
 import { createRequire } from 'node:module'
 import kafkajs, { type IHeaders, type Kafka, type Message, type RetryOptions } from 'kafkajs'
@@ -15,7 +15,7 @@ import {
 
 const CODEC_NUMBERS = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const satisfies Record<Codec, number>
 
-/** More than any batch of the tests. */
+/** The limit in bytes; larger than any batch of the tests. */
 const DECOMPRESSED_LIMIT = 64 * 1024 * 1024
 
 for (const codec of CODECS) {
@@ -27,7 +27,8 @@ for (const codec of CODECS) {
 }
 
 /**
- * A kafkajs client that says nothing and gives up soon, unless it is told to be patient. Addresses are split by commas.
+ * Returns a kafkajs client that logs nothing, and that retries for a short time unless `retry` says otherwise. Commas
+ * separate several addresses.
  */
 export function openKafka(address: string, retry: RetryOptions = {}): Kafka {
   return new kafkajs.Kafka({

@@ -41,7 +41,7 @@ async function joinGroup(address: string, topic: string, onRecord: () => void): 
   }
 }
 
-test('two kafkajs consumers share a group; when one leaves the other goes on with all of it', async t => {
+test('two kafkajs consumers share a group; when one leaves, the other reads all partitions', async t => {
   const broker = await startBrokerProcess(t, { settings })
   await createTopic(broker, 'shared', 4)
   const producer = openKafka(broker.address).producer()
@@ -75,12 +75,13 @@ test('two kafkajs consumers share a group; when one leaves the other goes on wit
     await everyoneHas(800)
     assert.equal([...members[1]!.values].filter(value => Number(value) >= 400).length, 400)
   } finally {
-    // Before the broker ends: a consumer that loses its broker first starts anew without end, and its process with it.
+    // Disconnects before the broker ends: a consumer that loses its broker first reconnects forever, and keeps the
+    // process alive.
     for (const { consumer } of members) await consumer.disconnect()
   }
 })
 
-test('a kafkajs group that comes back after the broker was restarted goes on where it committed', async t => {
+test('a kafkajs group continues at its committed offsets after a restart of the broker', async t => {
   const broker = await startBrokerProcess(t, { settings })
   const kafka = openKafka(broker.address)
   const producer = kafka.producer({ idempotent: true, maxInFlightRequests: 1 })
@@ -116,7 +117,7 @@ test('a kafkajs group that comes back after the broker was restarted goes on whe
   assert.deepEqual(await read('199'), places(100, 200))
 })
 
-test('the kafkajs admin makes, describes and deletes topics and reads their offsets', async t => {
+test('the kafkajs admin creates, describes and deletes topics and reads their offsets', async t => {
   const broker = await startBrokerProcess(t, { settings })
   const kafka = openKafka(broker.address)
   const admin = kafka.admin()

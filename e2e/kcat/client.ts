@@ -1,11 +1,11 @@
-// kcat (librdkafka) as a client of the matrix. It reads messages as delimited text, knows no client timestamps, and its
-// headers belong to an invocation; so a producing run is one invocation for each partition, codec and set of headers.
+// kcat (librdkafka) as a client of the matrix. It reads messages as delimited text and cannot set timestamps. Its
+// headers apply to a whole invocation, so there is one invocation for each partition, codec and set of headers.
 
 import { hasProgram, outputOf } from '../../testing/programs.ts'
 import { type Client, CODECS, type Header, type Received, type Sent } from '../client.ts'
 import { runCommand } from '../command.ts'
 
-/** Between messages, and between key and value: bytes that no text has. */
+/** The marks between messages, and between key and value. No text contains these bytes. */
 const END = '\x1e'
 const KEY_END = '\x1f'
 
@@ -48,7 +48,7 @@ export const kcat: Client = {
   },
 }
 
-/** The records that kcat can send: text, with one constant header, a null value for an empty one, and no timestamp. */
+/** Returns the record that kcat can send instead: text, one constant header, null for an empty value, no timestamp. */
 function expressible(record: Sent): Sent {
   const isText = record.value?.equals(Buffer.from(record.value.toString())) !== false
   const value = isText ? record.value : Buffer.from(`${record.id}:no text`)
@@ -64,7 +64,7 @@ function headerArguments(record: Sent): string[] {
   return record.headers.flatMap(({ name, value }) => ['-H', value === null ? name : `${name}=${value}`])
 }
 
-/** Reads what the format above prints; lengths of -1 mean null. */
+/** Parses the output of the format above; lengths of -1 mean null. */
 function parseMessages(output: Buffer): Received[] {
   const received: Received[] = []
   for (let at = 0; at < output.length; ) {

@@ -1,10 +1,10 @@
-// @platformatic/kafka as a client of the matrix, in the test's own process. It speaks the flexible versions only, and
-// brings its codecs.
+// @platformatic/kafka as a client of the matrix, in the test's own process. It speaks only the flexible versions, and
+// has all codecs itself.
 
 import { Consumer, clientSoftwareVersion, MessagesStreamModes, Producer } from '@platformatic/kafka'
 import { type Client, CODECS, type Received, runsByCodec } from '../client.ts'
 
-/** Records in one call, which are one request. */
+/** Records in one call, which makes one request. */
 const AT_ONCE = 500
 
 export const platformatic: Client = {
@@ -24,7 +24,7 @@ export const platformatic: Client = {
             compression: run[0]!.codec,
             messages: run.slice(at, at + AT_ONCE).map(({ key, value, partition, timestamp, headers }) => ({
               topic,
-              // Its types leave out null, which it sends as it is.
+              // Its types exclude null, but it sends null.
               key: key as Buffer,
               value: value as Buffer,
               partition: partition!,
@@ -45,7 +45,7 @@ export const platformatic: Client = {
     try {
       const stream = await consumer.consume({ topics: [topic], mode: MessagesStreamModes.EARLIEST, maxWaitTime: 200 })
       for await (const { partition, offset, timestamp, key, value, headerEntries } of stream) {
-        // Its types leave out null, which it hands over as undefined.
+        // Its types exclude null; it returns undefined instead.
         received.push({
           partition,
           offset: Number(offset),

@@ -1,5 +1,6 @@
-// Debian's two Python clients as clients of the matrix: kafka-python (its own protocol code, old versions of every API)
-// and confluent-kafka (librdkafka). Records cross to the scripts beside this file as lines of JSON with base64 in them.
+// Debian's two Python clients as clients of the matrix: kafka-python (its own protocol code, old versions of every
+// API) and confluent-kafka (librdkafka). The scripts beside this file read and write records as lines of JSON with
+// base64.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -8,10 +9,10 @@ import { outputOf } from '../../testing/programs.ts'
 import { type Client, CODECS, type Codec, type Received, type Sent, withoutNullHeaders } from '../client.ts'
 import { type Running, runCommand, startCommand } from '../command.ts'
 
-/** Debian's own interpreter: its packages are not visible to any other. */
+/** Debian's own interpreter: no other one finds its packages. */
 export const PYTHON = '/usr/bin/python3'
 
-/** Where one of the scripts is. */
+/** Returns the path of one of the scripts. */
 export const scriptPath = (name: 'kafka_python.py' | 'confluent.py') => fileURLToPath(new URL(name, import.meta.url))
 
 function absence(module: string, debianPackage: string): string | null {
@@ -21,7 +22,7 @@ function absence(module: string, debianPackage: string): string | null {
 
 const ask = (program: string) => outputOf(PYTHON, ['-c', program]).trim()
 
-/** kafka-python finds its codecs as Python modules that may be there or not. */
+/** Returns the codecs of kafka-python, which depend on the installed Python modules. */
 function kafkaPythonCodecs(): readonly Codec[] {
   const ask =
     'from kafka import codec as c; print(*[n for n in ("gzip","snappy","lz4","zstd") if getattr(c,"has_"+n)()])'
@@ -30,7 +31,7 @@ function kafkaPythonCodecs(): readonly Codec[] {
   return CODECS.filter(codec => codec === 'none' || has.includes(codec))
 }
 
-/** Starts one of the scripts; its verbs are at their heads. */
+/** Starts one of the scripts. The head of each script describes its verbs. */
 export function startPython(script: 'kafka_python.py' | 'confluent.py', args: readonly string[], input = ''): Running {
   return startCommand(PYTHON, [scriptPath(script), ...args], { input, keepOpen: input === '' })
 }

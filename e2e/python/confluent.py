@@ -1,13 +1,14 @@
-# confluent-kafka (librdkafka) for the tests of client.ts and python.test.ts: lines of JSON in, lines of JSON out.
+# confluent-kafka (librdkafka) for client.ts and python.stores.test.ts: lines of JSON in, lines of JSON out.
 #
 #   confluent.py produce ADDRESS TOPIC [NAME=VALUE ...]                records on standard input
 #   confluent.py consume ADDRESS TOPIC GROUP COUNT [NAME=VALUE ...]    records on standard output
-#   confluent.py member  ADDRESS TOPIC GROUP [NAME=VALUE ...]          what happens to a member, until input ends
+#   confluent.py member  ADDRESS TOPIC GROUP [NAME=VALUE ...]          the events of a member, until input ends
 #
 #   confluent.py load    ADDRESS TOPIC PARTITIONS FIRST [NAME=VALUE ...]
 #                                                       sends FIRST, FIRST + 1, ... until input ends; one line for each
 #
-# NAME=VALUE are settings of librdkafka; `load` takes records.per.second and value.bytes besides. `member` prints {"assigned": [...]}, {"revoked": [...]}, {"record": ...}.
+# NAME=VALUE are settings of librdkafka; `load` also takes records.per.second and value.bytes.
+# `member` prints {"assigned": [...]}, {"revoked": [...]}, {"record": ...}.
 # `load` prints {"value", "partition", "begun", "ended", "offset" or "error"}, times in ns of CLOCK_MONOTONIC.
 
 import base64
@@ -96,7 +97,7 @@ def receive(consumer):
             return None
         sys.exit(str(message.error()))
     headers = message.headers() or []
-    # confluent-kafka 1.7 forgets to count its reference when a header has no value; None dies of it sooner or later.
+    # confluent-kafka 1.7 does not count its reference to None for a header without a value, so None would be freed.
     for _, value in headers:
         if value is None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(None))
@@ -147,7 +148,7 @@ def load(address, topic, partitions, first, *pairs):
         'bootstrap.servers': address,
         'acks': 'all',
         'linger.ms': 2,
-        # It never gives up: what it was given, it delivers.
+        # The producer never gives up: it delivers every record that it accepted.
         'message.timeout.ms': 0,
         'reconnect.backoff.max.ms': 200,
         **chosen,

@@ -1,4 +1,4 @@
-# kafka-python for the tests of client.ts: lines of JSON in, lines of JSON out.
+# kafka-python for client.ts: lines of JSON in, lines of JSON out.
 #
 #   kafka_python.py produce ADDRESS TOPIC              records on standard input
 #   kafka_python.py consume ADDRESS TOPIC GROUP COUNT  records on standard output
@@ -11,7 +11,7 @@ import sys
 from kafka import KafkaConsumer, KafkaProducer
 
 
-# How long it looks for a broker before there is none; its own two seconds are too short for a busy machine.
+# How long it tries to reach a broker, in ms. Its default of two seconds is too short for a busy machine.
 LOOK_MS = 30000
 
 
@@ -24,7 +24,7 @@ def to_text(data):
 
 
 def produce(address, topic):
-    # No api_version: it asks for ApiVersions 0 and, before the answer, for Metadata 0 on the same connection.
+    # Without api_version it requests ApiVersions 0 and, before the response, Metadata 0 on the same connection.
     records = [json.loads(line) for line in sys.stdin]
     for codec, run in itertools.groupby(records, lambda record: record['codec']):
         producer = KafkaProducer(

@@ -12,12 +12,12 @@ const skip = confluentPython.absence() ?? false
 
 interface Member {
   readonly running: Running
-  /** Ends it in an orderly way. */
+  /** Ends the member; it leaves the group. */
   leave(): Promise<void>
   events(): Promise<readonly { assigned?: number[]; revoked?: number[] }[]>
 }
 
-/** A member of the group 'g' in a process of its own. */
+/** Starts a member of the group 'g' in a process of its own. */
 function startMember(t: TestContext, address: string, pairs: readonly string[]): Member {
   const running = startPython('confluent.py', ['member', address, 'shared', 'g', ...pairs])
   t.after(() => void running.child.kill('SIGKILL'))
@@ -57,11 +57,11 @@ test('cooperative members of librdkafka hand over only what moves', { skip, time
   assert.deepEqual(
     sorted(events.find(event => event.revoked)?.revoked),
     moved,
-    'the first member gave up what the second got and kept the rest',
+    'the first member gave up the partitions that the second got and kept the rest',
   )
 })
 
-test('a static member that comes back has its partitions, and no other member notices', {
+test('a static member that comes back gets its old partitions, and no other member notices', {
   skip,
   timeout: 60_000,
 }, async t => {
@@ -103,11 +103,11 @@ test('an idempotent librdkafka producer keeps order and count with small batches
   }
 })
 
-test('kafka-python finds the versions by itself, though it asks for metadata before the answer', async t => {
+test('kafka-python finds the versions by itself, although it requests metadata before the response arrives', async t => {
   const absence = kafkaPython.absence()
   if (absence !== null) return t.skip(absence)
   const broker = await startBrokerProcess(t, { settings })
-  // Its first frames are ApiVersions 0 and Metadata 0, back to back; the topic is made by its asking for it.
+  // Its first frames are ApiVersions 0 and Metadata 0, back to back. The Metadata request creates the topic.
   const records = makeRecords({ count: 100, partitions: 1, codecs: ['gzip'], seed: 2 })
   await kafkaPython.produce(broker.address, 'by-asking', records)
   const received = await kafkaPython.consume(broker.address, 'by-asking', 'g', 100)

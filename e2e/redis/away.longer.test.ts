@@ -1,4 +1,4 @@
-// A broker that ends, or begins, while its Redis is not there.
+// A broker that ends, or starts, while its Redis is away.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ for (const [what, hurt] of [
   ['dead', 'SIGKILL'],
   ['frozen', 'SIGSTOP'],
 ] as const)
-  test(`with a ${what} Redis and a produce in flight a broker ends within its drain timeout, and says what it left`, {
+  test(`with a ${what} Redis and a produce in flight a broker ends within its drain timeout, and logs the work that it left`, {
     skip,
   }, async t => {
     const redis = await startRedis(t)
@@ -29,20 +29,20 @@ for (const [what, hurt] of [
     else redis.pause()
     const inFlight = produceTo(wire, batchOf(['two']), { timeoutMs: 60_000 }).catch(() => null)
     await new Promise(resolve => wire.socket.write('', resolve))
-    // Its own watchdog ends a broker that takes longer, with status 70.
+    // A broker that takes longer is ended by its own watchdog, with status 70.
     assert.equal(await broker.kill('SIGTERM'), 0, broker.output())
-    // Refused, or its connection was closed; never acknowledged.
+    // The request was refused or its connection was closed. It was never acknowledged.
     const row = await inFlight
     assert.notEqual(row?.errorCode, 0)
     assert.match(broker.output(), /the handover takes too long|the store does not answer/)
     assert.doesNotMatch(broker.output(), /did not close in time/)
   })
 
-test('a start waits for a cluster of which one primary is away, and says so', { skip }, async t => {
+test('a start waits for a cluster if one of its primaries is away, and logs that', { skip }, async t => {
   const { uri, primaries } = await startRedisCluster(t)
   const away = primaries[2]!
   await away.stop('SIGKILL')
-  // In its place, until the broker has tried.
+  // This server takes the port of the primary until the broker has tried to connect.
   const tried = Promise.withResolvers<void>()
   const closing = createServer(socket => {
     socket.destroy()

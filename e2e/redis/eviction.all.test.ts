@@ -1,6 +1,6 @@
-// A Redis that drops keys under a running broker, because eviction was switched on or somebody deletes them by hand:
-// what is lost is named, the rest goes on, groups keep what the broker remembers, and a partition begins anew once an
-// operator gives it up.
+// A Redis that loses keys under a running broker, because someone switched eviction on or deleted keys by hand. The
+// broker names the lost partitions, everything else continues, groups keep the state in the broker's memory, and a
+// lost partition begins again once an operator gives its records up.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -21,7 +21,7 @@ import type { Wire } from '../../testing/wire.ts'
 
 const skip = noRedis
 
-/** A broker on a busy machine is not to take itself for one that others believe dead. */
+/** A long expiry: a broker on a slow machine must not conclude that others consider it dead. */
 const LONG = { 'broker.expiry': 60_000, 'admin.security-enabled': false }
 
 async function startOn(t: TestContext, redis: RedisServer, id = 1): Promise<{ broker: TestBroker; wire: Wire }> {
@@ -30,7 +30,7 @@ async function startOn(t: TestContext, redis: RedisServer, id = 1): Promise<{ br
   return { broker, wire: await broker.connect() }
 }
 
-/** Of each partition of the topic, keys as docs/reference/redis-keys.md names them. */
+/** Returns the keys of a partition of the topic, as docs/reference/redis-keys.md names them. */
 async function keysOf(wire: Wire, index: number): Promise<{ batches: string; meta: string; rows: string }> {
   const { topics } = await wire.send(metadata, 12, { topics: [{ name: TOPIC }] })
   const prefix = `svc:stream:{${topics[0]!.topicId}:${index}}`
@@ -84,7 +84,7 @@ async function committed(wire: Wire, groupId: string): Promise<number> {
   return topics[0]?.partitions[0]?.committedOffset ?? -1
 }
 
-/** The partitions that a broker shows trouble of. */
+/** Returns the partitions that the broker shows as lost or damaged. */
 async function troubles({ url }: TestBroker): Promise<readonly number[]> {
   const { leaders } = await askHttp(url)<{
     leaders: readonly { partition: number; error: { code: string; detail: string } | null }[]
@@ -98,7 +98,7 @@ async function troubles({ url }: TestBroker): Promise<readonly number[]> {
 }
 
 for (const which of ['batches', 'meta', 'meta and rows', 'all']) {
-  test(`a partition whose keys (${which}) were deleted begins anew where it ended, once its records are given up`, {
+  test(`a partition whose keys (${which}) were deleted begins again at its end, once its records are given up`, {
     skip,
   }, async t => {
     const redis = await startRedis(t, { appendfsync: 'always' })
@@ -115,21 +115,21 @@ for (const which of ['batches', 'meta', 'meta and rows', 'all']) {
     }
     assert.deepEqual(await troubles(broker), [])
     await redis.ask('DEL', ...lost[which as keyof typeof lost])
-    assert.deepEqual(await troubles(broker), [0], 'before anybody has used it')
+    assert.deepEqual(await troubles(broker), [0], 'before any client has used it')
     await eventually(
       'it refuses what is produced',
       async () => (await send(wire, 0, 'lost')).errorCode === KAFKA_STORAGE_ERROR.code,
     )
     assert.deepEqual(await troubles(broker), [0])
-    assert.equal((await giveUp(wire, 0, 3))[0], KAFKA_STORAGE_ERROR.code, 'a part of nothing')
-    assert.equal((await send(wire, 1, '5')).baseOffset, 5, 'the other one goes on')
+    assert.equal((await giveUp(wire, 0, 3))[0], KAFKA_STORAGE_ERROR.code, 'a deletion of only a part is refused')
+    assert.equal((await send(wire, 1, '5')).baseOffset, 5, 'the other partition goes on')
     assert.equal((broker.log().match(/ERROR/g) ?? []).length, which === 'batches' ? 0 : 1)
     const first = broker.log().match(/^.* (?:WARN|ERROR) .*orders-0.*$/m)?.[0]
     const reason =
       which === 'batches' ? /the 5 entries of .* are gone: Redis evicted the key, or another client deleted it/ : /gone/
     assert.match(first ?? '', reason)
 
-    // The entry of an append that was refused may be what is left.
+    // The entry of an append that was refused may still be there.
     const start = which.startsWith('meta') ? 6 : 5
     assert.deepEqual(await giveUp(wire, 0), [NONE, start])
     assert.match(broker.log(), new RegExp(`store had lost begins again, empty partition=orders-0 offset=${start}`))
@@ -138,11 +138,11 @@ for (const which of ['batches', 'meta', 'meta and rows', 'all']) {
     const row = await send(wire, 0, 'anew')
     assert.deepEqual([row.errorCode, row.baseOffset, row.logStartOffset], [NONE, start, start])
     assert.equal(await fetchCode(wire, 0, start), NONE)
-    assert.deepEqual(await giveUp(wire, 1), [NONE, 6], 'as ever where nothing is lost')
+    assert.deepEqual(await giveUp(wire, 1), [NONE, 6], 'as usual for a partition that is not lost')
   })
 }
 
-test('a broker names the lost partitions of another one too', { skip }, async t => {
+test('a broker also names the lost partitions of another broker', { skip }, async t => {
   const redis = await startRedis(t)
   const sides = [await startOn(t, redis, 1), await startOn(t, redis, 2)]
   const seen = async ({ wire }: { wire: Wire }) => (await wire.send(metadata, 12, { topics: [] })).brokers.length
@@ -162,7 +162,7 @@ test('a broker names the lost partitions of another one too', { skip }, async t 
   for (const { broker } of sides) assert.deepEqual(await troubles(broker), [1, 2, 3])
 })
 
-test('after a restart a lost partition begins above what consumers have committed', { skip }, async t => {
+test('after a restart a lost partition begins at or above the committed offsets', { skip }, async t => {
   const redis = await startRedis(t, { appendfsync: 'always' })
   const first = await startOn(t, redis)
   await createTopic(first.broker, TOPIC, 2)
@@ -185,7 +185,7 @@ test('after a restart a lost partition begins above what consumers have committe
   assert.equal((await send(wire, 0, 'anew')).baseOffset, 4)
 })
 
-test('under eviction that is switched on and off again groups keep their offsets and members, and every partition is brought back', {
+test('after eviction was on for a while, groups have kept their offsets and members, and every partition can be used again', {
   skip,
 }, async t => {
   const redis = await startRedis(t, { appendfsync: 'always' })
@@ -198,7 +198,8 @@ test('under eviction that is switched on and off again groups keep their offsets
   assert.equal(groupKeys.length, 2)
   const streams = [await keysOf(wire, 0), await keysOf(wire, 1)]
 
-  // The topics stay known, and which groups there are: this is about partitions, and what brokers remember of groups.
+  // Keys of topics and the list of groups are kept in use. This test is about partitions, and about the groups in the
+  // brokers' memory.
   const kept = (await redis.ask('KEYS', 'svc:*')) as string[]
   await eventually(
     'the partitions have not been used for long',

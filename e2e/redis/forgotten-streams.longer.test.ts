@@ -1,5 +1,5 @@
-// The Redis adapter keeps nothing in memory of streams that are gone. The test searches the heap for it, which takes a
-// minute in a process that has run hundreds of other tests; this file has one of its own.
+// The Redis adapter keeps no removed stream in memory. The test searches the heap for streams. That takes a minute in
+// a process that has run hundreds of other tests, so this file has a process of its own.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import type { CleanUp } from '../../testing/broker.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'
 import { openTestStore } from '../../testing/redis-store.ts'
 
-test('nothing is kept in memory of streams that were removed, by this broker or by another', {
+test('streams that this broker or another one has removed do not stay in memory', {
   skip: noRedis,
 }, async t => {
   const at = { 'redis.uri': (await startRedis(t as CleanUp)).uri }
@@ -28,6 +28,6 @@ test('nothing is kept in memory of streams that were removed, by this broker or 
     const appended = await Promise.all(theirs.map(stream => store.append(exampleAppend(stream, 1, 1))))
     assert.ok(appended.every(({ kind }) => kind === 'gone'))
   }
-  // Those of the last round may not be forgotten yet.
+  // Streams of the last round may still be in memory.
   assert.ok(count() <= before + 100, `${count()} streams are kept, ${before} were before`)
 })

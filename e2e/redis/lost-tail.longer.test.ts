@@ -1,6 +1,6 @@
-// Idempotent producers after a Redis has lost the end of a log: what of a producer's batches is gone, is gone from its
-// state too. Apache Kafka 4.2.0 answers each of these sequences with the same code once the end of its log is cut, as
-// after an unclean election: its producer state is what the log that is left says (ProducerStateManager,
+// Idempotent producers after Redis has lost the end of a log: the lost batches of a producer are gone from its state
+// too. Apache Kafka 4.2.0 returns the same code for each of these sequences once the end of its log is cut, as after
+// an unclean election, because it rebuilds its producer state from the rest of the log (ProducerStateManager,
 // ProducerAppendInfo.checkSequence).
 
 import assert from 'node:assert/strict'
@@ -13,7 +13,7 @@ import { batchOf, produceTo } from '../../testing/kafka.ts'
 import { noRedis } from '../../testing/redis.ts'
 import { createTopic } from '../../testing/topic.ts'
 
-test('after a lost tail a producer goes on behind its last batch that is left, or with a new epoch, and is named until then', {
+test('after a lost tail a producer continues after its last batch that is left, or with a new epoch, and the log names it until then', {
   skip: noRedis,
 }, async t => {
   const { redis, remember, forget } = await startForgetfulRedis(t)
@@ -34,7 +34,7 @@ test('after a lost tail a producer goes on behind its last batch that is left, o
   assert.equal(await send(2, 0, 0), NONE)
 
   await forget()
-  await eventually('the loss is told', () =>
+  await eventually('the loss is logged', () =>
     /the store lost the end of \S+: it came back at 3, offsets up to 7/.test(broker.log()),
   )
   let answer: number = NONE
@@ -47,7 +47,7 @@ test('after a lost tail a producer goes on behind its last batch that is left, o
     broker.log(),
     /a producer is refused: its sequence numbers do not follow .* partition=t-0 .*Producer 1 sent sequence 6/,
   )
-  // Nothing is left of it.
+  // No batch of this producer is left.
   assert.equal(await send(2, 0, 1), NONE)
   assert.equal(await send(1, 0, 3), NONE)
   assert.equal(await send(1, 0, 6), OUT_OF_ORDER_SEQUENCE_NUMBER.code)

@@ -1,5 +1,6 @@
-// The things that an operator does to Redis, by mistake or not, under a broker and its clients. The log names each, the
-// client gets Kafka's code, nothing else is harmed, and mending it is enough, without a restart of anything.
+// Operators' actions on Redis, by mistake or on purpose, under a broker and its clients. For each one the log names
+// it, the client gets Kafka's error code, nothing else is harmed, and after the repair everything continues without a
+// restart.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -26,7 +27,7 @@ async function produce({ address }: BrokerProcess, topic: string, values: readon
   await startProducer(address, topic, values).done
 }
 
-/** Idempotent, and as patient as librdkafka is by default. */
+/** Starts an idempotent producer, which retries as long as librdkafka does by default. */
 function startProducer(address: string, topic: string, values: readonly string[]) {
   const options = ['-X', 'enable.idempotence=true', '-X', 'linger.ms=1', '-X', 'retry.backoff.ms=50']
   return startCommand('kcat', ['-P', '-b', address, '-t', topic, ...options], { input: values.join('\n') })
@@ -37,7 +38,7 @@ async function consume({ address }: BrokerProcess, topic: string): Promise<strin
   return text.split('\n').filter(line => line !== '')
 }
 
-/** The code, and what is said with it, of one produce that no client repeats. */
+/** Resolves to the error code and the message of one produce request that no client repeats. */
 async function refusalOf(t: TestContext, broker: BrokerProcess): Promise<{ code: number; message: string | null }> {
   const wire = await connect({ port: broker.port })
   t.after(() => wire.close())
@@ -46,27 +47,27 @@ async function refusalOf(t: TestContext, broker: BrokerProcess): Promise<{ code:
   return { code: errorCode, message: errorMessage }
 }
 
-/** Who leads partition 0 of `t`, and with which epoch, as this broker has it. */
+/** Resolves to the leader of partition 0 of `t` and its epoch, as this broker knows them. */
 async function leadOf(t: TestContext, broker: BrokerProcess) {
   const wire = await connect({ port: broker.port })
   t.after(() => wire.close())
   const { brokers, topics } = await wire.send(metadata, 12, { topics: [{ name: 't' }] })
   await wire.close()
   const { leaderId, leaderEpoch } = topics[0]!.partitions[0]!
-  // The first epoch is of the broker that stood alone.
+  // The broker that started alone led with the first epoch.
   const hasMoved = leaderId === 2
   return { brokers: brokers.length, leaderId, epoch: hasMoved && leaderEpoch === 1 ? 0 : leaderEpoch }
 }
 
-/** A broker on a busy machine, whose Redis is away, is not to take itself for one that others believe dead. */
+/** A long expiry: while Redis is away, a broker on a slow machine must not conclude that others consider it dead. */
 const LONG_BELIEVED = { 'svc.broker.expiry': '1m' }
 
-/** Nothing that ends a broker, and nothing that it takes for a mistake of its own. */
+/** Asserts that nothing ended the broker, and that it logged no mistake of its own. */
 function assertWell(broker: BrokerProcess): void {
   assert.doesNotMatch(broker.output(), /defect in the broker|cannot go on/)
 }
 
-/** A Redis and a broker on it whose topic `t` has what FIRST says. */
+/** Starts a Redis and a broker on it. The topic `t` has the records of FIRST. */
 async function standing(t: TestContext, { settings = {} }: { settings?: Readonly<Record<string, string>> } = {}) {
   const redis = await startRedis(t)
   const broker = await startBrokerProcess(t, { settings: { 'svc.redis.uri': redis.uri, ...settings } })
@@ -75,8 +76,8 @@ async function standing(t: TestContext, { settings = {} }: { settings?: Readonly
 }
 
 /**
- * While it is broken a produce gets the code and the sentence, and a patient producer waits; mended, that one goes on
- * by itself, and the topic has every record once.
+ * Asserts that a produce request fails with the right code and message while Redis is broken, and that a producer
+ * which retries waits. After `mend` this producer continues by itself, and the topic has every record once.
  */
 async function goesOnAfter(
   t: TestContext,
@@ -94,7 +95,7 @@ async function goesOnAfter(
   assertWell(broker)
 }
 
-test('a Redis that was emptied under its brokers is told of, and is a new cluster without a restart', {
+test('a Redis that was emptied under its brokers is logged, and becomes a new cluster without a restart', {
   skip,
 }, async t => {
   const settings = { 'svc.broker.expiry': '1s', 'svc.admin.security-enabled': 'false' }
@@ -103,7 +104,7 @@ test('a Redis that was emptied under its brokers is told of, and is a new cluste
     settings: { 'svc.redis.uri': redis.uri, 'svc.broker.id': '2', ...settings },
   })
   const brokers = [broker, other]
-  await eventually('both know who leads, and since when', async () => {
+  await eventually('both know the leader and its epoch', async () => {
     const views = await Promise.all(brokers.map(one => leadOf(t, one)))
     return views.every(({ brokers, epoch }) => brokers === 2 && epoch > 0) && isDeepStrictEqual(views[0], views[1])
   })
@@ -111,7 +112,7 @@ test('a Redis that was emptied under its brokers is told of, and is a new cluste
   assert.deepEqual(await keys(), ['svc:format', 'svc:streams'])
   await redis.ask('FLUSHALL')
   for (const one of brokers)
-    await eventually('it is told', () =>
+    await eventually('the loss is logged', () =>
       /the store was emptied or replaced: cluster \S+ is gone with its 1 topics/.test(one.output()),
     )
   const lost = async ({ url }: BrokerProcess) =>
@@ -122,7 +123,7 @@ test('a Redis that was emptied under its brokers is told of, and is a new cluste
     for (const one of brokers) codes.add((await refusalOf(t, one)).code)
     return codes.has(UNKNOWN_TOPIC_OR_PARTITION.code)
   })
-  // While a broker announces itself again no broker leads its partitions.
+  // While a broker announces itself again, no broker leads its partitions.
   for (const { code } of [UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER]) codes.delete(code)
   assert.deepEqual([...codes], [])
   await produce(broker, 't', ['four'])
@@ -139,14 +140,14 @@ test('a Redis that was emptied under its brokers is told of, and is a new cluste
   assert.deepEqual(await consume(broker, 't'), ['four'])
 })
 
-test('a catalogue that alone was deleted is told of, nothing else is lost, and it can be brought back', {
+test('if only the catalogue was deleted, the log says so, nothing else is lost, and it can be restored', {
   skip,
 }, async t => {
   const { redis, broker } = await standing(t, { settings: { 'svc.broker.expiry': '1s' } })
   const [catalogue] = ((await redis.ask('KEYS', '*{catalogue:0}:document:*')) as string[]).map(String)
   assert.ok(catalogue !== undefined)
   await redis.ask('RENAME', catalogue, 'aside')
-  const says = /the catalogue is gone from the store, and the partitions that it named are not/
+  const says = /the catalogue is gone from the store, but the partitions that it named are still there/
   await eventually('the log says so', () => says.test(broker.output()))
   await produce(broker, 't', ['four'])
   await broker.kill('SIGTERM')
@@ -166,13 +167,13 @@ test('FUNCTION FLUSH under a running broker is not noticed by any client', { ski
   assertWell(broker)
 })
 
-test('a full Redis refuses what is produced, serves what is read, and takes records again when it has room', {
+test('with a full Redis writes are refused, reads are served, and records are accepted again when there is room', {
   skip,
 }, async t => {
   const expiryMs = 2_000
   const { redis, broker } = await standing(t, { settings: { 'svc.broker.expiry': `${expiryMs}ms` } })
   await redis.ask('CONFIG', 'SET', 'maxmemory', '1')
-  // For longer than a broker is believed in without a sign of life.
+  // Longer than the expiry of a broker that shows no sign of life.
   const fromMs = systemClock.monotonic()
   while (systemClock.monotonic() - fromMs < 3 * expiryMs) assert.deepEqual(await consume(broker, 't'), FIRST)
   assert.doesNotMatch(broker.output(), /does not answer which brokers live/)
@@ -182,7 +183,7 @@ test('a full Redis refuses what is produced, serves what is read, and takes reco
   })
 })
 
-test('a wrong password ends the start; one that is changed under a broker is named until it is put right', {
+test('a wrong password ends the start; a password that is changed under a broker is logged until it is corrected', {
   skip,
 }, async t => {
   const redis = await startRedis(t)
@@ -203,10 +204,10 @@ test('a wrong password ends the start; one that is changed under a broker is nam
   })
 })
 
-test('a Redis that is loading is waited for by a start, and by what is produced while it comes back', {
+test('a start waits for a Redis that is loading, and so do producers while Redis comes back', {
   skip,
 }, async t => {
-  // The whole dataset is in the append-only file, behind half a second for each of these until it is told to hurry.
+  // The whole dataset is in the append-only file. Each key takes half a second to load until hurry() is called.
   const redis = await startRedis(t, { appendfsync: 'always', config: { 'aof-use-rdb-preamble': 'yes' } })
   const fill = async () => {
     for (let at = 0; at < 30; at++) await redis.ask('SET', `k${at}`, 'x'.repeat(100_000))
@@ -241,14 +242,14 @@ test('a Redis that is loading is waited for by a start, and by what is produced 
   await goesOnAfter(t, broker, {
     says: /is loading its data/,
     mend: async () => {
-      // Once in five seconds, and it may have been said a moment ago of the first time.
+      // The broker logs it once in five seconds, and may have logged it a moment ago for the first loading.
       await eventually('it is said', () => /is loading its data/.test(broker.output().slice(from)), 14_000)
       await hurry()
     },
   })
 })
 
-test('a key of the wrong type stops its partition by name, and no other', { skip }, async t => {
+test('a key of the wrong type stops its partition, which the log names, and no other', { skip }, async t => {
   const { redis, broker } = await standing(t)
   const [key] = ((await redis.ask('KEYS', 'svc:stream:*:batches')) as string[]).map(String)
   assert.ok(key !== undefined, String(await redis.ask('KEYS', '*')))
@@ -266,7 +267,7 @@ test('a key of the wrong type stops its partition by name, and no other', { skip
   assert.deepEqual(await consume(broker, 'another'), [...FIRST, 'four'])
 })
 
-/** No Redis older than 7.0 is at hand: this one says that it is 6. */
+/** Starts a server that pretends to be Redis 6, because no Redis older than 7.0 is available. */
 async function startOldRedis(t: TestContext, redis: RedisServer): Promise<number> {
   const server = createServer(client => {
     const behind = connectSocket(redis.port, redis.host)

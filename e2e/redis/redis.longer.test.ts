@@ -1,4 +1,5 @@
-// A broker on Redis as its users start it: real servers, a real client, and what becomes of both when either is hurt.
+// A broker on Redis as its users start it: real servers, a real client, and what happens when either server is
+// killed.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -20,7 +21,9 @@ async function consume(address: string, topic: string): Promise<string> {
   return (await runCommand('kcat', ['-C', '-b', address, '-t', topic, '-e', '-q'])).toString().trimEnd()
 }
 
-test('kcat writes and reads on Redis, and all is there after the broker and Redis were killed', { skip }, async t => {
+test('kcat writes and reads on Redis, and all records are there after the broker and Redis were killed', {
+  skip,
+}, async t => {
   const redis = await startRedis(t, { appendfsync: 'always' })
   const broker = await startBrokerProcess(t, { settings: { 'svc.redis.uri': redis.uri } })
   await produce(broker.address, 'kept', lines(10_000))

@@ -1,6 +1,6 @@
-// The six clients of a soak: three producers (kafkajs, librdkafka in Python with idempotence, Kafka's own in Java) and
-// three groups (kcat, kafkajs, Java), each telling the ledger what it was told; and visitors, who only come and go. A
-// client that complains or ends by itself ends the soak: nothing here is ever retried by hand.
+// The six clients of a soak: three producers (kafkajs, librdkafka in Python with idempotence, Kafka's own in Java)
+// and three groups (kcat, kafkajs, Java). They report their acknowledgements and records to the ledger. Visitors only
+// come and go. A client that fails or ends by itself ends the soak: this file retries nothing.
 
 import type { ChildProcess } from 'node:child_process'
 import { sleep, systemClock } from '../../src/base/clock.ts'
@@ -15,7 +15,7 @@ import { PYTHON, scriptPath } from '../python/client.ts'
 import type { Ledger } from './ledger.ts'
 
 export const PARTITIONS = 4
-/** Retention drops what is too much of the one and what is too old of the other. */
+/** The topics of the soak. Retention drops records of the first by size, and of the second by time. */
 export const BY_SIZE = 'by-size'
 export const BY_TIME = 'by-time'
 const BOTH = [BY_SIZE, BY_TIME]
@@ -23,7 +23,7 @@ const BOTH = [BY_SIZE, BY_TIME]
 const keysOf = (...topics: readonly string[]) =>
   topics.flatMap(topic => Array.from({ length: PARTITIONS }, (_, partition) => `${topic}:${partition}`))
 
-/** Who reads what. */
+/** The keys (partitions) that each group reads. */
 export const GROUPS = new Map([
   ['kcat', keysOf(...BOTH)],
   ['kafkajs', keysOf(...BOTH)],
@@ -33,7 +33,7 @@ export const GROUPS = new Map([
 const VALUE_BYTES = 1024
 const RECORDS_PER_SECOND = 500
 
-/** Values are unique over all producers; Kafka's own counts from 0. */
+/** Values are unique over all producers. Those of Kafka's own producer count from 0. */
 const PYTHON_FIRST = 1_000_000_000
 const KAFKAJS_FIRST = 2_000_000_000
 
@@ -43,7 +43,7 @@ export interface Scene {
   readonly stopping: AbortSignal
 }
 
-/** One client: `ended` rejects when it fails, and resolves when it has left after the scene's signal. */
+/** One client. `ended` rejects if the client fails, and resolves when it has left after the scene's signal. */
 export interface Running {
   readonly name: string
   readonly ended: Promise<void>
@@ -51,7 +51,7 @@ export interface Running {
 
 const nowNs = () => Number(process.hrtime.bigint())
 
-/** The producers and their visitors, who stop when the signal comes. Groups are started before, and stopped after. */
+/** Starts the producers and the visitors, which stop at the signal. Groups start before them and stop after them. */
 export function startProducers(scene: Scene): readonly Running[] {
   return [
     { name: 'kafkajs producer', ended: produceByKafkaJs(scene) },
@@ -100,7 +100,7 @@ async function produceByJava(scene: Scene): Promise<void> {
   })
 }
 
-/** Sends a tenth of its rate every tenth of a second, to the partitions and topics in turn. */
+/** Sends a tenth of its rate every tenth of a second, to topics and partitions in turn. */
 async function produceByKafkaJs({ broker, ledger, stopping }: Scene): Promise<void> {
   const producer = openKafka(broker.address).producer({ allowAutoTopicCreation: false })
   await producer.connect()
@@ -162,7 +162,7 @@ async function readByKafkaJs({ broker, ledger, stopping }: Scene): Promise<void>
   await consumer.disconnect()
 }
 
-/** Every few seconds: a topic that is made and removed, and a member that joins, reads and leaves. */
+/** Every few seconds: creates and deletes a topic, and lets a member join, read and leave. */
 async function visit({ broker, stopping }: Scene): Promise<void> {
   const stopped = aborted(stopping)
   while (!stopping.aborted) {
@@ -173,7 +173,7 @@ async function visit({ broker, stopping }: Scene): Promise<void> {
     const arrived = Promise.withResolvers<void>()
     consumer.on('consumer.crash', ({ payload }) => arrived.reject(payload.error))
     await consumer.run({ eachMessage: async () => arrived.resolve() })
-    // The producers stop with the same signal: nothing may come any more.
+    // The producers stop at the same signal, so there may be no more records.
     await Promise.race([arrived.promise, stopped])
     await consumer.disconnect()
     const wire = await connect(broker)

@@ -1,12 +1,13 @@
-// The gauges of the soak, and its test for flat: a straight line through the second half of the samples that rises by
-// no more than is allowed, so that filling caches at the beginning is not a leak and one high sample is not either.
+// The gauges of the soak, and its test for flatness: a straight line through the second half of the samples may rise
+// only by an allowed amount. So caches that fill at the beginning do not count as a leak, and one high sample does
+// not either.
 
 import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sleep, systemClock } from '../../src/base/clock.ts'
 import type { BrokerProcess } from '../../testing/process.ts'
 
-/** The counters of probe.ts: objects and bytes that a full collection leaves. */
+/** The counters of probe.ts: objects and bytes that are left after a full garbage collection. */
 export interface Probe {
   readonly timers: number
   readonly sockets: number
@@ -17,7 +18,7 @@ export interface Probe {
 
 export const PROBE_WORD = 'probe '
 
-/** Each gauge: how it is printed, and by how much it may rise (the larger of an amount and a share of its mean). */
+/** Each gauge: its unit and name, and its allowed rise (the larger of an amount and a share of its mean). */
 export const GAUGES = Object.freeze({
   anonymous: { unit: 'MB', amount: 16, share: 0.05, doc: 'anonymous memory' },
   live: { unit: 'MB', amount: 8, share: 0.05, doc: 'live heap and buffers' },
@@ -26,7 +27,7 @@ export const GAUGES = Object.freeze({
   handles: { unit: '', amount: 2, share: 0, doc: 'handles' },
   files: { unit: '', amount: 2, share: 0, doc: 'open files' },
   journals: { unit: '', amount: 2, share: 0, doc: 'journal files' },
-  // One file of the journal (256 MB), and some.
+  // One file of the journal (256 MB), and some more.
   disk: { unit: 'MB', amount: 300, share: 0.1, doc: 'disk' },
 } as const)
 
@@ -35,9 +36,9 @@ export type Sample = Readonly<Record<GaugeName, number>>
 
 const PROBE_WITHIN_MS = 10_000
 
-/** Looks at the broker once; it must have been started with probe.ts. */
+/** Takes one sample. The broker must have been started with probe.ts. */
 export async function takeSample(broker: BrokerProcess): Promise<Sample> {
-  // Before the probe, whose collection gives memory back that the broker would have kept.
+  // Read before the probe, because the probe's garbage collection frees memory that the broker would have kept.
   const status = await readFile(`/proc/${broker.pid}/status`, 'utf8')
   const anonymous = (Number(/RssAnon:\s+(\d+) kB/.exec(status)![1]) * 1024) / 1e6
   const probe = await ask(broker)
@@ -66,7 +67,7 @@ async function ask(broker: BrokerProcess): Promise<Probe> {
   throw new Error(`the broker did not answer the probe within ${PROBE_WITHIN_MS} ms`)
 }
 
-/** The target of each open descriptor. */
+/** Returns the target of each open descriptor. */
 async function describeDescriptors(pid: number): Promise<readonly string[]> {
   const names = await readdir(`/proc/${pid}/fd`)
   const targets = names.map(name => readlink(`/proc/${pid}/fd/${name}`).catch(unlessGone))
@@ -86,13 +87,15 @@ async function measureFolder(folder: string): Promise<{ journals: number; disk: 
   return { journals, disk: bytes / 1e6 }
 }
 
-/** Between the listing and the look a file may have been let go of. */
+/** The file may have been deleted between the listing and this call. */
 function unlessGone(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null
   throw error
 }
 
-/** By how much the straight line that fits best rises from the first to the last of the values (least squares). */
+/**
+ * Returns by how much the best-fitting straight line rises from the first to the last of the values (least squares).
+ */
 export function riseOf(values: readonly number[]): number {
   const middle = (values.length - 1) / 2
   let slope = 0
@@ -111,7 +114,7 @@ export interface Trend {
   readonly isFlat: boolean
 }
 
-/** The trend of every gauge over the second half of the samples. */
+/** Returns the trend of every gauge over the second half of the samples. */
 export function judgeTrends(samples: readonly Sample[]): readonly Trend[] {
   const half = samples.slice(Math.floor(samples.length / 2))
   return (Object.keys(GAUGES) as GaugeName[]).map(name => {

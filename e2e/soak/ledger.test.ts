@@ -25,12 +25,12 @@ function read(ledger: Ledger, ...offsets: number[]): void {
   )
 }
 
-/** Judges twice: the first time says up to where the groups are to have read at the second. */
+/** Judges twice: the first call sets the end up to which the groups must have read at the second. */
 function judge(ledger: Ledger, start = NO_START): string {
   return [...ledger.judge(start), ...ledger.judge(start)].join('\n')
 }
 
-test('a group that reads everything in order is right, stretch after stretch', () => {
+test('a group that reads everything in order is correct, stretch after stretch', () => {
   const ledger = open()
   send(ledger, 0, 1, 2)
   read(ledger, 0, 1)
@@ -43,7 +43,7 @@ test('a group that reads everything in order is right, stretch after stretch', (
   assert.deepEqual([ledger.acknowledged, ledger.read, ledger.retainedAway], [5, 5, 0])
 })
 
-test('an acknowledged record that a group passes over is named', () => {
+test('an acknowledged record that a group skips is named', () => {
   const ledger = open()
   send(ledger, 0, 1, 2)
   read(ledger, 0, 2)
@@ -57,7 +57,7 @@ test('a group that stopped reading is named', () => {
   assert.match(judge(ledger), /readers has read topic:0 up to 2 only, of 3/)
 })
 
-test('a record that retention took before the group came to it is excused and counted', () => {
+test('a record that retention dropped before the group read it is no error, and is counted', () => {
   const ledger = open()
   send(ledger, 0, 1, 2, 3)
   read(ledger, 2, 3)
@@ -65,7 +65,7 @@ test('a record that retention took before the group came to it is excused and co
   assert.equal(ledger.retainedAway, 2)
 })
 
-test('a record that comes again after its stretch was judged is found', () => {
+test('a record that is read again after its stretch was judged is found', () => {
   const ledger = open()
   send(ledger, 0, 1)
   read(ledger, 0, 1)

@@ -1,6 +1,6 @@
-// The answers and records that the clients of a soak got, judged a stretch of offsets at a time (testing/checker.ts)
-// and then forgotten, so that an hour needs no more memory than a minute. Every group is held to every acknowledged
-// record of the topics that it reads, unless retention took the record before the group came to it.
+// The responses and records of the clients of a soak. The ledger judges them one stretch of offsets at a time
+// (testing/checker.ts) and then forgets them, so that an hour needs no more memory than a minute. Every group must
+// have read every acknowledged record of its topics, unless retention dropped the record before.
 
 import { checkHistory, describeAnomalies } from '../../testing/checker.ts'
 import type { Key, Op, Seen } from '../../testing/history.ts'
@@ -8,7 +8,10 @@ import type { Key, Op, Seen } from '../../testing/history.ts'
 export interface Sent {
   readonly offset: number
   readonly value: number
-  /** CLOCK_MONOTONIC; `begunNs` may be too early and `endedNs` too late, where a client does not say. */
+  /**
+   * Times of CLOCK_MONOTONIC in ns. If a client does not report them, `begunNs` may be too early and `endedNs` too
+   * late.
+   */
   readonly begunNs: number
   readonly endedNs: number
   readonly idempotent: boolean
@@ -16,15 +19,16 @@ export interface Sent {
 
 export interface Ledger {
   sent(key: Key, send: Sent): void
-  /** A group has read these, in this order. */
+  /** Adds the records that a group has read, in this order. */
   seen(group: string, key: Key, records: readonly Seen[]): void
   readonly acknowledged: number
   readonly read: number
-  /** Records that retention took from a group that had not read them. */
+  /** Records that retention dropped before a group had read them. */
   readonly retainedAway: number
   /**
-   * Judges everything below what was acknowledged when it was last called, and forgets it: each group has had the time
-   * between. `startOf` is the log start offset, read before the call. Returns what was wrong, in words.
+   * Judges everything below the acknowledged end of the previous call, and forgets it: each group had the time
+   * between the calls to read it. `startOf` has the log start offsets, read before the call. Returns sentences about
+   * what was wrong.
    */
   judge(startOf: ReadonlyMap<Key, number>): readonly string[]
 }
@@ -37,12 +41,12 @@ interface Read {
 interface KeyLedger {
   sends: Sent[]
   readonly reads: Map<string, { position: number; polls: Read[] }>
-  /** The end of what was acknowledged, and what it was when last judged. */
+  /** The end of the acknowledged records, and the end at the last judgement. */
   end: number
   due: number
 }
 
-/** `groups`: which keys each group reads. */
+/** Returns an empty ledger. `groups` has the keys that each group reads. */
 export function openLedger(groups: ReadonlyMap<string, readonly Key[]>): Ledger {
   const keys = new Map<Key, KeyLedger>()
   for (const [group, those] of groups) {
@@ -61,7 +65,10 @@ export function openLedger(groups: ReadonlyMap<string, readonly Key[]>): Ledger 
   let read = 0
   let retainedAway = 0
 
-  /** The records that one group must read of one partition, as operations, without those that retention took. */
+  /**
+   * Yields the records that one group must read of one partition, as operations, without those that retention
+   * dropped.
+   */
   function* operationsOf(group: string, key: Key, start: number): Generator<Omit<Op, 'index'>> {
     const { sends, reads, due } = ledgerOf(key)
     const polls = reads.get(group)!.polls
@@ -119,7 +126,7 @@ export function openLedger(groups: ReadonlyMap<string, readonly Key[]>): Ledger 
           if (position < due && start < due) wrong.push(`${group} has read ${key} up to ${position} only, of ${due}`)
           const takenBefore = retainedAway
           const ops = number([...operationsOf(group, key, start)])
-          // Records that are left out leave holes.
+          // Records that retention dropped leave holes.
           const anomalies = checkHistory(ops, { dense: retainedAway === takenBefore })
           if (anomalies.length > 0) wrong.push(`${group}, ${key}: ${describeAnomalies(anomalies)}`)
         }
@@ -130,7 +137,7 @@ export function openLedger(groups: ReadonlyMap<string, readonly Key[]>): Ledger 
   }
 }
 
-/** A send is an operation of a process of its own, because many are under way at once; a group is one process. */
+/** A send is an operation of a process of its own, because many run at the same time; a group is one process. */
 function number(ops: readonly Omit<Op, 'index'>[]): Op[] {
   return ops.map((op, index) => ({ ...op, index, process: op.f === 'send' ? 1 + Math.floor(index / 2) : op.process }))
 }

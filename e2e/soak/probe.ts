@@ -1,6 +1,6 @@
-// Loaded into the broker's process by the soak: answers SIGUSR2 with one line about what lives in it, after a
-// collection of its garbage. Timers of the broker do not keep the process alive and are in no list of Node's, so they
-// are counted as objects.
+// A module that the soak loads into the broker's process. At SIGUSR2 it collects garbage and prints one line with
+// counts of living objects. Timers of the broker do not keep the process alive, and no list of Node has them, so it
+// counts their objects.
 
 import { Socket } from 'node:net'
 import { queryObjects } from 'node:v8'

@@ -1,5 +1,6 @@
-// `npm run soak -- --minutes 60`: a mixed load on one broker while retention drops data, one line a minute, and at the
-// end a verdict: memory, sockets, timers, handles and files flat, and every acknowledged record seen or retained away.
+// `npm run soak -- --minutes 60`: a mixed load on one broker while retention drops data. It prints one line a minute
+// and a verdict at the end: memory, sockets, timers, handles and files are flat, and every acknowledged record was
+// read or dropped by retention.
 
 import { parseArgs } from 'node:util'
 import { sleep, systemClock } from '../../src/base/clock.ts'
@@ -28,15 +29,18 @@ const { values } = parseArgs({ options: { minutes: { type: 'string', default: '6
 const minutes = Number(values.minutes)
 if (!(minutes >= 1)) throw new Error(`--minutes takes a number from 1 on, got ${values.minutes}`)
 
-/** How often the ledger is judged, and every group is to have read what was acknowledged at the time before. */
+/**
+ * How often the ledger is judged. By then every group must have read the records that were acknowledged at the time
+ * before.
+ */
 const JUDGED_EVERY_MS = 30_000
 const SAMPLES_A_MINUTE = 6
 
 const SETTINGS = {
   'svc.storage.worker.tick-interval': '2s',
   'svc.broker.rebalance-delay': '1s',
-  // Other work on the same disk may hold up a sync for longer than the default, and Kafka's verifiable producer retries
-  // nothing.
+  // Other work on the same disk may delay a sync for longer than the default, and Kafka's verifiable producer does
+  // not retry.
   'svc.broker.produce-timeout': '30s',
 }
 
@@ -83,7 +87,7 @@ async function soak(cleanUp: { after(fn: () => Promise<void>): void }): Promise<
   const groups = startGroups(scene(reading.signal))
   const producers = startProducers(scene(producing.signal))
   const failure = firstFailure([...groups, ...producers])
-  failure.catch(() => console.log(`the broker said last:\n${broker.output().slice(-2000)}`))
+  failure.catch(() => console.log(`the last log lines of the broker:\n${broker.output().slice(-2000)}`))
 
   const wrong: string[] = []
   const samples: Sample[] = []
@@ -115,7 +119,8 @@ async function soak(cleanUp: { after(fn: () => Promise<void>): void }): Promise<
 
   producing.abort()
   await Promise.race([failure, Promise.all(producers.map(each => each.ended))])
-  // Once to name what is acknowledged, and once more when the groups have had the time to read it.
+  // The first call takes the end of the acknowledged records; the second judges when the groups have had time to read
+  // them.
   await judge()
   await Promise.race([failure, sleep(systemClock, 5000)])
   await judge()
@@ -132,13 +137,14 @@ async function soak(cleanUp: { after(fn: () => Promise<void>): void }): Promise<
   }
   console.log(
     `${ledger.acknowledged} records acknowledged, ${ledger.read} read by three groups, ` +
-      `${ledger.retainedAway} retained away before a group had read them`,
+      `${ledger.retainedAway} dropped by retention before a group had read them`,
   )
-  if ((await broker.kill('SIGTERM')) !== 0) wrong.push(`the broker did not end well: ${broker.output().slice(-2000)}`)
+  if ((await broker.kill('SIGTERM')) !== 0)
+    wrong.push(`the broker did not end with status 0: ${broker.output().slice(-2000)}`)
   return wrong
 }
 
-/** Never resolves: it rejects with the first client's failure, by the client's name. */
+/** Never resolves. Rejects with the failure of the first client that fails, with the client's name. */
 function firstFailure(clients: readonly Running[]): Promise<never> {
   const failure = new Promise<never>((_, reject) => {
     for (const { name, ended } of clients) {
@@ -154,7 +160,7 @@ const absent = absences.filter(absence => absence !== null)
 if (absent.length > 0) throw new Error(`a soak needs all of its clients: ${absent.join('; ')}`)
 
 const ends: (() => Promise<void>)[] = []
-// Sleeps of the clock do not keep a process alive.
+// Timers of the clock do not keep a process alive.
 const alive = setInterval(() => undefined, 60_000)
 try {
   const wrong = await soak({ after: fn => void ends.push(fn) })

@@ -1,11 +1,11 @@
-// As much of oidc-provider's face as the tests here use: the package has no declarations of its own.
+// The part of oidc-provider's API that the tests use. The package has no declarations.
 
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http'
 
   class Provider {
     constructor(issuer: string, configuration: Readonly<Record<string, unknown>>)
-    /** Answers requests of node:http. */
+    /** Returns a request listener for node:http. */
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>
   }
 

@@ -1,5 +1,5 @@
-// A certified OpenID provider (oidc-provider) on loopback, with its own pages for signing in, where every password is
-// right.
+// A certified OpenID provider (oidc-provider) on loopback. It has sign-in pages of its own, and accepts every
+// password.
 
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -11,11 +11,11 @@ import type { CleanUp } from '../../testing/broker.ts'
 export interface RealProvider {
   readonly issuer: string
   readonly client: { readonly id: string; readonly secret: string }
-  /** The provider answers no longer. */
+  /** Stops the provider; it no longer answers. */
   stop(): Promise<void>
 }
 
-/** `groups` are those of each user, by name. */
+/** Starts a provider. `groups` has the groups of each user, by user name. */
 export async function startRealProvider(
   cleanUp: CleanUp,
   redirectUri: string,
@@ -33,7 +33,8 @@ export async function startRealProvider(
     pkce: { required: () => true },
     scopes: ['openid', 'profile', 'groups'],
     claims: { openid: ['sub'], profile: ['preferred_username'], groups: ['groups'] },
-    // Claims of scopes go into the id_token, as with Keycloak, and not only to the userinfo endpoint.
+    // The id_token contains the claims of scopes, as with Keycloak; by default only the userinfo endpoint returns
+    // them.
     conformIdTokenClaims: false,
     findAccount: (_context: unknown, id: string) => ({
       accountId: id,

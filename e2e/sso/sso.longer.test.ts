@@ -21,7 +21,7 @@ describe('single sign-on with a real provider and a real browser', { skip }, () 
 
   async function setUp(t: { after(fn: () => Promise<void>): void }) {
     const port = await freePort()
-    // Another host than the provider's, so that it is another site to the browser, with cookies of its own.
+    // The host differs from the provider's, so the browser sees another site, with cookies of its own.
     const origin = `http://localhost:${port}`
     const provider = await startRealProvider(t, `${origin}/api/v1/auth/oidc/callback`, GROUPS)
     await startBroker(
@@ -49,8 +49,8 @@ describe('single sign-on with a real provider and a real browser', { skip }, () 
   }
 
   /**
-   * From the broker to the provider's pages and back, as a person does it. Ends when the browser is at the broker
-   * again.
+   * Goes from the broker to the provider's pages and back, as a person does. Resolves when the browser is at the
+   * broker again.
    */
   async function signIn(page: Page, origin: string, username: string): Promise<void> {
     await page.goto(`${origin}/api/v1/auth/oidc/login?returnTo=${encodeURIComponent('/topics?q=orders')}`)
@@ -61,14 +61,14 @@ describe('single sign-on with a real provider and a real browser', { skip }, () 
     await page.waitForURL(url => url.origin === origin)
   }
 
-  /** The answer that the page itself would get. */
+  /** Returns the response that the page itself would get. */
   function ask(page: Page, path: string, init = {}): Promise<{ status: number; body: Record<string, unknown> }> {
     const script = `fetch(${JSON.stringify(path)}, ${JSON.stringify(init)}).then(async answer => ({
       status: answer.status, body: await answer.json() }))`
     return page.evaluate(script)
   }
 
-  test('an ADMIN and a VIEWER sign in and come back to where they wanted to go', async t => {
+  test('an ADMIN and a VIEWER sign in and come back to the page that they wanted', async t => {
     const { origin, newPage } = await setUp(t)
     for (const [username, role] of [
       ['ada', 'ADMIN'],
@@ -111,7 +111,7 @@ describe('single sign-on with a real provider and a real browser', { skip }, () 
     assert.equal((await ask(page, '/api/v1/brokers')).status, 401)
   })
 
-  test('passwords work while the provider is down, and sessions that it began live on', async t => {
+  test('passwords work while the provider is down, and sessions that began with it continue', async t => {
     const { origin, provider, newPage } = await setUp(t)
     const federated = await newPage()
     await signIn(federated, origin, 'ada')
@@ -124,7 +124,7 @@ describe('single sign-on with a real provider and a real browser', { skip }, () 
     assert.equal((await ask(federated, '/api/v1/brokers')).status, 200)
   })
 
-  test('a broker that starts while the provider is down says so on the login page, and nothing else fails', async t => {
+  test('a broker that starts while the provider is down shows that on the login page, and nothing else fails', async t => {
     const { origin, provider, newPage } = await setUp(t)
     await provider.stop()
     const page = await newPage()

@@ -1,5 +1,5 @@
-// For the tests of kafkajs's suite that do not pass: who answers for them, and why. The first row that matches a test's
-// name, or what it failed with, speaks for it. "As on Apache Kafka 4.2.0" was tried there, with the same suite.
+// The reasons why tests of kafkajs's suite do not pass, and whose limit it is. The first row that matches a test's
+// name or its failure applies. "As on Apache Kafka 4.2.0" means that the same suite was run there too.
 
 import type { Outcome, Reason } from './outcomes.ts'
 
@@ -12,7 +12,7 @@ const rows: readonly Row[] = [
   {
     detail: /ECONNREFUSED 127\.0\.0\.1:(909[34679]|9100)/,
     fault: 'needs TLS, SASL or ACLs',
-    why: 'It connects to a port of theirs.',
+    why: 'It connects to a port with TLS or SASL.',
   },
   {
     test: /Acls\.spec|reauthenticate|SASL|SSL|saslAuthenticator|disconnect\.spec|broker\/__tests__\/connect\.spec/,
@@ -29,9 +29,9 @@ const rows: readonly Row[] = [
   {
     test: /manual replica assignment|deleteTopicRecords|metadata for all brokers|describe broker configs|idempotentProduceMessages|brokerPool|findGroupCoordinator|alter broker configs|broker is not the partition leader/,
     fault: 'needs several brokers',
-    why: 'It names the brokers 0, 1 and 2, counts on partitions of different leaders, or wants a broker that is neither leader nor coordinator.',
+    why: 'It names the brokers 0, 1 and 2, expects partitions with different leaders, or needs a broker that is neither leader nor coordinator.',
   },
-  // KafkaJS does not show the sentence with which FindCoordinator is refused.
+  // KafkaJS does not show the message of FindCoordinator's error.
   { detail: /Failed to find group coordinator/, fault: 'needs transactions', why: 'It begins a transaction.' },
   {
     test: /alterConfigs/,
@@ -43,7 +43,7 @@ const rows: readonly Row[] = [
     test: /ListOffsets v0/,
     detail: /Closed connection/,
     fault: 'the suite',
-    why: 'It sends ListOffsets 0 without asking whether that is served, and Kafka 4 serves it no longer. As on Apache Kafka 4.2.0.',
+    why: 'It sends ListOffsets 0 without a look at ApiVersions, and Kafka 4 no longer serves that version. As on Apache Kafka 4.2.0.',
   },
   {
     detail: /not aware of this member/,
@@ -59,17 +59,17 @@ const rows: readonly Row[] = [
   {
     test: /max timestamp difference/,
     fault: 'the suite',
-    why: 'It sets `message.timestamp.difference.max.ms`, which Kafka 4 knows no longer. As on Apache Kafka 4.2.0.',
+    why: 'It sets `message.timestamp.difference.max.ms`, which Kafka 4 no longer has. As on Apache Kafka 4.2.0.',
   },
   {
     test: /request timeout event/,
     fault: 'the suite',
-    why: 'It counts on a broker that takes longer than one millisecond to answer.',
+    why: 'It expects that a broker takes longer than one millisecond to answer.',
   },
   {
     test: /default replication factor and num partitions/,
     fault: 'chosen',
-    why: 'It asks for the broker configs `default.replication.factor` and `num.partitions`. Broker configs are the settings of Ketch, where topic patterns say how many partitions a topic has.',
+    why: 'It reads the broker configs `default.replication.factor` and `num.partitions`. Broker configs are the settings of Ketch, where topic patterns say how many partitions a topic has.',
   },
   {
     test: /fetch\.spec|request queue size/,
@@ -78,7 +78,7 @@ const rows: readonly Row[] = [
   },
 ]
 
-/** Null for a test without an explanation. */
+/** Returns the reason for a test that does not pass; null if there is no explanation. */
 export function reasonFor({ name, detail, result }: Outcome): Reason | null {
   if (result === 'passed') return null
   return rows.find(row => (row.test?.test(name) ?? true) && (row.detail?.test(detail) ?? true)) ?? null

@@ -1,11 +1,10 @@
-// kafkajs's own test suite against a broker of ours: `npm run suite:kafkajs`. npm carries no tests, so the tag is
-// cloned from GitHub into .cache/, or from the path or address that `--from` gives. It runs the specs that open a
-// connection, file after file; `--files consumer/,admin/d` runs those whose path contains one of them and leaves what
-// earlier runs found of the others.
+// Runs kafkajs's own test suite against a broker of ours: `npm run suite:kafkajs`. The npm package has no tests, so
+// this clones the tag from GitHub into .cache/, or from the path or URL of `--from`. It runs the specs that open a
+// connection, file after file. `--files consumer/,admin/d` runs only files whose path contains one of these words,
+// and keeps the earlier results of the others.
 //
-// The suite is written for three brokers on localhost, each with a port for plain text, TLS and SASL over TLS. Ours is
-// one broker with the first port of the first: relays on 9095 and 9098 stand in for what is only an address to begin
-// with.
+// The suite is written for three brokers on localhost, each with a port for plain text, TLS and SASL over TLS. Ours
+// is one broker on the first port. Relays on 9095 and 9098 replace the other ports that are only bootstrap addresses.
 
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
@@ -29,7 +28,7 @@ const { values } = parseArgs({
   },
 })
 
-/** The work of the suite's script in a container of Kafka's, with kafkajs itself. */
+/** Does the work of the suite's script, which calls Kafka's tool in a container, with kafkajs itself. */
 const ADD_PARTITIONS = `#!/bin/sh
 exec node -e "
 const { Kafka, logLevel } = require('./index')
@@ -52,7 +51,7 @@ function build(): void {
   writeFileSync(join(source, 'scripts', 'addPartitions.sh'), ADD_PARTITIONS, { mode: 0o755 })
 }
 
-/** The specs that open a connection, by path below src/. */
+/** Returns the specs that open a connection, by path below src/. */
 function listFiles(): string[] {
   const opens = /create(Cluster|ConnectionPool|ConnectionBuilder|Topic)\b|connectionOpts|plainTextBrokers|new Kafka\(/
   return globSync('src/**/*.spec.js', { cwd: source })
@@ -61,7 +60,7 @@ function listFiles(): string[] {
     .sort()
 }
 
-/** Hands every connection to a port on to the broker. */
+/** Forwards every connection to a port to the broker. Resolves to the function that stops it. */
 async function relay(port: number, to: number): Promise<() => Promise<void>> {
   const server = createServer(socket => {
     const onward = connect(to, '127.0.0.1')
@@ -113,7 +112,7 @@ async function runFile(file: string): Promise<Outcome[]> {
       : assertionResults.map(({ fullName, status, failureMessages }) => ({
           name: `${file}: ${fullName}`,
           result: status === 'passed' || status === 'failed' ? status : ('skipped' as const),
-          // This jest tells the time of a file, not of a test.
+          // This version of jest reports the time of a file, not of a test.
           seconds: seconds / assertionResults.length,
           detail: oneLine(failureMessages.join(' ')),
         })),
@@ -167,7 +166,7 @@ else
       order: 51,
       command: 'npm run suite:kafkajs',
       text: [
-        `The ${files.length} spec files of the tag \`${TAG}\` that open a connection, with \`KAFKA_VERSION=2.4\`, file after file, on one broker that creates any topic with 2 partitions and begins a rebalance at once, as the suite's own set-up has it. The suite is written for three brokers, TLS and SASL; there is one, in plain text, and two relays stand in for the further addresses. Its script that adds partitions asks Kafka's tool in a container; here it asks kafkajs.`,
+        `The ${files.length} spec files of the tag \`${TAG}\` that open a connection, with \`KAFKA_VERSION=2.4\`, one file after the other, on one broker that creates any topic with 2 partitions and begins a rebalance at once, as in the suite's own set-up. The suite is written for three brokers, TLS and SASL. Here there is one broker, in plain text, and two relays take the place of the other addresses. The suite's script that adds partitions uses Kafka's tool in a container; here it uses kafkajs.`,
       ],
     },
   )

@@ -1,11 +1,11 @@
-// For each test of librdkafka's suite that does not pass: who answers for it, and why. A test that passes has no line
+// The reasons why tests of librdkafka's suite do not pass, and whose limit it is. A test that passes has no line
 // here.
 
 import type { Reason } from './outcomes.ts'
 
 const transactions: Reason = { fault: 'needs transactions', why: 'A part of it begins a transaction.' }
 const compaction: Reason = { fault: 'needs compaction', why: '`cleanup.policy=compact` is refused.' }
-const sasl: Reason = { fault: 'needs TLS, SASL or ACLs', why: 'It skips itself where the brokers have no TLS or SASL.' }
+const sasl: Reason = { fault: 'needs TLS, SASL or ACLs', why: 'It skips itself if the brokers have no TLS or SASL.' }
 const acls: Reason = { fault: 'needs TLS, SASL or ACLs', why: 'It sets ACLs with `kafka-acls.sh`.' }
 const replicas: Reason = { fault: 'needs several brokers', why: 'It creates topics with three replicas.' }
 const share: Reason = { fault: 'needs share groups', why: 'It consumes as a member of a share group (KIP-932).' }

@@ -1,8 +1,8 @@
-// librdkafka's own test suite, as its npm package carries it, against brokers of ours: `npm run suite:librdkafka`.
-// It is built once under .cache/ (needs gcc, g++, make, libssl-dev, zlib1g-dev and rapidjson-dev) and runs every test
-// that wants a broker, one number after the other; with Java and Maven also those that call kafka-topics.sh. `--store
-// redis` or `redis-cluster` runs it on that store, with results of its own. `--tests 0011,0020-0030` runs some and
-// leaves what earlier runs found of the others. Broker-less tests are not run.
+// Runs librdkafka's own test suite from its npm package against brokers of ours: `npm run suite:librdkafka`. It
+// builds the suite once under .cache/ (needs gcc, g++, make, libssl-dev, zlib1g-dev and rapidjson-dev) and runs every
+// test that needs a broker, one number after the other; with Java and Maven also the tests that call kafka-topics.sh.
+// `--store redis` or `redis-cluster` runs it on that store, with separate results. `--tests 0011,0020-0030` runs only
+// these, and keeps the earlier results of the others. Tests without a broker are not run.
 
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -18,16 +18,14 @@ import { type Ended, runSlice, runStep, stopOnSignal } from './slice.ts'
 
 const PACKAGE = '@confluentinc/kafka-javascript@1.10.1'
 const VERSION = '2.15.1'
-/** Another version is built in another folder. */
+/** Each version is built in a folder of its own. */
 const home = join(CACHE, `librdkafka-${VERSION}`)
 const source = join(home, 'source')
 const tests = join(source, 'tests')
 const runner = join(tests, 'test-runner')
-/**
- * A test has a time-out of its own, which it prolongs as it goes; this one is for a test that no longer looks at it.
- */
+/** The limit in ms for a test that no longer checks its own timeout, which it can prolong while it runs. */
 const LONGEST_MS = 900_000
-/** Of a test that waits, part after part, for groups of a kind that is not there. */
+/** The limit in ms for a test that waits, part after part, for share groups, which do not exist here. */
 const SHARE_GROUPS_MS = 30_000
 
 const { values } = parseArgs({
@@ -49,7 +47,10 @@ function build(): void {
   runStep('make', [jobs, '-C', 'tests', 'build'], source)
 }
 
-/** A folder like that of Kafka's distribution, with the tool that some tests call; null without Java and its jars. */
+/**
+ * Makes a folder like that of Kafka's distribution, with the tool that some tests call. Returns null without Java and
+ * its jars.
+ */
 function makeKafkaPath(): string | null {
   const absence = fetchJars()
   if (absence !== null) {
@@ -71,7 +72,7 @@ interface Entry {
   readonly scenario: Scenario
 }
 
-/** The tests of the runner's own table that want a broker. */
+/** Returns the tests of the runner's own table that need a broker. */
 function listTests(): Entry[] {
   const table = readFileSync(join(tests, 'test.c'), 'utf8').split('struct test tests[] = {')[1]!.split('\n};')[0]!
   return table
@@ -85,7 +86,7 @@ function listTests(): Entry[] {
     })
 }
 
-/** Whether --tests names this number. */
+/** Returns whether --tests names this number. */
 function isWanted(number: string): boolean {
   if (values.tests === undefined) return true
   return values.tests.split(',').some(range => {
@@ -100,7 +101,7 @@ interface Report {
 
 const COLOURS = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g')
 
-/** Runs what the suite has under a number, in one scenario. There is no report where the runner crashed. */
+/** Runs the tests of one number in one scenario. There is no report if the runner crashed. */
 async function run({ number, scenario, name }: Entry, address: string): Promise<Ended & { report: Report | null }> {
   const config = join(home, 'test.conf')
   writeFileSync(config, `bootstrap.servers=${address}\n`)
@@ -126,9 +127,7 @@ async function run({ number, scenario, name }: Entry, address: string): Promise<
   return { output: output.replace(COLOURS, ''), how, report }
 }
 
-/**
- * The runner's report on a test, with the failure that it printed; without a report, how the runner ended.
- */
+/** Returns the runner's report on a test with the failure that it printed; without a report, how the runner ended. */
 function outcomeOf(name: string, { output, how, report }: Awaited<ReturnType<typeof run>>, seconds: number): Outcome {
   const found = report?.tests[name]
   const failure = new RegExp(`### Test "${name}\\b.*\\n(.*)`).exec(output)
@@ -190,6 +189,6 @@ else
     order: 50,
     command: `npm run suite:librdkafka${chosenStore() === 'embedded' ? '' : ` -- --store ${chosenStore()}`}`,
     text: [
-      `The tests that want a broker, of the sources in \`${PACKAGE}\` (npm), in full (not the suite's quick mode, which leaves most of their parts out), one at a time, with \`TEST_KAFKA_VERSION=4.2.0\` and nothing in \`test.conf\` but the address. One broker creates any topic with 4 partitions; a second one creates none, for the scenario \`noautocreate\`.`,
+      `The tests that need a broker, from the sources in \`${PACKAGE}\` (npm), in full (not the suite's quick mode, which leaves most of their parts out), one at a time, with \`TEST_KAFKA_VERSION=4.2.0\` and only the address in \`test.conf\`. One broker creates any topic with 4 partitions; a second one creates none, for the scenario \`noautocreate\`.`,
     ],
   })

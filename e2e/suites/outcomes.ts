@@ -1,6 +1,6 @@
-// The results of a foreign suite for each of its tests, kept between runs so that a suite can be run in slices, and
-// shown on docs/compatibility.md. A test that does not pass needs a reason: `reasons` of the suite says whose limit it
-// is, and why. A test without a reason counts as our bug.
+// The results of a foreign suite for each of its tests. They are kept between runs, so that a suite can be run in
+// slices, and are shown in docs/compatibility.md. A test that does not pass needs a reason: the `reasons` of the
+// suite say whose limit it is, and why. A test without a reason counts as our bug.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,11 +11,11 @@ export interface Outcome {
   readonly name: string
   readonly result: 'passed' | 'failed' | 'skipped'
   readonly seconds: number
-  /** The suite's own words about it; empty for a test that passed. */
+  /** The suite's own message about the result; empty for a test that passed. */
   readonly detail: string
 }
 
-/** Who answers for a test that does not pass. */
+/** Whose limit it is if a test does not pass. */
 export type Fault =
   | 'needs TLS, SASL or ACLs'
   | 'needs transactions'
@@ -31,12 +31,12 @@ export interface Reason {
   readonly why: string
 }
 
-/** Outcomes by the slice (a test number, a file) that they were run in. */
+/** Outcomes by their slice (a test number, a file). */
 export type Slices = Record<string, readonly Outcome[]>
 
 const fileOf = (suite: string) => join(CACHE, 'suites', `${suite}.json`)
 
-/** The results of earlier runs; empty if there was no run. */
+/** Returns the results of earlier runs; empty if there was no run. */
 export function earlierSlices(suite: string): Slices {
   try {
     return JSON.parse(readFileSync(fileOf(suite), 'utf8'))
@@ -51,15 +51,13 @@ export function keepSlices(suite: string, slices: Slices): void {
   writeFileSync(fileOf(suite), `${JSON.stringify(slices, null, 1)}\n`)
 }
 
-/** One line for the terminal. */
+/** Returns one line for the terminal. */
 export function lineOf({ name, result, seconds, detail }: Outcome): string {
   const sign = { passed: '✔', failed: '✖', skipped: '·' }[result]
   return `${sign} ${name} ${seconds.toFixed(1)} s ${detail.slice(0, 300)}`.trimEnd()
 }
 
-/**
- * Writes the suite's section of docs/compatibility.md, and says in the terminal which reasons are missing or outlived.
- */
+/** Writes the suite's section of docs/compatibility.md, and prints which reasons are missing or no longer needed. */
 export function tell(
   suite: string,
   outcomes: readonly Outcome[],
@@ -81,10 +79,14 @@ export function tell(
   for (const { outcome, reason } of rest) if (reason.fault === 'ours') console.log(`OURS ${lineOf(outcome)}`)
   keepFindings(suite, {
     ...section,
-    text: [...section.text, 'Of a run in slices, the date and the commit are those of the last one.', summary],
+    text: [
+      ...section.text,
+      'If the suite ran in slices, the date and the commit are those of the last slice.',
+      summary,
+    ],
     tables: [
       {
-        caption: 'Not passed, and who answers for it:',
+        caption: 'Not passed, and whose limit it is:',
         head: ['test', 'result', 'whose', 'why'],
         rows: rest.map(({ outcome, reason }) => [outcome.name, outcome.result, reason.fault, reason.why]),
       },

@@ -1,8 +1,8 @@
-// Runs Kafka's command-line tools one after the other in one JVM, because starting one takes longer than most tools do.
+// Runs Kafka's command-line tools one after the other in one JVM, because a start takes longer than most tools do.
 //
-// Each line of standard input is {"main": class, "args": [...], "input": text, "withinMs": n}; each is answered with
-// {"status": n or null, "out": text, "err": text}. A tool that exits ends its thread there and then, as it would end its
-// process; one that takes too long is answered with status null and left behind.
+// Each line of standard input is {"main": class, "args": [...], "input": text, "withinMs": n}. The response to each
+// is {"status": n or null, "out": text, "err": text}. A tool that exits stops its thread there, as it would end its
+// process. For a tool that takes too long the status is null, and its thread is left behind.
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
@@ -75,7 +75,7 @@ public class Tools {
         }
     }
 
-    /** An exit does not come back. */
+    /** Stops the thread: an exit does not return. */
     private static void end(CompletableFuture<Integer> status, int code) {
         status.complete(code);
         try {

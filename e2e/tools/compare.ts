@@ -1,4 +1,4 @@
-// Runs the verbs against Ketch and against Apache Kafka and tells where they print something else, line by line.
+// Runs the verbs against Ketch and against Apache Kafka, and compares their output line by line.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,11 +13,11 @@ import { FILES, type Verb, verbs } from './verbs.ts'
 
 export interface Comparison {
   readonly tool: Tool
-  /** As one types it, without the address. */
+  /** The command as a user types it, without the address. */
   readonly command: string
-  /** The differences of differences.ts that it shows. */
+  /** The known differences (differences.ts) that the output shows. */
   readonly known: readonly Difference[]
-  /** Lines that only one of them prints, for no known reason: `ketch: …`, `kafka: …`. */
+  /** Lines that only one of the two prints, without a known reason: `ketch: …`, `kafka: …`. */
   readonly unexplained: readonly string[]
 }
 
@@ -26,7 +26,7 @@ const GROUP = 'live'
 /** Tools that take the address only before their verb. */
 const SERVER_FIRST: ReadonlySet<Tool> = new Set(['kafka-metadata-quorum', 'kafka-transactions'])
 
-/** Compares every verb, in order, and hands over each comparison as it is made. */
+/** Compares every verb, in order, and yields each comparison when it is made. */
 export async function* compareTools(cleanUp: CleanUp): AsyncGenerator<Comparison> {
   const folder = await mkdtemp(join(tmpdir(), 'ketch-tools-'))
   cleanUp.after(() => rm(folder, { recursive: true, force: true }))
@@ -55,7 +55,7 @@ export async function* compareTools(cleanUp: CleanUp): AsyncGenerator<Comparison
   }
 }
 
-/** Hides each known difference in turn; it counts as one where the two differ by less without it. */
+/** Hides each known difference in turn. A difference counts as shown if fewer lines differ without it. */
 function explain(
   command: string,
   here: string,
@@ -89,7 +89,7 @@ async function run(tools: Tools, verb: Verb, address: string, folder: string): P
   return textOf(printed, verb, address)
 }
 
-/** Starts a consumer that has all of `events`; resolves, once it does, to what stops it. */
+/** Starts a consumer. When it has read all of `events`, resolves to the function that stops it. */
 async function startConsumer(address: string): Promise<() => Promise<void>> {
   const consumer = openKafka(address).consumer({ groupId: GROUP })
   const joined = new Promise<void>(resolve => void consumer.on('consumer.group_join', () => resolve()))
@@ -112,7 +112,7 @@ async function startConsumer(address: string): Promise<() => Promise<void>> {
   return () => consumer.disconnect()
 }
 
-/** Text of one run only: addresses, ids, times, folders, and columns as wide as their content. */
+/** Text that belongs to one run: addresses, ids, times, folders, and columns as wide as their content. */
 const OF_A_RUN: readonly (readonly [RegExp, string])[] = [
   [/TopicId: [\w-]{22}/g, 'TopicId: <id>'],
   [/Cluster ID: [\w-]{22}/g, 'Cluster ID: <id>'],
@@ -122,7 +122,7 @@ const OF_A_RUN: readonly (readonly [RegExp, string])[] = [
   [/(timestamp"?:|CreateTime:)\d{13}/g, '$1<time>'],
   [/"logDir":"[^"]*"/g, '"logDir":"<folder>"'],
   [/"log_dirs":\["\/[^"]*"\]/g, '"log_dirs":["<folder>"]'],
-  // Where in Java's code it went wrong.
+  // The stack traces of Java.
   [/^\s+(at |\.\.\. \d+ more).*\n/gm, ''],
   [/ {2,}/g, ' '],
   [/\s+$/gm, ''],
@@ -136,9 +136,9 @@ function textOf({ status, out, err }: Printed, verb: Verb, address: string): str
   return text
 }
 
-/** The lines that are not in the longest common subsequence, each with whose it is. */
+/** Returns the lines that are not in the longest common subsequence, each with its origin. */
 function differ(here: readonly string[], there: readonly string[]): string[] {
-  // common[i][j] is the length of it from here[i] and there[j] on.
+  // common[i][j] is the length of the longest common subsequence of here from i on and there from j on.
   const common = Array.from({ length: here.length + 1 }, () => new Array<number>(there.length + 1).fill(0))
   for (let i = here.length - 1; i >= 0; i--) {
     for (let j = there.length - 1; j >= 0; j--) {

@@ -1,8 +1,8 @@
 // The reasons why a verb of Kafka's tools prints something else against Ketch than against Apache Kafka: each known
-// difference, the verbs that may show it, and the text that is not compared because of it. The rest must be the same.
+// difference, the verbs that may show it, and the text that is therefore not compared. All other text must be equal.
 
 export interface Difference {
-  /** For docs/compatibility.md. */
+  /** The text for docs/compatibility.md. */
   readonly why: string
   /** The verbs as compare.ts writes them. */
   readonly commands: RegExp
@@ -21,7 +21,7 @@ export const differences: readonly Difference[] = [
     ],
   },
   {
-    why: 'Because of that dynamic default Kafka takes every topic for one with overrides. Ketch lists those that have some.',
+    why: 'Because of that dynamic default Kafka lists every topic as one with overrides. Ketch lists only the topics that have overrides.',
     commands: /^kafka-topics --describe --topics-with-overrides/,
     hides: [[/^Topic: .*Configs: ?\n/gm, '']],
   },
@@ -31,12 +31,12 @@ export const differences: readonly Difference[] = [
     hides: [[/^ (offset\.sequence\.bits|storage\.compression\.type)=.*\n/gm, '']],
   },
   {
-    why: "The configs of a broker are the settings of the program. Ketch lists its own and some of Kafka's names, Kafka lists its own.",
+    why: "The configs of a broker are the settings of the program. Ketch lists its own names and some of Kafka's; Kafka lists its own.",
     commands: /^kafka-configs --describe --broker 1 --all/,
     hides: [[/^ [\w.-]+=.* sensitive=.*\n/gm, '']],
   },
   {
-    why: 'A setting that is not known is refused by name. Kafka takes any name for a broker, since a plug-in may want it.',
+    why: 'Ketch refuses an unknown setting and names it. Kafka accepts any name for a broker, because a plug-in may use it.',
     commands: /^kafka-configs --alter --broker 1 --add-config no\.such\.config=7/,
     hides: [
       [/^Error while executing config command.*\n/gm, ''],
@@ -46,12 +46,12 @@ export const differences: readonly Difference[] = [
     ],
   },
   {
-    why: 'Ketch says too which of its settings is behind a config that cannot be changed.',
+    why: 'Ketch also names its setting behind a config that cannot be changed.',
     commands: /^kafka-configs --alter --broker 1 --add-config node\.id=7/,
     hides: [[/(Set\(node\.id\))\. node\.id comes from .*$/gm, '$1']],
   },
   {
-    why: 'For a bad value Ketch says which values the config takes; Kafka says of which type it is.',
+    why: 'For a bad value Ketch says which values the config accepts; Kafka says which type it has.',
     commands: /^kafka-configs --alter --topic events --add-config retention\.ms=soon/,
     hides: [
       [/retention\.ms: got "soon", takes an integer from -1 to 9223372036854775807/g, 'refused'],
@@ -59,17 +59,17 @@ export const differences: readonly Difference[] = [
     ],
   },
   {
-    why: 'Ketch says which topic there is not; Kafka sends no sentence with the error.',
+    why: 'Ketch names the topic that does not exist; Kafka sends no message with the error.',
     commands: /^kafka-configs --alter --topic nothing/,
     hides: [[/(UnknownTopicOrPartitionException:).*$/gm, '$1']],
   },
   {
-    why: 'The leader epochs of a partition begin with 1, in Kafka with 0; the tool shows the one that was committed.',
+    why: 'The leader epochs of a partition begin with 1, and in Kafka with 0; the tool shows the committed epoch.',
     commands: /^kafka-consumer-groups --describe --group readers --verbose/,
     hides: [[/^(readers \w+ \d+) [01] /gm, '$1 0 ']],
   },
   {
-    why: 'Not in this version of Ketch: transactions, security, replication, the groups of KIP-848, KIP-932 and KIP-1071, and what only a KRaft quorum has. ApiVersions says so.',
+    why: 'Not in this version of Ketch: transactions, security, replication, the groups of KIP-848, KIP-932 and KIP-1071, and APIs that only a KRaft quorum has. ApiVersions does not list them.',
     commands: /^kafka-broker-api-versions/,
     hides: [
       [

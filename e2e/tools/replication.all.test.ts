@@ -12,12 +12,12 @@ import { startTools, type Tool, toolsAbsence } from './tools.ts'
 
 const skip = toolsAbsence() ?? noRedis
 
-/** The lists of the partitions of a topic, as `kafka-topics --describe` prints them: leader, replicas, in sync. */
+/** Returns leader, replicas and in-sync replicas of each partition, as `kafka-topics --describe` prints them. */
 function rowsOf(text: string): readonly (readonly string[])[] {
   return [...text.matchAll(/Leader: (\S+)\s+Replicas: (\S*)\s+Isr: (\S*)/g)].map(([, ...columns]) => columns)
 }
 
-test("Kafka's tools make topics with replicas, show them while a broker is away, and change them", {
+test("Kafka's tools create topics with replicas, show them while a broker is away, and change them", {
   skip,
   timeout: 240_000,
 }, async t => {
@@ -45,10 +45,10 @@ test("Kafka's tools make topics with replicas, show them while a broker is away,
   const describe = async (more = '') => (await run('kafka-topics', `--describe --topic t${more}`)).text
 
   assert.equal((await run('kafka-topics', '--create --topic t --partitions 3 --replication-factor 3')).status, 0)
-  // The tool asks any broker: the others learn of the topic a moment later.
+  // The tool asks any broker, and the other brokers learn of the topic a moment later.
   const isLed = (text: string) => /ReplicationFactor: 3\t/.test(text) && !/Leader: none/.test(text)
   const agreed = async () => (await Promise.all([describe(), describe(), describe()])).every(isLed)
-  await eventually('every partition is led, whichever broker is asked', agreed, 30_000)
+  await eventually('every broker reports a leader of every partition', agreed, 30_000)
   for (const [leader, replicas, inSync] of rowsOf(await describe())) {
     assert.deepEqual([replicas!.split(',').sort().join(), inSync], ['1,2,3', replicas])
     assert.equal(replicas!.split(',')[0], leader)
@@ -81,7 +81,7 @@ test("Kafka's tools make topics with replicas, show them while a broker is away,
     async () => rowsOf(await describe()).join(';') === '3,3,2,3;1,2,1,1;1,1,3,1,3',
     30_000,
   )
-  // Each question may go to another broker, which sees it a moment later.
+  // Each request may go to another broker, which sees the change a moment later.
   await eventually('they are under-replicated', async () => {
     return rowsOf(await describe(' --under-replicated-partitions')).length === 2
   })

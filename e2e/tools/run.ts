@@ -1,6 +1,6 @@
-// `npm run compare-tools`: prints, for each everyday verb of Kafka's command-line tools, whether it prints the same
-// against Ketch as against Apache Kafka, and keeps it for docs/compatibility.md. Fails on a difference that verbs.ts
-// does not explain.
+// `npm run compare-tools`: runs each everyday verb of Kafka's command-line tools, prints whether its output against
+// Ketch equals that against Apache Kafka, and writes the result to docs/compatibility.md. It fails if differences.ts
+// does not explain a difference.
 
 import { plain } from '../../scripts/markdown.ts'
 import { KAFKA_VERSION } from '../../testing/apache-kafka.ts'
@@ -43,7 +43,7 @@ function keep(): void {
     order: 2,
     command: 'npm run compare-tools',
     text: [
-      `${comparisons.length} everyday verbs of the tools of Apache Kafka ${KAFKA_VERSION} were run against Ketch and against Apache Kafka ${KAFKA_VERSION} (KRaft, one node), and what both print was compared line by line, exit status included; ids, times, addresses, folders and the widths of columns are not compared. ${count(comparisons, isSame)} print the same, ${count(comparisons, isExplained)} differ for a known reason, ${count(comparisons, ({ unexplained }) => unexplained.length > 0)} differ without one.`,
+      `${comparisons.length} everyday verbs of the tools of Apache Kafka ${KAFKA_VERSION} were run against Ketch and against Apache Kafka ${KAFKA_VERSION} (KRaft, one node), and their output and exit status were compared line by line; ids, times, addresses, folders and the widths of columns are not compared. ${count(comparisons, isSame)} print the same, ${count(comparisons, isExplained)} differ for a known reason, ${count(comparisons, ({ unexplained }) => unexplained.length > 0)} differ without one.`,
     ],
     tables: [
       {

@@ -6,7 +6,7 @@ import { toolsAbsence } from './tools.ts'
 
 const skip = toolsAbsence() ?? false
 
-test("Kafka's command-line tools print what they print against Kafka, but for known differences", {
+test("Kafka's command-line tools print the same as against Apache Kafka, except for known differences", {
   skip,
   timeout: 300_000,
 }, async t => {

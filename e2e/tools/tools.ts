@@ -1,4 +1,4 @@
-// Kafka's command-line tools, nearly all in one JVM (Tools.java, run from its source by a JDK).
+// Kafka's command-line tools. One JVM runs nearly all of them (Tools.java, which a JDK runs from its source).
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { fetchJars, JAVA_ARGUMENTS } from '../java/jars.ts'
 
 const source = fileURLToPath(new URL('Tools.java', import.meta.url))
 
-/** By the names of Kafka's own scripts. */
+/** The main classes, by the names of Kafka's own scripts. */
 const MAIN_CLASSES = {
   'kafka-broker-api-versions': 'org.apache.kafka.tools.BrokerApiVersionsCommand',
   'kafka-cluster': 'org.apache.kafka.tools.ClusterTool',
@@ -36,30 +36,30 @@ const MAIN_CLASSES = {
 
 export type Tool = keyof typeof MAIN_CLASSES
 
-/** Does what matters when its process ends. */
+/** This tool prints important text when its process ends, so it needs its own process. */
 const IN_A_PROCESS_OF_ITS_OWN: Tool = 'kafka-verifiable-producer'
 
 export interface Printed {
-  /** null: it had not ended when its time was over. */
+  /** null if the tool had not ended at its time limit. */
   readonly status: number | null
   readonly out: string
   readonly err: string
 }
 
 export interface Tools {
-  /** Runs a tool to its end; one at a time. */
+  /** Runs a tool until it ends. Only one tool may run at a time. */
   run(tool: Tool, args: readonly string[], input?: string): Promise<Printed>
 }
 
 const WITHIN_MS = 30_000
 
-/** Why the tools can't run on this machine; null when they can. */
+/** Returns the reason why the tools cannot run on this machine; null if they can. */
 export function toolsAbsence(): string | null {
   if (!hasProgram('javac')) return 'SKIPPED e2e/tools: apt-get install default-jdk-headless maven'
   return fetchJars()
 }
 
-/** Starts the JVM. */
+/** Starts the JVM of the tools. */
 export function startTools(cleanUp: CleanUp): Tools {
   const child: ChildProcess = spawn('java', [...JAVA_ARGUMENTS, '-Dorg.slf4j.simpleLogger.defaultLogLevel=off', source])
   cleanUp.after(async () => {

@@ -1,5 +1,5 @@
-// The everyday verbs of Kafka's command-line tools, in the order in which they are run against Ketch and against Apache
-// Kafka. A verb finds what the verbs before it have made.
+// The everyday verbs of Kafka's command-line tools, in the order in which they run against Ketch and against Apache
+// Kafka. Each verb sees the results of the verbs before it.
 
 import type { Tool } from './tools.ts'
 
@@ -8,15 +8,15 @@ export interface Verb {
   /** `{folder}` is a folder with the files below; the address of the broker is added. */
   readonly args: readonly string[]
   readonly input?: string
-  /** The lines come in no order. */
+  /** The order of the lines is not defined. */
   readonly isUnordered?: boolean
   /** Runs while a consumer of the group `live` has both partitions of `events`. */
   readonly isLive?: boolean
-  /** The text that differs from run to run, beyond ids, times and addresses. */
+  /** Text that differs between runs, in addition to ids, times and addresses. */
   readonly hidden?: readonly (readonly [RegExp, string])[]
 }
 
-/** Files that verbs name. */
+/** The files that verbs use. */
 export const FILES: Readonly<Record<string, string>> = {
   'reset.csv': 'events,0,2\nevents,1,1\n',
   'delete.json': '{"partitions": [{"topic": "events", "partition": 0, "offset": 3}], "version": 1}',
@@ -61,10 +61,10 @@ const consume = (args: string, more: Partial<Verb> = {}): Verb => ({
 const producers = (args: string): Verb => ({
   tool: 'kafka-transactions',
   args: ['describe-producers', ...args.split(' ')],
-  // The id of the producer, and when it wrote.
+  // Hides the id of the producer and the time of its write.
   hidden: [[/^\d+(\s+\d+\s+-?\d+\s+\d+\s+)\d{13}/gm, 'N$1N']],
 })
-/** The endpoint of Kafka's controller and how much metadata it has are its own. */
+/** Hides the endpoint of Kafka's controller and the amount of its metadata, which Ketch cannot share. */
 const quorum = (args: string): Verb => ({
   tool: 'kafka-metadata-quorum',
   args: ['describe', ...args.split(' ')],
@@ -85,7 +85,7 @@ const PRINT_ALL = [
 
 const RESET = '--reset-offsets --group readers --topic events'
 
-/** How fast it went. */
+/** Hides the measured speeds. */
 const SPEED: Verb['hidden'] = [[/[\d.]+ (records\/sec|MB\/sec|ms)\b/g, 'N $1']]
 
 export const verbs: readonly Verb[] = [
@@ -190,7 +190,7 @@ export const verbs: readonly Verb[] = [
   offsets('--topic events'),
   offsets('--topic events --time earliest'),
   offsets('--topic events --time latest'),
-  // Of one record: several may have the same time.
+  // This topic has one record, because several records may have the same time.
   offsets('--topic single --time max-timestamp'),
   offsets('--topic events --time earliest-local'),
   offsets('--topic events --time latest-tiered'),
@@ -278,7 +278,8 @@ export const verbs: readonly Verb[] = [
   { tool: 'kafka-cluster', args: ['cluster-id'] },
   { tool: 'kafka-cluster', args: ['list-endpoints'] },
 
-  // Ahead of its use: Kafka answers before its own metadata shows a new topic, and kafka-e2e-latency does not wait.
+  // The topic is created early: Kafka responds before its own metadata shows a new topic, and kafka-e2e-latency does
+  // not wait.
   { tool: 'kafka-topics', args: ['--create', '--topic', 'latency'] },
   {
     tool: 'kafka-producer-perf-test',

@@ -1,5 +1,5 @@
-// Answers beside those of Apache Kafka, as they are on the wire: Kafka's own tools do not show all that is in them, and
-// put entries in an order of their own.
+// Compares responses with those of Apache Kafka on the wire. Kafka's own tools do not show all fields, and sort
+// entries in an order of their own.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -45,7 +45,7 @@ function alter(wire: Wire, entities: readonly Entity[], validateOnly: boolean) {
   return wire.send(alterClientQuotas, 1, { entries, validateOnly })
 }
 
-test('answers are those of Apache Kafka', { skip, timeout: 120_000 }, async t => {
+test('responses equal those of Apache Kafka', { skip, timeout: 120_000 }, async t => {
   const brokers = await Promise.all([
     startApacheKafka(t),
     startBrokerProcess(t, { settings: { 'svc.broker.id': '1' } }),
@@ -63,7 +63,7 @@ test('answers are those of Apache Kafka', { skip, timeout: 120_000 }, async t =>
       await compare(wire => alter(wire, [entity], false))
       const describe = async (wire: Wire) =>
         (await wire.send(describeClientQuotas, 1, { components: [], strict: false })).entries!
-      // Kafka answers before its image has the change.
+      // Kafka responds before its metadata image has the change.
       const isShown = async (wire: Wire) => (await describe(wire)).length === at + 1
       for (const wire of wires) await eventually('the quotas are described', () => isShown(wire))
       await compare(describe)

@@ -1,6 +1,6 @@
-// Grants rights to principals of Kafka clients and takes them back. Two operators can change the same principal at once
-// without losing a rule: a change is written only over the rules that it was decided on (auth/clients/acl-keeper.ts).
-// auth/clients/acl-rules.ts says what a rule is.
+// Grants rights to principals of Kafka clients and takes them back. If two operators change the same principal at the
+// same time, no rule is lost: a change is stored only if the rules have not changed since it was decided
+// (auth/clients/acl-keeper.ts). auth/clients/acl-rules.ts says what a rule is.
 
 import type { AclRule } from '../api/acls.ts'
 import type { ResourceType } from '../api/words.ts'
@@ -13,7 +13,7 @@ interface AclRooms {
   readonly acls: AclKeeper
 }
 
-/** The member of a rule that cannot be granted, and the objection to it as a phrase. */
+/** Says why a rule cannot be granted: the wrong field, and the objection to it as a phrase. */
 export interface InvalidRule {
   readonly kind: 'invalid'
   readonly field: 'principal' | 'resource'
@@ -21,13 +21,13 @@ export interface InvalidRule {
 }
 
 export interface ListedAcls {
-  /** By principal. */
+  /** Sorted by principal. */
   readonly rules: readonly AclRule[]
   /** Principals whose stored rules this version cannot read, because another program or a later version wrote them. */
   readonly unreadable: readonly string[]
 }
 
-/** Every rule there is. Throws what the store throws. */
+/** Returns all rules. Throws what the store throws. */
 export async function listAcls({ acls }: AclRooms): Promise<ListedAcls> {
   await acls.catchUp()
   const { grants, unreadable } = acls.current()
@@ -35,7 +35,9 @@ export async function listAcls({ acls }: AclRooms): Promise<ListedAcls> {
   return { rules, unreadable: [...unreadable.keys()] }
 }
 
-/** The rules of one principal; empty if it has no rule. Throws what the store throws, or UnreadableDocument. */
+/**
+ * Returns the rules of one principal; empty if it has no rule. Throws what the store throws, or UnreadableDocument.
+ */
 export async function describeAcls({ acls }: AclRooms, given: string): Promise<readonly AclRule[]> {
   const principal = canonicalUsername(given)
   await acls.catchUp()
@@ -45,14 +47,14 @@ export async function describeAcls({ acls }: AclRooms, given: string): Promise<r
   return (grants.get(principal) ?? []).map(grant => ({ principal, ...grant }))
 }
 
-/** The rules of all principals that say something of the topic, or of the group, of this name. */
+/** Returns the rules of all principals that match the topic or the group with this name. */
 export async function matchAcls(rooms: AclRooms, resourceType: ResourceType, name: string): Promise<ListedAcls> {
   const { rules, unreadable } = await listAcls(rooms)
   return { rules: rules.filter(rule => rule.resourceType === resourceType && matches(rule.resource, name)), unreadable }
 }
 
 /**
- * Grants the rule; changes nothing if the principal has it already. Throws what the store throws, or
+ * Grants the rule. Changes nothing if the principal already has it. Throws what the store throws, or
  * UnreadableDocument.
  */
 export async function createAcl(
@@ -70,7 +72,7 @@ export async function createAcl(
   return { kind: 'granted', isNew, rule: { principal, ...grant } }
 }
 
-/** True if the rule existed. Throws what the store throws, or UnreadableDocument. */
+/** Deletes the rule. Resolves to true if the rule existed. Throws what the store throws, or UnreadableDocument. */
 export async function deleteAcl({ acls }: AclRooms, { principal, ...grant }: AclRule): Promise<boolean> {
   return await acls.change(canonicalUsername(principal), grants => {
     const left = grants.filter(each => !isSameGrant(each, grant))
@@ -78,12 +80,12 @@ export async function deleteAcl({ acls }: AclRooms, { principal, ...grant }: Acl
   })
 }
 
-/** The objection to the name or pattern, as a phrase; null without one. */
+/** Returns the objection to the name or pattern as a phrase; null if it is valid. */
 function objectionToResource({ resourceType, resource }: Grant): string | null {
   if (resource === '*') return null
   const name = resource.endsWith('*') ? resource.slice(0, -1) : resource
   if (name.includes('*')) return "has '*' elsewhere than at its end"
-  // The prefix of a name need not be a valid name: `.` is a prefix and no name.
+  // A prefix of a valid name need not be a valid name: `.` is a valid prefix, but not a valid name.
   const whole = name === resource ? name : `${name}x`
   return resourceType === 'TOPIC' ? checkTopicName(whole) : checkGroupId(whole)
 }

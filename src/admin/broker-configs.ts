@@ -1,5 +1,5 @@
-// The configs of any broker of the cluster, as Kafka's DescribeConfigs answers them: this broker reads its own settings
-// and asks another broker for the others.
+// Describes the configs of any broker of the cluster, as Kafka's DescribeConfigs does. This broker reads its own
+// settings, and asks other brokers for theirs.
 
 import type { BrokerConfig } from '../api/brokers.ts'
 import type { Peers } from '../cluster/peers.ts'
@@ -17,10 +17,13 @@ import { type ConfigRooms, describeConfigs } from './configs.ts'
 
 const VERSION = 4
 const BROKER = 4
-/** ConfigEntry.ConfigSource of Kafka. */
+/** The value of DEFAULT_CONFIG in Kafka's ConfigEntry.ConfigSource. */
 const DEFAULT_CONFIG = 5
 
-/** By name. RESOURCE_NOT_FOUND for a broker that does not live; throws PeerUnavailable. */
+/**
+ * Resolves to the configs sorted by name, or to RESOURCE_NOT_FOUND if the broker does not live. Throws
+ * PeerUnavailable.
+ */
 export async function describeBrokerConfigs(
   rooms: ConfigRooms & { readonly peers: Peers },
   brokerId: number,

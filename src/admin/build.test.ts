@@ -24,7 +24,7 @@ function commit(path: string): void {
   git('commit', '--message=one')
 }
 
-test('a build is of the time of its commit, in UTC', async t => {
+test('the time of a build is the time of its commit, in UTC', async t => {
   const path = await folder(t)
   commit(path)
   assert.deepEqual(await openBuild(path)(), {
@@ -35,14 +35,14 @@ test('a build is of the time of its commit, in UTC', async t => {
   })
 })
 
-test('what a release wrote beats what git says', async t => {
+test('the time in build.json takes precedence over the time of the commit', async t => {
   const path = await folder(t)
   commit(path)
   await writeFile(join(path, 'build.json'), '{"time":"2026-01-02T03:04:05Z"}')
   assert.equal((await openBuild(path)()).time, '2026-01-02T03:04:05.000Z')
 })
 
-test('an unknown time of a build is null, and never that of a repository around it', async t => {
+test('an unknown build time is null, and never the time of a repository that contains the folder', async t => {
   const path = await folder(t)
   assert.equal((await openBuild(path)()).time, null)
   const inner = join(path, 'node_modules', 'ketch')

@@ -1,5 +1,5 @@
-// Which build this is: the version of package.json, and the time of the commit that it was made from. A release writes
-// the time into build.json; in a working copy git knows it. The time is null if neither exists.
+// Says which build this is: the version in package.json and the time of the commit. A release writes the time into
+// build.json. In a working copy the time comes from git. It is null if neither is available.
 
 import { execFile } from 'node:child_process'
 import { readFile, realpath } from 'node:fs/promises'
@@ -10,20 +10,22 @@ export interface Build {
   readonly group: string
   readonly artifact: string
   readonly version: string
-  /** The commit's, ISO 8601 in UTC; null when it is not known. */
+  /** The time of the commit, ISO 8601 in UTC; null if it is unknown. */
   readonly time: string | null
 }
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const GIT_MS = 2_000
 
-/** The build in that folder, asked at the first call and remembered. */
+/**
+ * Returns a function that resolves to the build in this folder. It reads the build at its first call and keeps it.
+ */
 export function openBuild(root = ROOT): () => Promise<Build> {
   let asked: Promise<Build> | null = null
   return () => (asked ??= readBuild(root))
 }
 
-/** The name and the version of this package. */
+/** Resolves to the name and the version of this package. */
 export async function readPackage(root = ROOT): Promise<{ readonly name: string; readonly version: string }> {
   return JSON.parse(await readFile(`${root}/package.json`, 'utf8'))
 }
@@ -34,7 +36,7 @@ async function readBuild(root: string): Promise<Build> {
   return { group: name, artifact: name, version, time }
 }
 
-/** The time that a release wrote; null if there is no such file. */
+/** Resolves to the time that a release wrote; null if there is no build.json. */
 async function releasedAt(root: string): Promise<string | null> {
   try {
     const { time } = JSON.parse(await readFile(`${root}/build.json`, 'utf8')) as { time: string }
@@ -46,7 +48,8 @@ async function releasedAt(root: string): Promise<string | null> {
 }
 
 /**
- * The time of the commit that is checked out; null without git, or if the folder is only part of another repository.
+ * Resolves to the time of the commit that is checked out; null without git, or if the folder is only a part of
+ * another repository.
  */
 async function committedAt(root: string): Promise<string | null> {
   const git = async (...args: string[]) => {

@@ -11,7 +11,7 @@ const named = (entity: Readonly<Record<string, string | null>>) =>
 
 async function open() {
   const rooms = { clientQuotas: await openClientQuotas(createMemoryStore(new SimulatedClock())) }
-  /** The outcome of each alteration: `done`, or the sentence of its refusal. */
+  /** Resolves to the outcome of each alteration: `done`, or the name and the message of its refusal. */
   const alter = async (alterations: readonly QuotaAlteration[], validateOnly = false) => {
     const outcomes = await alterClientQuotas(rooms, alterations, { validateOnly })
     return outcomes.map(outcome => (outcome === null ? 'done' : `${outcome.name}: ${outcome.message}`))
@@ -25,7 +25,7 @@ async function open() {
   return { rooms, alter, one, describe }
 }
 
-test('users, client ids, both together, and addresses have quotas of their own keys', async () => {
+test('users, client ids, pairs of both, and addresses have quotas with the keys of their type', async () => {
   const { rooms, one } = await open()
   assert.equal(await one({ user: 'ann' }, 'producer_byte_rate', 1024), 'done')
   assert.equal(await one({ user: null, 'client-id': 'app' }, 'consumer_byte_rate', 5), 'done')
@@ -37,7 +37,7 @@ test('users, client ids, both together, and addresses have quotas of their own k
   assert.equal(rooms.clientQuotas.current().size, 4)
 })
 
-test('what cannot be a quota is refused by name', async () => {
+test('an invalid quota is refused with a message that names the mistake', async () => {
   const { rooms, one, alter } = await open()
   const user = { user: 'ann' }
   const cases: [Readonly<Record<string, string | null>>, string, number | null, RegExp][] = [
@@ -79,7 +79,7 @@ test('what cannot be a quota is refused by name', async () => {
   assert.equal(rooms.clientQuotas.current().size, 0)
 })
 
-test('a refused entity does not keep the others from theirs', async () => {
+test('a refused entity does not prevent the changes of other entities', async () => {
   const { rooms, alter } = await open()
   const edits = [{ key: 'producer_byte_rate', value: 1 }]
   const outcomes = await alter([
@@ -93,7 +93,7 @@ test('a refused entity does not keep the others from theirs', async () => {
   )
 })
 
-test('filters let through what they name, and strict ones nothing beside it', async () => {
+test('a filter returns the entities that have its types, and a strict filter only those without other types', async () => {
   const { one, describe } = await open()
   const entities: QuotaEntity[] = [
     { user: 'ann' },

@@ -1,9 +1,9 @@
-// Describes and changes the quotas of users, client ids and addresses: the rules of entities, keys, values and filters,
-// as Apache Kafka's ClientQuotaControlManager and ClientQuotasImage decide them. Quotas are durable before the change
-// is answered and count from then on. kafka/throttle.ts makes clients wait.
+// Describes and changes the quotas of users, client ids and addresses. The rules for entities, keys, values and
+// filters are those of Apache Kafka's ClientQuotaControlManager and ClientQuotasImage. A change is durable before it
+// is answered, and counts from then on. kafka/throttle.ts makes clients wait.
 //
-// Unlike Apache Kafka an address is given as an address, never as a host name, and controller_mutation_rate is refused:
-// nothing here would act on it.
+// There are two differences from Apache Kafka. An address must be an IP address, not a host name. The key
+// controller_mutation_rate is refused, because the broker does not enforce it.
 
 import { isIP } from 'node:net'
 import { cut } from '../base/cut.ts'
@@ -53,7 +53,7 @@ export interface QuotaFilter {
 }
 
 interface KeyRule {
-  /** The largest value, where values are whole numbers; null where they may have a fraction. */
+  /** The largest value, if values must be whole numbers; null if values may have a fraction. */
   readonly wholeUpTo: number | null
   readonly typeName: string
 }
@@ -70,8 +70,9 @@ const CLIENT_KEYS: ReadonlyMap<string, KeyRule> = new Map([
 const ADDRESS_KEYS: ReadonlyMap<string, KeyRule> = new Map([['connection_creation_rate', INT]])
 
 /**
- * One outcome for each alteration, in order: null, or why nothing of it was done. `validateOnly` checks and changes
- * nothing. Throws what the store throws; the quotas may be changed then.
+ * Resolves to one outcome for each alteration, in order: null, or the reason why no part of it was made. With
+ * `validateOnly` it checks the alterations and changes nothing. Throws what the store throws; some quotas may have
+ * changed then.
  */
 export async function alterClientQuotas(
   { clientQuotas }: QuotaRooms,
@@ -85,7 +86,7 @@ export async function alterClientQuotas(
       counts.set(quotaEntityKey(change.entity), (counts.get(quotaEntityKey(change.entity)) ?? 0) + 1)
   }
   const changes: QuotaChange[] = []
-  /** Where the outcome of each change goes. */
+  /** The index of the outcome of each change. */
   const places: number[] = []
   const outcomes = checked.map((change, at): Refusal | null => {
     if (isRefusal(change)) return change
@@ -102,7 +103,10 @@ export async function alterClientQuotas(
   return outcomes
 }
 
-/** The quotas whose entities meet every filter; with `isStrict` they have no other types. */
+/**
+ * Returns the quotas whose entities meet every filter. With `isStrict`, entities that have other types too are left
+ * out.
+ */
 export function describeClientQuotas(
   { clientQuotas }: QuotaRooms,
   filters: readonly QuotaFilter[],
@@ -182,7 +186,7 @@ function checkEntity(names: readonly QuotaName[]): QuotaEntity | Refusal {
   return because(INVALID_REQUEST, `${cut(entity.ip)} is not a valid IP; host names are not resolved.`)
 }
 
-/** Why the key cannot have this value; null when it can. */
+/** Returns why the key cannot have this value; null if it can. */
 function checkValue(key: string, rule: KeyRule | undefined, value: number | null): string | null {
   if (rule === undefined) return `Invalid configuration key ${cut(key)}`
   if (value === null) return null

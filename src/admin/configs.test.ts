@@ -28,7 +28,7 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
     assert(!isRefusal(entries), (entries as Refusal).message)
     return entries.find(each => each.name === config)!
   }
-  /** The outcome of one change: `done`, or the code and the sentence of its refusal. */
+  /** Makes one change. Resolves to `done`, or to the code and the message of its refusal. */
   const alter = async (
     type: ConfigResourceType,
     name: string,
@@ -46,7 +46,7 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
   return { ...world, rooms, logger, describe, entry, alter }
 }
 
-test('a topic tells where each of its values comes from, and what would hold without that', async t => {
+test('each config of a topic shows the source of its value, and the values of the sources below it', async t => {
   const retention = topicPattern('o*', { retention: 5_000, segmentMs: 604_800_000 })
   const { create, entry, describe } = await open(t, { topics: [topicPattern('x'), retention] })
   await create('orders', { 'retention.ms': '1000', 'max.message.bytes': '9' })
@@ -97,7 +97,7 @@ test('overrides are set, deleted, and replaced as a whole', async t => {
   assert.deepEqual(configs(), {})
 })
 
-test('only lists take and lose parts, and what comes of it is checked', async t => {
+test('APPEND and SUBTRACT work only on lists, and the resulting list is checked', async t => {
   const { create, alter, catalogue } = await open(t)
   await create('orders')
   const configs = () => catalogue.current().topics.get('orders')!.configs
@@ -115,7 +115,7 @@ test('only lists take and lose parts, and what comes of it is checked', async t 
   )
 })
 
-test('what is wrong is refused by name, and then nothing of the change is done', async t => {
+test('an invalid change is refused with a message that names the mistake, and changes nothing', async t => {
   const { create, alter, catalogue } = await open(t)
   await create('orders', { 'retention.ms': '1000' })
   const { version } = catalogue.current()
@@ -143,7 +143,7 @@ test('what is wrong is refused by name, and then nothing of the change is done',
   assert.equal(catalogue.current().version, version)
 })
 
-test('the codec a topic was created with stays, whatever the settings say later', async t => {
+test('a topic keeps the codec that it was created with, even if the settings change later', async t => {
   const { create, alter, entry, rooms } = await open(t)
   const topic = await create('orders')
   assert.equal(await alter('topic', 'orders', [['set', 'storage.compression.type', 'none']]), 'done')
@@ -159,7 +159,7 @@ test('the codec a topic was created with stays, whatever the settings say later'
   assert.equal(entry('topic', 'orders', 'storage.compression.type').value, 'none')
 })
 
-test('a codec that was asked for at creation is shown as such, and neither deleted nor left out', async t => {
+test('a codec that was set at creation is shown as an override, cannot be deleted, and survives a full replacement', async t => {
   const { create, alter, entry } = await open(t, { topics: [topicPattern('o*', { compression: 'lz4' })] })
   await create('orders', { 'storage.compression.type': 'zstd' })
   assert.match(
@@ -178,7 +178,7 @@ test('a codec that was asked for at creation is shown as such, and neither delet
   )
 })
 
-test('each resource has its own outcome, and one that is named twice is refused', async t => {
+test('each resource has its own outcome, and a resource that is named twice is refused', async t => {
   const { create, rooms, catalogue } = await open(t)
   for (const name of ['a', 'b', 'c']) await create(name)
   const change = (name: string, value: string): ConfigChange => ({
@@ -196,7 +196,7 @@ test('each resource has its own outcome, and one that is named twice is refused'
   assert.deepEqual(retention, ['5', undefined, undefined])
 })
 
-test('a broker shows its settings, hides its secrets, and says that they cannot be changed', async t => {
+test('a broker shows its settings as read-only, and hides its secrets', async t => {
   const { describe, entry, alter } = await open(t, { 'broker.port': 9999, 'admin.password': 'hunter2' })
   const entries = describe('broker', '4') as readonly ConfigEntry[]
   const ours = entries.filter(({ name }) => /^(svc|server|logging|management)\./.test(name))
@@ -229,7 +229,7 @@ test('a broker shows its settings, hides its secrets, and says that they cannot 
   assert.match(await alter('broker', '5', []), /^INVALID_REQUEST: Unexpected broker id/)
 })
 
-test("a broker shows Kafka's names for its settings beside them, with the setting as the synonym", async t => {
+test("a broker shows Kafka's config names beside its settings, with the setting as the synonym", async t => {
   const { describe, entry } = await open(t, {
     'broker.idle-timeout': 90_000,
     'broker.listeners': [{ name: 'INSIDE', host: '::1', port: 9093, advertisedHost: null, advertisedPort: null }],
@@ -266,7 +266,7 @@ test("a broker shows Kafka's names for its settings beside them, with the settin
   assert.deepEqual(shown('log.cleaner.enable'), ['false', 'boolean', 'default'])
 })
 
-test('a time that is no whole number of hours is shown in milliseconds alone', async t => {
+test('a time that is not a whole number of minutes or hours is shown only in milliseconds', async t => {
   const { entry } = await open(t, { topics: [topicPattern('*', { retention: 90_000 })] })
   const values = ['ms', 'minutes', 'hours'].map(unit => entry('broker', '4', `log.retention.${unit}`).value)
   assert.deepEqual(values, ['90000', null, null])
@@ -276,14 +276,14 @@ test('a time that is no whole number of hours is shown in milliseconds alone', a
   assert.equal(endless.entry('broker', '4', 'auto.create.topics.enable').value, 'true')
 })
 
-test('no log folder is named on Redis', async t => {
+test('log.dirs has no value on Redis', async t => {
   const { entry } = await open(t, { 'storage.local.engine': 'redis' })
   assert.equal(entry('broker', '4', 'log.dirs').value, null)
   const embedded = await open(t, { 'storage.local.embedded.path': '/var/ketch' })
   assert.equal(embedded.entry('broker', '4', 'log.dirs').value, '/var/ketch')
 })
 
-test("one of Kafka's names is not altered, and the refusal names the setting", async t => {
+test('a config cannot be altered by its Kafka name, and the refusal names the setting', async t => {
   const { alter } = await open(t)
   const dynamically = 'INVALID_REQUEST: Cannot update these configs dynamically'
   assert.equal(
@@ -346,7 +346,7 @@ test('groups and client metrics have no configs, and every name is refused', asy
   assert.match(await alter('client-metrics', 'm', [['set', 'x', '1']]), /^INVALID_REQUEST: Unknown client metrics/)
 })
 
-test('what has configs is listed', async t => {
+test('resources that have configs are listed', async t => {
   const { create, rooms } = await open(t)
   await create('orders')
   assert.deepEqual(listConfigResources(rooms, new Set(['topic', 'group'])), [{ type: 'topic', name: 'orders' }])

@@ -1,8 +1,8 @@
-// Describes and changes configs: of topics, of brokers, of loggers. The rules are those of Apache Kafka's
-// ConfigAdminManager, ConfigurationControlManager and ConfigHelper. A change of a topic is durable before it is
-// answered and acts at once; the level of a logger lasts as long as the process. A broker reads its settings at its
-// start, and they cannot be changed while it runs. Groups and client metrics have no configs that act, so each of their
-// names is refused.
+// Describes and changes the configs of topics, brokers and loggers. The rules are those of Apache Kafka's
+// ConfigAdminManager, ConfigurationControlManager and ConfigHelper. A change of a topic config is durable before it
+// is answered, and takes effect at once. The level of a logger lasts until the process ends. A broker reads its
+// settings when it starts, and they cannot change while it runs. Groups and client metrics have no configs here, so
+// every config name is refused for them.
 
 import { cut } from '../base/cut.ts'
 import { type CatalogueKeeper, type NewTopic, type Topic, unreadableTopic } from '../log/catalogue.ts'
@@ -45,10 +45,10 @@ export interface ConfigRooms extends KafkaConfigRooms {
   readonly logger: Logger
 }
 
-/** Fixed when the topic is created. */
+/** The config that is fixed when a topic is created. */
 const PINNED = 'storage.compression.type'
 
-/** Every config of the resource, in the order of names, or why the resource has no configs. */
+/** Returns all configs of the resource, sorted by name, or the reason why it has no configs. */
 export function describeConfigs(rooms: ConfigRooms, { type, name }: ConfigResource): readonly ConfigEntry[] | Refusal {
   switch (type) {
     case 'topic': {
@@ -56,7 +56,7 @@ export function describeConfigs(rooms: ConfigRooms, { type, name }: ConfigResour
       return isRefusal(topic) ? topic : describeTopicConfigs(topic, rooms.settings)
     }
     case 'broker':
-      // The configs that all brokers were given while they run. Ketch has no such configs.
+      // An empty name stands for the dynamic configs of all brokers. Ketch has no such configs.
       if (name === '') return []
       return checkBroker(rooms, 'Broker id', name) ?? describeSettings(rooms)
     case 'broker-logger':
@@ -69,7 +69,7 @@ export function describeConfigs(rooms: ConfigRooms, { type, name }: ConfigResour
   }
 }
 
-/** The resources of these types that have configs. */
+/** Returns the resources of these types that have configs. */
 export function listConfigResources(
   { catalogue, nodeId }: ConfigRooms,
   types: ReadonlySet<ConfigResourceType>,
@@ -84,8 +84,9 @@ export function listConfigResources(
 }
 
 /**
- * One outcome for each change, in order: null, or why nothing of it was done. `validateOnly` checks and changes
- * nothing. Throws what the store throws; the topics of the request may be changed then.
+ * Resolves to one outcome for each change, in order: null, or the reason why no part of it was made. With
+ * `validateOnly` it checks the changes and makes none of them. Throws what the store throws; some topics of the
+ * request may have changed then.
  */
 export async function alterConfigs(
   rooms: ConfigRooms,
@@ -96,7 +97,7 @@ export async function alterConfigs(
   const counts = new Map<string, number>()
   for (const { resource } of changes) counts.set(keyOf(resource), (counts.get(keyOf(resource)) ?? 0) + 1)
   const outcomes: (Refusal | null)[] = []
-  /** The changes of topics, by topic id, each with the place of its outcome. */
+  /** The changes of topics by topic id, each with the index of its outcome. */
   const wanted = new Map<string, { readonly at: number; readonly change: ConfigChange }>()
   for (const [at, change] of changes.entries()) {
     const { type, name } = change.resource
@@ -182,7 +183,7 @@ function unknownTopic(name: string): Refusal {
   return because(UNKNOWN_TOPIC_OR_PARTITION, `The topic '${name}' does not exist.`)
 }
 
-/** The overrides that the topic has after the change. */
+/** Returns the overrides that the topic has after the change, or a refusal. */
 function editTopic(topic: Topic, { edits, isWhole }: ConfigChange, settings: Settings): Topic['configs'] | Refusal {
   const pattern = matchPattern(settings, topic.name)
   const configs: Record<string, string> = isWhole ? {} : { ...topic.configs }
@@ -215,7 +216,7 @@ function editList(current: string, operation: 'append' | 'subtract', value: stri
   return [...new Set([...parts, ...given])].join(',')
 }
 
-/** Every config of a topic with its value and who gave it, by name. */
+/** Returns all configs of a topic with their values and sources, sorted by name. */
 export function describeTopicConfigs(
   topic: NewTopic & { readonly pinned?: Topic['pinned'] },
   settings: Settings,
@@ -246,8 +247,9 @@ export function describeTopicConfigs(
 }
 
 /**
- * The source of the codec that the topic was created with; the settings may have changed since. The sources below an
- * override say which value the topic would have without it.
+ * Returns the codec of the topic with its source. The codec was fixed when the topic was created, even if the
+ * settings have changed since. If the topic has an override, returns the value that the topic would have without the
+ * override.
  */
 function pinnedSynonym(
   { pinned, configs }: { readonly pinned?: Topic['pinned']; readonly configs: Topic['configs'] },
@@ -279,7 +281,7 @@ function typeOf({ shape }: Setting<unknown>): ConfigType {
   return shape.kind === 'one' ? (TYPES[shape.type.name] ?? 'string') : 'list'
 }
 
-/** Kafka's names for some of them stand beside ours. */
+/** Returns all settings, and Kafka's names for some of them, sorted by name. */
 function describeSettings(rooms: ConfigRooms): readonly ConfigEntry[] {
   const entries = keys.map(key => describeSetting(rooms.settings, key))
   return [...entries, ...describeKafkaConfigs(rooms)].sort(byName)
@@ -313,7 +315,10 @@ const THROTTLES = [
   'replica.alter.log.dirs.io.max.bytes.per.second',
 ]
 
-/** No setting can change while the broker runs, so deleting such a config changes nothing. */
+/**
+ * Returns why the edits are refused, or null. No setting can change while the broker runs, so an edit that sets a
+ * value is refused. A deletion passes and changes nothing.
+ */
 function checkSettingEdits(all: readonly ConfigEdit[]): Refusal | null {
   const edits = all.filter(({ name, operation }) => operation !== 'delete' || !THROTTLES.includes(name))
   const names = new Set(keys.map(fullKey))
@@ -338,7 +343,7 @@ function describeLoggers(logger: Logger): readonly ConfigEntry[] {
     isSensitive: false,
     type: 'string' as const,
     synonyms: [],
-    documentation: 'The level below which this logger and those under it say nothing, until the process ends.',
+    documentation: 'The lowest level that this logger and the loggers under it write, until the process ends.',
   }))
 }
 

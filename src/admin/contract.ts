@@ -1,5 +1,5 @@
-// The values that the operator's verbs take and answer, in Ketch's own words. The doors (Kafka handlers, HTTP, agent
-// tools) translate to and from them. No behaviour.
+// Types of the parameters and results of the operator's verbs, in Ketch's own words. The doors (Kafka handlers, HTTP,
+// agent tools) translate to and from these types. This file has no behaviour.
 
 import type { ShownConfig } from '../api/topics.ts'
 import type { Refusal } from '../protocol/errors.ts'
@@ -46,7 +46,7 @@ export interface ConfigEntry extends Readonly<Omit<ShownConfig, 'default'>> {
   readonly synonyms: readonly ConfigSynonym[]
 }
 
-/** The kinds of things that have configs. */
+/** The types of resources that have configs. */
 export type ConfigResourceType = 'topic' | 'broker' | 'broker-logger' | 'client-metrics' | 'group'
 
 export interface ConfigResource {
@@ -87,7 +87,7 @@ export interface NewPartitionsRequest {
   readonly assignments: readonly (readonly number[])[] | null
 }
 
-/** Names a topic by one of the two; the other is null. */
+/** Names a topic by its name or by its id. The other field is null. */
 export interface TopicReference {
   readonly name: string | null
   readonly topicId: string | null
@@ -106,14 +106,14 @@ export interface PartitionReference {
 }
 
 export interface DeleteRecordsRequest extends PartitionReference {
-  /** The records below it are deleted; -1 stands for the high watermark. */
+  /** The records below this offset are deleted; -1 stands for the high watermark. */
   readonly offset: number
 }
 
-/** One place where partitions rest. */
+/** One place where partitions are stored. */
 export interface LogDir {
   readonly place: string
-  /** -1: the place has no size. */
+  /** -1 if the place has no size limit. */
   readonly totalBytes: number
   readonly usableBytes: number
   readonly topics: readonly LogDirTopic[]
@@ -172,12 +172,14 @@ export interface GroupPosition {
 
 export interface CommittedPosition {
   readonly offset: number
-  /** -1 when the client did not say. */
+  /** -1 if the client sent no leader epoch. */
   readonly leaderEpoch: number
   readonly metadata: string
   /** Milliseconds since 1970. */
   readonly commitTimestampMs: number
-  /** When the offset shall expire, as the client asked, in milliseconds since 1970; -1 leaves that to the settings. */
+  /**
+   * When the offset expires, in milliseconds since 1970, if the client asked for a time; -1 if the settings decide.
+   */
   readonly expireAtMs: number
 }
 
@@ -188,6 +190,6 @@ export interface PartitionsOfTopic {
 
 export interface OffsetDeletion {
   readonly topic: string
-  /** Null: the group has no position there. */
+  /** `result` is null if the group has no position in the partition after the deletion. */
   readonly partitions: readonly { readonly partition: number; readonly result: Refusal | null }[]
 }

@@ -18,7 +18,7 @@ async function openAda() {
   return { rooms, ada, stored }
 }
 
-test('a password that is derived while another operator sets the tenant leaves the tenant alone', async () => {
+test('a slow change of the password keeps the tenant that another operator sets meanwhile', async () => {
   const { rooms, ada, stored } = await openAda()
   const slow = changeCredential(rooms, { username: 'ada', password: NEW })
   const quick = await changeCredential(rooms, { username: 'ada', tenantId: 'blue' })
@@ -30,7 +30,7 @@ test('a password that is derived while another operator sets the tenant leaves t
   assert.equal(serverKey, createHmac('sha256', salted).update('Server Key').digest('base64'))
 })
 
-test('a password that is derived while another operator sets the mechanism is derived for that one', async () => {
+test('a slow change of the password uses the mechanism that another operator sets meanwhile', async () => {
   const { rooms, ada, stored } = await openAda()
   const slow = changeCredential(rooms, { username: 'ada', password: NEW, tenantId: null })
   const plain = { mechanism: 'PLAIN', iterations: 4_096 } as const

@@ -1,5 +1,5 @@
-// SASL credentials of Kafka clients: listing, setting and removing them. auth/clients/credential-record.ts says which
-// values are stored for a password; no verb returns a secret. A connection that was authenticated before a change stays
+// Lists, sets and removes the SASL credentials of Kafka clients. auth/clients/credential-record.ts says which values
+// are stored for a password. No verb returns a secret. A connection that was authenticated before a change stays
 // open.
 
 import { ITERATIONS, type Mechanism } from '../api/words.ts'
@@ -28,13 +28,13 @@ export interface NewCredential extends CredentialView {
   readonly password: string
 }
 
-/** A field that is left out stays. Another mechanism or other iterations need the password. */
+/** A field that is left out does not change. A change of the mechanism or the iterations needs the password. */
 export interface CredentialChange {
   readonly username: string
   readonly password?: string | undefined
   readonly mechanism?: Mechanism | undefined
   readonly iterations?: number | undefined
-  /** Null: none. */
+  /** Null removes the tenant. */
   readonly tenantId?: string | null | undefined
 }
 
@@ -43,13 +43,13 @@ export type CredentialRefusal =
   | { readonly kind: 'unknown-user' }
 
 export interface ListedCredentials {
-  /** By username. */
+  /** Sorted by username. */
   readonly credentials: readonly CredentialView[]
   /** Users whose stored credential this version cannot read, because another program or a later version wrote it. */
   readonly unreadable: readonly string[]
 }
 
-/** Throws what the store throws. */
+/** Lists all credentials without their secrets. Throws what the store throws. */
 export async function listCredentials({
   store,
   unreadable: tell,
@@ -70,7 +70,7 @@ export async function listCredentials({
   return { credentials, unreadable }
 }
 
-/** Null for a user without a credential. Throws what the store throws, or UnreadableDocument. */
+/** Resolves to null if the user has no credential. Throws what the store throws, or UnreadableDocument. */
 export async function describeCredential(
   { store }: Pick<CredentialRooms, 'store'>,
   username: string,
@@ -95,7 +95,7 @@ export async function storeCredential(
   return { kind: 'stored', isNew: stored.before === null, credential: viewOf(username, credential) }
 }
 
-/** Throws what the store throws. */
+/** Changes some fields of a stored credential. Throws what the store throws. */
 export async function changeCredential(
   rooms: CredentialRooms,
   asked: CredentialChange,
@@ -104,8 +104,8 @@ export async function changeCredential(
   if (refusal !== null) return refusal
   const username = canonicalUsername(asked.username)
   let made: Credential | null = null
-  // Deriving a password takes so long that another broker may change the credential meanwhile. Fields that the request
-  // leaves out keep the values that they have then.
+  // It takes long to derive the keys from a password, so another broker may change the credential meanwhile. Fields
+  // that the request leaves out keep the newest stored values.
   const stored = await replace(rooms, username, async before => {
     if (before === null) return { kind: 'unknown-user' }
     const known = credentialOf(username, before.fields)
@@ -122,7 +122,7 @@ export async function changeCredential(
   return 'kind' in stored ? stored : { kind: 'changed', credential: viewOf(username, stored.after) }
 }
 
-/** True if the user had a credential. Throws what the store throws. */
+/** Deletes the credential. Resolves to true if the user had one. Throws what the store throws. */
 export async function deleteCredential(rooms: CredentialRooms, username: string): Promise<boolean> {
   return await changeDocument(rooms, placeOf(canonicalUsername(username)), now =>
     now === null ? { answer: false } : { answer: true, write: { remove: true } },
@@ -134,8 +134,9 @@ function placeOf(username: string) {
 }
 
 /**
- * Stores the credential that `decide` makes from the old one (null if there was no credential), and asks again when
- * another writer was faster. Resolves with the old and the new credential, or with the refusal of `decide`.
+ * Stores the credential that `decide` makes from the old one (null if there was no credential). If another writer was
+ * faster, calls `decide` again with the newer credential. Resolves with the old and the new credential, or with the
+ * refusal of `decide`.
  */
 async function replace(
   rooms: CredentialRooms,

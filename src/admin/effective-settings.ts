@@ -1,10 +1,10 @@
-// The settings of this broker, and where each value was written. Settings do not change while the process lives.
+// Lists the settings of this broker, and where each value was written. Settings do not change until the process ends.
 
 import type { EffectiveSetting } from '../api/settings.ts'
 import type { Shape } from '../settings/settings.ts'
 import { fullKey, type Key, keys, type Settings, settingsTable } from '../settings/settings.ts'
 
-/** Every setting, by key. */
+/** Returns all settings, sorted by key. */
 export function listSettings(settings: Settings): readonly EffectiveSetting[] {
   return keys
     .map(key => describeSetting(settings, key))

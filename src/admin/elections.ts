@@ -1,5 +1,5 @@
-// Elects leaders of partitions. An operator never has to elect one: the brokers that live decide at once who leads
-// (cluster/). The answers are those of Apache Kafka's ReplicationControlManager.
+// Answers requests to elect leaders of partitions. No request changes a leader, because the living brokers choose the
+// leaders at once themselves (cluster/). The answers are those of Apache Kafka's ReplicationControlManager.
 
 import { cut } from '../base/cut.ts'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -14,7 +14,9 @@ import {
 } from '../protocol/errors.ts'
 import type { PartitionsOfTopic } from './contract.ts'
 
-/** Elects the first replica of a partition, or any replica that lives although it may lack records. */
+/**
+ * `preferred` asks for the first replica of a partition, `unclean` for any living replica, even if it lacks records.
+ */
 export type Election = 'preferred' | 'unclean'
 
 export interface ElectionRooms {
@@ -28,8 +30,8 @@ export interface TopicElections {
 }
 
 /**
- * One outcome for each partition, in order; ELECTION_NOT_NEEDED when a broker leads it. Null asks for all partitions,
- * and the answer holds those that no broker can lead. Throws what the store throws.
+ * Resolves to one outcome for each partition, in order; ELECTION_NOT_NEEDED if a broker leads it. If `wanted` is
+ * null, resolves to the outcomes of all partitions that have no leader. Throws what the store throws.
  */
 export async function electLeaders(
   { catalogue, cluster }: ElectionRooms,

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import type { Settings } from '../settings/settings.ts'
 import { aclNotice, credentialNotice } from './enforcement.ts'
 
-/** Settings in which every switch is this. */
+/** Returns settings in which every switch has this value. */
 const switched = (to: boolean) => ({ get: () => to }) as unknown as Settings
 
-test('a change of credentials or rules says that nothing enforces them, until something does', () => {
+test('the notices say that no broker enforces credentials and rules, and are null if brokers do', () => {
   assert.match(credentialNotice(switched(false))!, /^No broker asks Kafka clients for credentials, because .+\.$/)
   assert.match(
     aclNotice(switched(false))!,

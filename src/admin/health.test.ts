@@ -27,7 +27,7 @@ const pong = (part: Pong['part'], failure: string | null = null): Pong => ({
   durability: { facts: { appendfsync: 'always' }, warnings: [] },
 })
 
-/** Health of a store whose servers answer as the test says. */
+/** Creates the health of a broker whose store servers return these pongs. */
 function answering(pongs: () => readonly Pong[]) {
   const clock = new SimulatedClock()
   const store = { ping: async () => pongs() }
@@ -35,7 +35,7 @@ function answering(pongs: () => readonly Pong[]) {
   return { clock, health: createHealth({ store, clock, settings, isUp: () => true, certificates: () => [] }) }
 }
 
-test('health: a broker that serves on a store that answers is up, ready and alive', async () => {
+test('health: a broker that serves, and whose store answers, is up, ready and alive', async () => {
   const { health, statuses } = kept()
   assert.deepEqual(await statuses(), { health: 'UP', readiness: 'UP', liveness: 'UP' })
   const { components } = await health.tree()
@@ -44,7 +44,7 @@ test('health: a broker that serves on a store that answers is up, ready and aliv
   assert.deepEqual(Object.keys(health.liveness().components), ['livenessState'])
 })
 
-test('health: without the Kafka listener the broker is up with a detail, and readiness asks for the process alone', async () => {
+test('health: without the Kafka listener the broker is up and says why, and readiness depends on the process', async () => {
   const { health, broker, statuses } = kept({ 'broker.enabled': false })
   assert.deepEqual(await statuses(), { health: 'UP', readiness: 'UP', liveness: 'UP' })
   assert.deepEqual((await health.tree()).components.broker, {
@@ -55,7 +55,7 @@ test('health: without the Kafka listener the broker is up with a detail, and rea
   assert.deepEqual(await statuses(), { health: 'UP', readiness: 'OUT_OF_SERVICE', liveness: 'UP' }, 'while it drains')
 })
 
-test('health: a store that refuses takes health down and the broker out of rotation, and leaves it alive', async () => {
+test('health: if the store refuses, the broker is down and not ready, but alive', async () => {
   const { clock, store, statuses } = kept()
   store.faults.failNext('ping', 'unavailable')
   assert.deepEqual(await statuses(), { health: 'DOWN', readiness: 'DOWN', liveness: 'UP' })
@@ -63,7 +63,7 @@ test('health: a store that refuses takes health down and the broker out of rotat
   assert.deepEqual(await statuses(), { health: 'UP', readiness: 'UP', liveness: 'UP' })
 })
 
-test('health: a store that says nothing is down after two seconds', async () => {
+test('health: a store that does not answer is down after two seconds', async () => {
   const { clock, store, statuses, health } = kept()
   const release = store.faults.hold('ping')
   let answered: unknown = null
@@ -78,7 +78,7 @@ test('health: a store that says nothing is down after two seconds', async () => 
   release()
 })
 
-test('health: what the store answered is kept for five seconds, however often and by whom it is asked', async () => {
+test('health: an answer of the store is kept for five seconds, for any number of callers', async () => {
   const { clock, store, health, statuses } = kept()
   await Promise.all(Array.from({ length: 1_000 }, () => health.readiness()))
   assert.equal(store.calls.ping, 1)
@@ -91,7 +91,7 @@ test('health: what the store answered is kept for five seconds, however often an
   assert.equal(store.calls.ping, 2)
 })
 
-test('health: a broker that starts or drains is down and not ready at once, and alive', async () => {
+test('health: a broker that starts or drains is down and not ready at once, but alive', async () => {
   const { broker, statuses } = kept()
   broker.isUp = false
   assert.deepEqual(await statuses(), { health: 'DOWN', readiness: 'OUT_OF_SERVICE', liveness: 'UP' })
@@ -99,7 +99,7 @@ test('health: a broker that starts or drains is down and not ready at once, and 
   assert.deepEqual(await statuses(), { health: 'UP', readiness: 'UP', liveness: 'UP' })
 })
 
-test('health: on Redis the component is redis, and a server of its own for streams counts with it', async () => {
+test('health: on Redis the component is redis, and a separate Redis for streams is a part of it', async () => {
   let storage: string | null = null
   const { clock, health } = answering(() => [pong('storage-redis', storage), pong('redis')])
   const names = async () => (await health.checks()).map(({ name, status }) => [name, status])
@@ -119,7 +119,7 @@ test('health: on Redis the component is redis, and a server of its own for strea
   ])
 })
 
-test('health: where the two are the same Redis there is one check, and on another store one of its own', async () => {
+test('health: one Redis for both purposes has one check, and another store has its own check', async () => {
   assert.deepEqual(
     (await answering(() => [pong('redis'), pong('redis')]).health.checks()).map(({ name }) => name),
     ['redis-connectivity'],
@@ -130,13 +130,13 @@ test('health: where the two are the same Redis there is one check, and on anothe
   )
 })
 
-test('health: a folder whose disk cannot be told is down, and not less ready for it', async () => {
+test('health: if the free space of the data folder is unknown, diskSpace is down, but the broker is ready', async () => {
   const { health, statuses } = kept({ 'storage.local.embedded.path': '/nowhere/at/all' })
   assert.equal((await health.tree()).components.diskSpace!.status, 'DOWN')
   assert.deepEqual(await statuses(), { health: 'DOWN', readiness: 'UP', liveness: 'UP' })
 })
 
-test('health: a certificate is down before and after its time, and not for files that cannot replace it', async () => {
+test('health: ssl is down before and after the validity of a certificate, but not if new files cannot replace it', async () => {
   const sslAt = async (nowMs: number, failure: string | null = null) => {
     const clock = new SimulatedClock(nowMs)
     const [validFrom, validTo] = [new Date(1_000_000), new Date(2_000_000)]
@@ -165,7 +165,7 @@ test('health: a certificate is down before and after its time, and not for files
   })
 })
 
-test('with security switched off health says who may do what, and stays up', async () => {
+test('if security is off, health warns who may do everything, and stays up', async () => {
   const open = async (address: string | null) => {
     const { health } = kept({ 'admin.security-enabled': false, 'server.address': address })
     const { status, components } = await health.tree()

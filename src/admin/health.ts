@@ -1,16 +1,16 @@
-// How this broker is: what each part says of itself, gathered for probes and people. It decides what counts as well;
-// routes choose what of it a caller sees. Nothing here changes or repairs anything.
+// Reports the health of this broker for probes and people: the status of each component and of the whole. The HTTP
+// routes choose which details a caller sees. This file changes and repairs nothing.
 //
 //   component      asks                                          DOWN when
-//   redis | store  every server of the store for a sign of life  one is silent for 2 s, or refuses, or refuses slots
-//   broker         the gauge svc.broker.up                       0: before the listeners are there, while draining;
+//   redis | store  every server of the store for a sign of life  one is silent for 2 s, refuses, or refuses slots
+//   broker         the gauge svc.broker.up                       0: before the listeners are open, while draining;
 //                                                                never without the Kafka listener (broker.enabled)
 //   diskSpace      the file system of the data folder            less than 10 MiB are free
-//   ssl            the certificates of ports that speak TLS      one is not valid yet, or no longer
+//   ssl            the certificates of ports that speak TLS      one is not valid yet or no longer valid
 //   ping           nothing: the answer itself is the sign        never
 //
-// Of the answers that cost something the last are kept for 5 s, and callers who come meanwhile share the question: a
-// thousand probes a second ask the store as often as one in five seconds.
+// The answers of the store and of the file system are kept for 5 s, and all callers in that time share them. So the
+// store gets one question in five seconds, even from a thousand probes a second.
 
 import { statfs } from 'node:fs/promises'
 import type { Check, Status } from '../api/health.ts'
@@ -21,7 +21,7 @@ import type { Settings } from '../settings/settings.ts'
 import type { Pong, Store } from '../store/store.ts'
 import type { CertificateState } from '../tls/server-certificate.ts'
 
-/** More than the status of a component. It contains addresses and versions, so only signed-in users see it. */
+/** The details of a component. They contain addresses and versions, so only signed-in users see them. */
 export type Details = Readonly<Record<string, unknown>>
 
 export interface Component {
@@ -30,16 +30,19 @@ export interface Component {
 }
 
 export interface HealthTree {
-  /** The worst of the components. */
+  /** The worst status of all components. */
   readonly status: Status
   readonly components: Readonly<Record<string, Component>>
 }
 
 export interface Health {
   tree(): Promise<HealthTree>
-  /** Whether the process is alive. It does not depend on the store, because a restart would not repair the store. */
+  /**
+   * Returns whether the process is alive. This does not depend on the store, because a restart would not repair the
+   * store.
+   */
   liveness(): HealthTree
-  /** Whether clients should be sent here: the store answers, and the broker serves and does not drain. */
+  /** Resolves to UP if clients should be sent here: the store answers, and the broker serves and does not drain. */
   readiness(): Promise<HealthTree>
   checks(): Promise<readonly Check[]>
 }
@@ -48,9 +51,9 @@ export interface HealthRooms {
   readonly store: Pick<Store, 'ping'>
   readonly settings: Settings
   readonly clock: Clock
-  /** Whether the gauge svc.broker.up is 1. */
+  /** Returns whether the gauge svc.broker.up is 1. */
   readonly isUp: () => boolean
-  /** The certificate of each port that speaks TLS. */
+  /** Returns the certificate of each port that speaks TLS. */
   readonly certificates: () => readonly CertificateState[]
 }
 
@@ -103,7 +106,10 @@ export function createHealth(rooms: HealthRooms): Health {
   }
 }
 
-/** The result of the work, kept for KEEP_MS after the request for it; one request runs at a time. */
+/**
+ * Returns a function that does the work and keeps its result for KEEP_MS from the start of the work. All callers in
+ * that time share the result.
+ */
 function keeping<T>(clock: Clock, work: () => Promise<T>): () => Promise<T> {
   let kept: { readonly untilMs: number; readonly answer: Promise<T> } | null = null
   return () => {
@@ -133,7 +139,7 @@ function componentOf(pongs: readonly Pong[]): Component {
   return { status: pongs.every(({ failure }) => failure === null) ? 'UP' : 'DOWN', details: { servers } }
 }
 
-/** The folder that this broker writes to, or else its working folder. */
+/** Measures the file system of the data folder, or of the working folder if the broker has no data folder. */
 async function diskSpace(settings: Settings, clock: Clock): Promise<Component> {
   const isEmbedded = chooseEngine(settings).engine === 'embedded'
   const path = isEmbedded ? settings.get('storage.local.embedded.path') : '.'
@@ -152,8 +158,8 @@ async function diskSpace(settings: Settings, clock: Clock): Promise<Component> {
 }
 
 /**
- * Without TLS no certificate can expire. If new files cannot replace a valid certificate, the component says so and
- * stays up.
+ * Returns DOWN if a certificate is not valid at this time. Without TLS it returns UP. If new files cannot replace a
+ * valid certificate, the component says so and stays up.
  */
 function ssl(states: readonly CertificateState[], clock: Clock): Component {
   const nowMs = clock.now()
@@ -169,7 +175,7 @@ function ssl(states: readonly CertificateState[], clock: Clock): Component {
   return { status: states.every(isValid) ? 'UP' : 'DOWN', details: { certificates } }
 }
 
-/** Says that the API asks no caller to sign in. The broker stays in rotation, because the operator configured this. */
+/** Returns a warning if the API asks no caller to sign in. The status is UP, because the operator configured this. */
 function openDoor(settings: Settings): Readonly<Record<string, Component>> {
   if (settings.get('admin.security-enabled')) return {}
   const address = settings.get('server.address') ?? '0.0.0.0'

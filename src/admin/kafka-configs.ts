@@ -1,6 +1,5 @@
-// Kafka's own names of broker configs that have a meaning in Ketch, because tools and operators ask for them. Each
-// takes its value from one of Ketch's settings and cannot be changed by its Kafka name. A name without a row is
-// unknown.
+// Describes broker configs by their Kafka names, because tools and operators ask for them. Each value comes from
+// Ketch's settings or is fixed, and cannot be changed by its Kafka name. A Kafka name without a row here is unknown.
 
 import type { Cluster } from '../cluster/cluster.ts'
 import { kafkaEndpoints } from '../settings/endpoints.ts'
@@ -12,7 +11,7 @@ import type { ConfigEntry, ConfigSynonym, ConfigType } from './contract.ts'
 
 export interface KafkaConfigRooms {
   readonly settings: Settings
-  /** This broker's id, the only one that may be named. */
+  /** The id of this broker. A request may name no other broker. */
   readonly nodeId: number
   readonly cluster: Pick<Cluster, 'brokers'>
 }
@@ -29,13 +28,16 @@ interface Row {
   /** Names of the settings that decide the value; empty if the value is always the same. */
   readonly settings: readonly string[]
   readonly documentation: string
-  /** Null when the config has no value. */
+  /** Returns the value; null if the config has no value. */
   readonly value: (sources: Sources) => string | null
-  /** The settings behind the value, as they were written. */
+  /** Returns the settings behind the value, as they were written. */
   readonly synonyms: (sources: Sources) => readonly ConfigSynonym[]
 }
 
-/** Kafka's config that is one setting of ours. `show` is given its value: milliseconds, bytes, a count. */
+/**
+ * Makes the row of a Kafka config that equals one of Ketch's settings. `show` gets the value of the setting:
+ * milliseconds, bytes or a count.
+ */
 function ofSetting<K extends Key>(
   name: string,
   type: ConfigType,
@@ -58,7 +60,7 @@ function ofSettings(name: string, type: ConfigType, keys: readonly Key[], value:
   return { name, type, settings: keys.map(fullKey), documentation, value, synonyms }
 }
 
-/** Kafka's config that holds for topics without an override of this topic config. */
+/** Makes the row of a Kafka config that is the default of this topic config. */
 function ofTopics(
   name: string,
   type: ConfigType,
@@ -80,7 +82,10 @@ function ofTopics(
   }
 }
 
-/** Kafka's config that is a field of our topic patterns and no config of a topic. `given` is null by default. */
+/**
+ * Makes the row of a Kafka config that is a field of Ketch's topic patterns, but not a topic config. `given` returns
+ * null if no pattern sets the field.
+ */
 function ofPattern(
   name: string,
   type: ConfigType,
@@ -113,17 +118,17 @@ const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 
 /**
- * Null when the time is not a whole number of this unit. The config with the same name in milliseconds has the value
- * then.
+ * Returns a function that shows a time in this unit. It returns null if the time is not a whole number of units; then
+ * only the config in milliseconds has a value.
  */
 function whole(unitMs: number): (ms: number | string) => string | null {
   return ms => (Number(ms) === -1 ? '-1' : Number(ms) % unitMs === 0 ? String(Number(ms) / unitMs) : null)
 }
 
-const RETENTION = 'Age at which segments are dropped, for topics that do not say; -1 is no limit.'
-const ROLL = 'Age at which a segment is closed, for topics that do not say.'
+const RETENTION = 'Age at which segments are dropped, for topics without their own value; -1 is no limit.'
+const ROLL = 'Age at which a segment is closed, for topics without their own value.'
 
-/** The broker configs that Kafka names as the defaults of topics. */
+/** The broker configs that are defaults of topic configs in Kafka. */
 const topicRows: readonly Row[] = [...topicConfigs, ...inertTopicConfigs].flatMap(row => {
   if (row.broker === null) return []
   const documentation = 'doc' in row ? row.doc : "It has no effect here and has Kafka's default."
@@ -188,14 +193,19 @@ const rows: readonly Row[] = [
   ofTopics('log.retention.hours', 'int', 'retention.ms', RETENTION, whole(HOUR_MS)),
   ofTopics('log.roll.ms', 'long', 'segment.ms', ROLL),
   ofTopics('log.roll.hours', 'int', 'segment.ms', ROLL, whole(HOUR_MS)),
-  always('default.replication.factor', 'int', '1', 'Replicas of a topic whose creator does not say how many.'),
+  always(
+    'default.replication.factor',
+    'int',
+    '1',
+    'Number of replicas, if the request that creates the topic names none.',
+  ),
   always('delete.topic.enable', 'boolean', 'true', 'Whether topics can be deleted.'),
   always('log.cleaner.enable', 'boolean', 'false', 'Compaction is not in this version.'),
 ]
 
 const byName: ReadonlyMap<string, Row> = new Map(rows.map(row => [row.name, row]))
 
-/** All of them read-only, in no order. */
+/** Returns all rows as read-only configs, in no particular order. */
 export function describeKafkaConfigs(rooms: KafkaConfigRooms): readonly ConfigEntry[] {
   const sources: Sources = { ...rooms, everyTopic: matchEveryTopic(rooms.settings) }
   return rows.map(({ name, type, documentation, ...row }) => {
@@ -206,7 +216,7 @@ export function describeKafkaConfigs(rooms: KafkaConfigRooms): readonly ConfigEn
   })
 }
 
-/** A sentence that names the setting behind one of these names; null for another name. */
+/** Returns a sentence that names the settings behind a Kafka name; null for any other name. */
 export function settingBehind(name: string): string | null {
   const row = byName.get(name)
   if (row === undefined) return null
@@ -214,7 +224,7 @@ export function settingBehind(name: string): string | null {
   return `${name} comes from ${row.settings.join(', ')}: a broker reads it when it starts.`
 }
 
-/** PLAINTEXT://[::1]:9092 */
+/** Formats an endpoint, for example PLAINTEXT://[::1]:9092. */
 function endpointText({ name, host, port }: { readonly name: string; readonly host: string; readonly port: number }) {
   return `${name}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

@@ -1,6 +1,6 @@
-// Says where partitions rest and how much room they take, and checks moves to another place. The size of a partition is
-// the size of its batches as they were produced. The store keeps more than that (dead entries of its journal, its
-// index), which the free room of the place accounts for.
+// Describes the place where this broker stores partitions and the sizes of the partitions, and checks moves to
+// another place. The size of a partition is the size of its batches as they were produced. The store needs more space
+// than that (dead entries of its journal, its index). `usableBytes` takes that space into account.
 
 import type { Cluster } from '../cluster/cluster.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
@@ -15,8 +15,8 @@ import type { LogDir, LogDirTopic, PartitionReference } from './contract.ts'
 import { replicasOf } from './replicas.ts'
 
 /**
- * The places of these partitions, or of all of them (null). Partitions that do not exist, or that this broker does not
- * lead, are left out. Throws what the store throws.
+ * Resolves to the place and the sizes of these partitions, or of all partitions (null). Partitions that do not exist,
+ * or that this broker does not lead, are left out. Throws what the store throws.
  */
 export async function describeLogDirs(
   { catalogue, logs }: { readonly catalogue: CatalogueKeeper; readonly logs: Logs },
@@ -45,14 +45,14 @@ export async function describeLogDirs(
 }
 
 export interface LogDirMove extends PartitionReference {
-  /** Where the replica is to rest. */
+  /** The place that the replica should move to. */
   readonly place: string
 }
 
 /**
- * One outcome for each move, in order. Null: this broker has the replica, and it rests there already. LOG_DIR_NOT_FOUND
- * for another place, because a broker has only one; REPLICA_NOT_AVAILABLE where other brokers have the replicas. Throws
- * what the store throws.
+ * Resolves to one outcome for each move, in order: null if this broker has the replica, which then already is in this
+ * place; LOG_DIR_NOT_FOUND for another place, because a broker has only one; REPLICA_NOT_AVAILABLE if only other
+ * brokers have replicas; UNKNOWN_TOPIC_OR_PARTITION. Throws what the store throws.
  */
 export async function checkLogDirs(
   rooms: {

@@ -1,5 +1,5 @@
-// The levels of loggers while the broker runs. A level lasts as long as the process and holds on this broker only. Only
-// loggers that exist can be set, so that no client fills the memory with names.
+// Lists and changes the levels of loggers while the broker runs. A level lasts until the process ends and applies to
+// this broker only. Only existing loggers can be changed, so that no client can fill the memory with names.
 
 import type { LoggerState } from '../api/loggers.ts'
 import { cut } from '../base/cut.ts'
@@ -8,10 +8,13 @@ import type { Level, Logger } from '../telemetry/logger.ts'
 
 const ROOT = 'root'
 
-/** Its lines show every change, changes of levels included. Therefore its own level comes from the settings only. */
+/**
+ * The audit logger. It logs every change, also changes of levels. Therefore its own level comes only from the
+ * settings.
+ */
 export const AUDIT_LOGGER = 'svc.audit'
 
-/** Kafka's words for levels. FATAL, above which nothing is ever written, is our OFF. */
+/** Kafka's names of levels. FATAL is OFF here, because Ketch writes no FATAL lines. */
 const LEVELS: ReadonlyMap<string, Level> = new Map([
   ['DEBUG', 'DEBUG'],
   ['ERROR', 'ERROR'],
@@ -22,21 +25,22 @@ const LEVELS: ReadonlyMap<string, Level> = new Map([
   ['WARN', 'WARN'],
 ])
 
-/** Every logger that exists, by name. */
+/** Returns all loggers, sorted by name. */
 export function listLoggers(logger: Logger): readonly LoggerState[] {
   return [...logger.levels()]
     .map(([name, { level, configured }]) => ({ name, level, configuredLevel: configured }))
     .sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
-/** The logger of that very name, or null. Spring's name for the root is understood. */
+/** Returns the logger with exactly this name, or null. It also accepts Spring's name of the root logger, ROOT. */
 export function findLogger(logger: Logger, name: string): LoggerState | null {
   const asked = name === 'ROOT' ? ROOT : name
   return listLoggers(logger).find(each => each.name === asked) ?? null
 }
 
 /**
- * Why the level of this logger cannot be set to this value (null: cannot be reset); null when it can. In Kafka's words.
+ * Returns why the level of this logger cannot be set to `level`, in Kafka's words; null if it can. If `level` is
+ * null, the level is reset.
  */
 export function levelObjection(logger: Logger, name: string, level: string | null): Refusal | null {
   if (!logger.levels().has(name)) return because(INVALID_CONFIG, `Logger ${cut(name)} does not exist!`)

@@ -1,6 +1,5 @@
-// The numbers that this broker counted, for people and programs: the curated part of the metrics that the console and
-// the tools show. They describe this broker only, except for the numbers of topics and groups. To get the whole
-// cluster, add up the scrapes of all brokers.
+// Returns the selected metrics that the console and the tools show. They describe this broker only, except for the
+// numbers of topics and groups, which cover the cluster. For the whole cluster, add up the scrapes of all brokers.
 
 import type { MetricsSnapshotBody } from '../api/metrics.ts'
 import type { TopicMetricSort } from '../api/words.ts'
@@ -16,7 +15,7 @@ export interface MetricsRooms extends ClusterGroupRooms {
   readonly history: History
 }
 
-/** Counters are since the start of the broker. A percentile without a measurement is NaN. */
+/** Counters begin at 0 when the broker starts. A percentile without a measurement is NaN. */
 export interface MetricsSnapshot extends Omit<MetricsSnapshotBody, 'brokerId' | 'requestLatencyMs'> {
   readonly requestLatencyMs: Percentiles
 }
@@ -44,7 +43,7 @@ export async function snapshotMetrics(rooms: MetricsRooms): Promise<MetricsSnaps
   }
 }
 
-/** The measures that topics can be sorted by. An unknown percentile sorts as no value. */
+/** The measures that topics can be sorted by. An unknown percentile sorts as 0. */
 const SORTS: Readonly<Record<TopicMetricSort, ((rates: TopicRates) => number) | null>> = Object.freeze({
   name: null,
   'produce.recordsPerSecond': ({ produce }: TopicRates) => produce.recordsPerSecond,
@@ -62,11 +61,11 @@ export interface TopicMetricsQuery {
   readonly limit: number
   /** Lets through names that contain this text; case does not matter. */
   readonly q?: string | undefined
-  /** Lets through these alone. */
+  /** Lets through only topics with these names. */
   readonly names?: readonly string[] | undefined
   readonly sort: TopicMetricSort
   readonly order: 'asc' | 'desc'
-  /** How many of the newest samples each topic comes with. */
+  /** The number of newest samples that the page has for each topic. */
   readonly samples: number
 }
 
@@ -78,11 +77,14 @@ export interface TopicMetrics extends TopicRates {
 export interface TopicMetricsPage {
   /** The number of topics that the filter let through. */
   readonly total: number
-  /** Each row is computed when it is read: with its samples a page is long. */
+  /** Each row is computed when it is read, because a page with all its samples is large. */
   readonly topics: Iterable<TopicMetrics>
 }
 
-/** A page of topics with their rates in the last step. Topics with equal values are in the order of their names. */
+/**
+ * Returns a page of topics with their rates in the last step. Topics with equal values are in the order of their
+ * names.
+ */
 export function listTopicMetrics(
   { catalogue, history }: Pick<MetricsRooms, 'catalogue' | 'history'>,
   { offset, limit, q = '', names, sort, order, samples }: TopicMetricsQuery,

@@ -1,7 +1,7 @@
 // Gives topics more partitions, by the rules of Apache Kafka's ControllerApis and ReplicationControlManager. New
-// partitions are empty and begin at offset 0. They have as many replicas as the older ones, even if fewer brokers live
-// at the moment. Existing records stay where they are, so that a key may go to another partition from then on.
-// Partitions are never removed.
+// partitions are empty and begin at offset 0. They have as many replicas as the older partitions, even if fewer
+// brokers live at the moment. Existing records stay where they are, but new records with the same key may go to
+// another partition. Partitions are never removed.
 
 import type { Topic } from '../log/catalogue.ts'
 import {
@@ -19,8 +19,8 @@ import { checkReplicas, checkSize, factorOf, withAssigned } from './replicas.ts'
 import { type CreateOptions, checkCount, late, type TopicRooms, withinTime } from './topics.ts'
 
 /**
- * One outcome for each topic in the order of the request: how many partitions it has. A name that occurs twice has one
- * outcome, a refusal.
+ * Resolves to one outcome for each topic, in the order of the request: the new number of partitions, or a refusal. A
+ * name that occurs twice has one outcome, a refusal.
  */
 export async function createPartitions(
   rooms: TopicRooms,
@@ -50,8 +50,8 @@ export async function createPartitions(
     for (const [i, { name }] of [...wanted.values()].entries()) {
       const answer = changed === null ? late(options, 'The partitions may be created all the same.') : changed[i]!
       if (!isRefusal(answer)) continue
-      // The topic was deleted meanwhile and its id is unknown. The client named it by name, so the error is the one for
-      // names.
+      // The topic was deleted meanwhile, so its id is unknown. The client sent the name of the topic, so it gets the
+      // error for names.
       outcomes.set(name, answer.code === UNKNOWN_TOPIC_ID.code ? UNKNOWN_TOPIC_OR_PARTITION : answer)
     }
   }

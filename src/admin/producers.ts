@@ -1,5 +1,5 @@
-// The idempotent producers that the partitions of this broker remember. With them a partition recognises a repeated
-// batch.
+// Lists the idempotent producers that the partitions of this broker remember. A partition uses them to recognise a
+// repeated batch.
 
 import type { CatalogueKeeper } from '../log/catalogue.ts'
 import type { Logs } from '../log/logs.ts'
@@ -20,7 +20,7 @@ export interface ProducerView extends KnownProducer {
   readonly partition: number
 }
 
-/** The producers of one partition; the one that wrote last comes last. */
+/** Returns the producers of one partition. The producer that wrote last comes last. */
 export function producersOf({ state }: Pick<Partition, 'state'>): readonly KnownProducer[] {
   return Array.from(state.producers, ([producerId, { epoch, lastAppendMs, batches }]) => {
     const { lastSequence, lastOffset } = batches.at(-1)!
@@ -28,7 +28,7 @@ export function producersOf({ state }: Pick<Partition, 'state'>): readonly Known
   })
 }
 
-/** The producers of the partitions of these topics that this broker leads, by topic and partition. */
+/** Returns the producers of all partitions that this broker leads in the wanted topics, by topic and partition. */
 export function listProducers(
   { catalogue, logs }: { readonly catalogue: CatalogueKeeper; readonly logs: Logs },
   isWanted: (topic: string) => boolean,

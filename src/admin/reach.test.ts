@@ -11,7 +11,7 @@ import { browseRecords } from './records/browse.ts'
 import { produceRecords } from './records/produce.ts'
 import { describeTopic, listTopics } from './topic-listing.ts'
 
-/** A broker that leads the even partitions of a topic, beside one that does not answer. */
+/** Opens a broker that leads the even partitions of a topic. The leader of the odd partitions does not answer. */
 async function openBesideSilence(t: TestContext, isUnsent: boolean) {
   const world = await openLogWorld(t, {
     leadership: { ...SOLE_LEADERSHIP, leads: (_, index) => index % 2 === 0 },
@@ -29,12 +29,12 @@ async function openBesideSilence(t: TestContext, isUnsent: boolean) {
   return { ...rooms, random: seededRandom(1), metrics: world.metrics, store: world.store }
 }
 
-test('a broker that does not answer takes only its own partitions out of a page, a list and a description', async t => {
+test('if a broker does not answer, a page, a list and a description lack only its partitions', async t => {
   const rooms = await openBesideSilence(t, false)
   const record = (partition: number) => ({ partition, value: { text: `in ${partition}` } })
   const written = await produceRecords(rooms, 't', [record(0), record(1), record(2)])
   assert.ok(!isRefusal(written))
-  // The other broker may have written it, or not.
+  // The other broker may or may not have written the record.
   assert.deepEqual(
     written.map(({ offset, error }) => [offset, error?.code]),
     [
@@ -79,13 +79,13 @@ test('a broker that does not answer takes only its own partitions out of a page,
   assert.deepEqual([topics[0]!.records, topics[0]!.sizeBytes], [null, null])
 })
 
-test('what certainly did not reach another broker can be asked again', async t => {
+test('a request that certainly did not reach another broker gets an error that clients retry', async t => {
   const rooms = await openBesideSilence(t, true)
   const refused = await produceRecords(rooms, 't', [{ partition: 1, value: null }])
   assert.ok(isRefusal(refused) && refused.name === 'LEADER_NOT_AVAILABLE')
 })
 
-test('a partition that its leader has not heard of yet is one to ask for again, not one that does not exist', async t => {
+test('if the leader does not know the partition yet, the client gets an error that clients retry', async t => {
   const rooms = await openBesideSilence(t, true)
   const topicId = rooms.catalogue.current().topics.get('t')!.id
   const partitionResponses = [{ index: 1, errorCode: UNKNOWN_TOPIC_OR_PARTITION.code }]

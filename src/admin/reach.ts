@@ -1,7 +1,7 @@
-// Reaches a partition wherever it is led: in a log of this broker, or over the Kafka protocol at the broker that leads
-// it. Every verb on records goes through here, so that none of them knows which of the two it was. A partition
-// that cannot be reached is a refusal in its row: a broker that is away does not take the partitions of others with it.
-// Only writes name an unknown outcome.
+// Reads and writes partitions, whichever broker leads them: in a log of this broker, or over the Kafka protocol at
+// the leader. Every verb on records uses this file and need not know which broker leads. If a partition cannot be
+// reached, only its own row is a refusal: a broker that is away does not affect the partitions of other brokers. Only
+// a write can have an unknown outcome.
 
 import type { Clock } from '../base/clock.ts'
 import type { Patience } from '../base/patience.ts'
@@ -57,7 +57,7 @@ export interface Place {
 export interface Bounds {
   /** The first offset that may be read. */
   readonly start: number
-  /** Readers stop here: the high watermark. */
+  /** The high watermark. Readers stop here. */
   readonly end: number
   readonly leaderEpoch: number
 }
@@ -76,24 +76,28 @@ export interface Chunk {
 const LIST_OFFSETS_VERSION = 7
 const LATEST = -1
 const EARLIEST = -2
-/** By topic id: a topic that was made again under the same name must not answer. */
+/**
+ * Fetch and Produce name the topic by its id, so that a topic that was created again under the same name does not
+ * answer.
+ */
 const FETCH_VERSION = 13
 const PRODUCE_VERSION = 13
 const DELETE_RECORDS_VERSION = 2
 const DESCRIBE_LOG_DIRS_VERSION = 4
 
-/** How long another broker may wait for the memory of an answer. Slow clients may hold that memory. */
+/** How long another broker may wait for memory for its answer. Slow clients may use that memory. */
 const READ_WAIT_MS = 500
 
-/** A read from another broker is cut to this. */
+/** The largest read from another broker, in bytes. */
 const LARGEST_READ_BYTES = 1024 * 1024
 
 /** How long another broker may take to write. This broker waits longer than that for the answer. */
 const WRITE_MS = 4_000
 
 /**
- * The topic with that name; INVALID_TOPIC_EXCEPTION if the name is invalid. A topic that another broker made a moment
- * ago is found too. Throws what the store throws.
+ * Resolves to the topic with this name, to INVALID_TOPIC_EXCEPTION if the name is invalid, or to
+ * UNKNOWN_TOPIC_OR_PARTITION. A topic that another broker has just created is found too. Throws what the store
+ * throws.
  */
 export async function findTopic({ catalogue }: Pick<ReachRooms, 'catalogue'>, name: string): Promise<Topic | Refusal> {
   const why = checkTopicName(name)
@@ -108,7 +112,7 @@ function unknownTopic(name: string): Refusal {
   return because(UNKNOWN_TOPIC_OR_PARTITION, `There is no topic '${name}'.`)
 }
 
-/** Null when the topic has such a partition. */
+/** Returns null if the topic has this partition, else a refusal. */
 export function checkPartition({ name, partitions }: Topic, partition: number): Refusal | null {
   if (partition >= 0 && partition < partitions) return null
   const which = partitions === 1 ? 'the partition 0' : `the partitions 0 to ${partitions - 1}`
@@ -120,8 +124,8 @@ export function placesOf(topic: Topic): Place[] {
 }
 
 /**
- * The start and end of each partition, in order; a partition may occur twice. Each other broker gets at most one
- * request.
+ * Resolves to the start and end of each partition, in order; a partition may occur twice. Each other broker gets at
+ * most two requests: one for the starts and one for the ends.
  */
 export async function boundsOf(rooms: ReachRooms, places: readonly Place[]): Promise<readonly (Bounds | Refusal)[]> {
   return await ask(rooms, places, {
@@ -141,7 +145,7 @@ export async function boundsOf(rooms: ReachRooms, places: readonly Place[]): Pro
   })
 }
 
-/** The same for one partition, synchronously; null if another broker leads it. */
+/** Returns the start and end of one partition synchronously; null if another broker leads it. */
 export function boundsHere(rooms: ReachRooms, place: Place): Bounds | Refusal | null {
   const leader = leaderOf(rooms, place)
   if (typeof leader === 'number') return null
@@ -155,8 +159,8 @@ function boundsIn(partition: Partition): Bounds | Refusal {
 }
 
 /**
- * The offset of the first record at or after this time (ms since 1970) in each partition; null if all records are
- * older. REQUEST_TIMED_OUT.
+ * Resolves to the offset of the first record at or after this time (ms since 1970) in each partition; null if all
+ * records are older; REQUEST_TIMED_OUT if the search takes too long.
  */
 export async function offsetsForTime(
   rooms: ReachRooms,
@@ -177,8 +181,8 @@ export async function offsetsForTime(
 }
 
 /**
- * Batches from this offset on, up to maxBytes but at least one. OFFSET_OUT_OF_RANGE below the start and above the end;
- * REQUEST_TIMED_OUT where another broker had no memory for the answer.
+ * Resolves to batches from this offset on, up to maxBytes but at least one batch. OFFSET_OUT_OF_RANGE if the offset
+ * is below the start or above the end; REQUEST_TIMED_OUT if another broker had no memory for the answer.
  */
 export async function readFrom(
   rooms: ReachRooms,
@@ -227,9 +231,9 @@ export async function readFrom(
 }
 
 /**
- * Appends one batch to each partition, as a producer with acks=all does, and answers in order. The bytes belong to the
- * log afterwards. The leader of a partition counts the batch as produced, as it does for a request over the Kafka
- * protocol.
+ * Appends one batch to each partition, as a producer with acks=all does. Resolves to one result for each partition,
+ * in order. The bytes belong to the log afterwards. The leader of a partition counts the batch as produced, as it
+ * does for a request over the Kafka protocol.
  */
 export async function appendTo(
   rooms: ReachRooms & { readonly metrics: Metrics },
@@ -276,7 +280,8 @@ export async function appendTo(
 }
 
 /**
- * Deletes the records below an offset (-1: all that may be read) and answers the log start of each partition, in order.
+ * Deletes the records below an offset (-1: all records that may be read). Resolves to the log start of each
+ * partition, in order.
  */
 export async function deleteBelow(
   rooms: ReachRooms,
@@ -312,7 +317,7 @@ export async function deleteBelow(
   })
 }
 
-/** The stored bytes of each partition's batches, in order. */
+/** Resolves to the stored bytes of each partition's batches, in order. */
 export async function sizesOf(rooms: ReachRooms, places: readonly Place[]): Promise<readonly (number | Refusal)[]> {
   return await ask(rooms, places, {
     here: partition => partition.sizeBytes,
@@ -340,11 +345,11 @@ interface Question<P extends Place, T> {
   /** The other broker may have made the change although it did not answer. */
   readonly isWrite?: boolean
   here(partition: Partition, place: P): T | Refusal | Promise<T | Refusal>
-  /** One answer for each place; the same broker leads all of them. */
+  /** Resolves to one answer for each place. The broker leads all of these places. */
   there(brokerId: number, places: readonly [P, ...P[]]): Promise<readonly (T | Refusal)[]>
 }
 
-/** One answer for each place, in order. Brokers do not wait for each other. */
+/** Resolves to one answer for each place, in order. The requests to other brokers run at the same time. */
 async function ask<P extends Place, T>(
   rooms: ReachRooms,
   places: readonly P[],
@@ -384,7 +389,7 @@ async function ask<P extends Place, T>(
   return answers
 }
 
-/** The partition if this broker leads it, else the id of the broker that leads it. */
+/** Returns the partition if this broker leads it, else the id of its leader, or a refusal. */
 function leaderOf({ cluster, logs }: ReachRooms, { topic, partition }: Place): Partition | number | Refusal {
   const refusal = checkPartition(topic, partition)
   if (refusal !== null) return refusal
@@ -422,7 +427,7 @@ function ledElsewhere({ name }: Topic, partition: number): Refusal {
   return because(NOT_LEADER_OR_FOLLOWER, `Partition ${partition} of '${name}' has just found another leader.`)
 }
 
-/** The refusal in a row of another broker's answer. */
+/** Returns the refusal for an error code in another broker's answer. */
 function refusalOf(
   code: number,
   brokerId: number,
@@ -431,8 +436,8 @@ function refusalOf(
   message?: string | null,
 ): Refusal {
   const error = errorOf(code) ?? UNKNOWN_SERVER_ERROR
-  // This broker knows the topic. Either the other broker has not heard of it yet, or this one has not heard that it was
-  // deleted.
+  // This broker knows the topic. Either the other broker does not know the topic yet, or this broker does not know
+  // yet that it was deleted.
   if (error.code === UNKNOWN_TOPIC_OR_PARTITION.code || error.code === UNKNOWN_TOPIC_ID.code)
     return because(
       LEADER_NOT_AVAILABLE,

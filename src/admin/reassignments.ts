@@ -1,6 +1,6 @@
-// Gives partitions other replicas, by the rules of Apache Kafka's ReplicationControlManager. No data moves, because the
-// log rests in the store. A reassignment is complete when it is stored, so no reassignment is ever in progress that
-// could be listed or cancelled.
+// Gives partitions other replicas, by the rules of Apache Kafka's ReplicationControlManager. No data moves, because
+// the log is in the store. A reassignment is complete when it is stored, so there is never a reassignment in progress
+// to list or to cancel.
 
 import { cut } from '../base/cut.ts'
 import type { Topic } from '../log/catalogue.ts'
@@ -31,8 +31,8 @@ export interface ReassignOptions {
 }
 
 /**
- * One outcome for each request, in order: null when the change is made. If several requests name one partition, the
- * last one wins. Throws what the store throws; part of the changes may be made then.
+ * Resolves to one outcome for each request, in order: null if the change was made. If several requests name one
+ * partition, the last one wins. Throws what the store throws; some changes may have been made then.
  */
 export async function reassignPartitions(
   rooms: TopicRooms,
@@ -43,7 +43,7 @@ export async function reassignPartitions(
   if (catalogue.isShared) await catalogue.catchUp()
   const { topics } = catalogue.current()
   const outcomes = requests.map(request => check(rooms, topics.get(request.topic), request, allowsFactorChange))
-  /** By topic id, and by the number of the partition. */
+  /** The new brokers, by topic id and partition. */
   const wanted = new Map<string, Record<number, readonly number[]>>()
   for (const [i, { topic, partition, brokerIds }] of requests.entries()) {
     if (outcomes[i] !== null) continue
@@ -63,8 +63,8 @@ export async function reassignPartitions(
     if (outcomes[i] !== null) return outcomes[i]!
     const answer = answers.get(topics.get(topic)!.id)!
     if (!isRefusal(answer)) return null
-    // The topic was deleted meanwhile and its id is unknown. The client named it by name, so the error is the one for
-    // names.
+    // The topic was deleted meanwhile, so its id is unknown. The client sent the name of the topic, so it gets the
+    // error for names.
     return answer.code === UNKNOWN_TOPIC_ID.code ? unknownPartition(topic, partition) : answer
   })
 }

@@ -1,12 +1,13 @@
-// Which brokers are shown as the replicas of a partition, and which may be asked for. The store holds the one log; a
-// replica here is a broker that would lead it. The room cluster/ decides which broker leads; this file only tells it.
+// Says which brokers are shown as the replicas of a partition, and which brokers a request may name as replicas. The
+// store has the only log of a partition. A replica here is a broker that may lead the partition. The room cluster/
+// decides which broker leads.
 //
 //   assigned by hand   the list as it was given
-//   otherwise          the first `factor` in the order in which they would lead, of those that live and those that
-//                      lived when the topic was made
+//   otherwise          the first `factor` brokers in the order in which they would lead, among brokers that live and
+//                      those that lived when the topic was created
 //
-// Where none of the list lives, the last place shows the broker that leads instead: the leader is always a replica in
-// sync, and there are always as many replicas as were asked for.
+// If the leader is not in the list, because no broker of the list lives, it replaces the last broker of the list. So
+// the leader is always an in-sync replica, and the number of replicas is always the requested number.
 
 import type { Cluster } from '../cluster/cluster.ts'
 import { type Placement, SINGLE, type Topic } from '../log/catalogue.ts'
@@ -17,7 +18,7 @@ export interface Replicas {
   readonly leaderId: number
   /** The broker that leads first comes first; the leader is always in the list. */
   readonly ids: readonly number[]
-  /** Those of them that live. */
+  /** The replicas whose brokers live. */
   readonly inSync: readonly number[]
 }
 
@@ -35,12 +36,15 @@ export function replicasOf(cluster: Brokers, { id, placement }: Topic, partition
   return { leaderId, ids, inSync: ids.filter(each => cluster.brokers().some(broker => broker.id === each)) }
 }
 
-/** How many replicas the topic has, as Kafka counts them: those of its first partition. */
+/** Returns how many replicas the topic has, as Kafka counts them: the number of replicas of its first partition. */
 export function factorOf({ factor, assigned }: Placement): number {
   return assigned[0]?.length ?? factor
 }
 
-/** The placement of a new topic; -1 is 1, as Kafka's `default.replication.factor` is. INVALID_REPLICATION_FACTOR. */
+/**
+ * Returns the placement of a new topic. A factor of -1 means 1, the value of Kafka's `default.replication.factor`.
+ * Returns INVALID_REPLICATION_FACTOR if too few brokers live.
+ */
 export function placeByFactor(cluster: Brokers, factor: number): Placement | Refusal {
   if (factor <= 1) return SINGLE
   const brokers = cluster.brokers().map(({ id }) => id)
@@ -55,8 +59,8 @@ export function placeByFactor(cluster: Brokers, factor: number): Placement | Ref
 }
 
 /**
- * The placement with these brokers for these partitions; other partitions keep theirs. Once all of the `partitions`
- * have assigned brokers, later partitions have as many replicas as the first.
+ * Returns the placement with these brokers for these partitions; other partitions keep their brokers. If all
+ * `partitions` then have assigned brokers, later partitions get as many replicas as the first partition.
  */
 export function withAssigned(
   cluster: Brokers,
@@ -71,7 +75,10 @@ export function withAssigned(
   return { factor: length, brokers: length === 1 ? [] : living, assigned: all }
 }
 
-/** Null when the brokers can be the replicas of a partition: they live, or are `others`. INVALID_REPLICA_ASSIGNMENT. */
+/**
+ * Returns null if the brokers can be the replicas of a partition: each of them lives or is one of `others`. Else
+ * returns INVALID_REPLICA_ASSIGNMENT.
+ */
 export function checkReplicas(
   cluster: Brokers,
   brokerIds: readonly number[],
@@ -90,7 +97,7 @@ export function checkReplicas(
   return because(INVALID_REPLICA_ASSIGNMENT, `${includes} the broker ${again} more than once.`)
 }
 
-/** Null when there are as many as the partitions before have. INVALID_REPLICA_ASSIGNMENT. */
+/** Returns null if the list is as long as the lists of the partitions before, else INVALID_REPLICA_ASSIGNMENT. */
 export function checkSize({ length }: readonly number[], before: number): Refusal | null {
   if (length === before) return null
   return because(

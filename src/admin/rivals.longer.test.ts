@@ -1,5 +1,5 @@
-// Every change that operators make through one broker, while other brokers change the same document and are always
-// faster.
+// Tests every change that operators make through one broker, while other brokers change the same document and are
+// always faster.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ import type { Store } from '../store/store.ts'
 import { createAcl, deleteAcl, describeAcls } from './acls.ts'
 import { changeCredential, deleteCredential, describeCredential, storeCredential } from './credentials.ts'
 
-/** Races that one change loses; some attempts more than these take less than a change is tried for. */
+/** The number of races that one change loses. The broker tries a change for longer than these attempts take. */
 const LOST = 70
 
 function open() {
@@ -30,7 +30,7 @@ function open() {
   return { clock, random: seededRandom(7), store, rivalled: () => withRival(store, LOST) }
 }
 
-test('topics are made, changed and grown, and deleted', async () => {
+test('topics are created, changed, given more partitions, and deleted', async () => {
   const { clock, random, store } = open()
   await openCatalogue(store, testSettings(), clock, random)
   const join = () => openCatalogue(withRival(store, LOST), testSettings(), clock, random, async () => false)
@@ -95,21 +95,21 @@ test('users are changed', async () => {
   assert.deepEqual(await clock.passing(users.change(() => change)), change)
 })
 
-/** Fifty times as fast as ours. */
+/** A clock that runs fifty times as fast as the system clock. */
 const FAST: Clock = {
   ...systemClock,
   monotonic: () => 50 * systemClock.monotonic(),
   timer: (delayMs, fn) => systemClock.timer(delayMs / 50, fn),
 }
 
-test('a change that never holds is answered with what it was, over Kafka and over HTTP', async t => {
+test('a change that loses every race is answered with an error that names it, over Kafka and over HTTP', async t => {
   const settings = { 'admin.security-enabled': false, 'broker.response-queue-timeout': 60_000 }
   const openStore = async () => withRival(createMemoryStore(FAST))
   const broker = await startBroker(t, settings, { openStore, clock: FAST, hasHttp: true })
   const wire = await broker.connect()
   const topic = { name: 't', numPartitions: 1, replicationFactor: 1, assignments: [], configs: [] }
   const answer = await wire.send(createTopics, 5, { topics: [topic], timeoutMs: 60_000, validateOnly: false })
-  const what = /^the list of topics was changed by others \d+ times within \d+ s, .* may be asked for again/
+  const what = /^the list of topics was changed by others \d+ times within \d+ s, .* may be repeated/
   assert.equal(answer.topics[0]!.errorCode, REQUEST_TIMED_OUT.code)
   assert.match(answer.topics[0]!.errorMessage!, what)
   assert.match(broker.log(), /WARN .*CreateTopics failed: the list of topics was changed by others/)

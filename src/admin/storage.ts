@@ -1,5 +1,5 @@
-// The space that partitions take in the store: the bytes of their batches as their leaders count them, and the numbers
-// that the store has of their streams.
+// Measures the space that partitions take in the store: the bytes of their batches, as their leaders count them, and
+// the store's own numbers of their streams.
 
 import type { StreamUsage } from '../api/storage.ts'
 import { isRefusal } from '../protocol/errors.ts'
@@ -10,17 +10,17 @@ export interface StorageRooms extends ReachRooms {
   readonly store: Store
 }
 
-/** Every partition of the topics that the test lets through. */
+/** Returns every partition of the topics for which `isWanted` returns true. */
 export function partitionsOf({ catalogue }: Pick<StorageRooms, 'catalogue'>, isWanted: (topic: string) => boolean) {
   return [...catalogue.current().topics.values()].filter(({ name }) => isWanted(name)).flatMap(placesOf)
 }
 
-/** Bytes of the batches of each partition, in order; null if its leader does not answer. */
+/** Resolves to the bytes of the batches of each partition, in order; null if its leader does not answer. */
 export async function measureSizes(rooms: StorageRooms, places: readonly Place[]): Promise<readonly (number | null)[]> {
   return (await sizesOf(rooms, places)).map(size => (isRefusal(size) ? null : size))
 }
 
-/** In order. Throws what the store throws. */
+/** Resolves to the usage of each partition, in order. Throws what the store throws. */
 export async function measureStreams(rooms: StorageRooms, places: readonly Place[]): Promise<readonly StreamUsage[]> {
   const [sizes, bounds, usages] = await Promise.all([
     measureSizes(rooms, places),

@@ -1,5 +1,5 @@
-// Lists and describes topics: their entry in the catalogue, and the start and end of their partitions, whichever broker
-// leads them. If a partition does not answer, a number is unknown, but the list is complete.
+// Lists and describes topics: their entry in the catalogue, and the start and end of their partitions, whichever
+// broker leads them. If a leader does not answer, some numbers are unknown, but the list still has all topics.
 
 import type { ShownConfig, TopicDescription, TopicSummary } from '../api/topics.ts'
 import { RANKED_TOPIC_SORTS, type RankedTopicSort, type TopicSort } from '../api/words.ts'
@@ -14,7 +14,7 @@ import type { ConfigEntry } from './contract.ts'
 import { type Bounds, boundsOf, findTopic, type Place, placesOf, type ReachRooms, sizesOf } from './reach.ts'
 import { factorOf, replicasOf } from './replicas.ts'
 
-/** How long a description waits for the store to say which partitions it has lost. */
+/** How long a description waits for the store to return which partitions it has lost. */
 const LOSSES_MS = 2_000
 
 export interface TopicListRequest {
@@ -26,7 +26,7 @@ export interface TopicListRequest {
   readonly limit: number
 }
 
-/** A page of topics, and how many there are in all of its pages. */
+/** Resolves to one page of topics, and to the number of topics on all pages. */
 export async function listTopics(
   rooms: ReachRooms,
   request: TopicListRequest,
@@ -42,12 +42,12 @@ export async function listTopics(
   return { topics: page(all.sort((a, b) => compare(a, b, order, measure))), total }
 }
 
-/** True if the catalogue alone is enough to sort, without asking partitions. */
+/** Returns true if the catalogue alone is enough to sort the topics, without requests to partitions. */
 export function isRanked(sort: TopicSort): sort is RankedTopicSort {
   return RANKED_TOPIC_SORTS.some(each => each === sort)
 }
 
-/** The names alone, which costs next to nothing. */
+/** Resolves to one page of topic names. This costs little, because no partition is asked. */
 export async function listTopicNames(
   rooms: ReachRooms,
   { q, sort, order, offset, limit }: TopicListRequest & { readonly sort: RankedTopicSort },
@@ -59,7 +59,7 @@ export async function listTopicNames(
 
 type DescribeRooms = ReachRooms & { readonly store: Pick<Store, 'usage'> }
 
-/** Throws what the store throws. */
+/** Describes a topic, with the leader, the bounds and the size of each partition. Throws what the store throws. */
 export async function describeTopic(rooms: DescribeRooms, name: string): Promise<TopicDescription | Refusal> {
   const topic = await findTopic(rooms, name)
   if (isRefusal(topic)) return topic
@@ -85,9 +85,9 @@ export async function describeTopic(rooms: DescribeRooms, name: string): Promise
 }
 
 /**
- * For each partition of which the store has lost records: why it no longer takes records. If this broker leads it, its
- * log says so; otherwise the store does, because it knows before any leader has looked. Null when nothing is lost, or
- * when the store does not answer in time.
+ * Resolves to the reason why each partition no longer takes records, if the store has lost some of its records. If
+ * this broker leads the partition, the reason comes from its log. Otherwise it comes from the store, which knows of a
+ * loss before any leader has looked. The reason is null if nothing is lost, or if the store does not answer in time.
  */
 async function lossesOf(
   { store, logs, clock }: DescribeRooms,
@@ -112,7 +112,7 @@ async function lossesOf(
   })
 }
 
-/** Every config of the topic, by name. */
+/** Resolves to all configs of the topic, sorted by name. */
 export async function describeConfigsOf(
   rooms: ReachRooms & { readonly settings: Settings },
   name: string,
@@ -121,19 +121,19 @@ export async function describeConfigsOf(
   return isRefusal(topic) ? topic : describeTopicConfigs(topic, rooms.settings).map(showConfig)
 }
 
-/** A config of a topic. */
+/** Converts a config of a topic to its form in the API. */
 export function showConfig({ synonyms: _, ...entry }: ConfigEntry): ShownConfig {
   return { ...entry, default: fallbackOf(entry.name) }
 }
 
-/** By name. Sorting by any other measure starts quickly from this order. */
+/** Returns the topics whose names contain the text, sorted by name. Every other sort order starts from this order. */
 function searchTopics({ catalogue }: ReachRooms, q: string): readonly Topic[] {
   const wanted = q.toLowerCase()
   const all = byName(catalogue.current().topics)
   return wanted === '' ? all : all.filter(({ name }) => name.toLowerCase().includes(wanted))
 }
 
-/** Sorting thousands of topics holds up all clients for milliseconds, so it is done once for each catalogue. */
+/** To sort thousands of topics blocks all clients for milliseconds, so each catalogue is sorted only once. */
 const sorted = new WeakMap<ReadonlyMap<string, Topic>, readonly Topic[]>()
 
 function byName(topics: ReadonlyMap<string, Topic>): readonly Topic[] {
@@ -152,7 +152,7 @@ const RANKS: Readonly<Record<RankedTopicSort, (topic: Topic) => number>> = Objec
   createdAt: topic => topic.createdAtMs,
 })
 
-/** Takes topics that are already sorted by name. */
+/** Sorts topics that are already sorted by name. */
 function inOrder(topics: readonly Topic[], sort: RankedTopicSort, order: 'asc' | 'desc'): readonly Topic[] {
   if (sort === 'name') return order === 'asc' ? topics : topics.toReversed()
   return topics.toSorted((a, b) => compare(a, b, order, RANKS[sort]))
@@ -164,7 +164,9 @@ const MEASURES = {
   lastWriteAt: (topic: TopicSummary) => (topic.lastWriteAt === null ? -1 : Date.parse(topic.lastWriteAt)),
 } as const
 
-/** Equal rows are in the order of their names, so that no page repeats or skips a topic. */
+/**
+ * Compares two rows by rank. Equal rows are in the order of their names, so that no page repeats or skips a topic.
+ */
 function compare<T extends { readonly name: string }>(a: T, b: T, order: 'asc' | 'desc', rank: (topic: T) => number) {
   const difference = rank(a) - rank(b) || (a.name < b.name ? -1 : 1)
   return order === 'asc' ? difference : -difference
@@ -201,7 +203,7 @@ function summaryOf(
     createdAt: new Date(createdAtMs).toISOString(),
     configs,
     cleanupPolicy: resolved.cleanupPolicy.join(','),
-    // As text if the topic sets it itself: a Kafka long may exceed a JavaScript number.
+    // A value that the topic sets itself stays text, because a Kafka long may exceed a JavaScript number.
     retentionMs: configs['retention.ms'] ?? String(resolved.retentionMs),
     retentionBytes: configs['retention.bytes'] ?? String(resolved.retentionBytes),
     records,
@@ -210,7 +212,10 @@ function summaryOf(
   }
 }
 
-/** By the time index, as far as it knows without reading; null where another broker leads a partition. */
+/**
+ * Returns the time of the newest record from the time index, without reading the log. Null if the index does not know
+ * it, or if another broker leads a partition.
+ */
 function lastWriteOf({ logs }: ReachRooms, { id, partitions }: Topic): string | null {
   let newestMs = -1
   for (let index = 0; index < partitions; index++) {

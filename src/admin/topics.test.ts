@@ -41,7 +41,7 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
       })),
       { validateOnly: false, timeoutMs: 0, auto: false, ...options },
     )
-  /** The error of one topic, or its partitions. */
+  /** Creates one topic. Resolves to the name of the error, or to the number of partitions. */
   const one = async (request: Partial<NewTopicRequest>, options: Partial<CreateOptions> = {}) => {
     const [outcome] = await create([request], options)
     const { result } = outcome!
@@ -56,7 +56,7 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
   return { ...world, rooms, create, one, remove }
 }
 
-test('a topic is created with what was asked and described with the source of each config', async t => {
+test('a topic is created as requested, and described with the source of each config', async t => {
   const { create, catalogue, logs } = await open(t, { topics: [topicPattern('o*', { retentionBytes: 5_000 })] })
   const configs = [{ name: 'retention.ms', value: '1000' }]
   const [outcome] = await create([{ partitions: 3, configs }])
@@ -73,7 +73,7 @@ test('a topic is created with what was asked and described with the source of ea
   assert.deepEqual(names, [...new Set(names)].sort())
 })
 
-test('names are checked as Kafka does', async t => {
+test('topic names are checked as in Kafka', async t => {
   const { one, create } = await open(t)
   for (const name of [
     '',
@@ -100,7 +100,7 @@ test('names are checked as Kafka does', async t => {
   assert.equal(await one({ name: 'a.b_c' }), TOPIC_ALREADY_EXISTS.name)
 })
 
-test('partitions and replicas are checked as Kafka does on one broker', async t => {
+test('partitions and replicas are checked as in Kafka with one broker', async t => {
   const { one, catalogue } = await open(t, {
     'max-partitions-per-topic': 8,
     topics: [topicPattern('p-*', { partitions: 5 })],
@@ -128,7 +128,7 @@ test('partitions and replicas are checked as Kafka does on one broker', async t 
   }
 })
 
-test('the partitions of all topics together are bounded, in one request and in many at a time', async t => {
+test('the partitions of all topics together are limited, in one request and in many at the same time', async t => {
   const { create, one, catalogue, rooms, remove } = await open(t, { 'max-partitions': 10 })
   const counted = async (...requests: Partial<NewTopicRequest>[]) =>
     (await create(requests)).map(({ result }) => (isRefusal(result) ? result.name : result.partitions))
@@ -155,14 +155,14 @@ test('the partitions of all topics together are bounded, in one request and in m
   assert.equal(await grow('a', 5, true), 5)
   assert.equal(catalogue.current().topics.get('a')?.partitions, 4)
   assert.equal(await grow('a', 5), 5)
-  // At the bound topics are used and changed as before, and each that goes makes room.
+  // At the limit, topics can still be changed, and each deleted topic makes room.
   assert.equal(catalogue.current().topics.get('a')?.partitions, 5)
   assert.equal(await one({ name: 'g' }), NO)
   await remove({ name: 'c' })
   assert.equal(await one({ name: 'g' }), 1)
 })
 
-test('manual assignments may name only this broker, for each partition from 0 on', async t => {
+test('a manual assignment must name only this broker, and every partition from 0 on', async t => {
   const { one } = await open(t, { 'max-partitions-per-topic': 8 })
   const assign = (...partitions: (readonly [number, ...number[]])[]) => ({
     partitions: -1,
@@ -186,7 +186,7 @@ test('manual assignments may name only this broker, for each partition from 0 on
   assert.equal(await one(assign([1, NODE], [0, NODE])), 2)
 })
 
-test('configs are checked, alone and together', async t => {
+test('configs are checked one by one and together', async t => {
   const { one } = await open(t)
   const wrong: [string, string | null][] = [
     ['no.such.config', '1'],
@@ -219,7 +219,7 @@ test('each topic has its own outcome; a name that occurs twice is refused once',
   assert.deepEqual([...catalogue.current().topics.keys()], ['b'])
 })
 
-test('validation alone creates nothing', async t => {
+test('validateOnly creates nothing', async t => {
   const { create, catalogue, store } = await open(t)
   const [outcome] = await create([{ partitions: 4 }], { validateOnly: true })
   const { topicId, partitions, configs } = outcome!.result as CreatedTopic
@@ -228,7 +228,7 @@ test('validation alone creates nothing', async t => {
   assert.deepEqual(await store.streams(), [])
 })
 
-test('a topic is created by itself only where a pattern says so, with its partitions', async t => {
+test('a topic is created automatically only if a pattern allows it, with the partitions of the pattern', async t => {
   const { one, create } = await open(t, {
     topics: [topicPattern('secret*', { autoCreate: false }), topicPattern('*', { autoCreate: true, partitions: 4 })],
   })
@@ -245,12 +245,12 @@ test('a topic is created by itself only where a pattern says so, with its partit
   assert.equal(await one({ name: 'secret-1' }), 1, 'an operator may')
 })
 
-test('without patterns nothing is created by itself', async t => {
+test('without patterns no topic is created automatically', async t => {
   const { one } = await open(t, { topics: [] })
   assert.equal(await one({ partitions: -1 }, { auto: true }), UNKNOWN_TOPIC_OR_PARTITION.name)
 })
 
-test('a store that takes too long is a timeout, and the topic may appear all the same', async t => {
+test('if the store takes too long, the request times out, and the topic may still be created', async t => {
   const { create, store, clock, catalogue } = await open(t)
   store.faults.delay('commit', 5_000)
   const creating = create([{ name: 'a' }], { timeoutMs: 1_000 })
@@ -261,7 +261,7 @@ test('a store that takes too long is a timeout, and the topic may appear all the
   assert.equal(catalogue.current().topics.size, 1)
 })
 
-test('topics are deleted by name or by id, and refused when they are named wrongly', async t => {
+test('topics are deleted by name or by id, and wrong references are refused', async t => {
   const { create, remove, catalogue } = await open(t)
   await create([{ name: 'a' }, { name: 'b' }, { name: 'c' }, { name: 'd' }])
   const id = (name: string) => catalogue.current().topics.get(name)!.id
@@ -291,7 +291,7 @@ test('topics are deleted by name or by id, and refused when they are named wrong
   assert.deepEqual([...catalogue.current().topics.keys()].sort(), ['c', 'd'])
 })
 
-test('of two deletions at once one finds nothing', async t => {
+test('if two requests delete a topic at the same time, one of them does not find it', async t => {
   const { create, remove } = await open(t)
   await create([{ name: 'a' }])
   const outcomes = await Promise.all([remove({ name: 'a' }), remove({ name: 'a' })])

@@ -1,6 +1,6 @@
-// Creates and deletes topics: the rules of names, partitions, replicas, configs and duplicates, as Apache Kafka's
-// ControllerApis and ReplicationControlManager decide them. The doors decide who may do it. The catalogue decides how a
-// topic is stored.
+// Creates and deletes topics. The rules for names, partitions, replicas, configs and duplicates are those of Apache
+// Kafka's ControllerApis and ReplicationControlManager. The doors decide who may create and delete topics. The
+// catalogue decides how a topic is stored.
 
 import { type Clock, within } from '../base/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -58,13 +58,13 @@ export interface CreateOptions {
    */
   readonly timeoutMs: number
   /**
-   * A client used a topic that does not exist. It is created only if a topic pattern allows that; another broker may
-   * have created it meanwhile.
+   * True if a client used a topic that does not exist. The topic is created only if a topic pattern allows that.
+   * Another broker may have created it meanwhile.
    */
   readonly auto: boolean
 }
 
-/** Names that Kafka keeps for itself. Groups and transactions are not topics here. */
+/** Names of Kafka's internal topics. Here, groups and transactions are not stored in topics. */
 const INTERNAL_NAMES: ReadonlySet<string> = new Set([
   '__consumer_offsets',
   '__transaction_state',
@@ -72,14 +72,17 @@ const INTERNAL_NAMES: ReadonlySet<string> = new Set([
   '__cluster_metadata',
 ])
 
-/** One outcome for each topic in the order of the request; a name that occurs twice has one outcome, a refusal. */
+/**
+ * Resolves to one outcome for each topic, in the order of the request. A name that occurs twice has one outcome, a
+ * refusal.
+ */
 export async function createTopics(
   rooms: TopicRooms,
   requests: readonly NewTopicRequest[],
   options: CreateOptions,
 ): Promise<readonly TopicOutcome<CreatedTopic>[]> {
   const { catalogue, clock } = rooms
-  // A topic that another broker deleted a moment ago can be created here.
+  // The catalogue catches up, so that a topic that another broker has just deleted can be created.
   const areNew = !options.validateOnly && requests.every(({ name }) => !catalogue.current().topics.has(name))
   if (catalogue.isShared && !options.auto && !areNew) await catalogue.catchUp()
   const counts = new Map<string, number>()
@@ -112,13 +115,13 @@ export async function createTopics(
   return [...counts.keys()].map(name => ({ name, result: outcomes.get(name)! }))
 }
 
-/** One outcome for each reference, in order. */
+/** Resolves to one outcome for each reference, in order. */
 export async function deleteTopics(
   rooms: Pick<TopicRooms, 'catalogue' | 'clock'>,
   references: readonly TopicReference[],
   { timeoutMs }: Pick<CreateOptions, 'timeoutMs'>,
 ): Promise<readonly DeleteOutcome[]> {
-  // A topic that another broker created a moment ago can be deleted here.
+  // The catalogue catches up, so that a topic that another broker has just created can be deleted.
   if (rooms.catalogue.isShared) await rooms.catalogue.catchUp()
   const known = rooms.catalogue.current()
   const found = references.map(reference => resolve(reference, known))
@@ -145,7 +148,7 @@ export async function deleteTopics(
 
 const NONE_OF_THEM: ReadonlySet<string> = new Set()
 
-/** This broker knows only that the topic exists. */
+/** Returns true if this broker knows that the topic exists, but cannot read it. */
 function isUnread({ topics, unreadable }: Catalogue, name: string): boolean {
   return unreadable.has(name) && !topics.has(name)
 }
@@ -156,7 +159,7 @@ function deletion(
   removal: Topic | Refusal | undefined,
 ): DeletedTopic | Refusal {
   if (removal === undefined) return because(REQUEST_TIMED_OUT, 'The topic may be deleted all the same.')
-  // Another request was faster: the name and the id of the topic are unknown now.
+  // Another request has deleted the topic first, so its name and its id are unknown.
   if (isRefusal(removal)) return reference.name === null ? removal : UNKNOWN_TOPIC_OR_PARTITION
   return { name: target.name, topicId: target.id }
 }
@@ -177,7 +180,10 @@ function resolve(
   return topics.get(name) ?? because(UNKNOWN_TOPIC_OR_PARTITION, `There is no topic ${JSON.stringify(name)}.`)
 }
 
-/** The time is up. `otherwise` says what may still happen, if the work does more than check. */
+/**
+ * Returns the refusal for a request whose time is up. `otherwise` is the message if the request does more than
+ * validate.
+ */
 export function late({ validateOnly }: Pick<CreateOptions, 'validateOnly'>, otherwise: string): Refusal {
   return because(
     REQUEST_TIMED_OUT,
@@ -185,7 +191,7 @@ export function late({ validateOnly }: Pick<CreateOptions, 'validateOnly'>, othe
   )
 }
 
-/** Null when the time is up first; the work continues. 0 or less is no limit. */
+/** Resolves to null if the time is up first; the work continues then. A timeout of 0 or less is no limit. */
 export function withinTime<T>(clock: Clock, timeoutMs: number, work: Promise<T>): Promise<T | null> {
   return timeoutMs <= 0 ? work : within(clock, timeoutMs, work, () => null)
 }
@@ -219,7 +225,7 @@ function checkNewTopic(
     return because(INVALID_TOPIC_EXCEPTION, `Topic '${name}' collides with existing topic: ${other}`)
   }
 
-  // Cut short: a longer text does not fit a string of the protocol.
+  // The names are cut, because a longer text does not fit into a string of the protocol.
   const nulls = request.configs.filter(config => config.value === null).map(config => config.name.slice(0, 100))
   if (nulls.length > 0) {
     return because(INVALID_CONFIG, `Null value not supported for topic configs: ${nulls.slice(0, 10).join(', ')}`)
@@ -236,7 +242,7 @@ function checkNewTopic(
 
 type Placed = Required<Pick<NewTopic, 'partitions' | 'placement'>>
 
-/** Null when a topic may have this number of partitions. */
+/** Returns null if a topic may have this number of partitions. */
 export function checkCount(name: string, partitions: number, settings: Settings): Refusal | null {
   const limit = settings.get('max-partitions-per-topic')
   if (partitions <= limit) return null
@@ -246,7 +252,7 @@ export function checkCount(name: string, partitions: number, settings: Settings)
   )
 }
 
-/** Names that differ only in '.' and '_' would be one name in metrics. */
+/** Returns a topic name that differs only in '.' and '_'; else null. Both names would be one name in metrics. */
 function findCollision(name: string, others: Iterable<string>): string | null {
   if (!/[._]/.test(name)) return null
   const unified = name.replaceAll('.', '_')

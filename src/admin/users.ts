@@ -1,5 +1,6 @@
-// Operators list, make, change and remove console users here. Credentials of Kafka clients are something else. The
-// check that an ADMIN is left is decided together with the write, so that two brokers cannot take the last two away.
+// Lists, creates, changes and removes console users. The credentials of Kafka clients are in credentials.ts. The
+// check that one ADMIN remains is made together with the write, so that two brokers cannot remove the last two ADMINs
+// at the same time.
 
 import type { Accounts, SignInRefusal } from '../auth/console/accounts.ts'
 import type { Identity, Role, Visitor } from '../auth/console/identity.ts'
@@ -20,7 +21,7 @@ export interface UserChanges {
   readonly currentPassword?: string | undefined
 }
 
-/** Who asks for a change, and the address of that client. */
+/** The identity that requests a change, and the address of its client. */
 export interface Actor {
   readonly identity: Identity | null
   readonly visitor: Visitor
@@ -38,7 +39,7 @@ export type UserRefusal =
   | Exclude<SignInRefusal, { kind: 'wrong-credentials' }>
   | Busy
 
-/** The user already was as requested. */
+/** The user already has the requested role, so nothing was changed. */
 interface Unchanged {
   readonly kind: 'unchanged'
   readonly user: User
@@ -49,13 +50,13 @@ export function isUserRefusal(answer: User | UserRefusal): answer is UserRefusal
 }
 
 export interface ListedUsers {
-  /** In no order. */
+  /** In no particular order. */
   readonly users: readonly User[]
   /** Names of users that cannot be read, sorted. */
   readonly unreadable: readonly string[]
 }
 
-/** Throws what the store throws, as every verb here does. */
+/** Lists all users. Throws what the store throws, as every verb in this file does. */
 export async function listUsers({ users }: Accounts): Promise<ListedUsers> {
   await users.catchUp()
   const { byName, unreadable } = users.current()
@@ -89,7 +90,7 @@ export async function createUser(
   return decided.kind === 'change' ? user : decided
 }
 
-/** Another password or role ends the user's sessions on every broker; no other change does. */
+/** Changes the role or the password of a user. A new role or password ends the user's sessions on every broker. */
 export async function changeUser(
   accounts: Accounts,
   { identity, visitor }: Actor,
@@ -125,7 +126,9 @@ export async function changeUser(
   return decided.kind === 'change' || decided.kind === 'unchanged' ? decided.user! : decided
 }
 
-/** Null: the user is removed, even if its stored form cannot be read, and its sessions end. */
+/**
+ * Removes a user, even if its stored form cannot be read, and ends its sessions. Resolves to null, or to a refusal.
+ */
 export async function removeUser({ users }: Accounts, given: string): Promise<UserRefusal | null> {
   const username = canonicalUsername(given)
   const decided = await users.change<UserRefusal>(now => {
@@ -137,12 +140,12 @@ export async function removeUser({ users }: Accounts, given: string): Promise<Us
   return decided.kind === 'change' ? null : decided
 }
 
-/** No readable user has this name. */
+/** Returns the refusal for a name that no readable user has. */
 function missing({ unreadable }: Users, username: string): UserRefusal {
   return { kind: unreadable.has(username) ? 'unreadable-user' : 'unknown-user', username }
 }
 
-/** A user that cannot be read still has this name. */
+/** Returns true if a user has this name, even a user that cannot be read. */
 function isTaken({ byName, unreadable }: Users, username: string): boolean {
   return byName.has(username) || unreadable.has(username)
 }

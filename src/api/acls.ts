@@ -1,4 +1,4 @@
-// Rules of what principals of Kafka clients may do, as the API takes and answers them.
+// The API schemas of ACL rules. A rule says what a principal of a Kafka client may do.
 
 import { z } from 'zod'
 import { noticeShape } from './notice.ts'
@@ -12,7 +12,7 @@ export const aclRuleShape = z
   .object({
     principal: z.string().meta({ description: 'A username, or group:<name>.' }),
     resourceType: z.enum(RESOURCE_TYPES),
-    resource: z.string().meta({ description: 'A name, the beginning of names with * behind it, or * for all.' }),
+    resource: z.string().meta({ description: 'A name, a prefix of names followed by *, or * for all.' }),
     operation: z.enum(OPERATIONS),
   })
   .meta({ id: 'AclRule' })
@@ -24,7 +24,7 @@ export type GrantedAcl = z.infer<typeof grantedAclShape>
 
 const unreadable = z
   .array(z.string())
-  .meta({ description: 'Principals whose stored rules another program wrote in a form that this version cannot read.' })
+  .meta({ description: 'Principals whose stored rules this version cannot read, because another program wrote them.' })
 
 export const aclListQuery = pagingQuery(['principal', 'resource']).extend({ principal: name.optional() })
 export const aclListShape = z.object({ rules: z.array(aclRuleShape), total: z.int(), unreadable })

@@ -1,4 +1,4 @@
-// Signing in to the console and the admin API, as the API takes and answers it.
+// The API schemas for signing in to the console and the admin API.
 
 import { z } from 'zod'
 import { timeShape } from './time.ts'
@@ -14,7 +14,7 @@ export const signedInShape = z
     expiresAt: timeShape.meta({ description: 'The time when the session ends by itself.' }),
     passwordChangeRequired: z.boolean().meta({
       description:
-        'True if the password is the shipped one. From another machine the user can do nothing but change it.',
+        'True if the user still has the shipped password. From another machine the user can only change the password.',
     }),
   })
   .meta({ id: 'SignedIn' })
@@ -24,7 +24,7 @@ export type SignedIn = z.infer<typeof signedInShape>
 export const authStatusShape = z
   .object({
     securityEnabled: z.boolean(),
-    setupRequired: z.boolean().meta({ description: 'True while there is no user: the first admin must be made.' }),
+    setupRequired: z.boolean().meta({ description: 'True while there is no user: the first admin must be created.' }),
     sso: z.object({
       enabled: z.boolean(),
       label: z.string().nullable(),

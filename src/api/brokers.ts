@@ -1,4 +1,4 @@
-// The brokers that live on the store, as the API answers them.
+// The API schemas of the brokers that are alive on the store.
 
 import { z } from 'zod'
 import { integer } from './query.ts'
@@ -12,12 +12,13 @@ export const brokerShape = z
       .nullable()
       .meta({ description: 'The version of Ketch; null for a release that does not report it.' }),
     listeners: z.array(z.object({ name: z.string(), host: z.string(), port: z.int() })),
-    leads: z.int().meta({ description: 'Partitions that it leads.' }),
-    isServing: z.boolean().meta({ description: 'False while it starts: it leads and coordinates nothing yet.' }),
-    isSelf: z.boolean().meta({ description: 'True for the broker that was asked.' }),
+    leads: z.int().meta({ description: 'The number of partitions that the broker leads.' }),
+    isServing: z
+      .boolean()
+      .meta({ description: 'False while the broker starts: it leads no partition and coordinates no group yet.' }),
+    isSelf: z.boolean().meta({ description: 'True for the broker that answers this request.' }),
     isConfirmed: z.boolean().nullable().meta({
-      description:
-        'Whether the other brokers certainly know that it lives; null for a broker other than the one that was asked.',
+      description: 'True if the other brokers certainly know that this broker is alive; null if isSelf is false.',
     }),
   })
   .meta({ id: 'Broker' })

@@ -1,4 +1,4 @@
-// SASL credentials of Kafka clients, as the API takes and answers them. A password goes in and never comes out.
+// The API schemas of SASL credentials of Kafka clients. A request may carry a password; a response never does.
 
 import { z } from 'zod'
 import { noticeShape } from './notice.ts'
@@ -26,7 +26,7 @@ export const credentialListShape = z.object({
   credentials: z.array(credentialShape),
   total: z.int(),
   unreadable: z.array(z.string()).meta({
-    description: 'Users whose credential another program wrote in a form that this version cannot read.',
+    description: 'Users whose stored credential this version cannot read, because another program wrote it.',
   }),
 })
 

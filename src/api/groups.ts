@@ -1,4 +1,4 @@
-// Consumer groups, as the API takes and answers them.
+// The API schemas of consumer groups.
 
 import { z } from 'zod'
 import { pagingQuery } from './paging.ts'
@@ -18,10 +18,9 @@ export const groupParams = z.object({ group: z.string().min(1) })
 
 export const groupLagShape = z
   .object({
-    totalLag: z
-      .int()
-      .nullable()
-      .meta({ description: 'A lower bound if some partitions are unknown; null if all are.' }),
+    totalLag: z.int().nullable().meta({
+      description: 'A lower bound if the lag of some partitions is unknown; null if the lag of all is unknown.',
+    }),
     maxLag: z.int().nullable().meta({ description: 'The largest lag of one partition.' }),
     partitionsWithUnknownLag: z.int(),
     partitions: z.int().meta({ description: 'The number of partitions that the group reads or has read.' }),
@@ -30,7 +29,7 @@ export const groupLagShape = z
   .meta({
     id: 'GroupLag',
     description:
-      'Lag counts the records that were not delivered to the group. If the broker does not know that, it counts those that were not committed.',
+      'Lag is the number of records that were not delivered to the group. If the broker does not know which records were delivered, lag is the number of records that were not committed.',
   })
 
 const groupShape = z.object({
@@ -79,7 +78,7 @@ export const positionShape = z
     metadata: z.string().nullable(),
     deliveredOffset: offset.nullable().meta({
       description:
-        'The offset after the last delivered record, the same whichever broker is asked; null while it is unknown.',
+        'The offset after the last delivered record; null while it is unknown. All brokers return the same value.',
     }),
     endOffset: offset.nullable(),
     lag: z.int().nullable(),
@@ -115,7 +114,7 @@ export const lagOfGroupShape = z.object({
 export const deletedOffsetsQuery = z.object({
   topic: z
     .union([topicName, z.array(topicName).min(1).max(MAX_TOPICS)], 'takes the name of a topic')
-    .meta({ description: 'Once for each topic.' }),
+    .meta({ description: 'Repeat the parameter for each topic.' }),
 })
 
 export const deletedOffsetsShape = z.object({
@@ -140,7 +139,7 @@ const resetRowShape = z
     endOffset: offset.nullable(),
     newOffset: offset
       .nullable()
-      .meta({ description: 'Null: the offset is forgotten, and consumers begin where their auto.offset.reset says.' }),
+      .meta({ description: 'Null if the offset is deleted. Consumers then begin where their auto.offset.reset says.' }),
   })
   .meta({ id: 'OffsetResetRow' })
 
@@ -154,12 +153,12 @@ export const resetRequestShape = z.strictObject({
         .default([]),
     })
     .default({ topics: [], partitions: [] })
-    .meta({ description: 'Empty: every partition in which the group has a position.' }),
+    .meta({ description: 'If it is empty, the reset covers every partition in which the group has a position.' }),
   to: z.enum(RESET_TARGETS).default('clear'),
   offset: z.int().min(0).optional(),
   timestamp: timestampShape.min(0, SOUGHT_TIME).optional(),
   dryRun: z.boolean().default(false),
-  token: z.string().optional().meta({ description: 'The token of the preview that is to be applied.' }),
+  token: z.string().optional().meta({ description: 'The token of the preview to apply.' }),
 })
 
 export type ResetRequestBody = z.input<typeof resetRequestShape>

@@ -1,4 +1,4 @@
-// The health of a broker, in the shapes of the API and of the actuator.
+// The schemas of a broker's health, for the API and for the actuator.
 
 import { z } from 'zod'
 

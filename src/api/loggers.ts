@@ -1,5 +1,4 @@
-// The levels of one broker's loggers, as the API takes and answers them. The actuator has the same under Spring's
-// shapes.
+// The API schemas of the levels of one broker's loggers. The actuator returns the same data in Spring's shapes.
 
 import { z } from 'zod'
 import { LEVELS } from './words.ts'
@@ -7,7 +6,8 @@ import { LEVELS } from './words.ts'
 export const levelShape = z.enum(LEVELS)
 
 /**
- * Programmers choose the names of loggers. Any other text is refused before the broker looks it up or writes it.
+ * The code gives loggers their names. A text that cannot be such a name is refused before the broker looks it up or
+ * logs it.
  */
 const loggerName = z
   .string()

@@ -1,4 +1,4 @@
-// Records of a topic, which the API calls messages, as it takes and answers them.
+// The API schemas of a topic's records. The API calls records messages.
 
 import { z } from 'zod'
 import { troubleShape } from './problem.ts'
@@ -11,16 +11,16 @@ const MOST_EXPORTED = 10_000_000
 const MOST_PRODUCED = 1_000
 const PREVIEW_BYTES = 2_048
 const MAX_PREVIEW_BYTES = 65_536
-/** The largest of Kafka's partition numbers. */
+/** The largest partition number in Kafka. */
 const MAX_INT32 = 2 ** 31 - 1
 
 const shownValueShape = z
   .object({
     status: z.enum(['decoded', 'raw', 'schema-not-found', 'decode-error']),
     text: z.string().optional().meta({ description: 'The text as it was produced, if the status is decoded.' }),
-    base64: z.string().optional().meta({ description: 'The bytes, if the status is another.' }),
+    base64: z.string().optional().meta({ description: 'The bytes, if the status is not decoded.' }),
     bytes: z.int().meta({ description: 'The length of the whole value.' }),
-    truncated: z.boolean().meta({ description: 'True if this is only the beginning.' }),
+    truncated: z.boolean().meta({ description: 'True if this is only the beginning of the value.' }),
     schema: z.object({ id: z.int() }).optional(),
     reason: z.string().optional().meta({ description: 'The reason why it was not decoded.' }),
   })
@@ -34,7 +34,7 @@ export const messageShape = z
     offset: z.int(),
     timestamp: z.number().nullable().meta({
       description:
-        'Milliseconds since 1970, below 0 before that, and beyond 2^53 the nearest number; null: the record has none.',
+        'Milliseconds since 1970; negative before 1970. Beyond 2^53 it is the nearest number. Null if the record has no timestamp.',
     }),
     timestampType: z.enum(['CreateTime', 'LogAppendTime']),
     key: shownValueShape.nullable(),
@@ -43,7 +43,7 @@ export const messageShape = z
     headerCount: z.int().meta({ description: 'How many headers the record has; a list shows the first 32.' }),
     undecodedHeaders: shownValueShape.optional().meta({
       description:
-        'The bytes of the headers behind those that are shown, with the reason: one record has at most 1,000 decoded. Left out if there are no such headers.',
+        'The bytes of the headers that the broker did not decode, with the reason. It decodes at most 1,000 headers of a record. Left out if there are no such headers.',
     }),
   })
   .meta({ id: 'Message' })
@@ -56,7 +56,7 @@ const endShape = z.object({
   end: z.int().meta({ description: 'The offset after the last record.' }),
 })
 
-/** A partition that could not be read, and why. */
+/** A partition that could not be read, and the reason. */
 const unavailableShape = z.object({ partition: z.int(), ...troubleShape.shape })
 
 export const messagePageShape = z
@@ -64,20 +64,20 @@ export const messagePageShape = z
     messages: z.array(messageShape),
     nextCursor: z.string().nullable().meta({
       description:
-        'The place where the next page begins; null after the last page, and when only `unavailable` partitions are left.',
+        'The cursor of the next page; null after the last page, and when only `unavailable` partitions are left.',
     }),
-    tailCursor: z
-      .string()
-      .meta({ description: 'The place where a live tail begins that misses no record after these `ends`.' }),
+    tailCursor: z.string().meta({
+      description: 'The cursor for a live tail after this page. The tail misses no record after these `ends`.',
+    }),
     ends: z.array(endShape),
     scanned: z.int().meta({ description: 'The number of records that the broker looked at for this page.' }),
     bytes: z.int().meta({ description: 'The bytes of batches that the broker read for this page.' }),
     isPartial: z.boolean().meta({
       description:
-        'True if the page ended before it was full, because the broker had read enough. The next page goes on.',
+        'True if the broker ended the page before it was full, because it had read enough. The next page continues there.',
     }),
     unavailable: z.array(unavailableShape).meta({
-      description: 'Partitions that could not be read. The next page tries them again from the same place.',
+      description: 'Partitions that could not be read. The next page tries them again from the same position.',
     }),
   })
   .meta({ id: 'MessagePage' })
@@ -101,12 +101,12 @@ const newMessageShape = z
     key: contentShape.nullish(),
     value: contentShape.nullish().meta({ description: 'A tombstone if it is null or left out.' }),
     headers: z.array(z.strictObject({ key: z.string(), value: contentShape.nullable() })).optional(),
-    // Kafka writes -1 for a record without a timestamp, and the answer to a reader would be null.
+    // In Kafka -1 means that a record has no timestamp, so a reader would get null.
     timestamp: z
       .int()
       .refine(timestamp => timestamp !== -1, 'takes no -1, which in Kafka means that a record has no time')
       .optional()
-      .meta({ description: 'Milliseconds since 1970, below 0 before that, but not -1. By default the present time.' }),
+      .meta({ description: 'Milliseconds since 1970; negative before 1970, but not -1. The current time by default.' }),
   })
   .meta({ id: 'NewMessage' })
 
@@ -134,11 +134,12 @@ export type ProducedMessages = z.infer<typeof producedMessagesShape>
 export const messageParams = z.object({ topic: z.string(), partition: integer(0, MAX_INT32), offset: integer(0) })
 
 const decode = z.enum(DECODINGS).meta({
-  description: 'How the broker decodes values: raw (base64), utf8, json, or registry (by the schema that they name).',
+  description:
+    'How the broker decodes values: raw (base64), utf8, json, or registry (with the schema that the value names).',
 })
 const decoded = {
   decode: decode.default('utf8'),
-  keyDecode: z.enum(DECODINGS).default('utf8').meta({ description: 'The same for keys.' }),
+  keyDecode: z.enum(DECODINGS).default('utf8').meta({ description: 'How the broker decodes keys.' }),
 }
 const shown = {
   ...decoded,
@@ -150,20 +151,22 @@ const contains = z
   .string()
   .max(1_024)
   .optional()
-  .meta({ description: 'Only records whose key or value has this text.' })
+  .meta({ description: 'Only records whose key or value contains this text.' })
 
-/** Which records a page or an export has. */
+/** The query parameters that select the records of a page or an export. */
 const selected = {
   partition: integer(0, MAX_INT32).optional().meta({ description: 'All partitions by default.' }),
   order: z.enum(READING_ORDERS).default('oldest').meta({
-    description: 'Oldest first reads forwards from the place, newest first backwards.',
+    description: 'With oldest the broker reads forwards from the start position, with newest it reads backwards.',
   }),
   from: z.enum(EDGES).optional(),
-  offset: integer(0).optional().meta({ description: 'The offset in every partition that is asked for.' }),
+  offset: integer(0)
+    .optional()
+    .meta({ description: 'The start position as an offset, the same in every requested partition.' }),
   timestamp: integer(0, Number.MAX_SAFE_INTEGER, SOUGHT_TIME)
     .optional()
     .meta({ description: 'Milliseconds since 1970. A time before 1970 is not possible.' }),
-  cursor: z.string().optional().meta({ description: '`nextCursor` of a page of the same question.' }),
+  cursor: z.string().optional().meta({ description: 'The `nextCursor` of a page of the same query.' }),
   contains,
 }
 
@@ -184,7 +187,7 @@ export const messageExportQuery = z.object({
 
 export const messageTailQuery = z.object({
   partition: integer(0, MAX_INT32).optional().meta({ description: 'All partitions by default.' }),
-  cursor: z.string().optional().meta({ description: 'The id of an event, or `tailCursor` of a page.' }),
+  cursor: z.string().optional().meta({ description: 'The id of an event, or the `tailCursor` of a page.' }),
   ...shown,
   contains,
 })
@@ -193,10 +196,10 @@ export const messageQuery = z.object(decoded)
 
 export const messagePartQuery = z.object({ part: z.enum(['value', 'key']).default('value') })
 
-/** The data of the events of a live tail, by the names of the events. */
+/** The data of each event of a live tail, by the name of the event. */
 export interface TailEventData {
   readonly messages: { readonly messages: readonly ShownRecord[] }
-  /** Null in a topic whose offsets have gaps: nothing counts the records that the reader missed. */
+  /** Null in a topic whose offsets have gaps, because the broker cannot count the records that the reader missed. */
   readonly dropped: { readonly count: number | null }
   readonly end: z.infer<typeof troubleShape>
 }

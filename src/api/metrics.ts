@@ -1,4 +1,4 @@
-// The metrics of a broker, as the API answers them for the console and for programs.
+// The API schemas of a broker's metrics, for the console and for programs.
 
 import { z } from 'zod'
 import { groupLagShape } from './groups.ts'
@@ -10,7 +10,8 @@ const latencyShape = z
   .object({ p50: z.number().nullable(), p95: z.number().nullable(), p99: z.number().nullable() })
   .meta({
     id: 'Latency',
-    description: 'Milliseconds, within 3.2 % (8 µs below half a millisecond); null if the broker measured nothing.',
+    description:
+      'Milliseconds, with an error of at most 3.2 % (8 µs below half a millisecond); null if the broker measured nothing.',
   })
 
 const stepShape = z.int().meta({ description: 'The end of the step, milliseconds since 1970.' })
@@ -19,7 +20,9 @@ export const metricsSnapshotShape = z
   .object({
     brokerId: z.int(),
     topicCount: z.int(),
-    groupCount: z.int().meta({ description: 'Of the whole cluster, as far as its brokers answer.' }),
+    groupCount: z
+      .int()
+      .meta({ description: 'The number of groups in the whole cluster, as far as its brokers answer.' }),
     activeConnections: z.int(),
     backpressureConnections: z.int(),
     messages: z.int().meta({ description: 'Records that were acknowledged to producers.' }),
@@ -35,7 +38,7 @@ export const metricsSnapshotShape = z
   })
   .meta({ id: 'MetricsSnapshot' })
 
-/** The counters are since the start of the broker. */
+/** The counters count from the start of the broker. */
 export type MetricsSnapshotBody = z.infer<typeof metricsSnapshotShape>
 
 const trafficShape = z
@@ -88,7 +91,9 @@ const consumerLagShape = z
     samples: z
       .array(z.object({ timestamp: stepShape, lag: z.number().nullable() }))
       .optional()
-      .meta({ description: 'With samples=, the lag at each step, oldest first, from the first known lag.' }),
+      .meta({
+        description: 'Only if the query has `samples`: the lag at each step, oldest first, from the first known lag.',
+      }),
   })
   .meta({ id: 'ConsumerLag' })
 
@@ -97,13 +102,15 @@ const LONGEST_NAMES = 24 * 1024
 const samplesQuery = z
   .string()
   .regex(/^(true|false|[0-9]{1,6})$/, 'takes true, false or a number of samples')
-  .meta({ description: 'How many of the newest samples to send with each; false sends none.' })
+  .meta({
+    description: 'The number of newest samples to send with each row. true sends all samples, false sends none.',
+  })
 
 export const topicMetricsQuery = z.object({
   offset: integer(0).default(0),
   limit: integer(1, 1000).default(100),
   q: z.string().max(249).optional().meta({ description: 'Part of the name.' }),
-  names: z.string().max(LONGEST_NAMES).optional().meta({ description: 'These topics alone, separated by commas.' }),
+  names: z.string().max(LONGEST_NAMES).optional().meta({ description: 'Only these topics, separated by commas.' }),
   sort: z.enum(TOPIC_METRIC_SORTS).default('name'),
   order: z.enum(ORDERS).optional().meta({ description: 'By default asc for the name, and desc for a number.' }),
   samples: samplesQuery.default('true'),
@@ -121,7 +128,8 @@ export const topicMetricsPageShape = z.object({
 export const metricsHistoryQuery = z.object({
   from: integer(0).optional().meta({ description: 'Milliseconds since 1970.' }),
   step: integer(1).optional().meta({
-    description: 'Milliseconds: puts steps together, the mean of rates, the highest percentiles, the last of gauges.',
+    description:
+      'Milliseconds. Combines the steps of this time: the mean of rates, the highest percentiles, the last value of gauges.',
   }),
 })
 

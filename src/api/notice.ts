@@ -1,7 +1,7 @@
-// A sentence for people that an answer has beside its result.
+// The notice: a sentence for people that a response carries beside its result.
 
 import { z } from 'zod'
 
 export const noticeShape = z.string().nullable().meta({
-  description: 'Why the change has no effect on Kafka clients yet, as a sentence; null when it has one.',
+  description: 'A sentence that says why the change has no effect on Kafka clients yet; null if it has an effect.',
 })

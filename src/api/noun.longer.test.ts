@@ -1,4 +1,5 @@
-// The smallest noun: its one schema is what a route answers by, what the reference describes and what a command reads.
+// A minimal noun of the API. Its one schema checks the route's response, appears in the reference and types the command
+// line.
 
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
@@ -28,7 +29,7 @@ const fill = route({
   body: newKettleShape,
   audited: ['litres'],
   answers: { 200: kettleShape },
-  // A kettle that is called broken answers without the member that the schema has.
+  // The response for the kettle "broken" lacks a member that the schema requires.
   answer: ({ params: { name }, body }) => reply(200, name === 'broken' ? { name } : { name, litres: body.litres }),
 })
 

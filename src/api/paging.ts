@@ -1,4 +1,4 @@
-// The query that every list of the API takes: how it is searched, sorted and cut into pages.
+// The query parameters of every list of the API: search, sort order and page.
 
 import { z } from 'zod'
 import { integer } from './query.ts'
@@ -9,12 +9,16 @@ const DEFAULT_LIMIT = 100
 const MAX_SEARCH_CHARACTERS = 1_000
 
 /**
- * The query of a list that can be sorted by these, by default by the first. A sort is the name of a member of a row,
- * with a dot where one member lies in another.
+ * Returns the query schema of a list. The rows can be sorted by these names; the first one is the default. A name is a
+ * member of a row, with a dot for a member inside another member.
  */
 export function pagingQuery<const S extends string>(sorts: readonly [S, ...S[]]) {
   return z.object({
-    q: z.string().max(MAX_SEARCH_CHARACTERS).default('').meta({ description: 'Part of the name, in any case.' }),
+    q: z
+      .string()
+      .max(MAX_SEARCH_CHARACTERS)
+      .default('')
+      .meta({ description: 'Part of the name. Upper and lower case are equal.' }),
     sort: z.enum(sorts).default(sorts[0] as never),
     order: z.enum(ORDERS).default('asc'),
     offset: integer(0).default(0),

@@ -1,4 +1,4 @@
-// Idempotent producers, as the API answers them.
+// The API schemas of idempotent producers.
 
 import { z } from 'zod'
 import { pagingQuery } from './paging.ts'

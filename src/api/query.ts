@@ -1,12 +1,12 @@
-// Shapes for values that come as text, in a query or a path. The text is taken only in the form that this API writes
-// itself, and the reference shows the type of the value.
+// Schemas of values that arrive as text, in a query or a path. They accept a text only in the form that this API itself
+// writes. The reference shows the type of the value.
 
 import { z } from 'zod'
 
-/** Why the search by time takes no time below 0: in Kafka's protocol -1 and below have special meanings. */
+/** The reason why a search by time accepts no time below 0: in Kafka's protocol -1 and below have special meanings. */
 export const SOUGHT_TIME = "takes an integer from 0: Kafka's protocol cannot ask for a time before 1970"
 
-/** A decimal integer. Neither an empty text nor a list of texts is one. */
+/** Returns the schema of a decimal integer. It accepts neither an empty text nor a list of texts. */
 export function integer(
   min: number,
   max: number = Number.MAX_SAFE_INTEGER,

@@ -1,4 +1,4 @@
-// The settings of one broker, as the API answers them.
+// The API schemas of the settings of one broker.
 
 import { z } from 'zod'
 import { pagingQuery } from './paging.ts'
@@ -8,7 +8,7 @@ export const settingShape = z
     key: z.string(),
     value: z.string().nullable().meta({
       description:
-        'The value in one line, without passwords. An empty list or map is an empty text; a list of entries is its number of entries. Null if there is no value, and always for secrets.',
+        'The value in one line, without passwords. An empty list or map gives an empty text. A list of entries gives the number of its entries. Null if there is no value, and always for secrets.',
     }),
     source: z.string().meta({ description: 'default, or the place where the value is written.' }),
     isSet: z.boolean(),
@@ -17,7 +17,8 @@ export const settingShape = z
     type: z.string(),
     documentation: z.string(),
     notYet: z.string().nullable().meta({
-      description: 'The capability that this version lacks, so that the setting does nothing; null if it acts.',
+      description:
+        'If the setting has no effect in this version, the capability that this version lacks; null if it has an effect.',
     }),
   })
   .meta({ id: 'Setting' })

@@ -1,4 +1,4 @@
-// Where partitions rest and how much each takes, as the API answers it.
+// The API schemas of the store: its place, and the space that each partition takes.
 
 import { z } from 'zod'
 import { pagingQuery } from './paging.ts'
@@ -19,7 +19,7 @@ export const streamShape = z
   })
   .meta({ id: 'Stream' })
 
-/** How much of the store one partition takes. */
+/** The space that one partition takes in the store. */
 export type StreamUsage = z.infer<typeof streamShape>
 
 export const storageQuery = pagingQuery(['topic', 'sizeBytes'])
@@ -28,7 +28,7 @@ export const storageShape = z.object({
   store: z.object({
     description: z.string(),
     place: z.string(),
-    totalBytes: z.int().nullable().meta({ description: 'Null: the place has no size.' }),
+    totalBytes: z.int().nullable().meta({ description: 'Null if the place has no fixed size.' }),
     usableBytes: z.int().nullable(),
   }),
   streams: z.array(streamShape),
@@ -36,7 +36,7 @@ export const storageShape = z.object({
 })
 
 export const storageStatsShape = z.object({
-  segmentsPerMin: z.number().meta({ description: 'Over the last 60 seconds.' }),
+  segmentsPerMin: z.number().meta({ description: 'Segments per minute, over the last 60 seconds.' }),
   bytesPerMin: z.number(),
   backlogAgeSeconds: z.number().nullable().meta({ description: 'Null until the storage worker reports it.' }),
 })

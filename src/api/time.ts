@@ -1,4 +1,4 @@
-// Times in answers of the API (docs/decisions/0034).
+// The API schemas of times (docs/decisions/0034).
 
 import { z } from 'zod'
 

@@ -1,4 +1,4 @@
-// Topics, their partitions and their configs, as the API takes and answers them.
+// The API schemas of topics, their partitions and their configs.
 
 import { z } from 'zod'
 import { troubleShape } from './problem.ts'
@@ -14,7 +14,7 @@ const partitionCount = z
 export const topicSummaryShape = z
   .object({
     name: z.string(),
-    id: z.string().meta({ description: "Kafka's 22 characters; never used again for another topic." }),
+    id: z.string().meta({ description: "Kafka's form of 22 characters. It is never used again for another topic." }),
     partitions: z.int(),
     replicationFactor: z.int().meta({
       description:
@@ -23,16 +23,16 @@ export const topicSummaryShape = z
     createdAt: timeShape,
     configs: z.record(z.string(), z.string()).meta({ description: 'The configs that are set on the topic itself.' }),
     cleanupPolicy: z.string(),
-    retentionMs: z.string().meta({ description: 'Milliseconds; -1: no limit.' }),
-    retentionBytes: z.string().meta({ description: 'Bytes of one partition; -1: no limit.' }),
+    retentionMs: z.string().meta({ description: 'Milliseconds; -1 means no limit.' }),
+    retentionBytes: z.string().meta({ description: 'Bytes of one partition; -1 means no limit.' }),
     records: z.int().nullable().meta({
       description:
-        'The number of offsets from the start to the end of all partitions, with those that an end has leapt over. Null while a partition does not answer, and in topics whose offsets follow the clock.',
+        'The number of offsets from the start to the end of all partitions, including offsets that were skipped. Null while a partition does not answer, and in topics whose offsets follow the clock.',
     }),
     sizeBytes: z.int().nullable().meta({ description: 'The stored size; null while a partition does not answer.' }),
     lastWriteAt: timeShape.nullable().meta({
       description:
-        'The time of the newest record, by its own timestamp or by its append; null if this broker does not know it.',
+        'The time of the newest record: its own timestamp or the time of its append. Null if this broker does not know it.',
     }),
   })
   .meta({ id: 'TopicSummary' })
@@ -45,13 +45,13 @@ export const partitionShape = z
     leader: z.int().nullable().meta({ description: 'The id of a broker; null while no broker leads the partition.' }),
     leaderEpoch: z.int().nullable(),
     replicas: z.array(z.int()).meta({ description: 'The ids of brokers; the preferred leader comes first.' }),
-    inSync: z.array(z.int()).meta({ description: 'The replicas that live.' }),
+    inSync: z.array(z.int()).meta({ description: 'The replicas that are alive.' }),
     start: z.int().nullable().meta({ description: 'The first offset that may be read.' }),
     end: z.int().nullable().meta({ description: 'The offset after the last record.' }),
     sizeBytes: z.int().nullable(),
-    error: troubleShape
-      .nullable()
-      .meta({ description: 'The reason why the partition does not answer, or that the store has lost records of it.' }),
+    error: troubleShape.nullable().meta({
+      description: 'The reason why the partition does not answer, or a message that the store has lost records of it.',
+    }),
   })
   .meta({ id: 'TopicPartition' })
 
@@ -71,7 +71,7 @@ export const topicListQuery = z.object({
     .enum(TOPIC_SORTS)
     .default('name')
     .meta({
-      description: `With \`fields=name\` only ${RANKED_TOPIC_SORTS.join(', ')}: partitions are not asked for it.`,
+      description: `With \`fields=name\` only ${RANKED_TOPIC_SORTS.join(', ')}: the broker then does not ask the partitions.`,
     }),
   order: z.enum(ORDERS).default('asc'),
   offset: integer(0).default(0),
@@ -83,7 +83,7 @@ export const topicListQuery = z.object({
 
 export const topicListShape = z.object({
   topics: z.array(topicSummaryShape.partial().required({ name: true })),
-  total: z.int().meta({ description: 'In all pages together.' }),
+  total: z.int().meta({ description: 'The number of topics in all pages together.' }),
   offset: z.int(),
 })
 
@@ -110,13 +110,15 @@ export type TopicConfigs = z.infer<typeof topicConfigsShape>
 
 export const newTopicShape = z.strictObject({
   name: z.string(),
-  partitions: partitionCount.optional().meta({ description: 'By default the number in the topic patterns, else 1.' }),
+  partitions: partitionCount
+    .optional()
+    .meta({ description: 'By default the number from the topic patterns, or else 1.' }),
   replicationFactor: z
     .int()
     .min(1)
     .max(2 ** 15 - 1)
     .optional()
-    .meta({ description: 'At most the number of brokers that live; 1 by default.' }),
+    .meta({ description: 'At most the number of brokers that are alive; 1 by default.' }),
   configs: z.record(z.string(), z.string()).optional(),
   validateOnly: z.boolean().optional().meta({ description: 'Checks everything and creates nothing.' }),
 })
@@ -137,7 +139,7 @@ export type CreatedTopic = z.infer<typeof createdTopicShape>
 
 export const configChangeShape = z.strictObject({
   set: z.record(z.string(), z.string()).optional(),
-  delete: z.array(z.string()).optional().meta({ description: 'The configs that go back to their default or setting.' }),
+  delete: z.array(z.string()).optional().meta({ description: 'The configs to reset to their setting or default.' }),
   validateOnly: z.boolean().optional(),
 })
 
@@ -180,7 +182,7 @@ export const deletedRecordsShape = z.object({
       start: z
         .int()
         .nullable()
-        .meta({ description: 'The first offset that is left; null if the deletion was refused.' }),
+        .meta({ description: 'The first offset that remains; null if the deletion was refused.' }),
       error: troubleShape.nullable(),
     }),
   ),

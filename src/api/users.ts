@@ -1,4 +1,4 @@
-// Users of the console and the admin API, as the API takes and answers them.
+// The API schemas of users of the console and the admin API.
 
 import { z } from 'zod'
 import { pagingQuery } from './paging.ts'
@@ -13,7 +13,7 @@ export const userShape = z
     role: roleShape,
     createdAt: timeShape,
     passwordChangedAt: timeShape,
-    passwordChangeRequired: z.boolean().meta({ description: 'The password is the shipped one.' }),
+    passwordChangeRequired: z.boolean().meta({ description: 'True if the user still has the shipped password.' }),
   })
   .meta({ id: 'User' })
 
@@ -26,7 +26,7 @@ export const userListShape = z.object({
   total: z.int(),
   unreadable: z.array(z.string()).meta({
     description:
-      'Users in a form that this version cannot read. They cannot sign in. Deleting such a user frees the name.',
+      'Users whose stored form this version cannot read. They cannot sign in. Deleting such a user frees the name.',
   }),
 })
 
@@ -48,7 +48,7 @@ export const userChangeShape = z.strictObject({
     .string()
     .optional()
     .meta({ examples: ['correct horse battery staple'] }),
-  currentPassword: z.string().optional().meta({ description: 'Required to change the own password.' }),
+  currentPassword: z.string().optional().meta({ description: 'Required when users change their own password.' }),
 })
 
 export type UserChange = z.input<typeof userChangeShape>

@@ -1,5 +1,5 @@
-// The words that the admin API takes and answers, each list once: the schemas of this room, the rooms that decide by
-// them and the command line take them from here. There is no schema in this file, so that a command starts without zod.
+// The fixed words of the admin API, such as roles and sort names. The schemas, the code that decides by these words and
+// the command line import them from here. This file has no schema, so that a command starts without zod.
 
 export const ROLES = Object.freeze(['ADMIN', 'VIEWER'] as const)
 export type Role = (typeof ROLES)[number]
@@ -8,7 +8,10 @@ export type Role = (typeof ROLES)[number]
 export const MECHANISMS = Object.freeze(['SCRAM-SHA-256', 'PLAIN'] as const)
 export type Mechanism = (typeof MECHANISMS)[number]
 
-/** RFC 7677 asks for 4096 or more. The largest number takes some 150 ms of a core for each client that connects. */
+/**
+ * The allowed iterations of a credential. RFC 7677 asks for 4096 or more. The largest number costs about 150 ms of a
+ * core for each client that connects.
+ */
 export const ITERATIONS = Object.freeze({ min: 4_096, max: 1_000_000, fallback: 10_000 })
 
 export const RESOURCE_TYPES = Object.freeze(['TOPIC', 'GROUP'] as const)
@@ -31,7 +34,7 @@ export const TOPIC_SORTS = Object.freeze([
 
 export type TopicSort = (typeof TOPIC_SORTS)[number]
 
-/** The measures that a broker knows without asking partitions. */
+/** The sorts that a broker can compute without asking partitions. */
 export const RANKED_TOPIC_SORTS = Object.freeze(['name', 'partitions', 'createdAt'] as const satisfies TopicSort[])
 export type RankedTopicSort = (typeof RANKED_TOPIC_SORTS)[number]
 
@@ -48,7 +51,7 @@ export const TOPIC_METRIC_SORTS = Object.freeze([
 ] as const)
 export type TopicMetricSort = (typeof TOPIC_METRIC_SORTS)[number]
 
-/** How keys and values are shown. `registry`: by the schema whose id the bytes begin with. */
+/** How keys and values are shown. `registry`: decoded with the schema whose id is at the beginning of the bytes. */
 export const DECODINGS = Object.freeze(['raw', 'utf8', 'json', 'registry'] as const)
 export type Decoding = (typeof DECODINGS)[number]
 
@@ -56,5 +59,8 @@ export const FILE_FORMATS = Object.freeze(['ndjson', 'csv'] as const)
 export const READING_ORDERS = Object.freeze(['oldest', 'newest'] as const)
 export const EDGES = Object.freeze(['earliest', 'latest'] as const)
 
-/** Where an offset reset goes. `clear` forgets the offset: consumers begin where their own auto.offset.reset says. */
+/**
+ * The targets of an offset reset. `clear` deletes the offset: consumers then begin where their own auto.offset.reset
+ * says.
+ */
 export const RESET_TARGETS = Object.freeze(['clear', 'earliest', 'latest', 'offset', 'timestamp'] as const)

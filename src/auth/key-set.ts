@@ -1,6 +1,6 @@
-// The public keys of an identity provider (JWKS, RFC 7517), fetched when they are first wanted and kept for a while.
-// They fail closed: without keys that were fetched and fit, no signature is good. Which token is good is not decided
-// here.
+// The public keys of an identity provider (JWKS, RFC 7517). They are fetched when they are first needed, and again
+// after 10 minutes. Without fetched keys, and without one that fits, no signature is valid. id-token.ts decides which
+// token is valid.
 //
 //   key wanted ── none yet, or older than 10 min ──> fetch ── failed ──> refused; asked again after 1 s at the earliest
 //       │
@@ -28,15 +28,15 @@ const MOST_KEYS = 100
 const RSA_BITS = { least: 2048, most: 16_384 } as const
 
 /**
- * Signatures by RSA and elliptic curves. No HMAC, for which the public key would be the secret, and not `none` (RFC
- * 8725).
+ * The allowed algorithms: signatures by RSA and elliptic curves. HMAC is not allowed, because the public key would be
+ * its secret. `none` is not allowed either (RFC 8725).
  */
 export const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512'] as const
 
 export interface KeySet {
   /**
-   * The key that the header of a token names. Throws ProviderUnavailable without keys, and a JOSEError where none of
-   * them fits. `kid` is a name to look up and nothing else: what the header says of addresses or keys is not read.
+   * Resolves with the key that the header of a token names. Throws ProviderUnavailable without keys, and a JOSEError
+   * if no key fits. `kid` only selects one of the fetched keys: addresses and keys in the header are not read.
    */
   find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey>
 }
@@ -102,7 +102,10 @@ async function fetchKeys(uri: string, fetch: ProviderFetch): Promise<JWK[]> {
   return usable
 }
 
-/** A set may hold keys for other purposes; they are skipped, like keys that are too weak or malformed. */
+/**
+ * Returns whether the key can verify signatures. The set may contain keys for other purposes. These are skipped, like
+ * keys that are too weak or malformed.
+ */
 function isUsable(key: unknown): key is JWK {
   if (typeof key !== 'object' || key === null) return false
   const { kty, use, alg, d } = key as Partial<JWK>

@@ -1,6 +1,5 @@
-// How the broker asks an identity provider for anything: over https (or plain http where the provider is on this
-// machine), to the address that was named and no other, for at most 5 s and 1 MB. Whatever comes back is untrusted
-// until it is verified.
+// Sends the broker's requests to an identity provider: over https (or plain http if the provider is on this machine),
+// only to the given address, for at most 5 s and 1 MB. Callers must verify a response before they trust it.
 
 import type { Clock } from '../base/clock.ts'
 import { providerUriObjection } from '../settings/provider-uri.ts'
@@ -16,10 +15,13 @@ export class ProviderUnavailable extends Error {
   override readonly name = 'ProviderUnavailable'
 }
 
-/** As `fetch`, whole: the body has been read when it resolves. A redirect is an answer like any other. */
+/** Like `fetch`, but resolves when the whole body has been read. A redirect is returned and not followed. */
 export type ProviderFetch = (url: string, init?: RequestInit) => Promise<Response>
 
-/** `issuer` decides whether plain http to this machine is allowed. The fetch throws ProviderUnavailable. */
+/**
+ * Returns the fetch for the provider with this issuer, which decides whether plain http to this machine is allowed.
+ * The fetch throws ProviderUnavailable.
+ */
 export function createProviderFetch(issuer: string, clock: Clock): ProviderFetch {
   return async (url, init = {}) => {
     const objection = trustObjection(issuer, url)
@@ -44,8 +46,8 @@ export function createProviderFetch(issuer: string, clock: Clock): ProviderFetch
 }
 
 /**
- * Why the broker must not fetch this address, or send a browser there, when this issuer names it; null when it may.
- * Completes "<url> ".
+ * Returns why the broker must not fetch an address that this issuer names, or send a browser there; null if it may.
+ * The text completes a sentence that begins with the address.
  */
 export function trustObjection(issuer: string, url: string): string | null {
   const objection = providerUriObjection(url)
@@ -66,7 +68,7 @@ async function readBody(url: string, response: Response): Promise<Uint8Array<Arr
   return new Uint8Array(Buffer.concat(chunks))
 }
 
-/** fetch says "fetch failed" and keeps the reason in the cause. */
+/** Returns the reason of a failure: fetch itself only reports "fetch failed" and has the reason as its cause. */
 function reasonOf(error: unknown): string {
   const cause = (error as Error).cause ?? error
   return (cause as NodeJS.ErrnoException).code ?? (cause as Error).message

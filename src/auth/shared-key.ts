@@ -1,6 +1,6 @@
-// Random keys that rest in the store: every broker has the same key, and no outsider can compute values that were made
-// with it. The first broker that needs a key makes it, and makes a new one after the store was emptied. Therefore the
-// key is read each time and never cached.
+// Random keys in the store, which all brokers share. No outsider can compute values that were made with such a key.
+// The first broker that needs a key creates it. After the store was emptied, a broker creates a new key. Therefore
+// the key is read each time and never cached.
 
 import { changeDocument, type DocumentRooms } from '../store/document-keeper.ts'
 import type { DocumentKind } from '../store/document-kinds.ts'
@@ -10,15 +10,15 @@ const KIND: DocumentKind = 'signing-key'
 const FIELD = 'key'
 const BYTES = 32
 
-/** Null if no broker has made it yet. Throws what the store throws, or UnreadableDocument. */
+/** Resolves with the key; null if no broker has created it yet. Throws what the store throws, or UnreadableDocument. */
 export async function findSharedKey(store: Store, name: string): Promise<Uint8Array | null> {
   const document = await store.load(KIND, name)
   return document === null ? null : keyIn(document)
 }
 
 /**
- * Throws what the store throws, or UnreadableDocument: replacing an unreadable key would invalidate all that was made
- * with it.
+ * Resolves with the key, and creates it if it does not exist. Throws what the store throws, or UnreadableDocument: a
+ * new key in place of an unreadable one would invalidate every value that was made with that.
  */
 export async function makeSharedKey(rooms: DocumentRooms, name: string): Promise<Uint8Array> {
   return await changeDocument(rooms, { kind: KIND, name, what: 'a key that all brokers share' }, now => {

@@ -1,10 +1,11 @@
-// The allowed names and passwords of console users; one place for the bootstrap, first-run setup and every route.
-// Sign-in does not check them: a name or password that could not be stored is simply wrong there.
+// The rules for names and passwords of console users, for the bootstrap, the first-run setup and every route. Sign-in
+// does not use them: there a name or password that breaks a rule is wrong like any other.
 
 import { settingsTable } from '../settings/settings.ts'
 
 /**
- * Principals of groups are written `group:<name>`, so that no user's name holds a colon (specification, OAUTHBEARER).
+ * The longest name of a user. Names also have no colon, because principals of groups are written `group:<name>`
+ * (specification, OAUTHBEARER).
  */
 const MAX_USERNAME_CHARACTERS = 128
 const MIN_PASSWORD_BYTES = 8
@@ -17,25 +18,26 @@ export function isShippedPassword(password: string): boolean {
   return password === SHIPPED_PASSWORD
 }
 
-/** Canonically equal Unicode texts are the same name. */
+/** Returns the stored form of a name: canonically equal Unicode texts are the same name. */
 export function canonicalUsername(username: string): string {
   return username.normalize('NFC')
 }
 
 /**
- * `.` and `..` have a meaning in a URL, even percent-encoded: a browser cannot send a request that names such a user.
+ * Returns whether the name is `.` or `..`. Both have a meaning in a URL, even percent-encoded, so a browser cannot
+ * send a request that names such a user.
  */
 export function isDots(name: string): boolean {
   return name === '.' || name === '..'
 }
 
 /**
- * Joiners, fillers and selectors of variants are letters and marks to Unicode, and U+2800 is a symbol: braille without
- * a dot.
+ * Characters that cannot be seen. Unicode classifies joiners, fillers and variation selectors as letters and marks,
+ * and U+2800, a braille pattern without a dot, as a symbol.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
 
-/** The objection to the name of a new user, as a phrase, or null. */
+/** Returns the objection to the name of a new user, as a phrase; null if the name is allowed. */
 export function objectionToUsername(username: string): string | null {
   if (username === '') return 'is empty'
   if (!username.isWellFormed()) return 'is not well-formed Unicode'
@@ -50,7 +52,7 @@ export function objectionToUsername(username: string): string | null {
   return null
 }
 
-/** The objection to a new password, as a phrase that does not contain it, or null. */
+/** Returns the objection to a new password, as a phrase that does not contain the password; null if it is allowed. */
 export function objectionToPassword(password: string): string | null {
   if (!password.isWellFormed()) return 'is not well-formed Unicode'
   if (isPasswordTooShort(password)) return `is shorter than ${MIN_PASSWORD_BYTES} bytes`
@@ -59,12 +61,15 @@ export function objectionToPassword(password: string): string | null {
   return null
 }
 
-/** True if the password may come from the settings only. */
+/** Returns whether the password is too short. Only the settings may set such a password. */
 export function isPasswordTooShort(password: string): boolean {
   return Buffer.byteLength(password) < MIN_PASSWORD_BYTES
 }
 
-/** True if a hash is worth computing: no longer password is ever stored, and none is shortened. */
+/**
+ * Returns whether the password is too long. Then no hash is worth computing: no such password is ever stored, and
+ * none is shortened.
+ */
 export function isPasswordTooLong(password: string): boolean {
   return password.length > MAX_PASSWORD_BYTES || Buffer.byteLength(password) > MAX_PASSWORD_BYTES
 }

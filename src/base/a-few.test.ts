@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { aFewAtATime } from './a-few.ts'
 import { systemClock } from './clock.ts'
 
-test('many items are worked on a few at a time, and answered in their order', async () => {
+test('many items are processed a few at a time, and the results keep the order of the items', async () => {
   const items = Array.from({ length: 250 }, (_, i) => i)
   let underWay = 0
   let most = 0
@@ -20,7 +20,7 @@ test('many items are worked on a few at a time, and answered in their order', as
   assert.equal(most, 100)
 })
 
-test('what fails ends the work, and the items behind it are left out', async () => {
+test('if one call fails, the work ends and the remaining items are not started', async () => {
   const begun: number[] = []
   const work = aFewAtATime(
     systemClock,

@@ -1,5 +1,5 @@
-// Work for each of many items, of which a client chooses the number: all at once they would take the store, the memory
-// and the event loop from everyone else.
+// Runs work for each of many items, with a limit on how much runs at once. A client chooses the number of items.
+// Without the limit one request could take the store, the memory and the event loop from all others.
 
 import { type Clock, takingTurns } from './clock.ts'
 
@@ -7,8 +7,9 @@ const AT_ONCE = 100
 const TURN_MS = 10
 
 /**
- * The results in the order of the items. At most 100 are under way together, and other work has its turn in between.
- * Rejects as the first `work` that rejects; the items behind it are left out.
+ * Calls `work` for each item and resolves with the results in the order of the items. At most 100 calls are in progress
+ * together, and other work gets its turn between them. If a call rejects, rejects with the same error and does not
+ * start the remaining items.
  */
 export async function aFewAtATime<T, R>(
   clock: Clock,

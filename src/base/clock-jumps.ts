@@ -3,14 +3,15 @@
 
 import type { Clock } from './clock.ts'
 
-/** How far the system clock may run ahead of the monotonic one between two looks. A larger step is a jump. */
+/** The most that the system clock may move ahead of the monotonic clock between two checks. A larger step is a jump. */
 const JUMP_MS = 10 * 60_000
 /** For this long after a jump, data does not age by the jump. */
 const CAREFUL_MS = 24 * 60 * 60_000
 
 /**
- * A look at the clock, to be taken before data is dropped. Returns by how many milliseconds `clock.now()` is ahead of
- * the trusted time. A jump forward is trusted after a day without another jump. `onJump` is called for each.
+ * Returns a function that the caller calls before it drops data. It returns by how many milliseconds `clock.now()` is
+ * ahead of the trusted time. It calls `onJump` for each jump forward. A jump is trusted after a day without another
+ * jump.
  */
 export function watchClockJumps(clock: Clock, onJump: (jumpMs: number) => void): () => number {
   let lead = clock.now() - clock.monotonic()

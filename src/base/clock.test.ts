@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { afterOthers, type Clock, systemClock, takingTurns } from './clock.ts'
 
-/** An event loop whose turns take as long as this says, in milliseconds. */
+/** An event loop. `turnMs` returns how long each turn takes, in milliseconds. */
 function loopOf(turnMs: (turn: number) => number): Clock & { readonly turns: number } {
   let nowMs = 0
   let turns = 0
@@ -25,7 +25,7 @@ test('work that lets others go first continues after the first turn in which the
   assert.equal(clock.turns, 4)
 })
 
-test('work that lets others go first continues after 5 ms of theirs, and after one turn that is longer', async () => {
+test('work that lets others go first continues after 5 ms, or after one turn that is longer', async () => {
   const busy = loopOf(() => 1)
   await afterOthers(busy)
   assert.equal(busy.turns, 5)
@@ -47,7 +47,7 @@ test('long work waits for others when its turn is over, and no sooner', async ()
   assert.ok(turn() instanceof Promise)
 })
 
-test('long work pauses between its turns once others were busy', async () => {
+test('long work pauses between its turns once the event loop was busy', async () => {
   const pauses: number[] = []
   const timer = (delayMs: number, fn: () => void) => {
     pauses.push(delayMs)

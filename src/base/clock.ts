@@ -8,7 +8,7 @@ export interface Timer {
 export interface Clock {
   /** Milliseconds since 1970 by the system clock. It may jump; use it for stamps, never for durations. */
   now(): number
-  /** Milliseconds from an arbitrary origin, never going back. Fractions are real. */
+  /** Milliseconds from an arbitrary origin, with fractions. Never goes back. */
   monotonic(): number
   /** Calls fn once after delayMs (at least 0). A pending timer does not keep the process alive. */
   timer(delayMs: number, fn: () => void): Timer
@@ -16,7 +16,7 @@ export interface Clock {
   soon(fn: () => void): void
 }
 
-/** setTimeout treats anything longer as 1 ms. */
+/** The longest delay that setTimeout accepts. It treats a longer delay as 1 ms. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1
 
 export const systemClock: Clock = Object.freeze({
@@ -30,30 +30,30 @@ export const systemClock: Clock = Object.freeze({
   soon: (fn: () => void) => void setImmediate(fn),
 })
 
-/** Keeps the process alive until it is cancelled, for a program that only waits for time to pass. */
+/** Keeps the process alive until the returned timer is cancelled. For a program that only waits for time to pass. */
 export function stayAlive(): Timer {
   const handle = setInterval(() => {}, LONGEST_DELAY_MS)
   return { cancel: () => clearInterval(handle) }
 }
 
-/** A promise that settles after delayMs. */
+/** Resolves after delayMs. */
 export function sleep(clock: Clock, delayMs: number): Promise<void> {
   return new Promise(resolve => clock.timer(delayMs, resolve))
 }
 
-/** In a shorter turn the event loop had no other work. */
+/** A turn of the event loop that is shorter than this had no other work. */
 const IDLE_TURN_MS = 0.05
 /** Work that lets others go first continues after this time, however busy they are. */
 const MOST_PATIENCE_MS = 5
 /**
- * The time between two turns of long work while the event loop is busy: other work takes several turns of the loop, and
- * waits in between.
+ * The pause between two turns of long work while the event loop is busy. Other work needs several turns of the loop and
+ * waits between them.
  */
 const PAUSE_MS = 1
 
 /**
- * For work that is not urgent: resolves when the event loop has had a turn without other work. Returns whether there
- * was a turn with other work.
+ * Resolves when the event loop has had a turn without other work, or after MOST_PATIENCE_MS. For work that is not
+ * urgent. Resolves with true if a turn had other work.
  */
 export async function afterOthers(clock: Clock): Promise<boolean> {
   const beganAtMs = clock.monotonic()
@@ -66,13 +66,13 @@ export async function afterOthers(clock: Clock): Promise<boolean> {
   }
 }
 
-/** The answer of takingTurns. */
+/** The function that takingTurns returns. */
 export type Turns = () => Promise<void> | undefined
 
 /**
- * For long work on the event loop. The work calls the returned function between its steps. Each time turnMs have passed
- * since other work went first, the function returns a promise to wait for; until then undefined. After it has seen the
- * loop busy, the turns of the long work are short compared with those of the others.
+ * Returns a function for long work on the event loop. The work calls it between its steps. If turnMs have passed since
+ * other work last went first, it returns a promise that the work must await. Otherwise it returns undefined. Once it
+ * has found the loop busy, each promise also waits for PAUSE_MS.
  */
 export function takingTurns(clock: Clock, turnMs: number): Turns {
   let endsAtMs = clock.monotonic() + turnMs
@@ -88,7 +88,8 @@ export function takingTurns(clock: Clock, turnMs: number): Turns {
 }
 
 /**
- * The result of the work, or `late` if it takes longer than timeoutMs. Then the work continues and its result is lost.
+ * Resolves with the result of the work, or with the result of `late` if the work takes longer than timeoutMs. The work
+ * then continues, and its result is lost.
  */
 export async function within<T, L>(clock: Clock, timeoutMs: number, work: Promise<T>, late: () => L): Promise<T | L> {
   const { promise: over, resolve } = Promise.withResolvers<typeof LATE>()

@@ -13,7 +13,7 @@ function gated() {
   return { run, gates, settle }
 }
 
-test('who asks while a run is under way shares the next one, which begins after it', async () => {
+test('callers that call during a run share the next run, which begins after it', async () => {
   const { run, gates, settle } = gated()
   const order: string[] = []
   const first = run().then(() => order.push('first'))
@@ -30,7 +30,7 @@ test('who asks while a run is under way shares the next one, which begins after 
   assert.deepEqual(order, ['first', 'second', 'third'])
 })
 
-test('a run that fails fails for the callers who asked for it and for no others', async () => {
+test('the error of a failed run goes to the callers of that run and to no others', async () => {
   const { run, gates, settle } = gated()
   const first = run()
   await settle()

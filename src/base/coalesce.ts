@@ -1,9 +1,9 @@
-// Refreshes that many callers ask for at once. Callers share a run, but no caller gets a run that began before it
-// asked.
+// Combines refreshes that many callers request at once. Callers share a run, but no caller gets a run that began before
+// its call.
 
 /**
- * One run at a time. Calls during a run share the next one, which begins after it, and they resolve in the order of the
- * calls. If a run fails, it fails for all of its callers.
+ * Returns a function that runs the work, one run at a time. Calls during a run share the next run, which begins after
+ * it. They resolve in the order of the calls. If a run fails, all of its callers get the error.
  */
 export function coalesce(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<unknown> = Promise.resolve()

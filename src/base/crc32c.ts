@@ -2,7 +2,10 @@
 
 import { crc32c as native } from '@node-rs/crc32'
 
-/** The unsigned CRC-32C of bytes; `previous` continues an earlier one, so that pieces chain. */
+/**
+ * Returns the unsigned CRC-32C of the bytes. If the bytes come in pieces, `previous` is the checksum of the earlier
+ * pieces.
+ */
 export function crc32c(bytes: Uint8Array, previous = 0): number {
   return native(bytes as Buffer, previous)
 }

@@ -1,5 +1,5 @@
-// Signed 64-bit integers as numbers, without a BigInt for each. Exact up to 2^53; beyond that the nearest double, so
-// the largest int64 is read as 2^63, and 2^63 is written as the largest int64.
+// Reads and writes signed 64-bit integers as numbers, without a BigInt for each. Numbers are exact up to 2^53. Beyond
+// that a read gives the nearest double, so the largest int64 is read as 2^63. Writing 2^63 writes the largest int64.
 
 import { assert } from './assert.ts'
 

@@ -4,7 +4,7 @@
 const SEED = 0x9747b28c
 const M = 0x5bd1e995
 
-/** A signed 32-bit number. */
+/** Returns the hash as a signed 32-bit number. */
 export function murmur2(bytes: Uint8Array): number {
   const { length } = bytes
   const word = (at: number) => bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)

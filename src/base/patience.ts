@@ -1,18 +1,18 @@
-// How long a caller waits for the outcome of long work. The work checks it between its steps and ends when the wait is
-// over, because no caller would read a later answer.
+// A Patience is the time for which a caller waits for long work. The work checks it between its steps and stops when it
+// is over, because the caller would not read a later answer.
 
 import type { Clock } from './clock.ts'
 
 export interface Patience {
-  /** The wait has ended. */
+  /** True when the wait is over. */
   readonly isOver: boolean
-  /** The latest end, on Clock.monotonic(). */
+  /** The latest end of the wait, on Clock.monotonic(). */
   readonly untilMs: number
-  /** Ends it earlier. */
+  /** Aborts to end the wait earlier; null if nothing can do that. */
   readonly ended: AbortSignal | null
 }
 
-/** Ends at `untilMs` on Clock.monotonic(), or earlier with the signal. */
+/** Returns a wait that ends at `untilMs` on Clock.monotonic(), or earlier when the signal aborts. */
 export function patience(clock: Clock, untilMs: number, ended: AbortSignal | null = null): Patience {
   return {
     untilMs,
@@ -23,5 +23,5 @@ export function patience(clock: Clock, untilMs: number, ended: AbortSignal | nul
   }
 }
 
-/** Never ends: for work that must be done, however long it takes. */
+/** A wait without an end: for work that must be done, however long it takes. */
 export const ENDLESS: Patience = Object.freeze({ isOver: false, untilMs: Number.POSITIVE_INFINITY, ended: null })

@@ -1,14 +1,18 @@
-// Makes foreign text safe for a terminal and for a log line: it stays on its line, cannot move the cursor and cannot
-// change the direction of text. It does not shorten the text.
+// Makes text from outside safe for a terminal and for a log line. The result stays on one line, cannot move the cursor
+// and cannot change the direction of text. The text is not shortened.
 
 /**
- * Controls, format characters (among them those that turn the direction of text) and line separators; not the space.
+ * Matches control and format characters (also those that change the direction of text), line and paragraph separators,
+ * lone surrogates and the backslash.
  */
 const UNPRINTABLE_OR_BACKSLASH = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\\]/gu
-/** Most texts have nothing to escape. This test is ten times as fast as testing each letter. */
+/** Matches texts that have nothing to escape. Most texts are like this, and this test is ten times as fast. */
 const PLAIN = /^[\x20-\x5b\x5d-\x7e]*$/
 
-/** The text, with the characters that must not be printed written as `\n`, `\t`, `\u001b` and so on. */
+/**
+ * Returns the text. A character that must not be printed is written as `\n`, `\t`, `\u001b` and so on, and a backslash
+ * is doubled.
+ */
 export function printable(text: string): string {
   if (PLAIN.test(text)) return text
   return text.replace(UNPRINTABLE_OR_BACKSLASH, found => {

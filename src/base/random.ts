@@ -22,7 +22,7 @@ export const systemRandom: Random = Object.freeze({
   uuidBytes: () => asUuid(randomBytes(16)),
 })
 
-/** The same sequence for the same seed (xorshift32); not for secrets. */
+/** Returns a generator that gives the same sequence for the same seed (xorshift32). Not for secrets. */
 export function seededRandom(seed: number): Random {
   let state = Math.imul(seed, 2654435761) >>> 0 || 1
   const next = () => {
@@ -36,7 +36,10 @@ export function seededRandom(seed: number): Random {
   return { bytes, below: limit => next() % limit, uuidBytes: () => asUuid(bytes(16)) }
 }
 
-/** A random UUID in Kafka's text form: 22 characters of base64url. Kafka's tools refuse one that begins with a dash. */
+/**
+ * Returns a random UUID in Kafka's text form: 22 characters of base64url. It never begins with a dash, because Kafka's
+ * tools refuse such an id.
+ */
 export function randomUuid(random: Random): string {
   for (;;) {
     const text = random.uuidBytes().toString('base64url')

@@ -21,7 +21,7 @@ test('requests that have to wait are served in order, and a small one does not p
   assert.equal(semaphore.free, 10)
 })
 
-test('a request that leaves, by a deadline or a signal, holds nothing and lets those behind it in', async () => {
+test('a request that ends by a deadline or a signal takes nothing and lets the requests behind it in', async () => {
   const clock = new SimulatedClock()
   const semaphore = new Semaphore(clock, 10)
   assert.equal(semaphore.take(4, ENDLESS), true)

@@ -26,8 +26,8 @@ export class Semaphore {
   }
 
   /**
-   * True when the caller has this amount; false if its patience ended first. A request for more than the total never
-   * succeeds.
+   * Returns true when the caller has this amount, or false if its patience ended first. A request for more than the
+   * total never succeeds.
    */
   take(amount: number, patience: Patience): boolean | Promise<boolean> {
     if (patience.isOver) return false

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startOrder } from './start-order.ts'
 
-/** Three steps; the second needs no end, and the third fails if it is told to. */
+/** Three steps. The second step has no end. The third step fails if `isFailing` is true. */
 function open() {
   const log: string[] = []
   const order = startOrder<{ readonly isFailing: boolean }>()
@@ -30,7 +30,7 @@ function open() {
   return { log, order }
 }
 
-test('steps start in order, each from what those before it made, and end in reverse', async () => {
+test('steps start in order, each with the results of the earlier steps, and end in reverse order', async () => {
   const { log, order } = open()
   const started = await order.start({ isFailing: false })
   assert.deepEqual(started.made, { isFailing: false, store: 'disk', logs: 3, port: 9092 })
@@ -40,13 +40,13 @@ test('steps start in order, each from what those before it made, and end in reve
   assert.deepEqual(started.open(), [])
 })
 
-test('when a step fails, those before it are ended and its error is thrown', async () => {
+test('when a step fails, the steps before it are ended and its error is thrown', async () => {
   const { log, order } = open()
   await assert.rejects(order.start({ isFailing: true }), /the port is taken/)
   assert.deepEqual(log, ['store', 'logs on disk', 'end of store on disk'])
 })
 
-test('an end that fails leaves its step open, and those before it', async () => {
+test('a step whose end fails stays open, and so do the steps before it', async () => {
   const order = startOrder<object>()
     .step(
       'the store',

@@ -1,15 +1,15 @@
-// A table of parts that start one after the other and end in reverse. Each step names a part, starts it from what the
-// steps before it made, and says how it ends; the types hold the order, since a step cannot ask for what a later one
-// makes. It knows no part.
+// Starts parts one after the other and ends them in reverse order. Each step names a part, starts it with the results
+// of the steps before it, and may define how it ends. The types enforce the order: a step cannot use the result of a
+// later step. This file knows none of the parts.
 
 export interface StartOrder<Given extends object, Made extends object> {
-  /** One more step, behind the others. `start` answers what the step makes; without `end` it needs no end. */
+  /** Adds a step behind the others. `start` returns the result of the step. A step without `end` needs no end. */
   step<Part extends object>(
     name: string,
     start: (made: Made) => Part | Promise<Part>,
     end?: (made: Made & Part) => unknown,
   ): StartOrder<Given, Made & Part>
-  /** Runs the steps. If one throws, the steps before it are ended, and its error is thrown. */
+  /** Runs the steps in order. If a step throws, ends the steps before it and throws its error. */
   start(given: Given): Promise<Started<Made>>
 }
 

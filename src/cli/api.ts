@@ -1,6 +1,6 @@
-// The admin API as a command uses it: a session that begins at the first request and ends with the command, answers as
-// JSON, failures as a sentence with an exit status. It keeps nothing on disk, and takes no password from a command
-// line.
+// The client of the admin API for commands. A session begins at the first request and ends with the command. Answers
+// are JSON, and a failure is a CommandFailed with a sentence and an exit status. The client keeps nothing on disk,
+// and takes no password from a command line.
 
 import type { AuthStatus, SignedIn, SignIn } from '../api/auth.ts'
 import type { ProblemBody } from '../api/problem.ts'
@@ -14,7 +14,7 @@ import { failureOf } from './trust.ts'
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
 export interface Api {
-  /** Without the slash at its end. */
+  /** The address of the admin API, without a slash at its end. */
   readonly url: string
   /** The user that signs in. */
   readonly user: string
@@ -23,17 +23,17 @@ export interface Api {
    * CommandFailed if the user may not sign in.
    */
   signIn(): Promise<void>
-  /** The password of that user. The first call asks for it. */
+  /** Resolves with the password of the user. The first call asks the user for it. */
   password(): Promise<string>
   get<T>(path: string, query?: Query): Promise<T>
   post<T>(path: string, body?: object): Promise<T>
   put<T>(path: string, body: object): Promise<T>
   delete<T>(path: string, query?: Query): Promise<T>
-  /** For probes: needs no session, and 503 is an answer too. */
+  /** Sends a GET for a health probe. It needs no session, and status 503 is an answer and not a failure. */
   probe<T>(path: string): Promise<{ readonly status: number; readonly body: T }>
-  /** The body in chunks, as they arrive. Throws if it breaks off. */
+  /** Yields the body in chunks, as they arrive. Throws if the body ends too early. */
   download(path: string, query: Query): AsyncIterable<Uint8Array>
-  /** Events as they arrive, until the broker ends the stream or the user interrupts. */
+  /** Yields events as they arrive, until the broker ends the stream or the user interrupts. */
   events(path: string, query: Query, lastId: string | null): AsyncIterable<ServerEvent>
   /** Ends the session. */
   close(): Promise<void>
@@ -46,7 +46,7 @@ export interface ApiOptions {
   readonly clock: Clock
 }
 
-/** The limit for one answer. The broker itself gives up earlier. */
+/** The time in ms for one answer. The broker itself gives up earlier. */
 const TIMEOUT_MS = 60_000
 const SIGN_OUT_MS = 2_000
 const COOKIE = /^svc-admin-session=([^;]+)/
@@ -103,7 +103,7 @@ export function createApi({ url: given, user, terminal, clock }: ApiOptions): Ap
     return found
   }
 
-  /** The cookie of the session; null if the broker asks no caller to sign in. */
+  /** Signs in. Resolves with the cookie of the session; null if the broker needs no sign-in. */
   async function signIn(): Promise<string | null> {
     const { securityEnabled } = await read<AuthStatus>(await send('GET', '/api/v1/auth/status'))
     if (!securityEnabled) return null
@@ -123,7 +123,7 @@ export function createApi({ url: given, user, terminal, clock }: ApiOptions): Ap
     return cookie === null ? {} : { cookie }
   }
 
-  /** The body of a good answer. Throws the problem of a bad one. */
+  /** Returns the body of a successful answer. Throws CommandFailed for any other answer. */
   async function read<T>(response: Response): Promise<T> {
     const body = await bodyOf(response, url)
     if (response.ok) return body as T
@@ -189,7 +189,7 @@ function withQuery(path: string, query: Query = {}): string {
   return text === '' ? path : `${path}?${text}`
 }
 
-/** JSON, or null without a body. */
+/** Returns the JSON of the body, or null without a body. */
 async function bodyOf(response: Response, url: string): Promise<unknown> {
   const text = await response.text().catch((error: unknown) => {
     throw new CommandFailed(EXIT.UNAVAILABLE, `the answer of ${url} ended too early: ${reasonOf(error)}`, {
@@ -223,7 +223,7 @@ function statusOf(status: number): ExitStatus {
   return status >= 500 ? EXIT.SOFTWARE : EXIT.REFUSED
 }
 
-/** The innermost error has the reason; fetch itself only says that it failed. */
+/** Returns the message of the innermost error, which has the reason. fetch itself only reports that it failed. */
 function reasonOf(error: unknown): string {
   let reason: unknown = error
   while (reason instanceof Error && reason.cause !== undefined) reason = reason.cause

@@ -1,9 +1,9 @@
-// The help of the operator's verbs, made from their own values.
+// Makes the help of the operator's commands from their own values.
 
 import type { Command, Option } from './command.ts'
 import { COMMON } from './common-options.ts'
 
-/** One command whole. */
+/** Returns the full help of one command. */
 export function commandHelp(command: Command): string {
   const own = Object.entries(command.options)
   const section = (title: string, options: readonly [string, Option][]) =>
@@ -11,7 +11,7 @@ export function commandHelp(command: Command): string {
   return `Usage: ketch ${usageOf(command)} [options]\n\n${command.doc}\n${section('Options', own)}${section('Common options', Object.entries(COMMON))}`
 }
 
-/** The verbs of one noun, or of all of them, a line each. */
+/** Returns the help of several commands, one line for each. */
 export function nounHelp(some: readonly Command[]): string {
   return `Usage:\n${commandLines(some)}\nketch <command> --help says more.\n`
 }

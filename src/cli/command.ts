@@ -1,5 +1,6 @@
-// An operator's verb on the command line is one value, in commands/<noun>.ts. It states its arguments and options, asks
-// the API and shows the answer. It knows no process: the call brings its input and output.
+// The type of an operator's command. Each command is one value in commands/<noun>.ts: it names its arguments and
+// options, sends requests to the API and shows the answer. It does not use the process: the call has its input and
+// output.
 
 import type { Clock } from '../base/clock.ts'
 import type { Api } from './api.ts'
@@ -38,15 +39,18 @@ export interface Call {
   readonly isJson: boolean
   /** The arguments, in order. */
   readonly args: readonly string[]
-  /** The value of an option, or undefined. */
+  /** Returns the value of an option, or undefined. */
   option(name: string): string | undefined
   options(name: string): readonly string[]
   has(name: string): boolean
-  /** The answer as JSON, or as the text that people read. */
+  /** Prints the answer as JSON if the user asked for it, else the text for people. */
   show(answer: unknown, text: () => string): void
 }
 
-/** The value of the option as a whole number. Throws CommandFailed for any other text. */
+/**
+ * Returns the value of the option as a whole number; undefined without the option. Throws CommandFailed for any other
+ * text.
+ */
 export function integerOption(call: Call, name: string, least: number): number | undefined {
   const text = call.option(name)
   return text === undefined ? undefined : integerOf(text, `--${name}`, least)
@@ -59,9 +63,9 @@ export function integerOf(text: string, what: string, least: number): number {
   return value
 }
 
-/** Milliseconds since 1970, as such or as ISO 8601. */
+/** Returns milliseconds since 1970 from a number or from ISO 8601. Throws CommandFailed for any other text. */
 export function timestampOf(text: string, what: string): number {
-  // Date.parse makes a day of any other text: 5.5 becomes the fifth of May 2001.
+  // Date.parse reads almost any other text as a day: 5.5 becomes the fifth of May 2001.
   const isTime = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/i.test(text)
   const atMs = /^-?\d+$/.test(text) ? Number(text) : isTime ? Date.parse(text) : Number.NaN
   if (Number.isNaN(atMs))
@@ -72,7 +76,10 @@ export function timestampOf(text: string, what: string): number {
   return atMs
 }
 
-/** The value of the option, which is one of these words. Throws CommandFailed for any other text. */
+/**
+ * Returns the value of the option, which is one of these words; `fallback` without the option. Throws CommandFailed
+ * for any other text.
+ */
 export function wordOption<W extends string>(call: Call, name: string, words: readonly W[], fallback: W): W {
   const text = call.option(name)
   if (text === undefined) return fallback
@@ -82,7 +89,7 @@ export function wordOption<W extends string>(call: Call, name: string, words: re
   return word
 }
 
-/** Pairs such as `retention.ms=60000`. */
+/** Returns the values of the option as pairs, such as `retention.ms=60000`. Throws CommandFailed for any other text. */
 export function pairsOption(call: Call, name: string): readonly (readonly [name: string, value: string])[] {
   return call.options(name).map(text => {
     const equals = text.indexOf('=')
@@ -94,7 +101,7 @@ export function pairsOption(call: Call, name: string): readonly (readonly [name:
 /** The switch that answers yes in place of a person. */
 export const YES: Option = { value: null, doc: 'Does not ask for confirmation.' }
 
-/** True after --yes or after a yes to the question. Throws CommandFailed without a terminal. */
+/** Resolves with true if --yes is given or the user answers yes. Throws CommandFailed without a terminal. */
 export async function confirm(call: Call, question: string): Promise<boolean> {
   if (call.has('yes')) return true
   const answer = await call.terminal.ask(`${question} [y/N] `)
@@ -105,11 +112,12 @@ export async function confirm(call: Call, question: string): Promise<boolean> {
   return false
 }
 
-/** A new password of a user, asked for twice, or from KETCH_NEW_PASSWORD. Never from the command line. */
+/** Resolves with a new password of a user: from KETCH_NEW_PASSWORD, or typed twice. Never from the command line. */
 export async function newPassword({ api, terminal }: Call, whose: string): Promise<string> {
   const given = terminal.variable('KETCH_NEW_PASSWORD')
   if (given !== undefined) return given
-  // First, or the question for the present password comes after those for the new one, and looks like a third of them.
+  // Sign in first. Otherwise the question for the current password would come after those for the new one, and look
+  // like a third of them.
   await api.signIn()
   const first = await terminal.ask(`New password of ${whose}: `, { isSecret: true })
   if (first === null)
@@ -119,9 +127,10 @@ export async function newPassword({ api, terminal }: Call, whose: string): Promi
   return first
 }
 
-/** The text as a part of a path. Throws CommandFailed for the two names that cannot be a part. */
+/** Returns the text as one segment of a path. Throws CommandFailed for `.` and `..`, which cannot be one. */
 export function segment(text: string): string {
-  // A program that requests a URL resolves these two first, also as %2e (URL Standard, 4.4), and asks for another path.
+  // A program that requests a URL resolves these two first, also as %2e (URL Standard, 4.4), and requests another
+  // path.
   if (text === '.' || text === '..')
     throw new CommandFailed(
       EXIT.USAGE,

@@ -1,23 +1,23 @@
-// The exit statuses of the command line, one table; docs/guides/command-line.md has the same. Those above 64 are of
+// The exit statuses of the command line; docs/guides/command-line.md has the same table. 69, 70 and 77 are those of
 // sysexits.h.
 
 export const EXIT = Object.freeze({
   /** Done. */
   OK: 0,
   /**
-   * The broker refused: the thing does not exist, it exists already, the broker is not healthy. The message names every
-   * change that was made before.
+   * The broker refused. For example, the thing does not exist, it exists already, or the broker is not healthy. The
+   * message names every change that was made before.
    */
   REFUSED: 1,
-  /** The command line is wrong, or a person must confirm the change and no terminal is there. */
+  /** The command line is wrong, or the change needs a confirmation and there is no terminal. */
   USAGE: 2,
   /** No broker answers, or the broker cannot do it now. A later attempt may succeed. */
   UNAVAILABLE: 69,
   /** A defect of Ketch, here or in the broker. */
   SOFTWARE: 70,
-  /** The password is wrong, or the role does not allow it. */
+  /** The password is wrong, or the role of the user does not allow the command. */
   NO_PERMISSION: 77,
-  /** Interrupted by Ctrl-C while it waited for an answer. */
+  /** The user interrupted the command with Ctrl-C while it waited. */
   INTERRUPTED: 130,
 })
 
@@ -27,7 +27,7 @@ export type ExitStatus = (typeof EXIT)[keyof typeof EXIT]
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
   readonly status: ExitStatus
-  /** The problem that the broker answered; null without one. */
+  /** The problem of RFC 9457 in the broker's answer; null without one. */
   readonly problem: object | null
 
   constructor(

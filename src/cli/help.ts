@@ -7,7 +7,7 @@ import { environmentName } from '../settings/sources.ts'
 import { commandLines } from './command-help.ts'
 import { commands } from './commands/all.ts'
 
-/** The short help, ending in a newline. */
+/** Returns the short help, which ends in a newline. */
 export function helpText(): string {
   return `Usage: ketch [start] [--config=<file>] [--svc.<key>=<value> ...]
        ketch <command> [options]
@@ -36,7 +36,10 @@ Durations are 500ms, 30s, 5m, 1h, 1d; sizes are 64KB, 1MB (2^20 bytes), 1GB. An 
 [ours] marks a key that the specification does not have.
 `
 
-/** Every setting whose key, section or text contains the word, or all of them; null if no setting contains it. */
+/**
+ * Returns the help of every setting whose key, section or text contains the word, or of all settings if the word is
+ * null; null if no setting contains it.
+ */
 export function settingsHelp(word: string | null): string | null {
   const wanted = word?.toLowerCase() ?? ''
   const parts = sections.map(({ title, rows }) => {
@@ -49,7 +52,7 @@ export function settingsHelp(word: string | null): string | null {
   return `${word === null ? INTRODUCTION : ''}${found}`.replace(/^\n/, '')
 }
 
-/** The environment's spelling of a key finds it too. */
+/** Returns whether the text contains the word, or its key does in the spelling of the environment. */
 function contains(text: string, wanted: string): boolean {
   return text.toLowerCase().includes(wanted) || environmentName(text).includes(wanted.toUpperCase())
 }

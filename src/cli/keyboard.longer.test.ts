@@ -1,4 +1,4 @@
-// A question on a real terminal while the standard input is a pipe. `script` makes the terminal.
+// Tests a question on a real terminal while the standard input is a pipe. The program `script` makes the terminal.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -4,13 +4,13 @@
 import { openSync } from 'node:fs'
 import { ReadStream } from 'node:tty'
 
-/** Null if this process has no terminal. The caller destroys it after the answer. */
+/** Opens the keyboard; null if this process has no terminal. The caller must destroy it after the answer. */
 export function openKeyboard(): ReadStream | null {
   try {
     return new ReadStream(openSync('/dev/tty', 'r'))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // Without a terminal, as under cron; in a container without the device.
+    // ENXIO: there is no terminal, as under cron. ENOENT: the device is missing, as in a container.
     if (code === 'ENXIO' || code === 'ENOENT') return null
     throw error
   }

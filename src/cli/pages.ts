@@ -5,13 +5,16 @@ import { withProgressSignedIn } from './progress.ts'
 
 /** The members of every page beside its rows. */
 interface Page {
-  /** In all pages together. */
+  /** The number of rows in all pages together. */
   readonly total: number
 }
 
 const PAGE_ROWS = 1_000
 
-/** The rows under this name of every page, at most `most`, and the last page, for its other members. */
+/**
+ * Reads every page. Returns the rows under this name, at most `most` of them, and the last page for its other
+ * members.
+ */
 export async function everyRow<Row, P extends Page>(
   call: Call,
   path: string,

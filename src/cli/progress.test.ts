@@ -20,7 +20,7 @@ function screen(isWatched: boolean) {
   return { said, terminal }
 }
 
-test('what takes long says how far it is, on one line that goes when it is done', async () => {
+test('a long command shows its progress on one line, which is cleared at the end', async () => {
   const clock = new SimulatedClock()
   const { said, terminal } = screen(true)
   const work = Promise.withResolvers<string>()

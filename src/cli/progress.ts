@@ -12,7 +12,7 @@ interface Screen {
   readonly clock: Clock
 }
 
-/** The same as withProgress, after sign-in: the line would overwrite the question for the password. */
+/** Signs in, then does the same as withProgress. Otherwise the line would overwrite the question for the password. */
 export async function withProgressSignedIn<T>(
   call: Screen & { readonly api: { signIn(): Promise<void> } },
   said: (elapsedSeconds: number) => string,

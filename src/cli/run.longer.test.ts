@@ -25,7 +25,7 @@ const OPEN: Partial<Values> = { 'admin.security-enabled': false }
 
 interface Typed {
   readonly variables?: Partial<Record<Variable, string>>
-  /** The answers of the user, question by question; without them there is no terminal. */
+  /** The answers of the user, one for each question. Without them the command has no terminal. */
   readonly answers?: readonly string[]
   /** The standard input, chunk by chunk. */
   readonly input?: readonly (string | Buffer)[]
@@ -46,8 +46,9 @@ async function ketch(line: string | readonly string[], typed: Typed = {}) {
       onOut?.()
     },
     err(text: string) {
-      // As a terminal shows it: a line of progress is gone when the next text overwrites it.
-      err = (err + text).replace(/[^\n]*\r\u001b\[K/g, '')
+      // Keep only the text that a terminal shows: the next text overwrites a line of progress.
+      const [before, after] = (err + text).split('\r\u001b[K') as [string, string?]
+      err = after === undefined ? before : before.slice(0, before.lastIndexOf('\n') + 1) + after
     },
     async write(bytes: Uint8Array) {
       out += Buffer.from(bytes).toString()
@@ -114,7 +115,7 @@ test('topics are created, listed, described, changed, grown and deleted', async 
   assert.deepEqual(JSON.parse((await run('topics list --json')).out), { topics: [] })
 })
 
-test('what the broker refuses is said with its code, and ends with 1', async t => {
+test('a refusal of the broker is printed with its code, and the exit status is 1', async t => {
   const { run } = await started(t)
   const missing = await run('topics describe nothing')
   assert.deepEqual([missing.status, missing.out], [1, ''])
@@ -124,7 +125,7 @@ test('what the broker refuses is said with its code, and ends with 1', async t =
   assert.equal((await run('topics create orders --partitions=129')).status, 1)
 })
 
-test('a command line that is not understood ends with 2, suggests the near word and asks no broker', async () => {
+test('a command line with an error ends with 2, suggests the nearest word and sends no request', async () => {
   const cases: [string, RegExp][] = [
     ['topcs list', /there is no "topcs"; the nearest is "topics"/],
     ['topics lst', /there is no "topics lst"; the nearest is "topics list"/],
@@ -182,7 +183,7 @@ test('options that every command takes may stand before it, and an option alone 
     assert.equal(meansVerb(line.split(' ')), true, line)
 })
 
-test('a broker that does not answer, is somebody else or has no store ends with 69', async t => {
+test('the exit status is 69 if no broker answers, another program answers, or the broker has no store', async t => {
   const away = await ketch('topics list --url=http://127.0.0.1:9')
   assert.equal(away.status, 69)
   assert.match(away.err, /no broker answers at http:\/\/127.0.0.1:9: /)
@@ -195,7 +196,7 @@ test('a broker that does not answer, is somebody else or has no store ends with 
   assert.match(other.err, /no Ketch answers at http\S+: the answer is 200 without JSON/)
 })
 
-test('a broker that speaks TLS is asked over https, if its authority is trusted', { skip: noOpenssl }, async t => {
+test('a command reaches a TLS broker over https, if it trusts the authority', { skip: noOpenssl }, async t => {
   const { certificateFile, keyFile } = await makeCertificate(t)
   const tls = { 'server.tls': true, 'server.cert-file': certificateFile, 'server.key-file': keyFile }
   const { url } = await startBroker(t, { ...OPEN, ...tls }, { hasHttp: true })
@@ -214,7 +215,7 @@ test('a broker that speaks TLS is asked over https, if its authority is trusted'
   assert.equal((await ketch(`topics list --url=${url} --ca-file=${certificateFile}`)).status, 0)
 })
 
-test('an address that is wrong about TLS is answered in one line that says what to change', {
+test('if the scheme of the address is wrong about TLS, one line says what to change', {
   skip: noOpenssl,
 }, async t => {
   const { certificateFile, keyFile } = await makeCertificate(t, 'DNS:another')
@@ -237,7 +238,7 @@ test('an address that is wrong about TLS is answered in one line that says what 
   )
 })
 
-test('a session begins with a password of the environment or one that is typed, and ends with the command', async t => {
+test('a session begins with a password from the environment or the terminal, and ends with the command', async t => {
   const { run, signed, log } = await started(t, SECURED)
   const listed = await signed('users list')
   assert.equal(listed.status, 0)
@@ -248,7 +249,7 @@ test('a session begins with a password of the environment or one that is typed, 
   const unanswered = await run('users list')
   assert.deepEqual([unanswered.status, unanswered.out], [2, ''])
   assert.match(unanswered.err, /set KETCH_PASSWORD/)
-  // The present password first: asked for after the new one, it would look like a part of it.
+  // The question for the current password comes first. After the new one it would look like a part of it.
   const changing = await run('users password admin', { answers: [PASSWORD, 'another password', 'another password'] })
   assert.equal(changing.status, 0)
   assert.deepEqual(changing.questions, ['Password of admin: ', 'New password of admin: ', 'Once more: '])
@@ -303,7 +304,7 @@ test('a command that cannot be undone asks first, and without a terminal it chan
   assert.equal((await run('topics delete orders', { answers: ['y'] })).out, 'orders is deleted.\n')
 })
 
-test('a deletion that ends at a topic says which topics were deleted before it', async t => {
+test('a deletion that fails at one topic names the topics that were deleted before', async t => {
   const { run } = await started(t)
   for (const topic of ['d1', 'd2', 'd3', 'd4']) await run(`topics create ${topic}`)
   const missing = "ketch: There is no topic 'nope'. [UNKNOWN_TOPIC_OR_PARTITION]\n"
@@ -317,7 +318,7 @@ test('a deletion that ends at a topic says which topics were deleted before it',
   assert.match((await run('topics list')).out, /^TOPIC .*\nd4 .*\n$/)
 })
 
-test('groups are listed, described and reset by what a preview showed', async t => {
+test('groups are listed and described, and a reset applies what its preview showed', async t => {
   const { run, connect } = await started(t)
   const wire = await connect()
   await wire.send(metadata, 4, { topics: [{ name: 't' }] })
@@ -369,7 +370,7 @@ test('a long list is read page by page', async t => {
   assert.equal((await run('topics list --limit=3')).out.trim().split('\n').length, 4)
 })
 
-test('a tail shows what is there and what comes, a line for each record, and nothing in a record moves the cursor', async t => {
+test('a tail shows existing and new records, one line each, and nothing in a record moves the cursor', async t => {
   const { run, connect } = await started(t)
   const wire = await connect()
   await wire.send(metadata, 4, { topics: [{ name: 't' }] })
@@ -408,18 +409,18 @@ test('a tail begins with as many records as were asked for, however many pages t
   await Promise.all(produced)
   assert.deepEqual([last.status, last.err, values(last.out)], [0, '', numbers(300, 2_501)])
   assert.deepEqual(values((await run('tail t --last=9000 --count=2501')).out), numbers(0, 2_501))
-  // More than one page looks at, so that one page ends before it has anything.
+  // More records than one page searches, so that one page ends without a match.
   const wire = await connect()
   for (let i = 0; i < 3; i++) await produceTo(wire, batchOf(Array.from({ length: 70_000 }, () => '')))
   assert.deepEqual(values((await run('tail t --last=1 --count=1 --contains=2500')).out), ['2500'])
 })
 
-test('a tail that is too slow where offsets have gaps says that it missed some records, and no number', async t => {
+test('a tail that is too slow in a topic whose offsets have gaps reports missed records without a number', async t => {
   const { run, connect } = await started(t)
   await run('topics create t --config offset.sequence.bits=11')
   await run('produce t --value=there')
   const wire = await connect()
-  // One more than a broker looks at at once, and as one batch, so that they are seen together.
+  // One record more than a broker reads at once, in one batch, so that it reads all of them together.
   const many = batchOf(Array.from({ length: 2_001 }, (_, i) => `many ${i}`))
   const produced: Promise<unknown>[] = []
   let lines = 0
@@ -450,7 +451,7 @@ test('the oldest records of a topic are deleted, of all partitions or of those t
   assert.match((await run('topics describe t')).out, /^records +2$/m)
 })
 
-test('records are produced from options, lines and JSON, and an export is produced again as it was', async t => {
+test('records are produced from options, lines and JSON, and an export is produced again unchanged', async t => {
   const { run } = await started(t)
   const values = async (topic: string) => {
     const { out } = await run(`export ${topic} --format=csv`)
@@ -463,7 +464,7 @@ test('records are produced from options, lines and JSON, and an export is produc
   await run('topics create again --partitions=3')
   const one = await run(['produce', 't', '--value=a b', '--key=k', '--header=h=1=2', '--header=h=', '--partition=2'])
   assert.match(one.out, /^PARTITION +RECORDS +FIRST OFFSET +LAST OFFSET\n +2 +1 +0 +0\n$/)
-  // Lines end where they end, not where chunks do, and need not be text.
+  // A line ends at its newline, not at the end of a chunk, and need not be text.
   const input = ['x:fir', 'st\n\nx:\nx:', Buffer.from([0xff, 0xfe]), '\nx:last']
   const noKey = await run('produce t --partition=0 --key-separator=:', { input })
   assert.equal(noKey.status, 2)
@@ -491,7 +492,7 @@ test('records are produced from options, lines and JSON, and an export is produc
   assert.equal((await run('export nothing')).status, 1)
 })
 
-test('records from before 1970 are exported and produced again as they are, and not looked for by their time', async t => {
+test('records from before 1970 are exported and produced again unchanged, and cannot be searched by time', async t => {
   const { run, connect } = await started(t)
   await run('topics create t')
   await run('topics create again')
@@ -516,7 +517,7 @@ test('records from before 1970 are exported and produced again as they are, and 
   }
 })
 
-test('what cannot be produced says which line, and how many were produced before it', async t => {
+test('a record that cannot be produced is reported with its line and the number of records before it', async t => {
   const { run } = await started(t)
   await run('topics create t')
   const bad: [string, RegExp][] = [
@@ -543,7 +544,7 @@ test('what cannot be produced says which line, and how many were produced before
   assert.equal((await run('produce nothing', { input: ['x\n'] })).status, 1)
 })
 
-test('an export that breaks off ends with 69, whatever was written', async t => {
+test('an export that breaks off ends with 69, even if a part was written', async t => {
   const server = createServer((request, answer) => {
     if (request.url!.endsWith('/auth/status')) {
       answer.writeHead(200, { 'content-type': 'application/json' }).end('{"securityEnabled":false}')
@@ -569,7 +570,7 @@ test('levels of loggers are listed, set and taken back', async t => {
   assert.equal((await run('loggers set svc.nothing INFO')).status, 1)
 })
 
-test('a tail shows the timestamp of a record that no calendar has as it is', async t => {
+test('a tail shows a timestamp beyond every date as a number', async t => {
   const { run, url } = await started(t)
   const api = adminClient(`${url}/api/v1`).ask
   const configs = { 'message.timestamp.after.max.ms': '9223372036854775807' }

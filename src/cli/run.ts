@@ -1,5 +1,5 @@
-// The operator's half of the command line: finds the verb, reads its options, runs it and reports an error. main.ts
-// starts a broker.
+// The operator's half of the command line: it finds the verb, reads its options, runs it and reports an error.
+// main.ts starts a broker.
 
 import { parseArgs } from 'node:util'
 import type { Clock } from '../base/clock.ts'
@@ -133,7 +133,7 @@ function parse(command: Command, args: readonly string[], options: Readonly<Reco
   }
 }
 
-/** Line by line: a client's words that the broker repeats cannot move the cursor. */
+/** Makes each line of the message printable: text of a client that the broker repeats must not move the cursor. */
 function sayPlainly(message: string): string {
   return message.split('\n').map(printable).join('\n')
 }

@@ -11,7 +11,7 @@ async function read(...chunks: readonly string[]) {
   return events
 }
 
-test('events are read whatever the pieces that they come in', async () => {
+test('events are read however the bytes are split into chunks', async () => {
   const text =
     'retry: 2000\nid: c1\nevent: begin\ndata: {}\n\n: heartbeat\n\nid: c2\r\nevent: messages\r\ndata: a\r\ndata: b\r\n\r\ndata:x\n\n'
   const expected = [
@@ -23,6 +23,6 @@ test('events are read whatever the pieces that they come in', async () => {
   assert.deepEqual(await read(...text), expected)
 })
 
-test('an event that was not ended is none, and a letter may come in two pieces', async () => {
+test('an event without an empty line behind it is ignored, and a letter may come in two chunks', async () => {
   assert.deepEqual(await read('data: \xc3', '\xa9\n\n', 'data: cut off'), [{ type: 'message', data: 'é', id: null }])
 })

@@ -5,7 +5,7 @@ import { printable } from '../base/printable.ts'
 
 export type Value = string | number | boolean | null | undefined
 
-/** Rows under their headings, each line ended. Null and undefined are a dash. */
+/** Returns the rows under their headings; each line ends in a newline. Null and undefined are a dash. */
 export function table(headings: readonly string[], rows: readonly (readonly Value[])[]): string {
   const cells = rows.map(row => row.map(shown))
   const widths = headings.map((heading, at) => Math.max(heading.length, ...cells.map(row => row[at]!.length)))
@@ -18,7 +18,7 @@ export function table(headings: readonly string[], rows: readonly (readonly Valu
   return [headings, ...cells].map(row => `${line(row)}\n`).join('')
 }
 
-/** Names with their values, one a line. */
+/** Returns the names with their values, one pair in each line. */
 export function list(pairs: readonly (readonly [name: string, value: Value])[]): string {
   const width = Math.max(...pairs.map(([name]) => name.length))
   return pairs.map(([name, value]) => `${name.padEnd(width)}  ${shown(value)}\n`).join('')
@@ -33,7 +33,7 @@ function shown(value: Value): string {
   return printable(String(value))
 }
 
-/** `1 partition`, `2 partitions`. */
+/** Returns a text such as `1 partition` or `2 partitions`. */
 export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`
 }
@@ -48,10 +48,12 @@ export function bytes(count: number | null): string | null {
   return `${unit === 0 ? left : left.toFixed(1)} ${UNITS[unit]}`
 }
 
-/** The last that a Date can hold (ECMA-262, 21.4.1.1). */
+/** The latest time of a Date, in ms since 1970 (ECMA-262, 21.4.1.1). */
 const LAST_DATE_MS = 8.64e15
 
-/** Milliseconds since 1970 as ISO 8601. A producer may write a timestamp beyond every date: that stays a number. */
+/**
+ * Returns milliseconds since 1970 as ISO 8601. A producer may write a timestamp beyond every date: it stays a number.
+ */
 export function time(atMs: number | null): string | null {
   if (atMs === null) return null
   return Math.abs(atMs) > LAST_DATE_MS ? String(atMs) : new Date(atMs).toISOString()

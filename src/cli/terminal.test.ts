@@ -13,7 +13,7 @@ function typing(isTTY: boolean, interrupted = new AbortController().signal) {
   return { terminal, stdin, shown }
 }
 
-test('a password that is typed is not shown, and an answer is', async () => {
+test('a typed password is not shown, and a typed answer is', async () => {
   const { terminal, stdin, shown } = typing(true)
   const secret = terminal.ask('Password: ', { isSecret: true })
   stdin.write('correct horse\u007fe\r')
@@ -36,7 +36,7 @@ test('without a terminal no question is asked, and Ctrl-C at a question ends the
   assert.equal(terminal.variable('KETCH_USER'), 'ada')
 })
 
-test('while records are piped in, a question goes to the keyboard, which is given back', async () => {
+test('while records are piped in, a question is answered at the keyboard, which is closed afterwards', async () => {
   const streams = (isWatched: boolean) => ({
     stdin: Object.assign(new PassThrough(), { isTTY: false }),
     stdout: new PassThrough(),
@@ -50,11 +50,11 @@ test('while records are piped in, a question goes to the keyboard, which is give
   assert.equal(await answer, 'correct horse')
   assert.ok(keyboard.destroyed)
   assert.equal(await asked(true, () => null), null)
-  // The question would not be seen.
+  // The user would not see the question.
   assert.equal(await asked(false, () => assert.fail('opened')), null)
 })
 
-test('what is piped in comes as it was, and Ctrl-C ends waiting for it', async () => {
+test('piped input arrives unchanged, and Ctrl-C ends the wait for it', async () => {
   const ctrlC = new AbortController()
   const { terminal, stdin } = typing(false, ctrlC.signal)
   stdin.write('one\n')

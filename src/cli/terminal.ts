@@ -8,18 +8,21 @@ import { CommandFailed, EXIT } from './exit-status.ts'
 export interface Terminal {
   /** Writes the result. */
   out(text: string): void
-  /** Writes a part of a long result; the caller waits for it. */
+  /** Writes a part of a long result. Resolves when it is written. */
   write(bytes: Uint8Array): Promise<void>
   /** The standard input: a pipe, or the keyboard until Ctrl-D. */
   input(): AsyncIterable<Uint8Array>
   /** Writes warnings, questions and progress. */
   err(text: string): void
-  /** Whether `err` goes to a terminal, so that a line may change. */
+  /** True if `err` goes to a terminal, where a line can be overwritten. */
   readonly isWatched: boolean
-  /** Whether `out` goes to a terminal. */
+  /** True if `out` goes to a terminal. */
   readonly isOutSeen: boolean
   variable(name: Variable): string | undefined
-  /** The answer; null without a terminal. The terminal does not show a secret while the user types it. */
+  /**
+   * Asks the user and resolves with the answer; null without a terminal. The terminal does not show a secret while
+   * the user types it.
+   */
   ask(question: string, options?: { readonly isSecret?: boolean }): Promise<string | null>
   /** Aborts at Ctrl-C. */
   readonly interrupted: AbortSignal
@@ -37,7 +40,7 @@ export interface Streams {
 /** Opens the terminal of this process while the standard input is a pipe; null if the process has no terminal. */
 export type OpenKeyboard = () => Readable | null
 
-/** The terminal that these streams are. */
+/** Returns the terminal of these streams. */
 export function terminalOf(
   { stdin, stdout, stderr }: Streams,
   environment: Readonly<Record<string, string | undefined>>,
@@ -71,7 +74,8 @@ export function terminalOf(
           done()
         },
       })
-      // The terminal stops showing what is typed here, before the question invites the user to type.
+      // From here on the terminal does not show what the user types. This must come before the question, which
+      // invites the user to type.
       const lines = createInterface({ input, output: echo, terminal: true })
       stderr.write(question)
       try {

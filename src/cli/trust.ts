@@ -1,5 +1,5 @@
-// Which authorities a command trusts when it asks a broker over https: those of Node and of this machine, and the one
-// that the operator names.
+// The certificate authorities that a command trusts for https: those of Node, those of this machine, and the one that
+// the operator names.
 
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { CommandFailed, EXIT } from './exit-status.ts'
 
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** For this process, from now on. Throws CommandFailed if the file holds no certificate. */
+/** Makes this process trust the authorities. Throws CommandFailed if the file contains no certificate. */
 export function trustAuthorities(file: string | undefined): void {
   const named = file === undefined ? [] : readAuthorities(file)
   setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system'), ...named])
@@ -47,13 +47,16 @@ const INVALID: ReadonlySet<unknown> = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ])
 
-/** OpenSSL says so if the answer is not TLS. */
+/** The codes of OpenSSL for an answer that is not TLS. */
 const NO_TLS: ReadonlySet<unknown> = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'])
 
-/** A port with TLS closes the connection of a client that speaks without it. */
+/** The codes for a connection that the server closed. A TLS port does that if the client does not speak TLS. */
 const CLOSED: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET'])
 
-/** Why a request to `url` failed, in one sentence that says how to mend it, where the failure is about TLS. */
+/**
+ * Returns in one sentence why a request to `url` failed. If TLS is the reason, the sentence also says how to correct
+ * it.
+ */
 export function failureOf(url: string, error: unknown, reason: string): string {
   if (hasCode(error, UNTRUSTED))
     return `no authority that is trusted signed the certificate of ${url}; name one with --ca-file: ${reason}`
@@ -63,7 +66,7 @@ export function failureOf(url: string, error: unknown, reason: string): string {
   return `no broker answers at ${url}: ${reason}${isPlain ? '; if the port speaks TLS, use https://' : ''}`
 }
 
-/** Whether the error or one of its causes has such a code. */
+/** Returns whether the error or one of its causes has such a code. */
 function hasCode(error: unknown, codes: ReadonlySet<unknown>): boolean {
   const { code, cause } = error as { code?: unknown; cause?: unknown }
   return codes.has(code) || (cause instanceof Error && hasCode(cause, codes))

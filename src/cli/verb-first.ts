@@ -1,16 +1,16 @@
-// Finds the verb of a command line that begins with options. Options of every verb may stand before it; any other ends
-// with a question.
+// Finds the verb of a command line that begins with options. Only options that every verb takes may stand before it.
+// For any other option, an error shows the right order.
 
 import { commands } from './commands/all.ts'
 import { COMMON } from './common-options.ts'
 import { CommandFailed, EXIT } from './exit-status.ts'
 
-/** Whether arguments that begin with an option mean an operator's verb, and not the start of a broker. */
+/** Returns whether arguments that begin with an option mean an operator's verb, and not the start of a broker. */
 export function meansVerb(argv: readonly string[]): boolean {
   return verbAt(argv) >= 0 || ['url', 'user', 'json'].includes(nameOf(argv[0]!))
 }
 
-/** The same arguments with the verb first. Throws CommandFailed where the verb is not certain. */
+/** Returns the same arguments with the verb first. Throws CommandFailed if the verb is not certain. */
 export function verbFirst(argv: readonly string[]): readonly string[] {
   let at = 0
   while (argv[at]?.startsWith('-')) {
@@ -21,7 +21,7 @@ export function verbFirst(argv: readonly string[]): readonly string[] {
   const rest = argv.slice(at)
   if (rest[0]?.startsWith('-') === false) return [...rest, ...argv.slice(0, at)]
   const verb = verbAt(argv)
-  // The option without its value, which may be a password.
+  // The message names the option without its value, which may be a password.
   const option = `--${nameOf(rest[0] ?? argv[0]!)}`
   throw new CommandFailed(
     EXIT.USAGE,
@@ -31,14 +31,17 @@ export function verbFirst(argv: readonly string[]): readonly string[] {
   )
 }
 
-/** The index of a noun of the commands, or -1. The file of --config may have the name of a noun. */
+/**
+ * Returns the index of the first noun of a command, or -1. The file after --config does not count: it may have the
+ * name of a noun.
+ */
 function verbAt(argv: readonly string[]): number {
   return argv.findIndex(
     (word, at) => argv[at - 1] !== '--config' && commands.some(({ name }) => name.split(' ')[0] === word),
   )
 }
 
-/** `url` of `--url=x`. */
+/** Returns `url` for `--url=x`. */
 function nameOf(argument: string): string {
   return argument === '-h' ? 'help' : argument.replace(/^-+/, '').split('=', 1)[0]!
 }

@@ -1,5 +1,6 @@
-// How a broker rests in the store: one document of kind `broker`, named by its id. Its version is the counter that
-// shows that the broker lives; its one field says, as JSON, who it is and where clients reach it.
+// The record of a broker in the store: one document of kind `broker`, named by its id. The broker raises the version
+// of the document to show that it lives. The only field is JSON with the identity of the broker and the addresses for
+// clients.
 
 import type { DocumentKind } from '../store/document-kinds.ts'
 import { type Document, type Row, UnreadableDocument } from '../store/store.ts'
@@ -7,7 +8,7 @@ import { type Document, type Row, UnreadableDocument } from '../store/store.ts'
 export const KIND: DocumentKind = 'broker'
 const FIELD = 'broker'
 
-/** The address of a listener, as clients are told. */
+/** The advertised address of a listener. */
 export interface Endpoint {
   readonly name: string
   readonly host: string
@@ -16,7 +17,7 @@ export interface Endpoint {
 
 export interface BrokerInfo {
   readonly id: number
-  /** One life of a broker: a word that no other process and no other start has. */
+  /** The id of one start of a broker. No other process and no other start has the same one. */
   readonly incarnation: string
   readonly rack: string | null
   /** Empty until the broker serves. Until then it leads nothing, and clients do not see it. */
@@ -31,7 +32,7 @@ export function rowOf({ incarnation, rack, endpoints, version, expiryMs }: Broke
   return { key: FIELD, value: Buffer.from(JSON.stringify({ incarnation, rack, endpoints, version, expiryMs })) }
 }
 
-/** Throws UnreadableDocument when it is not what `rowOf` makes. */
+/** Returns the broker. Throws UnreadableDocument if the document is not in the form that `rowOf` writes. */
 export function brokerOf({ name, fields }: Document): BrokerInfo {
   const id = Number(name)
   try {
@@ -56,7 +57,7 @@ export function brokerOf({ name, fields }: Document): BrokerInfo {
   throw new UnreadableDocument(unreadable(name))
 }
 
-/** Whether the document holds exactly this record. */
+/** Returns whether the document has exactly this record. */
 export function holds({ fields }: Document, record: BrokerInfo): boolean {
   return Buffer.compare(fields.get(FIELD) ?? Buffer.alloc(0), rowOf(record).value!) === 0
 }
@@ -74,7 +75,7 @@ function unreadable(name: string): string {
   return `the document of broker ${name} in the store does not describe a broker in a form that this version reads`
 }
 
-/** For people. */
+/** Returns a text about the broker for people. */
 export function describe({ id, incarnation, endpoints }: BrokerInfo): string {
   const [first] = endpoints
   const where = first === undefined ? 'which is starting' : `at ${first.host}:${first.port}`

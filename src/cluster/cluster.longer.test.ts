@@ -37,7 +37,7 @@ async function startThree(t: TestContext) {
   return { ...cluster, brokers }
 }
 
-/** Who leads each partition of `t`, as this broker says; -1 without a leader. */
+/** Returns the leader of each partition of `t` as this broker reports it; -1 without a leader. */
 async function leadersOf(broker: ClusterBroker): Promise<readonly number[]> {
   const wire = await broker.connect()
   const { topics } = await wire.send(metadata, 9, { topics: [{ name: 't' }] })
@@ -73,7 +73,7 @@ async function deliver(brokers: readonly ClusterBroker[], index: number, value: 
   return offset
 }
 
-test('every broker names all that live, one controller, and one leader for each partition', async t => {
+test('every broker names all living brokers, one controller, and one leader for each partition', async t => {
   const { brokers } = await startThree(t)
   const leaders = await leadersOf(brokers[0]!)
   assert.deepEqual([...new Set(leaders)].sort(), [1, 2, 3])
@@ -97,7 +97,7 @@ test('every broker names all that live, one controller, and one leader for each 
   }
 })
 
-test('a broker that does not lead refuses to write, read and list, and names who does', async t => {
+test('a broker that does not lead a partition refuses to write, read and list offsets, and names the leader', async t => {
   const { brokers } = await startThree(t)
   const leaders = await leadersOf(brokers[0]!)
   await deliver(brokers, 0, 'first')
@@ -127,7 +127,7 @@ test('a broker that does not lead refuses to write, read and list, and names who
   }
 })
 
-test('what a new producer sends before a broker leads keeps its order when the broker does', async t => {
+test('if a broker refused the first batch of a producer before it led, it takes that batch first when it leads', async t => {
   const { brokers, agreed } = await startThree(t)
   await deliver(brokers, 0, 'first')
   const leader = (await leadersOf(brokers[0]!))[0]!
@@ -156,11 +156,12 @@ test('what a new producer sends before a broker leads keeps its order when the b
   assert.deepEqual([await send(next, 0), await send(next, 1)], [NONE, NONE])
 })
 
-test('what a producer sends while its topic becomes known stays behind what waits for that', async t => {
+test('a batch that arrives while its topic becomes known stays behind the batches that wait for the topic', async t => {
   const cluster = createCluster(t)
   const [one, two] = [await cluster.start(1), await cluster.start(2)]
   await cluster.agreed([one, two], [1, 2])
-  // A look that began before the question does not count: the first one finds the topic, the second is under way then.
+  // A look that began before the request does not count. The first look finds the topic while the second is under
+  // way.
   one.store.faults.delay('version', 500)
   const asking = await one.connect()
   const asked = asking.send(metadata, 9, { topics: [{ name: 't' }], allowAutoTopicCreation: false })
@@ -187,7 +188,7 @@ test('what a producer sends while its topic becomes known stays behind what wait
   assert.deepEqual([await first, await second], [NONE, NONE])
 })
 
-test('a topic that cannot be looked up is refused in its row, and what follows the refused batch stays behind it', async t => {
+test('a topic that cannot be looked up is refused in its row, and later batches cannot overtake the refused one', async t => {
   const cluster = createCluster(t)
   const [one, two] = [await cluster.start(1), await cluster.start(2)]
   await cluster.agreed([one, two], [1, 2])
@@ -227,7 +228,7 @@ test('a topic that cannot be looked up is refused in its row, and what follows t
   }
 })
 
-test('every broker names the epoch of every leader, and never a lower one when leaders change', async t => {
+test('every broker names the epoch of every leader, and no epoch falls when leaders change', async t => {
   const { brokers, agreed } = await startThree(t)
   const epochsOf = async (broker: ClusterBroker) => {
     const wire = await broker.connect()
@@ -258,7 +259,7 @@ test('every broker names the epoch of every leader, and never a lower one when l
   })
 })
 
-test('a broker that is lost is led without, with everything that it acknowledged', async t => {
+test('if a broker is lost, others lead its partitions with every record that it acknowledged', async t => {
   const { brokers, agreed } = await startThree(t)
   for (let index = 0; index < PARTITIONS; index++) assert.equal(await deliver(brokers, index, `a${index}`), 0)
   const [one, two, three] = brokers as [ClusterBroker, ClusterBroker, ClusterBroker]
@@ -266,7 +267,7 @@ test('a broker that is lost is led without, with everything that it acknowledged
   await agreed([one, three], [1, 3])
   for (let index = 0; index < PARTITIONS; index++) assert.equal(await deliver([one, three], index, `b${index}`), 1)
 
-  // It may not answer for anything, and once it can it comes back and leads again.
+  // Broker 2 must not name itself as a leader. Once it reaches the store, it comes back and leads again.
   assert.ok((await leadersOf(two)).every(id => id !== 2))
   resume()
   await agreed(brokers, [1, 2, 3])
@@ -281,7 +282,7 @@ test('a broker that is lost is led without, with everything that it acknowledged
   ])
 })
 
-test('a broker that drains hands over what it led before it is gone', async t => {
+test('a broker that drains hands over its partitions before it ends', async t => {
   const { brokers, agreed } = await startThree(t)
   for (let index = 0; index < PARTITIONS; index++) await deliver(brokers, index, 'a')
   const [one, two, three] = brokers as [ClusterBroker, ClusterBroker, ClusterBroker]
@@ -292,7 +293,7 @@ test('a broker that drains hands over what it led before it is gone', async t =>
   assert.doesNotMatch(one.log() + three.log(), /considered dead/)
 })
 
-test('a group is coordinated by one broker, moves with it, and keeps its offsets', async t => {
+test('one broker coordinates a group; if that broker is lost, the group moves to another and keeps its offsets', async t => {
   const { brokers, agreed } = await startThree(t)
   await leadersOf(brokers[0]!)
   const coordinatorOf = async (broker: ClusterBroker) => {
@@ -343,7 +344,7 @@ test('a group is coordinated by one broker, moves with it, and keeps its offsets
   await eventually('the group is back', async () => (await read(coordinator)).join() === '0,6', 20_000)
 })
 
-test('topics that are made and removed anywhere are so everywhere', async t => {
+test('a topic that three brokers create at the same time is one topic on all of them', async t => {
   const { brokers } = await startThree(t)
   const made = await Promise.all(brokers.map(leadersOf))
   const ids = await Promise.all(
@@ -358,22 +359,22 @@ test('topics that are made and removed anywhere are so everywhere', async t => {
   assert.equal((await brokers[0]!.store.streams()).length, PARTITIONS)
 })
 
-test('a broker that the store has not heard of names no leader for the partitions that it led', async t => {
+test('a broker that cannot reach the store names no leader for the partitions that it led', async t => {
   const cluster = createCluster(t, { topics: [pattern('*', { partitions: 1 })] })
   const broker = await cluster.start(1)
   await deliver([broker], 0, 'a')
   const resume = broker.cutOff()
-  await eventually('it is not sure any more', async () => (await leadersOf(broker))[0] === -1, 20_000)
+  await eventually('the broker is no longer confirmed', async () => (await leadersOf(broker))[0] === -1, 20_000)
   const wire = await broker.connect()
   const { topics } = await wire.send(metadata, 9, { topics: [{ name: 't' }] })
   assert.equal(topics[0]!.partitions[0]!.errorCode, LEADER_NOT_AVAILABLE.code)
   assert.equal((await produceTo(broker, 0, 'b')).errorCode, NOT_LEADER_OR_FOLLOWER.code)
   resume()
-  await eventually('it is sure again', async () => (await leadersOf(broker))[0] === 1, 20_000)
+  await eventually('the broker is confirmed again', async () => (await leadersOf(broker))[0] === 1, 20_000)
   assert.equal(await deliver([broker], 0, 'c'), 1)
 })
 
-test('a topic takes records at its leaders, and can be deleted anywhere, as soon as one broker has made it', async t => {
+test('as soon as one broker has created a topic, its leaders take records, and every broker can delete it', async t => {
   const cluster = createCluster(t, { topics: [pattern('*', { partitions: PARTITIONS })], 'broker.expiry': 10_000 })
   const brokers = [await cluster.start(1), await cluster.start(2)]
   const [one, two] = brokers as [ClusterBroker, ClusterBroker]
@@ -389,7 +390,7 @@ test('a topic takes records at its leaders, and can be deleted anywhere, as soon
   assert.equal(responses[0]!.errorCode, NONE)
 })
 
-test('what is written by name to a topic that was deleted elsewhere is in none, and readers are told', async t => {
+test('a record for a topic that another broker deleted and created again is refused, or is in the new topic', async t => {
   const { brokers } = await startThree(t)
   const leaders = await leadersOf(brokers[0]!)
   await deliver(brokers, 0, 'old')
@@ -398,7 +399,7 @@ test('what is written by name to a topic that was deleted elsewhere is in none, 
   const wire = await other!.connect()
   await wire.send(deleteTopics, 6, { topics: [{ name: 't', topicId: ZERO_UUID }], timeoutMs: 5_000 })
   await leadersOf(other!)
-  // The leader may know neither of the deletion nor of the topic that has the name now.
+  // The leader may not know yet that the topic was deleted and that another topic has its name.
   const produced = await produceTo(leader, 0, 'late')
   assert.ok([NONE, NOT_LEADER_OR_FOLLOWER.code, UNKNOWN_TOPIC_OR_PARTITION.code].includes(produced.errorCode))
   assert.equal(await deliver(brokers, 0, 'new'), produced.errorCode === NONE ? 1 : 0)

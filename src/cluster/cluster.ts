@@ -1,8 +1,8 @@
-// Who lives and who leads, as one broker of a cluster sees it. Leaders are not elected. A rendezvous hash over the
-// living brokers names the leader; if brokers were assigned to a partition, the first of them that lives leads it. So
-// each broker with a view and a topic can compute the leader alone. The result is a hint. Two brokers with different
-// views cannot do harm, because the store fences them: taking the lead shuts out every earlier leader (`open`, and the
-// versions of documents).
+// Tells one broker of a cluster which brokers live and which of them leads a partition. Leaders are not elected. A
+// rendezvous hash over the living brokers names the leader; if brokers were assigned to a partition, the first of
+// them that lives leads it. So each broker can compute the leader alone, from its view and the topic. The result is a
+// hint. Two brokers with different views cannot do harm, because the store fences them: taking the lead shuts out
+// every earlier leader (`open`, and the versions of documents).
 
 import { type Clock, sleep } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
@@ -16,33 +16,31 @@ import { drawOf, hashOf, hashWithin, orderOf } from './rendezvous.ts'
 
 export interface Cluster {
   readonly brokerId: number
-  /** The living brokers, ascending by id; immutable. */
+  /** Returns the living brokers, ascending by id. The list is immutable. */
   brokers(): readonly BrokerInfo[]
-  /** The id of the broker that leads the partition; -1 when no broker lives. */
+  /** Returns the id of the broker that leads the partition; -1 if no broker lives. */
   leaderOf(topicId: string, index: number): number
   /**
-   * The ids of the living brokers and of `others`, in the order in which they would lead a partition without assigned
-   * brokers.
+   * Returns the ids of the living brokers and of `others`, in the order in which they would lead a partition without
+   * assigned brokers.
    */
   orderOf(topicId: string, index: number, others: readonly number[]): readonly number[]
   /**
-   * By partition number: the first of these brokers that lives leads; if none of them lives, another broker does.
-   * Replaces the earlier assignment of the topic.
+   * Assigns brokers to the partitions of a topic, by partition number. The first of them that lives leads the
+   * partition; if none of them lives, another broker does. Replaces the earlier assignment of the topic.
    */
   assign(topicId: string, brokerIds: Assigned): void
-  /** Whether this broker leads the partition. */
+  /** Returns whether this broker leads the partition. */
   leads(topicId: string, index: number): boolean
-  /** The same after a look at the store. */
+  /** Looks at the store, and resolves with whether this broker leads the partition. */
   stillLeads(topicId: string, index: number): Promise<boolean>
-  /**
-   * The leader epoch of a partition as far as it is known, else -1. It may still be the epoch of the previous leader.
-   */
+  /** Returns the known leader epoch of a partition, or -1. It may still be the epoch of the previous leader. */
   epochOf(topicId: string, index: number): number
-  /** This broker leads the partition, with this epoch. */
+  /** Notes that this broker leads the partition with this epoch. */
   led(topicId: string, index: number, epoch: number): void
-  /** The topic was deleted. */
+  /** Forgets a topic that was deleted. */
   forgetTopic(topicId: string): void
-  /** The id of the broker that coordinates the group or transactional id; -1 when no broker lives. */
+  /** Returns the id of the broker that coordinates the group or transactional id; -1 if no broker lives. */
   coordinatorOf(key: string): number
   /**
    * False while the others may already consider this broker dead. Then it must not answer for its partitions, because
@@ -54,23 +52,23 @@ export interface Cluster {
    * listener count too.
    */
   readonly hasOthers: boolean
-  /** Looks at the store. Resolves when the view is as new as this call, or when that fails. */
+  /** Looks at the store. Resolves when the view is at least as new as this call, or when the look failed. */
   look(): Promise<void>
   /**
    * Calls `changed` after each change of the living brokers, and `looked` after each look at the store, from the next
    * one on.
    */
   watch(watch: ClusterWatch): void
-  /** From now on this broker serves and leads. Resolves when the others can see it. Throws what the store throws. */
+  /** Makes this broker serve and lead. Resolves when the other brokers can see it. Throws what the store throws. */
   announce(endpoints: readonly Endpoint[]): Promise<void>
-  /** From now on this broker leads nothing in its own view. The others do not know it yet. */
+  /** Makes this broker lead nothing in its own view. The other brokers do not know that yet. */
   withdraw(): void
-  /** Tells the others, and resolves after the time that they need to see it. */
+  /** Tells the other brokers that this one leaves. Resolves after the time that they need to notice it. */
   leave(): Promise<void>
   close(): Promise<void>
 }
 
-/** Brokers by partition number; empty for most topics. */
+/** The ids of the assigned brokers by partition number; empty for most topics. */
 export type Assigned = Readonly<Record<number, readonly number[]>>
 
 export interface ClusterWatch {
@@ -89,12 +87,12 @@ export interface ClusterRooms {
   /** The version of Ketch, for people. */
   readonly version?: string
   readonly expiryMs: number
-  /** This broker cannot go on: another has its id. */
+  /** Called with the reason if this broker cannot go on, for example because another process has its id. */
   lost(error: Error): void
 }
 
 /**
- * Joins the brokers on this store. Throws BrokerIdHeld when another living broker has the id, else what the store
+ * Joins the brokers on this store. Throws BrokerIdHeld if another living broker has the id, else what the store
  * throws.
  */
 export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
@@ -118,7 +116,7 @@ export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
       const before = views.brokers()
       views.set(brokers)
       const ids = brokers.map(each => each.id)
-      logger.info(`the brokers that live are ${ids.length === 0 ? 'none' : ids.join(', ')}`, {
+      logger.info(`the living brokers are ${ids.length === 0 ? 'none' : ids.join(', ')}`, {
         came: ids.filter(id => !before.some(each => each.id === id)),
         went: before.filter(each => !ids.includes(each.id)).map(each => each.id),
       })
@@ -164,7 +162,10 @@ export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
   }
 }
 
-/** The cluster of a store that only one broker can use. It leads every partition, without a request to the store. */
+/**
+ * Returns the cluster of a store that only one broker can use. This broker leads every partition, without a request
+ * to the store.
+ */
 export function aloneInCluster(brokerId: number, rack: string | null, version: string | null = null): Cluster {
   const views = viewsOf(brokerId)
   const named = (endpoints: readonly Endpoint[]) =>
@@ -192,7 +193,7 @@ export function aloneInCluster(brokerId: number, rack: string | null, version: s
 function viewsOf(brokerId: number) {
   let living: readonly BrokerInfo[] = []
   let ids: readonly number[] = []
-  /** The hash of the topic of the last question, because questions about its partitions follow each other. */
+  /** The last topic and its hash, because calls for the partitions of one topic follow each other. */
   let lastTopicId = ''
   let lastHash = 0
   const assigned = new Map<string, Assigned>()

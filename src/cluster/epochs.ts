@@ -1,7 +1,8 @@
-// The leader epochs of partitions that other brokers lead. Only a leader knows its epoch, but Metadata of every broker
-// must name it: clients accept a leader from Metadata only with an epoch that is not lower than the last they saw, and
-// librdkafka before 2.10 accepts none without an epoch. So each broker writes the epochs of its leads into a document
-// of kind `leads`, named by its id: a field for each topic id, an int32 for each partition index, 0 if it never led the
+// Shares the leader epochs of partitions between brokers. Only the leader of a partition knows its epoch, but the
+// Metadata response of every broker must contain it: clients accept a leader only with an epoch that is not lower
+// than the last one that they saw, and librdkafka before 2.10 accepts no leader without an epoch. So each broker
+// writes the epochs of the partitions that it leads into a document of kind `leads`, named by its broker id. The
+// document has a field for each topic id, with an int32 for each partition index: 0 if the broker never led that
 // partition.
 
 import type { Clock, Timer } from '../base/clock.ts'
@@ -12,19 +13,22 @@ import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
 
 const KIND: DocumentKind = 'leads'
 
-/** Many partitions open at once; their epochs are written together. */
+/**
+ * The time in ms for which epochs are collected before they are written together, because many partitions open at
+ * once.
+ */
 const GATHER_MS = 50
 
 export interface Epochs {
-  /** The highest known epoch of the partition, or -1. */
+  /** Returns the highest known epoch of the partition, or -1. */
   of(topicId: string, index: number): number
-  /** This broker leads with this epoch. It is written for the others soon. */
+  /** Notes that this broker leads the partition with this epoch. Soon after, it is written for the other brokers. */
   led(topicId: string, index: number, epoch: number): void
-  /** The topic was deleted. */
+  /** Removes the epochs of a topic that was deleted. */
   forget(topicId: string): void
   /**
-   * Reads what these brokers have written since, and writes epochs that could not be written before. Throws what the
-   * store throws.
+   * Reads the epochs that these brokers have written since the last call, and writes own epochs that could not be
+   * written before. Throws what the store throws.
    */
   follow(brokerIds: readonly number[]): Promise<void>
   /** Writes no more epochs, and removes those that it wrote. */
@@ -36,7 +40,10 @@ interface Said {
   readonly fields: ReadonlyMap<string, Uint8Array>
 }
 
-/** Removes the epochs that an earlier life of this broker wrote. Throws what the store throws. */
+/**
+ * Opens the epochs, and removes those that an earlier process with this broker id wrote. Throws what the store
+ * throws.
+ */
 export async function openEpochs(
   store: Store,
   clock: Clock,
@@ -57,17 +64,19 @@ export async function openEpochs(
     version = await store.version(KIND, name)
   }
 
-  /** A field that cannot be read is ignored: an epoch that is too high would keep clients from every leader. */
+  /**
+   * Returns the readable fields. The others are ignored: if an epoch is too high, clients would refuse every leader.
+   */
   function readable(id: number, fields: Said['fields']): Said['fields'] {
     const isRead = ([topicId, value]: readonly [string, Uint8Array]) => {
       const why = objectionTo(value)
       if (why !== null) {
-        const what = `what broker ${id} says of its leader epochs of topic ${cut(topicId)}`
+        const what = `the leader epochs that broker ${id} wrote for topic ${cut(topicId)}`
         unreadable({
           kind: KIND,
           what,
           why,
-          result: 'this broker tells clients no epoch of it until it leads it itself',
+          result: 'this broker names no epoch of the topic to clients until it leads its partitions itself',
         })
       }
       return why === null
@@ -95,7 +104,7 @@ export async function openEpochs(
         for (const topicId of topicIds) unsaid.add(topicId)
         throw error
       }
-      // An earlier commit of unknown outcome has succeeded; no other broker writes this document.
+      // A conflict means that an earlier commit of unknown outcome succeeded: no other broker writes this document.
       for (const topicId of topicIds) unsaid.add(topicId)
     }
   }
@@ -105,7 +114,7 @@ export async function openEpochs(
     timer ??= clock.timer(GATHER_MS, () => {
       timer = null
       void say().catch((error: unknown) => {
-        // The next look writes it again.
+        // The next call of `follow` writes it again.
         if (!isStoreFailure(error)) throw error
       })
     })
@@ -150,7 +159,7 @@ export async function openEpochs(
         if (version > 0) await takeBack()
       } catch (error) {
         if (!isStoreFailure(error)) throw error
-        // The next life of this broker removes it.
+        // The next start of this broker removes the document.
       }
     },
   }
@@ -163,11 +172,11 @@ function encode(epochs: readonly number[] | undefined): Uint8Array | null {
   return value
 }
 
-/** Why these are not epochs as `encode` writes them; null when they are. */
+/** Returns why the bytes are not epochs in the form that `encode` writes; null if they are. */
 function objectionTo(value: Uint8Array): string | null {
-  if (value.length === 0 || value.length % 4 !== 0) return 'it is no list of epochs'
+  if (value.length === 0 || value.length % 4 !== 0) return 'it is not a list of epochs'
   const view = new DataView(value.buffer, value.byteOffset, value.byteLength)
-  for (let at = 0; at < value.length; at += 4) if (view.getInt32(at) < 0) return 'an epoch lies below 0'
+  for (let at = 0; at < value.length; at += 4) if (view.getInt32(at) < 0) return 'an epoch is below 0'
   return null
 }
 

@@ -18,7 +18,10 @@ interface Member extends Membership {
   readonly lines: readonly string[]
 }
 
-/** Several brokers on one store; each has a face of its own, so that one can be paused or cut off. */
+/**
+ * Starts several brokers on one store. Each has its own handle of the store, so that a test can pause it or cut it
+ * off.
+ */
 function open(t: TestContext) {
   const clock = new SimulatedClock()
   const contents = createMemoryStore(clock)
@@ -97,7 +100,7 @@ test('a broker that announces itself while a sign of life is under way is seen b
   assert.deepEqual(one.living(), [1, 2])
 })
 
-test('a broker that is known to the others and has not seen them yet does not take itself for the only one', async t => {
+test('a broker that the others know, and that has not seen them yet, does not believe that it is alone', async t => {
   const { clock, contents, start } = open(t)
   await start(1)
   const store = contents.beside()
@@ -108,7 +111,7 @@ test('a broker that is known to the others and has not seen them yet does not ta
   assert.deepEqual(two.living(), [1, 2])
 })
 
-test('a broker without a sign of life is considered dead after its expiry, having stopped half an expiry before', async t => {
+test('a broker without a sign of life stops after half an expiry, and is considered dead after its expiry', async t => {
   const { clock, start } = open(t)
   const [one, two] = [await start(1), await start(2)]
   await clock.advance(2 * TICK_MS)
@@ -136,7 +139,7 @@ test('a broker that is removed sees itself gone before it is announced again', a
   assert.deepEqual([one.living(), one.isConfirmed], [[1], true])
 })
 
-test('a store that no broker can reach for long makes no broker dead', async t => {
+test('if no broker can reach the store for a long time, no broker is considered dead', async t => {
   const { clock, start } = open(t)
   const [one, two] = [await start(1), await start(2)]
   await clock.advance(2 * TICK_MS)
@@ -158,20 +161,23 @@ test('a store that no broker can reach for long makes no broker dead', async t =
   assert.doesNotMatch(one.lines.join('') + two.lines.join(''), /dead/)
 })
 
-test('a broker whose id is held by one that lives is refused by the name of the holder', async t => {
+test('a broker is refused if its id belongs to a living broker, and the error names that broker', async t => {
   const { clock, start } = open(t)
   await start(1, 7001)
   const second = start(1, 7002)
   const refused = assert.rejects(second, (error: Error) => {
     assert.ok(error instanceof BrokerIdHeld)
-    assert.match(error.message, /svc\.broker\.id: got 1, which broker 1 at 127\.0\.0\.1:7001 .* holds, and that lives/)
+    assert.match(
+      error.message,
+      /svc\.broker\.id: got 1, which is the id of broker 1 at 127\.0\.0\.1:7001 .*, and this broker lives/,
+    )
     return true
   })
   await clock.advance(TICK_MS * 2)
   await refused
 })
 
-test('a broker that was killed is back under its id after one expiry, without waiting for anybody', async t => {
+test('a broker that was killed can start again with its id after one expiry', async t => {
   const { clock, start } = open(t)
   const killed = await start(1, 7001)
   const kill = killed.store.faults.hold('all')
@@ -182,7 +188,7 @@ test('a broker that was killed is back under its id after one expiry, without wa
   assert.equal(back, null)
   await clock.advance(2 * TICK_MS)
   assert.deepEqual(back!.living(), [1])
-  // The killed broker was only paused: it finds its place taken and ends.
+  // The killed broker was only paused. It finds that another broker has its id, and ends.
   kill()
   await clock.advance(2 * TICK_MS)
   assert.ok(killed.lostTo() instanceof BrokerIdHeld)
@@ -191,7 +197,7 @@ test('a broker that was killed is back under its id after one expiry, without wa
   assert.deepEqual(back!.living(), [1])
 })
 
-test('of two that start under one id at once, one is refused', async t => {
+test('if two brokers start with one id at the same time, one is refused', async t => {
   const { clock, start } = open(t)
   const outcomes = Promise.allSettled([start(1, 7001), start(1, 7002)])
   await clock.advance(2 * EXPIRY_MS)
@@ -199,7 +205,7 @@ test('of two that start under one id at once, one is refused', async t => {
 })
 
 for (const fault of ['unavailable', 'unknown-lost', 'unknown-done'] as const) {
-  test(`signs of life that the store answers with a fault (${fault}) cost nothing`, async t => {
+  test(`a broker whose beats get a fault from the store (${fault}) stays alive`, async t => {
     const { clock, start } = open(t)
     const [one, two] = [await start(1), await start(2)]
     await clock.advance(2 * TICK_MS)
@@ -210,7 +216,7 @@ for (const fault of ['unavailable', 'unknown-lost', 'unknown-done'] as const) {
   })
 }
 
-test('a record without its field is said to be no JSON, in words about what was read', () => {
+test('a record without its field is refused because it is not JSON', () => {
   assert.throws(
     () => brokerOf({ kind: 'broker', name: '2', version: 1, fields: new Map() }),
     error => error instanceof UnreadableDocument && /end of JSON/.test(String(error.cause)),

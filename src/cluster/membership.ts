@@ -1,21 +1,23 @@
-// Which brokers on this store live. Each has a document whose version it raises with an empty commit; the others time
-// with their own monotonic clocks for how long it stands still, never by the store's clock or a time to live (H13). Who
-// stands still for its expiry is removed by compare-and-set: the store decides once and for all that it is dead, so
-// that everybody has the same view one look later, and the dead, if it was only paused, learns it with its next sign of
-// life. The leads that follow from who lives are in cluster.ts.
+// Keeps track of the brokers that live on this store. Each broker has a document and raises its version with an empty
+// commit, the beat. The other brokers measure with their own monotonic clocks for how long the version does not
+// change. They never use the store's clock or a time to live (H13). A broker whose version has not changed for its
+// expiry is removed by compare-and-set. So the store decides once that the broker is dead, and all others have the
+// same view one look later. If the removed broker was only paused, its next beat tells it that it was removed.
+// cluster.ts decides which of the living brokers leads a partition.
 //
 //   claimed --announce--> member --beat--> member
 //                           |  removed by others: announced again with the next beat
 //                           |  written by another incarnation: over for good
 //                           '--leave--> gone, still looking
 //
-// A record that cannot be read (a bad hand, a later version) ends no broker. Brokers that knew its owner go on with
-// what they read before; the others leave it out. It is removed when it has stood still for an expiry, as any other. A
-// broker whose own record is not what it wrote writes it anew, unless somebody else is raising its version.
+// A record that cannot be read (edited by hand, or written by a later version) ends no broker. A broker that could
+// read the record earlier keeps what it read; the other brokers leave it out. Like any record, it is removed when its
+// version has not changed for an expiry. If a broker finds an unreadable or changed record in place of its own, it
+// writes its own again, unless another process raises the version.
 //
-// A broker must do nothing any more half an expiry after the last beat that the store has confirmed, because the others
-// may not have heard of it since. The clock runs from before that beat was sent, so the others can take nothing over
-// before it has stopped.
+// A broker must stop all its work half an expiry after the last beat that the store confirmed, because the other
+// brokers may have seen no beat since then. The time counts from before that beat was sent. So the broker has stopped
+// before another one can take over its partitions.
 
 import { type Clock, sleep, type Timer } from '../base/clock.ts'
 import { coalesce } from '../base/coalesce.ts'
@@ -56,40 +58,41 @@ export interface Membership {
   /** True if other brokers have a record in the store, as of the last look, whether they serve clients or not. */
   readonly hasOthers: boolean
   /**
-   * From now on this broker is one of the living. Resolves when the store has its record. Throws what the store throws.
+   * Makes this broker one of the living brokers. Resolves when the store has its record. Throws what the store
+   * throws.
    */
   announce(endpoints: readonly Endpoint[]): Promise<void>
-  /** From now on this broker does not count as living in its own view; the others do not know it yet. */
+  /** Removes this broker from its own view of the living brokers. The other brokers do not know that yet. */
   withdraw(): void
   /** Tells the others that this broker leaves, and keeps looking at them. Call `withdraw` first. */
   leave(): Promise<void>
-  /** Looks at the store again after this call. Resolves even if that fails. */
+  /** Starts a new look at the store, and resolves when it has ended, even if it failed. */
   look(): Promise<void>
   /** Leaves if it has not left yet, and stops. */
   close(): Promise<void>
 }
 
-/** The id belongs to a living broker. The message is ready to print. */
+/** The id belongs to another living broker. The message can be printed as it is. */
 export class BrokerIdHeld extends Error {
   override readonly name = 'BrokerIdHeld'
 }
 
-/** A broker, or an unreadable document with its id. For people. */
+/** Returns a text for people about a broker; null stands for a record that cannot be read. */
 function describeAny(info: BrokerInfo | null): string {
   return info === null ? 'a broker whose record cannot be read' : describe(info)
 }
 
-/** The number of signs of life, and of looks at the others, in one expiry. */
+/** How often a broker sends a beat, and looks at the other brokers, in one expiry. */
 const BEATS_PER_EXPIRY = 10
 
-/** How often a claim is tried again after another writer was faster. */
+/** How often a broker tries to write or remove its document while another writer is faster. */
 const CLAIMS = 5
 
 const COMPLAIN_EVERY_MS = 10_000
 
 interface Observed {
   version: number
-  /** For how long its version has certainly not changed. */
+  /** The time in ms for which the version has certainly not changed. */
   silentMs: number
   readonly name: string
   /** The record that was read last; null if it could never be read. */
@@ -97,8 +100,8 @@ interface Observed {
 }
 
 /**
- * Claims the id. If a document holds it, watches that document for one expiry: BrokerIdHeld when its version changes,
- * else this broker replaces it. Throws what the store throws.
+ * Claims the id. If a document with this id exists, watches it for one expiry. If its version changes, throws
+ * BrokerIdHeld; else this broker replaces the document. Also throws what the store throws.
  */
 export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
   const { store, clock, logger, expiryMs } = rooms
@@ -116,18 +119,21 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
   let confirmedAtMs = clock.monotonic()
   let version = await claim()
 
-  /** Whether the store has the document, as far as this broker knows. */
+  /** True if the store has the document of this broker, as far as the broker knows. */
   let isMember = true
   let isWithdrawn = false
-  /** This broker has closed, or another broker has its id. */
+  /** True if this broker has closed, or if another broker has its id. */
   let isClosed = false
   let timer: Timer | null = null
   const others = new Map<string, Observed>()
   let lookedAtMs = Number.NEGATIVE_INFINITY
   let published = ''
-  /** The record of this broker was overwritten, and its beats did not notice. */
+  /**
+   * True if another writer overwrote the record of this broker and its beats did not notice. The next beat writes the
+   * record.
+   */
   let isDefaced = false
-  /** The document in place of this broker's record, which this broker did not write and cannot read. */
+  /** A document in place of this broker's record that this broker did not write and cannot read; null without one. */
   let strange: { version: number; sinceMs: number } | null = null
 
   function read(document: Document): BrokerInfo | null {
@@ -161,11 +167,16 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     throw new StoreUnavailable(`the document of broker ${name} was changed by others ${CLAIMS} times in a row`)
   }
 
-  /** Watches the holder of the id for its expiry. Resolves to the version that may be replaced. */
+  /**
+   * Watches the document with the id for its expiry. Resolves with the version that may be replaced. Throws
+   * BrokerIdHeld if the version changes.
+   */
   async function outwait(held: Document): Promise<number> {
     const holder = read(held)
     const waitMs = Math.max(holder?.expiryMs ?? 0, expiryMs)
-    logger.info(`the id is held by ${describeAny(holder)}; it is free if that gives no sign of life for ${waitMs} ms`)
+    logger.info(
+      `the id is held by ${describeAny(holder)}; this broker takes the id if the holder gives no sign of life for ${waitMs} ms`,
+    )
     const fromMs = clock.monotonic()
     while (clock.monotonic() - fromMs < waitMs) {
       await sleep(clock, intervalMs)
@@ -173,14 +184,14 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
       if (seen === null) return 0
       if (seen.version === held.version) continue
       throw new BrokerIdHeld(
-        `svc.broker.id: got ${name}, which ${describeAny(read(seen))} holds, and that lives; ` +
-          'each broker on a store takes an id of its own',
+        `svc.broker.id: got ${name}, which is the id of ${describeAny(read(seen))}, and this broker lives; ` +
+          'each broker on a store needs its own id',
       )
     }
     return held.version
   }
 
-  /** Raises the counter. */
+  /** Sends a beat: raises the version of this broker's document. */
   async function beat(): Promise<void> {
     const sentAtMs = clock.monotonic()
     const record = self
@@ -189,7 +200,8 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     if (outcome.kind === 'committed') {
       version = outcome.version
       confirmedAtMs = sentAtMs
-      // Without the endpoints, which were announced meanwhile, no other broker would see this one.
+      // If endpoints were announced during this commit, the next beat must write them, or no other broker would see
+      // this one.
       isMember = record === self
       isDefaced = false
       strange = null
@@ -218,8 +230,9 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
   }
 
   /**
-   * If a later version of Ketch has taken the id, it raises the version. An edit by hand does not, and after an expiry
-   * this broker overwrites it.
+   * Decides whether this broker may overwrite a document that it cannot read. If a later version of Ketch has taken
+   * the id, it keeps raising the version. An edit by hand does not, so after an expiry this broker overwrites the
+   * document.
    */
   function standBeside(found: Document): void {
     const nowMs = clock.monotonic()
@@ -235,18 +248,18 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     const fromMs = clock.monotonic()
     const listed = await store.list(KIND)
     const own = listed.find(each => each.name === name)
-    // Another broker wrote a document that is newer than the last beat; the next beat learns which broker it was.
+    // If the document is newer than the last beat, another broker wrote it, and the next beat learns which one.
     if (own !== undefined && isMember && own.version <= version && !holds(own, self)) isDefaced = true
     const documents = listed.filter(each => each.name !== name)
-    // Between two looks the version did not change. But if this broker or the store was paused, the others may have
-    // been paused too, so that time does not count.
+    // The version did not change between two looks. But if this broker or the store was paused, the other brokers may
+    // have been paused too. So at most two intervals count.
     const silenceMs = Math.min(fromMs - lookedAtMs, 2 * intervalMs)
     lookedAtMs = clock.monotonic()
     const present = new Set(documents.map(each => each.name))
     for (const each of others.keys()) if (!present.has(each)) others.delete(each)
     const dead: Observed[] = []
     for (const document of documents) {
-      // A value that is not a document holds its key, and can be neither changed nor removed.
+      // The key has a value that is not a document. It can be neither changed nor removed.
       if (document.version === 0) {
         read(document)
         others.delete(document.name)
@@ -306,7 +319,7 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
   })
 
   async function leave(): Promise<void> {
-    // A beat in flight would write the document again.
+    // Wait first: a beat in flight would write the document again.
     await look()
     isMember = false
     for (let attempt = 0; attempt < CLAIMS; attempt++) {

@@ -1,15 +1,21 @@
-// The port to the other brokers of the cluster, for the questions that only one of them can answer: about partitions
-// that it leads, or groups that it coordinates. A question is a request of the Kafka protocol; kafka/peers.ts sends it.
+// The interface for requests to other brokers of the cluster: only the leader of a partition or the coordinator of a
+// group can answer them. Each is a request of the Kafka protocol, which kafka/peers.ts sends.
 
 import type { Api, RequestInput, ResponseOf } from '../protocol/schema.ts'
 import type { BrokerInfo, Endpoint } from './broker-record.ts'
 
 export interface Peers {
-  /** Throws PeerUnavailable when the broker does not live, cannot be reached, or does not answer in time. */
+  /**
+   * Sends the request to the broker. Throws PeerUnavailable if the broker is not alive, cannot be reached, or does
+   * not answer in time.
+   */
   ask<A extends Api>(brokerId: number, api: A, version: number, body: RequestInput<A>): Promise<ResponseOf<A>>
 }
 
-/** Another broker did not answer. `isUnsent`: it certainly did not make the change; otherwise it may have made it. */
+/**
+ * Another broker did not answer. If `isUnsent` is true, it certainly did not make the change; otherwise it may have
+ * made it.
+ */
 export class PeerUnavailable extends Error {
   override readonly name = 'PeerUnavailable'
   readonly brokerId: number
@@ -23,7 +29,10 @@ export class PeerUnavailable extends Error {
   }
 }
 
-/** The address for other brokers: the first listener (docs/decisions/0046). Null while the broker does not serve. */
+/**
+ * Returns the address at which other brokers reach this broker: its first listener (docs/decisions/0046). Null while
+ * the broker does not serve clients.
+ */
 export function endpointForPeers({ endpoints }: Pick<BrokerInfo, 'endpoints'>): Endpoint | null {
   return endpoints[0] ?? null
 }

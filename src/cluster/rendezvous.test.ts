@@ -21,7 +21,7 @@ test('partitions are spread evenly, whatever the ids are', () => {
   }
 })
 
-test('only what a broker had moves when it goes, to all the others', () => {
+test('when a broker goes, only its own partitions move, and they move to all the others', () => {
   const before = leaders([1, 2, 3], 3_000)
   const after = leaders([1, 3], 3_000)
   const moved = before.flatMap((id, i) => (id === after[i] ? [] : [[id, after[i]]]))

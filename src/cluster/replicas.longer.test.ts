@@ -21,7 +21,7 @@ import { listPartitionReassignments } from '../protocol/messages/list-partition-
 import { metadata } from '../protocol/messages/metadata.ts'
 import { produce } from '../protocol/messages/produce.ts'
 
-/** Enough for each of three brokers to lead some. */
+/** Enough that each of three brokers leads some. */
 const PARTITIONS = 12
 
 async function startThree(t: TestContext) {
@@ -62,8 +62,8 @@ interface Shown {
 }
 
 /**
- * The answer of a broker for each partition, which Metadata and DescribeTopicPartitions must share; nothing while the
- * two differ.
+ * Returns what a broker reports for each partition. Metadata and DescribeTopicPartitions must report the same;
+ * returns an empty list while they differ.
  */
 async function shownBy(broker: ClusterBroker, name: string): Promise<readonly Shown[]> {
   const wire = await broker.connect()
@@ -78,10 +78,10 @@ async function shownBy(broker: ClusterBroker, name: string): Promise<readonly Sh
   return isDeepStrictEqual(rows(described.topics[0]!.partitions), shown) ? shown : []
 }
 
-/** Resolves to what every one of these brokers says, once all say the same and nothing is without a leader. */
+/** Resolves with the report of these brokers, once all of them report the same and every partition has a leader. */
 async function agreedOn(brokers: readonly ClusterBroker[], name: string, isWanted = (_: readonly Shown[]) => true) {
   let shown: readonly Shown[] = []
-  await eventually(`${name} is shown alike`, async () => {
+  await eventually(`all brokers report ${name} alike`, async () => {
     const [first, ...others] = await Promise.all(brokers.map(each => shownBy(each, name)))
     shown = first!
     const areLed = shown.length > 0 && shown.every(({ errorCode }) => errorCode === NONE)
@@ -109,7 +109,7 @@ async function reassign(
   return responses[0]!.partitions.map(each => [each.errorCode, each.errorMessage])
 }
 
-test('a replication factor up to the number of brokers that live is taken, remembered and shown by each of them', async t => {
+test('a replication factor up to the number of living brokers is stored, and every broker shows it', async t => {
   const { brokers } = await startThree(t)
   for (const factor of [-1, 1, 2, 3]) {
     const name = `factor${factor}`
@@ -133,7 +133,7 @@ test('a replication factor up to the number of brokers that live is taken, remem
   })
 })
 
-test('a replica that is away stays listed, is not in sync and offline, and those behind it lead', async t => {
+test('a replica that is away stays listed, is offline and not in sync, and the next replica leads', async t => {
   const { brokers, agreed, start } = await startThree(t)
   const [one, two, three] = brokers
   const names = ['factor1', 'factor2', 'factor3']
@@ -145,7 +145,7 @@ test('a replica that is away stays listed, is not in sync and offline, and those
     const after = await agreedOn([one, three], name)
     for (const [index, { leaderId, replicaNodes, isrNodes, offlineReplicas }] of after.entries()) {
       const listed = before[i]![index]!.replicaNodes
-      // Of one replica nothing would be left.
+      // If broker 2 is the only replica, no living replica would be left: the leader is shown in its place.
       const expected = listed.every(id => id === 2) ? [leaderId] : listed
       assert.deepEqual(replicaNodes, expected)
       assert.deepEqual(
@@ -179,7 +179,7 @@ test('a replica that is away stays listed, is not in sync and offline, and those
   }
 })
 
-test('assigned brokers lead in the order of their list, across restarts, and another does where none of them lives', async t => {
+test('assigned brokers lead in the order of their list, also after restarts; if none of them lives, another one leads', async t => {
   const { brokers, agreed, start } = await startThree(t)
   const lists = [
     [3, 1],
@@ -215,7 +215,7 @@ test('assigned brokers lead in the order of their list, across restarts, and ano
   assert.deepEqual(alone, { errorCode: NONE, leaderId: 2, replicaNodes: [3, 2], isrNodes: [2], offlineReplicas: [3] })
 })
 
-test('an assignment that cannot be is refused in words of Kafka', async t => {
+test('an impossible assignment is refused with the message of Kafka', async t => {
   const { brokers } = await startThree(t)
   const [one] = brokers
   const cases: [readonly (readonly number[])[], string][] = [
@@ -250,7 +250,7 @@ test('an assignment that cannot be is refused in words of Kafka', async t => {
   assert.deepEqual([shown[1]!.leaderId, shown[1]!.replicaNodes], [3, [3, 1]])
 })
 
-test('a reassignment changes the list and who leads, and every record stays where it is', async t => {
+test('a reassignment changes the replica list and the leader, and the partition keeps every record', async t => {
   const { brokers } = await startThree(t)
   const [one] = brokers
   await create(one, { name: 't', lists: [[1], [2]] })
@@ -290,7 +290,7 @@ test('a reassignment changes the list and who leads, and every record stays wher
   ])
 })
 
-test('a reassignment that cannot be is refused row by row, in words of Kafka', async t => {
+test('an impossible reassignment is refused row by row, with the messages of Kafka', async t => {
   const { brokers } = await startThree(t)
   const [one] = brokers
   await create(one, { name: 't', partitions: 3, factor: 2 })
@@ -316,7 +316,7 @@ test('a reassignment that cannot be is refused row by row, in words of Kafka', a
   assert.deepEqual(after[0], before)
 })
 
-test('a list that keeps a replica that is away can be given, and one that is lost is considered dead', async t => {
+test('a reassignment may keep a replica that is away, and that replica leads when it is back', async t => {
   const { brokers, agreed } = await startThree(t)
   const [one, two, three] = brokers
   await create(one, { name: 't', lists: [[2, 1]] })
@@ -329,5 +329,5 @@ test('a list that keeps a replica that is away can be given, and one that is los
   assert.deepEqual([row!.replicaNodes, row!.isrNodes, row!.offlineReplicas], [[2, 3], [3], [2]])
   resume()
   await agreed(brokers, [1, 2, 3])
-  await eventually('it leads again', async () => (await shownBy(one, 't'))[0]?.leaderId === 2, 10 * EXPIRY_MS)
+  await eventually('broker 2 leads again', async () => (await shownBy(one, 't'))[0]?.leaderId === 2, 10 * EXPIRY_MS)
 })

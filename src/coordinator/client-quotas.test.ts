@@ -8,7 +8,7 @@ import { type ClientQuotas, openClientQuotas, quotaEntityKey } from './client-qu
 const user = (name: string | null) => ({ user: name })
 const all = (quotas: ClientQuotas) => [...quotas.current().values()].map(({ entity, values }) => [entity, values])
 
-test('quotas are merged by key, taken away by null, and survive a restart', async () => {
+test('quotas are merged by key, removed by null, and survive a restart', async () => {
   const store = createMemoryStore(new SimulatedClock())
   const quotas = await openClientQuotas(store)
   const before = quotas.current()
@@ -26,7 +26,7 @@ test('quotas are merged by key, taken away by null, and survive a restart', asyn
   assert.deepEqual(all(await openClientQuotas(store.reopen())), expected)
 })
 
-test('entities are bounded with their names, and those that are there can be changed and taken away', async () => {
+test('the memory of entities and their names is limited, and existing entities can still be changed and removed', async () => {
   const store = createMemoryStore(new SimulatedClock())
   const quotas = await openClientQuotas(store)
   const change = (name: string, rate: number | null) => ({ entity: user(name), values: { producer_byte_rate: rate } })
@@ -36,7 +36,7 @@ test('entities are bounded with their names, and those that are there can be cha
   assert(refused > 200 && refused < 262, `${refused} fit`)
   assert(outcomes.slice(refused).every(outcome => outcome?.name === 'POLICY_VIOLATION'))
   assert.equal(quotas.current().size, refused)
-  // Also if one is set again and the other never existed.
+  // At the limit, an existing quota can be set again, and a quota that never existed can be removed.
   const alter = async (name: string, rate: number | null) => (await quotas.alter([change(name, rate)]))[0]?.name ?? null
   assert.equal(await alter(long(300), 1), 'POLICY_VIOLATION')
   assert.equal(await alter(long(0), 2), null)
@@ -49,14 +49,14 @@ test('entities are bounded with their names, and those that are there can be cha
   assert.equal((await again.alter([change(long(301), 1)]))[0]?.name, 'POLICY_VIOLATION')
 })
 
-test('an entity is one, in whatever order its types are named', () => {
+test('an entity has the same key for any order of its types', () => {
   const one = quotaEntityKey({ user: 'a', 'client-id': null })
   assert.equal(quotaEntityKey({ 'client-id': null, user: 'a' }), one)
   assert.notEqual(quotaEntityKey({ user: 'a' }), one)
   assert.notEqual(quotaEntityKey({ user: null }), quotaEntityKey({ user: 'null' }))
 })
 
-test('changes of two brokers and of unknown outcome are all made', async () => {
+test('changes of two brokers, and changes with an unknown outcome, are all made', async () => {
   const store = createMemoryStore(new SimulatedClock())
   const [one, other] = [await openClientQuotas(store), await openClientQuotas(store)]
   const change = (name: string) => [{ entity: user(name), values: { producer_byte_rate: 5 } }]
@@ -69,7 +69,7 @@ test('changes of two brokers and of unknown outcome are all made', async () => {
   assert.deepEqual(names.sort(), ['a', 'b', 'c', 'd', 'e'])
 })
 
-test('while the store is away nothing changes', async () => {
+test('while the store is away no quota changes', async () => {
   const store = createMemoryStore(new SimulatedClock())
   const quotas = await openClientQuotas(store)
   store.faults.failNext('commit', 'unavailable')
@@ -78,7 +78,7 @@ test('while the store is away nothing changes', async () => {
   assert.equal(quotas.current().size, 0)
 })
 
-test('quotas that another broker has changed are taken over when they are looked for', async () => {
+test('catchUp loads the quotas that another broker has changed', async () => {
   const store = createMemoryStore(new SimulatedClock())
   const [one, other] = [await openClientQuotas(store), await openClientQuotas(store)]
   await other.alter([{ entity: user('ann'), values: { producer_byte_rate: 1 } }])

@@ -1,6 +1,6 @@
-// Which quotas users, client ids and addresses have (KIP-55, KIP-546, KIP-612): immutable snapshots, and the keeper
-// that replaces them. They rest in one document of the store, one field for each entity. The rules of entities and
-// values are in admin/client-quotas.ts, the measuring of clients in kafka/throttle.ts.
+// Keeps the quotas of users, client ids and addresses (KIP-55, KIP-546, KIP-612) as immutable snapshots. One stored
+// document has a field for each entity. admin/client-quotas.ts has the rules for entities and values, and
+// kafka/throttle.ts measures the clients.
 //
 // A field that cannot be read is left out: its entity has no quota, and can get one only after the field is removed.
 
@@ -24,7 +24,7 @@ export type QuotaEntity = Readonly<Partial<Record<QuotaEntityType, string | null
 
 export type QuotaKey = 'producer_byte_rate' | 'consumer_byte_rate' | 'request_percentage' | 'connection_creation_rate'
 
-/** Bytes a second, percent of the event loop, connections a second. */
+/** The values are bytes per second, percent of the event loop, or connections per second. */
 export type QuotaValues = Readonly<Partial<Record<QuotaKey, number>>>
 
 export interface ClientQuota {
@@ -39,13 +39,13 @@ export interface QuotaChange {
 }
 
 export interface ClientQuotas {
-  /** By quotaEntityKey. The same map object until a quota changes. */
+  /** Returns the quotas by quotaEntityKey: the same map object until a quota changes. */
   current(): ReadonlyMap<string, ClientQuota>
   /**
-   * Resolves when the changes are durable and in the snapshot. The outcomes are in order: null if the change was made;
-   * KAFKA_STORAGE_ERROR if the stored quotas of the entity cannot be read and the change would set one;
-   * POLICY_VIOLATION if there is no memory for another quota. Removing one quota of an unreadable entity removes
-   * everything that is stored of it. Throws what the store throws; after OutcomeUnknown the changes may be made.
+   * Resolves when the changes are durable and in the snapshot. The outcomes are in order: null if the change was
+   * made; KAFKA_STORAGE_ERROR if the stored quotas of the entity cannot be read and the change would set one;
+   * POLICY_VIOLATION if there is no memory for another quota. To remove one quota of an unreadable entity removes all
+   * stored quotas of that entity. Throws what the store throws; after OutcomeUnknown the changes may be made.
    */
   alter(changes: readonly QuotaChange[]): Promise<readonly (Refusal | null)[]>
   /**
@@ -65,16 +65,16 @@ const TOO_MANY = because(
 
 const TYPES: readonly QuotaEntityType[] = ['user', 'client-id', 'ip']
 
-/** Memory of all entities with a quota; some 25,000 with short names. */
+/** The most memory of all entities with a quota, in bytes: some 25,000 entities with short names. */
 const MOST_BYTES = 16 * 1024 * 1024
-/** Memory of one entity, without its key. Measured on Node 24 and rounded up. */
+/** Memory of one entity in bytes, without its key. Measured on Node 24 and rounded up. */
 const ENTITY_BYTES = 512
 
 function costOf(key: string): number {
   return ENTITY_BYTES + 2 * key.length
 }
 
-/** The same text for the same entity, in whatever order its types are given. */
+/** Returns the same text for the same entity, for any order of its types. */
 export function quotaEntityKey(entity: QuotaEntity): string {
   return JSON.stringify(Object.fromEntries(TYPES.flatMap(type => (type in entity ? [[type, entity[type]]] : []))))
 }
@@ -96,7 +96,7 @@ export async function openClientQuotas(
         quotas.set(key, decode(key, value))
       } catch (why) {
         unreadable.add(key)
-        const result = 'they do not count, and the entity is given none until they are taken away'
+        const result = 'they do not count, and the entity can get no quota until they are removed'
         tell({ kind: KIND, what: `the stored quotas of ${cut(key)}`, why, result })
       }
     }
@@ -142,7 +142,10 @@ interface Kept {
   readonly unreadable: ReadonlySet<string>
 }
 
-/** Null for each change that can be made; in order, because each new entity leaves less memory for the next. */
+/**
+ * Returns null for each change that can be made, else the refusal. The order counts, because each new entity leaves
+ * less memory for the next one.
+ */
 function refusalsOf({ quotas, unreadable }: Kept, changes: readonly QuotaChange[]): readonly (Refusal | null)[] {
   let leftBytes = MOST_BYTES
   for (const key of quotas.keys()) leftBytes -= costOf(key)
@@ -157,7 +160,7 @@ function refusalsOf({ quotas, unreadable }: Kept, changes: readonly QuotaChange[
 }
 
 function unreadableQuotas(key: string): Refusal {
-  const message = `The stored quotas of ${cut(key)} cannot be read: a later version or a bad hand wrote them. Take one of them away, which takes away all, and set them anew.`
+  const message = `The stored quotas of ${cut(key)} cannot be read: a later version or another program wrote them. Remove one of them, which removes all of them, and set them again.`
   return because(KAFKA_STORAGE_ERROR, message)
 }
 
@@ -169,9 +172,9 @@ function apply(quotas: Map<string, ClientQuota>, entity: QuotaEntity, changes: Q
   else quotas.set(key, Object.freeze({ entity, values }))
 }
 
-// A field: the entity's key, and JSON of its values.
+// The name of a field is the key of the entity. Its value is JSON of the quotas.
 
-/** Throws when the field is not what this file writes. */
+/** Decodes a field. Throws if the field has another form than this file writes. */
 function decode(key: string, value: Uint8Array): ClientQuota {
   const entity = JSON.parse(key) as QuotaEntity
   const values = JSON.parse(Buffer.from(value).toString()) as QuotaValues

@@ -8,7 +8,7 @@ const owned = (groupId: string, count: number) =>
     return { memberId: 'm', clientId: groupId, clientHost: '10.0.0.1', topicId: 't', partition }
   })
 
-test('the partitions of all groups that are followed are bounded, and a group that is too large is not followed', () => {
+test('the tracked partitions of all groups together are limited, and a group that is too large is not tracked', () => {
   const deliveries = openDeliveries(10, new SimulatedClock())
   const size = (groupId: string) => deliveries.ofGroup(groupId).length
   assert(deliveries.assign('a', owned('a', 6)))

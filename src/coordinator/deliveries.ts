@@ -1,8 +1,8 @@
-// To whom partitions are delivered: which client owns which partition, in the groups that this broker coordinates. A
-// fetch names no group, so that only the client id and the address connect it to a member. How far a client has read is
-// known to the broker that leads the partition (read-positions.ts). In memory only; it decides nothing.
+// Knows which client owns which partition, in the groups that this broker coordinates. A fetch names no group, so
+// only the client id and the address connect it to a member. The leader of a partition knows how far a client has
+// read (read-positions.ts). The data is only in memory, and nothing is decided by it.
 //
-//   client id ─▶ address ─▶ topic id ─▶ partition ─▶ the shares in it         (for leaders)
+//   client id ─▶ address ─▶ topic id ─▶ partition ─▶ number of groups         (for leaders)
 //   group id ─▶ topic id ─▶ partition ─▶ its share                            (for operators)
 
 import type { Clock } from '../base/clock.ts'
@@ -17,7 +17,7 @@ export interface Owned {
 }
 
 export interface Share extends Owned {
-  /** Since when the member owns it, on Clock.monotonic(). */
+  /** When the member became the owner, on Clock.monotonic(). */
   readonly sinceMs: number
 }
 
@@ -25,16 +25,17 @@ type ByPartition<T> = Map<string, Map<number, T>>
 
 export interface Deliveries {
   /**
-   * From now on the members of a group own these partitions, each once. A member that keeps a partition has owned it
-   * since before. False when there are more partitions than may be kept: then the group is not tracked.
+   * Replaces the partitions that the members of a group own; each partition occurs once. A member that keeps a
+   * partition keeps its `sinceMs`. Returns false if there are more partitions than the limit; then the group is not
+   * tracked.
    */
   assign(groupId: string, owned: readonly Owned[]): boolean
   forget(groupId: string): void
-  /** Every partition that members of the group own. */
+  /** Returns every partition that members of the group own. */
   ofGroup(groupId: string): readonly Share[]
   /**
-   * The number of groups in which a member with this client id and address owns the partition. Above one, no broker can
-   * tell for which group the client reads.
+   * Returns the number of groups in which a member with this client id and address owns the partition. If it is above
+   * one, no broker can tell for which group the client reads.
    */
   countOwners(clientId: string, clientHost: string, topicId: string, partition: number): number
 }

@@ -8,7 +8,7 @@ import type { CommittedOffset } from './offsets/offset-record.ts'
 import type { ReplaceOutcome } from './offsets/offset-replacement.ts'
 import { loadOffsets, replaceStoredOffsets } from './offsets/stored-offsets.ts'
 
-/** Two coordinators on one store, and who of them believes what. */
+/** Opens two coordinators on one store. The test sets whether each of them believes that it coordinates the group. */
 async function openTwo(t: TestContext) {
   const clock = new SimulatedClock()
   const contents = createMemoryStore(clock)
@@ -39,7 +39,7 @@ async function openTwo(t: TestContext) {
 
 const nameOf = (refusal: Refusal | null) => refusal?.name ?? null
 
-test('a group that moves keeps its members, and they are told to look for it', async t => {
+test('a group that moves keeps its members, and they are told to look for its coordinator', async t => {
   const { one, two } = await openTwo(t)
   const members = await stable(one.world, 2)
   const ours = claim(members[0]!)
@@ -57,7 +57,7 @@ test('a group that moves keeps its members, and they are told to look for it', a
   assert.equal(!isRefusal(found) && found.members.length, 2)
 })
 
-test('a coordinator that was replaced without knowing commits nothing any more', async t => {
+test('a coordinator that was replaced without its knowledge can no longer commit', async t => {
   const { clock, one, two } = await openTwo(t)
   assert.equal(await one.commit(5), null)
   two.coordinates = true
@@ -71,12 +71,12 @@ test('a coordinator that was replaced without knowing commits nothing any more',
   assert.equal(await two.fetch(), 7)
 })
 
-test('a coordinator that was replaced without knowing reads no offsets that were committed over', async t => {
+test('a coordinator that was replaced without its knowledge returns no outdated offsets', async t => {
   const { clock, one, two } = await openTwo(t)
   assert.equal(await one.commit(5), null)
   two.coordinates = true
   await two.world.groups.reassign()
-  // Both believe that they coordinate the group. The first takes it back without knowing that it lost it.
+  // Both believe that they coordinate the group. The first does not know that it has lost the group.
   assert.equal(await one.commit(6), 'NOT_COORDINATOR')
   await clock.settle()
   assert.equal(await one.commit(7), null)
@@ -86,7 +86,7 @@ test('a coordinator that was replaced without knowing reads no offsets that were
   assert.equal(await one.fetch(), 7)
 })
 
-test('what a coordinator is committing while offsets are read is its own', async t => {
+test('a read of offsets does not take a commit of the same coordinator for a commit of another one', async t => {
   const { one } = await openTwo(t)
   assert.equal(await one.commit(5), null)
   const commits = [6, 7, 8].map(one.commit)
@@ -94,7 +94,7 @@ test('what a coordinator is committing while offsets are read is its own', async
   assert.deepEqual(await Promise.all(commits), [null, null, null])
 })
 
-test('offsets are not read while the store cannot say whose they are', async t => {
+test('offsets are not read while the store does not return the version of the group', async t => {
   const { one } = await openTwo(t)
   assert.equal(await one.commit(5), null)
   one.store.faults.failNext('version', 'unavailable')
@@ -102,7 +102,7 @@ test('offsets are not read while the store cannot say whose they are', async t =
   assert.equal(await one.fetch(), 5)
 })
 
-test('while it is not sure of its place a coordinator answers nothing and forgets nothing', async t => {
+test('a coordinator that is not confirmed refuses all requests and forgets nothing', async t => {
   const { one } = await openTwo(t)
   assert.equal(await one.commit(5), null)
   one.isConfirmed = false
@@ -112,7 +112,7 @@ test('while it is not sure of its place a coordinator answers nothing and forget
   assert.equal(await one.fetch(), 5)
 })
 
-test('groups that are being loaded are told so, and loaded as soon as the store can', async t => {
+test('requests to groups that are being loaded get COORDINATOR_LOAD_IN_PROGRESS, until the store is back', async t => {
   const { clock, one, two } = await openTwo(t)
   assert.equal(await one.commit(5), null)
   one.coordinates = false
@@ -127,7 +127,7 @@ test('groups that are being loaded are told so, and loaded as soon as the store 
   assert.equal(await two.fetch(), 5)
 })
 
-test('a group that the one before made a moment ago is found by who reads its offsets', async t => {
+test('a group that the previous coordinator has just created is found by a read of its offsets', async t => {
   const { one, two } = await openTwo(t)
   two.coordinates = true
   await two.world.groups.reassign()
@@ -136,7 +136,7 @@ test('a group that the one before made a moment ago is found by who reads its of
   assert.equal(await one.commit(6), 'NOT_COORDINATOR')
 })
 
-test('offsets that another broker replaces are those that the coordinator tells from then on', async t => {
+test('after another broker has replaced offsets, the coordinator returns the new offsets', async t => {
   const { clock, one, two } = await openTwo(t)
   const replace = (shown: number, offset: number | null, at = two) => {
     const isExpected = (committed: CommittedOffset | null) => committed?.offset === shown

@@ -21,7 +21,7 @@ import {
 import { isRefusal } from '../protocol/errors.ts'
 import type { JoinReply } from './classic/requests.ts'
 
-// The operators' verbs on groups, and the positions that fetches tell.
+// Tests the operators' verbs on groups, and the positions that fetches have delivered.
 
 const nameOf = (outcome: object | null) => (outcome !== null && isRefusal(outcome) ? outcome.name : outcome)
 
@@ -78,7 +78,7 @@ test('a group without members is deleted with its offsets, and its id may be use
   assert.equal(await committed(await world.restart()), 2)
 })
 
-test('a group of which only an id was promised can be deleted too', async t => {
+test('a group with only a promised member id can be deleted too', async t => {
   const world = await openGroupWorld(t)
   const promised = await world.groups.join(joining())
   assert.deepEqual(world.groups.list(), [{ groupId: 'g', state: 'Empty', protocolType: null }])
@@ -88,7 +88,7 @@ test('a group of which only an id was promised can be deleted too', async t => {
   assert.deepEqual(world.groups.list(), [])
 })
 
-test('a client that comes while a group is being deleted is told to come back, and earlier commits go with the group', async t => {
+test('a request while a group is being deleted is told to come back, and earlier commits are deleted with the group', async t => {
   const world = await openGroupWorld(t)
   await commit(world, 1)
   const before = commit(world, 2)
@@ -103,7 +103,7 @@ test('a client that comes while a group is being deleted is told to come back, a
   assert.equal(await committed(world), 5)
 })
 
-test('a group whose deletion fails is still there', async t => {
+test('a group whose deletion fails still exists', async t => {
   const world = await openGroupWorld(t)
   await commit(world, 1)
   world.store.faults.failNext('commit', 'unavailable')
@@ -146,7 +146,7 @@ test('offsets are deleted unless members read their topic or may read it', async
   assert.deepEqual(await deleting(), [null])
 })
 
-test('a group that is loaded with more members than may be keeps those who join again first', async t => {
+test('a group that is loaded with too many members keeps the members that join again first', async t => {
   const world = await openGroupWorld(t)
   const members = await stable(world, 3, { sessionTimeoutMs: 300_000 })
   await world.groups.close()
@@ -168,7 +168,7 @@ test('a group that is loaded with more members than may be keeps those who join 
 
 const LONG_MS = 300_000
 
-/** Members that are stable with these assignments, in the order of joining; each from a client of its own name. */
+/** Makes a stable group with these assignments, in the order of joining. Each member has a client id of its own. */
 async function assigned(world: World, groupId: string, clients: Readonly<Record<string, Record<string, number[]>>>) {
   const entered: { joined: { promise: Promise<JoinReply> } }[] = []
   for (const clientId of Object.keys(clients)) {
@@ -194,7 +194,7 @@ async function assign(
   for (const answer of await Promise.all(answers)) assert.equal(errorOf(answer), null)
 }
 
-/** Who owns each partition, and for how long. */
+/** Returns the owner of each partition, and how many milliseconds it has owned the partition. */
 const owners = (world: World, groupId = 'g') =>
   Object.fromEntries(
     world.groups.deliveries
@@ -219,7 +219,7 @@ test('the owner of a partition is known by its client id and address', async t =
   assert.deepEqual([countOwners(world, 'two', 1, '10.0.0.2'), countOwners(world, 'other', 1)], [0, 0])
 })
 
-test('a member that keeps its partition has owned it for as long as before, and a new owner has not', async t => {
+test('a member that keeps its partition keeps the time since it has owned it, and a new owner starts at 0', async t => {
   const world = await openGroupWorld(t)
   const replies = await assigned(world, 'g', { one: { topic: [0] }, two: { topic: [1] } })
   await world.clock.advance(100)
@@ -237,7 +237,7 @@ test('a member that keeps its partition has owned it for as long as before, and 
   assert.equal(countOwners(back, 'one', 0), 0)
 })
 
-test('a partition that such a member owns in two groups has two owners', async t => {
+test('a partition has two owners if a member with the same client id and address owns it in two groups', async t => {
   const world = await openGroupWorld(t)
   await assigned(world, 'g', { one: { topic: [0, 1] } })
   await assigned(world, 'h', { one: { topic: [0] } })

@@ -45,7 +45,7 @@ test('a stored offset is read back as it was, below zero and up to the largest e
   }
 })
 
-test('fields name the partition that an offset is of', () => {
+test('the name of a field names the partition of its offset', () => {
   assert.deepEqual(parseOffsetField(offsetField('AAAA-_AAAAAAAAAAAAAAAQ', 127)), {
     topicId: 'AAAA-_AAAAAAAAAAAAAAAQ',
     partition: 127,
@@ -53,7 +53,7 @@ test('fields name the partition that an offset is of', () => {
   assert.equal(parseOffsetField('head'), null)
 })
 
-test('values of a later version, of an unknown state or cut short are refused with what was expected', () => {
+test('values of a later version, with an unknown state, or cut short are refused, and the error says what was expected', () => {
   const whole = encodeOffset({ offset: 1, leaderEpoch: 0, metadata: '', commitTimestampMs: 0, expireAtMs: -1 })
   assert.throws(() => decodeOffset(Buffer.from([0, 1, ...whole.subarray(2)])), /version 1, this broker knows up to 0/)
   assert.throws(() => decodeOffset(Buffer.alloc(0)), /version -1/)

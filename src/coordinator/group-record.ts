@@ -1,5 +1,5 @@
-// How a group rests in the store: one document of kind `group`, named by the group id, with its members
-// (classic/head-record.ts) and its committed offsets (offsets/offset-record.ts).
+// Decodes a stored group: one document of kind `group`, named by the group id, with the members
+// (classic/head-record.ts) and the committed offsets (offsets/offset-record.ts) of the group.
 
 import type { DocumentKind } from '../store/document-kinds.ts'
 import { type Document, UnreadableDocument } from '../store/store.ts'
@@ -17,8 +17,8 @@ export interface GroupRecord {
 }
 
 /**
- * Throws UnreadableDocument if any part of it has another form than this version writes: without one of its offsets a
- * group would begin to read at a wrong place.
+ * Decodes a stored group. Throws UnreadableDocument if any part of it has another form than this version writes,
+ * because a group without one of its offsets would start to read at a wrong offset.
  */
 export function decodeGroup({ name, version, fields }: Document): GroupRecord {
   let part = 'its place'

@@ -51,7 +51,7 @@ test('one consumer joins an empty group, leads it, syncs and is assigned what it
   assert.equal(world.rebalances(), 1)
 })
 
-test('a stable group goes on with its member ids, generation and assignments after a restart', async t => {
+test('a stable group keeps its member ids, generation and assignments after a restart', async t => {
   const world = await openGroupWorld(t)
   const replies = await stable(world, 3)
   assert.equal(await commit(world, 42, claim(replies[1]!)), null)
@@ -69,7 +69,7 @@ test('a stable group goes on with its member ids, generation and assignments aft
 
 // ---- joining
 
-test('a dynamic member is told its id before it joins, and nothing is stored for that', async t => {
+test('a dynamic member gets its id before it joins, and nothing is stored for that', async t => {
   const world = await openGroupWorld(t)
   const reply = await world.groups.join(joining({ clientId: 'app' }))
   assert.equal(errorOf(reply), 'MEMBER_ID_REQUIRED')
@@ -78,7 +78,7 @@ test('a dynamic member is told its id before it joins, and nothing is stored for
   assert.equal(world.store.calls.commit, 0)
 })
 
-test('a client that is too old for member ids of its own joins at once', async t => {
+test('a client that is too old for MEMBER_ID_REQUIRED joins at once', async t => {
   const world = await openGroupWorld(t)
   const joined = watch(world.groups.join(joining({ memberIdRequired: false })))
   await world.clock.advance(DELAY_MS)
@@ -131,7 +131,7 @@ test('a group with members rebalances as soon as all of them have joined again, 
   assert.deepEqual(last.members, [])
 })
 
-test('a member that does not join again is out when the rebalance timeout has passed', async t => {
+test('a member that does not join again is removed after the rebalance timeout', async t => {
   const world = await openGroupWorld(t)
   const [one, two] = await stable(world, 2, { sessionTimeoutMs: 300_000 })
   const again = watch(world.groups.join(joining({ memberId: one!.memberId, sessionTimeoutMs: 300_000 })))
@@ -145,7 +145,7 @@ test('a member that does not join again is out when the rebalance timeout has pa
   assert.equal(beat(world, two!), 'UNKNOWN_MEMBER_ID')
 })
 
-test('when the leader does not join again, a member that did leads', async t => {
+test('if the leader does not join again, a member that has joined again leads', async t => {
   const world = await openGroupWorld(t)
   const [leader, follower] = await stable(world, 2, { sessionTimeoutMs: 300_000 })
   assert.equal(follower!.leader, leader!.memberId)
@@ -156,7 +156,7 @@ test('when the leader does not join again, a member that did leads', async t => 
   assert.equal(joined.got()?.leader, follower!.memberId)
 })
 
-test('a promised id that is not used holds a rebalance up only until its session timeout', async t => {
+test('a promised id that is not used delays a rebalance only until its session timeout', async t => {
   const world = await openGroupWorld(t)
   const [one] = await stable(world, 1)
   assert.equal(errorOf(await world.groups.join(joining({ sessionTimeoutMs: 20_000 }))), 'MEMBER_ID_REQUIRED')
@@ -167,7 +167,7 @@ test('a promised id that is not used holds a rebalance up only until its session
   assert.equal(again.got()?.generation, 2)
 })
 
-test('a promised id is forgotten after its session timeout, and unknown to others', async t => {
+test('a promised id is forgotten after its session timeout, and a static member cannot use it', async t => {
   const world = await openGroupWorld(t)
   const { memberId } = await world.groups.join(joining())
   await world.clock.advance(SESSION_MS)
@@ -178,7 +178,7 @@ test('a promised id is forgotten after its session timeout, and unknown to other
   assert.equal(errorOf(await world.groups.join(asStatic)), 'UNKNOWN_MEMBER_ID')
 })
 
-test('group ids that are empty or beyond Kafka’s strings are refused', async t => {
+test('group ids that are empty or longer than a Kafka string are refused', async t => {
   const world = await openGroupWorld(t)
   for (const groupId of ['', 'g'.repeat(65_536), 'ü'.repeat(17_000)]) {
     assert.equal(errorOf(await world.groups.join(joining({ groupId }))), 'INVALID_GROUP_ID')
@@ -198,7 +198,7 @@ test('session timeouts out of bounds are refused', async t => {
   }
 })
 
-test('protocols that do not fit those of the others are refused, and change nothing', async t => {
+test('protocols that do not match those of the other members are refused, and change nothing', async t => {
   const world = await openGroupWorld(t)
   const range = { name: 'range', metadata: bytes('') }
   const sticky = { name: 'sticky', metadata: bytes('') }
@@ -214,7 +214,7 @@ test('protocols that do not fit those of the others are refused, and change noth
   assert.equal(beat(world, one!), null)
 })
 
-test('the protocol that most members prefer among those that all know is chosen', async t => {
+test('of the protocols that all members know, the one that most members prefer is chosen', async t => {
   const world = await openGroupWorld(t)
   const lists = [
     ['a', 'b', 'c'],
@@ -244,7 +244,7 @@ test('an empty group takes another protocol type', async t => {
   assert.equal(other!.generation, 3)
 })
 
-test('all groups together have a bound: a member that would pass it is refused, and no other', async t => {
+test('all groups together have a memory limit: a request that would exceed it is refused, and no other', async t => {
   const world = await openGroupWorld(t, undefined, undefined, { 'broker.groups-max-bytes': 3_000_000 })
   const large = { protocols: [{ name: 'range', metadata: Buffer.alloc(900_000) }], memberIdRequired: false }
   const joins = ['a', 'b', 'c'].map(groupId => world.groups.join(joining({ groupId, ...large })))
@@ -252,7 +252,7 @@ test('all groups together have a bound: a member that would pass it is refused, 
   const members = await Promise.all(joins)
   assert.deepEqual(members.map(errorOf), [null, null, null])
   assert(world.heldBytes() > 2_700_000 && world.heldBytes() < 2_730_000)
-  // A new group, a new member, an id that would be promised, a member that says more than before.
+  // A new group, a new member, and a member id that would be promised are refused.
   for (const asked of [{ groupId: 'd' }, { groupId: 'a' }, { groupId: 'a', memberIdRequired: true }])
     assert.equal(errorOf(await world.groups.join(joining({ ...large, ...asked }))), 'GROUP_MAX_SIZE_REACHED')
   const { memberId, generation } = members[0]!
@@ -271,7 +271,7 @@ test('all groups together have a bound: a member that would pass it is refused, 
   await again.clock.advance(DELAY_MS)
   assert.equal(errorOf(await rejoined), null)
   assert.equal(await commit(again, 7, {}, 'simple'), null)
-  // Each way to go gives it back.
+  // Members that leave, expired sessions and a closed coordinator give the memory back.
   await again.groups.leave('a', [{ memberId, instanceId: null, reason: null }])
   assert(again.heldBytes() < 1_900_000)
   await again.clock.advance(SESSION_MS + REBALANCE_MS)
@@ -284,18 +284,18 @@ test('all groups together have a bound: a member that would pass it is refused, 
   assert.equal(again.heldBytes(), 0)
 })
 
-test('positions and empty groups have a bound of their own, and those that are there go on', async t => {
+test('committed offsets and empty groups have a memory limit of their own, and existing ones continue', async t => {
   const overrides = { 'broker.groups-max-bytes': 100_000 }
   const world = await openGroupWorld(t, undefined, undefined, overrides)
   const name = (index: number) => `offsets-of-${index}`
-  // Groups without members, by their first position.
+  // Groups without members are created by their first offset.
   let made = 0
   while (made < 100 && (await commit(world, 1, {}, name(made))) === null) made++
   assert(made >= 15 && made <= 100_000 / 4_096, `${made} groups were made`)
   assert(world.keptBytes() > 95_000 && world.keptBytes() <= 100_000)
   assert.equal((await commit(world, 1, {}, name(made)))?.name, 'INVALID_COMMIT_OFFSET_SIZE')
   assert.equal(await world.groups.describe(name(made)), GROUP_ID_NOT_FOUND, 'nothing is left of what was refused')
-  // A group that is new by a member, also one that would be told its id.
+  // A group that a first member creates is refused too, also if the member would only get its id.
   assert.equal(errorOf(await world.groups.join(joining({ groupId: 'new' }))), 'GROUP_MAX_SIZE_REACHED')
   const atOnce = world.groups.join(joining({ groupId: 'new', memberIdRequired: false }))
   assert.equal(errorOf(await atOnce), 'GROUP_MAX_SIZE_REACHED')
@@ -321,7 +321,7 @@ test('positions and empty groups have a bound of their own, and those that are t
   const { joined } = await enter(world, { groupId: name(1) })
   await world.clock.advance(DELAY_MS)
   assert.equal(errorOf(await joined.promise), null)
-  // Stored groups are loaded however small the bound is, count the same, and go on.
+  // Stored groups are loaded even if they exceed the limit. They count the same, and continue.
   const again = await openGroupWorld(t, world.clock, world.store.reopen(), {
     'broker.groups-max-bytes': 1_000,
     'broker.offsets-retention': 3_600_000,
@@ -330,7 +330,7 @@ test('positions and empty groups have a bound of their own, and those that are t
   assert.equal(await committed(again, groupId), 8)
   assert.equal(await commit(again, 9, {}, groupId), null)
   assert.equal(await committed(again, groupId), 9)
-  // Each way to go gives it back: deletion, retention, a topic that is gone, the end.
+  // Deletion, retention, a deleted topic and the end of the coordinator give the memory back.
   const before = again.keptBytes()
   assert.equal(await again.groups.remove(groupId), null)
   assert(again.keptBytes() < before - 4_096)
@@ -344,7 +344,7 @@ test('positions and empty groups have a bound of their own, and those that are t
   assert.equal(last.keptBytes(), 0)
 })
 
-test('requests that wait in a group count for as long as they wait: promised ids, and assignments that followers send with a sync', async t => {
+test('requests that wait in a group count as memory while they wait: promised ids, and assignments that followers send with a sync', async t => {
   const world = await openGroupWorld(t, undefined, undefined, { 'broker.groups-max-bytes': 100_000 })
   let promised = 0
   for (let i = 0; i < 100; i++) {
@@ -376,7 +376,7 @@ test('requests that wait in a group count for as long as they wait: promised ids
   assert(world.heldBytes() < before + 1_000)
 })
 
-test('a full group refuses further members and keeps those it has', async t => {
+test('a full group refuses further members and keeps its members', async t => {
   const world = await openGroupWorld(t, undefined, undefined, { 'broker.group-max-size': 3 })
   const [one, two] = await stable(world, 2)
   assert.equal(errorOf(await world.groups.join(joining())), 'MEMBER_ID_REQUIRED')
@@ -406,7 +406,7 @@ test('the metadata of a whole group is bounded', async t => {
   await enter(world)
 })
 
-test('a follower that joins again unchanged is told the generation, with other metadata it causes a rebalance', async t => {
+test('a follower that joins again unchanged gets the current generation; with other metadata it causes a rebalance', async t => {
   const world = await openGroupWorld(t)
   const [leader, follower] = await stable(world, 2)
   const same = await world.groups.join(joining({ memberId: follower!.memberId }))
@@ -424,7 +424,7 @@ test('a follower that joins again unchanged is told the generation, with other m
   assert.equal(changed.got()?.generation, 2)
 })
 
-test('a leader that joins again causes a rebalance, changed or not', async t => {
+test('a leader that joins again causes a rebalance, with or without changes', async t => {
   const world = await openGroupWorld(t)
   const [leader, follower] = await stable(world, 2)
   const again = watch(world.groups.join(joining({ memberId: leader!.memberId })))
@@ -433,7 +433,7 @@ test('a leader that joins again causes a rebalance, changed or not', async t => 
   assert.equal(beat(world, follower!), 'REBALANCE_IN_PROGRESS')
 })
 
-test('a member that missed the answer to its join is told again while assignments are awaited', async t => {
+test('a member that missed the answer to its join gets it again while the group waits for assignments', async t => {
   const world = await openGroupWorld(t)
   const { joined } = await enter(world)
   await world.clock.advance(DELAY_MS)
@@ -445,7 +445,7 @@ test('a member that missed the answer to its join is told again while assignment
   assert.equal(changed.generation, 2)
 })
 
-test('a join that a newer one of the same member replaces is answered too', async t => {
+test('if a newer join of the same member replaces a waiting join, both are answered', async t => {
   const world = await openGroupWorld(t)
   const [, follower] = await stable(world, 2)
   const protocols = [{ name: 'range', metadata: bytes('other topics') }]
@@ -457,7 +457,7 @@ test('a join that a newer one of the same member replaces is answered too', asyn
   assert.equal(newer.got(), undefined)
 })
 
-test('a new member whose join is never answered is given up after five minutes', async t => {
+test('a new member whose join is not answered is removed after five minutes', async t => {
   const world = await openGroupWorld(t)
   const [one] = await stable(world, 1, { rebalanceTimeoutMs: 2 ** 31 - 1, sessionTimeoutMs: 1_800_000 })
   const { joined } = await enter(world)
@@ -470,7 +470,9 @@ test('a new member whose join is never answered is given up after five minutes',
 
 // ---- static members
 
-/** Version 0 of a ConsumerProtocolSubscription, with user data that differs between lives. */
+/**
+ * Returns version 0 of a ConsumerProtocolSubscription, with user data that differs after each start of the client.
+ */
 function subscription(topics: readonly string[], userData = ''): Buffer {
   const count = Buffer.alloc(6)
   count.writeInt32BE(topics.length, 2)
@@ -482,7 +484,7 @@ const subscribed = (topics: readonly string[], userData = '') => ({
   protocols: [{ name: 'range', metadata: subscription(topics, userData) }],
 })
 
-test('a static member that comes back takes its place and assignment under a new id, without a rebalance', async t => {
+test('a static member that comes back keeps its assignment under a new id, without a rebalance', async t => {
   const world = await openGroupWorld(t)
   const [leader, follower] = await stable(world, 2, { instanceId: 'i', ...subscribed(['a']) })
   const back = await world.groups.join(joining({ instanceId: 'i1', ...subscribed(['a'], 'second life') }))
@@ -521,7 +523,7 @@ test('a static member that comes back takes its place and assignment under a new
   assert.equal(again.groups.heartbeat('g', old)?.name, 'FENCED_INSTANCE_ID')
 })
 
-test('a static leader that comes back leads without assigning, or is told that another leads where it cannot know that', async t => {
+test('a static leader that comes back leads without assigning, or gets another leader id if it does not know skipAssignment', async t => {
   const world = await openGroupWorld(t)
   const [leader] = await stable(world, 2, { instanceId: 'i', ...subscribed(['a']) })
   const modern = await world.groups.join(joining({ instanceId: 'i0', ...subscribed(['a']) }))
@@ -535,7 +537,7 @@ test('a static leader that comes back leads without assigning, or is told that a
   assert.notEqual(leader!.memberId, modern.memberId)
 })
 
-test('a static member that comes back with other topics, or shifts the choice of protocol, causes a rebalance', async t => {
+test('a static member that comes back with other topics, or changes the choice of the protocol, causes a rebalance', async t => {
   const world = await openGroupWorld(t)
   const [leader] = await stable(world, 2, { instanceId: 'i', ...subscribed(['a']) })
   const back = watch(world.groups.join(joining({ instanceId: 'i1', ...subscribed(['a', 'b']) })))
@@ -551,7 +553,7 @@ test('a static member that comes back with other topics, or shifts the choice of
   assert.equal(beat(other, first!), 'REBALANCE_IN_PROGRESS')
 })
 
-test('a static member that comes back while assignments are awaited causes a rebalance, since the old id is being assigned', async t => {
+test('a static member that comes back while the group waits for assignments causes a rebalance, because they are for its old id', async t => {
   const world = await openGroupWorld(t)
   const leader = watch(world.groups.join(joining({ instanceId: 'i0' })))
   const follower = watch(world.groups.join(joining({ instanceId: 'i1' })))
@@ -573,7 +575,7 @@ test('a static member that comes back while assignments are awaited causes a reb
   assert.equal(beat(world, leader.got()!), 'REBALANCE_IN_PROGRESS')
 })
 
-test('a static member that comes back before it has synced has to sync in time all the same', async t => {
+test('a static member that comes back before it has synced must still sync in time', async t => {
   const world = await openGroupWorld(t)
   const leader = watch(world.groups.join(joining({ instanceId: 'i0', sessionTimeoutMs: 300_000 })))
   const silent = watch(world.groups.join(joining({ instanceId: 'i1', sessionTimeoutMs: 300_000 })))
@@ -612,7 +614,7 @@ test('a static member that misses a rebalance stays a member until its session e
   )
 })
 
-test('when only static members are left and none joins again the rebalance waits for one of them', async t => {
+test('if only static members are left and no member joins again, the rebalance waits for one of them', async t => {
   const world = await openGroupWorld(t)
   const [one, two] = await stable(world, 2, { instanceId: 'i', sessionTimeoutMs: 100_000, rebalanceTimeoutMs: 20_000 })
   const { memberId, joined } = await enter(world, { rebalanceTimeoutMs: 20_000 })
@@ -634,7 +636,7 @@ test('when only static members are left and none joins again the rebalance waits
 
 // ---- syncing
 
-test('followers wait for the leader, and those it forgot get empty assignments', async t => {
+test('followers wait for the leader, and members that it left out get empty assignments', async t => {
   const world = await openGroupWorld(t)
   const joined = [(await enter(world)).joined, (await enter(world)).joined, (await enter(world)).joined]
   await world.clock.advance(2 * DELAY_MS)
@@ -667,7 +669,7 @@ test('followers wait for the leader, and those it forgot get empty assignments',
   assert.equal(late.got()!.assignment.length, 0)
 })
 
-test('SyncGroup is refused to strangers, in other generations, in a rebalance, and under another protocol', async t => {
+test('SyncGroup is refused for unknown members, in other generations, in a rebalance, and with another protocol', async t => {
   const world = await openGroupWorld(t)
   const [leader, follower] = await stable(world, 2)
   const ask = async (asked: object) =>
@@ -692,7 +694,7 @@ test('SyncGroup is refused to strangers, in other generations, in a rebalance, a
   assert.equal(await ask({}), 'REBALANCE_IN_PROGRESS')
 })
 
-test('assignments for strangers, or of more bytes than a group may have, are refused and change nothing', async t => {
+test('assignments for unknown members, or of more bytes than a group may have, are refused and change nothing', async t => {
   const world = await openGroupWorld(t)
   const { joined } = await enter(world)
   await world.clock.advance(DELAY_MS)
@@ -710,7 +712,7 @@ test('assignments for strangers, or of more bytes than a group may have, are ref
   assert.equal(text((await ask(leader.memberId, bytes('a'))).assignment), 'a')
 })
 
-test('members that never sync are out after the rebalance timeout, and the others start again', async t => {
+test('members that never sync are removed after the rebalance timeout, and the others rebalance again', async t => {
   const world = await openGroupWorld(t)
   const joined = [
     (await enter(world, { sessionTimeoutMs: 300_000 })).joined,
@@ -732,7 +734,7 @@ test('members that never sync are out after the rebalance timeout, and the other
 
 // ---- living
 
-test('heartbeats say what a member has to do', async t => {
+test('the answer to a heartbeat says what a member must do', async t => {
   const world = await openGroupWorld(t)
   const [leader] = await stable(world, 2)
   const ask = (asked: object) => world.groups.heartbeat('g', { ...claim(leader!), ...asked })?.name ?? null
@@ -763,7 +765,7 @@ test('heartbeats store nothing and set no timers, however many there are', async
   assert(timers <= 12, `a group looks once for each session timeout, not ${timers} times a minute`)
 })
 
-test('a member that is silent for its session timeout is out, and the others rebalance', async t => {
+test('a member that is silent for its session timeout is removed, and the others rebalance', async t => {
   const world = await openGroupWorld(t)
   const [one, two] = await stable(world, 2)
   await world.clock.advance(SESSION_MS - 1)
@@ -775,7 +777,7 @@ test('a member that is silent for its session timeout is out, and the others reb
   assert.equal(again.members.length, 1)
 })
 
-test('when all members are silent the group is empty, and says so after a restart', async t => {
+test('if all members are silent the group becomes empty, and is still empty after a restart', async t => {
   const world = await openGroupWorld(t)
   await stable(world, 2)
   await world.clock.advance(SESSION_MS)
@@ -797,7 +799,7 @@ test('waiting in a rebalance is a sign of life', async t => {
   assert.equal(again.got()?.members.length, 2)
 })
 
-test('a process that stood still hears the waiting heartbeats before it removes a member', async t => {
+test('a process that was paused handles the waiting heartbeats before it removes a member', async t => {
   const clock = new SimulatedClock()
   let stoodStillMs = 0
   const monotonic = clock.monotonic.bind(clock)
@@ -806,7 +808,7 @@ test('a process that stood still hears the waiting heartbeats before it removes 
   const [one, two] = await stable(world, 2)
   stoodStillMs = 60_000
   await clock.advance(SESSION_MS)
-  // A client that asks for something first does not end the second chance of the others.
+  // The first request of one client does not end the extra time of the others.
   await world.groups.join(joining())
   await clock.advance(1)
   assert.equal(beat(world, one!), null)
@@ -817,7 +819,7 @@ test('a process that stood still hears the waiting heartbeats before it removes 
 
 // ---- leaving
 
-test('members leave with a row for each, and those that stay rebalance once', async t => {
+test('the answer to LeaveGroup has a row for each member, and the members that stay rebalance once', async t => {
   const world = await openGroupWorld(t)
   const replies = await stable(world, 3)
   const promised = await world.groups.join(joining())
@@ -851,7 +853,7 @@ test('a static member is removed by its instance id alone', async t => {
   assert.equal(beat(world, one!), 'REBALANCE_IN_PROGRESS')
 })
 
-test('a member that has left is no member after a restart', async t => {
+test('a member that has left is not a member after a restart', async t => {
   const world = await openGroupWorld(t)
   const [one, two] = await stable(world, 2)
   await world.groups.leave('g', [{ memberId: two!.memberId, instanceId: null, reason: null }])
@@ -871,7 +873,7 @@ test('the last member that a rebalance waits for may end it by leaving', async t
   assert.equal(again.got()?.generation, 2)
 })
 
-test('a restart in the middle of a rebalance lets the members end it', async t => {
+test('after a restart in the middle of a rebalance the members can complete it', async t => {
   const world = await openGroupWorld(t)
   const joined = [(await enter(world)).joined, (await enter(world)).joined]
   await world.clock.advance(2 * DELAY_MS)
@@ -914,7 +916,7 @@ test('a consumer without a group protocol commits and fetches, with metadata and
   assert.deepEqual(all.topics, [{ topicId: TOPIC, offsets: expected }])
 })
 
-test('the empty group id is taken for offsets, as in Kafka, and offsets below zero too', async t => {
+test('offsets can be committed with the empty group id, as in Kafka, and offsets below zero too', async t => {
   const world = await openGroupWorld(t)
   for (const offset of [0, -1, -2, Number.MAX_SAFE_INTEGER]) {
     assert.equal(await commit(world, offset, {}, ''), null)
@@ -924,7 +926,7 @@ test('the empty group id is taken for offsets, as in Kafka, and offsets below ze
   assert.equal(await committed(again, ''), Number.MAX_SAFE_INTEGER)
 })
 
-test('offsets are taken from members of this generation only', async t => {
+test('only members of the current generation can commit offsets', async t => {
   const world = await openGroupWorld(t)
   assert.equal((await commit(world, 1, { memberId: 'm', generation: 1 }))?.name, 'GROUP_ID_NOT_FOUND')
   const [leader, follower] = await stable(world, 2)
@@ -966,7 +968,7 @@ test('offsets of a deleted topic vanish at once, from the store too', async t =>
   assert.equal(await committed(await world.restart()), null)
 })
 
-test('the offsets of very many deleted topics go without looking through all of them for each', async t => {
+test('the offsets of very many deleted topics are removed without a search of all topics for each', async t => {
   const world = await openGroupWorld(t)
   const topicIds = Array.from(
     { length: atLength(20_000, 5_000) },
@@ -977,7 +979,8 @@ test('the offsets of very many deleted topics go without looking through all of 
   })
   const claimed = { memberId: '', instanceId: null, generation: -1, offsets, missing: GROUP_ID_NOT_FOUND }
   for (const groupId of ['a', 'b', 'c']) assert.equal(await world.groups.commitOffsets({ groupId, ...claimed }), null)
-  // One request for each topic: 400 million looks for 20,000 topics, were all of them looked through.
+  // There is one request for each topic. To search all topics for each request would be 400 million steps for 20,000
+  // topics.
   const startedAt = process.cpuUsage()
   for (const topicId of topicIds) world.groups.topicsRemoved(new Set([topicId]))
   const { user } = process.cpuUsage(startedAt)
@@ -1004,7 +1007,7 @@ test('a start forgets the offsets of topics that were deleted just before the cr
 
 // ---- commits
 
-test('whatever is committed while a commit is in flight goes together in the next', async t => {
+test('all offsets that arrive while a commit is in flight are stored together by the next commit', async t => {
   const world = await openGroupWorld(t)
   const release = world.store.faults.hold('commit')
   const answers = Array.from({ length: 50 }, (_, offset) => watch(commit(world, offset)))
@@ -1031,7 +1034,7 @@ test('an offset whose commit is in flight is not read', async t => {
   assert.equal(await read.promise, 2)
 })
 
-test('what waited behind a failed commit is refused with it, and is not stored later', async t => {
+test('requests that waited behind a failed commit are refused with it, and are not stored later', async t => {
   const world = await openGroupWorld(t)
   await commit(world, 1)
   world.store.faults.failNext('commit', 'unavailable')
@@ -1074,7 +1077,7 @@ test('a join, an assignment and a leave are answered after their commit, and not
   assert.equal(errorOf((await left.promise).rows[0]), null)
 })
 
-test('a commit that the store refuses is answered so, the group is loaded again and goes on', async t => {
+test('if the store refuses a commit the client gets an error, and the group is loaded again and continues', async t => {
   const world = await openGroupWorld(t)
   const [one, two] = await stable(world, 2)
   await commit(world, 1, claim(one!))
@@ -1090,7 +1093,7 @@ test('a commit that the store refuses is answered so, the group is loaded again 
   assert.equal(await commit(world, 3, claim(two!)), null)
 })
 
-test('a commit of unknown outcome tells clients to look again, and what is stored decides', async t => {
+test('after a commit with an unknown outcome clients must look for the coordinator again, and the stored state counts', async t => {
   for (const [fault, expected] of [
     ['unknown-lost', 1],
     ['unknown-done', 2],
@@ -1105,7 +1108,7 @@ test('a commit of unknown outcome tells clients to look again, and what is store
   }
 })
 
-test('an assignment whose commit fails is told to no member', async t => {
+test('no member gets an assignment whose commit failed', async t => {
   const world = await openGroupWorld(t)
   const { joined } = await enter(world)
   await world.clock.advance(DELAY_MS)
@@ -1121,7 +1124,7 @@ test('an assignment whose commit fails is told to no member', async t => {
   assert.equal(world.rebalances(), 1)
 })
 
-test('of two coordinators of one group the one that did not write last loses, and no acknowledged offset with it', async t => {
+test('of two coordinators of one group, the one that did not write last is refused, and no acknowledged offset is lost', async t => {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
   const old = await openGroupWorld(t, clock, store)
@@ -1138,7 +1141,7 @@ test('of two coordinators of one group the one that did not write last loses, an
   assert.equal(await committed(young), 3)
 })
 
-test('while a group is being loaded clients are told so, and members are not disturbed', async t => {
+test('while a group is being loaded requests get COORDINATOR_LOAD_IN_PROGRESS, and heartbeats succeed', async t => {
   const world = await openGroupWorld(t)
   const [one] = await stable(world, 1)
   const release = world.store.faults.hold('load')
@@ -1155,7 +1158,7 @@ test('while a group is being loaded clients are told so, and members are not dis
   assert.equal(await commit(world, 1, claim(one!)), null)
 })
 
-test('a group that cannot be loaded is tried again until it can', async t => {
+test('a group that cannot be loaded is tried again until it is loaded', async t => {
   const world = await openGroupWorld(t)
   const [one] = await stable(world, 1)
   world.store.faults.failNext('commit', 'unavailable')
@@ -1168,7 +1171,7 @@ test('a group that cannot be loaded is tried again until it can', async t => {
   assert.equal(await commit(world, 1, claim(one!)), null)
 })
 
-test('a stored group that cannot be read is refused, keeps its offsets, and goes when it is deleted', async t => {
+test('a stored group that cannot be read refuses requests, keeps its offsets, and can be deleted', async t => {
   const world = await openGroupWorld(t)
   await commit(world, 1, {}, 'my group')
   const [document] = await world.store.list('group')
@@ -1201,7 +1204,7 @@ test('a stored group that cannot be read is refused, keeps its offsets, and goes
 
 // ---- ending
 
-test('draining releases members that wait in a rebalance, and still takes offsets', async t => {
+test('draining answers members that wait in a rebalance, and still accepts offsets', async t => {
   const world = await openGroupWorld(t)
   const [one] = await stable(world, 2)
   const parked = watch(world.groups.join(joining({ memberId: one!.memberId })))

@@ -1,8 +1,8 @@
-// All consumer groups that this broker coordinates, by group id: the face of the group coordinator for handlers. It
-// checks group ids, makes member ids, finds the live group (classic/live-group.ts) and passes the request on. All
-// stored groups that this broker coordinates are loaded when it opens and when it comes to coordinate more. Nothing is
-// stored of a group before its first join is complete or its first offset is committed. It does not know topics by
-// name, versions of APIs, or connections.
+// The group coordinator, as handlers use it: all consumer groups that this broker coordinates, by group id. It checks
+// group ids, makes member ids, finds the live group (classic/live-group.ts) and passes the request on. It loads all
+// stored groups of this broker when it opens, and more groups when this broker becomes their coordinator. A group is
+// not stored before its first join is complete or its first offset is committed. This file knows no names of topics,
+// no versions of APIs, and no connections.
 
 import { assert } from '../base/assert.ts'
 import { afterOthers, type Clock, sleep } from '../base/clock.ts'
@@ -47,13 +47,13 @@ import type { CommitReply, OffsetToCommit, TopicPartitions } from './offsets/gro
 import type { CommittedOffset, StoredOffsets } from './offsets/offset-record.ts'
 import type { OffsetReplacement, ReplaceOutcome } from './offsets/offset-replacement.ts'
 
-/** Bytes of a group id, Kafka's limit for a string. */
+/** The most bytes of a group id: Kafka's limit for a string. */
 const MAX_GROUP_ID_BYTES = 32_767
 
-/** Characters of the client's name that begin its member id. */
+/** The most characters of the instance id or client id at the start of a member id. */
 const NAME_IN_MEMBER_ID = 255
 
-/** The partitions, of all groups together, whose delivered position is tracked: some 60 MB. */
+/** The most partitions of all groups together whose delivered position is tracked. They take some 60 MB. */
 const MAX_FOLLOWED_PARTITIONS = 200_000
 
 /** Groups that move here are loaded in batches of this size. */
@@ -68,14 +68,17 @@ const TOPICS_PER_TURN = 1_000
 
 interface LeaveReply {
   readonly error: Refusal | null
-  /** One for each identity, in their order; empty with an error. */
+  /** One row for each identity, in order; empty if there is an error. */
   readonly rows: readonly Left[]
 }
 
 interface OffsetCommitRequest extends Claim {
   readonly groupId: string
   readonly offsets: readonly OffsetToCommit[]
-  /** The refusal for a claimed membership of a group that does not exist: it depends on the version. */
+  /**
+   * The refusal if the client claims to be a member of a group that does not exist. It depends on the version of the
+   * API.
+   */
   readonly missing: Refusal
 }
 
@@ -107,17 +110,20 @@ interface OffsetDeleteReply {
   readonly topics: readonly (Refusal | null)[]
 }
 
-/** Which broker coordinates a group. The groups only ask this. */
+/** Says which groups this broker coordinates. The groups only read it. */
 export interface Coordination {
-  /** Whether this broker coordinates the group, in its own view. */
+  /** Returns whether this broker coordinates the group, as far as it knows. */
   coordinates(groupId: string): boolean
-  /** False while another broker may have taken over the groups of this broker, which must answer nothing then. */
+  /**
+   * False while another broker may have taken over the groups of this broker. Then this broker must refuse all
+   * requests.
+   */
   readonly isConfirmed: boolean
-  /** Whether other coordinators can exist at all. */
+  /** Whether other brokers can be coordinators too. */
   readonly isShared: boolean
 }
 
-/** For a store that no other broker uses. */
+/** The coordination for a store that no other broker uses. */
 export const SOLE_COORDINATION: Coordination = Object.freeze({
   coordinates: () => true,
   isConfirmed: true,
@@ -125,53 +131,59 @@ export const SOLE_COORDINATION: Coordination = Object.freeze({
 })
 
 export interface Groups {
-  /** Answers when the rebalance ends; see classic/ for the refusals of each verb. */
+  /**
+   * Resolves when the rebalance ends, or when the request is refused. The files in classic/ name the refusals of each
+   * request.
+   */
   join(request: JoinRequest): Promise<JoinReply>
   sync(request: SyncRequest): Promise<SyncReply>
-  /** Synchronous: null, or the refusal that tells the member what to do. Nothing is stored. */
+  /** Returns null, or the refusal that tells the member what to do. It is synchronous and stores nothing. */
   heartbeat(groupId: string, claim: Claim): Refusal | null
   leave(groupId: string, leaving: readonly Leaving[]): Promise<LeaveReply>
-  /** Null when all of them are stored. The empty group id is a valid group here. */
+  /** Resolves to null when all offsets are stored. The empty group id is valid here. */
   commitOffsets(request: OffsetCommitRequest): Promise<CommitReply>
-  /** The stored offsets. A group that does not exist has none. */
+  /** Resolves to the stored offsets. A group that does not exist has no offsets. */
   fetchOffsets(request: OffsetFetchRequest): Promise<OffsetFetchReply>
   /**
-   * The result of `read`, which gets all stored offsets without a copy and must not keep them. The answer comes when it
-   * is certain that they stay stored.
+   * Resolves to the result of `read` when it is certain that the offsets stay stored. `read` gets all stored offsets
+   * without a copy and must not keep them.
    */
   readOffsets<T extends object>(groupId: string, read: (offsets: StoredOffsets) => T): Promise<T | Refusal>
   /**
-   * The coordinators have changed: drops groups that this broker no longer coordinates, and loads those that it
-   * coordinates now. Resolves when both is done, or when the broker closes.
+   * Called when the coordinators have changed. Drops the groups that this broker no longer coordinates, and loads
+   * those that it coordinates now. Resolves when both are done, or when the broker closes.
    */
   reassign(): Promise<void>
-  /** All groups, or COORDINATOR_LOAD_IN_PROGRESS while it is unknown whether one of them exists. */
+  /** Returns all groups, or COORDINATOR_LOAD_IN_PROGRESS while it is unknown whether one of them exists. */
   list(): readonly ListedGroup[] | Refusal
-  /** GROUP_ID_NOT_FOUND when the group does not exist. */
+  /** Resolves to GROUP_ID_NOT_FOUND if the group does not exist. */
   describe(groupId: string): Promise<GroupDescription | Refusal>
-  /** Null when the group is deleted with its offsets; NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND. */
+  /** Deletes the group with its offsets. Resolves to null, NON_EMPTY_GROUP or GROUP_ID_NOT_FOUND. */
   remove(groupId: string): Promise<Refusal | null>
-  /** The error: NON_EMPTY_GROUP when members are no consumers, GROUP_ID_NOT_FOUND, INVALID_GROUP_ID. */
+  /**
+   * Deletes offsets of a group. `error` is NON_EMPTY_GROUP if the members are not consumers, GROUP_ID_NOT_FOUND, or
+   * INVALID_GROUP_ID.
+   */
   deleteOffsets(groupId: string, topics: readonly TopicPartitions[]): Promise<OffsetDeleteReply>
   /**
-   * Replaces offsets of a group without members, all of them or none: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, or CHANGED
-   * when an offset differs from the expected one.
+   * Replaces offsets of a group without members, all of them or none. Resolves to null, NON_EMPTY_GROUP,
+   * GROUP_ID_NOT_FOUND, or CHANGED if an offset differs from the expected one.
    */
   replaceOffsets(groupId: string, replacements: readonly OffsetReplacement[]): Promise<ReplaceOutcome>
   /** Which members own which partitions. */
   readonly deliveries: Pick<Deliveries, 'ofGroup' | 'countOwners'>
-  /** How long JoinGroup and SyncGroup of this group may wait beyond an ordinary request. */
+  /** Returns how many milliseconds longer than an ordinary request JoinGroup and SyncGroup of this group may wait. */
   patienceMs(groupId: string): number
   /** Forgets the offsets of deleted topics, a few groups at a time. The catalogue hides them from readers at once. */
   topicsRemoved(topicIds: ReadonlySet<string>): void
   /**
-   * The same for every topic that is not in this list: for the start, after a crash between a deletion and its
-   * clean-up.
+   * Forgets the offsets of every topic that is not in this list. The start needs it after a crash between the
+   * deletion of a topic and its clean-up.
    */
   keepTopics(topicIds: { has(topicId: string): boolean }): void
   /** Tells clients that wait in a rebalance to look for the coordinator again. Offsets may still be committed. */
   drain(): void
-  /** Drains, and resolves when everything that was begun is stored or refused. */
+  /** Drains, and resolves when every change that has begun is stored or refused. */
   close(): Promise<void>
 }
 
@@ -280,7 +292,7 @@ export async function openGroups(rooms: {
     const isMissing = ({ name }: Document) => coordination.coordinates(name) && !groups.has(name)
     const documents = (await store.list(KIND)).filter(isMissing)
     if (documents.length === 0) return
-    // Only now: the topic of an offset was created before the offset was committed.
+    // This comes after the list of groups was read, because a topic is created before its offsets are committed.
     await rooms.catalogue.catchUp()
     for (let i = 0; i < documents.length; i += LOADED_AT_ONCE) {
       await Promise.all(documents.slice(i, i + LOADED_AT_ONCE).map(takeOver))
@@ -289,7 +301,10 @@ export async function openGroups(rooms: {
     logger.info('groups have moved to this broker', { count: documents.length })
   }
 
-  /** Raises the version of the group, which fences the previous coordinator, and reads the group after that. */
+  /**
+   * Raises the version of the stored group, which fences the previous coordinator. If another broker has written the
+   * group meanwhile, reads it again and tries again.
+   */
   async function takeOver(document: Document | null): Promise<void> {
     if (document === null) return
     const { name } = document
@@ -302,7 +317,7 @@ export async function openGroups(rooms: {
     }
   }
 
-  /** As the store lists it: a key that holds no document has version 0. */
+  /** Loads a group in the form in which the store lists it: a key that does not contain a document has version 0. */
   async function find(name: string): Promise<Document | null> {
     try {
       return await store.load(KIND, name)
@@ -323,7 +338,7 @@ export async function openGroups(rooms: {
     for (const group of groups.values()) group.keepTopics(topicIds)
   }
 
-  /** Deleted topics that no group has been asked about yet. */
+  /** Deleted topics whose offsets the groups have not forgotten yet. */
   let gone: string[] = []
   let isForgetting = false
 
@@ -353,7 +368,7 @@ export async function openGroups(rooms: {
     }
   }
 
-  /** Why this broker cannot answer for the group; null when it can. */
+  /** Returns why this broker cannot answer for the group; null if it can. */
   function misplaced(groupId: string): Refusal | null {
     if (closed || !coordination.coordinates(groupId) || !coordination.isConfirmed) return NOT_COORDINATOR
     return isLoading && !groups.has(groupId) ? COORDINATOR_LOAD_IN_PROGRESS : null
@@ -498,10 +513,13 @@ export async function openGroups(rooms: {
   }
 }
 
-/** Kafka takes the empty id for offsets alone, from consumers that assign partitions themselves. */
+/**
+ * Returns null if the group id is valid. Kafka allows the empty id only for offsets, for consumers that assign
+ * partitions themselves.
+ */
 function checkGroupId(groupId: string, mayBeEmpty: boolean): Refusal | null {
   if (groupId === '' && !mayBeEmpty) return because(INVALID_GROUP_ID, 'The group id is empty.')
-  // A string has at most three bytes of UTF-8 for each of its units: the common case needs no count.
+  // A string has at most three bytes of UTF-8 for each UTF-16 unit, so most group ids need no exact count.
   if (groupId.length * 3 <= MAX_GROUP_ID_BYTES || Buffer.byteLength(groupId) <= MAX_GROUP_ID_BYTES) return null
   return because(INVALID_GROUP_ID, `A group id has at most ${MAX_GROUP_ID_BYTES} bytes.`)
 }

@@ -12,15 +12,15 @@ const costs = Object.freeze({
   /** A committed offset with short metadata: the usual metadata of clients does not make a stored offset grow. */
   offset: 320,
 })
-/** Characters of metadata that this cost includes. */
+/** The characters of metadata that `costs.offset` includes. */
 const SHORT_METADATA = 64
 
-/** The memory of a group without offsets, in bytes. */
+/** Returns the memory of a group without offsets, in bytes. */
 export function costOfGroup(groupId: string): number {
   return costs.group + 2 * groupId.length
 }
 
-/** The memory of a committed offset, in bytes. */
+/** Returns the memory of a committed offset, in bytes. */
 export function costOfOffset({ metadata }: Pick<CommittedOffset, 'metadata'>): number {
   return costs.offset + 2 * Math.max(metadata.length - SHORT_METADATA, 0)
 }
@@ -30,5 +30,5 @@ const full =
 
 /** No memory is left for a new group. */
 export const TOO_MANY_GROUPS = because(GROUP_MAX_SIZE_REACHED, full)
-/** No memory is left for a new committed offset, or for one that grows. */
+/** No memory is left for a new committed offset, or for an offset that grows. */
 export const TOO_MANY_OFFSETS = because(INVALID_COMMIT_OFFSET_SIZE, full)

@@ -20,7 +20,7 @@ interface Lease {
   /** Rises with each holder, so that no two holders have the same. */
   term: number
   untilMs: number
-  /** In the order of asking. */
+  /** In the order of their requests. */
   readonly waiting: { readonly client: string; readonly parked: Parked<Reply> }[]
 }
 
@@ -51,7 +51,9 @@ const leases: Machine<Lease> = {
   wake: (lease, now) => (now.ms < lease.untilMs ? decide([]) : passOn(lease, now)),
 }
 
-/** An event that is answered at once, or when the holder before has gone. */
+/**
+ * Requests the lease. The event is answered at once, or when the previous holder has given the lease up or lost it.
+ */
 const acquire = (client: string): Event<Lease, Reply> => {
   return (lease, parked, now) => {
     if (lease.holder === null) return grant(lease, client, parked, now)
@@ -77,7 +79,7 @@ const free: Event<Lease, Reply> = (lease, parked) => {
 /** An event that changes nothing. */
 const look: Event<Lease, Reply> = ({ term }, parked) => decide([], () => parked.settle(term))
 
-/** The lease goes, with all that wait for it. */
+/** Deletes the lease, and answers all requests that wait for it. */
 const abolish: Event<Lease, Reply> = ({ waiting }, parked) => {
   const answers = [parked, ...waiting.map(each => each.parked)].map(each => () => each.settle('ABOLISHED'))
   return { ...decide([], ...answers), remove: true }
@@ -96,7 +98,7 @@ function passOn(lease: Lease, now: Now): Decision {
   return next === undefined ? decide(['holder']) : grant(lease, next.client, next.parked, now)
 }
 
-/** A sign of life: no event, since nothing of it is stored. */
+/** Gives a sign of life. This is not an event, because it stores nothing. */
 const renew = (lease: Lease, now: Now): void => {
   lease.untilMs = now.ms + LEASE_MS
 }
@@ -108,7 +110,7 @@ class Broker {
   readonly lines: string[] = []
   readonly failures: string[] = []
   readonly unreadable: string[] = []
-  /** Null: the state is gone from memory. */
+  /** The terms that the keeper got; null if the state was dropped from memory. */
   readonly states: (number | null)[] = []
   vacant = 0
   readonly lease: LiveDocument<Lease>
@@ -171,14 +173,14 @@ const open = (t: TestContext, isShared = false, machine = leases) => {
   return broker.open()
 }
 
-/** Another broker on the same store that writes the lease. */
+/** Writes the lease, as another broker on the same store does. */
 async function interfere(store: MemoryStore, changes: Record<string, string> = { term: '7' }): Promise<void> {
   const expect = await store.version('leads', 'l')
   const rows = Object.entries(changes).map(([key, value]) => ({ key, value: Buffer.from(value) }))
   await store.commit({ kind: 'leads', name: 'l', expect, changes: rows })
 }
 
-/** Undefined while the promise is pending. */
+/** Returns a function that returns the reply; undefined while the promise is pending. */
 function watch(promise: Promise<Reply>): () => Reply | undefined {
   let got: Reply | undefined
   void promise.then(reply => {
@@ -200,7 +202,7 @@ test('an answer is given when its change is stored, and not before', async t => 
   assert.match(broker.lines.join(''), /INFO .*term 1 begins with a lease=l/)
 })
 
-test('decisions are made on the newest state, and all of one commit time are stored by one commit', async t => {
+test('decisions are made on the newest state, and all decisions during one commit are stored by the next one', async t => {
   const broker = await open(t)
   const answers = broker.pass(...Array.from({ length: 50 }, (_, index) => `c${index}`))
   const replies = await Promise.all(answers)
@@ -212,7 +214,7 @@ test('decisions are made on the newest state, and all of one commit time are sto
   assert.deepEqual(await broker.stored(), { term: '50' })
 })
 
-test('an answer without a change waits for the changes that it rests on', async t => {
+test('an answer without a change waits for the changes that it depends on', async t => {
   const broker = await open(t)
   const letGo = broker.store.faults.hold('commit')
   const acquired = watch(broker.acquire('a'))
@@ -226,7 +228,7 @@ test('an answer without a change waits for the changes that it rests on', async 
   assert.equal(watch(broker.ask(look))(), undefined, 'a promise is never settled at once')
 })
 
-test('signs of life store nothing, and the one timer finds the deadline that they moved', async t => {
+test('signs of life store nothing, and the one timer notices the deadline that they have moved', async t => {
   const broker = await open(t)
   await broker.acquire('a')
   for (let second = 0; second < 60; second++) {
@@ -250,10 +252,10 @@ test('a request that waits for another client is answered by the event or the de
   assert.equal(third(), 3)
 })
 
-test('a process that stood still gives clients a second before their deadlines count', async t => {
+test('a process that was paused gives clients one second before their deadlines count', async t => {
   const broker = await open(t)
   await broker.acquire('a')
-  // The timer fires late: the clock goes on without it.
+  // The timer fires late: the clock moves on before it fires.
   const now = broker.clock.monotonic()
   broker.clock.monotonic = () => now + LEASE_MS + 30_000
   await broker.clock.advance(LEASE_MS)
@@ -263,7 +265,7 @@ test('a process that stood still gives clients a second before their deadlines c
   assert.equal(broker.lease.state?.holder, 'a')
 })
 
-test('a lost answer is settled by what is stored, and the client is told to ask again', async t => {
+test('if the answer to a commit is lost, the stored state counts, and the client is told to ask again', async t => {
   const broker = await open(t)
   for (const [fault, term] of [
     ['unknown-done', 1],
@@ -280,7 +282,7 @@ test('a lost answer is settled by what is stored, and the client is told to ask 
   assert.match(broker.lines.join(''), /ERROR .*a lease could not be stored, it is loaded again lease=l/)
 })
 
-test('a lost compare drops the state, and the document is loaded as the other broker wrote it', async t => {
+test('a conflict drops the state, and the document is loaded as the other broker wrote it', async t => {
   const broker = await open(t)
   await Promise.all(broker.pass('a'))
   await interfere(broker.store)
@@ -369,7 +371,7 @@ test('a read that must be current sees what another broker wrote, and is refused
   assert.deepEqual(broker.failures, [], 'another broker may write')
 })
 
-test('a read that must be current waits for a commit of its own whose answer is late', async t => {
+test('a read that must be current waits for a commit of the same broker whose answer is late', async t => {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
   const late: MemoryStore = {
@@ -411,7 +413,7 @@ test('a document that cannot be read is refused and kept, until it is repaired o
   assert.equal(await broker.acquire('b'), 1)
 })
 
-test('a load that was still due leaves a document alone that was deleted and is in use again', async t => {
+test('a load that was still due does not change a document that was deleted and is in use again', async t => {
   const broker = await open(t)
   await broker.acquire('a')
   await interfere(broker.store, { term: 'many' })
@@ -419,7 +421,7 @@ test('a load that was still due leaves a document alone that was deleted and is 
   await broker.clock.settle()
   broker.store.faults.failNext('load', 'unavailable')
   await broker.clock.advance(10_000)
-  // It is to be loaded again in a second.
+  // The document will be loaded again in a second.
   assert.equal(await broker.lease.removeUnread(), null)
   assert.equal(await broker.acquire('b'), 1)
   const waits = watch(broker.acquire('c'))
@@ -444,7 +446,7 @@ test('a deleted document refuses requests until it is gone, and then begins anew
   assert.equal(await broker.acquire('c'), 1)
 })
 
-test('a document of which nothing is left is given back to its keeper', async t => {
+test('the keeper is told when nothing is left of a document', async t => {
   const broker = await open(t)
   assert.equal(await broker.ask(look), 0)
   assert.equal(broker.vacant, 1)
@@ -479,7 +481,7 @@ test('a change that a loaded state makes by itself is stored', async t => {
   assert.deepEqual(await broker.stored(), { term: '1' })
 })
 
-test('draining refuses requests that wait for others and takes the rest; closing waits for the commit in flight', async t => {
+test('draining refuses requests that wait for others and accepts all others; closing waits for the commit in flight', async t => {
   const broker = await open(t)
   await broker.acquire('a')
   const parked = watch(broker.acquire('b'))
@@ -526,8 +528,8 @@ test('no acknowledged term is lost or given twice, whatever the store and other 
       let broker = await new Broker(clock, store, true).open()
       const given = new Set<number>()
       let highest = 0
-      // The store has lost the document, and the broker has not stored it again. Another broker, or a second failure
-      // before it has, loses the terms in truth.
+      // True while the store has lost the document and the broker has not stored it again. If another broker writes
+      // or a second failure happens in that time, the terms are really lost.
       let isLost = false
       let mayFail = false
       const take = (reply: Reply) => {

@@ -1,12 +1,12 @@
 // One live document: a stored document that this broker coordinates, with its state in memory. It gives a machine
-// (machine.ts) its events, its time and its one timer, commits what the machine decided, and answers. It decides
-// nothing itself and knows no kind of document.
+// (machine.ts) its events, its time and its one timer, commits the decisions of the machine, and answers the
+// requests. It decides nothing itself and knows no kind of document.
 //
 // A decision changes the state in memory at once, so that the next decision is made on the newest state. The changes
-// are committed in batches by compare-and-set, with one commit in flight: all that is decided meanwhile goes together
-// in the next commit. An answer waits for the last batch that it may rest on, so no client is told what a failed commit
-// takes back. A failed commit drops the state. Each client that waits is told to look for the coordinator again, and
-// the document is loaded from the store anew.
+// are committed in batches by compare-and-set, with one commit in flight: all decisions made meanwhile are stored
+// together by the next commit. An answer waits for the last batch that it may depend on, so no client gets an answer
+// that a failed commit takes back. A failed commit drops the state. Each client that waits is told to look for the
+// coordinator again, and the document is loaded from the store anew.
 //
 //                   ┌───────── commit failed ─────────┐
 //                   ▼                                 │
@@ -14,8 +14,8 @@
 //   │ loading │ ───────▶ │ live │ ──────────────▶ │ in flight │
 //   └─────────┘          └──────┘ ◀── committed ──└───────────┘
 //        │ ▲ read again
-//        ▼ │                                 a document that this version cannot read: nothing is said of it,
-//   ┌────────────┐                           and nothing is written to it but its removal
+//        ▼ │                                 a document that this version cannot read: requests are refused,
+//   ┌────────────┐                           and the only change that is stored is its removal
 //   │ unreadable │
 //   └────────────┘
 
@@ -43,7 +43,7 @@ import type { Decision, Event, Machine, Now, Parked } from './machine.ts'
 
 /** A document whose loading failed waits this long until it is loaded again. */
 const RELOAD_AFTER_MS = 1_000
-/** A document that cannot be read waits this long: an operator may repair it meanwhile. */
+/** A document that cannot be read waits this long until it is read again: an operator may repair it meanwhile. */
 const REREAD_AFTER_MS = 10_000
 /** The shortest time between log lines of one kind: a store that is away concerns all documents at once. */
 const COMPLAIN_EVERY_MS = 5_000
@@ -53,7 +53,7 @@ const STALL_MS = 1_000
 /** The surroundings that all live documents of a broker share. */
 export interface Surroundings {
   readonly store: Store
-  /** Whether another broker may coordinate the document without this broker knowing it yet. */
+  /** Whether another broker may already coordinate the document although this broker does not know it yet. */
   readonly isShared: boolean
   readonly clock: Clock
   readonly logger: Logger
@@ -62,13 +62,16 @@ export interface Surroundings {
   failed(errorType: string): void
 }
 
-/** The owner of a live document. It hears of every change, and counts the memory of the document. */
+/** The owner of a live document. It gets a call for every change, and counts the memory of the document. */
 export interface Keeper<State> {
-  /** The state was loaded; or it is null because it was dropped, is being deleted, or cannot be read. */
+  /**
+   * Called when the state was loaded. Called with null when the state was dropped, is being deleted, or cannot be
+   * read.
+   */
   replaced(state: State | null): void
-  /** An event has changed the state. The fields are those of the decision; they may not be stored yet. */
+  /** Called when an event has changed the state. The fields are those of the decision; they may not be stored yet. */
   changed(state: State, fields: readonly string[]): void
-  /** The document has nothing left that needs memory or the store. */
+  /** Called when no part of the document needs memory or the store any longer. */
   vacant(): void
 }
 
@@ -88,7 +91,7 @@ const isDirty = (batch: Batch): boolean => batch.fields.size > 0 || batch.touch 
 
 /** A request that has not been answered yet. */
 interface Waiter {
-  /** It may wait for other requests, not only for a commit. */
+  /** Whether the request may wait for other requests, not only for a commit. */
   readonly mayPark: boolean
   refuse(refusal: Refusal): void
 }
@@ -98,7 +101,7 @@ export class LiveDocument<State> {
   readonly #machine: Machine<State>
   readonly #keeper: Keeper<State>
   readonly #around: Surroundings
-  /** Null while it is being loaded. */
+  /** Null while the document is being loaded or deleted, or cannot be read. */
   #state: State | null = null
   /** The version of the stored document; 0 when the store has no document. */
   #version = 0
@@ -110,13 +113,13 @@ export class LiveDocument<State> {
   #committing: Promise<void> = Promise.resolve()
   #timer: Timer | null = null
   #timerAtMs = Number.POSITIVE_INFINITY
-  /** After a stall the timer gives signs of life a second chance: no deadline may bring it forward. */
+  /** True after a stall, while the timer waits for late signs of life. No deadline may set it to an earlier time. */
   #forgaveStall = false
   #draining = false
   #closed = false
   #isUnreadable = false
 
-  /** Refuses every request with COORDINATOR_LOAD_IN_PROGRESS until it is opened. */
+  /** The new document refuses every request with COORDINATOR_LOAD_IN_PROGRESS until `open` is called. */
   constructor(name: string, machine: Machine<State>, keeper: Keeper<State>, around: Surroundings) {
     this.#name = name
     this.#machine = machine
@@ -125,8 +128,9 @@ export class LiveDocument<State> {
   }
 
   /**
-   * `document` is the document in the store; null when the store certainly has none. A document that cannot be read
-   * refuses every request except `removeUnread` with COORDINATOR_NOT_AVAILABLE, and is read again from time to time.
+   * `document` is the document in the store; null if the store certainly has no document. A document that cannot be
+   * read refuses every request except `removeUnread` with COORDINATOR_NOT_AVAILABLE, and is read again from time to
+   * time.
    */
   open(document: Document | null): void {
     try {
@@ -154,22 +158,22 @@ export class LiveDocument<State> {
     return this.#machine.isInUse(this.#state)
   }
 
-  /** Whether the store has it, as far as this broker knows. */
+  /** Whether the store has the document, as far as this broker knows. */
   get isStored(): boolean {
     return this.#version > 0
   }
 
-  /** The store has it in a form that this version cannot read. */
+  /** Whether the stored document has a form that this version cannot read. */
   get isUnreadable(): boolean {
     return this.#isUnreadable
   }
 
-  /** It is being loaded after a failure, so it is unknown whether it exists. */
+  /** Whether the document is being loaded after a failure, so that it is unknown whether it exists. */
   get isUncertain(): boolean {
     return this.#state === null && !this.#isUnreadable && !this.#next.remove && this.#inFlight?.remove !== true
   }
 
-  /** The two times for a decision. */
+  /** Returns the two times for a decision. */
   now(): Now {
     return { ms: this.#around.clock.monotonic(), wallMs: this.#around.clock.now() }
   }
@@ -196,7 +200,10 @@ export class LiveDocument<State> {
     return promise
   }
 
-  /** Separate from `ask`: its event may hold a whole request, which must not stay in memory while the answer waits. */
+  /**
+   * Makes a waiting request. It is separate from `ask`, because the event may contain a whole request, which must not
+   * stay in memory while the answer waits.
+   */
   #wait<Reply>(resolve: (reply: Reply) => void, refused: (refusal: Refusal) => Reply, mayPark: boolean): Parked<Reply> {
     const waiter: Waiter & Parked<Reply> = {
       mayPark,
@@ -209,16 +216,16 @@ export class LiveDocument<State> {
     return waiter
   }
 
-  /** The same for an event that no client waits for. Nothing happens while there is no state. */
+  /** Decides on the newest state for an event that no client waits for. Does nothing while there is no state. */
   tell(event: (state: State, now: Now) => Decision): void {
     if (this.#state !== null) this.#follow(this.#state, event(this.#state, this.now()))
   }
 
   /**
-   * The same for an event that must see everything that any broker committed before this call. While brokers come and
-   * go, two of them may each believe that they coordinate the document. A broker that writes learns the truth from its
-   * commit; a broker that only reads must ask the store first. NOT_COORDINATOR when another broker has written it;
-   * COORDINATOR_LOAD_IN_PROGRESS when the store does not answer.
+   * Does the same as `ask`, for an event that must see everything that any broker committed before this call. While
+   * brokers come and go, two of them may each believe that they coordinate the document. A broker that writes learns
+   * the truth from its commit; a broker that only reads must ask the store first. NOT_COORDINATOR when another broker
+   * has written it; COORDINATOR_LOAD_IN_PROGRESS when the store does not answer.
    */
   async askCurrent<Reply>(event: Event<State, Reply>, refused: (refusal: Refusal) => Reply): Promise<Reply> {
     // No await if no other broker can write, so that events keep the order of the calls.
@@ -226,7 +233,10 @@ export class LiveDocument<State> {
     return doubt === null ? await this.ask(event, refused) : refused(doubt)
   }
 
-  /** Null when the state is current. Otherwise the state is dropped, unless the store does not answer. */
+  /**
+   * Resolves to null if the state is current. Otherwise drops the state, unless the store does not answer, and
+   * resolves to the refusal.
+   */
   async #checkCurrent(): Promise<Refusal | null> {
     const { kind, noun } = this.#machine
     const { logger } = this.#around
@@ -268,8 +278,8 @@ export class LiveDocument<State> {
   }
 
   /**
-   * From now on no request waits for another one: the answer to those that may wait is to look for the coordinator
-   * again.
+   * From now on no request waits for another one. Requests that may wait are refused with NOT_COORDINATOR, so that
+   * their clients look for the coordinator again.
    */
   drain(): void {
     this.#draining = true
@@ -277,7 +287,7 @@ export class LiveDocument<State> {
     for (const waiter of [...this.#waiters]) if (waiter.mayPark) waiter.refuse(NOT_COORDINATOR)
   }
 
-  /** Resolves when the commits that were begun have ended. */
+  /** Drains, and resolves when the commits that have begun have ended. */
   async close(): Promise<void> {
     this.drain()
     this.#closed = true
@@ -312,7 +322,10 @@ export class LiveDocument<State> {
     for (const answer of answers) this.#afterCommit(answer)
   }
 
-  /** From now on it is being deleted: nothing continues with it, and clients are told to come back in a moment. */
+  /**
+   * Begins to delete the document. From now on requests are refused with COORDINATOR_LOAD_IN_PROGRESS, until it is
+   * gone.
+   */
   #remove(): void {
     this.#disarm()
     if (this.#version === 0 && this.#inFlight === null) {
@@ -393,7 +406,7 @@ export class LiveDocument<State> {
     this.#leaveIfVacant()
   }
 
-  /** Another broker has written the document, or removed it. */
+  /** Drops the state, because another broker has written or removed the document. */
   #lose({ version }: Conflict): void {
     const { noun } = this.#machine
     const why =
@@ -406,7 +419,8 @@ export class LiveDocument<State> {
   }
 
   /**
-   * The store does not have the document. A commit tells whether the store has lost it, or another broker removed it.
+   * Called if the store does not have the document. A commit shows whether the store has lost it or another broker
+   * has removed it.
    */
   async #checkStored(): Promise<Refusal | null> {
     this.#next.touch = true
@@ -415,7 +429,10 @@ export class LiveDocument<State> {
     return this.#state === null ? NOT_COORDINATOR : null
   }
 
-  /** The state may differ from the stored one: no client is answered from it any longer. */
+  /**
+   * Drops the state, because it may differ from the stored one. Refuses all waiting requests and loads the document
+   * again.
+   */
   #drop(refusal: Refusal): void {
     this.#state = null
     this.#absence = COORDINATOR_LOAD_IN_PROGRESS
@@ -430,8 +447,8 @@ export class LiveDocument<State> {
   // ---- loading
 
   /**
-   * Of two loads that run beside each other, the first to end counts: a load for a deletion may meet one that was due.
-   * The other must not touch a state that clients have used since.
+   * Loads the document. Two loads may run at the same time: one after a deletion, and one that was due. The load that
+   * ends first counts. The other must not replace a state that clients have used since.
    */
   async #load(): Promise<void> {
     if (!this.#lacksState) return
@@ -468,7 +485,7 @@ export class LiveDocument<State> {
     this.#apply(state, this.#machine.resume(state, now))
   }
 
-  /** The broker knows only that the document exists. */
+  /** Marks the document as unreadable. The broker then knows only that it exists. */
   #setAside(error: unknown, version: number): void {
     if (!(error instanceof UnreadableDocument)) throw error
     const { unreadable, clock } = this.#around
@@ -486,7 +503,10 @@ export class LiveDocument<State> {
 
   // ---- time
 
-  /** One timer for all deadlines. Signs of life only move deadlines away, so they never touch it. */
+  /**
+   * Sets the one timer for all deadlines. Signs of life only move deadlines to a later time, so they never change the
+   * timer.
+   */
   #arm(state: State): void {
     const wakeAtMs = this.#machine.wakeAtMs(state)
     if (this.#draining || this.#forgaveStall || wakeAtMs >= this.#timerAtMs) return
@@ -510,7 +530,7 @@ export class LiveDocument<State> {
     const isStall = now.ms - this.#timerAtMs > STALL_MS && !this.#forgaveStall
     this.#disarm()
     if (isStall) {
-      // The process was paused (a paused machine, a long collection): requests that lie unread in sockets come first.
+      // The process was paused (a paused machine, a long garbage collection). Unread requests in sockets come first.
       this.#forgaveStall = true
       this.#timerAtMs = now.ms + STALL_MS
       this.#timer = this.#around.clock.timer(STALL_MS, () => this.#wake())

@@ -1,7 +1,7 @@
-// The contract between a live document (live-document.ts) and the machine that it drives. A machine is what the broker
-// knows of one document and how that changes: a classic group, and later a consumer group (KIP-848), a share group or a
-// transactional id. A machine is pure and synchronous: the same state, event and time give the same decision. It has no
-// promise, no timer, no store and no logger. live-document.test.ts holds the smallest example.
+// The interface between a live document (live-document.ts) and the machine that it drives. A machine defines the
+// state of one kind of document and how events change it: a classic group, and later a consumer group (KIP-848), a
+// share group or a transactional id. A machine is pure and synchronous: the same state, event and time give the same
+// decision. It has no promise, no timer, no store and no logger. live-document.test.ts has the smallest example.
 //
 //   stored document ── read ──▶ state ── event ──▶ decision: fields that changed, answers, sentences for the log
 //          ▲                                           │
@@ -10,7 +10,7 @@
 import type { DocumentKind } from '../store/document-kinds.ts'
 import type { Document } from '../store/store.ts'
 
-/** The two times that a decision may need: `ms` for durations (Clock.monotonic), `wallMs` for stored stamps. */
+/** The two times that a decision may need: `ms` for durations (Clock.monotonic), `wallMs` for stored timestamps. */
 export interface Now {
   readonly ms: number
   readonly wallMs: number
@@ -27,38 +27,50 @@ export interface Decision {
   /** Names of the fields whose stored values have changed. The document encodes them when it commits. */
   readonly changes: readonly string[]
   /**
-   * The whole document is deleted together with the state: `answers` must answer every request that is parked in the
-   * state.
+   * True if the whole document is deleted together with the state. Then `answers` must answer every request that is
+   * parked in the state.
    */
   readonly remove?: boolean
-  /** Called in order when the changes, and all changes that were decided before, are stored. Never called otherwise. */
+  /**
+   * Called in order when these changes, and all changes that were decided before, are stored. They are not called if
+   * a commit fails.
+   */
   readonly answers: readonly (() => void)[]
-  /** Sentences for the log, written at once. */
+  /** Sentences that are logged at once. */
   readonly notes: readonly string[]
 }
 
-/** A request, as a function that changes the state. It answers `parked` in its decision, or keeps it for later. */
+/**
+ * A request, as a function that changes the state. It answers `parked` in its decision, or keeps it for a later
+ * decision.
+ */
 export type Event<State, Reply> = (state: State, parked: Parked<Reply>, now: Now) => Decision
 
-/** One for each kind of document, shared by all documents of that kind. */
+/** Each kind of document has one machine, which all documents of that kind share. */
 export interface Machine<State> {
   readonly kind: DocumentKind
   /** The word for one of these documents in the log: "group". */
   readonly noun: string
   /**
-   * The state that continues the stored document; null stands for a store without it. Throws UnreadableDocument when a
-   * part of the document has another form than this version writes.
+   * Returns the state for a stored document, or for null if the store does not have the document. Throws
+   * UnreadableDocument if a part of the document has another form than this version writes.
    */
   read(document: Document | null, now: Now): State
-  /** A decision that follows from the loaded state alone, for example because a limit was lowered meanwhile. */
+  /** Returns a decision that the loaded state itself needs, for example because a limit was lowered meanwhile. */
   resume(state: State, now: Now): Decision
-  /** The names of all fields that the state has, for a store that has lost the document. */
+  /** Returns the names of all fields of the state. They are stored again if the store has lost the document. */
   fields(state: State): Iterable<string>
-  /** A field as it is stored; null when the state has no such field, and the stored one is deleted. */
+  /**
+   * Returns the stored form of a field; null if the state does not have the field, so that the stored field is
+   * deleted.
+   */
   encode(state: State, field: string): Uint8Array | null
-  /** Whether the state must stay in memory although no part of it is stored. */
+  /** Returns whether the state must stay in memory although no part of it is stored. */
   isInUse(state: State): boolean
-  /** The monotonic time when `wake` must be called; Infinity for never. It may be too early, never too late. */
+  /**
+   * Returns the monotonic time when `wake` must be called; Infinity for never. The time may be too early, but never
+   * too late.
+   */
   wakeAtMs(state: State): number
   /** Decides on everything whose deadline has passed. Afterwards `wakeAtMs` is later than `now`. */
   wake(state: State, now: Now): Decision

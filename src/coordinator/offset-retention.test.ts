@@ -26,7 +26,7 @@ const open = (t: TestContext, clock?: SimulatedClock) =>
     'broker.offsets-retention-check-interval': HOUR_MS,
   })
 
-/** Lets members live while time goes by. */
+/** Lets time pass, and sends the heartbeats of these members meanwhile. */
 async function live(world: World, members: readonly JoinReply[], ms: number): Promise<void> {
   for (let gone = 0; gone < ms; gone += LONGEST_SESSION_MS / 2) {
     await world.clock.advance(LONGEST_SESSION_MS / 2)
@@ -42,7 +42,7 @@ const commitOther = (world: World, member: JoinReply) =>
     offsets: [{ topicId: OTHER_TOPIC, partition: 0, offset: 7, leaderEpoch: 0, metadata: '', retentionMs: -1 }],
   })
 
-test('offsets of a group that no member ever joined expire one by one, from their commit, and the group with the last', async t => {
+test('in a group that no member ever joined, each offset expires after its commit, and the group goes with the last one', async t => {
   const world = await open(t)
   await commit(world, 1)
   await world.clock.advance(DAY_MS)
@@ -60,7 +60,7 @@ test('offsets of a group that no member ever joined expire one by one, from thei
   assert.equal(await committed(await world.restart()), 9)
 })
 
-test('offsets of a group with members are kept, and expire from when the last of them left', async t => {
+test('offsets of a group with members are kept, and their retention begins when the last member leaves', async t => {
   const world = await open(t)
   const members = await stable(world, 1, { ...subscribing('topic'), sessionTimeoutMs: LONGEST_SESSION_MS })
   assert.equal(await commit(world, 42, claim(members[0]!)), null)
@@ -73,7 +73,7 @@ test('offsets of a group with members are kept, and expire from when the last of
   assert.deepEqual(world.groups.list(), [])
 })
 
-test('a group goes on without the offsets of topics that it no longer subscribes to', async t => {
+test('a group continues without the offsets of topics that it no longer subscribes to', async t => {
   const world = await open(t)
   const members = await stable(world, 1, { ...subscribing('topic'), sessionTimeoutMs: LONGEST_SESSION_MS })
   assert.equal(await commit(world, 1, claim(members[0]!)), null)
@@ -83,7 +83,7 @@ test('a group goes on without the offsets of topics that it no longer subscribes
   assert.equal(await committed(world, 'g', OTHER_TOPIC), null)
 })
 
-test('nothing expires of a group whose members do not say what they read', async t => {
+test('no offset expires in a group whose members do not say what they read', async t => {
   const world = await open(t)
   const members = await stable(world, 1, { sessionTimeoutMs: LONGEST_SESSION_MS })
   assert.equal(await commitOther(world, members[0]!), null)
@@ -91,7 +91,7 @@ test('nothing expires of a group whose members do not say what they read', async
   assert.equal(await committed(world, 'g', OTHER_TOPIC), 7)
 })
 
-test('a client that says for how long is taken at its word', async t => {
+test('an offset expires after the retention time that the client requests', async t => {
   const world = await open(t)
   const retained = (retentionMs: number, partition: number) => ({
     ...{ topicId: TOPIC, partition, offset: 1, leaderEpoch: 0, metadata: '', retentionMs },
@@ -127,7 +127,7 @@ test('time that passes while the broker is down counts', async t => {
   assert.deepEqual(again.groups.list(), [])
 })
 
-test('a clock that jumps forward does not take the offsets with it', async t => {
+test('a clock that jumps forward does not make the offsets expire', async t => {
   let jumpMs = 0
   class JumpingClock extends SimulatedClock {
     override now(): number {

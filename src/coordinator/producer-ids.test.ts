@@ -52,7 +52,7 @@ test('two brokers on one store never share a producer id', async () => {
   assert.equal(new Set(taken.flat()).size, 5_000)
 })
 
-test('an id is refused for now while the store is away, and comes when it is back', async () => {
+test('while the store is away no new block is allocated, and ids come again when it is back', async () => {
   const store = createMemoryStore(new SimulatedClock())
   const ids = openProducerIds(store)
   store.faults.failNext('commit', 'unavailable')
@@ -60,7 +60,7 @@ test('an id is refused for now while the store is away, and comes when it is bac
   assert.equal((await take(ids, 1)).length, 1)
 })
 
-test('no producer id is handed out twice by a store that has lost the blocks it gave last', async () => {
+test('no producer id is handed out twice after the store has lost its last blocks', async () => {
   const clock = new SimulatedClock()
   const server = new ReplicatedServer(1)
   const calm: Wire = {
@@ -77,7 +77,7 @@ test('no producer id is handed out twice by a store that has lost the blocks it 
   for (const id of await take(ids, 2_500)) seen.add(id)
   server.failOver(0)
   await clock.settle()
-  // The one has most of a block left, the other needs a new one.
+  // One broker has most of its block left, the other needs a new block.
   for (const broker of [ids, openProducerIds(connect())]) {
     for (const id of await take(broker, 1_500)) {
       assert(!seen.has(id), `${id} was handed out before`)

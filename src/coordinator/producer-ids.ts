@@ -1,8 +1,8 @@
-// Producer ids for idempotent producers, taken from the store in blocks. The name of a block is the version that its
-// commit gave the document, because the store never gives a version twice, not even after it has lost acknowledged
-// writes (H9 in docs/decisions/0025). A number inside the document would go back with the store, and two producers
-// would get one id. When a broker ends, the rest of its block is lost, which costs nothing. Epochs and transactions are
-// not here.
+// Allocates producer ids for idempotent producers, in blocks from the store. The number of a block is the version of
+// the document after the commit that took the block, because the store never gives a version twice, not even after it
+// has lost acknowledged writes (H9 in docs/decisions/0025). A counter inside the document would go back with the
+// store, and two producers would get the same id. When a broker ends, the rest of its block is lost, which does no
+// harm. Epochs and transactions are not here.
 
 import { assert } from '../base/assert.ts'
 import { systemClock } from '../base/clock.ts'
@@ -18,8 +18,9 @@ const BLOCK_SIZE = 1_000
 
 export interface ProducerIds {
   /**
-   * An id that no other producer has or will have. COORDINATOR_LOAD_IN_PROGRESS (which producers retry) when other
-   * brokers were faster for too long; throws StoreUnavailable when the store is away and a new block is needed.
+   * Resolves to an id that no other producer has or will have, or to COORDINATOR_LOAD_IN_PROGRESS (which producers
+   * retry) if other brokers were faster for too long. Throws StoreUnavailable if the store is away and a new block is
+   * needed.
    */
   allocate(): Promise<number | Refusal>
 }

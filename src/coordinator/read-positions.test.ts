@@ -5,7 +5,7 @@ import { openReadPositions } from './read-positions.ts'
 
 const ADDRESS = '10.0.0.1'
 
-/** How many clients, each in one partition, and of how many partitions of one client there is room for. */
+/** Returns the bytes that this number of clients needs, each with a position in one partition. */
 function room(clients: number): number {
   const clock = new SimulatedClock()
   let bytes = 0
@@ -17,7 +17,7 @@ function room(clients: number): number {
   return bytes
 }
 
-test('a client is where it was answered to last, by client id, address, topic and partition', async () => {
+test('the position of a client is the end of its last answer, by client id, address, topic and partition', async () => {
   const clock = new SimulatedClock()
   const positions = openReadPositions(clock)
   positions.reader('one', ADDRESS).delivered('t', 0, 17)
@@ -41,7 +41,7 @@ test('beyond the bound the clients that have not fetched for longest are forgott
   positions.reader('a', ADDRESS).delivered('t', 0, 2)
   positions.reader('d', ADDRESS).delivered('t', 0, 1)
   assert.equal(known(), 'acd')
-  // The text of a client id counts, and one client that reads without end is forgotten itself.
+  // The characters of a client id count too, and a client with too many positions is forgotten itself.
   positions.reader('x'.repeat(30_000), ADDRESS)
   assert.equal(known(), '')
   const greedy = positions.reader('greedy', ADDRESS)

@@ -1,6 +1,6 @@
-// How far each client has read the partitions that this broker leads. A client is identified by its id and address,
-// because a fetch says no more; the coordinator knows its group (deliveries.ts). In memory only and bounded: clients
-// without a fetch for the longest time are forgotten first.
+// Knows how far each client has read the partitions that this broker leads. A client is identified by its id and
+// address, because a fetch contains no more; the coordinator knows its group (deliveries.ts). The positions are only
+// in memory, and the memory is limited: the clients that have not fetched for the longest time are forgotten first.
 
 import type { Clock } from '../base/clock.ts'
 
@@ -8,24 +8,24 @@ import type { Clock } from '../base/clock.ts'
 export interface ReadPosition {
   /** The offset after the last record that was delivered to it. */
   readonly nextOffset: number
-  /** When it was answered last, on Clock.monotonic(). */
+  /** When the fetch came that was answered last, on Clock.monotonic(). */
   readonly atMs: number
 }
 
 /** One client. Look it up for each fetch and do not keep it. */
 export interface Reader {
-  /** The client got an answer up to this offset, which may be lower than an earlier one. */
+  /** Records that the client got an answer up to this offset. The offset may be lower than an earlier one. */
   delivered(topicId: string, partition: number, nextOffset: number): void
 }
 
 export interface ReadPositions {
-  /** Counts as a fetch: this client is forgotten last. */
+  /** Returns the client with this id and address. The call counts as a fetch, so this client is forgotten last. */
   reader(clientId: string, address: string): Reader
-  /** Null if this client is not known to have read the partition. */
+  /** Returns null if this client is not known to have read the partition. */
   of(clientId: string, address: string, topicId: string, partition: number): ReadPosition | null
 }
 
-/** Bytes of the readers of all partitions together; some 250,000 positions. */
+/** The most memory of the readers of all partitions together, in bytes: some 250,000 positions. */
 const MAX_BYTES = 32 * 1024 * 1024
 
 // Measured on Node 24, rounded up.

@@ -1,5 +1,5 @@
-// Who may call a route, decided once for every route by its `needs`. A change that another site sends is refused before
-// the caller is looked up (OWASP: cross-site request forgery; the cookie alone proves nothing).
+// Decides which callers may call a route, by its `needs`. A change that another site sends is refused before the
+// caller is identified (OWASP: cross-site request forgery; the cookie alone proves nothing).
 
 import { type Accounts, ANYBODY, type SignInRefusal } from '../auth/console/accounts.ts'
 import type { Identity } from '../auth/console/identity.ts'
@@ -21,8 +21,8 @@ export interface Caller {
 }
 
 /**
- * Why a change is refused because of its origin, or null. It must come from a page of this server, or from a program,
- * which sends neither header.
+ * Returns why a change is refused because of its origin, or null. A change must come from a page of this server, or
+ * from a program, which sends neither Sec-Fetch-Site nor Origin.
  */
 export function checkOrigin(route: Pick<Route, 'method'>, caller: Caller): Problem | null {
   if (!isMutation(route)) return null
@@ -39,8 +39,8 @@ export function checkOrigin(route: Pick<Route, 'method'>, caller: Caller): Probl
 }
 
 /**
- * Why the headers forbid to read the body of a change, or null. Its type must be one that the face reads (`types`), and
- * no form of another site can send such a type. An empty body needs no type.
+ * Returns why the body of a change must not be read, from its headers, or null. The type of the body must be one that
+ * the face reads (`types`), and no form of another site can send such a type. An empty body needs no type.
  */
 export function checkBodyType(
   route: Pick<Route, 'method'>,
@@ -60,14 +60,18 @@ export function checkBodyType(
   return null
 }
 
-/** RFC 8259 defines no charset, and clients send the one that JSON has anyway. */
+/**
+ * Returns whether the Content-Type is this type. RFC 8259 defines no charset, but clients send UTF-8, which is the
+ * charset of JSON.
+ */
 function isTyped(given: string, type: string): boolean {
   const [, media, parameters] = /^([^\s;]*)\s*(.*)$/s.exec(given)!
   return media!.toLowerCase() === type && /^(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i.test(parameters!)
 }
 
 /**
- * A proxy that this server does not know may have served the page by https. Such a page is no worse than one by http.
+ * Returns whether the origin is this server, also by https: a proxy that this server does not know may have served
+ * the page by https. Such a page is as good as one by http.
  */
 function isOwn(origin: string, { scheme, host }: Caller): boolean {
   const given = originOf(origin)
@@ -75,8 +79,8 @@ function isOwn(origin: string, { scheme, host }: Caller): boolean {
 }
 
 /**
- * The origin in one spelling: lower case, and without the default port of the scheme (RFC 6454, 4). Null if the text is
- * not an origin.
+ * Returns the origin in one spelling: lower case, and without the default port of the scheme (RFC 6454, 4); null if
+ * the text is not an origin.
  */
 function originOf(text: string): string | null {
   const url = URL.parse(text)
@@ -91,22 +95,22 @@ function hasBody(caller: Pick<Caller, 'header'>): boolean {
 export interface AccessRooms {
   readonly accounts: Accounts
   readonly clock: Clock
-  /** Any client may read the scrape of the metrics. */
+  /** True if any client may read the scrape of the metrics. */
   readonly isScrapeOpen: boolean
 }
 
 /**
- * How long a route that must work during an outage waits for the store to say who calls: as long as health waits for
+ * The time in ms that a route for outages waits for the store to identify the caller: as long as health waits for
  * each of its parts.
  */
 const LOOKING_MS = 2_000
 
-/** How a face finds out who calls. Throws what the store throws. */
+/** Identifies the caller for a face. Throws what the store throws. */
 export type Authenticate = (caller: Caller, accounts: Accounts) => Promise<Identity | Problem>
 
 /**
- * The caller, null if the route does not need to know, or the reason why the route is closed to the caller. Throws what
- * the store throws.
+ * Resolves with the caller, null if the route does not need one, or the problem if the caller may not call the route.
+ * Throws what the store throws.
  */
 export async function admit(
   { needs, method, path, isForBadTimes }: Pick<Route, 'needs' | 'method' | 'path' | 'isForBadTimes'>,
@@ -127,25 +131,25 @@ export async function admit(
 }
 
 /**
- * A user who must change the password may send only two requests: signing out, and the change, whose route checks that
- * it changes nothing else.
+ * The routes for a user who must change the password: the change, whose route checks that it changes nothing else,
+ * and signing out.
  */
 const WAYS_OUT: ReadonlySet<string> = new Set(['PUT /api/v1/users/:username', 'POST /api/v1/auth/logout'])
 
-/** While the store is away no caller is known. A store that does not answer is away. */
+/** Returns null for a failure of the store, because no caller can be identified then. Throws any other error. */
 function unknownWhileAway(error: unknown): null {
   if (isStoreFailure(error)) return null
   throw error
 }
 
-/** By the cookie of a session. */
+/** Identifies the caller by the session cookie. */
 export async function bySession(caller: Caller, accounts: Accounts): Promise<Identity | Problem> {
   const token = sessionTokenIn(caller.header('cookie'))
   const identity = token === null ? null : await accounts.identify(token, visitorOf(caller.address, caller.header))
   return identity ?? problem('UNAUTHENTICATED', 'A session is required.')
 }
 
-/** By HTTP Basic, as the specification asks for the actuator and the OpenAPI document. */
+/** Identifies the caller by HTTP Basic, which the specification requires for the actuator and the OpenAPI document. */
 export async function byBasic(caller: Caller, accounts: Accounts): Promise<Identity | Problem> {
   const headers = { 'www-authenticate': 'Basic realm="ketch", charset="UTF-8"' }
   const given = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(caller.header('authorization') ?? '')
@@ -156,7 +160,7 @@ export async function byBasic(caller: Caller, accounts: Accounts): Promise<Ident
   return 'kind' in found ? fromSignIn(found, headers) : found
 }
 
-/** Why a caller with a name is refused; `headers` go with wrong credentials. */
+/** Returns the problem for a refused name and password. `headers` are sent if the credentials are wrong. */
 export function fromSignIn(refusal: SignInRefusal, headers: Readonly<Record<string, string>> = {}): Problem {
   switch (refusal.kind) {
     case 'wrong-credentials':

@@ -1,6 +1,6 @@
-// One line for every change that was asked for: who, from where, what, and the result. Of the body it shows only the
-// members that the route allows (`audited`), so that no secret gets here because it was forgotten. A member of a body
-// that does not fit its shape may hold more members, such as a password: it is shown if it is a single value.
+// Writes one log line for every requested change: the caller, the address, the change, and the result. Of the body it
+// shows only the members that the route allows (`audited`), so that no secret is logged by mistake. If the body does
+// not fit its shape, a member may contain others, such as a password. Then the line shows single values only.
 
 import { AUDIT_LOGGER } from '../admin/loggers.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -9,7 +9,7 @@ import type { AnyRoute } from './route.ts'
 export interface Asked {
   /** Null if the caller did not sign in. */
   readonly who: string | null
-  /** An identity provider vouches for the name: a user in the store with the same name is another person. */
+  /** True if an identity provider gave the name. A user in the store with the same name is another person. */
   readonly sso: boolean
   readonly from: string
   readonly params: unknown
@@ -22,7 +22,8 @@ export interface Asked {
 }
 
 /**
- * At the level of the settings while the broker runs: a user who may change levels must not be able to hide changes.
+ * Returns the audit logger. Its level is that of the settings and does not change while the broker runs: a user who
+ * may change levels must not be able to hide changes.
  */
 export function openAuditLog(logger: Logger): Logger {
   const own = logger.named('audit')
@@ -43,7 +44,7 @@ function asObject(value: unknown): object {
   return typeof value === 'object' && value !== null ? value : {}
 }
 
-/** The body may be any value: refused changes are audited too. */
+/** Returns a member of the body. The body may be any value, because refused changes are audited too. */
 function memberOf(body: unknown, name: string): unknown {
   return Object.hasOwn(asObject(body), name) ? (body as Record<string, unknown>)[name] : undefined
 }

@@ -18,19 +18,25 @@ export function callerOf(request: FastifyRequest, answer: FastifyReply): Caller 
   }
 }
 
-/** Some proxies write the port into X-Forwarded-For too: with it each connection would be another client. */
+/**
+ * Returns the address without a port. Some proxies write the port into X-Forwarded-For too: with it each connection
+ * would be another client.
+ */
 function withoutPort(address: string): string {
   return address.replace(/^\[(.+)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
 }
 
-/** Aborts when the connection went away before the answer was complete. */
+/** Returns a signal that aborts if the connection closes before the answer is complete. */
 function closedSignal(answer: FastifyReply): AbortSignal {
   const closed = new AbortController()
   answer.raw.once('close', () => closed.abort())
   return closed.signal
 }
 
-/** Whether an address is that of a trusted proxy, which brings many clients. `networks`: addresses, or with `/bits`. */
+/**
+ * Returns a test whether an address is a trusted proxy, which brings many clients. `networks` are addresses, or
+ * networks with `/bits`.
+ */
 export function trusting(networks: readonly string[]): (address: string) => boolean {
   const proxies = new BlockList()
   for (const network of networks) {

@@ -1,17 +1,18 @@
-// The answer to a connection whose bytes are not a valid request: not HTTP/1.1, too large a head, too slow. Node's
-// parser has given up by then, so the answer is written by hand, and the connection ends. No path is known, so no face
-// answers.
+// Answers a connection whose bytes are not a valid request: not HTTP/1.1, too large a head, or too slow. Node's
+// parser has given up by then, so this file writes the answer to the socket and ends the connection. The path is
+// unknown, so no face answers.
 
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../base/clock.ts'
 import { bodyOf, PROBLEM_TYPE, type Problem, problem } from './problems.ts'
 
 /**
- * For the client to read the answer: closing with unread input resets the connection, and a reset overtakes answers.
+ * The time in ms for the client to read the answer. Closing a socket with unread input resets the connection, and the
+ * client may see the reset before the answer.
  */
 const LINGER_MS = 1_000
 
-/** Answers if no answer has been sent yet, and closes. */
+/** Sends an answer, if none has been sent yet, and closes the connection. */
 export function refuseConnection(
   error: NodeJS.ErrnoException,
   socket: Duplex,

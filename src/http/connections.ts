@@ -1,6 +1,6 @@
-// Which connections of the HTTP listener have a client that waits for an answer. Clients keep other connections alive,
-// and browsers open some ahead of need: these may not hold up a broker that drains. A connection whose client asks and
-// does not read the answers is cut.
+// Knows which connections of the HTTP listener have a client that waits for an answer. Clients keep other connections
+// alive, and browsers open some in advance: these must not delay a broker that drains. A connection whose client
+// sends requests and does not read the answers is cut.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { DropArgument, Socket } from 'node:net'
@@ -12,14 +12,14 @@ export interface HttpConnections {
 }
 
 /**
- * More than any client sends ahead of the answers. Each request waits in memory, and Node goes on reading until one is
- * answered.
+ * The most requests on one connection that wait for answers; no client sends that many ahead. Each of them waits in
+ * memory, and Node reads further requests until one is answered.
  */
 const MAX_PIPELINED = 64
 
 /**
- * Cuts a connection with more requests at once than that. Also cuts a connection without a byte in either direction for
- * the `timeout` of the server, unless its client waits for an answer. Adds all connections to `places`.
+ * Cuts a connection with more than MAX_PIPELINED requests at once. Also cuts a connection without a byte in either
+ * direction for the `timeout` of the server, unless its client waits for an answer. Adds all connections to `places`.
  */
 export function watchConnections(server: Server, places: Places): HttpConnections {
   /** Requests that are not answered yet, by the accepted socket. */
@@ -48,7 +48,7 @@ export function watchConnections(server: Server, places: Places): HttpConnection
     places.secured(secure, wire)
   })
   server.on('drop', (dropped?: DropArgument) => places.dropped(dropped?.remoteAddress))
-  // Before the request is looked at, so that no work is done on a connection that is cut.
+  // This comes before the request is handled, so that no work is done on a connection that is cut.
   server.prependListener('request', (request: IncomingMessage, answer: ServerResponse) => {
     const { socket } = request
     const wire = places.wireOf(socket)
@@ -60,7 +60,7 @@ export function watchConnections(server: Server, places: Places): HttpConnection
       const left = waiting.get(wire)
       if (left === undefined) return
       waiting.set(wire, left - 1)
-      // The client has its answer when it sees the end; a reset could overtake it.
+      // End the connection and do not destroy it: a client may see a reset before its answer.
       if (isDraining && left === 1) socket.end()
     })
   })
@@ -72,12 +72,15 @@ export function watchConnections(server: Server, places: Places): HttpConnection
   }
 }
 
-/** One client has one connection from one address and port at a time. */
+/** Returns the name of a connection: at one time, an address and port of a client have one connection. */
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-/** A request is complete when its body is; one that was answered early never is. */
+/**
+ * Tells `places` when the request is complete, which is when its body is, and when it is answered. A request that is
+ * answered early never becomes complete.
+ */
 function followRequest(request: IncomingMessage, answer: ServerResponse, places: Places): void {
   const { socket, headers } = request
   let isWhole = false

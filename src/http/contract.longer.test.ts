@@ -10,7 +10,10 @@ import { createTopic } from '../../testing/topic.ts'
 import { offsetCommit } from '../protocol/messages/offset-commit.ts'
 import type { Values } from '../settings/settings.ts'
 
-/** With the group that requests ask for; whatever else they ask for, others of them make. */
+/**
+ * Checks the contract of a secured and of an open broker. First it creates the topic and the group that requests
+ * name; other requests create everything else.
+ */
 async function check(t: TestContext, stores: () => Promise<Partial<Values>>): Promise<void> {
   const secured = await startBroker(t, { ...roleSettings, ...(await stores()) }, { hasHttp: true })
   const open = { ...roleSettings, 'admin.security-enabled': false, ...(await stores()) }
@@ -26,11 +29,11 @@ async function check(t: TestContext, stores: () => Promise<Partial<Values>>): Pr
   await checkContract(t, { url: secured.url, open: (await startBroker(t, open, { hasHttp: true })).url })
 }
 
-test('every route answers as documented to ADMIN, VIEWER and anonymous callers, whatever is sent, and shows nothing of the inside', t =>
+test('every route answers as documented to ADMIN, VIEWER and anonymous callers, whatever they send, and shows no internals', t =>
   check(t, async () => ({})))
 
 if (atLength(true, false)) {
-  test('every route answers on Redis as it is documented', { skip: noRedis }, t =>
+  test('every route answers on Redis as documented', { skip: noRedis }, t =>
     check(t, async () => ({ 'redis.uri': (await startRedis(t)).uri }) as Partial<Values>),
   )
 }

@@ -11,7 +11,7 @@ import { InvalidFields } from './validation.ts'
 
 const LOG_EVERY_MS = 5_000
 
-/** A body that its face does not read. The message is a sentence for the client. */
+/** Thrown for a body that its face refuses. The message is a sentence for the client. */
 export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody'
   readonly statusCode = 400
@@ -22,7 +22,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: 'The path has a % that does not begin an escape of UTF-8.',
 }
 
-/** `types`: the media types of bodies that the face of the request reads. */
+/** Returns the problem for an error. `types` are the media types of bodies that the face of the request reads. */
 export function problemOf(
   error: FastifyError,
   request: FastifyRequest,

@@ -1,4 +1,4 @@
-// The rules that hold for every route, against routes of the test's own.
+// Tests the rules that every route must follow, against routes of its own.
 
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
@@ -98,7 +98,7 @@ async function send(url: string, path: string, body: string | Uint8Array | undef
   }
 }
 
-test('a path has one form, and any other is not found', async t => {
+test('a path has one form, and every other form is not found', async t => {
   const { url } = await start(t)
   const target = async (path: string) =>
     (await sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).status
@@ -131,7 +131,7 @@ test('with security on every form of a path is refused or not found', async t =>
     assert.equal((await sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).status, 401, path)
 })
 
-test('a method is what the request line says', async t => {
+test('only the request line decides the method', async t => {
   const { url } = await start(t)
   for (const method of ['HEAD', 'OPTIONS', 'TRACE', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'QUERY']) {
     const { status, headers } = await sendRaw(
@@ -171,7 +171,7 @@ test('a change from another site is refused before its body is read and before t
     { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
   ]
-  // With security on and without a sign-in: 403 and not 401.
+  // With security on and without a session the answer is 403 and not 401.
   for (const headers of refused) {
     const { status, code } = await post('{', headers)
     assert.deepEqual([status, code], [403, 'CROSS_SITE'], JSON.stringify(headers))
@@ -192,13 +192,14 @@ test('a change from another site is refused before its body is read and before t
     `POST /api/v1/things/a HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
   )
   assert.equal(form.status, 415, 'an empty form')
-  // The refusal comes although the body never does.
+  // The refusal comes although the body never arrives.
   const early = await sendRaw(
     url,
     `POST /api/v1/things/a HTTP/1.1\r\nHost: ${host}\r\nOrigin: https://evil.example\r\nContent-Type: application/json\r\nContent-Length: 10\r\nConnection: close\r\n\r\n`,
   )
   assert.equal(early.status, 403)
-  // A default port is the same port written or not (RFC 6454, 4), and another name before an @ is no name.
+  // A default port is the same port whether it is written or not (RFC 6454, 4), and a name before an @ does not
+  // count.
   const fromTo = async (origin: string, named: string) => {
     const head = `POST /api/v1/things/a HTTP/1.1\r\nHost: ${named}\r\nOrigin: ${origin}\r\nConnection: close\r\n`
     return (await sendRaw(url, `${head}\r\n`)).status
@@ -241,7 +242,7 @@ test('a body needs the JSON content type, and a request without a body needs no 
   assert.equal((await post('{}', { 'content-encoding': 'gzip' })).status, 415)
 })
 
-test('a body that is too large is 413, and one that two readers could understand differently is 400', async t => {
+test('a body that is too large is 413, and a body that two readers could understand differently is 400', async t => {
   const { post } = await start(t)
   const large = await post(`{"value":"${'x'.repeat(10 * 1024 * 1024)}"}`)
   assert.deepEqual(
@@ -274,7 +275,7 @@ test('a path that cannot be decoded is refused in a sentence', async t => {
   assert.deepEqual([answer.status, detail], [400, 'The path has a % that does not begin an escape of UTF-8.'])
 })
 
-test('the keys of a body are members and nothing else', async t => {
+test('the keys of a body are only members, and set no prototype', async t => {
   const { post } = await start(t)
   assert.match((await post('{"__proto__":{"isAdmin":true}}')).detail!, /__proto__/)
   assert.match((await post('{"value":{"\\u005f_proto__":1}}')).detail!, /__proto__/)
@@ -285,14 +286,14 @@ test('the keys of a body are members and nothing else', async t => {
   assert.equal('isAdmin' in {}, false)
 })
 
-test('what a route does not name it does not take, and says so', async t => {
+test('a route refuses fields that it does not name, and names them', async t => {
   const { post } = await start(t)
   const body = await post('{"valeu":1}')
   assert.deepEqual([body.status, body.fields], [400, { valeu: 'is not taken here' }])
   const query = await post('{}', {}, 'a?limti=1')
   assert.deepEqual([query.status, query.detail], [400, 'limti: is not taken here'])
   assert.deepEqual(Object.keys((await post('{"count":"many"}')).fields as object), ['count'])
-  // A whole has no name of its own.
+  // A part that is wrong as a whole has no name of its own.
   assert.deepEqual(Object.keys((await post('[]')).fields as object), ['body'])
   const near = await post('{"valu":1}')
   assert.equal(near.detail, 'valu: is not taken here; did you mean value?')
@@ -305,7 +306,7 @@ test('a query that is out of its range, not a number or given twice is refused',
   assert.equal((await post('{}', {}, 'a?limit=7')).limit, 7)
 })
 
-test('a request that two servers could take apart differently is refused, and the connection ends', async t => {
+test('a request that two servers could parse differently is refused, and the connection ends', async t => {
   const { url } = await start(t)
   const head = 'POST /api/v1/things/a HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
   const requests: readonly (readonly [what: string, status: number, text: string])[] = [
@@ -358,7 +359,7 @@ test('slow headers and slow bodies are answered 408 and closed', async t => {
   assert.deepEqual([HTTP_LIMITS.headersTimeoutMs, HTTP_LIMITS.requestTimeoutMs], [10_000, 30_000])
 })
 
-test('there are no files behind paths', async t => {
+test('no path leads to a file', async t => {
   const { url } = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
   for (const path of [
     '/assets/../../etc/passwd',
@@ -372,7 +373,7 @@ test('there are no files behind paths', async t => {
   }
 })
 
-test('an error says its code and what is wrong, and nothing of the inside', async t => {
+test('an error has its code and says what is wrong, without internals', async t => {
   const { url, post, log } = await start(t)
   const answers = await Promise.all([
     ...Object.keys(failures).map(kind => fetch(`${url}/api/v1/failures/${kind}`)),
@@ -389,7 +390,7 @@ test('an error says its code and what is wrong, and nothing of the inside', asyn
     ...headers.map(each => post('{}', each)),
     ...['a?limti=1', 'a?limit=1&limit=2'].map(path => post('{}', {}, path)),
   ])
-  // Refused by the reader of HTTP, before there is a request.
+  // Node's HTTP parser refuses this one, before there is a request.
   const unread = ['nonsense\r\n\r\n', `GET /${'a'.repeat(100_000)} HTTP/1.1\r\nHost: x\r\n\r\n`]
   const raw = await Promise.all(unread.map(text => sendRaw(url, text)))
   const errors = [...texts, ...raw.map(({ body }) => body)].map(text => JSON.parse(text)).concat(more)
@@ -411,8 +412,7 @@ test('an error says its code and what is wrong, and nothing of the inside', asyn
   assert.match(log(), /embedded\.ts:12/)
 })
 
-// The other half of W24, a console that is loaded over http where TLS is on, waits for TLS: there is no listener that
-// has it.
+// Over TLS an answer has one header more, which tls.longer.test.ts checks.
 test('every answer has the security headers, an error too', async t => {
   const { url } = await start(t, [list, fail], {})
   const answers = await Promise.all(['/api/v1/things', '/nothing', '/api/v1/%ZZ'].map(path => fetch(url + path)))
@@ -431,7 +431,7 @@ test('every answer has the security headers, an error too', async t => {
   }
 })
 
-test('no path takes a WebSocket, and an offer of HTTP/2 is passed over', async t => {
+test('no path takes a WebSocket, and an offer of HTTP/2 is ignored', async t => {
   const { url } = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
   const upgrade = (path: string, protocol: string, connection: string) =>
     sendRaw(
@@ -441,13 +441,13 @@ test('no path takes a WebSocket, and an offer of HTTP/2 is passed over', async t
   const paths = new Set(['/', '/nothing', ...allRoutes.map(({ path }) => path.replace(/:\w+/g, 'x'))])
   for (const path of paths) assert.equal((await upgrade(path, 'websocket', 'Upgrade, close')).status, 400, path)
   assert.equal((await upgrade('/api/v1/topics', 'h2c', 'Upgrade, HTTP2-Settings, close')).status, 200)
-  // Who wants events where there are none gets the answer that there is.
+  // A client that accepts only events gets the usual answer from a route without events.
   const plain = await fetch(`${url}/api/v1/topics`, { headers: { accept: 'text/event-stream' } })
   assert.equal(plain.headers.get('content-type'), 'application/json; charset=utf-8')
   await plain.body?.cancel()
 })
 
-test('an unknown expectation is passed over, and the answer is one of ours', async t => {
+test('an unknown expectation is ignored, and the answer has the form of this server', async t => {
   const { url } = await start(t)
   const { status, headers } = await sendRaw(
     url,
@@ -456,7 +456,7 @@ test('an unknown expectation is passed over, and the answer is one of ours', asy
   assert.deepEqual([status, headers['x-content-type-options']], [200, 'nosniff'])
 })
 
-test('Basic is asked for and taken only by the actuator and the reference', async t => {
+test('only the actuator and the reference request and take HTTP Basic', async t => {
   const byBasic = route({
     ...common,
     needs: 'basic-viewer',
@@ -493,7 +493,7 @@ test('Basic is asked for and taken only by the actuator and the reference', asyn
   }
 })
 
-test('a change leaves a line that says who, from where, what and with what result, and no secret', async t => {
+test('a change writes a line with the user, the address, the change and the result, and no secret', async t => {
   const { post, log } = await start(t)
   await post('{"count":3,"secret":"hunter2"}', {}, 'a%0Ab?limit=2')
   await post('{"count":"hunter3","secret":1}')
@@ -514,7 +514,7 @@ test('a change leaves a line that says who, from where, what and with what resul
   assert.doesNotMatch(log(), /hunter2/)
 })
 
-test('a change leaves its line if its client hangs up, and also if it is refused for its headers', async t => {
+test('a change writes its line if its client disconnects, and also if it is refused for its headers', async t => {
   const begun = Promise.withResolvers<void>()
   const gone = Promise.withResolvers<void>()
   const slow = route({
@@ -534,13 +534,15 @@ test('a change leaves its line if its client hangs up, and also if it is refused
   const head = 'DELETE /api/v1/slow/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
   const many = Array.from({ length: 101 }, (_, at) => `X-${at}: 1\r\n`).join('')
   assert.equal((await sendRaw(url, `${head}${many}\r\n`)).status, 431)
-  await eventually('a line of the refused one', () => /delete slowly.* status=431 code=HEADERS_TOO_LARGE/.test(log()))
+  await eventually('the line of the refused change', () =>
+    /delete slowly.* status=431 code=HEADERS_TOO_LARGE/.test(log()),
+  )
   const { hostname, port } = new URL(url)
   const client = connect({ host: hostname, port: Number(port) }, () => client.write(`${head}\r\n`))
   await begun.promise
   client.resetAndDestroy()
   await gone.promise
-  await eventually('a line of the one that was made', () => /delete slowly.* status=204/.test(log()))
+  await eventually('the line of the change that was made', () => /delete slowly.* status=204/.test(log()))
 })
 
 test('JSON is compressed for a client that asks for it', async t => {
@@ -559,7 +561,7 @@ test('JSON is compressed for a client that asks for it', async t => {
   assert.equal((await ask('identity')).headers['content-encoding'], undefined)
 })
 
-test('a stream says that it is there, and gives each chunk as it comes, compressed or not', async t => {
+test('a stream sends its headers at once, and each chunk as it comes, compressed or not', async t => {
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const stream = route({
     ...common,
@@ -635,12 +637,12 @@ test('a connection takes 64 requests ahead of their answers, and is cut beyond',
   })
   const { url } = await start(t, [slow])
   const request = (more = '') => `GET /api/v1/slow HTTP/1.1\r\nHost: x\r\n${more}\r\n`
-  // All of them come in one piece, so that none is read after the cut.
+  // All requests come in one piece, so that none is read after the cut.
   const cut = await sendRaw(url, request().repeat(1_000)).catch(() => null)
   assert.equal(cut?.text ?? '', '')
-  await eventually('those that it takes are under way', () => begun === 64)
+  await eventually('64 requests are under way', () => begun === 64)
   const all = sendRaw(url, request().repeat(63) + request('Connection: close\r\n'))
-  await eventually('64 of another connection are, and no others', () => begun === 128)
+  await eventually('64 requests of another connection are under way, and no others', () => begun === 128)
   gate.resolve()
   assert.equal((await all).text.match(/HTTP\/1\.1 200/g)?.length, 64)
 })
@@ -683,7 +685,7 @@ test('a client that does not read the answers is cut off, and one that waits for
   assert.equal((await waiting).status, 200)
 })
 
-test('draining answers what is under way, ends streams, takes nothing new and keeps no connection', async t => {
+test('a drain answers requests in flight, ends streams, takes no new request and keeps no connection', async t => {
   const begun = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   const slow = route({
@@ -714,8 +716,8 @@ test('draining answers what is under way, ends streams, takes nothing new and ke
     },
   })
   const { url, broker } = await start(t, [slow, stream, list])
-  // One that has been answered and is kept alive by its client, one without a request, one that waits, one that
-  // listens.
+  // Four connections: one is answered and kept alive by its client, one has no request, one waits for an answer, one
+  // reads a stream.
   const unused = sendRaw(url)
   await (await fetch(`${url}/api/v1/things`)).json()
   const waiting = fetch(`${url}/api/v1/slow`)
@@ -738,7 +740,7 @@ test('draining answers what is under way, ends streams, takes nothing new and ke
   )
 })
 
-test('what is not answered when the drain timeout is over is closed', async t => {
+test('connections without an answer are closed when the drain timeout is over', async t => {
   const begun = Promise.withResolvers<void>()
   const never = route({
     ...common,
@@ -809,7 +811,7 @@ test('a problem that a route returns is answered with its headers', async t => {
   })
 })
 
-test('if a trusted proxy says that the client came by TLS, it is told to come by TLS again', async t => {
+test('if a trusted proxy reports that the client came by TLS, the client is told to use TLS again', async t => {
   const forwarded = { headers: { 'x-forwarded-proto': 'https' } }
   const behind = await start(t, [list], { 'admin.security-enabled': false, 'admin.trusted-proxies': ['127.0.0.1'] })
   const { headers } = await fetch(`${behind.url}/api/v1/things`, forwarded)

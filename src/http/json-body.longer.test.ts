@@ -21,7 +21,7 @@ test('a body that two readers could understand differently is refused', () => {
   assert.match(refusal('[{"a": 1}, {"a": 1, "a": 1}]')!, /"a" twice/)
   assert.equal(refusal('[{"a": 1}, {"a": 1}]'), null)
   assert.match(refusal('{"n": 1e400}')!, /1e400/)
-  assert.match(refusal('{"n": -9007199254740993}')!, /-9007199254740993.*as a string/)
+  assert.match(refusal('{"n": -9007199254740993}')!, /-9007199254740993.*must be a string/)
   for (const written of ['9007199254740993.0', '9007199254740993e0', '-90071992547409.93e2', '9007199254740992'])
     assert.match(refusal(`[${written}]`)!, /too large/, written)
   for (const exact of ['1e20', '1.7976931348623157e308', '-9007199254740991.0', '0.1234567890123456789', '1e-400'])

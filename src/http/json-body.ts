@@ -1,10 +1,10 @@
 // Reads a JSON body strictly (RFC 8259, and I-JSON of RFC 7493 where it is stricter). A body that two readers could
 // understand differently never reaches a route. The route's own shape checks the members.
 
-/** No body that a route takes is nearly as deep. */
+/** The deepest nesting. No body that a route takes is nearly as deep. */
 const MAX_DEPTH = 64
 
-/** The value, or a sentence that says why the bytes are refused. */
+/** Returns the value, or a sentence that says why the bytes are refused. */
 export function readJson(bytes: Uint8Array): { readonly value: unknown } | { readonly refused: string } {
   const text = decode(bytes)
   if (text === null) return { refused: 'The body is not UTF-8.' }
@@ -28,16 +28,16 @@ function decode(bytes: Uint8Array): string | null {
   }
 }
 
-/** The rest of a string after its first quotation mark, and of a number after its first character. */
+/** They match the rest of a string after its first quotation mark, and of a number after its first character. */
 const REST_OF_STRING = /[^"\\]*(?:\\.[^"\\]*)*"/y
 const REST_OF_NUMBER = /[\d.eE+-]*/y
-/** The escape of a surrogate, paired or not; plain UTF-8 has no surrogates. */
+/** Matches the escape of a surrogate, paired or not; plain UTF-8 has no surrogates. */
 const SURROGATE = /\\u[dD][89a-fA-F]/
 
 const [QUOTE, COLON, MINUS] = [0x22, 0x3a, 0x2d]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d]
 
-/** Why a text that JSON.parse accepts is still refused, or null. */
+/** Returns why a text that JSON.parse accepts is still refused, or null. */
 function findAmbiguity(text: string): string | null {
   /** The keys so far of each open object; null for an array. */
   const open: (Set<string> | null)[] = []
@@ -71,7 +71,7 @@ function findAmbiguity(text: string): string | null {
       if (end - at > 3) {
         const token = text.slice(at, end)
         if (isRounded(token))
-          return `The body has the number ${token.slice(0, 40)}, which is too large to be exact; what may pass 2^53 is taken as a string.`
+          return `The body has the number ${token.slice(0, 40)}, which is too large to be exact; a value that may exceed 2^53 must be a string.`
       }
       at = end - 1
     }
@@ -79,7 +79,10 @@ function findAmbiguity(text: string): string | null {
   return null
 }
 
-/** An integer that a JavaScript number cannot hold, also with a fraction or an exponent. */
+/**
+ * Returns whether the number is an integer that a JavaScript number cannot hold, also if it is written with a
+ * fraction or an exponent.
+ */
 function isRounded(token: string): boolean {
   const value = Number(token)
   if (!Number.isInteger(value)) return !Number.isFinite(value)
@@ -87,7 +90,7 @@ function isRounded(token: string): boolean {
   return /^-?\d+$/.test(token) || digitsOf(token) !== digitsOf(String(value))
 }
 
-/** The significant digits. */
+/** Returns the significant digits of a number. */
 function digitsOf(number: string): string {
   return number.replace(/e.*|[-.]/gi, '').replace(/^0+|0+$/g, '')
 }

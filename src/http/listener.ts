@@ -2,32 +2,39 @@
 // path.
 
 import { lookup } from 'node:dns/promises'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import { createServer as createSecureServer } from 'node:https'
+import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ServerCertificate } from '../tls/server-certificate.ts'
 import { type HttpConnections, watchConnections } from './connections.ts'
 import { PLACE_LIMITS, type PlaceLimits, type Places } from './places.ts'
 
-/** The limits of what a client may use. */
+// An import of these two reads every name that they export, which loads Node's HTTP client: 3 MB that a broker keeps.
+const { createServer } = process.getBuiltinModule('node:http')
+const { createServer: createSecureServer } = process.getBuiltinModule('node:https')
+
+/** The limits for clients. */
 export interface HttpLimits extends PlaceLimits {
-  /** The time for a TLS handshake, for the head of a request, and for the whole request; 408 beyond the last two. */
+  /**
+   * The time in ms for a TLS handshake and for the head of a request, and the time for the whole request. A request
+   * that takes longer is answered 408.
+   */
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
-  /** How often connections are checked against these limits. */
+  /** The time in ms between two checks of the connections against these limits. */
   readonly checkIntervalMs: number
   /**
-   * A request's line and headers; 431 beyond. Node's own 16 KB, and 64 KB of cookies: a browser sends along the cookies
-   * of every other server on the host, and these must not keep a user from signing in here.
+   * The most bytes of a request's line and headers; more are answered 431. That is Node's own 16 KB, and 64 KB for
+   * cookies: a browser also sends the cookies of every other server on the host, and these must not prevent a user
+   * from signing in here.
    */
   readonly maxHeaderBytes: number
   readonly maxHeaders: number
-  /** 413 beyond, unless the route has a limit of its own. */
+  /** The most bytes of a body, unless the route has its own limit; more are answered 413. */
   readonly bodyBytes: number
-  /** How often the session of a client that reads a stream is checked again. */
+  /** The time in ms between two checks of the session of a client that reads a stream. */
   readonly recheckMs: number
-  /** A client that reads nothing of a waiting answer for this long is cut off (connections.ts). */
+  /** A client that reads nothing of a waiting answer for this time in ms is cut off (connections.ts). */
   readonly stallMs: number
 }
 
@@ -43,13 +50,16 @@ export const HTTP_LIMITS: HttpLimits = Object.freeze({
   stallMs: 60_000,
 })
 
-/** How long a connection without a request stays open. Longer than proxies keep one, so that they close it first. */
+/**
+ * The time in ms for which a connection without a request stays open. It is longer than proxies keep one, so that
+ * they close it first.
+ */
 const KEEP_ALIVE_MS = 72_000
 
 export interface HttpListenerRooms {
   readonly limits: HttpLimits
   readonly places: Places
-  /** Null: no TLS. */
+  /** Null without TLS. */
   readonly certificate: ServerCertificate | null
   /** Answers a connection whose bytes are not a valid request. */
   refuse(error: NodeJS.ErrnoException, socket: Duplex): void
@@ -57,9 +67,11 @@ export interface HttpListenerRooms {
 
 export interface HttpListener {
   readonly scheme: 'http' | 'https'
-  /** One more server with the same limits, for the requests of this handler. */
+  /** Returns one more server with the same limits, for the requests of this handler. */
   serve(handler: RequestListener): Server
-  /** `localhost` may be two addresses. This binds those that `bound` is not bound to, if this machine has them. */
+  /**
+   * Binds the addresses of `localhost` that `bound` is not bound to, if this machine has them: the name may have two.
+   */
   bindTwins(host: string, bound: Server, handler: RequestListener): Promise<void>
   /** Accepts no more connections on the twins, and closes each connection once nothing on it waits for an answer. */
   drain(): void
@@ -77,13 +89,13 @@ export function createListener({ limits, places, certificate, refuse }: HttpList
       maxHeaderSize: limits.maxHeaderBytes,
       connectionsCheckingInterval: limits.checkIntervalMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Node would refuse in a shape of its own; server.ts refuses instead.
+      // Node would refuse in its own form; server.ts refuses instead.
       requireHostHeader: false,
     }
     const server = certificate === null ? createServer(options, handler) : secure(certificate, options, handler)
     server.timeout = limits.stallMs
     server.maxConnections = limits.maxConnections + limits.maxNew
-    // Node would answer 417 in a shape of its own. An unknown expectation may be ignored (RFC 9110, 10.1.1).
+    // Node would answer 417 in its own form. An unknown expectation may be ignored (RFC 9110, 10.1.1).
     server.on('checkExpectation', (request, answer) => server.emit('request', request, answer))
     server.on('clientError', refuse)
     opened.push({ server, connections: watchConnections(server, places) })
@@ -96,7 +108,7 @@ export function createListener({ limits, places, certificate, refuse }: HttpList
       handler,
     )
     given.watch(secureOptions => server.setSecureContext(secureOptions))
-    // Without a handshake there is no way to answer.
+    // Without a handshake no answer can be sent.
     server.removeAllListeners('tlsClientError').on('tlsClientError', (_error, socket) => socket.destroy())
     return server
   }

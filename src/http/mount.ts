@@ -1,5 +1,6 @@
-// Puts the routes of a face on the server. The face says who may call, how bodies are read and how errors look; the
-// order of the steps is the same for each: place, origin, caller, body, caller again for a change, answer, audit line.
+// Registers the routes of a face on the server. The face decides who may call, how bodies are read and how errors
+// look. The order of the steps is the same for each face: place, origin, caller, body, caller again for a change,
+// answer, audit line.
 
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -25,14 +26,17 @@ declare module 'fastify' {
 
 /** The facts of a request that was accepted or refused. */
 export interface Passage {
-  /** Read when the request arrives: a connection that was closed meanwhile no longer has an address. */
+  /**
+   * The facts of the caller, read when the request arrives: a connection that was closed meanwhile no longer has an
+   * address.
+   */
   readonly caller: Caller
   identity: Identity | null
   /** The problem's code, if it was answered with one. */
   code: string | null
 }
 
-/** The server, in the form that a face's routes use. */
+/** The parts of the server that the routes of a face use. */
 export interface Mounting {
   readonly rooms: HttpRooms
   readonly limits: HttpLimits
@@ -47,12 +51,12 @@ export interface Mounting {
   missing(request: FastifyRequest): Problem
 }
 
-/** Whether no part of the path that stands for a name is empty: `/topics/` is not the topic with the empty name. */
+/** Returns whether every parameter of the path has a value: `/topics/` is not the topic with the empty name. */
 export function hasParams(params: unknown): boolean {
   return Object.values(params as Record<string, string>).every(value => value !== '')
 }
 
-/** `scope` is the face's own: what is set there holds for no other face. */
+/** Registers a face. `scope` belongs to this face: what is set there applies to no other face. */
 export function mountFace(scope: FastifyInstance, face: Face, mounting: Mounting): void {
   scope.removeAllContentTypeParsers()
   for (const [type, read] of Object.entries(face.reads))
@@ -99,7 +103,7 @@ function mountRoute(scope: FastifyInstance, face: Face, route: AnyRoute, mountin
         }
       : {}),
     async handler(request, answer) {
-      // Only here is a request with a body known to be complete.
+      // Here a request with a body is certainly complete.
       if (isFull(request)) return send(request, answer, problem('BUSY'))
       const { caller, identity } = passageOf(request)
       const barred = new AbortController()
@@ -136,7 +140,8 @@ function mountRoute(scope: FastifyInstance, face: Face, route: AnyRoute, mountin
     },
     ...(isMutation(route)
       ? {
-          // On sending, not after it: a client that hangs up has still made the change.
+          // The line is written when the answer is sent, not after it: if the client disconnects, the change is still
+          // made.
           async onSend(request: FastifyRequest, answer: FastifyReply, payload: unknown) {
             const { params, query, body, id } = request
             const { caller, identity, code } = passageOf(request)
@@ -158,7 +163,7 @@ function mountRoute(scope: FastifyInstance, face: Face, route: AnyRoute, mountin
   })
 }
 
-/** The answer to HEAD: a stream's headers. The stream releases its resources, and no chunk is made. */
+/** Answers HEAD with the headers of a stream. The stream releases its resources and makes no chunk. */
 async function endUnread({ chunks }: Streaming, answer: FastifyReply, barred: AbortController): Promise<FastifyReply> {
   barred.abort()
   await chunks[Symbol.asyncIterator]().return?.()
@@ -166,8 +171,8 @@ async function endUnread({ chunks }: Streaming, answer: FastifyReply, barred: Ab
 }
 
 /**
- * A stream lives longer than the check of its request. It ends when the session does, and when the store cannot say
- * whether the session has ended.
+ * Checks the caller of a stream again and again, because a stream lives longer than the check of its request. The
+ * stream ends if the session ends, or if the store cannot tell whether it has ended.
  */
 function recheck(
   face: Face,
@@ -195,7 +200,10 @@ function recheck(
   lookLater()
 }
 
-/** A stream of lines may end at any line, so a failure in between can only be logged, and cuts the connection. */
+/**
+ * Yields the chunks of a stream. A failure in between can only be logged, and cuts the connection: a stream of lines
+ * may end at any line, so the client would not notice.
+ */
 async function* flow(
   { chunks }: Streaming,
   request: FastifyRequest,
@@ -203,7 +211,7 @@ async function* flow(
   ended: AbortSignal,
   logger: Logger,
 ) {
-  // The client learns that the stream has begun before the first chunk exists.
+  // Send the headers now: the client learns that the stream has begun before the first chunk exists.
   answer.raw.flushHeaders()
   try {
     yield* chunks

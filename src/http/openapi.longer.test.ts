@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { describeRoutes } from './openapi.ts'
 import { allRoutes } from './routes/all.ts'
 
-test('a body refuses members that its shape does not name, however deep they lie', () => {
+test('a body refuses members that its shape does not name, at any depth', () => {
   const loose: string[] = []
   const walk = (schema: unknown, at: string): void => {
     if (typeof schema !== 'object' || schema === null) return
     const { properties, additionalProperties } = schema as Readonly<Record<string, unknown>>
-    // A map takes any name, and says what stands under it.
+    // A map takes any name, and names the shape of its values.
     if (properties !== undefined && additionalProperties !== false) loose.push(at)
     for (const [name, value] of Object.entries(schema)) walk(value, `${at}.${name}`)
   }
@@ -18,7 +18,7 @@ test('a body refuses members that its shape does not name, however deep they lie
   assert.deepEqual(loose, [])
 })
 
-/** Every member of a request's or an answer's body that has no members itself. */
+/** Returns every member of a request's or an answer's body that has no members itself. */
 function leavesOf(document: unknown): readonly (readonly [name: string, schema: string])[] {
   const leaves: (readonly [string, string])[] = []
   const walk = (schema: unknown): void => {
@@ -51,13 +51,13 @@ test('a time is RFC 3339 text in a member …At, and a number in one that is …
     const expected = expectedOf(name)
     return expected === null ? /"date-time"|since 1970/.test(schema) : kindOf(schema) !== expected
   })
-  // Spring's name for a time; and a long of Kafka, which may pass 2^53.
+  // The exceptions: Spring's name for a time, and a long of Kafka, which may pass 2^53.
   assert.deepEqual([...new Set(strays.map(([name]) => name))].sort(), ['retentionMs', 'time'])
   const names = new Set(leaves.map(([name]) => name))
   for (const name of ['createdAt', 'lastWriteAt', 'tookMs', 'timestamp']) assert.ok(names.has(name), name)
 })
 
-test('the document says what holds where a query leaves something out', () => {
+test('the document names the defaults of a query', () => {
   const { paths } = describeRoutes(allRoutes) as {
     paths: Record<string, { get: { parameters: { name: string; schema: { default?: unknown } }[] } }>
   }
@@ -101,7 +101,7 @@ test('the document says which headers an answer may have beside those of every a
   assert.deepEqual(conditional.sort(), ['/api/v1/metrics/history', '/api/v1/metrics/topics'])
 })
 
-test('the document says both formats of the scrape', () => {
+test('the document names both formats of the scrape', () => {
   const { paths } = describeRoutes(allRoutes) as {
     paths: Record<string, { get: { responses: Record<string, { content: object }> } }>
   }
@@ -126,7 +126,7 @@ interface Listing {
   }
 }
 
-test('what a list is sorted by is called like the member of a row that it is', () => {
+test('a sort key of a list has the name of the member that it sorts by', () => {
   const { paths, components } = describeRoutes(allRoutes) as {
     paths: Readonly<Record<string, { readonly get?: Listing }>>
     components: { readonly schemas: Readonly<Record<string, Schema>> }

@@ -1,6 +1,6 @@
-// The OpenAPI 3.1 document, derived from the table of routes. It says of every operation who may call it, what it takes
-// and every status that it may answer. The contract test (contract.longer.test.ts) and schemathesis (e2e/http) hold the
-// server to it.
+// Makes the OpenAPI 3.1 document from the table of routes. For every operation it names the callers, the input and
+// every status of the answer. The contract test (contract.longer.test.ts) and schemathesis (e2e/http) check the
+// server against it.
 
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
@@ -11,12 +11,15 @@ import { type AnyRoute, isMutation, type Needs } from './route.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** By HTTP Basic in place of the session, as the specification asks for the actuator and the OpenAPI document. */
+/**
+ * Returns whether callers use HTTP Basic in place of the session, as the specification requires for the actuator and
+ * the OpenAPI document.
+ */
 export function takesBasic(needs: Needs): boolean {
   return needs === 'basic-viewer' || needs === 'basic-admin' || needs === 'scrape'
 }
 
-/** The codes of problems that the route may answer, by status: its own, and those that follow from its kind. */
+/** Returns the codes of problems that the route may answer, by status: its own, and those that follow from its kind. */
 export function problemsOf(route: AnyRoute): Readonly<Record<number, readonly string[]>> {
   const isOpen = route.needs === 'anybody'
   const isBasic = takesBasic(route.needs)
@@ -48,7 +51,10 @@ export function problemsOf(route: AnyRoute): Readonly<Record<number, readonly st
   return codes
 }
 
-/** The names of headers that answers of the route may have, by status: its own, and those that follow from its kind. */
+/**
+ * Returns the names of headers that answers of the route may have, by status: its own, and those that follow from its
+ * kind.
+ */
 export function headersOf(route: AnyRoute): Readonly<Record<number, readonly string[]>> {
   const codes = problemsOf(route)
   return {
@@ -59,21 +65,21 @@ export function headersOf(route: AnyRoute): Readonly<Record<number, readonly str
   }
 }
 
-/** The operation's name for programs: the verb in kebab case. */
+/** Returns the operation's name for programs: the verb in kebab case. */
 export function operationIdOf({ verb }: Pick<AnyRoute, 'verb'>): string {
   return verb.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
 }
 
 /**
- * Query and body refuse what they do not name, like the settings: nothing is guessed or ignored. A loose shape stays
- * loose.
+ * Returns the shape so that it refuses members that it does not name. Query and body do that like the settings:
+ * nothing is guessed or ignored. A loose shape stays loose.
  */
 export function strictly(shape: z.ZodType): z.ZodType {
   if (shape instanceof z.ZodOptional) return strictly(shape.unwrap() as z.ZodType).optional()
   return shape instanceof z.ZodObject && shape.def.catchall === undefined ? shape.strict() : shape
 }
 
-/** The document. Throws when two operations, or two shapes, have one name. */
+/** Returns the document. Throws if two operations, or two shapes, have the same name. */
 export function describeRoutes(routes: readonly AnyRoute[]): Json {
   const components = new Map<string, Json>()
   const paths: Record<string, Record<string, Json>> = {}
@@ -113,13 +119,13 @@ const { maxConnections, maxConnectionsOfAddress, maxBusy, maxBusyOfAddress } = P
 const ABOUT = [
   'The admin API of a Ketch broker.',
   'Every error is a problem of RFC 9457 with a stable `code`.',
-  'Integers that may pass 2^53 travel as strings, but for the `timestamp` of a record, which is then the nearest number.',
-  'A time in a member whose name ends in `At` is RFC 3339 text in UTC with milliseconds; in a `timestamp` it is milliseconds since 1970, and a duration in a member `…Ms` is milliseconds.',
+  'Integers that may exceed 2^53 are strings, except the `timestamp` of a record, which is then the nearest number.',
+  'A time in a member whose name ends in `At` is RFC 3339 text in UTC with milliseconds; in a `timestamp` it is milliseconds since 1970. A duration in a member `…Ms` is in milliseconds.',
   'A change (POST, PUT, DELETE) is taken from pages of this server and from programs; with a body it needs `Content-Type: application/json`.',
   'HEAD is answered as GET is, without the body. A path answers 405 with `Allow` to other methods that it does not list, OPTIONS among them.',
   'A request that does not arrive in time is answered 408.',
-  `Of ${maxConnections} connections, ${maxConnectionsOfAddress} from one address, those on which no request is complete are closed to make room, the one that has been so for longest first.`,
-  `While ${maxBusy} connections, ${maxBusyOfAddress} from one address, wait for answers, streams among them, other requests are answered 503 \`BUSY\`, but those for health. A trusted proxy is not one address.`,
+  `If more than ${maxConnections} connections, or ${maxConnectionsOfAddress} from one address, are open, connections on which no request is complete are closed, the longest idle first.`,
+  `While ${maxBusy} connections, or ${maxBusyOfAddress} from one address, wait for answers (a stream is one), other requests are answered 503 \`BUSY\`, except requests for health. The limits for one address do not apply to a trusted proxy.`,
   'With `svc.admin.security-enabled=false` every client may call everything.',
 ].join(' ')
 
@@ -168,7 +174,7 @@ function describe(route: AnyRoute, components: Map<string, Json>): Json {
       ...(Object.hasOwn(answers, 304) ? [IF_NONE_MATCH] : []),
     ],
     ...(body === undefined ? {} : { requestBody: bodyOf(body) }),
-    // A status that is both, such as 503 with a health tree, says so with either content type.
+    // A status may be an answer and a problem, such as 503 with a health tree. Then it has both content types.
     responses: withHeaders(merged([...good, ...bad]), headersOf(route)),
   }
 }
@@ -202,12 +208,12 @@ function withHeaders(responses: Readonly<Record<string, Json>>, headers: Readonl
   )
 }
 
-/** For routes that can answer that nothing has changed. */
+/** The header of routes that may answer 304. */
 const IF_NONE_MATCH = Object.freeze({
   name: 'If-None-Match',
   in: 'header',
   required: false,
-  description: 'The `ETag` of an answer that is there already: 304 while it would be the same.',
+  description: 'The `ETag` of an answer that the client has: 304 if the answer would be the same.',
   schema: { type: 'string' },
 })
 
@@ -236,9 +242,9 @@ function parametersOf(place: 'path' | 'query', shape: z.ZodType | undefined, pat
   })
 }
 
-/** Shapes that have an id become components, named by it. */
+/** Returns the schema of an answer. Shapes with an id become components with that name. */
 function outputSchema(shape: z.ZodType, components: Map<string, Json>): Json {
-  // Within an array the shape itself is a reference too.
+  // In an array, the shape itself becomes a reference too if it has an id.
   const { items, $defs = {} } = z.toJSONSchema(z.array(shape), { io: 'output', unrepresentable: 'any' }) as {
     items: Json
     $defs?: Record<string, Json>
@@ -256,7 +262,10 @@ function asComponents(schema: Json): Json {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }
 
-/** In place, because requests differ from answers in defaults and in optional members. */
+/**
+ * Returns the schema of a request, without components: requests differ from answers in defaults and in optional
+ * members.
+ */
 function inputSchema(shape: z.ZodType): Json {
   const { $schema, ...schema } = z.toJSONSchema(shape, {
     io: 'input',
@@ -266,7 +275,7 @@ function inputSchema(shape: z.ZodType): Json {
       const { description, examples } = z.globalRegistry.get(zodSchema) ?? {}
       if (description !== undefined) jsonSchema.description = description
       if (examples !== undefined) jsonSchema.examples = examples as []
-      // Zod leaves it out where the text of a query is read as a number before it is checked.
+      // Zod leaves the default out if the text of a query is converted to a number before it is checked.
       if (zodSchema instanceof z.ZodDefault) jsonSchema.default ??= zodSchema.def.defaultValue
     },
   })

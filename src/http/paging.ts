@@ -1,4 +1,4 @@
-// How every list of the API is searched, sorted and cut into pages. Its query is in api/paging.ts.
+// Searches and sorts every list of the API and cuts it into pages. The query is in api/paging.ts.
 
 export interface Paging {
   /** The text to look for in names, in any case. Empty lets every name through. */
@@ -8,13 +8,13 @@ export interface Paging {
   readonly limit: number
 }
 
-/** Whether the text `q` is part of a name. */
+/** Returns a test whether a name contains the text `q`, in any case. */
 export function searchFor(q: string): (name: string) => boolean {
   const wanted = q.toLowerCase()
   return wanted === '' ? () => true : name => name.toLowerCase().includes(wanted)
 }
 
-/** One page of the rows, sorted by the values that `by` finds in them; null comes last in either order. */
+/** Returns one page of the rows, sorted by the values that `by` returns for them; null comes last in either order. */
 export function pageOf<T>(
   rows: readonly T[],
   { order, offset, limit }: Pick<Paging, 'order' | 'offset' | 'limit'>,

@@ -1,5 +1,5 @@
-// The permission matrix: every route of the table as ADMIN, as VIEWER, without a sign-in and with security off, against
-// a running broker. A new route is in it at once.
+// Tests the permissions: calls every route of the table as ADMIN, as VIEWER, without a sign-in and with security off,
+// on a running broker. A new route is tested automatically.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,8 +15,8 @@ const document = describeRoutes(allRoutes)
 const nameOf = ({ method, path }: AnyRoute) => `${method} ${path}`
 
 /**
- * The specification opens the probes to every client; a session must begin somewhere; the other routes only say where
- * things are.
+ * The routes for every client. The specification opens the probes, a session must begin somewhere, and the other
+ * routes only name the paths of other things.
  */
 const OPEN_TO_ANYBODY = [
   'GET /',
@@ -33,7 +33,7 @@ const OPEN_TO_ANYBODY = [
   'POST /api/v1/auth/setup',
 ]
 
-/** No other site can gain by a forged request: it ends the session that it comes with. */
+/** A forged request of another site gains nothing here: it ends the session that it comes with. */
 const CHANGES_FOR_VIEWERS = ['POST /api/v1/auth/logout']
 
 test('without a sign-in only the routes that the specification names are open', () => {
@@ -44,7 +44,7 @@ test('without a sign-in only the routes that the specification names are open', 
   )
 })
 
-test('every route has a rule, and the rule is of its place', () => {
+test('every route has a rule, and the rule fits its path', () => {
   const rules: Readonly<Record<Needs, (route: AnyRoute) => boolean>> = {
     anybody: route => OPEN_TO_ANYBODY.includes(nameOf(route)),
     viewer: route =>
@@ -60,7 +60,7 @@ test('every route has a rule, and the rule is of its place', () => {
   }
 })
 
-/** The code of a refusal, or null if the caller was let in, whatever the result. */
+/** Returns the code of a refusal, or null if the caller was let in, whatever the result. */
 async function refusalOf(
   url: string,
   route: AnyRoute,
@@ -111,7 +111,7 @@ test('every route lets in the callers that its rule names, and refuses the other
     const rule = Object.fromEntries(allRoutes.map(route => [nameOf(route), expected(route.needs, role)]))
     assert.deepEqual(await columnOf(url, roles, role), rule, role)
   }
-  // A session is no use on routes for HTTP Basic, and the reverse.
+  // A session does not work on routes for HTTP Basic, and Basic does not work on the others.
   for (const route of allRoutes.filter(({ needs }) => needs !== 'anybody')) {
     const other = roles.headers('ADMIN', /^basic|scrape/.test(route.needs) ? 'admin' : 'basic-admin')
     assert.equal(await refusalOf(url, route, other), 'UNAUTHENTICATED', nameOf(route))
@@ -123,7 +123,7 @@ test('with security off every route lets every caller in', async t => {
   for (const route of allRoutes) assert.equal(await refusalOf(url, route, {}), null, nameOf(route))
 })
 
-test('every change leaves a line with who, from where, what and the result, and no secret', async t => {
+test('every change writes a line with the user, the address, the change and the result, and no secret', async t => {
   const { url, log } = await startBroker(t, roleSettings, { hasHttp: true })
   const roles = await signInRoles(url)
   const changes = allRoutes.filter(isMutation)
@@ -164,7 +164,7 @@ test('every change leaves a line with who, from where, what and the result, and 
   for (const secret of [ADMIN_PASSWORD, 'svc-admin-session=', 'Basic ']) assert.ok(!log().includes(secret), secret)
 })
 
-test('no level that is set while the broker runs keeps a change from leaving its line', async t => {
+test('no level that is set while the broker runs prevents the line of a change', async t => {
   const { url, log } = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
   const setLevel = async (name: string, level: string | null) => {
     const headers = { 'content-type': 'application/json' }

@@ -24,12 +24,12 @@ async function start(t: TestContext, limits: Partial<HttpLimits>, settings: Part
 
 interface Opened {
   readonly socket: Socket
-  /** Settles with the first bytes of an answer, or when it is closed. */
+  /** Resolves with the first bytes of an answer, or when the connection is closed. */
   readonly answered: Promise<unknown>
   isClosed: boolean
 }
 
-/** A connection that sends this and nothing more. */
+/** Opens a connection that sends this and nothing more. */
 async function open(t: TestContext, { url }: TestBroker, text: string, localAddress = '127.0.0.1'): Promise<Opened> {
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), localAddress })
   const answered = new Promise(resolve => socket.once('data', resolve).once('close', resolve))
@@ -51,7 +51,7 @@ async function openMany(count: number, openOne: () => Promise<Opened>): Promise<
 const closedOf = (all: readonly Opened[]) => all.map(({ isClosed }) => isClosed)
 const firsts = (closed: number, of: number) => Array.from({ length: of }, (_, i) => i < closed)
 
-/** The answer's head, from a connection of its own. */
+/** Returns the head of the answer, from its own connection. */
 async function ask(t: TestContext, { url }: TestBroker, path: string, localAddress = '127.0.0.1') {
   const request = get(`${url}${path}`, { agent: false, localAddress })
   t.after(() => request.destroy())
@@ -75,14 +75,14 @@ for (const [what, text] of [
   ['nothing after an answer', KEPT],
   ['nothing at all', ''],
 ] as const)
-  test(`of connections that bring ${what}, those of one address that have been there for longest make room`, async t => {
+  test(`of connections that bring ${what}, the longest idle ones of one address are closed`, async t => {
     const broker = await start(t, { maxConnectionsOfAddress: 8 })
     const tail = await ask(t, broker, TAIL)
     assert.equal(tail.status, 200)
     const elsewhere = await open(t, broker, text, '127.0.0.2')
     const all = await openMany(20, async () => {
       const opened = await open(t, broker, text)
-      // In the order in which they were answered.
+      // The connections are in the order in which they were answered.
       if (text === KEPT) await opened.answered
       return opened
     })
@@ -93,12 +93,12 @@ for (const [what, text] of [
     const lines = broker.log().match(/.*no request was complete was closed: its address has 8 .*/g)
     assert.equal(lines?.length, 1)
     assert.match(lines[0]!, /WARN .*address=127\.0\.0\.1/)
-    // The stream has kept its place.
+    // The stream is still open.
     assert.equal((await ask(t, broker, '/api/v1/brokers')).status, 200)
     tail.end()
   })
 
-test('where there are too many in all, those of any address go that have been there for longest', async t => {
+test('if there are too many connections in total, the longest idle ones of any address are closed', async t => {
   const broker = await start(t, { maxConnections: 6 })
   let last = 1
   const all = await openMany(15, () => open(t, broker, HALF, `127.0.0.${++last}`))
@@ -112,7 +112,7 @@ for (const [what, limits] of [
   ['one address waits', { maxBusyOfAddress: 3 }],
   ['all wait', { maxBusy: 3 }],
 ] as const)
-  test(`while ${what} for three answers, streams among them, others are refused and health is told`, async t => {
+  test(`while ${what} for three answers, including streams, other requests are refused and health is answered`, async t => {
     const broker = await start(t, limits)
     const tails = []
     for (let i = 0; i < 3; i++) tails.push(await ask(t, broker, TAIL))
@@ -128,7 +128,7 @@ for (const [what, limits] of [
     await eventually('there is room', async () => (await ask(t, broker, '/api/v1/brokers')).status === 200)
   })
 
-test('a change is refused where there is no room, though there was when its head came', async t => {
+test('a change is refused if there is no room when its body arrives, even if there was when its head came', async t => {
   const broker = await start(t, { maxBusyOfAddress: 1 })
   const change = await open(t, broker, SLOW_BODY)
   let text = ''
@@ -136,14 +136,14 @@ test('a change is refused where there is no room, though there was when its head
   const tail = await ask(t, broker, TAIL)
   assert.equal(tail.status, 200)
   change.socket.write('"name":"u"}')
-  await eventually('it is answered', () => text.includes('\r\n\r\n'))
+  await eventually('the request is answered', () => text.includes('\r\n\r\n'))
   assert.match(text, /^HTTP\/1\.1 503 /)
   tail.end()
   await eventually('there is room', async () => (await ask(t, broker, '/api/v1/brokers')).status === 200)
   assert.equal((await ask(t, broker, '/api/v1/topics/u')).status, 404)
 })
 
-test('a trusted proxy has the places of all', async t => {
+test('only the limits of all connections apply to a trusted proxy', async t => {
   const broker = await start(
     t,
     { maxConnectionsOfAddress: 2, maxBusyOfAddress: 1 },
@@ -158,18 +158,18 @@ test('a trusted proxy has the places of all', async t => {
   assert.deepEqual(closedOf(all), firsts(0, 5))
 })
 
-test('a connection that there is no room for at all is closed as it comes, and a line says so', async t => {
+test('if there is no room at all, a new connection is closed at once, and a line is written', async t => {
   const broker = await start(t, { maxConnections: 2, maxNew: 1, graceMs: 60_000 })
   await openMany(3, () => open(t, broker, HALF))
   const last = await open(t, broker, HALF)
-  await eventually('it is closed', () => last.isClosed)
+  await eventually('the last connection is closed', () => last.isClosed)
   assert.match(
     broker.log(),
     /WARN .* an HTTP connection was closed as it came: there are too many address=127\.0\.0\.1/,
   )
 })
 
-test('the places leave room for questions about health', () => {
+test('the limits leave room for requests for health', () => {
   const { maxConnections, maxConnectionsOfAddress, maxBusy, maxBusyOfAddress } = HTTP_LIMITS
   assert.ok(maxBusy < maxConnections)
   assert.ok(maxBusyOfAddress < maxConnectionsOfAddress)

@@ -1,8 +1,8 @@
-// Decides which connections may stay on the HTTP listener. A connection is busy while a whole request on it waits for
-// its answer, a stream for example. Other connections cost their clients nothing: they are kept alive, were opened
-// ahead of need, or bring their request byte by byte. So if there are too many, of one address or in all, connections
-// that are not busy are closed, the longest idle first. A new one has time to bring its request. Fewer may be busy than
-// may be open, so that questions about health always have a place.
+// Decides which connections may stay on the HTTP listener. A connection is busy while a complete request on it waits
+// for its answer, for example for a stream. Other connections cost their clients nothing: clients keep them alive,
+// opened them in advance, or send a request byte by byte. So if there are too many connections, from one address or
+// in total, those that are not busy are closed, the longest idle first. A new connection has a grace period to send
+// its request. Fewer connections may be busy than open, so that requests for health always have a place.
 
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -13,12 +13,14 @@ export interface PlaceLimits {
   /** Beyond these, connections that are not busy are closed. */
   readonly maxConnections: number
   readonly maxConnectionsOfAddress: number
-  /** Requests beyond are answered BUSY, unless they ask for health. */
+  /** Requests beyond these numbers are answered BUSY, unless they ask for health. */
   readonly maxBusy: number
   readonly maxBusyOfAddress: number
-  /** The time for a new connection to send its request, and for a kept one to send the next. */
+  /** The grace period in ms: for a new connection to send its request, and for a kept one to send the next. */
   readonly graceMs: number
-  /** Connections in their grace period. Beyond this number and `maxConnections` new ones are closed at once. */
+  /**
+   * The most connections in their grace period. Beyond this number and `maxConnections` new ones are closed at once.
+   */
   readonly maxNew: number
 }
 
@@ -41,9 +43,9 @@ interface Place {
   readonly socket: Socket
   readonly address: string
   readonly neighbours: Neighbours
-  /** Whole requests that wait for their answers. */
+  /** The number of complete requests that wait for their answers. */
   waiting: number
-  /** Since its last answer, or since it was accepted. */
+  /** The time of its last answer, or of its acceptance. */
   idleSinceMs: number
 }
 
@@ -66,15 +68,15 @@ export class Places {
   readonly #addresses = new Map<string, Neighbours>()
   /** The connections that are not busy, the longest idle first. */
   readonly #idle = new Set<Place>()
-  /** Addresses that have too many connections, or had. */
+  /** Addresses that have, or had, too many connections. */
   readonly #crowded = new Set<string>()
-  /** By the TLS socket of a request: the TCP socket below it. */
+  /** The TCP socket below each TLS socket that a request names. */
   readonly #wires = new WeakMap<Socket, Socket>()
   #timer: Timer | null = null
-  /** This many connections leave half of the kept descriptors; infinite while there are plenty. */
+  /** With this many connections, half of the kept descriptors are left; infinite while there are plenty. */
   #most = Number.POSITIVE_INFINITY
 
-  /** `isExempt`: many clients stand behind this address, so only the bounds of all connections hold for it. */
+  /** `isExempt` returns true for an address of many clients: only the limits of all connections apply to it. */
   constructor(limits: PlaceLimits, { clock, logger, descriptors }: PlaceRooms, isExempt: (address: string) => boolean) {
     this.#limits = limits
     this.#clock = clock
@@ -83,7 +85,7 @@ export class Places {
     this.#isExempt = isExempt
   }
 
-  /** A connection was accepted. */
+  /** Notes a connection that was accepted. */
   enter(socket: Socket): void {
     const address = socket.remoteAddress ?? 'unknown'
     const neighbours = this.#addresses.get(address) ?? { count: 0, idle: new Set() }
@@ -97,17 +99,17 @@ export class Places {
     this.#spare(place)
   }
 
-  /** TLS was set up on an accepted connection. Its requests will name the `secure` socket. */
+  /** Notes that TLS was set up on an accepted connection. Its requests will name the `secure` socket. */
   secured(secure: Socket, wire: Socket): void {
     this.#wires.set(secure, wire)
   }
 
-  /** The socket that was accepted, for the socket that a request names. */
+  /** Returns the accepted socket for the socket that a request names. */
   wireOf(socket: Socket): Socket {
     return this.#wires.get(socket) ?? socket
   }
 
-  /** The connection is gone. Idempotent. */
+  /** Removes a connection that is gone. Idempotent. */
   leave(socket: Socket): void {
     const place = this.#places.get(socket)
     if (place === undefined) return
@@ -120,7 +122,7 @@ export class Places {
     if (this.#places.size * 2 <= this.#most) this.#most = Number.POSITIVE_INFINITY
   }
 
-  /** A request has arrived whole; to be followed by `answered`. */
+  /** Notes that a complete request has arrived. The caller must call `answered` later. */
   asked(socket: Socket): void {
     const place = this.#places.get(this.wireOf(socket))
     if (place === undefined) return
@@ -136,7 +138,7 @@ export class Places {
     if (place.waiting === 0) this.#rest(place)
   }
 
-  /** Whether a request of this connection is one too many; a line says so. */
+  /** Returns whether a request of this connection is one too many, and logs it. */
   isBeyond(socket: Socket): boolean {
     const place = this.#places.get(this.wireOf(socket))
     if (place === undefined) return false
@@ -152,7 +154,7 @@ export class Places {
     return true
   }
 
-  /** A connection was not accepted, because there is no room at all. */
+  /** Logs that a connection was not accepted, because no place is left at all. */
   dropped(address: string | undefined): void {
     this.#tell('an HTTP connection was closed as it came: there are too many', address ?? 'unknown')
   }
@@ -167,7 +169,7 @@ export class Places {
     place.neighbours.idle.add(place)
   }
 
-  /** Closes the connections that no longer have a place, and later those that have one for their grace only. */
+  /** Closes connections beyond the limits. Those in their grace period are closed when it is over. */
   #trim(): void {
     const { maxConnections, maxConnectionsOfAddress } = this.#limits
     let isDone = this.#cut(this.#idle, () => this.#places.size - maxConnections, `there are ${maxConnections}`)
@@ -186,9 +188,10 @@ export class Places {
   }
 
   /**
-   * Connections over HTTP get half of the descriptors that are kept, and three quarters while they are within their
-   * grace. The number of a new descriptor tells how many are in use only if no lower number is free. So the count goes
-   * on from the last such number, or each connection that closes would hide how few are left.
+   * Closes connections if too few descriptors are left. Connections over HTTP get half of the descriptors that are
+   * kept, and three quarters during their grace period. The number of a new descriptor tells how many are in use only
+   * if no lower number is free. So the count continues from the last such number. Otherwise each connection that
+   * closes would hide how few are left.
    */
   #spare({ socket }: Place): void {
     const { kept, limit } = this.#descriptors
@@ -196,12 +199,12 @@ export class Places {
     if (left < kept / 2) this.#most = Math.max(1, Math.min(this.#most, this.#places.size + left - Math.floor(kept / 2)))
     const why = `of ${limit} descriptors the last ${Math.floor(kept / 2)} are kept for files (ulimit -n)`
     if (this.#cut(this.#idle, () => this.#places.size - this.#most, why)) return
-    // Not the newest connection: it may ask about health. In a flood each connection stays until the others have had
-    // their turn.
+    // The newest connection comes last: it may ask about health. In a flood each connection stays until the others
+    // have had their turn.
     this.#cut(this.#idle, () => this.#places.size - this.#most - Math.floor(kept / 4), why, 0)
   }
 
-  /** False if there are still too many. */
+  /** Closes idle connections. Returns false if there are still too many. */
   #cut(idle: ReadonlySet<Place>, surplus: () => number, why: string, graceMs = this.#limits.graceMs): boolean {
     const latestMs = this.#clock.monotonic() - graceMs
     for (const { socket, address, idleSinceMs } of idle) {

@@ -60,14 +60,14 @@ interface More {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** The headers of a problem wherever it is answered: a client may ask again soon when the broker was busy. */
+/** The headers of a problem on every route. A client may ask again soon if the broker was busy. */
 const HEADERS: Readonly<Partial<Record<ProblemCode, Readonly<Record<string, string>>>>> = {
   BUSY: { 'retry-after': '1' },
 }
 
 /**
- * `detail` is one sentence that names the offending thing and what was expected; never a stack, a path or a key of the
- * store.
+ * Makes a problem. `detail` is one sentence that names the wrong thing and the expected one; never a stack, a path or
+ * a key of the store.
  */
 export function problem(
   code: ProblemCode,
@@ -82,7 +82,7 @@ export function isProblem(value: unknown): value is Problem {
   return typeof value === 'object' && value !== null && (value as Problem).kind === 'problem'
 }
 
-/** Refusals for a reason outside of the request. All others are 400. */
+/** The status of refusals whose reason is outside of the request. All others are 400. */
 const STATUS_OF_REFUSAL: Readonly<Record<string, number>> = {
   UNKNOWN_SERVER_ERROR: 500,
   UNKNOWN_TOPIC_OR_PARTITION: 404,
@@ -104,7 +104,7 @@ const STATUS_OF_REFUSAL: Readonly<Record<string, number>> = {
   REQUEST_TIMED_OUT: 503,
 }
 
-/** Better titles, for codes whose words in Kafka fit only some of their uses. */
+/** Titles for codes whose text in Kafka fits only some of their uses. */
 const TITLE_OF_REFUSAL: Readonly<Record<string, string>> = {
   INVALID_PARTITIONS: 'A topic cannot have this number of partitions.',
 }
@@ -117,7 +117,7 @@ export function fromRefusal({ code, name, message }: Refusal): Problem {
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** An error as the admin API and the actuator answer it. */
+/** Returns an error in the form of the admin API and the actuator. */
 export function asProblem(problem: Problem, requestId: string) {
   return { contentType: PROBLEM_TYPE, body: bodyOf(problem, requestId) }
 }

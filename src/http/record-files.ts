@@ -1,5 +1,5 @@
-// Records as a file: NDJSON, in which a line is a whole record as the API shows it; and CSV (RFC 4180) for
-// spreadsheets. The file is written in chunks, and other work waits for it a few milliseconds at a time at most.
+// Writes records as a file: NDJSON, in which a line is a whole record in the form of the API, or CSV (RFC 4180) for
+// spreadsheets. The file is written in chunks, and other work waits for a few milliseconds at most.
 
 import type { ShownRecord, ShownValue } from '../api/messages.ts'
 import type { FILE_FORMATS } from '../api/words.ts'
@@ -8,7 +8,7 @@ import { type Clock, takingTurns } from '../base/clock.ts'
 interface FileFormat {
   readonly contentType: string
   readonly head: string
-  /** One record, in pieces that are short enough to be written without a pause. */
+  /** Yields one record, in pieces that are short enough to be written without a pause. */
   line(record: ShownRecord): Iterable<string>
 }
 
@@ -52,7 +52,7 @@ const CHUNK_CHARACTERS = 64 * 1024
 const PIECE_CHARACTERS = 64 * 1024
 const TURN_MS = 5
 
-/** The text of the file. Throws what the records throw. */
+/** Yields the text of the file. Throws what `records` throws. */
 export async function* fileOf(
   { head, line }: FileFormat,
   records: AsyncIterable<ShownRecord>,
@@ -75,8 +75,8 @@ export async function* fileOf(
 }
 
 /**
- * A name that every system takes: no device of Windows, no hidden file, not too long. A topic's has nothing that must
- * be quoted.
+ * Returns a file name that every system takes: no device of Windows, no hidden file, not too long. A topic's name has
+ * no character that must be quoted.
  */
 export function fileName(topic: string, format: keyof typeof fileFormats): string {
   return `messages-${topic.slice(0, 200)}.${format}`
@@ -86,11 +86,11 @@ function bytesOf({ key, value, headers }: ShownRecord): number {
   return [key, value, ...headers.map(header => header.value)].reduce((sum, shown) => sum + (shown?.bytes ?? 0), 0)
 }
 
-/** The value as JSON.stringify writes it, long text in pieces. */
+/** Yields the value as JSON.stringify writes it, long text in pieces. */
 function* jsonOf(value: unknown): Generator<string, void> {
   if (typeof value === 'string' && value.length > PIECE_CHARACTERS) {
     yield '"'
-    // Half a character at the end of a piece is written as an escape, and so is its other half.
+    // If a piece ends within a surrogate pair, both halves are written as escapes.
     for (const piece of piecesOf(value)) yield JSON.stringify(piece).slice(1, -1)
     yield '"'
   } else if (typeof value !== 'object' || value === null) yield JSON.stringify(value)
@@ -113,8 +113,8 @@ function* piecesOf(text: string): Generator<string, void> {
 }
 
 /**
- * Text, base64, status: all three are empty for null, and text is quoted, so that an empty text differs from null. If
- * the value is too long to be written, the cell has its beginning, and its status says so.
+ * Yields three cells: text, base64, status. All three are empty for null. Text is quoted, so that an empty text
+ * differs from null. If the value is too long to be written, the cell has its beginning, and the status says so.
  */
 function* csvOf(shown: ShownValue | null): Generator<string, void> {
   if (shown?.text !== undefined) yield* quoted(harmless(shown.text))
@@ -129,11 +129,12 @@ function* quoted(text: string): Generator<string, void> {
   yield '"'
 }
 
-/** A spreadsheet computes cells that begin like this, whatever their source. A number is not a formula. */
+/** Matches the beginning of text that a spreadsheet would compute, whatever its source. A number is not a formula. */
 const FORMULA = /^(?:[=@\t\r\n＝＋－＠']|[+-](?!\d+(?:\.\d+)?$))/
 
 /**
- * An apostrophe in front marks text. Text that already begins with one gets another, so that it can be removed again.
+ * Returns text that no spreadsheet computes: an apostrophe in front marks it as text. Text that already begins with
+ * one gets another, so that a reader can remove the first one.
  */
 function harmless(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text
@@ -141,7 +142,7 @@ function harmless(text: string): string {
 
 const LARGEST_TIME_MS = 8.64e15
 
-/** ISO 8601 in UTC, if it has a year. */
+/** Returns the timestamp as ISO 8601 in UTC; an empty text if it is beyond every date. */
 function timeOf(timestamp: number | null): string {
   return timestamp === null || Math.abs(timestamp) > LARGEST_TIME_MS ? '' : new Date(timestamp).toISOString()
 }

@@ -1,7 +1,7 @@
-// A route of the HTTP side: one value made with route(), in routes/<noun>.ts. It states its contract (who may call it,
-// what it takes, what it answers) and answers one request. It holds no state, does not know fastify, sockets or
-// cookies' signatures, and does not import another route. The permission check, the audit line, the OpenAPI document
-// and the tests of all three come from this table.
+// The type of a route of the HTTP side. Each route is one value made with route(), in routes/<noun>.ts: it states its
+// contract (who may call it, its input, its answers) and answers one request. It holds no state, does not know
+// fastify, sockets or the signatures of cookies, and does not import another route. The permission check, the audit
+// line, the OpenAPI document and the tests of all three use this table.
 
 import type { z } from 'zod'
 import type { Build } from '../admin/build.ts'
@@ -78,16 +78,16 @@ export interface HttpRequest<Params, Query, Body> {
   readonly params: Params
   readonly query: Query
   readonly body: Body
-  /** Null if the route does not ask who calls. */
+  /** Null if the route does not need a caller. */
   readonly identity: Identity | null
-  /** The client's address, without its port; the proxy's, unless that is a configured one. */
+  /** The client's address without a port. Behind a proxy that is not configured, it is the address of the proxy. */
   readonly address: string
   /** `http` or `https`, as the client sees it. */
   readonly scheme: 'http' | 'https'
   /** The Host header. */
   readonly host: string
   readonly requestId: string
-  /** By name, decoded. */
+  /** The cookies by name, decoded. */
   readonly cookies: Readonly<Record<string, string | undefined>>
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /**
@@ -100,14 +100,14 @@ export interface HttpRequest<Params, Query, Body> {
 export interface Reply {
   readonly kind: 'reply'
   readonly status: number
-  /** Checked against the schema of the status; undefined without a body. */
+  /** The body, which is checked against the schema of the status; undefined without a body. */
   readonly body: unknown
   readonly headers: Readonly<Record<string, string | readonly string[]>>
 }
 
 /**
- * An answer without an end of its own, such as server-sent events, or one that is too long to build at once: each chunk
- * is written as it comes. Its status is 200, and no schema checks it.
+ * An answer that has no end, such as server-sent events, or that is too long to build at once: each chunk is written
+ * as it comes. Its status is 200, and no schema checks it.
  */
 export interface Streaming {
   readonly kind: 'streaming'
@@ -115,7 +115,7 @@ export interface Streaming {
   readonly headers?: Reply['headers']
   readonly chunks: AsyncIterable<string | Uint8Array>
   /**
-   * The stream has an end of its own. If it ends earlier, the connection is cut, so that the client does not mistake a
+   * True if the stream has an end. If it ends earlier, the connection is cut, so that the client does not mistake a
    * part for the whole.
    */
   readonly isFile?: boolean
@@ -133,15 +133,18 @@ type Of<S extends Shape> = S extends z.ZodType ? z.output<S> : undefined
 
 export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B extends Shape = Shape> {
   readonly method: Method
-  /** fastify's form, `/api/v1/topics/:topic`. */
+  /** The path in fastify's form, such as `/api/v1/topics/:topic`. */
   readonly path: string
   readonly needs: Needs
   /**
-   * The route reports problems of the broker. So it answers even if the session cannot be looked up while the store is
-   * away; the identity is null then.
+   * True if the route reports problems of the broker. Such a route answers even if the store is away and the session
+   * cannot be looked up; the identity is null then.
    */
   readonly isForBadTimes?: true
-  /** A probe of health: answered also while other requests are refused because the broker is busy (places.ts). */
+  /**
+   * True for a probe of health. It is answered even while other requests are refused because the broker is busy
+   * (places.ts).
+   */
   readonly isProbe?: true
   /** Verb and noun, such as `create topic`: the operation in OpenAPI, and the verb of the audit line of a mutation. */
   readonly verb: string
@@ -153,7 +156,7 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   /** A member that the shape does not name is refused, here and in the body, unless the shape is loose. */
   readonly query?: Q
   readonly body?: B
-  /** The body of each good status; null for no body. Any other status is a defect, and answered 500. */
+  /** The shape of the body of each good status; null for no body. Any other status is a defect and is answered 500. */
   readonly answers: Readonly<Record<number, z.ZodType | null>>
   /**
    * The media type of the good answers if it is not JSON, such as `text/event-stream`, for the reference; several if
@@ -171,8 +174,8 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
    */
   readonly headers?: Readonly<Record<number, readonly string[]>>
   /**
-   * Members of the body that the audit line of a mutation shows, so that it says what was changed. Never one that may
-   * hold a secret.
+   * Members of the body that the audit line of a mutation shows, so that it says what was changed. A member that may
+   * contain a secret must not be listed.
    */
   readonly audited?: readonly string[]
   /** The largest body in bytes; 1 MiB by default. */
@@ -180,7 +183,7 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   answer(request: HttpRequest<Of<P>, Of<Q>, Of<B>>, rooms: HttpRooms): Promise<Answer> | Answer
 }
 
-/** A route whose shapes are erased, as the table holds it. */
+/** A route without the types of its shapes, as the table has it. */
 export type AnyRoute = Route
 
 export function route<P extends Shape = undefined, Q extends Shape = undefined, B extends Shape = undefined>(
@@ -189,7 +192,10 @@ export function route<P extends Shape = undefined, Q extends Shape = undefined, 
   return Object.freeze(spec) as unknown as AnyRoute
 }
 
-/** Asks for a change: it needs the JSON content type and the same origin, and it is audited. */
+/**
+ * Returns whether the route makes a change. Such a route needs the JSON content type and the same origin, and it is
+ * audited.
+ */
 export function isMutation({ method }: Pick<Route, 'method'>): boolean {
   return method !== 'GET'
 }

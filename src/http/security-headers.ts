@@ -1,5 +1,4 @@
-// The headers that every answer of the HTTP port carries, whichever face answers. The console lives under the same
-// policy.
+// The headers of every answer of the HTTP port, whichever face answers. The console has the same policy.
 
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   'content-security-policy':
@@ -11,10 +10,15 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze(
   'cache-control': 'no-store',
 })
 
-/** Browsers obey it only under TLS, and only there it is true (RFC 6797, 7.2). */
+/**
+ * The header that keeps a browser on TLS. It is sent only over TLS, because browsers ignore it elsewhere (RFC 6797,
+ * 7.2).
+ */
 const TRANSPORT_SECURITY = Object.freeze({ 'strict-transport-security': 'max-age=31536000' })
 
-/** `scheme` is how the client reached this server or a trusted proxy in front of it. */
+/**
+ * Returns the headers. `scheme` is the one by which the client reached this server or a trusted proxy in front of it.
+ */
 export function securityHeaders(scheme: string): Readonly<Record<string, string>> {
   return scheme === 'https' ? { ...SECURITY_HEADERS, ...TRANSPORT_SECURITY } : SECURITY_HEADERS
 }

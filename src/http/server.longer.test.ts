@@ -26,7 +26,7 @@ test('a broker lists itself', async t => {
   ])
 })
 
-test('without a session a route says that it needs one, in one shape', async t => {
+test('without a session every route answers with the same problem', async t => {
   const { url } = await startBroker(t, {}, { hasHttp: true })
   const response = await fetch(`${url}/api/v1/brokers`)
   assert.equal(response.status, 401)
@@ -49,7 +49,7 @@ test('a path that is not in the table is not found, and another method is not al
   assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD'])
 })
 
-test('a port that is taken ends the start with the setting to change', async t => {
+test('a port that is in use ends the start, and the error names the setting to change', async t => {
   const { broker } = await startBroker(t, {}, { hasHttp: true })
   const port = broker.httpPort!
   await assert.rejects(startBroker(t, { 'server.port': port }, { hasHttp: true }), error => {
@@ -68,16 +68,16 @@ test('HEAD is answered as GET is, without the body', async t => {
     assert.deepEqual([head.status, await head.text()], [get.status, ''], path)
     const [type, length] = [head.headers.get('content-type'), head.headers.get('content-length')]
     assert.equal(type, get.headers.get('content-type'), path)
-    // Some bodies say when they were made, and each problem has an id of its own of the same length.
+    // Some bodies contain the time when they were made, and each problem has its own id of the same length.
     if (length !== null) assert.equal(Number(length), (await get.arrayBuffer()).byteLength, path)
     else await get.body?.cancel()
   }
-  // A change is not asked for by HEAD.
+  // HEAD never makes a change.
   const login = await fetch(`${url}/api/v1/auth/login`, { method: 'HEAD' })
   assert.deepEqual([login.status, login.headers.get('allow')], [405, 'POST'])
 })
 
-test('without a session HEAD says what GET would say, and health needs none', async t => {
+test('without a session HEAD is answered like GET, and health needs no session', async t => {
   const { url } = await startBroker(t, {}, { hasHttp: true })
   const head = async (path: string) => (await fetch(url + path, { method: 'HEAD' })).status
   assert.deepEqual([await head('/actuator/health/liveness'), await head('/api/v1/topics')], [200, 401])
@@ -87,7 +87,7 @@ test('without a session HEAD says what GET would say, and health needs none', as
 test('HEAD of a stream ends at once and gives its place back', async t => {
   const broker = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
   await createTopic(broker, 'orders', 1)
-  // More than may tail at one time.
+  // More requests than tails at one time.
   for (let at = 0; at < 40; at++) {
     const { status, headers } = await fetch(`${broker.url}/api/v1/topics/orders/messages/tail`, { method: 'HEAD' })
     assert.deepEqual([status, headers.get('content-type')], [200, 'text/event-stream'])
@@ -112,7 +112,7 @@ test('the root links the reference, health and the guides: a page for browsers, 
     Object.values(links),
   )
   assert.ok(html.includes(guides))
-  // Nothing of this broker: no version, no address.
+  // The page shows nothing of this broker: no version, no address.
   assert.doesNotMatch(html + JSON.stringify(links), /\d\.\d|127\.0\.0\.1/)
   for (const path of Object.values(links)) assert.ok([200, 401].includes((await fetch(url + path)).status), path)
   assert.doesNotMatch(log(), / ERROR /)

@@ -1,7 +1,6 @@
-// The HTTP port: one listener, and the faces that are mounted on it. This file holds what is the same for every face: a
-// request is checked as HTTP, an answer carries the security headers and is compressed, an error is answered in the
-// form of the face that owns the path, and draining ends it all. Sockets are in listener.ts, a face's routes in
-// mount.ts.
+// The HTTP port: one listener, and the faces on it. This file does what is the same for every face: it checks a
+// request as HTTP, adds the security headers, compresses answers, sends an error in the form of the face that owns
+// the path, and drains. Sockets are in listener.ts, the routes of a face in mount.ts.
 
 import type { RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -26,7 +25,10 @@ import { type HttpRooms, METHODS } from './route.ts'
 import { SECURITY_HEADERS, securityHeaders } from './security-headers.ts'
 import { validator } from './validation.ts'
 
-/** Shorter answers are not worth compressing; longer ones than the second are compressed off the event loop. */
+/**
+ * Shorter answers are not compressed, because they are not worth it. Answers longer than the second size are
+ * compressed off the event loop.
+ */
 const COMPRESS_FROM_BYTES = 1024
 const COMPRESS_HERE_BYTES = 32 * 1024
 /**
@@ -34,18 +36,18 @@ const COMPRESS_HERE_BYTES = 32 * 1024
  * together.
  */
 const DEFLATE = Object.freeze({ level: 4, windowBits: 13, memLevel: 6 })
-/** A stream of events is sent on without a delay. */
+/** The types that are compressed. A stream of events is not, so that it is sent on without a delay. */
 const COMPRESSED_TYPES = /^text\/plain;|^application\/(?:(?:[\w.-]+\+)?json|openmetrics-text)(?:;|$)/
 
 export interface HttpServer {
   readonly host: string
   /** The port that is bound. */
   readonly port: number
-  /** For people on this machine. */
+  /** The address of the server, for people on this machine. */
   readonly url: string
   /** Accepts no more requests, ends streams, and resolves when the requests in progress are answered. Idempotent. */
   drain(): Promise<void>
-  /** Closes what is still open. */
+  /** Closes all connections that are still open. */
   destroy(): void
 }
 
@@ -123,7 +125,7 @@ interface AppRooms extends Pick<Mounting, 'rooms' | 'limits' | 'places' | 'endin
   newRequestId(): string
 }
 
-/** The server with its faces, not bound yet, and the function that answers its requests. */
+/** Returns the server with its faces, which is not bound yet, and the function that handles its requests. */
 async function buildApp({ rooms, faces, limits, places, listener, newRequestId, ending }: AppRooms) {
   const { clock, settings } = rooms
   const logger = rooms.logger.named('http')
@@ -141,7 +143,7 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
     genReqId: newRequestId,
     requestIdHeader: false,
     forceCloseConnections: 'idle',
-    // It would answer in a shape of its own; the hook below refuses instead.
+    // fastify would answer in its own form; the hook below refuses instead.
     return503OnClosing: false,
     routerOptions: {
       caseSensitive: true,
@@ -153,7 +155,7 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
     exposeHeadRoutes: false,
     // Set here, because fastify would otherwise load compilers of JSON Schema: 30 ms of the start.
     schemaController: {
-      // The types know only these two.
+      // The types of fastify know only these two.
       compilersFactory: { buildValidator: () => validator, buildSerializer: () => serializerCompiler } as object,
     },
     frameworkErrors: (error, request, answer) => {
@@ -174,14 +176,15 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
   })
 
   app.addHook('onRequest', async (request, answer) => {
-    // More bytes of a request whose connection was cut: no client would read an answer.
+    // These are further bytes of a connection that was cut: no client would read an answer.
     if (request.raw.socket.destroyed) return answer.hijack()
     passages.set(request, { caller: callerOf(request, answer), identity: null, code: null })
     answer.headers(securityHeaders(request.protocol))
     const refused = checkRequest(request) ?? (request.is404 ? missing(request) : null)
     if (refused !== null) return send(request, answer, refused)
   })
-  // For a large answer each of these takes milliseconds: reading its content, writing it as text, compressing the text.
+  // Let other work go first: for a large answer, reading its content, writing it as text and compressing it take
+  // milliseconds each.
   app.addHook('preSerialization', async (_request, _answer, payload) => {
     await afterOthers(clock)
     return payload
@@ -196,13 +199,13 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
 
   function checkRequest({ raw, headers }: FastifyRequest): Problem | null {
     if (ending.aborted) return problem('SHUTTING_DOWN')
-    // Names and values alternate. Node itself would silently drop the headers beyond its own limit.
+    // In rawHeaders names and values alternate. Node itself would silently drop the headers beyond its own limit.
     if (raw.rawHeaders.length / 2 > limits.maxHeaders)
       return problem('HEADERS_TOO_LARGE', `A request takes ${limits.maxHeaders} headers at most.`)
     const hosts = raw.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length
     if (hosts !== 1 && raw.httpVersion === '1.1') return problem('INVALID_REQUEST', 'A request has one Host header.')
-    // Other upgrades, such as the h2c that clients in Java offer, may be ignored (RFC 9110, 7.8); this one waits for
-    // its handshake.
+    // Other upgrades, such as the h2c that clients in Java offer, may be ignored (RFC 9110, 7.8). A WebSocket client
+    // would wait for its handshake.
     if (/\bwebsocket\b/i.test(headers.upgrade ?? ''))
       return problem('INVALID_REQUEST', 'This server has no WebSockets.')
     return null
@@ -220,7 +223,7 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
     })
   }
 
-  /** The face of the route, or else of the path; undefined if no face owns it. */
+  /** Returns the face of the route, or else of the path; undefined if no face owns it. */
   function faceOf(request: FastifyRequest): Face | undefined {
     return request.routeOptions?.config?.face ?? faceAt(faces, request.url)
   }
@@ -232,7 +235,7 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
   function send(request: FastifyRequest, answer: FastifyReply, what: Problem): FastifyReply {
     const passage = passages.get(request)
     if (passage !== undefined) passage.code = what.code
-    // The rest of a body that is too large is read and thrown away, or the client may never see the answer.
+    // The rest of a body that is too large must be read and dropped, or the client may never see the answer.
     if (what.status === 413) answer.removeHeader('connection')
     const errorOf = faceOf(request)?.errorOf ?? asProblem
     const { contentType, body } = errorOf(what, request.id)

@@ -1,5 +1,4 @@
-// The cookie that carries a session: how it is written, and how it is found in a request. The token in it is not read
-// here.
+// Writes the cookie that carries a session, and finds it in a request. It does not read the token in the cookie.
 
 import type { Session } from '../auth/console/accounts.ts'
 import type { Visitor } from '../auth/console/identity.ts'
@@ -14,8 +13,8 @@ export interface Origin {
 }
 
 /**
- * The token of the Cookie header; null if the header has no token, or several: the broker cannot tell which one the
- * client means.
+ * Returns the token of the Cookie header; null if the header has no token, or several: the broker cannot tell which
+ * one the client means.
  */
 export function sessionTokenIn(header: string | undefined): string | null {
   const prefix = `${SESSION_COOKIE}=`
@@ -27,20 +26,23 @@ export function sessionTokenIn(header: string | undefined): string | null {
 }
 
 /**
- * Begins the session in the browser. Scripts never see the cookie, other sites cannot send it, and a session that began
- * over TLS stays on TLS.
+ * Returns the Set-Cookie header that begins the session. Scripts never see the cookie, other sites cannot send it,
+ * and a session that began over TLS stays on TLS.
  */
 export function sessionCookie({ token, identity }: Session, scheme: Origin['scheme'], nowMs: number): string {
   const seconds = Math.max(0, Math.ceil(((identity.session?.expiresAtMs ?? nowMs) - nowMs) / 1000))
   return `${SESSION_COOKIE}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure(scheme)}`
 }
 
-/** Deletes the cookie. */
+/** Returns the Set-Cookie header that deletes the cookie. */
 export function noSessionCookie(scheme: Origin['scheme']): string {
   return `${SESSION_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax${secure(scheme)}`
 }
 
-/** Lax and not Strict: a Strict cookie is not sent with the navigation that ends a single sign-on. */
+/**
+ * Returns the attributes of the cookie. It is Lax and not Strict, because a Strict cookie is not sent with the
+ * navigation that ends a single sign-on.
+ */
 function secure(scheme: Origin['scheme']): string {
   return scheme === 'https' ? '; Secure' : ''
 }
@@ -56,13 +58,13 @@ const FORWARDING = Object.freeze([
   'cf-connecting-ip',
 ])
 
-/** This machine in a Host header, by names that DNS cannot give to another site. */
+/** Matches a Host header that names this machine, by names that DNS cannot give to another site. */
 const LOOPBACK_HOST = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?$/i
 
 /**
- * The visitor behind a request. A client that comes by loopback through a proxy is not on this machine. Nor is a page
- * whose name was made to resolve to this machine after it was loaded (DNS rebinding): the browser sends that name as
- * the Host.
+ * Returns the visitor behind a request. A client that comes by loopback through a proxy is not on this machine. Nor
+ * is a page whose name was made to resolve to this machine after it was loaded (DNS rebinding): the browser sends
+ * that name as the Host.
  */
 export function visitorOf(address: string, header: (name: string) => unknown, ended?: AbortSignal): Visitor {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')

@@ -1,4 +1,4 @@
-// Two brokers on one Redis: both know the sessions, failures and users of each other.
+// Tests two brokers on one Redis: both know the sessions, failures and users of each other.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -29,7 +29,7 @@ async function startTwo(t: CleanUp, overrides: Partial<Values> = {}) {
   return { redis, one: one.url, other: other.url }
 }
 
-test('a session that begins on one broker holds on the other, and one that ends on one is refused by the other', {
+test('a session that begins on one broker is valid on the other, and one that ends on one is refused by the other', {
   skip: noRedis,
 }, async t => {
   const { one, other } = await startTwo(t)
@@ -39,7 +39,7 @@ test('a session that begins on one broker holds on the other, and one that ends 
   assert.equal((await admin.ask('GET', '/api/v1/brokers')).code, 'UNAUTHENTICATED')
 })
 
-test('a password or role that changes on one ends the sessions on the other', {
+test('a changed password or role on one broker ends the sessions on the other', {
   skip: noRedis,
 }, async t => {
   const { one, other } = await startTwo(t)
@@ -57,7 +57,7 @@ test('a password or role that changes on one ends the sessions on the other', {
   assert.equal((await elsewhere.ask('GET', '/api/v1/brokers')).status, 401)
 })
 
-test('failures on both count together', { skip: noRedis }, async t => {
+test('failed sign-ins on both brokers count together', { skip: noRedis }, async t => {
   const { one, other } = await startTwo(t)
   const attempt = (url: string, password: string) =>
     adminClient(url).ask('POST', '/api/v1/auth/login', { username: 'admin', password })
@@ -94,7 +94,7 @@ test('while Redis takes no writes each broker counts failures alone, and the rig
   }
 })
 
-test('two brokers are asked at once to remove the last two ADMINs: one stays', {
+test('if two brokers are asked at the same time to remove the last two ADMINs, one ADMIN stays', {
   skip: noRedis,
 }, async t => {
   const { one, other } = await startTwo(t)
@@ -141,7 +141,7 @@ test('of fifty setups at once to two brokers one makes the first admin', { skip:
   assert.deepEqual([statuses[0], new Set(statuses.slice(1))], [201, new Set([409])])
 })
 
-test('while Redis is silent or gone a session is refused, and it is there again afterwards', {
+test('while Redis is silent or gone a session is refused, and it is valid again afterwards', {
   skip: noRedis,
 }, async t => {
   const { redis, one, other } = await startTwo(t)
@@ -160,7 +160,7 @@ test('while Redis is silent or gone a session is refused, and it is there again 
   await redis.stop('SIGKILL')
   const gone = await admin.ask('GET', '/api/v1/users')
   assert.deepEqual([gone.status, gone.code], [503, 'STORE_UNAVAILABLE'])
-  // Health still tells what is wrong, in the form for callers without a session.
+  // Health still reports what is wrong, in the form for callers without a session.
   const { status, body } = await admin.ask('GET', '/api/v1/health')
   assert.deepEqual([status, body.status, body.details.components.redis], [200, 'DOWN', { status: 'DOWN' }])
   const [{ name, status: checked, details }] = body.checks

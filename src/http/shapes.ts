@@ -1,5 +1,5 @@
-// The shapes of a route in fastify's terms: how a request and a good answer are held against them. validation.ts
-// tells the client why a request does not fit.
+// Turns the shapes of a route into fastify's form, which checks requests and good answers. validation.ts tells the
+// client why a request does not fit.
 
 import type { FastifySchema } from 'fastify'
 import { z } from 'zod'

@@ -2,7 +2,7 @@
 
 import type { Component, HealthTree } from '../admin/health.ts'
 
-/** Only signed-in callers (`isKnown`) get details: addresses, versions, reasons. */
+/** Returns the tree. Only signed-in callers (`isKnown`) get details: addresses, versions, reasons. */
 export function shownTree({ status, components }: HealthTree, isKnown: boolean) {
   const visible = ([name, { status, details }]: [string, Component]) => [
     name,

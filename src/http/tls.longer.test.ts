@@ -1,5 +1,5 @@
-// The HTTP port over TLS: what clients see of it, that the files may change while it runs, and that the bounds of
-// connections hold as without it.
+// Tests the HTTP port over TLS: clients can see that it uses TLS, the files may change while it runs, and the limits
+// of connections apply as without TLS.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -57,7 +57,7 @@ function ask(url: string, options: RequestOptions, body = ''): Promise<Answer> {
   })
 }
 
-test('over TLS the port says https, sets Secure cookies, and shows its certificate in health', {
+test('over TLS the port reports https, sets Secure cookies, and shows its certificate in health', {
   skip: noOpenssl,
 }, async t => {
   const { url, ca, log } = await start(t, { hasHttp: true }, { 'admin.password': PASSWORD })
@@ -82,7 +82,7 @@ test('TLS 1.2 and 1.3 are spoken, older versions and plain HTTP are not', { skip
     const socket = await open({ minVersion: version, maxVersion: version })
     assert.equal(socket.getProtocol(), version)
   }
-  // The client itself would take the old version at this security level.
+  // At this security level the client would accept the old version.
   const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
   await assert.rejects(open(old), /protocol version|alert/i)
   const plain = await sendRaw(url, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n').catch(() => ({ text: '' }))
@@ -91,7 +91,9 @@ test('TLS 1.2 and 1.3 are spoken, older versions and plain HTTP are not', { skip
   assert.equal(status, 200, 'it goes on')
 })
 
-test('files that do not fit end the start, and nothing is left open', { skip: noOpenssl }, async t => {
+test('a certificate and a key that do not match end the start, and nothing is left open', {
+  skip: noOpenssl,
+}, async t => {
   const [one, other] = [await makeCertificate(t), await makeCertificate(t)]
   const settings = { ...tlsOf(one), 'server.key-file': other.keyFile }
   await assert.rejects(startBroker(t, settings, { hasHttp: true }), error => {
@@ -101,13 +103,13 @@ test('files that do not fit end the start, and nothing is left open', { skip: no
   })
 })
 
-/** The files are looked at all the time. */
+/** The files are checked all the time. */
 const hasty: Clock = {
   ...systemClock,
   timer: (delayMs, fn) => systemClock.timer(delayMs === LOOK_MS ? 10 : delayMs, fn),
 }
 
-test('new files are taken up without a restart, and open connections stay', { skip: noOpenssl }, async t => {
+test('new files are used without a restart, and open connections stay', { skip: noOpenssl }, async t => {
   const { url, certificate, ca, open } = await start(t, { hasHttp: true, clock: hasty })
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ca })
   t.after(() => agent.destroy())
@@ -131,7 +133,7 @@ test('new files are taken up without a restart, and open connections stay', { sk
   assert.equal(Object.values(agent.freeSockets)[0]![0], kept, 'by the connection that was open before')
 })
 
-test('the bounds of connections hold over TLS, before the handshake and after it', { skip: noOpenssl }, async t => {
+test('the limits of connections apply over TLS, before the handshake and after it', { skip: noOpenssl }, async t => {
   const gate = Promise.withResolvers<void>()
   let begun = 0
   const slow = route({
@@ -150,7 +152,7 @@ test('the bounds of connections hold over TLS, before the handshake and after it
   })
   const limits = { maxConnections: 2, graceMs: 0, maxBusy: 1, headersTimeoutMs: 300, checkIntervalMs: 10 }
   const { url, ca, port, open, broker } = await start(t, { http: { routes: [slow], limits } })
-  // No handshake at all.
+  // This connection makes no handshake.
   const mute = connectPlain({ host: '127.0.0.1', port })
   t.after(() => mute.destroy())
   await once(mute, 'close')
@@ -158,11 +160,11 @@ test('the bounds of connections hold over TLS, before the handshake and after it
   const ended = once(idle, 'close')
   const first = ask(`${url}/api/v1/slow`, { ca })
   await eventually('it waits', () => begun === 1)
-  // The third one: the idle one has to go.
+  // This is the third connection, so the idle one must be closed.
   const second = await ask(`${url}/api/v1/slow`, { ca, agent: new Agent() })
   assert.deepEqual([second.status, JSON.parse(second.text).code], [503, 'BUSY'])
   await ended
-  // Nor does an idle one keep the broker from ending.
+  // An idle connection does not keep the broker from ending either.
   await open()
   const closed = broker.close()
   gate.resolve()

@@ -17,7 +17,7 @@ function fieldsOf(shape: z.ZodType, value: unknown, whole = 'body'): Readonly<Re
 
 const USER = { username: 'ada', password: 'correct horse' }
 
-test('a problem of a field says what came and what the field takes', () => {
+test('a problem of a field names the value that came and the values that the field takes', () => {
   assert.deepEqual(fieldsOf(newUserShape, { password: 7, role: 'ROOT' }), {
     username: 'is missing; takes a text',
     password: 'got a number, takes a text',
@@ -39,7 +39,7 @@ test('a problem of a field says what came and what the field takes', () => {
   })
 })
 
-test('a problem of a whole part is called like the part', () => {
+test('a problem of a whole part has the name of the part', () => {
   assert.deepEqual(fieldsOf(newUserShape, undefined), { body: 'is missing; takes an object' })
   assert.deepEqual(fieldsOf(newUserShape, []), { body: 'got a list, takes an object' })
 })
@@ -58,7 +58,7 @@ test('a field that lies deeper is named by its path', () => {
   })
 })
 
-test('a field that is not known is answered with the one that is near, if one is', () => {
+test('for an unknown field the problem suggests a similar field, if there is one', () => {
   assert.deepEqual(fieldsOf(newCredentialShape, { ...USER, tenantId: 'red', colour: 'red' }), {
     tenantId: 'is not taken here; did you mean tenant_id?',
     colour: 'is not taken here',
@@ -66,7 +66,7 @@ test('a field that is not known is answered with the one that is near, if one is
   assert.deepEqual(fieldsOf(newMessagesShape, { messages: [{ headrs: [] }] }), {
     'messages.0.headrs': 'is not taken here; did you mean headers?',
   })
-  // A field that came too is not the one that was meant.
+  // A field that is in the request too is not suggested.
   assert.deepEqual(
     fieldsOf(newAclShape, { principal: 'ada', resourceType: 'TOPIC', resourceName: 'x', operation: 'READ' }),
     {
@@ -75,7 +75,7 @@ test('a field that is not known is answered with the one that is near, if one is
   )
 })
 
-test('the value of a field that is called like a secret is never repeated', () => {
+test('the value of a field with the name of a secret is never repeated', () => {
   const shape = z.object({ newPassword: z.string().max(4), tokens: z.enum(['a', 'b']) })
   assert.deepEqual(fieldsOf(shape, { newPassword: 'hunter22', tokens: 'hunter22' }), {
     newPassword: 'got a text, takes at most 4 characters',
@@ -84,11 +84,11 @@ test('the value of a field that is called like a secret is never repeated', () =
   assert.deepEqual(fieldsOf(shape, { newPassword: 12345678, tokens: 'a' }), {
     newPassword: 'got a number, takes a text',
   })
-  // A client that forgot the object around the field.
+  // This client forgot the object around the field.
   assert.deepEqual(fieldsOf(shape, 'hunter22'), { body: 'got a text, takes an object' })
   assert.deepEqual(fieldsOf(shape, 12345678), { body: 'got a number, takes an object' })
 })
 
-test('a value that fits comes back with its defaults', () => {
+test('a value that fits is returned with its defaults', () => {
   assert.deepEqual(validate(newUserShape, USER, 'body'), { value: { ...USER, role: 'ADMIN' } })
 })

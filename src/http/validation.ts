@@ -23,10 +23,10 @@ export class InvalidFields extends Error {
   }
 }
 
-/** How the problem names a part of the request that is wrong as a whole. */
+/** The name of a part of the request that is wrong as a whole, for the problem. */
 const WHOLE: Readonly<Record<string, string>> = { body: 'body', querystring: 'query', params: 'path' }
 
-/** For fastify: it passes null for a request without a body, which an optional shape takes. */
+/** The validator for fastify, which passes null for a request without a body. An optional shape takes that. */
 export const validator: typeof validatorCompiler = ({ schema, httpPart = 'body' }) => {
   const shape = schema as z.ZodType
   return data => validate(shape, httpPart === 'body' ? (data ?? undefined) : data, WHOLE[httpPart] ?? httpPart)
@@ -34,7 +34,7 @@ export const validator: typeof validatorCompiler = ({ schema, httpPart = 'body' 
 
 /** Checks a value. Returns it with the defaults of the shape, or an error that says why it does not fit. */
 export function validate(shape: z.ZodType, value: unknown, whole: string) {
-  /** By the path of an object: the fields that it takes and that the request does not have. */
+  /** The fields that an object takes and that the request does not have, by the path of the object. */
   const known = new Map<string, readonly string[]>()
   const read = shape.safeParse(value, {
     reportInput: true,
@@ -74,10 +74,13 @@ function objection({ input, message, path }: z.core.$ZodIssue): string {
   return input === undefined ? `is missing; ${message}` : `got ${shown(input, path)}, ${message}`
 }
 
-/** A field with such a name holds a secret. */
+/** Matches the name of a field that contains a secret. */
 const SECRET = /password|secret|token/i
 
-/** The value for the message. If it may be a secret (that of such a field, or a whole body), only its type is shown. */
+/**
+ * Returns the value for the message. If it may be a secret (in such a field, or in a whole body), returns only its
+ * type.
+ */
 function shown(input: unknown, path: readonly PropertyKey[]): string {
   const isSecret = path.length === 0 || SECRET.test(nameOf(path))
   if (typeof input === 'string') return isSecret ? 'a text' : JSON.stringify(cut(input))
@@ -98,7 +101,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
-/** The values that the shape takes, for a shape without a message of its own. */
+/** Returns the values that the shape takes, for a shape without a message of its own. */
 function takes(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':

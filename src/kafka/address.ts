@@ -1,8 +1,8 @@
-// The text of a client's IP address. It resolves no names.
+// Brings the text of a client's IP address into one form. It resolves no names.
 
 /**
- * The same text for the same address: IPv4 in IPv6 as IPv4, IPv6 shortest. A text that is not an address stays
- * unchanged.
+ * Returns the same text for the same address: IPv4 in IPv6 becomes IPv4, and IPv6 gets its shortest form. Returns a
+ * text that is not an address unchanged.
  */
 export function canonicalAddress(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')

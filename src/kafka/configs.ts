@@ -1,6 +1,6 @@
-// The protocol's numbers for the kinds of resources with configs, the types of configs and the sources of their values
-// (org.apache.kafka.common.config.ConfigResource.Type, DescribeConfigsResponse.ConfigSource and ConfigType), and the
-// answer rows of both APIs that alter configs.
+// Maps resource types, config types and config sources to the numbers of the protocol
+// (org.apache.kafka.common.config.ConfigResource.Type, DescribeConfigsResponse.ConfigSource and ConfigType). It also
+// makes the answer rows of the two APIs that alter configs.
 
 import type {
   ConfigChange,
@@ -40,24 +40,27 @@ export const CONFIG_TYPES: Readonly<Record<ConfigType, number>> = Object.freeze(
 
 const byCode = new Map(Object.entries(RESOURCE_TYPES).map(([type, code]) => [code, type as ConfigResourceType]))
 
-/** Null if the number stands for no kind of resource with configs. */
+/** Returns the resource type for a number of the protocol; null if no resource type with configs has this number. */
 export function resourceTypeOf(code: number): ConfigResourceType | null {
   return byCode.get(code) ?? null
 }
 
-/** A resource as requests and answers name it. */
+/** The type and the name of a resource, as in requests and answers. */
 export interface NamedResource {
   readonly resourceType: number
   readonly resourceName: string
 }
 
-/** Null if the number stands for no type. */
+/** Returns the resource; null if its type number is unknown. */
 export function resourceOf({ resourceType, resourceName }: NamedResource): ConfigResource | null {
   const type = resourceTypeOf(resourceType)
   return type === null ? null : { type, name: resourceName }
 }
 
-/** A topic or a group for the rows about it, and the cluster for the rows about anything else. */
+/**
+ * Returns the needs of a request about configs: one for each topic and each group, and one on the cluster if a row is
+ * about another resource type.
+ */
 export function needsOfConfigs(operation: Operation, resources: readonly NamedResource[]): readonly Need[] {
   const namesOf = (type: ConfigResourceType) =>
     resources.filter(each => resourceTypeOf(each.resourceType) === type).map(each => each.resourceName)
@@ -69,21 +72,21 @@ export function needsOfConfigs(operation: Operation, resources: readonly NamedRe
   ]
 }
 
-/** Types that are separate resources in permissions. */
+/** Config resource types that have permissions of their own. For all other types the permission is on the cluster. */
 const OWN_TYPES: ReadonlySet<ConfigResourceType | null> = new Set(['topic', 'group'])
 
 export function unknownResourceType(resourceType: number): Refusal {
   return because(INVALID_REQUEST, `Unknown resource type ${resourceType}`)
 }
 
-/** One resource of a request that alters configs: its edits, or why the request cannot be understood. */
+/** One resource of a request that alters configs. `edits` is a refusal if the broker cannot understand them. */
 export interface Alteration extends NamedResource {
   readonly edits: readonly ConfigEdit[] | Refusal
 }
 
 /**
- * The answer of an API that alters configs, one row for each resource in order. `alter` gets the changes that can be
- * understood and answers each with null or a refusal.
+ * Returns the answer of an API that alters configs: one row for each resource, in the order of the request. `alter`
+ * gets the changes that the broker understands. It returns null or a refusal for each of them.
  */
 export async function answerAlterations(
   alterations: readonly Alteration[],

@@ -30,7 +30,7 @@ import { handlers } from './handlers/all.ts'
 import { NO_NEEDS } from './needs.ts'
 import { createThrottle } from './throttle.ts'
 
-test('every API that is advertised, or is between brokers, has one handler, and no other has', () => {
+test('every advertised API and every API between brokers has one handler, and no other API has one', () => {
   const byKey = (a: { api: Api }, b: { api: Api }) => a.api.key - b.api.key
   const answered = [...handlers].sort(byKey).map(each => each.api)
   assert.deepEqual(
@@ -39,7 +39,7 @@ test('every API that is advertised, or is between brokers, has one handler, and 
   )
 })
 
-/** The size, a header that says these things, and a body. */
+/** Returns a frame: the size, a header with these values, and a body. */
 function frame(apiKey: number, apiVersion: number, body: Uint8Array = Buffer.alloc(0), clientId = Buffer.from('raw')) {
   const header = Buffer.alloc(4 + 10 + clientId.length)
   header.writeInt32BE(10 + clientId.length + body.length, 0)
@@ -63,7 +63,7 @@ async function expectClosed(ground: Ground, bytes: Uint8Array): Promise<void> {
   await answered
 }
 
-test('what is not a Kafka frame closes the connection, is counted by its reason and named in the log', async t => {
+test('bytes that are not a Kafka frame close the connection, are counted by reason and named in the log', async t => {
   const ground = await startGround(t)
   const cases: [Uint8Array, string][] = [
     [Buffer.from('ffffffff', 'hex'), 'negative-size'],
@@ -88,7 +88,7 @@ test('what is not a Kafka frame closes the connection, is counted by its reason 
   assert.equal(await ground.sample('svc_broker_malformed_frames_total'), cases.length)
 })
 
-test('the same mistake made often is logged once in a while', async t => {
+test('a mistake that a client repeats often is logged only now and then', async t => {
   const ground = await startGround(t)
   for (let i = 0; i < 20; i++) await expectClosed(ground, Buffer.from('GET / HTTP/1.1\r\n\r\n'))
   assert.equal(ground.log().split('HTTP on the Kafka port').length - 1, 1)
@@ -155,7 +155,7 @@ test('an ApiVersions version that is not served is answered in version 0 with it
   }
 })
 
-test('headers and bodies that are not what they say close the connection before anything is made of them', async t => {
+test('malformed headers and bodies close the connection and are counted', async t => {
   const ground = await startGround(t)
   const tags = (count: number[]) => frame(apiVersions.key, 3, Buffer.from([...count, ...Array(100).fill(0)]))
   const hostile: Record<string, Uint8Array> = {
@@ -215,7 +215,7 @@ const topicNamed = (name: string) => ({
   configs: [],
 })
 
-test('a store that is away is a retriable code in the shape of the API, logged without a stack', async t => {
+test('while the store is unavailable, the answer has a retriable code in the shape of the API, logged without a stack', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   ground.store.faults.failNext('commit', 'unavailable')
@@ -250,7 +250,7 @@ function startDispatch(answering: Partial<Answering<typeof apiVersions>>, level:
   return { clock, lines, metrics, session, send, settled: settled.promise }
 }
 
-test('a mistake of the broker is an answer, and a line of the log once in a while', () => {
+test('a defect of the broker is answered, and logged only now and then', () => {
   const { lines, send } = startDispatch({
     answer() {
       throw new TypeError('we did not think of that')
@@ -264,7 +264,7 @@ test('a mistake of the broker is an answer, and a line of the log once in a whil
   assert.equal(lines.filter(({ message }) => String(message).includes('because of a defect in the broker')).length, 1)
 })
 
-test('a client whose session has expired is closed with its next request, unless that authenticates it anew', async () => {
+test('if a session has expired, the next request closes the connection, unless it authenticates the client again', async () => {
   const { clock, session, send, lines } = startDispatch({})
   const identity = { principal: 'User:alice', tenant: 'acme', deadlineMs: clock.monotonic() + 1000 }
   session.identify(identity)
@@ -290,7 +290,7 @@ test('a client whose session has expired is closed with its next request, unless
   assert.equal(renewing.session.isExpired(Number.MAX_SAFE_INTEGER), false)
 })
 
-test('an answer can close its connection, be it made at once, later or for a refusal', async () => {
+test('an answer can close its connection, whether it is made at once, later or for a refusal', async () => {
   const closing = { errorCode: UNSUPPORTED_VERSION.code, apiKeys: [], close: true } as const
   const atOnce = startDispatch({ answer: () => closing }).send().outcome
   assert.ok(atOnce?.kind === 'answer')
@@ -303,7 +303,7 @@ test('an answer can close its connection, be it made at once, later or for a ref
   assert.equal(refused.reason, 'answered')
 })
 
-test('while the store is away a handler says the code that its clients try again after', () => {
+test('while the store is unavailable, a handler returns a code after which its clients retry', () => {
   const away = { answer: () => assert.fail(new StoreUnavailable('no disk')) as never }
   const codeOf = ({ outcome }: Exchange) => {
     assert.ok(outcome?.kind === 'answer')
@@ -314,7 +314,7 @@ test('while the store is away a handler says the code that its clients try again
   assert.equal(codeOf(startDispatch({ ...away, storeAway }).send()), COORDINATOR_NOT_AVAILABLE.code)
 })
 
-test('a client waits for a quota that its API alone counts', () => {
+test('a client must wait for a quota that only its API counts', () => {
   const counted: number[] = []
   const { send } = startDispatch({
     throttleMs(_request, frameBytes) {

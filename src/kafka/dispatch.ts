@@ -1,9 +1,9 @@
-// From a frame to its answer: header, API, version, decoding, handler, encoding. The one place where requests are
-// measured and logged, and where an error that a handler throws becomes a code that clients understand. It knows the
-// session of a connection but no sockets (connection/), and no API (handlers/).
+// Turns a request frame into its answer: it reads the header, checks the API and the version, decodes the body, calls
+// the handler and encodes the answer. It measures and logs every request, and maps each error that a handler throws
+// to an error code. It knows the session of a connection, but no sockets (connection/) and no API (handlers/).
 //
-// The logger `svc.kafka.dispatch` follows clients: TRACE has a line for each request as it comes, DEBUG one for each
-// request that is over, with the error codes of its answer and its time.
+// The logger `svc.kafka.dispatch` follows clients. At TRACE it logs each request when it arrives. At DEBUG it logs
+// each finished request, with the error codes of its answer and its time.
 
 import { assert } from '../base/assert.ts'
 import { decodeRequest, encodeResponse } from '../protocol/codec.ts'
@@ -25,38 +25,46 @@ import { type Answer, type Answering, CLOSE, type Handler, type Reply, type Requ
 import { createMeasures, type Result } from './measures.ts'
 import { decodeAgain } from './repeats.ts'
 
-/** How a request ended. `close`: no answer; the connection closes once earlier answers are out. */
+/**
+ * How a request ended. `silence`: the client gets no answer. `close`: the client gets no answer, and the connection
+ * closes after the earlier answers are sent.
+ */
 export type Outcome =
   | {
       readonly kind: 'answer'
       readonly parts: readonly Uint8Array[]
       readonly byteLength: number
-      /** How long the broker reads nothing more from this client (KIP-219). */
+      /** How long the broker does not read from this client (KIP-219). */
       readonly throttleMs: number
-      /** Called when the network has taken all of it. */
+      /** Called when the network has taken the whole answer. */
       readonly onSent: (() => void) | null
-      /** Why the connection closes behind the answer, as a short word for the log; null: it does not. */
+      /** Why the connection closes after the answer, as a short word for the log; null if it stays open. */
       readonly reason: string | null
     }
   | { readonly kind: 'silence'; readonly throttleMs: number }
   | { readonly kind: 'close'; readonly reason: string }
 
-/** One request on its way to its outcome. */
+/** One request, from its arrival until its outcome is known. */
 export interface Exchange {
-  /** Null until it is known. The connection sets it, unless it was known at once. */
+  /**
+   * Null until the outcome is known. Dispatch sets an outcome that is known when `receive` returns. The connection
+   * sets a later one.
+   */
   outcome: Outcome | null
-  /** The memory that the request's frame holds until the request has settled; 0 if its content is kept elsewhere. */
+  /**
+   * The bytes of the frame, which the request uses until it has settled; 0 if the request no longer needs its frame.
+   */
   readonly frameBytes: number
-  /** How much longer than usual it may take. */
+  /** Returns how much longer than usual the request may take. */
   patienceMs(): number
-  /** The outcome when it has taken too long. A later answer is dropped. */
+  /** Returns the outcome of a request that took too long. A later answer of its handler is dropped. */
   expire(): Outcome
 }
 
 export interface Dispatch {
   /**
-   * Takes a frame, which must not change any more, and calls its handler before it returns. An outcome that is known by
-   * then is in the exchange; otherwise `settled` is called once, later. Never throws.
+   * Decodes a frame and calls its handler before it returns. The frame must not change afterwards. If the outcome is
+   * known by then, the exchange has it. Otherwise `settled` is called once, later. Never throws.
    */
   receive(frame: Buffer, session: Session, settled: (exchange: Exchange, outcome: Outcome) => void): Exchange
 }
@@ -64,7 +72,7 @@ export interface Dispatch {
 const SILENCE: Outcome = Object.freeze({ kind: 'silence', throttleMs: 0 })
 const closed = (reason: string): Outcome => ({ kind: 'close', reason })
 
-/** How often a client's mistake of one sort is logged. */
+/** The shortest time between two log lines about the same kind of failure. */
 const LOG_EVERY_MS = 10_000
 
 interface Route {
@@ -76,7 +84,7 @@ interface Route {
 
 type Settled = (exchange: Exchange, outcome: Outcome) => void
 
-/** `handlers` must hold each API once. `drain` aborts when the broker begins to drain. */
+/** `handlers` must have one handler for each API. `drain` aborts when the broker begins to drain. */
 export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain: AbortSignal): Dispatch {
   const { clock, throttle } = rooms
   const logger = rooms.logger.named('kafka.dispatch')
@@ -121,16 +129,16 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     }
   }
 
-  /** One request that was read and handed to its handler. */
+  /** One request that was decoded and passed to its handler. */
   class Asked implements Exchange {
     outcome: Outcome | null = null
-    /** Of the whole frame, until start() has returned. */
+    /** The size of the frame in bytes. start() sets it to 0 if the request no longer needs its frame. */
     frameBytes: number
     readonly #route: Route
     readonly #incoming: Incoming
     readonly #requestBytes: number
     readonly #settled: Settled
-    /** How long the event loop worked for this request until its handler gave way; null until then. */
+    /** How long the handler kept the event loop busy until it returned a promise; null if it is not measured. */
     #busyMs: number | null = null
 
     constructor(frameBytes: number, route: Route, incoming: Incoming, settled: Settled) {
@@ -141,7 +149,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       this.#settled = settled
     }
 
-    /** The request in the form that the handler of its API takes. */
+    /** The request, with the type that the handler of its API takes. */
     get #request(): Request<never> {
       return this.#incoming as Request<unknown> as Request<never>
     }
@@ -185,12 +193,12 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       return this.#refused(REQUEST_TIMED_OUT, 'timeout')
     }
 
-    /** False when the client is gone or was told that it took too long. */
+    /** False if the client has disconnected, or if it was told that the request took too long. */
     get #wanted(): boolean {
       return this.outcome === null && !this.#request.closed.aborted
     }
 
-    /** The bytes of the answer are not looked at. */
+    /** Drops an answer without encoding it, and lets the handler release its memory. */
     #dropped(): Outcome {
       this.#request.onSent?.()
       return SILENCE
@@ -208,7 +216,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       }
     }
 
-    /** A handler reports failures in the rows of its answer. */
+    /** Returns the result for the metrics. A handler reports failures in the rows of its answer. */
     #resultOf(answer: object): Result {
       const { api, findFault } = this.#route
       const fault = findFault(answer)
@@ -217,7 +225,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       return fault === REQUEST_TIMED_OUT ? 'timeout' : 'error'
     }
 
-    /** The handler has thrown: the log gets the error, and the client a code. */
+    /** Logs the error that the handler has thrown, and makes an answer with an error code. */
     #failed(error: unknown): Outcome {
       const { api } = this.#route
       const isOutside = isStoreFailure(error)
@@ -256,13 +264,13 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       return outcome
     }
 
-    /** There is no answer, but the client may have to wait. */
+    /** Returns the outcome of a request without an answer. The client may still have to wait. */
     #silent(): Outcome {
       const throttleMs = this.#throttleMs(0)
       return throttleMs === 0 ? SILENCE : { kind: 'silence', throttleMs }
     }
 
-    /** How long the client must wait, because of its quotas or because the handler asked for it. */
+    /** Returns how long the client must wait, because of its quotas or because the handler asked for it. */
     #throttleMs(asked: number): number {
       const { api, answering } = this.#route
       let throttleMs = Math.max(asked, answering.throttleMs?.(this.#request, this.#requestBytes) ?? 0)
@@ -369,7 +377,7 @@ function scopeOf(
   return { correlationId, clientId, apiKey: name, apiVersion }
 }
 
-/** The exchange of a frame that never reached a handler. */
+/** Returns the exchange of a frame that did not reach a handler. */
 function unread(frame: Buffer, outcome: Outcome): Exchange {
   return { outcome, frameBytes: frame.byteLength, patienceMs: () => 0, expire: () => outcome }
 }
@@ -382,7 +390,9 @@ interface Throttled {
 const LONGEST_THROTTLE_MS = 2 ** 31 - 1
 
 /**
- *   | size int32 | correlation id int32 | tags, if flexible | body ...   in pieces; records stay the slices they are.
+ * Encodes an answer in pieces. Records are not copied.
+ *
+ *   | size int32 | correlation id int32 | tags, if flexible | body ...
  */
 function encode(
   api: Api,
@@ -392,7 +402,7 @@ function encode(
   throttleMs: number,
   reason: string | null,
 ): Outcome & { kind: 'answer' } {
-  // Handlers know no quotas: this place tells clients to wait.
+  // Handlers know no quotas, so the wait of the client is written into the answer here.
   const isSaid = ((answer as Throttled).throttleTimeMs ?? 0) === throttleMs
   const headBytes = 4 + responseHeaderLength(api, version)
   const parts = encodeResponse(api, version, isSaid ? answer : { ...answer, throttleTimeMs: throttleMs }, headBytes)

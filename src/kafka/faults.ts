@@ -25,23 +25,26 @@ const FAULTS: ReadonlyMap<number, Refusal> = new Map(
   ].map(fault => [fault.code, fault]),
 )
 
-/** The first fault in an answer of the API, or null. */
+/** Returns the first fault in an answer of the API, or null. */
 export type FindFault = (answer: object) => Refusal | null
 
-/** The names of the errors in an answer of the API, each once. */
+/** Returns the names of the errors in an answer of the API, each once. */
 export type FindCodes = (answer: object) => readonly string[]
 
 type Struct = Readonly<Record<string, unknown>>
-/** Gets each code except 0; the search ends with the first one that it picks. */
+/** Called with each error code except 0. The search ends when it returns a refusal. */
 type Pick = (code: number) => Refusal | undefined
 
-/** Follows the declaration of the answer, so that it visits only parts that can hold an error code. */
+/**
+ * Returns a function that finds the first fault in an answer. It follows the schema of the answer, so that it visits
+ * only parts that can have an error code.
+ */
 export function faultFinder({ response }: Api): FindFault {
   const find = finderOf(response.fields, code => FAULTS.get(code))
   return find === null ? () => null : answer => find(answer as Struct)
 }
 
-/** The same way through an answer, for the log. */
+/** Returns a function that finds all error codes in an answer, for the log. */
 export function codeFinder({ response }: Api): FindCodes {
   let found = new Set<string>()
   const find = finderOf(response.fields, code => {
@@ -55,7 +58,7 @@ export function codeFinder({ response }: Api): FindCodes {
   }
 }
 
-/** Null: neither these fields nor those below them have an error code. */
+/** Returns null if neither these fields nor the fields below them have an error code. */
 function finderOf(fields: Fields, pick: Pick): ((struct: Struct) => Refusal | null) | null {
   const below = Object.entries(fields).flatMap(([name, field]) => {
     const inner = field.fields ?? field.element?.fields
@@ -65,7 +68,7 @@ function finderOf(fields: Fields, pick: Pick): ((struct: Struct) => Refusal | nu
   if (!('errorCode' in fields) && below.length === 0) return null
   return struct => {
     const { errorCode } = struct
-    // Absent: 0 is its fallback, or this struct has no error code.
+    // An absent error code has the default 0, or this struct has no error code.
     const fault = errorCode === 0 || errorCode === undefined ? undefined : pick(errorCode as number)
     if (fault !== undefined) return fault
     for (const { name, find } of below) {

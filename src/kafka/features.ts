@@ -6,9 +6,9 @@ export interface Feature {
   /** The versions that this broker supports. */
   readonly min: number
   readonly max: number
-  /** The version that is in force. */
+  /** The finalized version. */
   readonly level: number
-  /** Keys of the APIs without which a client must not see the feature. */
+  /** Keys of the APIs that the broker must serve before it reports the feature. */
   readonly needs: readonly number[]
 }
 

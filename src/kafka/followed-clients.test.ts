@@ -42,7 +42,7 @@ async function start(t: TestContext, level: Level, overrides: Partial<Values> = 
   }
 }
 
-/** The fields of one line that say which request it is of. */
+/** The fields of a log line that identify its request. */
 const scopeOf = ({ correlationId, clientId, apiKey, apiVersion }: Record<string, unknown>) => [
   correlationId,
   clientId,
@@ -95,7 +95,7 @@ test('at INFO a client that does nothing wrong leaves only the lines of its grou
   assert.deepEqual([...loggers], ['svc.coordinator.groups'])
 })
 
-test('a corrupt batch that a fetch meets is named with the fields of that fetch, be it at once or behind a wait', async t => {
+test('a corrupt batch is logged with the fields of the fetch that reads it, at once or after a wait', async t => {
   const { connect, store, saying } = await start(t, 'INFO', { 'storage.local.tail-cache-bytes': 1 })
   const wire = await connect()
   const { topics } = await wire.send(metadata, 10, { topics: [{ name: 't' }] })
@@ -122,7 +122,7 @@ test('a corrupt batch that a fetch meets is named with the fields of that fetch,
   assert.deepEqual(corrupt().map(scopeOf)[1], [78, 'reader', 'Fetch', 12])
 })
 
-test('a group that another broker has written is named with the fields of the OffsetFetch that finds it', async t => {
+test('a group that another broker has written is logged with the fields of the OffsetFetch that finds it', async t => {
   const { connect, store, saying } = await start(t, 'INFO', {}, true)
   const wire = await connect()
   const { topics } = await wire.send(metadata, 10, { topics: [{ name: 't' }] })

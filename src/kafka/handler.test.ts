@@ -163,7 +163,7 @@ function filled(fields: Fields, said: Values): Values {
 
 const EMPTY: Values = { array: [], string: '', uuid: ZERO_UUID, bool: false, int8: 0, int16: 0, int32: 0, int64: 0 }
 
-/** As much of the rooms as handlers look at when they are opened. */
+/** The parts of the rooms that handlers use when they are opened. */
 async function openRooms(): Promise<Rooms> {
   const clock = new SimulatedClock()
   const settings = testSettings()

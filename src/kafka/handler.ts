@@ -1,7 +1,8 @@
-// The contract of a Kafka API's handler. There is one file per API in handlers/, each a value made with `handler()`. A
-// handler turns one decoded request into one answer, and says what the request needs. It holds no state: state lives in
-// the rooms below, and in fetch/ what fetches keep between requests. It does not know sockets, correlation ids or
-// encoding (dispatch.ts and connection/ do), and does not import another handler.
+// Declares the contract of a Kafka API's handler. Each API has one file in handlers/, with a value made by
+// `handler()`. A handler turns one decoded request into one answer, and declares the permissions that the request
+// needs. It has no state: state is in the rooms below, and fetch/ has the state that fetches keep between requests.
+// It knows no sockets, correlation ids or encoding (dispatch.ts and connection/ do), and does not import another
+// handler.
 
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
@@ -28,33 +29,35 @@ export interface Request<Body> {
   readonly apiVersion: number
   readonly correlationId: number
   readonly clientId: string | null
-  /** The connection that the request came by, and who its client is. */
+  /** The connection of the request, and the identity of its client. */
   readonly connection: Session
   readonly receivedAtMs: number
-  /** After this an answer is too late: the client has been told REQUEST_TIMED_OUT. */
+  /** After this time an answer is too late: the client has got REQUEST_TIMED_OUT. */
   readonly deadlineMs: number
-  /** Aborts when the broker begins to drain: a request that waits answers at once with what it has. */
+  /**
+   * Aborts when the broker begins to drain. A handler that waits must then answer at once with the data that it has.
+   */
   readonly drain: AbortSignal
-  /** Aborts when the connection is gone: no client will read the answer. */
+  /** Aborts when the connection is closed: no client will read the answer. */
   readonly closed: AbortSignal
   /**
-   * The fields of the log lines of this request. Dispatch calls `answer` within logger.during(). A handler that
-   * continues after an await enters it again if lines of other rooms shall carry the fields too.
+   * Returns the fields that log lines about this request have. Dispatch calls `answer` within logger.during(). After
+   * an await, a handler must call logger.during() again if log lines of other rooms must have the fields too.
    */
   scope(): RequestScope
   /**
-   * Set by a handler that wants to know when the bytes of its answer are no longer needed: the network has taken them,
-   * or the answer was dropped. If the connection is gone before, it is not called.
+   * A handler sets this to learn when the bytes of its answer are no longer needed. It is called when the network has
+   * taken them, or when the answer is dropped. It is not called if the connection closes before.
    */
   onSent: (() => void) | null
   /**
-   * How long the request waited for other clients by its nature, in milliseconds; the handler adds it up. The request's
-   * time in the history and in the snapshot is without it.
+   * How long the request waited for other clients, in milliseconds. The handler adds it up. The request's time in the
+   * history and in the snapshot does not include it.
    */
   waitedMs: number
 }
 
-/** The lower rooms, in the form that handlers use. */
+/** The lower rooms that handlers use. */
 export interface Rooms {
   readonly store: Store
   readonly catalogue: CatalogueKeeper
@@ -74,67 +77,81 @@ export interface Rooms {
   readonly random: Random
 }
 
-/** Returned in place of an answer: the client expects no bytes, and closing is the only way to tell it of a failure. */
+/**
+ * A handler returns this in place of an answer if the client expects none: only a closed connection tells it of a
+ * failure.
+ */
 export const CLOSE = Object.freeze({ kind: 'close' })
 
 /**
- * An answer in the shape of the API, after which the connection closes if `close` is true (a failed authentication).
- * Requests that came behind it get no answer then.
+ * An answer in the shape of the API. If `close` is true, the connection closes after it (a failed authentication),
+ * and later requests get no answer.
  */
 export type Reply<A extends Api> = ResponseInput<A> & { readonly close?: true }
 
-/** Null: nothing is written back (acks=0). */
+/** Null if the client gets no answer (acks=0). */
 export type Answer<A extends Api> = Reply<A> | typeof CLOSE | null
 
 export interface Answering<A extends Api> {
   /**
-   * The operations that the client must be allowed to do: a value, computed from the request alone. An API without
-   * needs says so with `NO_NEEDS`. No rule is checked yet; needs.ts says how rules will be checked, and how a row that
-   * is not allowed is answered.
+   * Returns the operations that the client must be allowed to do, computed from the request alone. An API without
+   * needs returns `NO_NEEDS`. The broker checks no permissions yet. needs.ts says how it will check them, and how it
+   * will answer a row that is not allowed.
    */
   needs(request: Request<RequestOf<A>>): readonly Need[]
   /**
-   * Called synchronously in the order in which the requests of a connection arrived, so what it does before its first
-   * await happens in that order. Expected refusals go into their rows; it throws only an outside failure or our own
-   * mistake, and `refused` then makes the answer. Dispatch adds how long the client must wait by its quotas.
+   * Returns the answer. Dispatch calls this synchronously in the order in which the requests of a connection arrived,
+   * so its work before the first await happens in that order. Expected refusals go into their rows. It throws only an
+   * outside failure or our own mistake, and then `refused` makes the answer. Dispatch adds how long the client must
+   * wait by its quotas.
    */
   answer(request: Request<RequestOf<A>>): Answer<A> | Promise<Answer<A>>
   /**
-   * The answer in this API's own shape when the whole request was refused (it waited too long, the store is away, the
-   * broker has a defect): every requested row carries the code. Synchronous, must not throw.
+   * Returns the answer to a request that is refused as a whole (it waited too long, the store is unavailable, the
+   * broker has a defect). Every requested row has the code. Synchronous, must not throw.
    */
   refused(request: Request<RequestOf<A>>, refusal: Refusal): Reply<A> | typeof CLOSE
   /**
-   * The refusal when the store is away: a code after which clients repeat this request. By default KAFKA_STORAGE_ERROR,
-   * which clients take for a broker that cannot reach its disk. The clients of a coordinator look for it again after
-   * COORDINATOR_NOT_AVAILABLE, and wait for it after COORDINATOR_LOAD_IN_PROGRESS.
+   * The refusal while the store is unavailable; its code must make clients retry. The default is KAFKA_STORAGE_ERROR,
+   * which tells clients that the broker cannot reach its disk. After COORDINATOR_NOT_AVAILABLE, clients look up the
+   * coordinator again. After COORDINATOR_LOAD_IN_PROGRESS, they wait for it.
    */
   readonly storeAway?: Refusal
   /**
-   * For a request that may wait for other clients' requests: the part of its body that is still needed after `answer`
-   * has returned. The handler has copied the rest to where a bound of its own holds, or has refused it. The frame of a
-   * request that waits must hold no memory, or the broker might not read the requests that it waits for.
+   * Returns the part of the body that is still needed after `answer` has returned. An API needs this if its requests
+   * may wait for requests of other clients. The handler has copied the rest to memory with a limit of its own, or has
+   * refused it. The frame of a waiting request must use no memory. Otherwise the broker might not read the requests
+   * that it waits for.
    */
   kept?(body: RequestOf<A>): RequestOf<A>
-  /** Clients send the same body again and again. Then `body` is the same object as in the earlier request. */
+  /** True if clients send the same body again and again. `body` is then the same object as in the earlier request. */
   readonly isRepetitive?: boolean
-  /** How much longer than `broker.response-queue-timeout` this request may take by its nature (a fetch's wait). */
+  /**
+   * Returns how much longer than `broker.response-queue-timeout` this request may take, for example for a fetch's
+   * wait.
+   */
   patienceMs?(request: Request<RequestOf<A>>): number
-  /** How long the client must wait by a quota that this API alone counts; called once, when the request is over. */
+  /**
+   * Returns how long the client must wait by a quota that only this API counts. Called once, when the request is
+   * over.
+   */
   throttleMs?(request: Request<RequestOf<A>>, frameBytes: number): number
-  /** The answer, in version 0, to a version that is not served. Without it the connection is closed. */
+  /** Returns the answer, in version 0, to a version that is not served. By default the connection closes. */
   unsupported?(): ResponseInput<A>
-  /** Served although the client's identity has expired, because it gives the client a new one (KIP-368). */
+  /**
+   * True if the API is served after the client's identity has expired, because it gives the client a new one
+   * (KIP-368).
+   */
   readonly reauthenticates?: boolean
 }
 
-/** A handler whose message types are erased, as the dispatcher's table holds it. */
+/** A handler without its message types, for the table in dispatch.ts. */
 export interface Handler {
   readonly api: Api
   open(rooms: Rooms): Answering<Api>
 }
 
-/** Binds an API to its answering. `open` is called once per broker. */
+/** Makes the handler of an API. `open` is called once per broker. */
 export function handler<A extends Api>(api: A, open: (rooms: Rooms) => Answering<A>): Handler {
   return Object.freeze({ api, open: open as unknown as (rooms: Rooms) => Answering<Api> })
 }

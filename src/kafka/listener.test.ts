@@ -47,7 +47,7 @@ test('a port that is taken is one message that names the address, the setting an
   })
 })
 
-test('an address that this machine does not have is said so, with the setting', async t => {
+test('an address that this machine does not have is an error that names the setting', async t => {
   await assert.rejects(startBroker(t, { 'broker.host': '192.0.2.1' }, { openStore }), error => {
     assert.ok(error instanceof ListenFailed)
     assert.match(error.message, /no such address.*svc\.broker\.host/)
@@ -55,7 +55,7 @@ test('an address that this machine does not have is said so, with the setting', 
   })
 })
 
-test('what could not start has let go of its store, and another broker can take it', async t => {
+test('a broker that could not start has released its store, and another broker can use it', async t => {
   const server = createServer().listen(0, '127.0.0.1')
   t.after(() => void server.close())
   await once(server, 'listening')
@@ -118,7 +118,7 @@ test('a member that waits in a rebalance is answered when the broker drains', as
   await closing
 })
 
-test('what is not answered within the drain timeout is cut off', async t => {
+test('a request that is not answered within the drain timeout is cut off', async t => {
   const clock = new SimulatedClock()
   const ground = await startGround(t, { 'broker.produce-timeout': 0 }, clock)
   const wire = await ground.connect()
@@ -146,7 +146,7 @@ test('closing twice is closing once, and the connections are counted while they 
   assert.equal(await ground.sample('svc_broker_up'), 0)
 })
 
-test('clients are told the endpoint of the listener that they came by, and the log names each', async t => {
+test('clients get the endpoint of the listener that they use, and the log names each listener', async t => {
   const far = further('FAR', { advertisedHost: 'kafka.example.com', advertisedPort: 19_092 })
   const ground = await startGround(t, { 'broker.listeners': [further('NEAR'), far] })
   const [first, near, other] = ground.broker.kafkaPorts

@@ -1,5 +1,5 @@
-// The listening sockets of the Kafka protocol, one for each listener of the settings. It binds and unbinds;
-// connections.ts takes the clients, and connection.ts serves one of them.
+// Opens and closes the listening sockets of the Kafka protocol, one for each listener of the settings. connections.ts
+// accepts the clients, and connection.ts serves one of them.
 
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { type KafkaEndpoint, kafkaEndpoints } from '../settings/endpoints.ts'
@@ -8,22 +8,25 @@ import { type ConnectionRooms, openConnections } from './connection/connections.
 import type { Listener } from './connection/session.ts'
 
 export interface Bound {
-  /** The endpoint that clients are told; its `port` may differ from the bound one. */
+  /** The advertised endpoint; its `port` may differ from the bound one. */
   readonly advertised: Listener
   readonly host: string
   readonly port: number
 }
 
 export interface KafkaListeners {
-  /** In the order of the settings, the first one first. */
+  /** In the order of the settings. */
   readonly bound: readonly Bound[]
-  /** Accepts no more, lets each connection finish what is in flight. Resolves when all are closed. */
+  /** Accepts no more connections, and lets each one finish its requests in flight. Resolves when all are closed. */
   drain(): Promise<void>
-  /** Closes what is still open. */
+  /** Closes the connections that are still open. */
   destroy(): void
 }
 
-/** Binds every address of the settings and serves clients there. Throws ListenFailed, and listens nowhere then. */
+/**
+ * Binds every address of the settings and serves clients there. Throws ListenFailed if one address cannot be bound;
+ * then it listens on none.
+ */
 export async function listen(rooms: ConnectionRooms): Promise<KafkaListeners> {
   const logger = rooms.logger.named('kafka.connection')
   const connections = openConnections(rooms)

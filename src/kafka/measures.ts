@@ -1,6 +1,6 @@
 // Counts every request: its time by API and result, frame sizes, failures, and for each topic the records and bytes
-// that Produce and Fetch moved. dispatch.ts is the only caller. Labels are names of APIs and of topics that exist; text
-// of a client never is one.
+// that Produce and Fetch moved. dispatch.ts is the only caller. Labels are names of APIs and of existing topics. A
+// client's text never becomes a label.
 
 import type { CatalogueKeeper } from '../log/catalogue.ts'
 import { NONE } from '../protocol/errors.ts'
@@ -12,13 +12,15 @@ import type { CounterChild, Metrics, ObservedChild } from '../telemetry/metrics.
 export type Result = 'success' | 'error' | 'timeout'
 
 export interface Measures {
-  /** A request was read whole. */
+  /** Counts a request that was read completely. */
   received(api: Api, frameBytes: number): void
-  /** A request is over; `answer` is null if the broker sends none. */
+  /** Counts a finished request; `answer` is null if the broker sends none. */
   answered(api: Api, result: Result, elapsedMs: number, asked: Asked, answerBytes: number, answer: unknown): void
-  /** A client was told to wait. */
+  /** Counts a wait that a client was told. */
   throttled(api: Api, throttleMs: number): void
-  /** Something failed: an API's name, or `request` or `connection`, and the sort of the failure. */
+  /**
+   * Counts a failure. `operation` is an API's name, `request` or `connection`; `errorType` is the kind of failure.
+   */
   failed(operation: string, errorType: string): void
 }
 
@@ -49,14 +51,14 @@ type Producing = RequestOf<typeof produce>
 type Produced = ResponseInput<typeof produce>
 type Fetched = ResponseInput<typeof fetch>
 
-/** Where a record batch keeps its record count. */
+/** The byte position of the record count in a record batch. */
 const RECORD_COUNT_AT = 57
 
 export function createMeasures(metrics: Metrics, catalogue: CatalogueKeeper): Measures {
   const apis = new Map<Api, ApiChildren>()
   /**
-   * By topic id, so that a topic that is created again under the same name starts at zero; only topics of the newest
-   * catalogue.
+   * By topic id, so that a topic that is created again under the same name starts at zero. Has only topics of the
+   * newest catalogue.
    */
   let topics = new Map<string, TopicChildren>()
   let topicsVersion = -1

@@ -1,19 +1,19 @@
-// The operations that requests need, in Kafka's words: an AclOperation on a resource of a ResourceType (KIP-11, and the
-// authorization table of Apache Kafka's documentation). A handler declares them as values; this file holds no rule and
-// checks nothing.
+// Describes the permissions that requests need, in Kafka's words: an AclOperation on a resource of a ResourceType
+// (KIP-11, and the authorization table of Apache Kafka's documentation). A handler declares them as values. This file
+// has no rules and checks nothing.
 //
-// How they will be checked (security): dispatch asks for the needs of a request in the turn in which it came, before
-// `answer`, and looks each up in the policy of the session. `scope` says what a missing permission costs:
+// How the broker will check them: dispatch calls `needs` in the turn of the event loop in which the request arrived,
+// before `answer`. It looks up each need in the policy of the session. `scope` says what a missing permission does:
 //
-//   request   the whole request is refused: `refused` with the code of the resource's type
-//   row       each row about this resource carries the code (TOPIC_AUTHORIZATION_FAILED for one topic of many), and the
-//             others are answered as usual. The resource names the row, so the handler is given the denied resources
-//             and refuses these rows where it looks their topic or group up. No row is taken out of a body: answers
-//             keep their order, and a body that is sent again stays the same value
-//   hidden    the answer is made without what this resource would add to it, and no code says so
+//   request   dispatch refuses the whole request: it calls `refused` with the code of the resource's type
+//   row       each row about this resource has the code (TOPIC_AUTHORIZATION_FAILED for one topic of many), and the
+//             others are answered as usual. Dispatch gives the denied resources to the handler. The handler refuses
+//             their rows when it looks up their topic or group. Dispatch removes no row from a body: answers keep
+//             their order, and a repeated body stays the same value
+//   hidden    the answer leaves this resource out, without an error code
 //
-// A need with `or` is met by either of the two. A topic that a request names by id is looked up in the catalogue by the
-// check, because policies know names; an id that no topic has needs nothing, and its row says UNKNOWN_TOPIC_ID.
+// A need with `or` is met by either of the two permissions. Policies have topic names, so the check looks up the name
+// of a topic that a request names by id. An id without a topic needs no permission, and its row has UNKNOWN_TOPIC_ID.
 
 export type Operation =
   | 'READ'
@@ -29,7 +29,10 @@ export type Operation =
 
 type ResourceType = 'TOPIC' | 'GROUP' | 'CLUSTER' | 'TRANSACTIONAL_ID'
 
-/** A resource by its name, or a topic by its id. Name null: each that the answer would hold, or any of the type. */
+/**
+ * A resource by its name, or a topic by its id. If the name is null: each resource of the type that the answer would
+ * list, or any resource of the type.
+ */
 export type Resource =
   | { readonly type: ResourceType; readonly name: string | null }
   | { readonly type: 'TOPIC'; readonly id: string }
@@ -41,7 +44,7 @@ export interface Need {
   readonly operation: Operation
   readonly resource: Resource
   readonly scope: Scope
-  /** Meets the need in place of the operation and the resource. */
+  /** A permission that is enough in place of the operation and the resource. */
   readonly or?: Permission
 }
 
@@ -50,24 +53,24 @@ export type Permission = Pick<Need, 'operation' | 'resource'>
 /** Kafka's name for its only resource of type CLUSTER. */
 export const CLUSTER: Resource = Object.freeze({ type: 'CLUSTER', name: 'kafka-cluster' })
 
-/** For an API that any client may call, such as ApiVersions. */
+/** The needs of an API that any client may call, such as ApiVersions. */
 export const NO_NEEDS: readonly Need[] = Object.freeze([])
 
 export function onCluster(operation: Operation, scope: Scope = 'request'): Need {
   return { operation, resource: CLUSTER, scope }
 }
 
-/** On the one group of the request. */
+/** Returns the need of an operation on the one group of the request. */
 export function onGroup(operation: Operation, name: string): Need {
   return { operation, resource: { type: 'GROUP', name }, scope: 'request' }
 }
 
-/** On the one transactional id of the request. */
+/** Returns the need of an operation on the one transactional id of the request. */
 export function onTransactionalId(operation: Operation, name: string): Need {
   return { operation, resource: { type: 'TRANSACTIONAL_ID', name }, scope: 'request' }
 }
 
-/** On each of these, for the rows about it. */
+/** Returns the needs of an operation on each of these resources, for the rows about it. */
 export function onEach(
   operation: Operation,
   type: ResourceType,
@@ -77,7 +80,7 @@ export function onEach(
   return Array.from(new Set(names), name => ({ operation, resource: { type, name }, scope }))
 }
 
-/** On topics that rows name by name or by id. */
+/** Returns the needs of an operation on topics that rows name by name or by id. */
 export function onTopics<N extends 'name' | 'topicId'>(
   operation: Operation,
   naming: N,
@@ -88,7 +91,7 @@ export function onTopics<N extends 'name' | 'topicId'>(
   return Array.from(new Set(said), id => ({ operation, resource: { type: 'TOPIC', id }, scope: 'row' }))
 }
 
-/** On everything of the type that the answer would list. */
+/** Returns the need of an operation on every resource of the type that the answer would list. */
 export function onListed(operation: Operation, type: ResourceType): Need {
   return { operation, resource: { type, name: null }, scope: 'hidden' }
 }

@@ -1,5 +1,5 @@
-// The brokers of the cluster as clients are told of them: by the endpoint of the listener that a client came by, as in
-// Kafka. A client is not told of a broker without a listener of that name.
+// Lists the brokers of the cluster for a client. As in Kafka, each broker has the endpoint of the listener through
+// which the client is connected. A broker without a listener of that name is not listed.
 
 import type { Cluster } from '../cluster/cluster.ts'
 import type { Listener } from './connection/session.ts'
@@ -11,7 +11,7 @@ export interface BrokerNode {
   readonly rack: string | null
 }
 
-/** Those that live, ascending by id. */
+/** Returns the living brokers, ascending by id. */
 export function nodesOf(cluster: Cluster, listener: Listener): readonly BrokerNode[] {
   return cluster.brokers().flatMap(({ id, rack, endpoints }) => {
     // This broker is the one that the client is connected to.
@@ -21,8 +21,8 @@ export function nodesOf(cluster: Cluster, listener: Listener): readonly BrokerNo
 }
 
 /**
- * Every broker can act as controller, because the store carries out what an administrator asks. All clients are told
- * the same broker.
+ * Returns the id of the broker that clients get as the controller; it is the same for all clients. Every broker can
+ * act as controller, because the store carries out the changes of an administrator.
  */
 export function controllerOf(cluster: Cluster): number {
   return cluster.brokers()[0]?.id ?? cluster.brokerId

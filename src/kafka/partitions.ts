@@ -1,5 +1,5 @@
-// Which partition a row of a request means, and which rows mean the same one. Requests name topics by name or, in later
-// versions (KIP-516), by id; an unknown topic has a different error code for each.
+// Finds the partition that a row of a request names, and rows that name the same partition. Requests name topics by
+// name or, in later versions (KIP-516), by id. An unknown name and an unknown id have different error codes.
 
 import { replicasOf } from '../admin/replicas.ts'
 import { type Catalogue, type Topic, unreadableTopic } from '../log/catalogue.ts'
@@ -22,7 +22,7 @@ import { nodesOf } from './nodes.ts'
 /** How a request names its topics: by `name`, or by `topicId`. */
 export type Naming = 'name' | 'topicId'
 
-/** The topic that a request names in this way. */
+/** Returns the topic that a request names in this way, or the refusal if it is unknown or unreadable. */
 export function findTopic(catalogue: Catalogue, naming: Naming, said: string): Topic | Refusal {
   if (naming === 'topicId') return catalogue.topicsById.get(said) ?? UNKNOWN_TOPIC_ID
   const topic = catalogue.topics.get(said)
@@ -31,8 +31,8 @@ export function findTopic(catalogue: Catalogue, naming: Naming, said: string): T
 }
 
 /**
- * Wait for this before topics are refused as unknown: it looks whether another broker has created them meanwhile. Null
- * if all are known, or no other broker can create one.
+ * Looks for topics that another broker may have created, if one of these is unknown. A handler waits for this before
+ * it refuses topics as unknown. Returns null if all are known, or if no other broker can create topics.
  */
 export function lookForTopics({ catalogue }: Rooms, naming: Naming, said: readonly string[]): Promise<void> | null {
   if (!catalogue.isShared) return null
@@ -41,8 +41,8 @@ export function lookForTopics({ catalogue }: Rooms, naming: Naming, said: readon
 }
 
 /**
- * The same for one topic, for requests that must stay in order: a request that arrives while another waits for the
- * topic waits with it, even if the topic is known by then.
+ * Returns a function that does the same for one topic and keeps requests in order. If an earlier request waits for
+ * the topic, a later one waits with it, even if the topic is known by then.
  */
 export function lookInOrder(rooms: Rooms): (naming: Naming, said: string) => Promise<void> | null {
   const looks = new Map<string, Promise<void>>()
@@ -68,8 +68,8 @@ export function findPartition(rooms: Rooms, topic: Topic | Refusal, index: numbe
 const LED_ELSEWHERE = because(NOT_LEADER_OR_FOLLOWER, 'Another broker leads the partition.')
 
 /**
- * Says who leads a partition and which brokers are its replicas (admin/replicas.ts), as Metadata and
- * DescribeTopicPartitions answer it to clients of this listener. One that they do not reach is offline for them.
+ * Returns a function that gives the leader and the replicas of a partition (admin/replicas.ts), in the form of
+ * Metadata and DescribeTopicPartitions. A replica that clients of this listener cannot reach is offline for them.
  */
 export function placing({ cluster, logs }: Rooms, listener: Listener) {
   const reachable = new Set(nodesOf(cluster, listener).map(node => node.id))
@@ -89,20 +89,23 @@ export function placing({ cluster, logs }: Rooms, listener: Listener) {
   }
 }
 
-/** The leader of a partition, for clients that ask another broker. KIP-951. */
+/** The leader of a partition, for clients that sent their request to another broker (KIP-951). */
 export interface CurrentLeader {
   readonly leaderId: number
   readonly leaderEpoch: number
 }
 
 /**
- * Names the leaders of one answer's partitions that were asked for at the wrong place, and where those are for clients
- * of this listener, so that they need no Metadata to go on (KIP-951).
+ * Collects the leaders of partitions that a client requested from the wrong broker, and their endpoints on this
+ * listener. So the client needs no Metadata request to continue (KIP-951).
  */
 export function createLeaderNames({ cluster, catalogue }: Rooms, listener: Listener) {
   const named = new Set<number>()
   return {
-    /** NO_LEADER if the refusal does not say that another broker leads, or no other is known to lead. */
+    /**
+     * Returns the leader of a refused partition. Returns NO_LEADER if the refusal does not say that another broker
+     * leads, or if no other leader is known.
+     */
     nameFor(refusal: Refusal, naming: Naming, said: string, index: number): CurrentLeader {
       const topic = findTopic(catalogue.current(), naming, said)
       if (refusal.code !== NOT_LEADER_OR_FOLLOWER.code || isRefusal(topic)) return NO_LEADER
@@ -111,7 +114,7 @@ export function createLeaderNames({ cluster, catalogue }: Rooms, listener: Liste
       named.add(leaderId)
       return { leaderId, leaderEpoch: cluster.epochOf(topic.id, index) }
     },
-    /** The endpoints of the named brokers. */
+    /** Returns the endpoints of the named leaders. */
     endpoints() {
       if (named.size === 0) return []
       return nodesOf(cluster, listener).flatMap(({ id, ...node }) => (named.has(id) ? [{ nodeId: id, ...node }] : []))
@@ -127,7 +130,9 @@ export interface Named {
   readonly partitions: readonly number[]
 }
 
-/** The rows that are named more than once, as keyOf says them. Empty for nearly every request. */
+/**
+ * Returns the keys (see keyOf) of the rows that are named more than once. The set is empty for nearly every request.
+ */
 export function findRepeated(topics: readonly Named[]): ReadonlySet<string> {
   if (areDistinct(topics)) return NONE_REPEATED
   const repeated = new Set<string>()
@@ -149,7 +154,7 @@ function areDistinct(topics: readonly Named[]): boolean {
   return topics.every(({ partitions }) => isAscending(partitions) || new Set(partitions).size === partitions.length)
 }
 
-/** Most clients ask in order. */
+/** Most clients name partitions in ascending order. */
 function isAscending(numbers: readonly number[]): boolean {
   for (let at = 1; at < numbers.length; at++) if (numbers[at]! <= numbers[at - 1]!) return false
   return true

@@ -12,7 +12,7 @@ import { describeCluster } from '../protocol/messages/describe-cluster.ts'
 import { metadata } from '../protocol/messages/metadata.ts'
 import { openPeers } from './peers.ts'
 
-/** Brokers as the test says that they are. */
+/** Brokers that the test defines. */
 function open(t: TestContext, ports: Readonly<Record<number, number>>) {
   const infoOf = (id: number, port: number, incarnation = 'first'): BrokerInfo => ({
     id,
@@ -84,7 +84,7 @@ test('brokers of one cluster ask each other', async t => {
   )
 })
 
-test('a broker that does not live, or that nothing listens for, was certainly asked nothing', async t => {
+test('a request to a broker that does not live, or does not listen, was certainly not sent', async t => {
   const { port, server } = await openDeaf(t)
   server.close()
   const { peers } = open(t, { 1: port })
@@ -92,7 +92,7 @@ test('a broker that does not live, or that nothing listens for, was certainly as
   await assert.rejects(peers.ask(1, describeCluster, 1, ASKED), unavailable(/^broker 1 cannot be reached at/, true))
 })
 
-test('a broker that does not answer in time is given up, with all that was asked behind', async t => {
+test('if a broker does not answer in time, this request and all requests behind it fail', async t => {
   const { port, server } = await openDeaf(t)
   const { peers, clock } = open(t, { 1: port })
   const accepted = once(server, 'connection')
@@ -105,7 +105,7 @@ test('a broker that does not answer in time is given up, with all that was asked
   await Promise.all(asked)
 })
 
-test('what a broker was asked that is gone is not waited for, and its successor is asked anew', async t => {
+test('a pending request to a broker that is gone fails, and its successor answers the next one', async t => {
   const { port, server } = await openDeaf(t)
   const successor = await startBroker(t, { 'broker.id': 1 })
   const { peers, becomes } = open(t, { 1: port })

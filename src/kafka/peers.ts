@@ -1,6 +1,6 @@
-// Asks the other brokers of the cluster over the Kafka protocol, as a client of their first listener: one connection
-// for each, opened with the first question, pipelined, and closed when there was no question for a while. It tries
-// nothing again: only the caller knows whether that is safe.
+// Sends requests to the other brokers of the cluster over the Kafka protocol, as a client of their first listener.
+// Each broker has one pipelined connection. It opens with the first request, and closes after a while without
+// requests. This file retries nothing: only the caller knows whether that is safe.
 
 import { connect, type Socket } from 'node:net'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -11,15 +11,15 @@ import { decodeResponse, encodeRequest } from '../protocol/codec.ts'
 import { readResponseHeader, requestHeader } from '../protocol/header.ts'
 import type { Api, RequestInput, ResponseOf } from '../protocol/schema.ts'
 
-/** The time for one request, from sending to the answer; people wait for it. */
+/** The longest time from a request to its answer. It is short because people wait for the answer. */
 const ANSWER_MS = 5_000
 const IDLE_MS = 30_000
-/** Far above every answer that a broker sends to another. */
+/** The largest answer in bytes. It is far above every answer that a broker sends to another. */
 const MAX_ANSWER_BYTES = 100 * 1024 * 1024
 const MAX_CORRELATION_ID = 2 ** 31 - 1
 
 export interface OpenPeers extends Peers {
-  /** Fails what is unanswered and closes every connection. */
+  /** Rejects the unanswered requests and closes every connection. */
   close(): void
 }
 
@@ -81,7 +81,7 @@ interface Question {
   fail(error: PeerUnavailable): void
 }
 
-/** One connection. Once it has ended it is not used again. */
+/** One connection to a broker. It is not used again after it has ended. */
 class Link {
   readonly broker: BrokerInfo
   readonly #clientId: string
@@ -116,7 +116,7 @@ class Link {
     size.writeInt32BE(parts.reduce((sum, part) => sum + part.length, 0))
     this.#idle?.cancel()
     const { promise, resolve, reject } = Promise.withResolvers<ResponseOf<A>>()
-    // Answers come in order: after an unanswered request none of the later ones is answered.
+    // Answers come in the order of the requests. If one request gets no answer, the later ones get none either.
     const late = () => this.end(this.#unavailable(`has not answered within ${ANSWER_MS} ms`))
     const timer = this.#clock.timer(ANSWER_MS, late)
     this.#questions.set(id, { api, version, timer, settle: resolve, fail: reject })
@@ -127,7 +127,7 @@ class Link {
     return promise
   }
 
-  /** Closes, and rejects the requests without an answer. Idempotent. */
+  /** Closes the connection and rejects the requests without an answer. Idempotent. */
   end(why: PeerUnavailable): void {
     if (this.isEnded) return
     this.isEnded = true
@@ -151,11 +151,11 @@ class Link {
     try {
       for (let frame = this.#frame(); frame !== null && !this.isEnded; frame = this.#frame()) this.#answer(frame)
     } catch (error) {
-      this.end(this.#unavailable('answers what cannot be read', error))
+      this.end(this.#unavailable('sent an answer that cannot be read', error))
     }
   }
 
-  /** The next whole frame, without its size. */
+  /** Returns the next whole frame without its size; null if it has not arrived completely. */
   #frame(): Buffer | null {
     if (this.#receivedBytes < 4) return null
     if (this.#received[0]!.length < 4) this.#received = [Buffer.concat(this.#received)]

@@ -1,22 +1,26 @@
-// The order in which Apache Kafka's answers name the entities of quotas and their values: that of java.util.HashMap,
-// in which its ClientQuotasImage and its controller keep them. Clients that print what they read then print the same.
+// Sorts quota entities and their values into the order of Apache Kafka's answers. It is the order of
+// java.util.HashMap, in which Kafka's ClientQuotasImage and its controller keep them. So clients that print an answer
+// print the same.
 //
-//   place of a key in a table    the low bits of its hash, after the high half was mixed in
-//   size of a table              the smallest power of two that is filled to at most three quarters
-//   keys in the same place       in the order in which they came
+//   bucket of a key          the low bits of its hash, after the high half was mixed in
+//   number of buckets        the smallest power of two that is filled to at most three quarters
+//   keys in the same bucket  in the order in which they were added
 
 import type { QuotaKey } from '../coordinator/client-quotas.ts'
 
-/** One type and name of an entity, as requests and answers have it. */
+/** One type and name of an entity, as in requests and answers. */
 export interface EntityPart {
   readonly entityType: string
   readonly entityName: string | null
 }
 
-/** How small a table begins: one that an image copies, and one that starts without a size. */
+/** The initial number of buckets: 2 for a map that an image copies, 16 for a map that starts without a size. */
 export type LeastSize = 2 | 16
 
-/** In the order of a table whose keys are the entities of these rows. `leastSize` is a power of two. */
+/**
+ * Returns the rows in the order of a HashMap whose keys are the entities of these rows. `leastSize` is a power of
+ * two.
+ */
 export function orderRows<Row extends { readonly entity: readonly EntityPart[] }>(
   rows: readonly Row[],
   leastSize: LeastSize,
@@ -28,7 +32,7 @@ export function orderEntity(parts: readonly EntityPart[]): readonly EntityPart[]
   return orderByHash(parts, ({ entityType }) => hashOfText(entityType), 16)
 }
 
-/** Of the values that were set together; Kafka puts the last two the other way round when they were set one by one. */
+/** The order of values that were set in one request. Kafka swaps the last two if they were set one by one. */
 export const VALUE_ORDER: readonly QuotaKey[] = Object.freeze([
   'consumer_byte_rate',
   'request_percentage',
@@ -46,14 +50,17 @@ function orderByHash<T>(all: readonly T[], hashOf: (each: T) => number, leastSiz
   return placed.sort((one, other) => one.place - other.place).map(({ each }) => each)
 }
 
-/** java.util.Objects.hash of a map: 31, and of each pair the hash of its key xor that of its value (0 for null). */
+/**
+ * Returns java.util.Objects.hash of a map: 31 plus, for each pair, the hash of its key xor that of its value (0 for
+ * null).
+ */
 function hashOfEntity(parts: readonly EntityPart[]): number {
   return parts.reduce((sum, { entityType, entityName }) => {
     return (sum + (hashOfText(entityType) ^ (entityName === null ? 0 : hashOfText(entityName)))) | 0
   }, 31)
 }
 
-/** java.lang.String.hashCode. */
+/** Returns java.lang.String.hashCode of a text. */
 function hashOfText(text: string): number {
   let hash = 0
   for (let at = 0; at < text.length; at++) hash = (Math.imul(31, hash) + text.charCodeAt(at)) | 0

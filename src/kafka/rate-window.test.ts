@@ -12,7 +12,7 @@ test('a first burst is measured over ten seconds, and the wait is what Kafka com
   assert.equal(window.excessMs(100, 500), 0)
 })
 
-test('a steady rate is what it is, and what is older than the window no longer counts', () => {
+test('a steady rate is measured exactly, and values older than the window no longer count', () => {
   const window = new RateWindow(0)
   for (let at = 0; at < 60_000; at += 100) {
     window.record(10, at)
@@ -23,7 +23,7 @@ test('a steady rate is what it is, and what is older than the window no longer c
   assert.equal(window.sum(59_900 + WINDOW_MS), 0)
 })
 
-test('what is taken back was never there', () => {
+test('a value that is taken back no longer counts', () => {
   const window = new RateWindow(0)
   window.record(70, 0)
   window.record(1_000_000, 10)

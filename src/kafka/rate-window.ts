@@ -1,14 +1,15 @@
-// A rate over the last ten seconds and the one that runs, as Apache Kafka's quotas measure it (metrics.stats.Rate over
-// SampledStat with quota.window.num=11 and quota.window.size.seconds=1), and how long to wait until it is within a
-// bound again (QuotaUtils). It knows no clock: callers say what time it is, in milliseconds that do not go back.
+// Measures a rate over the last ten seconds and the current one, as Apache Kafka's quotas do (metrics.stats.Rate over
+// SampledStat with quota.window.num=11 and quota.window.size.seconds=1). It also computes how long to wait until the
+// rate is within a limit again (QuotaUtils). It has no clock: callers pass the time, in milliseconds that do not go
+// back.
 
 const SAMPLE_MS = 1000
 const SAMPLES = 11
 
-/** After this long without a record a window is empty. */
+/** The length of the window in milliseconds. A window is empty after this time without a record. */
 export const WINDOW_MS = SAMPLES * SAMPLE_MS
 
-/** One more sample than counts, for the one that began before the window and reaches into it. */
+/** One slot more than samples, for the sample that began before the window and reaches into it. */
 const SLOTS = SAMPLES + 1
 
 export class RateWindow {
@@ -36,7 +37,7 @@ export class RateWindow {
     this.lastRecordedMs = nowMs
   }
 
-  /** All that was recorded within the window. */
+  /** Returns the sum of the values that were recorded within the window. */
   sum(nowMs: number): number {
     let sum = 0
     for (let slot = 0; slot < this.#used; slot++) {
@@ -46,7 +47,7 @@ export class RateWindow {
     return sum
   }
 
-  /** Milliseconds until the recorded amount is at most `perSecond`, if nothing is added; 0 when it already is. */
+  /** Returns the milliseconds until the rate is at most `perSecond`, if nothing is added; 0 if it already is. */
   excessMs(perSecond: number, nowMs: number): number {
     const sum = this.sum(nowMs)
     const spanMs = this.#spanMs(nowMs)
@@ -54,7 +55,10 @@ export class RateWindow {
     return rate <= perSecond ? 0 : Math.round(((rate - perSecond) / perSecond) * spanMs)
   }
 
-  /** The time over which the rate is computed: at least ten whole samples, so that a first burst is not a high rate. */
+  /**
+   * Returns the time over which the rate is computed. It is at least ten whole samples, so that a first burst is not
+   * a high rate.
+   */
   #spanMs(nowMs: number): number {
     let oldestMs = this.#startedMs[0]!
     for (let slot = 1; slot < this.#used; slot++) oldestMs = Math.min(oldestMs, this.#startedMs[slot]!)
@@ -70,7 +74,7 @@ export class RateWindow {
   }
 }
 
-/** The most that an empty window can record at once without being more than `perSecond`. */
+/** Returns the largest value that an empty window can record at once without exceeding `perSecond`. */
 export function burstOf(perSecond: number): number {
   return perSecond * (SAMPLES - 1) * (SAMPLE_MS / 1000)
 }

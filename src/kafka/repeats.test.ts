@@ -18,7 +18,7 @@ function world() {
   return { saying, decoded, say }
 }
 
-test('the same body is the same value, whatever stands before it', () => {
+test('the same body gives the same value, whatever header is before it', () => {
   const { decoded, say } = world()
   const first = say('01abc')
   assert.equal(say('02abc'), first)
@@ -34,7 +34,7 @@ test('a body that differs anywhere, a longer and a shorter one, and another vers
   assert.deepEqual(decoded, ['abc', 'abd', 'xbd', 'xb', 'xbdd', '', '', ''])
 })
 
-test('only the last body is kept, none that was malformed, and none that is long', () => {
+test('only the last body is kept, and no malformed or long body', () => {
   const { saying, decoded, say } = world()
   for (const body of ['a', 'b', 'a']) say(`00${body}`)
   assert.deepEqual(decoded, ['a', 'b', 'a'])

@@ -1,11 +1,14 @@
-// Recognises requests that repeat the last one of their connection. A consumer that waits asks for the same partitions
-// twice a second while no records arrive, and thousands may do so. For the same bytes its handler gets the same value.
-// That costs one comparison, and the handler knows that the request has not changed. This file knows no API.
+// Recognises requests that repeat the last one of their connection. A waiting consumer sends the same request twice a
+// second while no records arrive, and there may be thousands of such consumers. For the same bytes the handler gets
+// the same value. This costs one comparison, and the handler sees that the request has not changed. This file knows
+// no API.
 
-/** A longer body is not kept, so that the memory for each connection has a bound. A Fetch of 500 partitions fits. */
+/**
+ * The longest body that is kept, in bytes. It limits the memory for each connection. A Fetch of 500 partitions fits.
+ */
 const MOST_KEPT_BYTES = 20 * 1024
 
-/** The last body of a connection, if it may be repeated; else null. */
+/** The last body of a connection; null if none is kept. */
 export interface Saying {
   last: Said | null
 }
@@ -19,8 +22,9 @@ export interface Said {
 }
 
 /**
- * The value of a body that fills the frame from bodyOffset to its end: the last value if API, version and every byte
- * are the same, else the value that `decode` makes. No caller may change the value. Throws what `decode` throws.
+ * Returns the value of a body that goes from bodyOffset to the end of the frame. This is the last value if API,
+ * version and every byte are the same. Otherwise it is the value that `decode` returns. No caller may change the
+ * value. Throws the errors of `decode`.
  */
 export function decodeAgain(
   saying: Saying,

@@ -24,7 +24,7 @@ function asMap(quotas: readonly (readonly [QuotaEntity, QuotaValues])[]): Readon
 const caller = (user: string, clientId: string | null) => ({ clientId, connection: { principal: `User:${user}` } })
 const rate = (limit: number): QuotaValues => ({ consumer_byte_rate: limit })
 
-test('the most particular quota counts, in the order of Kafka', () => {
+test('the most specific quota counts, in the order of Kafka', () => {
   const all: [QuotaEntity, number][] = [
     [{ user: 'ann', 'client-id': 'app' }, 1],
     [{ user: 'ann', 'client-id': null }, 2],
@@ -43,13 +43,13 @@ test('the most particular quota counts, in the order of Kafka', () => {
   assert.equal(throttle.fetchableBytes(caller('ann', 'other')), 20)
   assert.equal(throttle.fetchableBytes(caller('bob', 'app')), 40)
   assert.equal(throttle.fetchableBytes(caller('bob', 'other')), 50)
-  // Who does not say a client id has no client id's quota.
+  // A client without a client id has no quota of a client id.
   assert.equal(throttle.fetchableBytes(caller('ann', null)), 30)
   assert.equal(throttle.fetchableBytes(caller('bob', '')), 60)
   assert.equal(open().throttle.fetchableBytes(caller('ann', 'app')), Number.POSITIVE_INFINITY)
 })
 
-test("who shares a user's quota shares its window; with a default, each has a window of their own", () => {
+test("clients that share a user's quota share its window; with a default, each user has its own window", () => {
   const shared = open([{ user: 'ann' }, { producer_byte_rate: 10 }]).throttle
   assert.equal(shared.produced(caller('ann', 'a'), 100), 0)
   assert(shared.produced(caller('ann', 'b'), 1) > 0)
@@ -68,7 +68,7 @@ test('no name can be mistaken for a default or for another pair of names', () =>
   assert.equal(open([{ user: '*' }, rate(1)]).throttle.fetchableBytes(caller('x', '')), Number.POSITIVE_INFINITY)
 })
 
-test('a fetch that is too much is not counted, unless it alone is more than the window allows', async () => {
+test('a fetch above the quota is not counted, unless it alone is more than the window allows', async () => {
   const { throttle, clock } = open([{ 'client-id': 'app' }, rate(10)])
   const app = caller('ann', 'app')
   assert.deepEqual(throttle.fetching(app, 300), { throttleMs: 20_000, deliver: true })
@@ -89,7 +89,7 @@ test('a request quota is a percentage of the event loop, and no client waits lon
   assert.equal(throttle.isTimed, false)
 })
 
-test('a quota that changes holds at once', () => {
+test('a changed quota takes effect at once', () => {
   const { throttle, change } = open([{ user: 'ann' }, { producer_byte_rate: 10 }])
   assert(throttle.produced(caller('ann', 'a'), 200) > 0)
   change([{ user: 'ann' }, { producer_byte_rate: 1000 }])
@@ -98,7 +98,7 @@ test('a quota that changes holds at once', () => {
   assert.equal(throttle.produced(caller('ann', 'a'), 1e9), 0)
 })
 
-test('connections of an address have a rate, however the address is written', async () => {
+test('connections of an address have one rate, however the address is written', async () => {
   const { throttle, clock } = open(
     [{ ip: '10.0.0.1' }, { connection_creation_rate: 1 }],
     [{ ip: '::1' }, { connection_creation_rate: 2 }],

@@ -1,11 +1,11 @@
-// How long clients wait that take more than their quotas: produce and fetch bytes, the time that their requests keep
-// the event loop busy, and new connections of an address. It answers milliseconds; the caller tells the client and
-// stops reading it (KIP-219). Operators set the quotas (coordinator/client-quotas.ts), and rates are measured as in
-// Kafka (rate-window.ts).
+// Computes how long a client must wait if it exceeds a quota: for produce and fetch bytes, for the time that its
+// requests keep the event loop busy, and for new connections of an address. It returns milliseconds. The caller tells
+// the client, and stops reading from it (KIP-219). Operators set the quotas (coordinator/client-quotas.ts). Rates are
+// measured as in Kafka (rate-window.ts).
 //
-// A quota is looked for from the most particular to the least, and the first that is found counts (KIP-55):
-// user + client id, user + any client id, user, any user + client id, any user + any client id, any user, client id,
-// any client id. All who share a user's quota are measured together, and so are all who share a client id's.
+// The most specific quota counts (KIP-55), in this order: user + client id, user + any client id, user, any user +
+// client id, any user + any client id, any user, client id, any client id. All clients that share a user's quota are
+// measured together, and so are all that share a client id's quota.
 
 import type { Clock } from '../base/clock.ts'
 import type { ClientQuotas, QuotaEntity, QuotaKey } from '../coordinator/client-quotas.ts'
@@ -19,30 +19,30 @@ export interface Caller {
 }
 
 export interface Throttle {
-  /** Whether a client has a quota of the event loop's time, so that it must be measured. */
+  /** True if some client has a quota of the event loop's time, so that this time must be measured. */
   readonly isTimed: boolean
-  /** Counts the bytes of a produce request. */
+  /** Counts the bytes of a produce request. Returns how long the client must wait. */
   produced(caller: Caller, bytes: number): number
-  /** The most bytes that one fetch may return. */
+  /** Returns the most bytes that one fetch may return. */
   fetchableBytes(caller: Caller): number
   /**
-   * Counts the bytes that a fetch is about to return. When `deliver` is false they are not counted, and the answer must
+   * Counts the bytes that a fetch is about to return. If `deliver` is false they are not counted, and the answer must
    * be empty.
    */
   fetching(caller: Caller, bytes: number): { readonly throttleMs: number; readonly deliver: boolean }
-  /** Counts the time that a request kept the event loop busy. */
+  /** Counts the time that a request kept the event loop busy. Returns how long the client must wait. */
   worked(caller: Caller, busyMs: number): number
-  /** Counts a new connection from this address. */
+  /** Counts a new connection from this address. Returns how long it must wait. */
   connected(address: string): number
 }
 
-/** The most windows that are kept. Beyond it, the window that was idle for longest starts again at zero. */
+/** The most windows that are kept. If there are more, the one that was idle for longest starts again at zero. */
 const MOST_WINDOWS = 10_000
 
-/** A request quota lets no client wait longer at a time. */
+/** The longest wait for a request quota. */
 const LONGEST_REQUEST_WAIT_MS = 1000
 
-/** Kafka delays a connection that comes too early by at most this time, then closes it. */
+/** The longest wait of a connection that exceeds its quota. As in Kafka, it is closed afterwards. */
 const LONGEST_CONNECTION_WAIT_MS = 1000
 
 const PRINCIPAL_PREFIX = 'User:'
@@ -52,7 +52,7 @@ type Limits = ReadonlyMap<string, number>
 export function createThrottle(quotas: ClientQuotas, clock: Clock): Throttle {
   let seen = quotas.current()
   let limits = limitsOf(seen)
-  /** By quota and client; the client that was measured last stands last. */
+  /** By quota and client. The client that was measured last comes last. */
   const windows = new Map<string, RateWindow>()
 
   function limitsFor(key: QuotaKey): Limits | undefined {
@@ -77,7 +77,7 @@ export function createThrottle(quotas: ClientQuotas, clock: Clock): Throttle {
     return window
   }
 
-  /** The quota of the caller and the window that it limits; null if no quota applies. */
+  /** Returns the quota of the caller and the window that it limits; null if no quota applies. */
   function find(key: QuotaKey, { clientId, connection }: Caller) {
     const byEntity = limitsFor(key)
     if (byEntity === undefined) return null
@@ -117,7 +117,7 @@ export function createThrottle(quotas: ClientQuotas, clock: Clock): Throttle {
       return { throttleMs, deliver }
     },
     worked(caller, busyMs) {
-      // Percent of a second: 10 ms are one.
+      // The unit is percent of a second: 10 ms are 1 %.
       return Math.min(record('request_percentage', caller, busyMs / 10), LONGEST_REQUEST_WAIT_MS)
     },
     connected(address) {
@@ -141,8 +141,8 @@ function userOf(principal: string): string {
 }
 
 /**
- * For all users, client ids or addresses without a quota of their own. One of them is `=name`, and the empty text
- * stands for a type that the quota does not ask about.
+ * Stands for all users, client ids or addresses without a quota of their own. A single user or client id is `=name`.
+ * The empty text stands for a type that the quota does not name.
  */
 const ANY = '*'
 
@@ -150,12 +150,15 @@ function oneOf(name: string): string {
   return `=${name}`
 }
 
-/** The same text for the same user and client id, whatever characters are in them. */
+/** Returns a text that no other pair of user and client id has, whatever characters are in them. */
 function pair(user: string, clientId: string): string {
   return `${user.length}:${user}${clientId}`
 }
 
-/** The first quota that counts for this user and client id, and the name of those who share it. */
+/**
+ * Returns the quota that counts for this user and client id, and the name of the window of all who share it. Returns
+ * null if no quota counts.
+ */
 function matchCaller(limits: Limits, user: string, clientId: string) {
   const own = oneOf(user)
   const ownId = clientId === '' ? '' : oneOf(clientId)
@@ -175,7 +178,7 @@ function matchCaller(limits: Limits, user: string, clientId: string) {
   return null
 }
 
-/** For each quota that is set for some entity: the limits by address, or by user and client id. */
+/** Returns, for each quota key that an entity has, the limits by address, or by user and client id. */
 function limitsOf(quotas: ReturnType<ClientQuotas['current']>): ReadonlyMap<QuotaKey, Limits> {
   const limits = new Map<QuotaKey, Map<string, number>>()
   for (const { entity, values } of quotas.values()) {

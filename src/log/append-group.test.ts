@@ -1,4 +1,5 @@
-// A group alone: which batches go together, and their places. lane.test.ts has groups on their way to a store.
+// A group without a lane: which batches go together, and their offsets. lane.test.ts tests groups on their way to a
+// store.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -36,7 +37,7 @@ function logEnding(end: number, configs: Partial<LogEnd['topic']['resolved']> = 
 
 const groupOn = (log: LogEnd) => new AppendGroup<Placeable>(log, 'attempt', NOW, 0)
 
-/** Adds as the lane does, and returns the answer of the group. */
+/** Adds a batch as the lane does, and returns the result of the group. */
 function add(group: AppendGroup<Placeable>, each: Placeable): string | number | null {
   const verdict = group.add(each, group.producerOf(each.batch))
   return isRefusal(verdict) ? verdict.name : (verdict?.baseOffset ?? null)
@@ -48,7 +49,7 @@ const known: Producer = {
   lastAppendMs: NOW - 1,
 }
 
-test('batches get dense offsets from the end of the log, and carry them and the epoch in their bytes', () => {
+test('batches get dense offsets from the end of the log, and the offsets and the epoch are stamped into their bytes', () => {
   const group = groupOn(logEnding(100))
   for (const each of [3, 1].map(records => waiting(batchOf(records)))) assert.equal(add(group, each), null)
   assert.deepEqual(
@@ -79,7 +80,7 @@ test('a group has room for 4 MiB, and for one batch of any size', () => {
   assert.equal(other.hasRoomFor(sized(1_195_000).batch), false)
 })
 
-test('a batch that the store holds is stamped in a copy', () => {
+test('a batch that the store already has is stamped in a copy', () => {
   const first = waiting(batchOf(1))
   const original = first.batch.bytes
   add(groupOn(logEnding(10)), first)
@@ -124,7 +125,7 @@ test('sequences follow the log and the earlier batches of the group', () => {
   assert.equal(known.batches.length, 1, 'the log changes when the group is in it')
 })
 
-test('a repeat has the place of its original, and waits with the group if the original is in the group', () => {
+test('a repeat has the offsets of its original, and waits with the group if the original is in the group', () => {
   const group = groupOn(logEnding(100, {}, { 7: known }))
   const old = sequenced(0, 4, 1)
   assert.equal(add(group, old), 90)
@@ -137,7 +138,7 @@ test('a repeat has the place of its original, and waits with the group if the or
   assert.equal(group.batches.length, 1)
 })
 
-test('the append carries the rows that wait, then the producers of the group', () => {
+test('the append carries the waiting rows, then the rows of the producers of the group', () => {
   const group = groupOn(logEnding(100, {}, { 7: known }))
   add(group, sequenced(4, 1, 1))
   add(group, waiting(batchOf(1)))

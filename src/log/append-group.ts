@@ -18,19 +18,19 @@ import {
 /** The most bytes that one append carries, unless a single batch is larger. */
 const GROUP_BYTES = 4 * 1024 * 1024
 
-/** A batch that waits for its place in the log. */
+/** A batch that waits for its offsets in the log. */
 export interface Placeable {
   readonly batch: BatchView
-  /** The store holds these bytes: a second stamp goes into a copy. */
+  /** True when the store has these bytes. A second stamp then goes into a copy. */
   isHandedOver: boolean
-  /** These three are -1 until the batch has its place. */
+  /** These three are -1 until the batch has its offsets. */
   baseOffset: number
   nextOffset: number
-  /** -1 as well if the topic keeps the producer's time. */
+  /** Also -1 if the topic keeps the producer's timestamps. */
   logAppendTimeMs: number
 }
 
-/** The log as a group finds it. */
+/** The state of the log that a group needs. */
 export interface LogEnd {
   readonly stream: StreamId
   readonly epoch: number
@@ -50,13 +50,13 @@ export class AppendGroup<Waiting extends Placeable> {
   readonly nowMs: number
   /** On Clock.monotonic(). */
   readonly startedAtMs: number
-  /** As clients see them, stamped. */
+  /** The stamped batches in the form that clients see. */
   readonly batches: Batch[] = []
   /** The callers that wait for the batches, in order. */
   readonly pending: Waiting[] = []
   /** Repeats of a batch of this group: they get the same answer. */
   readonly repeats: Waiting[] = []
-  /** The producers of the group as they are after it. */
+  /** The producers of the group, in their state after it. */
   readonly producers = new Map<number, Producer>()
   /** The append for the store. The lane replaces the batches by their encoded form. */
   append: StoreAppend
@@ -80,14 +80,15 @@ export class AppendGroup<Waiting extends Placeable> {
     return this.batches.length === 0 || this.bytes + batch.bytes.length <= GROUP_BYTES
   }
 
-  /** The producer of a batch; undefined if the batch names no producer, or one that the log does not know. */
+  /** Returns the producer of a batch, or undefined if the batch names no producer or one that the log does not know. */
   producerOf({ producerId }: BatchView): Producer | undefined {
     return producerId < 0 ? undefined : (this.producers.get(producerId) ?? this.#log.producers.get(producerId))
   }
 
   /**
-   * Adds a batch of the producer that `producerOf` found. Returns null if the batch has its place. Returns the original
-   * if it repeats one; it then has the place of the original. Returns a refusal if its sequence does not follow.
+   * Adds a batch of the producer that `producerOf` found. Returns null if the batch got its offsets. Returns the
+   * original if the batch repeats it; the batch then gets the offsets of the original. Returns a refusal if its
+   * sequence does not follow.
    */
   add(waiting: Waiting, known: Producer | undefined): ProducerBatch | Refusal | null {
     const { batch } = waiting
@@ -113,7 +114,7 @@ export class AppendGroup<Waiting extends Placeable> {
     return null
   }
 
-  /** Completes the append: it carries these rows of the partition, and the rows of the group's producers. */
+  /** Completes the append with these rows of the partition and the rows of the group's producers. */
   carry(pendingRows: readonly Row[]): void {
     for (const row of pendingRows) this.#rows.push(row)
     this.pendingRows = pendingRows.length
@@ -137,7 +138,7 @@ export class AppendGroup<Waiting extends Placeable> {
   }
 }
 
-/** Gives a batch its place, in its own bytes, or in a copy when the store holds those already. */
+/** Stamps its offsets into a batch: in its own bytes, or in a copy if the store already has those bytes. */
 function stampFor(waiting: Placeable, baseOffset: number, epoch: number, logAppendTimeMs: number): Batch {
   const { batch } = waiting
   const bytes = waiting.isHandedOver ? Buffer.from(batch.bytes) : batch.bytes

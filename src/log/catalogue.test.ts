@@ -17,7 +17,7 @@ import { openCatalogue, type Topic } from './catalogue.ts'
 const orders = { name: 'orders', partitions: 3, configs: { 'retention.ms': '1000' } }
 const said = (answers: readonly (Topic | Refusal)[]) => answers.map(answer => answer.name)
 
-test('the cluster id is made once and kept', async t => {
+test('the cluster id is created once and kept', async t => {
   const world = await openLogWorld(t)
   const { clusterId } = world.catalogue.current()
   assert.match(clusterId, /^[A-Za-z0-9_-]{22}$/)
@@ -42,7 +42,7 @@ test('a snapshot never changes; the next one has a higher version', async t => {
   assert(catalogue.current().version > before.version)
 })
 
-test('a topic made again under the same name is another topic', async t => {
+test('a topic created again under the same name is another topic', async t => {
   const { catalogue, store } = await openLogWorld(t)
   const [first] = (await catalogue.add([orders])) as Topic[]
   assert.deepEqual(said(await catalogue.remove([first!.id])), ['orders'])
@@ -56,7 +56,7 @@ test('a topic made again under the same name is another topic', async t => {
   )
 })
 
-test('of two topics with one name the first is made, in one call and in two', async t => {
+test('of two topics with one name only the first is created, in one call and in two', async t => {
   const { catalogue } = await openLogWorld(t)
   const once = catalogue.add([orders, { ...orders, partitions: 1 }])
   const again = catalogue.add([orders, { ...orders, name: 'payments' }])
@@ -65,7 +65,7 @@ test('of two topics with one name the first is made, in one call and in two', as
   assert.equal(catalogue.current().topics.get('orders')?.partitions, 3)
 })
 
-test('when the store refuses, nothing is made, and the next attempt works', async t => {
+test('when the store refuses, no topic is created, and the next attempt works', async t => {
   const { catalogue, store } = await openLogWorld(t)
   for (const verb of ['create', 'commit'] as const) {
     store.faults.failNext(verb, 'unavailable')
@@ -91,7 +91,7 @@ for (const fault of ['unknown-lost', 'unknown-done'] as const) {
   })
 }
 
-test('when even looking fails the caller is told, and the catalogue looks again by itself', async t => {
+test('when even the next load fails the caller gets the error, and the catalogue loads again by itself', async t => {
   const { catalogue, store, logs, clock } = await openLogWorld(t)
   const [payments] = (await catalogue.add([{ ...orders, name: 'payments' }])) as Topic[]
   const looked = () => [...catalogue.current().topics.keys()]
@@ -112,7 +112,7 @@ test('when even looking fails the caller is told, and the catalogue looks again 
   assert.deepEqual(await store.streams(), [])
 })
 
-test('when even looking fails the next change looks first', async t => {
+test('when even the next load fails the next change loads first', async t => {
   const world = await openLogWorld(t)
   world.store.faults.failNext('commit', 'unknown-done')
   world.store.faults.failNext('load', 'unavailable')
@@ -123,7 +123,7 @@ test('when even looking fails the next change looks first', async t => {
   assert.notEqual(world.logs.partition(world.catalogue.current().topics.get('orders')!.id, 0), null)
 })
 
-test('a change by another writer is taken in before the own one is decided again', async t => {
+test('a change by another writer is loaded before the own change is decided again', async t => {
   const world = await openLogWorld(t)
   const other = await openLogWorld(t, { store: world.store, clock: world.clock })
   await other.catalogue.add([orders])
@@ -153,7 +153,7 @@ test('streams that could not be removed with their topic are removed later', asy
   assert.deepEqual(await store.streams(), [])
 })
 
-test('a topic that cannot be read is not made again, keeps its streams, and goes when it is deleted by name', async t => {
+test('an unreadable topic is not created again, keeps its streams, and is removed when it is deleted by name', async t => {
   const world = await openLogWorld(t)
   const { version } = (await world.store.load('catalogue', 'topics'))!
   const id = 'AAAAAAAAAAAAAAAAAAAAbQ'
@@ -174,7 +174,7 @@ test('a topic that cannot be read is not made again, keeps its streams, and goes
   assert(!isRefusal(again!))
 })
 
-test('a topic that can no longer be read goes on as it was read before, and cannot be changed', async t => {
+test('a topic that can no longer be read keeps its earlier form, and cannot be changed', async t => {
   const world = await openLogWorld(t)
   const topic = await world.create('orders')
   const { version } = (await world.store.load('catalogue', 'topics'))!
@@ -195,7 +195,7 @@ test('a topic that can no longer be read goes on as it was read before, and cann
   assert.equal((await restarted.store.streams()).length, 1)
 })
 
-test('other overrides act at once on the partitions that run, and survive a restart', async t => {
+test('new overrides act at once on open partitions, and survive a restart', async t => {
   const world = await openLogWorld(t)
   const topic = await world.create('orders', { 'retention.ms': '1000', 'max.message.bytes': '50' })
   const tooLarge = await world.partition('orders').append(batchOf(), 0)
@@ -213,7 +213,7 @@ test('other overrides act at once on the partitions that run, and survive a rest
   assert.deepEqual(topics.get('orders'), changed)
 })
 
-test('a change that is refused or changes nothing writes nothing, and an unknown topic says so', async t => {
+test('a change that is refused or changes nothing writes nothing, and an unknown topic is refused', async t => {
   const { catalogue, create } = await openLogWorld(t)
   const { id } = await create('orders', { 'retention.ms': '1000' })
   const { version } = catalogue.current()
@@ -223,7 +223,7 @@ test('a change that is refused or changes nothing writes nothing, and an unknown
   assert.equal(catalogue.current().version, version)
 })
 
-test('overrides that another writer changed are seen by the partitions, and decided on again', async t => {
+test('partitions see overrides that another writer changed, and the next change is decided on them', async t => {
   const world = await openLogWorld(t)
   const { id } = await world.create('orders')
   const other = await openCatalogue(world.store, world.settings, world.clock, seededRandom(1))
@@ -238,7 +238,7 @@ test('overrides that another writer changed are seen by the partitions, and deci
   assert.deepEqual([retentionMs, retentionBytes], [1, 2])
 })
 
-test('a change that changes nothing known here is made if another writer has changed the topic', async t => {
+test('a change that looks empty here is made if another writer has changed the topic', async t => {
   const world = await openLogWorld(t)
   const { id } = await world.create('orders', { 'retention.ms': '1' })
   const open = () => openCatalogue(world.store, world.settings, world.clock, seededRandom(1), async () => false)
@@ -251,7 +251,7 @@ test('a change that changes nothing known here is made if another writer has cha
   assert.deepEqual(said(await behind.change([id], ({ configs }) => ({ configs }))), [UNKNOWN_TOPIC_ID.name])
 })
 
-test('a topic gets more partitions, which take appends at once, and keeps those it has', async t => {
+test('a topic gets more partitions, which take appends at once, and keeps its old ones', async t => {
   const world = await openLogWorld(t)
   const { catalogue, logs } = world
   const before = await world.create('orders', { 'retention.ms': '1000' }, 3)
@@ -289,7 +289,7 @@ test('partitions that another writer added are opened', async t => {
   assert.notEqual(world.logs.partition(id, 4), null)
 })
 
-test('what others change is taken over when it is looked for, and a look where nothing changed reads a version', async t => {
+test('catchUp loads the changes of others, and reads only a version if nothing changed', async t => {
   const world = await openLogWorld(t)
   const kept = await world.create('kept')
   const other = await openCatalogue(world.store, world.settings, world.clock, seededRandom(1))
@@ -305,7 +305,7 @@ test('what others change is taken over when it is looked for, and a look where n
   assert.equal(world.logs.partition(made.id, 1), null)
 })
 
-test('streams without a topic are removed at a start, but not while another may be making their topic', async t => {
+test('streams without a topic are removed at a start, but not while another broker may be creating their topic', async t => {
   const world = await openLogWorld(t)
   const orphan = streamId('AAAAAAAAAAAAAAAAAAAAAQ', 0)
   await world.store.create([orphan])
@@ -316,11 +316,11 @@ test('streams without a topic are removed at a start, but not while another may 
   const { version } = world.catalogue.current()
   const after = await start(true)
   assert.deepEqual(await world.store.streams(), [])
-  // Who was about to name the topic finds that the catalogue has changed.
+  // A broker that was about to name the topic finds that the catalogue has changed.
   assert.ok(after.current().version > version)
 })
 
-test('a store that was emptied is a new cluster: its topics are gone, and new ones can be made', async t => {
+test('a store that was emptied is a new cluster: its topics are gone, and new ones can be created', async t => {
   const world = await openLogWorld(t)
   const { id } = await world.create('lost')
   const { clusterId } = world.catalogue.current()
@@ -341,7 +341,7 @@ test('a store that was emptied is a new cluster: its topics are gone, and new on
   assert.equal(told.length, 1)
 })
 
-test('a catalogue that alone is gone ends a start, and founds no cluster under a broker that runs', async t => {
+test('if only the catalogue is gone a start fails, and a running broker creates no new cluster', async t => {
   const world = await openLogWorld(t)
   await world.create('kept')
   const { version } = world.catalogue.current()

@@ -1,10 +1,12 @@
-// Which topics there are: immutable snapshots, and the keeper that replaces them. A topic is its id; its name may be
-// used again after removal, by another topic. Rests in one document of the store, one field for each topic. It decides
-// no rules of names, partitions or configs (admin/topics.ts does) and opens no partitions (logs.ts does).
+// The catalogue of topics: immutable snapshots, and the keeper that replaces them. The id identifies a topic. After a
+// topic was removed, another topic may use its name. The catalogue is one document of the store, with one field for
+// each topic. It does not check names, partitions or configs (admin/topics.ts does) and opens no partitions (logs.ts
+// does).
 //
-// A field that cannot be read (a bad hand, a later version) is still a topic: its name is not given again, its streams
-// are not swept, what others keep for it by its id stays. A broker that read it before goes on with what it read. It is
-// never written over, and gone once an operator deletes the topic by its name.
+// A field that cannot be read (it was edited by hand, or a later version wrote it) still counts as a topic. Its name is
+// not given to another topic, its streams are not swept, and other data that is kept by its id stays. A broker that had
+// read the field before continues with the earlier form. No broker overwrites the field. It is removed when an operator
+// deletes the topic by its name.
 
 import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
@@ -28,7 +30,7 @@ import { StoreOpenError } from '../store/open-error.ts'
 import { isStoreFailure, type Row, type Store, StoreUnavailable, type StreamId, streamId } from '../store/store.ts'
 import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
 
-/** Which brokers clients see as the replicas of partitions. In any case there is one log, which rests in the store. */
+/** The brokers that clients see as the replicas of partitions. In any case there is one log, and it is in the store. */
 export interface Placement {
   /** The number of replicas of a partition without assigned brokers. */
   readonly factor: number
@@ -49,16 +51,16 @@ export const SINGLE: Placement = Object.freeze({
 })
 
 export interface Topic {
-  /** Kafka's 22-character form; never used again for another topic. */
+  /** Kafka's form of 22 characters. It is never used again for another topic. */
   readonly id: string
   readonly name: string
   readonly partitions: number
   readonly placement: Placement
   /** The topic's own overrides. */
   readonly configs: Readonly<Record<string, string>>
-  /** Configs that were fixed when the topic was created, whatever patterns and defaults say later. */
+  /** Configs that were fixed when the topic was created. Later changes of patterns and defaults do not change them. */
   readonly pinned: Readonly<Record<string, string>>
-  /** Overrides over pinned over patterns over defaults. */
+  /** The effective configs: overrides come before pinned configs, then patterns, then defaults. */
   readonly resolved: TopicConfigs
   readonly createdAtMs: number
 }
@@ -70,20 +72,20 @@ export interface Catalogue {
   readonly topics: ReadonlyMap<string, Topic>
   readonly topicsById: ReadonlyMap<string, Topic>
   /**
-   * Topics whose document in the store cannot be read: the id by the name, null if even the id is unknown. Topics that
-   * this broker had read before are among `topics` too, in their earlier form.
+   * Topics whose field in the store cannot be read: the id by the name, null if the id cannot be read either. Topics
+   * that this broker had read before are in `topics` too, in their earlier form.
    */
   readonly unreadable: ReadonlyMap<string, string | null>
 }
 
-/** Whether a topic with this id may exist: other data of it must stay. */
+/** Returns whether a topic with an id may exist. If it may, other data of it must stay. */
 export function mayExist({ topicsById, unreadable }: Pick<Catalogue, 'topicsById' | 'unreadable'>): {
   has(topicId: string): boolean
 } {
   return { has: topicId => unreadable.size > 0 || topicsById.has(topicId) }
 }
 
-/** The refusal for a request that names an unreadable topic. */
+/** Returns the refusal for a request that names an unreadable topic. */
 export function unreadableTopic(name: string): Refusal {
   return because(
     KAFKA_STORAGE_ERROR,
@@ -102,15 +104,18 @@ export interface NewTopic {
 /** The parts of a topic that may change. The number of partitions never falls. */
 export type TopicChange = Partial<Pick<Topic, 'partitions' | 'placement' | 'configs'>>
 
-/** Called for a change after its commit and before the new snapshot is visible; for a removal after that. */
+/**
+ * Callbacks for changes. Topics that were added or changed are reported after the commit and before the new snapshot is
+ * visible. Topics that were removed are reported when the new snapshot is visible.
+ */
 export interface CatalogueWatch {
   added?(topics: readonly Topic[]): Promise<void>
   /** The same topics with other configs, other brokers or more partitions. */
   changed?(topics: readonly Topic[]): Promise<void>
   removed(topics: readonly Topic[]): void
   /**
-   * The store belongs to another cluster than the one that this broker had joined: it was emptied or replaced. The lost
-   * topics are reported as removed afterwards.
+   * The store belongs to another cluster than the one that this broker had joined, because it was emptied or replaced.
+   * The lost topics are then reported as removed.
    */
   replaced?(clusterId: { readonly before: string; readonly after: string }, lost: readonly Topic[]): void
 }
@@ -118,40 +123,42 @@ export interface CatalogueWatch {
 export interface CatalogueKeeper {
   current(): Catalogue
   /**
-   * One answer for each topic, in order: the topic, TOPIC_ALREADY_EXISTS, or INVALID_PARTITIONS beyond
-   * `max-partitions`. Resolves when the topics are durable, visible and ready for appends. Throws what the store
-   * throws; after OutcomeUnknown the topics may exist. With `validateOnly` no topic is created, and the answers are the
-   * same.
+   * Adds topics. Resolves with one answer for each topic, in order: the topic, TOPIC_ALREADY_EXISTS, or
+   * INVALID_PARTITIONS beyond `max-partitions`. Resolves when the topics are durable, visible and ready for appends.
+   * Throws what the store throws; after OutcomeUnknown the topics may exist. With `validateOnly` it creates no topic
+   * and gives the same answers.
    */
   add(topics: readonly NewTopic[], options?: { readonly validateOnly: boolean }): Promise<readonly (Topic | Refusal)[]>
   /**
-   * By id, so that a topic made again under the name is not hit. One answer for each: the topic, or UNKNOWN_TOPIC_ID.
+   * Removes topics by id, so that a new topic of the same name is not removed. Resolves with one answer for each id:
+   * the topic, or UNKNOWN_TOPIC_ID.
    */
   remove(topicIds: readonly string[]): Promise<readonly (Topic | Refusal)[]>
   /**
-   * Deletes topics that cannot be read, by name, with the streams of those whose id is known (the sweep of a later
-   * start finds the others'). Resolves to the names that were such topics. Throws what the store throws.
+   * Deletes unreadable topics by name, with the streams of the topics whose id is known. The sweep of a later start
+   * removes the other streams. Resolves with the names that belonged to unreadable topics. Throws what the store
+   * throws.
    */
   discard(names: readonly string[]): Promise<ReadonlySet<string>>
   /**
-   * Gives topics other overrides, other brokers or more partitions. `decide` is asked what they shall be with the
-   * newest state of each topic, and asked again when another writer was faster; it must be checkTopicConfigs that let
-   * overrides pass. One answer for each id, which occurs once: the topic as it is now, what `decide` refused with,
-   * INVALID_PARTITIONS as above, or UNKNOWN_TOPIC_ID. New partitions take appends by then. With `validateOnly` nothing
-   * is changed, and the answers are the same.
+   * Gives topics other overrides, other brokers or more partitions. It calls `decide` with the newest state of each
+   * topic, and again if another writer was faster. `decide` must check overrides with checkTopicConfigs. Each id must
+   * occur once. Resolves with one answer for each id: the changed topic, the refusal of `decide`, INVALID_PARTITIONS as
+   * above, KAFKA_STORAGE_ERROR for an unreadable topic, or UNKNOWN_TOPIC_ID. New partitions then take appends. With
+   * `validateOnly` it changes nothing and gives the same answers.
    */
   change(
     topicIds: readonly string[],
     decide: (topic: Topic) => TopicChange | Refusal,
     options?: { readonly validateOnly: boolean },
   ): Promise<readonly (Topic | Refusal)[]>
-  /** In the order in which they began: each is called when the one before has finished. */
+  /** Adds callbacks. They are called in the order of these calls, each when the one before has finished. */
   watch(watch: CatalogueWatch): void
-  /** Whether other brokers can write too, so that a topic that is unknown here may exist. */
+  /** Whether other brokers can write too. Then a topic that is unknown here may exist. */
   readonly isShared: boolean
   /**
-   * Loads the changes that other brokers made until now. It costs one read of a version if nothing has changed. Throws
-   * what the store throws.
+   * Loads the changes that other brokers have made so far. If nothing has changed, this costs one read of a version.
+   * Throws what the store throws.
    */
   catchUp(): Promise<void>
 }
@@ -162,16 +169,16 @@ const CLUSTER_ID = 'cluster-id'
 const TOPIC_PREFIX = 'topic:'
 
 const ONLY_LOST =
-  'the catalogue is gone from the store, and the partitions that it named are not: a person or a program deleted or replaced the data of this broker ' +
+  'the catalogue is gone from the store, but the partitions that it named are still there: a person or a program deleted or replaced the data of this broker ' +
   'there; bring it back from a copy, or delete the partitions too to begin anew'
 
-/** How long the removal of streams waits before it is tried again. */
+/** The delay before a failed removal of streams is tried again. */
 const REMOVE_AGAIN_MS = 1_000
 
 /**
- * Loads the catalogue, or makes the cluster id of a new store. Streams that no topic owns are removed if no other
- * broker is there who may be making their topic. On a store that others use too `isAlone` says that; it is asked after
- * they were found.
+ * Loads the catalogue, or creates the cluster id of a new store. Removes streams that no topic owns, unless another
+ * broker may be creating their topic. On a shared store `isAlone` returns whether there is no other broker. It is
+ * called after the streams were found.
  */
 export async function openCatalogue(
   store: Store,
@@ -184,7 +191,7 @@ export async function openCatalogue(
   const reading = { store, settings, name }
   const streams = await store.streams()
   const loaded = await load(reading)
-  // The sweep would take them for the rest of an unfinished creation.
+  // The sweep would treat these streams as the rest of an unfinished creation.
   if (loaded === null && (await hasAny(store, streams))) throw new StoreOpenError(ONLY_LOST)
   const first = await sweep(loaded ?? (await found(reading, random)))
 
@@ -225,8 +232,8 @@ export async function openCatalogue(
   )
 
   /**
-   * An emptied store counts as a new one. A store that has lost only the catalogue does not: if the operator restores
-   * it, nothing is lost.
+   * Creates the catalogue of an emptied store. A store that has lost only its catalogue does not count as emptied: if
+   * the operator restores the catalogue, nothing is lost. Then it throws StoreUnavailable.
    */
   async function beginAnew(before: Catalogue): Promise<Catalogue> {
     if (await hasAny(store, [...before.topicsById.values()].flatMap(streamsOf))) throw new StoreUnavailable(ONLY_LOST)
@@ -234,11 +241,11 @@ export async function openCatalogue(
   }
 
   /**
-   * Removes the rest of an unfinished creation or removal. The version rises first, so that a broker that was paused
-   * between creating streams and naming their topic notices, and creates them again.
+   * Removes the streams of an unfinished creation or removal. The version rises first. So a broker that was paused
+   * between creating streams and naming their topic notices the change and creates the streams again.
    */
   async function sweep(catalogue: Catalogue): Promise<Catalogue> {
-    // Any of them may belong to a topic that cannot be read.
+    // Any of the streams may belong to a topic that cannot be read.
     if (catalogue.unreadable.size > 0) return catalogue
     const owned = new Set([...catalogue.topics.values()].flatMap(streamsOf))
     const orphans = streams.filter(stream => !owned.has(stream))
@@ -250,7 +257,8 @@ export async function openCatalogue(
   }
 
   /**
-   * Whether there is room for this many more partitions. If so, they are counted for later topics of the same change.
+   * Returns a function that refuses a topic if there is no room for this many more partitions. If there is room, it
+   * counts them for later topics of the same change.
    */
   function roomForPartitions({ topicsById }: Catalogue): (name: string, growth: number) => Refusal | null {
     const limit = settings.get('max-partitions')
@@ -267,8 +275,7 @@ export async function openCatalogue(
   }
 
   /**
-   * No topic owns these streams, whatever happens here: a removal that fails is tried again, and swept at the next
-   * start.
+   * Removes streams that no topic owns. If the removal fails, it is tried again, and the next start sweeps the streams.
    */
   async function removeStreams(streams: readonly StreamId[] = []): Promise<void> {
     for (const stream of streams) leftovers.add(stream)
@@ -417,7 +424,7 @@ export async function openCatalogue(
   }
 }
 
-/** The topics that one snapshot has and the one before it had not. */
+/** Returns the topics that were added, changed and removed between two snapshots. */
 function differenceOf(next: Catalogue, before: Catalogue) {
   const topics = [...next.topicsById.values()]
   return {
@@ -439,7 +446,7 @@ function topicIdOf(stream: StreamId): string {
   return stream.slice(0, stream.lastIndexOf(':'))
 }
 
-/** The same, where these topics have been written or deleted. */
+/** Returns the catalogue after these topics were written or deleted: they are no longer unreadable. */
 function readable(catalogue: Catalogue, names: ReadonlySet<string>): Catalogue {
   return { ...catalogue, unreadable: new Map([...catalogue.unreadable].filter(([name]) => !names.has(name))) }
 }
@@ -448,7 +455,7 @@ function isTopic(answer: Topic | Refusal): answer is Topic {
   return 'id' in answer
 }
 
-/** Whether both have the same stored form. */
+/** Returns whether both have the same stored form. */
 function isSame(one: Topic, other: Topic): boolean {
   return one === other || encodeTopic(one).equals(encodeTopic(other))
 }
@@ -493,7 +500,10 @@ interface Reading {
   readonly name: NameUnreadable
 }
 
-/** Reuses the topics of `before` that have not changed, usually nearly all of them, and those that cannot be read. */
+/**
+ * Loads the catalogue; null if the store has no catalogue. Reuses the topics of `before` that have not changed (usually
+ * nearly all of them), and those whose field can no longer be read.
+ */
 async function load({ store, settings, name: tell }: Reading, before?: Catalogue): Promise<Catalogue | null> {
   const document = await store.load(KIND, NAME)
   if (document === null) return null
@@ -517,7 +527,7 @@ async function load({ store, settings, name: tell }: Reading, before?: Catalogue
       const result = isKnown
         ? 'this broker goes on with what it read before and refuses to change it, until it is repaired or the topic is deleted'
         : 'clients cannot use it, its records are kept, and the name is not given again, until it is repaired or the topic is deleted'
-      tell({ kind: KIND, what: `what the catalogue holds of topic ${JSON.stringify(name)}`, why, result })
+      tell({ kind: KIND, what: `the entry of topic ${JSON.stringify(name)} in the catalogue`, why, result })
     }
   }
   const clusterId = clusterIdIn(document.fields.get(CLUSTER_ID))
@@ -548,14 +558,14 @@ async function hasAny(store: Store, streams: readonly StreamId[]): Promise<boole
 async function found(reading: Reading, random: Random): Promise<Catalogue> {
   const value = Buffer.from(randomUuid(random))
   await reading.store.commit({ kind: KIND, name: NAME, expect: 0, changes: [{ key: CLUSTER_ID, value }] })
-  // Read back: the first broker has decided the id.
+  // Read it again, because the first broker that committed has decided the id.
   const catalogue = await load(reading)
   assert(catalogue !== null, 'the catalogue that was just made is gone from the store')
   return catalogue
 }
 
-// A topic's field: JSON of { id, partitions, configs, pinned, createdAtMs, placement }, without `placement` where it is
-// SINGLE.
+// The field of a topic: JSON of { id, partitions, configs, pinned, createdAtMs, placement }, without `placement` if it
+// is SINGLE.
 
 function fieldOf(topic: Topic): Row {
   return { key: TOPIC_PREFIX + topic.name, value: encodeTopic(topic) }
@@ -569,10 +579,13 @@ function encodeTopic({ id, partitions, configs, pinned, createdAtMs, placement }
 
 const UUID = /^[\w-]{22}$/
 
-/** The most that the settings can allow: every partition takes memory before anything is known of it. */
+/**
+ * The most partitions that the settings can allow. Every partition takes memory before the broker knows anything about
+ * it.
+ */
 const MOST_PARTITIONS = 100_000
 
-/** Throws when it is not what `encodeTopic` makes. */
+/** Decodes the field of a topic. Throws if it does not have the form that `encodeTopic` writes. */
 function decodeTopic(name: string, value: Uint8Array, settings: Settings): Topic {
   const stored = JSON.parse(Buffer.from(value).toString()) as Omit<Topic, 'placement'> & { placement?: Placement }
   const { id, partitions, configs, pinned = {}, createdAtMs, placement = SINGLE } = stored
@@ -601,7 +614,7 @@ function isTexts(value: unknown): value is Readonly<Record<string, string>> {
   return typeof value === 'object' && value !== null && Object.values(value).every(each => typeof each === 'string')
 }
 
-/** The topic's id, if at least that can be read. */
+/** Returns the topic's id if at least the id can be read, else null. */
 function idIn(value: Uint8Array): string | null {
   try {
     const { id } = JSON.parse(Buffer.from(value).toString()) as Topic

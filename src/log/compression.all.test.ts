@@ -1,5 +1,5 @@
-// The promises of storage compression: bytes come back as they went in, on each store, after any stop, and damage stays
-// in the batch that it hit.
+// The guarantees of storage compression: batches are read back byte for byte, on each store and after any stop, and
+// damage affects only the damaged batch.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -44,7 +44,7 @@ type Overrides = Parameters<typeof testSettings>[0]
 /** A store that a test may close and open again. */
 type Open = () => Promise<Store>
 
-/** One server for all tests, which each have a namespace of their own. */
+/** One server for all tests. Each test has a namespace of its own. */
 let server: Promise<RedisServer> | null = null
 const ends: (() => Promise<void>)[] = []
 after(async () => {
@@ -135,7 +135,7 @@ function json(i: number): string {
 const jsonRecords = (count: number, from = 0): NewRecord[] =>
   Array.from({ length: count }, (_, i) => ({ key: `k${from + i}`, value: json(from + i), timestamp: 1000 + i }))
 
-/** Appends a copy, and gives back what clients must see: the same bytes with their place. */
+/** Appends a copy, and returns the bytes that clients must see: the same bytes with their offsets. */
 async function append(partition: Partition, batch: BatchView): Promise<Buffer> {
   const produced = Buffer.from(batch.bytes)
   const answer = await partition.append(viewBatch(Buffer.from(produced)), 0)
@@ -148,7 +148,7 @@ const LARGE = { 'max.message.bytes': '10000000' }
 
 const shown = async (partition: Partition, from?: number) => (await readAll(partition, from)).map(({ bytes }) => bytes)
 
-/** As deepEqual, which takes minutes to tell how long buffers differ. */
+/** Like deepEqual. deepEqual takes minutes to describe how long buffers differ. */
 function assertSame(found: readonly Buffer[], wanted: readonly Buffer[]): void {
   assert.equal(found.length, wanted.length)
   for (const [i, bytes] of wanted.entries()) assert(bytes.equals(found[i]!), `batch ${i} is not what was produced`)
@@ -172,7 +172,7 @@ const anyBatch = fc
   .record({
     records: fc.array(anyRecord, { minLength: 1, maxLength: 30 }),
     compression: fc.constantFrom<Codec>('none', 'none', 'none', ...codecs),
-    /** Bits that no version of the protocol uses: a client's own business. */
+    /** Bits that no version of the protocol uses. Clients may set them. */
     unused: fc.constantFrom(0, 0, 0x0180),
   })
   .map(({ records, compression, unused }) => batchWith(records, { compression }, unused))
@@ -214,7 +214,7 @@ for (const [name, prepare] of Object.entries(stores)) {
   }
 }
 
-test('a batch rests smaller than it arrived, and one that would not rests as it came', async t => {
+test('a batch is stored compressed, and stored unchanged if it would not be smaller', async t => {
   const { store, create } = await openRoom(stores.memory!(t))
   for (const codec of codecs) {
     const partition = await create(codec, { 'storage.compression.type': codec })
@@ -228,7 +228,7 @@ test('a batch rests smaller than it arrived, and one that would not rests as it 
     else assert(sizes[0]! < text.length / 2, `${codec}: ${sizes[0]} of ${text.length} bytes`)
     assert.deepEqual(sizes.slice(1), [noise.length, arrived.length])
     assert.equal(partition.sizeBytes, sizes[0]! + sizes[1]! + sizes[2]!)
-    // Both forms tell stores and searches the same offsets and times.
+    // In both forms stores and searches see the same offsets and times.
     assert.deepEqual([read.batches[0]!.recordCount, read.batches[0]!.maxTimestamp], [200, 1199])
   }
 })
@@ -254,7 +254,7 @@ test('a topic takes the codec of its pattern, or the default, and keeps it', asy
   assert.deepEqual({ lz4: await saved('logs-a'), gzip: await saved('plain') }, ratios)
 })
 
-test('records are found by time, and log append time is stamped, in batches that rest compressed', async t => {
+test('records are found by time, and log append time is stamped, in batches that are stored compressed', async t => {
   const { create } = await openRoom(stores.memory!(t))
   const partition = await create('a', { 'storage.compression.type': 'zstd' })
   await append(partition, batchOf(jsonRecords(50)))
@@ -294,7 +294,7 @@ test('a read takes as many batches as fit when they are unpacked', async t => {
   assert.deepEqual(await Promise.all([read(1, true), read(1), read(twice), read(twice - 1)]), [1, 0, 2, 1])
 })
 
-test('a stored batch whose encoding is not understood is refused by name, and the rest reads on', async t => {
+test('a stored batch with an unknown encoding is refused with its offsets, and the other batches are readable', async t => {
   const { store, create, lines } = await openRoom(stores.memory!(t))
   const damages: readonly [string, (sealed: Buffer) => Buffer, RegExp][] = [
     ['layout', sealed => rewritten(sealed, 61, 9), /layout 9 of its encoding is unknown/],
@@ -342,7 +342,7 @@ test('a stored batch whose encoding is not understood is refused by name, and th
 const TRAINED = { 'storage.local.compression.dictionary.sample-count': 100 }
 const ZSTD = { 'storage.compression.type': 'zstd' }
 
-/** Which versions of the dictionary the batches of a topic were compressed with. */
+/** Returns the versions of the dictionary with which the batches of a topic were compressed. */
 async function versionsIn(store: Store, topicId: string): Promise<number[]> {
   const read = await store.read(streamId(topicId, 0), 0, { maxBytes: 1e9, until: 1e9 })
   assert(read.kind === 'read')
@@ -353,7 +353,7 @@ async function versionsIn(store: Store, topicId: string): Promise<number[]> {
   })
 }
 
-/** Appends small batches until one is compressed with this version; gives back all that clients must see. */
+/** Appends small batches until one is compressed with this version. Returns all bytes that clients must see. */
 async function appendUntil(store: Store, partition: Partition, version: number, record = json): Promise<Buffer[]> {
   const produced: Buffer[] = []
   for (let i = 0; ; i += 2) {
@@ -384,7 +384,7 @@ for (const [name, prepare] of Object.entries(stores)) {
   })
 }
 
-test('small batches of JSON rest in less room with a dictionary', async t => {
+test('small batches of JSON need less space with a dictionary', async t => {
   const { store, create } = await openRoom(stores.memory!(t), TRAINED)
   const partition = await create('a', ZSTD)
   await appendUntil(store, partition, 1)
@@ -395,13 +395,13 @@ test('small batches of JSON rest in less room with a dictionary', async t => {
   assert(3 * records(last) < 2 * records(first), `${records(last)} bytes with, ${records(first)} without`)
 })
 
-test('when records change, a better dictionary follows, and each batch is read with its own', async t => {
+test('when records change, a better dictionary is trained, and each batch is read with its own dictionary', async t => {
   const { store, create } = await openRoom(stores.memory!(t), TRAINED)
   const partition = await create('a', ZSTD)
   const other = (i: number) =>
     `<reading sensor="greenhouse-${i % 17}" humidity="${(i * 37) % 100}" unit="percent" firmware="v2.11.${i % 5}"/>`
   const produced = await appendUntil(store, partition, 1)
-  // It is looked for again after a hundred times as many records.
+  // It is sampled again after a hundred times as many records.
   produced.push(await append(partition, batchOf(Array.from({ length: 10_000 }, (_, i) => ({ value: other(i) })))))
   produced.push(...(await appendUntil(store, partition, 2, other)))
   const versions = await versionsIn(store, partition.topicId)
@@ -425,7 +425,7 @@ test('max-sample-bytes starts training too', async t => {
   await appendUntil(store, await create('a', ZSTD), 1)
 })
 
-test('a dictionary is of the size that is set', async t => {
+test('a dictionary has the configured size', async t => {
   const overrides = { ...TRAINED, 'storage.local.compression.dictionary.size-bytes': 1_000 }
   const { store, create } = await openRoom(stores.memory!(t), overrides)
   const partition = await create('a', ZSTD)
@@ -451,7 +451,7 @@ test('two brokers that train a topic at once agree on one dictionary', async () 
   for (const each of dictionaries) await each.close()
 })
 
-test('a dictionary that is missing makes its batches unreadable by name, and no others', async t => {
+test('only the batches of a missing dictionary are unreadable, and the error names the version', async t => {
   const open = stores.memory!(t)
   let room = await openRoom(open, TRAINED)
   const partition = await room.create('a', ZSTD)
@@ -471,7 +471,7 @@ test('a dictionary that is missing makes its batches unreadable by name, and no 
   assert.match(last.message, /version 1 of the topic's dictionary is not in the store/)
 })
 
-test('while the store does not tell a dictionary, its batches cannot be read, and then they can', async t => {
+test('batches cannot be read while the store does not return their dictionary, and can be read afterwards', async t => {
   const open = stores.memory!(t)
   let room = await openRoom(open, TRAINED)
   const produced = await appendUntil(room.store, await room.create('a', ZSTD), 1)
@@ -485,7 +485,7 @@ test('while the store does not tell a dictionary, its batches cannot be read, an
   assertSame(await shown(reading), produced)
 })
 
-test('a dictionary that the store has lost in a fail-over is stored again before it is used again', async t => {
+test('a dictionary that the store has lost in a failover is stored again before its next use', async t => {
   const store = createMemoryStore(systemClock)
   const room = await openRoom(async () => store, TRAINED)
   t.after(() => room.logs.close())
@@ -507,7 +507,7 @@ test('a dictionary that the store has lost in a fail-over is stored again before
   assertSame(await shown(other.partition('a')), produced)
 })
 
-test('the dictionaries of a topic go with it, and those that were left are swept at a start', async t => {
+test('the dictionaries of a topic are removed with it, and remaining ones are swept at a start', async t => {
   const open = stores.memory!(t)
   let room = await openRoom(open, TRAINED)
   for (const name of ['a', 'b']) await appendUntil(room.store, await room.create(name, ZSTD), 1)
@@ -517,7 +517,7 @@ test('the dictionaries of a topic go with it, and those that were left are swept
   while ((await left()) !== 2) await sleep(systemClock, 1)
   const { topicId } = room.partition('b')
   await room.logs.close()
-  // As a broker leaves it that is killed while it removes a topic.
+  // A broker that is killed while it removes a topic leaves this state.
   const { version } = (await room.store.load('catalogue', 'topics'))!
   await room.store.commit({
     kind: 'catalogue',
@@ -530,7 +530,7 @@ test('the dictionaries of a topic go with it, and those that were left are swept
   while ((await left()) !== 0) await sleep(systemClock, 1)
 })
 
-/** A sealed batch with one byte changed and its own checksum right. */
+/** A sealed batch with one changed byte and a matching checksum. */
 function rewritten(sealed: Buffer, at: number, value: number): Buffer {
   const bytes = Buffer.from(sealed)
   bytes[at] = value

@@ -1,7 +1,7 @@
-// Compresses batches on their way into the store and brings them back: only those whose records arrive uncompressed,
-// with the codec that their topic was created with. All of it is done in the thread pool, a few jobs at a time whatever
-// waits, so that neither the event loop nor the store, which shares the pool, waits for it. How the result is laid out
-// is in stored-batch.ts.
+// Compresses batches for the store and restores them. It compresses only batches whose records arrive uncompressed,
+// with the codec that their topic was created with. All this runs in the thread pool, with a limit on the jobs at one
+// time, so that neither the event loop nor the store waits for it; the store uses the same pool. stored-batch.ts
+// defines the layout of the result.
 
 import { availableParallelism } from 'node:os'
 import { type Codec, compress, decompress, NotDecompressed } from '../protocol/compression.ts'
@@ -31,8 +31,8 @@ interface Counters {
 }
 
 /**
- * How many jobs are in the thread pool at once: a processor is left to the event loop, half of the pool's threads to
- * the store.
+ * The most jobs in the thread pool at one time. One processor is left to the event loop, and half of the pool's threads
+ * to the store.
  */
 const JOBS = Math.max(1, Math.min(8, availableParallelism() - 1))
 
@@ -48,8 +48,9 @@ export class Compression {
   }
 
   /**
-   * The records of a batch in their stored form; null if the batch is stored unchanged, synchronously if that is known
-   * without work. The batch's header may change meanwhile, its records may not. Never fails.
+   * Resolves with the records of a batch in their stored form, or with null if the batch is stored unchanged. Returns
+   * null itself if that is known without work. Meanwhile the header of the batch may change, but its records must not.
+   * Never fails.
    */
   encode(topic: Topic, batch: BatchView): Promise<EncodedRecords | null> | null {
     const codec = topic.resolved.storageCompressionType
@@ -60,7 +61,10 @@ export class Compression {
     return this.#encode(topic, codec, records, records.length > LARGEST_PRESSED_BYTES ? null : dictionary)
   }
 
-  /** The batch as clients see it. Throws NotDecoded, and what the store throws when a dictionary is read from it. */
+  /**
+   * Resolves with the batch as clients see it. Throws NotDecoded, and what the store throws when a dictionary is read
+   * from it.
+   */
   async decode(topicId: string, stored: Buffer, encoding: Encoding): Promise<Buffer> {
     const { codec, plainBytes, dictionary: version } = encoding
     const dictionary = version === 0 ? undefined : await this.#rooms.dictionaries.find(topicId, version)
@@ -112,19 +116,19 @@ export class Compression {
     return made
   }
 
-  /** Work in progress is finished. */
+  /** Frees the idle compressors. Work in progress is finished. */
   close(): void {
     this.#presses.close()
   }
 
-  /** Does a job as soon as fewer than JOBS are under way. */
+  /** Runs a job as soon as fewer than JOBS are in progress. */
   async #inTurn<T>(job: () => Promise<T>): Promise<T> {
     if (this.#jobs >= JOBS) await new Promise<void>(resolve => this.#waiting.push(resolve))
     else this.#jobs++
     try {
       return await job()
     } finally {
-      // The place passes to the caller that waits.
+      // The slot passes to the caller that waits.
       const next = this.#waiting.shift()
       if (next === undefined) this.#jobs--
       else next()

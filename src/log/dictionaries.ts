@@ -1,8 +1,8 @@
-// The zstd dictionaries of topics. It collects samples of the records that arrive, has a dictionary trained in a thread
-// beside the event loop, keeps each version in the store, and finds the version that a batch was compressed with. A
-// version that was ever in use stays as long as its topic. It compresses nothing itself.
+// The zstd dictionaries of topics. This file collects samples of the records that arrive, trains dictionaries in a
+// thread beside the event loop, keeps each version in the store, and finds the version that a batch was compressed
+// with. A version that was ever in use stays as long as its topic. This file compresses nothing.
 //
-//   unknown --loaded--> sampling --enough--> training --worth it--> a version more, in the store first, then in use
+//   unknown --loaded--> sampling --enough--> training --better--> a new version, first in the store, then in use
 //                          ^                    |                        |
 //                          '----- after AGAIN times as many records -----'
 //
@@ -24,7 +24,7 @@ import type { Topic } from './catalogue.ts'
 import type { TrainingInput, TrainingResult } from './dictionary-training.ts'
 
 export interface Dictionary {
-  /** From 1 on. */
+  /** The number of the version, from 1 on. */
   readonly version: number
   readonly content: Uint8Array
 }
@@ -43,13 +43,13 @@ const CONTENT = 'content'
 
 /** After this many times sample-count records a topic is sampled again; a better dictionary replaces the old one. */
 const AGAIN = 100
-/** A topic has no more versions than this; each stays as long as the topic. */
+/** The most versions of a topic. Each version stays as long as the topic. */
 const MOST_VERSIONS = 16
 /** The most bytes of samples that all topics hold together. Beyond it the topic with the most samples loses them. */
 const ALL_SAMPLES_BYTES = 64 << 20
-/** Fewer records do not make a dictionary. */
+/** The fewest records that are enough for a dictionary. */
 const FEWEST_SAMPLES = 100
-/** How long the store is left alone after it failed. */
+/** The delay after a failure of the store. */
 const RETRY_MS = 1_000
 
 const NO_BYTES = new Uint8Array(0)
@@ -62,7 +62,7 @@ interface Described {
 
 interface Known {
   readonly topicId: string
-  /** The versions in the store are known. */
+  /** True if the versions in the store are known. */
   isKnown: boolean
   isBusy: boolean
   isRemoved: boolean
@@ -72,9 +72,9 @@ interface Known {
   lastVersion: number
   newest: Dictionary | null
   readonly contents: Map<number, Promise<Uint8Array | null>>
-  /** Records until samples are taken. */
+  /** The number of records that must arrive before samples are taken. */
   toWait: number
-  /** One sample behind the other; the bytes after sampledBytes are free. */
+  /** The samples, one behind the other. The bytes after sampledBytes are free. */
   samples: Uint8Array
   /** The end of each sample. */
   ends: number[]
@@ -86,7 +86,7 @@ export class Dictionaries {
   readonly #rooms: DictionaryRooms
   readonly #topics = new Map<string, Known>()
   #sampledBytes = 0
-  /** Trainings go one after the other. */
+  /** The end of the last training; trainings run one after the other. */
   #last: Promise<void> = Promise.resolve()
   #worker: Worker | null = null
   #isClosed = false
@@ -95,7 +95,10 @@ export class Dictionaries {
     this.#rooms = rooms
   }
 
-  /** The dictionary for new records of this topic; null: none yet. The records may be taken as a sample. */
+  /**
+   * Returns the dictionary for new records of this topic; null if the topic has no dictionary yet. The records may be
+   * taken as a sample.
+   */
   use(topic: Topic, records: Uint8Array, count: number): Dictionary | null {
     const known = this.#known(topic.id)
     if (!known.isKnown) {
@@ -107,7 +110,7 @@ export class Dictionaries {
     return known.newest
   }
 
-  /** A version's content; null: the store does not have it. Throws what the store throws. */
+  /** Resolves with the content of a version; null if the store does not have it. Throws what the store throws. */
   async find(topicId: string, version: number): Promise<Uint8Array | null> {
     const { newest, contents } = this.#known(topicId)
     if (newest?.version === version) return newest.content
@@ -121,7 +124,10 @@ export class Dictionaries {
     return content
   }
 
-  /** The store may have gone back in time: its versions are looked up again before a dictionary is used. */
+  /**
+   * Makes each topic look up its versions again before it uses a dictionary, because the store may have gone back in
+   * time.
+   */
   renewed(): void {
     for (const known of this.#topics.values()) known.isKnown = false
   }
@@ -151,7 +157,7 @@ export class Dictionaries {
     }
   }
 
-  /** Begins no more training. Resolves when no work is under way. */
+  /** Starts no more training. Resolves when no work is in progress. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#worker?.terminate()
@@ -181,7 +187,7 @@ export class Dictionaries {
     return made
   }
 
-  /** Looks up which versions the store has, and takes the newest. */
+  /** Looks up which versions the store has, and uses the newest one. */
   async #learn(known: Known): Promise<void> {
     known.isBusy = true
     try {
@@ -240,8 +246,9 @@ export class Dictionaries {
   }
 
   /**
-   * Whether the content matches its description in the list; null without a checksum. Any bytes pass as a dictionary,
-   * and batches that were compressed with wrong ones could never be unpacked.
+   * Resolves with whether the content matches its description in the list; null without a description. If the list has
+   * no checksum, only the size is compared. Any bytes are accepted as a dictionary, and batches that were compressed
+   * with wrong bytes could never be unpacked.
    */
   async #isListed(topicId: string, version: number, content: Uint8Array): Promise<boolean | null> {
     const list = await this.#rooms.store.load(LISTS, topicId)
@@ -366,7 +373,10 @@ export class Dictionaries {
     return promise
   }
 
-  /** Stores a version and takes it into use. Null: another broker was faster, and its version is in use. */
+  /**
+   * Stores a version and uses it from now on. Resolves with its number; null if another broker was faster and its
+   * version is used.
+   */
   async #keep(known: Known, content: Uint8Array, found: Omit<TrainingResult, 'content'>): Promise<number | null> {
     const { store } = this.#rooms
     const { topicId } = known
@@ -398,14 +408,14 @@ export class Dictionaries {
     const list = await this.#rooms.store.load(LISTS, topicId)
     if (list === null) return
     const lastVersion = this.#lastOf(list)
-    // The list last: while it exists, a later start finds the rest.
+    // The list is removed last: while it exists, a later start finds the rest.
     for (let version = 1; version <= lastVersion; version++) {
       await this.#removeDocument(CONTENTS, `${topicId}:${version}`)
     }
     await this.#removeDocument(LISTS, topicId)
   }
 
-  /** Does nothing if another broker has removed or changed the document. */
+  /** Removes a document. Does nothing if another broker has removed or changed it. */
   async #removeDocument(kind: DocumentKind, name: string): Promise<void> {
     const { store } = this.#rooms
     const document = await store.load(kind, name)
@@ -417,7 +427,7 @@ export class Dictionaries {
     this.#rooms.logger.warn('dictionaries of removed topics could not be removed; the next start retries', { error })
   }
 
-  /** The newest version in the list; 0 if the list is empty. */
+  /** Returns the newest version in the list; 0 if the list is empty. */
   #lastOf(list: Document | null): number {
     let last = 0
     for (const name of list?.fields.keys() ?? []) {

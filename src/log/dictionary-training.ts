@@ -19,26 +19,28 @@ export interface TrainingInput {
 }
 
 export interface TrainingResult {
-  /** Null: the dictionary in use, or no dictionary, does nearly as well. */
+  /** Null if the dictionary in use, or no dictionary, does nearly as well. */
   readonly content: Uint8Array | null
-  /** The bytes of some samples: plain, with the dictionary in use, and with the one that was found. */
+  /**
+   * The bytes of some samples: uncompressed, compressed with the dictionary in use, and compressed with the new one.
+   */
   readonly plainBytes: number
   readonly beforeBytes: number
   readonly afterBytes: number
 }
 
-/** Lengths of segments that are tried. */
+/** The lengths of segments that are tried, in bytes. */
 const SEGMENTS = [64, 256, 1024]
-/** A dictionary replaces another when it needs at most this share of the other's bytes. */
+/** A dictionary replaces another one if it needs less than this share of the other's bytes. */
 const WORTHWHILE = 0.95
-/** If there are no more samples than this, they are cut into pieces. */
+/** If there are fewer samples than this, they are cut into pieces. */
 const FEW = 100
 const PIECE_BYTES = 2048
-/** One sample of this many judges a dictionary, but at most about JUDGES samples. */
+/** One sample of this many is kept to judge dictionaries, but at most about JUDGES samples. */
 const HOLD_OUT = 10
 const JUDGES = 200
 
-/** The best dictionary of at most sizeBytes for these samples. */
+/** Returns the best dictionary of at most sizeBytes for these samples. */
 export function trainDictionary({ text: all, ends, sizeBytes, current }: TrainingInput): TrainingResult {
   const samples = Array.from(ends, (end, i) => all.subarray(ends[i - 1] ?? 0, end))
   const pieces = samples.length >= FEW ? samples : samples.flatMap(cut)
@@ -78,7 +80,7 @@ function judge(judges: readonly Uint8Array[], dictionary: Uint8Array | null): nu
 const STRING_BYTES = 8
 const HASH_BITS = 20
 
-/** For each place of the text, the hash of the string that begins there. */
+/** Returns, for each position of the text, the hash of the string that begins there. */
 function hashStrings(text: Buffer): Uint32Array {
   const hashes = new Uint32Array(Math.max(0, text.length - STRING_BYTES + 1))
   let low = 0
@@ -94,8 +96,9 @@ function hashStrings(text: Buffer): Uint32Array {
 }
 
 /**
- * Segments of the text, the best last. It goes through the text in parts, several times if necessary. From each part it
- * takes the segment whose distinct strings are the most frequent. Strings of earlier segments do not count.
+ * Returns segments of the text, the best one last. It goes through the text in parts, several times if necessary. From
+ * each part it takes the segment whose distinct strings are the most frequent. Strings of earlier segments do not
+ * count.
  */
 function select(text: Buffer, hashes: Uint32Array, sizeBytes: number, segmentBytes: number): Buffer {
   const counts = new Uint32Array(1 << HASH_BITS)
@@ -122,7 +125,7 @@ function select(text: Buffer, hashes: Uint32Array, sizeBytes: number, segmentByt
   return content.subarray(free)
 }
 
-/** The places [from, to) of the window with the highest sum; null if no string in this part occurs twice. */
+/** Returns the positions [from, to) of the window with the highest sum; null if no string in this part occurs twice. */
 function bestSegment(
   hashes: Uint32Array,
   counts: Uint32Array,
@@ -156,7 +159,7 @@ function bestSegment(
   return { from: first, to: last + 1 }
 }
 
-/** A string that occurs once helps no record. */
+/** Returns the value of a string. A string that occurs once helps no record. */
 function worth(count: number): number {
   return count > 1 ? count : 0
 }

@@ -1,4 +1,4 @@
-// The thread that trains one dictionary and ends.
+// The code of the thread that trains one dictionary and then ends.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { stepBack } from '../base/quiet-thread.ts'

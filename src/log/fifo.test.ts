@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fc } from '../../testing/property.ts'
 import { Fifo } from './fifo.ts'
 
-test('a queue gives back what was put in, in order, whatever the mixture of calls', () => {
+test('a queue returns its items in order, for any mixture of calls', () => {
   const step = fc.oneof(
     { weight: 5, arbitrary: fc.constant('push' as const) },
     { weight: 4, arbitrary: fc.constant('shift' as const) },

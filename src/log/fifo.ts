@@ -1,7 +1,7 @@
 // A queue over one array: push at the end, shift at the front, look up by position, all in constant time on average.
-// Array.shift moves everything once an array is long; this moves the rest only when half of the array is dead.
+// Array.shift moves all elements of a long array. This queue moves them only when half of the array is unused.
 
-/** Below this many dead places moving is not worth it. */
+/** With fewer unused elements than this, moving is not worth it. */
 const FEW = 32
 
 export class Fifo<T> {
@@ -16,7 +16,7 @@ export class Fifo<T> {
     this.#items.push(item)
   }
 
-  /** The item `position` places behind the front; undefined beyond the end. */
+  /** Returns the item that is `position` items behind the front; undefined beyond the end. */
   at(position: number): T | undefined {
     return this.#items[this.#head + position]
   }
@@ -33,7 +33,7 @@ export class Fifo<T> {
     return item
   }
 
-  /** Puts items before the front, keeping their order. Takes time for everything that waits. */
+  /** Puts items before the front and keeps their order. Takes time in proportion to the whole queue. */
   unshift(items: readonly T[]): void {
     this.#items = [...items, ...this.#items.slice(this.#head)]
     this.#head = 0

@@ -1,5 +1,5 @@
-// The number of records in the partitions that this broker led last. It is for the day on which the store is emptied:
-// then no broker is known to live, so every broker gives up its leads before it learns that the topics are gone.
+// Counts the records in the partitions that this broker led last. The count is needed when the store is emptied: then
+// no broker is known to be alive, so every broker gives up its partitions before it learns that the topics are gone.
 
 import type { Topic } from './catalogue.ts'
 import type { Leadership } from './leadership.ts'
@@ -12,14 +12,14 @@ interface Left {
 
 export class Holdings {
   readonly #leadership: Leadership
-  /** By topic id and partition index. */
+  /** The partitions that this broker gave up, by topic id and partition index. */
   readonly #left = new Map<string, Map<number, Left>>()
 
   constructor(leadership: Leadership) {
     this.#leadership = leadership
   }
 
-  /** This broker no longer leads it. */
+  /** Notes that this broker no longer leads the partition. */
   leave(partition: Partition, topic: Topic): void {
     const left = this.#left.get(topic.id) ?? new Map<number, Left>()
     left.set(partition.index, { epoch: partition.leaderEpoch, records: recordsOf(partition, topic) })
@@ -31,8 +31,8 @@ export class Holdings {
   }
 
   /**
-   * For this topic, whose partitions led here are given; partitions that another broker has led since are counted by
-   * that broker.
+   * Returns the number of records of this topic in the partitions that this broker led last. `led` has the partitions
+   * that it still leads. A partition that another broker has led since is counted by that broker.
    */
   of(topic: Topic, led: readonly (Partition | null)[]): number {
     let records = 0
@@ -45,7 +45,10 @@ export class Holdings {
   }
 }
 
-/** The number of records, or a lower bound if offsets follow the clock: then offsets do not count records. */
+/**
+ * Returns the number of records. If offsets follow the clock, they do not count records, and the result is a lower
+ * bound.
+ */
 function recordsOf({ logStartOffset, highWatermark }: Partition, { resolved }: Topic): number {
   const offsets = highWatermark - logStartOffset
   return resolved.offsetSequenceBits > 0 ? Math.min(offsets, 1) : offsets

@@ -1,4 +1,4 @@
-// The lane under faults: its answers, and the content and order of the log. Sequences alone are in producers.test.ts.
+// The lane under faults: its answers, and the content and order of the log. producers.test.ts tests sequences alone.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -28,7 +28,7 @@ type Answer = Appended | Refusal
 
 const said = (answer: Answer) => (isRefusal(answer) ? answer.name : answer.baseOffset)
 
-/** The answer of an append, null while it is under way. */
+/** The answer of an append; null while the append is in progress. */
 function watch(promise: Promise<Answer>): { answer: Answer | null } {
   const seen: { answer: Answer | null } = { answer: null }
   void promise.then(answer => {
@@ -56,7 +56,7 @@ test('appends get dense offsets in the order of their calls, stamped with the le
   assert.equal(partition.sizeBytes, partitions)
 })
 
-test('what arrives together goes together, and what arrives meanwhile goes with the next append', async t => {
+test('batches that arrive together go together, and batches that arrive meanwhile go with the next append', async t => {
   const { createPartition, store } = await openLogWorld(t)
   const partition = await createPartition()
   const release = store.faults.hold('append')
@@ -109,7 +109,7 @@ test('log append time is stamped by the broker and answered, also to a repeat', 
   assert.equal((await readRecords(batch!.bytes))[0]!.timestamp, stampedAtMs)
 })
 
-test('a repeat is answered with its first offset and not appended, within a group and after it', async t => {
+test('a repeat is answered with the first offset of its original and not appended, within a group and after it', async t => {
   const { createPartition } = await openLogWorld(t)
   const partition = await createPartition()
   const answers = await Promise.all(
@@ -135,7 +135,7 @@ test('a repeat that arrives while the original is with the store is answered onl
   assert.equal(partition.endOffset, 1)
 })
 
-test('a repeat of what a refused append carried is appended, not acknowledged', async t => {
+test('a repeat of a batch whose append was refused is appended', async t => {
   const { createPartition, store } = await openLogWorld(t)
   const partition = await createPartition()
   store.faults.failNext('append', 'unavailable')
@@ -144,14 +144,14 @@ test('a repeat of what a refused append carried is appended, not acknowledged', 
   assert.equal(said(await partition.append(idempotent(0), 0)), 0)
 })
 
-test('what a new producer had behind a batch that was refused is not taken for its beginning', async t => {
+test('a later batch of a new producer is not accepted as its first one while its first batch is refused', async t => {
   const { createPartition, store, clock } = await openLogWorld(t)
   const partition = await createPartition()
   const release = store.faults.hold('append')
   store.faults.failNext('append', 'unavailable')
   const first = partition.append(idempotent(0), 0)
   await clock.settle()
-  // These wait behind it; the store would accept each of them.
+  // These batches wait behind it. The store would accept each of them.
   const behind = [idempotent(1), idempotent(2), idempotent(5, 1, 8)].map(batch => partition.append(batch, 0))
   release()
   assert.equal(said(await first), KAFKA_STORAGE_ERROR.name)
@@ -162,7 +162,7 @@ test('what a new producer had behind a batch that was refused is not taken for i
   assert.deepEqual((await Promise.all(again)).map(said), [1, 2, 3])
 })
 
-test('wrong sequences and fenced epochs are refused alone, the rest of the group goes on', async t => {
+test('only batches with wrong sequences and fenced epochs are refused, the rest of the group is appended', async t => {
   const { createPartition } = await openLogWorld(t)
   const partition = await createPartition()
   const batches = [idempotent(0), idempotent(5), idempotent(1), idempotent(0, 1, 7, 1), idempotent(2), batchOf()]
@@ -176,7 +176,7 @@ test('wrong sequences and fenced epochs are refused alone, the rest of the group
   ])
 })
 
-test('a partition knows a bounded number of producers: those go that have not appended for longest, in the store too', async t => {
+test('a partition remembers a limited number of producers and forgets those idle for longest, in the store too', async t => {
   const world = await openLogWorld(t)
   await world.create('orders')
   const send = (of: Partition, producerId: number, baseSequence = 0) =>
@@ -221,7 +221,7 @@ test("producers' sequences survive a restart and trimming, and expire by the clo
   assert.equal(said(await after.append(idempotent(9, 1), 0)), 6, 'forgotten, so it may begin anywhere')
 })
 
-test('an append that landed though its outcome was lost is acknowledged once', async t => {
+test('an append that is in the log although its outcome was lost is acknowledged once', async t => {
   const { createPartition, store } = await openLogWorld(t)
   const partition = await createPartition()
   await partition.append(batchOf(), 0)
@@ -250,7 +250,7 @@ test('an append that was lost is appended again under the new epoch, in bytes of
   assert.equal(viewBatch(handedOver).leaderEpoch, partition.leaderEpoch - 1, 'what the store was given does not change')
 })
 
-test('what was lost keeps its place before what came meanwhile', async t => {
+test('a lost batch stays before the batches that came meanwhile', async t => {
   const { createPartition, store, clock } = await openLogWorld(t)
   const partition = await createPartition()
   const release = store.faults.hold('append')
@@ -262,7 +262,7 @@ test('what was lost keeps its place before what came meanwhile', async t => {
   assert.deepEqual((await Promise.all([...first, ...second])).map(said), [0, 1, 3, 6])
 })
 
-test('the lane stays closed while an outcome is unknown; the caller is told in time', async t => {
+test('the lane stays closed while an outcome is unknown; the caller gets its answer in time', async t => {
   const { createPartition, store, clock } = await openLogWorld(t)
   const partition = await createPartition()
   store.faults.failNext('append', 'unknown-done')
@@ -285,7 +285,7 @@ test('the lane stays closed while an outcome is unknown; the caller is told in t
   assert.equal(partition.endOffset, 2)
 })
 
-test('a batch whose time passes in the queue is never appended', async t => {
+test('a batch that times out in the queue is never appended', async t => {
   const { createPartition, store, clock } = await openLogWorld(t)
   const partition = await createPartition()
   const release = store.faults.hold('append')
@@ -301,11 +301,11 @@ test('a batch whose time passes in the queue is never appended', async t => {
   assert.equal(partition.endOffset, 2)
 })
 
-test('a caller behind others is not told that it takes too long while they are appended', async t => {
+test('a caller behind others gets no timeout while the others are appended', async t => {
   const { createPartition, store, clock } = await openLogWorld(t)
   const partition = await createPartition({ 'max.message.bytes': '10000000' })
   const stallMs = 1_000
-  // One append each.
+  // Each batch goes in an append of its own.
   const batches = Array.from({ length: 5 }, () => batchOf([{ value: Buffer.alloc(3_000_000) }]))
   store.faults.delay('append', stallMs - 100)
   const answers = batches.map(batch => watch(partition.append(batch, 30_000, stallMs)))
@@ -320,7 +320,7 @@ test('a caller behind others is not told that it takes too long while they are a
   )
 })
 
-test('a caller is told that it takes too long once no append made progress for the time of a write', async t => {
+test('a caller gets a timeout once no append has made progress for stallMs', async t => {
   const { createPartition, store, clock } = await openLogWorld(t)
   const partition = await createPartition({ 'max.message.bytes': '10000000' })
   const batch = () => batchOf([{ value: Buffer.alloc(3_000_000) }])
@@ -341,7 +341,7 @@ test('a caller is told that it takes too long once no append made progress for t
   assert.equal(said(await partition.append(batch(), 0, 1_000)), 2)
 })
 
-test('a later caller with less patience is told before an earlier one with more', async t => {
+test('a later caller with a shorter timeout gets its answer before an earlier one with a longer timeout', async t => {
   const { createPartition, store, clock } = await openLogWorld(t)
   const partition = await createPartition()
   const release = store.faults.hold('append')
@@ -354,7 +354,7 @@ test('a later caller with less patience is told before an earlier one with more'
   release()
 })
 
-test('somebody else who took the lead is fenced in turn, and nothing is lost or doubled', async t => {
+test('another broker that took the lead is fenced in turn, and no batch is lost or doubled', async t => {
   const { createPartition, store, clock, metrics } = await openLogWorld(t)
   const partition = await createPartition()
   await partition.append(batchOf(), 0)
@@ -380,7 +380,7 @@ test('somebody else who took the lead is fenced in turn, and nothing is lost or 
 })
 
 for (const [whether, fault] of [
-  ['landed', 'unknown-done'],
+  ['arrived', 'unknown-done'],
   ['was lost', 'unknown-lost'],
 ] as const)
   test(`an append that ${whether} before another led and appended is in the log once`, async t => {
@@ -397,7 +397,7 @@ for (const [whether, fault] of [
     assert.equal(said(await partition.append(batchOf(), 0)), 3)
   })
 
-test('an append of unknown outcome whose place retention has passed is not told for done, nor appended again', async t => {
+test('an append of unknown outcome whose offset retention has passed is neither acknowledged nor appended again', async t => {
   const { createPartition, store, clock } = await openLogWorld(t)
   const partition = await createPartition()
   await partition.append(batchOf(), 0)
@@ -409,7 +409,9 @@ test('an append of unknown outcome whose place retention has passed is not told 
   assert.equal(said(await partition.append(batchOf(), 0)), 3)
 })
 
-/** Before this broker learns what became of its append, another has the lead, appends, and does what is said. */
+/**
+ * Before this broker knows the outcome of its append, another broker takes the lead, appends a batch and calls `does`.
+ */
 async function appendAroundAnother(
   partition: Partition,
   store: MemoryStore,
@@ -437,7 +439,7 @@ async function appendAroundAnother(
   return append.answer
 }
 
-test('a damaged stream refuses appends with its sentence and is readable below', async t => {
+test('a damaged stream refuses appends with its message, and is readable below the damage', async t => {
   const { createPartition, store, metrics } = await openLogWorld(t, {
     overrides: { 'storage.local.tail-cache-bytes': 0 },
   })
@@ -456,7 +458,7 @@ test('a damaged stream refuses appends with its sentence and is readable below',
   assert.equal((await partition.read(2, 1_000_000, true)).kind, 'refusal')
 })
 
-/** Nothing that is appended there is on enough replicas, but for what lies below `covered`. */
+/** No batch that is appended here is on enough replicas, except the batches below `covered`. */
 function lagBehind(store: MemoryStore, covered = () => 0): MemoryStore {
   return {
     ...store,
@@ -467,7 +469,7 @@ function lagBehind(store: MemoryStore, covered = () => 0): MemoryStore {
   }
 }
 
-test('what is in the log but not on enough replicas is said so, to a repeat too, until the high watermark covers it', async t => {
+test('a batch that is not on enough replicas is answered so, to a repeat too, until the high watermark covers it', async t => {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
   let covered = 0
@@ -486,7 +488,7 @@ test('what is in the log but not on enough replicas is said so, to a repeat too,
   assert.equal((await readAll(partition)).length, 2)
 })
 
-test('what was not on enough replicas is seen as soon as it is confirmed, without another append', async t => {
+test('a batch that was not on enough replicas becomes visible when it is confirmed, without another append', async t => {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
   const lagging = lagBehind(store)
@@ -502,7 +504,7 @@ test('what was not on enough replicas is seen as soon as it is confirmed, withou
   assert.equal(store.calls.confirm, 3)
 })
 
-test('what is asked about a lead that ends meanwhile is asked again about the next one', async t => {
+test('if the lead changes while the store is asked about it, the store is asked about the new lead', async t => {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
   const lagging: MemoryStore = {
@@ -524,7 +526,7 @@ test('what is asked about a lead that ends meanwhile is asked again about the ne
   assert.deepEqual([partition.leaderEpoch, partition.highWatermark], [2, 1])
 })
 
-/** A partition whose lead another broker has had for one append of producer 7, while this one leads it by right. */
+/** A partition that this broker leads. Another broker had the lead for one append of producer 7 in between. */
 async function overtaken(t: TestContext) {
   const world = await openLogWorld(t)
   const partition = await world.createPartition()
@@ -534,7 +536,7 @@ async function overtaken(t: TestContext) {
   return { ...world, partition }
 }
 
-test('a sequence that follows what another broker has written is not refused as out of order', async t => {
+test('a sequence that follows a batch of another broker is not refused as out of order', async t => {
   const { partition, clock } = await overtaken(t)
   assert.equal(said(await partition.append(idempotent(2), 0)), NOT_LEADER_OR_FOLLOWER.name)
   await clock.advance(1_000)
@@ -542,7 +544,7 @@ test('a sequence that follows what another broker has written is not refused as 
   assert.equal(said(await partition.append(idempotent(9), 0)), OUT_OF_ORDER_SEQUENCE_NUMBER.name)
 })
 
-test('what another broker has written meanwhile is seen once it is known that it led', async t => {
+test('batches of another broker become visible once it is known that it led', async t => {
   const { partition, clock, logs } = await overtaken(t)
   logs.regain(() => 1)
   await clock.advance(1_000)
@@ -552,7 +554,7 @@ test('what another broker has written meanwhile is seen once it is known that it
   assert.deepEqual([partition.leaderEpoch, partition.highWatermark, (await readAll(partition)).length], [3, 2, 2])
 })
 
-test('a store that may have lost something has its partitions opened again, from where they were seen, without their tail', async t => {
+test('after a possible loss in the store its partitions are opened again, without their tails', async t => {
   const { createPartition, store, clock, lines } = await openLogWorld(t)
   const [partition, other] = [await createPartition(), await createPartition()]
   for (let i = 0; i < 3; i++) await partition.append(batchOf(), 0)
@@ -567,7 +569,7 @@ test('a store that may have lost something has its partitions opened again, from
   assert.ok(store.calls.read > reads, 'the batches come from the store')
 })
 
-test('a store that is away when an outcome is settled has what waits behind it refused at once', async t => {
+test('if the store is away while an outcome is settled, the waiting batches are refused at once', async t => {
   const { createPartition, store, clock } = await openLogWorld(t)
   const partition = await createPartition()
   store.faults.failNext('append', 'unknown-done')
@@ -585,7 +587,7 @@ test('a store that is away when an outcome is settled has what waits behind it r
   assert.equal(said(unknown.answer!), 0)
 })
 
-test('rows that begin to wait while an append is with the store go with the next one', async t => {
+test('rows that are added while an append is in flight go with the next append', async t => {
   const { createPartition, store, clock } = await openLogWorld(t)
   const partition = await createPartition()
   await partition.append(idempotent(0), 0)
@@ -602,7 +604,7 @@ test('rows that begin to wait while an append is with the store go with the next
   assert.deepEqual(opened.kind === 'opened' && [...opened.rows.keys()], [])
 })
 
-test('when the topic is removed, what waits is refused and what is with the store gets its outcome', async t => {
+test('when the topic is removed, waiting batches are refused and the batches in flight get their outcome', async t => {
   const { create, partition: find, catalogue, store, clock } = await openLogWorld(t)
   const topic = await create('orders')
   const partition = find('orders')
@@ -619,7 +621,7 @@ test('when the topic is removed, what waits is refused and what is with the stor
   assert.equal((await partition.read(0, 1_000, true)).kind, 'refusal')
 })
 
-test('closing waits for what is with the store and refuses the rest', async t => {
+test('closing waits for the append in flight and refuses the other batches', async t => {
   const { createPartition, store, logs, clock } = await openLogWorld(t)
   const partition = await createPartition()
   const release = store.faults.hold('append')
@@ -650,8 +652,7 @@ test('closing ends a settlement that cannot succeed, and says that the outcome i
   assert.equal(said(sent.answer!), REQUEST_TIMED_OUT.name)
 })
 
-// ------------------------------------------------------------------------------------------------------- clients at
-// large
+// ------------------------------------------------------------------------------------------------ many clients
 
 interface Sent {
   readonly baseSequence: number
@@ -659,7 +660,10 @@ interface Sent {
   answer: Answer | null
 }
 
-/** An idempotent producer with a window: whatever fails is sent again from there on, in order, as Java's does. */
+/**
+ * An idempotent producer with a window. After a failure it sends the batches from there on again, in order, like
+ * Java's.
+ */
 async function produce(
   partition: () => Partition,
   producerId: number,
@@ -690,7 +694,7 @@ async function produce(
   return all
 }
 
-test('whatever the store does, each idempotent batch is in the log once, in order, where its answer says', async () => {
+test('whatever the store does, each idempotent batch is in the log once, in order, at the offset of its answer', async () => {
   const fault = fc.constantFrom('unavailable', 'unknown-lost', 'unknown-done', 'slow', 'restart', 'trim', 'thief')
   const scenario = fc.record({
     seed: fc.nat(),
@@ -744,7 +748,7 @@ test('whatever the store does, each idempotent batch is in the log once, in orde
     return []
   }
 
-  /** The old broker's callers lose their connections; the new one stands on the same store. */
+  /** The callers of the old broker lose their connections. The new broker uses the same store. */
   async function crash(world: LogWorld): Promise<LogWorld> {
     const next = await world.restart()
     void world.logs.close()

@@ -1,7 +1,8 @@
-// The one way into a partition's log. One append to the store is in flight. Batches that arrive meanwhile wait in order
-// and go together with the next append; append-group.ts checks their sequences and gives them their offsets. While an
-// outcome is unknown the lane stays closed. It opens the stream again, which fences an append that may still arrive.
-// The last attempt of the stream tells whether the group landed. The lane reads nothing and checks no sizes or times.
+// All appends to a partition's log go through its lane. One append to the store is in flight. Batches that arrive
+// meanwhile wait in order and go together with the next append; append-group.ts checks their sequences and gives them
+// their offsets. While an outcome is unknown the lane stays closed. It opens the stream again, which fences an append
+// that may still arrive. Then the last attempt of the stream tells whether the group is in the log. The lane serves no
+// reads and checks no sizes or times.
 //
 //   idle --append--> due --turn ends--> in flight --appended--> idle, or in flight with the batches that waited
 //                                          |--unavailable--> refused, then the same
@@ -47,7 +48,7 @@ import { CHUNK_BYTES } from './time-index.ts'
 /** The answer to a successful append. */
 export interface Appended {
   readonly baseOffset: number
-  /** The broker's stamp where the topic asks for it (LogAppendTime), else -1. */
+  /** The broker's timestamp if the topic uses LogAppendTime, else -1. */
   readonly logAppendTimeMs: number
   readonly logStartOffset: number
 }
@@ -60,9 +61,9 @@ export interface LaneRooms {
   readonly compression: Compression
   readonly leadership: Leadership
   readonly refused: RefusedBatches
-  /** The store has no such stream: its topic was removed, or the store has lost it. */
+  /** Called if the store has no such stream, because its topic was removed or the store has lost it. */
   gone(state: PartitionState): void
-  /** A word that no other append uses. */
+  /** Returns an id that no other append uses. */
   nextAttempt(): string
   /** Calls lane.form() after this turn has handled its input, so that batches of one turn go together. */
   due(lane: Lane): void
@@ -78,19 +79,19 @@ export interface WriteMetrics {
   refused(reason: 'fenced' | 'misplaced' | 'gone' | 'damaged'): void
 }
 
-/** How often a group is formed again after another writer was met. Then its callers are refused. */
+/** After a group has met another writer this many times, its callers are refused. */
 const ATTEMPTS = 4
 const FIRST_BACKOFF_MS = 50
 const LONGEST_BACKOFF_MS = 5_000
 
 /** One batch in the lane. */
 interface Pending extends Placeable {
-  /** Its records in their stored form; null: unchanged. */
+  /** Its records in their stored form; null if they are stored unchanged. */
   readonly encoding: Promise<EncodedRecords | null> | null
-  /** On Clock.monotonic(), like the deadline, which is the caller's own. */
+  /** Both times are on Clock.monotonic(). The deadline is the caller's own. */
   readonly arrivedAtMs: number
   readonly deadlineMs: number
-  /** How long the lane may make no progress while the batch waits. */
+  /** How long the lane may make no progress while the batch waits (stallMs of Partition.append). */
   readonly stallMs: number
   /** Null once the caller has its answer. */
   answer: ((answer: Appended | Refusal) => void) | null
@@ -105,19 +106,19 @@ export class Lane {
   readonly #onOutcome = (outcome: Awaited<ReturnType<Store['append']>>) => this.#conclude(outcome)
   readonly #onFailure = (error: unknown) => this.#fail(error)
   #group: Group | null = null
-  /** An append, a write of rows or a settlement is in progress. */
+  /** True while an append, a write of rows or a settlement is in progress. */
   #isBusy = false
   #isDue = false
-  /** The store may have gone back in time: the stream is opened again before anything else. */
+  /** True if the store may have gone back in time. The stream is then opened again before anything else. */
   #mustReopen = false
   #isConfirming = false
   #isFirstTry = true
-  /** How often the first waiting batch has met another writer. */
+  /** How many times the first waiting batch has met another writer. */
   #displaced = 0
   #deadlineTimer: Timer | null = null
-  /** Never later than the first deadline. */
+  /** The time at which the deadline timer fires; never later than the first deadline. */
   #deadlineMs = Number.POSITIVE_INFINITY
-  /** When the last group was done. */
+  /** The time at which the last group was finished. */
   #movedAtMs = Number.NEGATIVE_INFINITY
   #idle: (() => void)[] = []
   /** Ends the pause of a settlement. */
@@ -128,7 +129,7 @@ export class Lane {
     this.#state = state
   }
 
-  /** Takes its place in the lane before it returns. The limits are those of Partition.append. */
+  /** Puts the batch into the lane before it returns. The limits are those of Partition.append. */
   append(batch: BatchView, timeoutMs: number, stallMs: number): Promise<Appended | Refusal> {
     const arrivedAtMs = this.#rooms.clock.monotonic()
     const limits = { arrivedAtMs, deadlineMs: arrivedAtMs + orForever(timeoutMs), stallMs: orForever(stallMs) }
@@ -144,7 +145,7 @@ export class Lane {
         deadlineMs: limits.deadlineMs,
         stallMs: limits.stallMs,
         answer(value) {
-          // Synchronously: batches behind it may be formed in this very turn.
+          // This is synchronous, because batches behind it may be formed in this very turn.
           if (isRefusal(value)) refused.note(stream, batch, value)
           resolve(value)
         },
@@ -160,7 +161,7 @@ export class Lane {
     })
   }
 
-  /** Hands the next group to the store, unless one is on its way or nothing waits. */
+  /** Sends the next group to the store, unless an append is in flight or no batch waits. */
   form(): void {
     this.#isDue = false
     if (this.#isBusy) return
@@ -179,14 +180,14 @@ export class Lane {
     this.#rooms.store.append(group.append).then(this.#onOutcome, this.#onFailure)
   }
 
-  /** Waits for the batches that are being compressed; their places in the log are taken. */
+  /** Waits until the batches are compressed. Their offsets are already fixed. */
   async #encode(group: Group): Promise<void> {
     const batches: Batch[] = []
     for (const [i, { encoding }] of group.pending.entries()) batches.push(sealed(group.batches[i]!, await encoding))
     group.append = { ...group.append, batches }
   }
 
-  /** The stream has not been opened yet, and no attempt has failed. */
+  /** True while the stream has never been opened and no attempt has failed. */
   get isOpening(): boolean {
     return this.#state.epoch === 0 && this.#isFirstTry
   }
@@ -226,7 +227,9 @@ export class Lane {
     this.#rooms.leadership.led(topic.id, index, opened.epoch)
   }
 
-  /** The remembered state may belong to another history: it does not count until the stream has been opened again. */
+  /**
+   * Opens the stream again. Until then the remembered state does not count, because the store may have another history.
+   */
   reopen(): void {
     const { epoch, refusal, tail, end } = this.#state
     if (epoch === 0 || refusal !== null) return
@@ -236,8 +239,8 @@ export class Lane {
   }
 
   /**
-   * Trims the stream; the caller updates the state. If the outcome is unknown the stream is opened again: only that
-   * tells where the log begins and how many bytes it has, and it fences a trim that may still arrive.
+   * Trims the stream; the caller updates the state. If the outcome is unknown, it opens the stream again. Only that
+   * shows where the log begins and how many bytes it has, and it fences a trim that may still arrive.
    */
   async trim(before: number, rows: readonly Row[]): ReturnType<Store['trim']> {
     const { stream, epoch } = this.#state
@@ -249,7 +252,7 @@ export class Lane {
     }
   }
 
-  /** Writes rows that wait for an append if no append is likely to come. Does nothing while the lane works. */
+  /** Writes the rows that wait for an append if no append is likely to come. Does nothing while the lane is busy. */
   async flushRows(): Promise<void> {
     const { start, pendingRows, refusal, damage } = this.#state
     if (this.#isBusy || this.#queue.length > 0 || pendingRows.length === 0 || refusal !== null || damage !== null)
@@ -265,8 +268,8 @@ export class Lane {
   }
 
   /**
-   * Ends the lane after `state.refusal` was set. Waiting batches are refused with it. A batch that is with the store is
-   * answered by its outcome. Resolves when no work is in progress.
+   * Ends the lane after `state.refusal` was set. Waiting batches are refused with it. A batch that is with the store
+   * gets its outcome. Resolves when no work is in progress.
    */
   async close(): Promise<void> {
     const refusal = this.#state.refusal!
@@ -285,7 +288,7 @@ export class Lane {
       const { batch } = next
       if (!group.hasRoomFor(batch)) break
       this.#queue.shift()
-      // The caller was told that it is not appended.
+      // The caller already knows that the batch is not appended.
       if (next.answer === null) continue
       if (this.#dueMs(next) <= group.startedAtMs) {
         answer(next, because(REQUEST_TIMED_OUT, tooLate(next, group.startedAtMs)))
@@ -304,8 +307,8 @@ export class Lane {
         continue
       }
       if (isRefusal(verdict)) void this.#refuseSequence(next, verdict)
-      // #acknowledge refuses the repeat of a batch that is committed and not covered yet. The repeat of a batch of this
-      // group waits for that batch.
+      // If the original is in the log but not on enough replicas yet, #acknowledge refuses the repeat. If the original
+      // is in this group, the repeat waits for it.
       else if (verdict.baseOffset < state.end) this.#acknowledge(next)
     }
 
@@ -317,8 +320,8 @@ export class Lane {
   }
 
   /**
-   * Producers take such a refusal as final. A sequence that does not follow here may follow a batch that another broker
-   * has written meanwhile. So the refusal is answered only if the store says that this broker has the lead.
+   * Answers with the refusal only if the store confirms that this broker has the lead. Producers take such a refusal as
+   * final. But a sequence that does not follow here may follow a batch that another broker has written meanwhile.
    */
   async #refuseSequence(pending: Pending, verdict: Refusal): Promise<void> {
     const state = this.#state
@@ -359,7 +362,7 @@ export class Lane {
         return
       case 'fenced':
       case 'misplaced':
-        // Certain: no batch of the group is in the log. Another broker has led meanwhile.
+        // It is certain that no batch of the group is in the log. Another broker has led meanwhile.
         this.#group = null
         this.#requeue(group)
         if (outcome.kind === 'fenced') void this.#settle(outcome.epoch, this.#stillLeads())
@@ -396,7 +399,7 @@ export class Lane {
     void this.#settle(this.#state.epoch)
   }
 
-  /** The group is in the log. */
+  /** Updates the state: the group is in the log. */
   #commit(group: Group, { end, highWatermark }: Pick<StoreAppended, 'end' | 'highWatermark'>): void {
     const state = this.#state
     const learned = this.#learn(group)
@@ -419,7 +422,7 @@ export class Lane {
     this.#confirm()
   }
 
-  /** Asks the store again for the mark of batches that are not visible yet, unless an append is faster. */
+  /** Asks the store again for the high watermark while some batches are not visible yet, unless an append is faster. */
   #confirm(): void {
     const { highWatermark, end } = this.#state
     if (highWatermark >= end || this.#isConfirming) return
@@ -443,7 +446,7 @@ export class Lane {
       if (refusal !== null || highWatermark >= end) return
       try {
         const outcome = await store.confirm(state.stream, epoch)
-        // Opened again meanwhile: the question was about the previous lead.
+        // The stream was opened again meanwhile, so the answer is about the previous lead.
         if (epoch !== state.epoch) continue
         // The broker that has the lead continues from here.
         if (outcome.kind !== 'confirmed') return
@@ -458,7 +461,7 @@ export class Lane {
     }
   }
 
-  /** The number of its producers that were unknown. */
+  /** Remembers the producers of the group. Returns how many of them were unknown. */
   #learn(group: Group): number {
     const state = this.#state
     const before = state.producers.size
@@ -466,7 +469,10 @@ export class Lane {
     return state.producers.size - before
   }
 
-  /** Retention forgot the producer while its batch was with the store. The producer is back, so its row must stay. */
+  /**
+   * Drops pending rows for producers of the group. Retention forgot such a producer while its batch was with the store.
+   * The producer is back, so its row must stay.
+   */
   #keepRows(group: Group): void {
     const { pendingRows } = this.#state
     if (pendingRows.length === 0 || group.producers.size === 0) return
@@ -478,7 +484,7 @@ export class Lane {
     const { writes, clock } = this.#rooms
     const tookMs = clock.monotonic() - group.startedAtMs
     writes.done.observe(tookMs)
-    // If replicas are required and too few have it, the batch is in the log but not promised.
+    // If replicas are required and too few have the batch, the batch is in the log but may be lost.
     const isDurable = group.end <= this.#state.highWatermark
     ;(isDurable ? writes.acknowledged : writes.unacknowledged).observe(tookMs)
     writes.records.observe(group.records)
@@ -489,7 +495,7 @@ export class Lane {
     for (const repeat of group.repeats) this.#acknowledge(repeat)
   }
 
-  /** Answers a batch that is in the log, depending on what readers may see of it. */
+  /** Answers a batch that is in the log. The answer depends on whether readers may see the batch. */
   #acknowledge(pending: Pending): void {
     const { highWatermark, start } = this.#state
     if (pending.nextOffset <= highWatermark) {
@@ -511,7 +517,7 @@ export class Lane {
     for (const repeat of group.repeats) answer(repeat, refusal)
   }
 
-  /** The stream is gone from the store: the topic was removed. */
+  /** Refuses everything from now on, because the stream is gone from the store. */
   #vanish(group: Group | null): void {
     const state = this.#state
     if (state.refusal === null) {
@@ -526,7 +532,10 @@ export class Lane {
     this.#release()
   }
 
-  /** Puts the unwritten batches back to the front; without callers that have gone away. */
+  /**
+   * Puts the unwritten batches back to the front, without those whose callers have gone away. After ATTEMPTS it refuses
+   * them.
+   */
   #requeue(group: Group): void {
     this.#displaced++
     const waiting = [...group.pending, ...group.repeats].filter(pending => pending.answer !== null)
@@ -543,15 +552,16 @@ export class Lane {
     }
   }
 
-  /** Another broker has the lead. Asks whether this broker should have it. */
+  /** Called when another broker has the lead. Asks whether this broker should have it. */
   #stillLeads(): Promise<boolean> {
     const { topic, index } = this.#state
     return this.#rooms.leadership.stillLeads(topic.id, index)
   }
 
   /**
-   * Opens the stream until the outcome of the group in flight is known. The lane is closed meanwhile. This broker takes
-   * the lead back only if it should have it (`mayLead`), and not while another may lead with good reason.
+   * Opens the stream again and again until the outcome of the group in flight is known. Meanwhile the lane is closed.
+   * This broker takes the lead back only if it should have it (`mayLead`), and not while another broker may lead with
+   * good reason.
    */
   async #settle(knownEpoch: number, mayLead = Promise.resolve(true)): Promise<void> {
     const state = this.#state
@@ -597,7 +607,7 @@ export class Lane {
   }
 
   /**
-   * The store is away: batches that it has never received are refused now, instead of being held until it is too late.
+   * Refuses waiting batches at once when the store is away. The store has never received them, so they need not wait.
    */
   #refuseWaiting(error: StoreUnavailable): void {
     const refusal = away(error)
@@ -605,10 +615,10 @@ export class Lane {
   }
 
   /**
-   * Whether the group in flight is in the log. The last attempt tells, unless others have led and appended between the
-   * two: then the place does that it was meant for. An epoch is the lead of one broker, which has one append in flight
-   * and opens the stream after each whose outcome is unknown, so what stands there under the group's epoch is the
-   * group. Null: that place cannot be seen.
+   * Resolves with whether the group in flight is in the log; null if that cannot be seen. The last attempt of the
+   * stream tells, unless other brokers have led and appended since. Then the batch at the group's first offset tells.
+   * An epoch belongs to one broker. That broker has one append in flight and opens the stream again after each unknown
+   * outcome. So a batch at this offset with the group's epoch belongs to the group.
    */
   async #hasLanded(opened: Opened): Promise<boolean | null> {
     if (this.#group === null) return false
@@ -641,12 +651,12 @@ export class Lane {
       this.#group = null
       if (group !== null) this.#requeue(group)
     }
-    // It is unknown here whose bytes these are, and how many.
+    // It is unknown here which readers want these bytes, and how many bytes there are. So all readers look again.
     if (state.highWatermark > before) state.waits.wake()
     this.#confirm()
   }
 
-  /** The lane is free: the next waiting batches go. */
+  /** Frees the lane: the stream is opened again if that is due, or the next waiting batches go. */
   #release(): void {
     if (this.#mustReopen && this.#state.refusal === null) {
       this.#mustReopen = false
@@ -664,8 +674,9 @@ export class Lane {
   }
 
   /**
-   * When the caller is told that it takes too long. A batch behind others in a lane that makes progress has only its
-   * own deadline. If it were refused earlier, the producer would send it again, behind later batches, perhaps twice.
+   * Returns the time at which the caller is told that its batch takes too long. A batch behind others in a lane that
+   * makes progress has only its own deadline. If it were refused earlier, the producer would send it again behind later
+   * batches, perhaps twice.
    */
   #dueMs({ arrivedAtMs, deadlineMs, stallMs }: Pick<Pending, 'arrivedAtMs' | 'deadlineMs' | 'stallMs'>): number {
     return Math.min(deadlineMs, Math.max(arrivedAtMs, this.#movedAtMs) + stallMs)
@@ -678,7 +689,10 @@ export class Lane {
     this.#deadlineTimer = this.#rooms.clock.timer(delayMs, () => this.#expire())
   }
 
-  /** Answers the callers that have waited too long. One timer serves all: most batches are answered when it fires. */
+  /**
+   * Answers the callers that have waited too long. One timer serves all, because most batches are answered before it
+   * fires.
+   */
   #expire(): void {
     const nowMs = this.#rooms.clock.monotonic()
     let next = Number.POSITIVE_INFINITY

@@ -8,12 +8,12 @@ import type { Appended } from './lane.ts'
 
 const said = (answer: Appended | Refusal) => (isRefusal(answer) ? answer.name : answer.baseOffset)
 
-/** Two brokers on one store, and who of them believes what. */
+/** Two brokers on one store, each with its own view of who leads. */
 async function openTwo(t: TestContext) {
   const clock = new SimulatedClock()
   const contents = createMemoryStore(clock)
   const open = async (leadsAtFirst: boolean) => {
-    /** `learns`: what a look at the store brings. */
+    /** `learns`: whether this broker should lead according to the store; null if the store brings no news. */
     const view = { leads: leadsAtFirst, learns: null as boolean | null, isConfirmed: true, looks: 0, epoch: -1 }
     const leadership = {
       leads: () => view.leads,
@@ -42,7 +42,7 @@ async function openTwo(t: TestContext) {
   return { clock, one, two }
 }
 
-test('a partition moves when its leader changes, and each says so', async t => {
+test('a partition moves when its leader changes, and both brokers log it', async t => {
   const { one, two } = await openTwo(t)
   const { id } = one.world.catalogue.current().topics.get('orders')!
   assert.equal(await one.append(), 0)
@@ -68,7 +68,7 @@ test('a partition moves when its leader changes, and each says so', async t => {
   assert.deepEqual(counted, [1, 1])
 })
 
-test('the broker that led last counts the records that an emptied store takes, though no broker leads by then', async t => {
+test('the broker that led last counts the records of an emptied store, although no broker leads any more', async t => {
   const { one, two } = await openTwo(t)
   for (const offset of [0, 1, 2]) assert.equal(await one.append(), offset)
   one.leads = false
@@ -85,10 +85,10 @@ test('the broker that led last counts the records that an emptied store takes, t
   assert.deepEqual(lost, [0, 4])
 })
 
-test('a leader that others have replaced appends nothing, looks who leads, and does not take it back', async t => {
+test('a replaced leader appends nothing, looks up the leader, and does not take the lead back', async t => {
   const { clock, one, two } = await openTwo(t)
   assert.equal(await one.append(), 0)
-  // The first one has not heard of the change when it is fenced.
+  // The first broker does not know of the change when it is fenced.
   two.leads = true
   one.learns = false
   await two.world.logs.reassign()
@@ -100,7 +100,7 @@ test('a leader that others have replaced appends nothing, looks who leads, and d
   assert.equal(two.looks, 0)
 })
 
-test('a leader by right takes back what one that was behind has taken', async t => {
+test('the right leader takes the lead back from a broker with an old view', async t => {
   const { clock, one, two } = await openTwo(t)
   assert.equal(await one.append(), 0)
   two.leads = true
@@ -113,7 +113,7 @@ test('a leader by right takes back what one that was behind has taken', async t 
   assert.equal(await one.append(), 2)
 })
 
-test('a leader that may have been replaced neither writes nor reads, nor takes the lead of anything', async t => {
+test('a leader that may have been replaced neither writes nor reads, and takes no lead', async t => {
   const { clock, one, two } = await openTwo(t)
   assert.equal(await one.append(), 0)
   const partition = one.world.partition('orders')
@@ -122,7 +122,7 @@ test('a leader that may have been replaced neither writes nor reads, nor takes t
   assert.equal((partition.read(0, 1000, true) as Refusal).name, NOT_LEADER_OR_FOLLOWER.name)
   assert.equal(partition.checkEpoch(-1)?.name, NOT_LEADER_OR_FOLLOWER.name)
 
-  // A broker that was stopped while it took over continues only when it is sure again.
+  // A broker that was stopped while it took over continues only when its lead is confirmed again.
   two.isConfirmed = false
   two.leads = true
   await two.world.logs.reassign()
@@ -137,7 +137,7 @@ test('a leader that may have been replaced neither writes nor reads, nor takes t
   assert.equal(await two.append(), 2)
 })
 
-test('an append of unknown outcome is not settled against a new leader, and is in the log once at most', async t => {
+test('an append of unknown outcome takes no lead from a new leader, and is in the log at most once', async t => {
   const { clock, one, two } = await openTwo(t)
   one.store.faults.failNext('append', 'unknown-done')
   const release = one.store.faults.hold('open')

@@ -11,7 +11,7 @@ import {
 } from '../protocol/errors.ts'
 import { streamId } from '../store/store.ts'
 
-test('a partition is found by topic id and index, and nothing else is', async t => {
+test('a partition is found only by an existing topic id and index', async t => {
   const { create, logs } = await openLogWorld(t)
   const { id } = await create('orders', {}, 2)
   assert.deepEqual(
@@ -21,7 +21,7 @@ test('a partition is found by topic id and index, and nothing else is', async t 
   assert.equal(logs.partition('AAAAAAAAAAAAAAAAAAAAAQ', 0), null)
 })
 
-test('what was acknowledged is there after a restart, under a higher epoch', async t => {
+test('acknowledged records are still there after a restart, under a higher epoch', async t => {
   const world = await openLogWorld(t)
   await world.create('orders')
   const before = world.partition('orders')
@@ -37,7 +37,7 @@ test('what was acknowledged is there after a restart, under a higher epoch', asy
   assert.equal(!isRefusal(answer) && answer.baseOffset, 15)
 })
 
-test('a topic is seen only when its partitions take records', async t => {
+test('a topic becomes visible only when its partitions take records', async t => {
   const { catalogue, create, logs, store, clock } = await openLogWorld(t)
   const release = store.faults.hold('open')
   const creating = create('orders')
@@ -48,7 +48,7 @@ test('a topic is seen only when its partitions take records', async t => {
   assert.equal(logs.partition(id, 0)?.leaderEpoch, 1)
 })
 
-test('a partition that cannot be opened is tried again while others work; until then nothing is said of its offsets', async t => {
+test('a partition that cannot be opened is tried again while others work; until then its offsets are not answered', async t => {
   const { create, partition, store, clock } = await openLogWorld(t)
   store.faults.failNext('open', 'unavailable', 2)
   await create('orders')
@@ -62,7 +62,7 @@ test('a partition that cannot be opened is tried again while others work; until 
   assert(!isRefusal(await orders.append(batchOf(), 0)))
 })
 
-test('a partition whose stream is gone from the store says so and leaves the others alone', async t => {
+test('a partition whose stream is gone from the store is refused, and the other partitions work', async t => {
   const world = await openLogWorld(t)
   const { id } = await world.create('orders', {}, 2)
   await world.store.remove([streamId(id, 0)])
@@ -73,7 +73,7 @@ test('a partition whose stream is gone from the store says so and leaves the oth
   assert(!isRefusal(await next.partition('orders', 1).append(batchOf(), 0)))
 })
 
-test('a partition that the store has lost refuses everything, and begins anew where it ended once that is asked for', async t => {
+test('a partition that the store has lost refuses everything, and remake lets it begin again at its old end', async t => {
   const world = await openLogWorld(t)
   const { id } = await world.create('orders', {}, 2)
   const lost = world.partition('orders', 1)
@@ -102,7 +102,7 @@ test('a partition that the store has lost refuses everything, and begins anew wh
   assert.equal((await readAll(anew)).length, 1)
 })
 
-test('a partition that is gone with its topic is not taken for lost', async t => {
+test('a partition that was removed with its topic does not count as lost', async t => {
   const world = await openLogWorld(t)
   const { id } = await world.create('orders')
   const partition = world.partition('orders')
@@ -126,7 +126,7 @@ test('an append wakes a fetch that waits, a removal does too', async t => {
   assert.equal(woken?.refusal?.code, UNKNOWN_TOPIC_OR_PARTITION.code)
 })
 
-test('draining lets every fetch go', async t => {
+test('draining ends the wait of every fetch', async t => {
   const { createPartition, logs } = await openLogWorld(t)
   const partition = await createPartition()
   const waiting = waitForNews(logs, [partition])
@@ -134,7 +134,7 @@ test('draining lets every fetch go', async t => {
   assert.deepEqual(await waiting, [])
 })
 
-test('one budget holds the tails of all partitions, and a removed topic gives back its part', async t => {
+test('the tails of all partitions share one budget, and a removed topic frees its part', async t => {
   const world = await openLogWorld(t, { overrides: { 'storage.local.tail-cache-bytes': 50_000 } })
   const { create, partition, catalogue, metrics } = world
   const gauge = async (name: string) =>
@@ -158,7 +158,7 @@ test('one budget holds the tails of all partitions, and a removed topic gives ba
   assert(!(await metrics.scrape()).includes('topic="a"'))
 })
 
-test('an append that lands after its topic is gone takes no memory', async t => {
+test('an append that ends after its topic was removed takes no memory', async t => {
   const { createPartition, logs, store, clock, metrics } = await openLogWorld(t)
   const partition = await createPartition()
   const release = store.faults.hold('append')
@@ -182,7 +182,7 @@ test('reads and writes of the store are counted', async t => {
   assert.match(scraped, /^svc_storage_ack_seconds_count{[^}]*result="success"[^}]*} 1$/m)
 })
 
-test('a write that was not made counts as one that was not acknowledged', async t => {
+test('a write that was refused counts as not acknowledged', async t => {
   const { createPartition, store, metrics } = await openLogWorld(t)
   const partition = await createPartition()
   store.faults.failNext('append', 'unavailable')
@@ -190,7 +190,7 @@ test('a write that was not made counts as one that was not acknowledged', async 
   assert.match(await metrics.scrape(), /^svc_storage_ack_seconds_count{[^}]*result="error"[^}]*} 1$/m)
 })
 
-test('what a store that was emptied had acknowledged is counted as lost', async t => {
+test('the acknowledged records of a store that was emptied count as lost', async t => {
   const world = await openLogWorld(t)
   const partition = await world.createPartition()
   for (const records of [7, 13]) assert(!isRefusal(await partition.append(batchOf(records), 0)))

@@ -40,18 +40,18 @@ export interface LogsRooms {
   readonly logger: Logger
   readonly unreadable?: NameUnreadable | undefined
   /**
-   * The highest offset that any consumer has committed for this partition, which is the next that it reads; 0 without
-   * commits.
+   * Resolves with the highest offset that any consumer has committed for this partition (the next offset that it
+   * reads); 0 if there are no commits.
    */
   committedUpTo?(topicId: string, index: number): Promise<number>
 }
 
 export interface Logs {
-  /** Null when the topic or partition does not exist, or this broker does not lead it. */
+  /** Returns null if the topic or partition does not exist, or this broker does not lead it. */
   partition(topicId: string, index: number): Partition | null
   /**
-   * A batch was refused because this broker does not lead the partition, or does not know its topic yet. The lead or
-   * the topic may arrive before the producer's next batch does.
+   * Notes that a batch was refused because this broker does not lead the partition, or does not know its topic yet.
+   * This broker may get the lead or the topic before the producer's next batch arrives.
    */
   refused(
     topic: { readonly id: string } | { readonly name: string },
@@ -60,62 +60,62 @@ export interface Logs {
     refusal: Refusal,
   ): void
   /**
-   * The leaders have changed. Gives up the partitions that this broker no longer leads (accepted batches are finished,
-   * the rest is refused), and takes those that it leads now. Resolves when both is done. Calls take effect one after
-   * the other.
+   * Applies a change of the leaders. Gives up the partitions that this broker no longer leads: accepted batches are
+   * finished, and the others are refused. Opens the partitions that it leads now. Resolves when both are done. Calls
+   * take effect one after the other.
    */
   reassign(): Promise<void>
   /**
-   * Opens the partitions of this broker again that another broker has led since, by the highest known epochs (-1:
-   * unknown). A broker with another view may have written there for a moment.
+   * Opens those partitions of this broker again that another broker has led since, by the highest known epochs (-1:
+   * unknown). A broker with another view may have written to them for a moment.
    */
   regain(epochOf: (topicId: string, index: number) => number): void
   /**
    * Gives up the rest of a partition that the store has lost, or that is damaged because all its batches are gone. The
-   * partition begins again, empty, above all offsets that any client may know. Returns its first offset, or a refusal.
-   * Throws what the store throws.
+   * partition begins again, empty, above all offsets that a client may know. Resolves with its first offset or a
+   * refusal. Throws what the store throws.
    */
   remake(topicId: string, index: number): Promise<number | Refusal>
-  /** A list by which a reader waits for news of many partitions. */
+  /** Returns a list with which a reader waits for news of many partitions. */
   watchlist<W extends Watch>(): Watchlist<W>
   /** Opens batches for callers that need single records. */
   readonly unpacking: Unpacking
-  /** The place of the logs and its free room. Throws what the store throws. */
+  /** Resolves with the place of the logs and its free space. Throws what the store throws. */
   space(): Promise<Space>
   /** Ends every wait, and each later one at once, because the broker drains. */
   releaseWaiters(): void
-  /** One round of retention over all partitions, beside those of the timer. */
+  /** Runs one round of retention over all partitions, in addition to the rounds of the timer. */
   retain(): Promise<void>
   /** Refuses new work and finishes the work that is with the store. The store stays open. */
   close(): Promise<void>
 }
 
-/** At the start this many streams are opened at once. */
+/** The most streams that are opened at one time. */
 const OPEN_AT_ONCE = 1000
 
-/** How long until the broker looks again whether a missing partition was removed or lost. */
+/** The delay before the broker looks again whether a missing partition was removed or lost. */
 const LOOK_AGAIN_MS = 1_000
 
-/** The most partitions that a line about a change of leaders names. */
+/** The most partitions that a log line about a change of leaders names. */
 const NAMED_AT_ONCE = 20
 
 /**
- * Resolves when every partition of this broker has been opened, or at least tried once. A partition that fails is tried
- * again while others work.
+ * Opens the logs. Resolves when every partition of this broker has been opened, or at least tried once. A partition
+ * that fails is tried again while the others work.
  */
 export async function openLogs(given: LogsRooms): Promise<Logs> {
   const { store, catalogue, leadership, settings, clock, random, metrics } = given
   const logger = given.logger.named('log')
-  /** Null if another broker leads it. */
+  /** The partitions of each topic; null for a partition that another broker leads. */
   const topics = new Map<string, readonly (Partition | null)[]>()
   const holdings = new Holdings(leadership)
   const cache = new TailCache(settings.get('storage.local.tail-cache-bytes'))
   const waiters = createWaiters(clock)
-  /** Partitions that are closed and still have work at the store. */
+  /** Partitions that are being closed and still have work at the store. */
   const closing = new Set<Promise<void>>()
   const due: Lane[] = []
   let isClosed = false
-  /** Partitions that this broker leads. */
+  /** The number of partitions that this broker leads. */
   let led = 0
 
   const { unreadable = UNNAMED } = given
@@ -169,8 +169,8 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   }
 
   /**
-   * Gives topics the partitions that this broker now leads, and closes those that it no longer leads. Returns the new
-   * ones, which must be opened.
+   * Gives topics the partitions that this broker leads now, and closes those that it no longer leads. Returns the new
+   * partitions. The caller must open them.
    */
   function arrange(some: Iterable<Topic>): readonly Partition[] {
     const taken: Partition[] = []
@@ -211,7 +211,9 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     offsetGauges.show(made)
   }
 
-  /** Whether the topic was removed, which the catalogue reports by itself, or the store has lost the stream. */
+  /**
+   * Finds out whether the topic was removed or the store has lost the stream. The catalogue itself reports a removal.
+   */
   async function findOut(state: PartitionState): Promise<void> {
     try {
       await catalogue.catchUp()
@@ -326,7 +328,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   })
   await open(arrange(catalogue.current().topics.values()))
 
-  /** Opens the partitions again that the store may have lost, until the store is closed. */
+  /** Opens the partitions again that the store may have lost. Ends when the store is closed. */
   async function followStore(): Promise<void> {
     for (let streams = await store.renewed(); streams !== null; streams = await store.renewed()) {
       const renewed = new Set(streams)

@@ -10,7 +10,7 @@ function offsets({ metrics }: LogWorld, topic: string, partition = 0): readonly 
   return [metrics.read('svc.broker.max_offset', labels), metrics.read('svc.broker.log_start_offset', labels)]
 }
 
-test('a partition has its gauges from the start, and they follow it with each refresh', async t => {
+test('a partition has gauges from the start, and each refresh updates them', async t => {
   const world = await openLogWorld(t)
   await world.create('a')
   assert.deepEqual(offsets(world, 'a'), [0, 0])
@@ -20,7 +20,7 @@ test('a partition has its gauges from the start, and they follow it with each re
   assert.deepEqual(offsets(world, 'a'), [7, 0])
 })
 
-test('a topic that is removed takes its gauges with it', async t => {
+test('the gauges of a removed topic are removed', async t => {
   const world = await openLogWorld(t)
   const { id } = await world.create('a')
   await world.catalogue.remove([id])
@@ -28,7 +28,7 @@ test('a topic that is removed takes its gauges with it', async t => {
   assert.deepEqual(offsets(world, 'a'), [Number.NaN, Number.NaN])
 })
 
-test('above the cap nothing is refreshed and one warning says so, until there are fewer partitions', async t => {
+test('above the cap no gauge is refreshed and one warning says so, until there are fewer partitions', async t => {
   const world = await openLogWorld(t, { overrides: { [CAP]: 2 } })
   await world.create('a', {}, 2)
   const { id } = await world.create('b')

@@ -1,6 +1,6 @@
-// The gauges of the end and the beginning of each partition that this broker leads. They are read from time to time and
-// not at every scrape, since there may be ten thousand of them. Above the cap nothing is refreshed: the gauges that
-// exist keep their values and no others come. A partition that goes away takes its gauges with it in any case.
+// The gauges of the end and the start of each partition that this broker leads. They are refreshed at an interval and
+// not at every scrape, because there may be ten thousand partitions. Above the cap nothing is refreshed: existing
+// gauges keep their values, and no gauges are added. The gauges of a partition that goes away are removed in any case.
 
 import { afterOthers, type Clock, type Timer } from '../base/clock.ts'
 import { fullKey, type Settings } from '../settings/settings.ts'
@@ -21,7 +21,7 @@ interface OffsetGaugesRooms {
 interface OffsetGauges {
   /** Gives newly opened partitions their gauges, as far as the cap allows. */
   show(partitions: readonly Partition[]): void
-  /** This broker no longer leads the partition. */
+  /** Removes the gauges of a partition that this broker no longer leads. */
   drop(partition: Partition): void
   stop(): void
 }
@@ -41,7 +41,7 @@ export function startOffsetGauges({
   const intervalMs = settings.get('broker.metrics.offset-refresh-interval')
   let gauges = new WeakMap<Partition, readonly [end: GaugeChild, start: GaugeChild]>()
   let isStopped = false
-  /** The last refresh was skipped. A log line says so once, until a refresh succeeds. */
+  /** True if the last refresh was skipped. A log line reports this once, until a refresh succeeds. */
   let isOver = false
 
   function read(partition: Partition): void {

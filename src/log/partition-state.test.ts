@@ -20,7 +20,7 @@ function open(most: number) {
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
 
-test('the producers of all partitions are bounded: a partition that learns more forgets its own, and keeps a few', () => {
+test('the number of all producers is limited: a partition that learns more forgets its own, but keeps a few', () => {
   const { count, partition, learn } = open(100)
   const [one, flooded, late] = [partition(0), partition(1), partition(2)]
   learn(one, ...range(0, 60))
@@ -32,14 +32,14 @@ test('the producers of all partitions are bounded: a partition that learns more 
   learn(late, ...range(0, 20))
   assert.deepEqual([...late.producers.keys()], range(4, 20))
   assert.equal(count.value, 100 + FEW_PRODUCERS)
-  // An append by a known producer adds none; a new producer pushes one out.
+  // An append by a known producer adds no producer. A new producer pushes one out.
   learn(one, 0)
   assert.deepEqual([...one.producers.keys()], [...range(1, 60), 0])
   learn(one, 60)
   assert.deepEqual([...one.producers.keys()], [...range(2, 60), 0, 60])
 })
 
-test('a partition that has ended gives back what it knew of producers, and learns of none', () => {
+test('a partition that has ended forgets its producers and remembers no new ones', () => {
   const { count, partition, learn } = open(100)
   const [one, other] = [partition(0), partition(1)]
   learn(one, ...range(0, 10))

@@ -11,14 +11,17 @@ import type { Tail } from './tail-cache.ts'
 import { TimeIndex } from './time-index.ts'
 import { Waits } from './waiters.ts'
 
-/** Beyond this number, producers that have not appended for longest are forgotten, like idle ones: some 7 MB. */
+/**
+ * The most producers of one partition: about 7 MB. Beyond it the partition forgets the producers that have not appended
+ * for the longest time, like idle ones.
+ */
 export const MOST_PRODUCERS = 10_000
-/** Each partition keeps this many while all together have too many. */
+/** Each partition keeps this many producers while all partitions together have too many. */
 export const FEW_PRODUCERS = 16
-/** The limit for all partitions together: some 260 MB, and 700 MB if each producer has five batches. */
+/** The most producers of all partitions together: about 260 MB, or 700 MB if each producer has five batches. */
 const MOST_PRODUCERS_OF_ALL = 1_000_000
 
-/** The producers that the partitions of a broker know together. */
+/** Counts the producers that the partitions of a broker know together. */
 export class ProducerCount {
   readonly #most: number
   value = 0
@@ -27,21 +30,21 @@ export class ProducerCount {
     this.#most = most
   }
 
-  /** The number above the limit. */
+  /** The number of producers above the limit. */
   get excess(): number {
     return Math.max(this.value - this.#most, 0)
   }
 }
 
 export class PartitionState {
-  /** The topic as the catalogue has it now. */
+  /** The topic in its current form in the catalogue. */
   topic: Topic
   readonly index: number
   readonly stream: StreamId
   readonly tail: Tail
   readonly waits = new Waits()
   readonly timeIndex = new TimeIndex()
-  /** The producer that appended last stands last. */
+  /** The producers in the order of their last appends; the newest append comes last. */
   readonly producers = new Map<number, Producer>()
   epoch = 0
   epochs: readonly EpochStart[] = []
@@ -49,20 +52,20 @@ export class PartitionState {
   end = 0
   highWatermark = 0
   /**
-   * The start of a part up to the end in which no batch was ever kept. Equal to the end if there is no such part, and
-   * after the next append.
+   * No batch was ever kept from this offset up to the end. Equal to the end if there is no such part, and after the
+   * next append.
    */
   emptyFrom = 0
   /** Live bytes of batches. */
   bytes = 0
-  /** Rows that the next append carries, oldest first. Losing them costs nothing that cannot be learned again. */
+  /** Rows that the next append carries, oldest first. If they are lost, the broker learns their content again. */
   readonly pendingRows: Row[] = []
-  /** Set for good when the topic is removed or the broker closes: the answer to everything. */
+  /** Set for good when the topic is removed or the broker closes. Then it is the answer to every request. */
   refusal: Refusal | null = null
-  /** The store has lost the stream of a topic that is there: `refusal` says so. */
+  /** True if the store has lost the stream of an existing topic. `refusal` says so. */
   isLost = false
   readonly #producerCount: ProducerCount
-  /** Set while appends are refused because of damage. */
+  /** The refusal of appends while the partition is damaged, else null. */
   damage: Refusal | null = null
 
   constructor(topic: Topic, index: number, tail: Tail, producerCount: ProducerCount) {
@@ -73,18 +76,18 @@ export class PartitionState {
     this.tail = tail
   }
 
-  /** For people. */
+  /** The name of the partition, for messages. */
   get name(): string {
     return partitionName(this.topic.name, this.index)
   }
 
   /**
    * Takes over the result of opening the stream. The tail is kept if the end is unchanged and no other broker has led
-   * meanwhile: a floor brings back the end of a log that a store has lost, but not its batches.
+   * meanwhile. If a store has lost a log, the floor of the opening brings back its end but not its batches.
    */
   adopt(opened: Opened, nowMs: number): void {
     if (opened.end !== this.end || opened.epoch !== this.epoch + 1) this.tail.reset(opened.end)
-    // A client with another epoch is refused, and waits for nothing.
+    // A client with another epoch is refused, so it must not wait any longer.
     if (opened.epoch !== this.epoch) this.waits.wake()
     this.epoch = opened.epoch
     this.epochs = opened.epochs
@@ -113,7 +116,7 @@ export class PartitionState {
     // A partition that has ended must not remember producers, because it would not give the memory back.
     if (this.refusal !== null) return
     const before = this.producers.size
-    // A single producer already stands last.
+    // A single producer is already the last one.
     if (before > 1) this.producers.delete(producerId)
     this.producers.set(producerId, producer)
     this.#producerCount.value += this.producers.size - before
@@ -126,8 +129,8 @@ export class PartitionState {
   }
 
   /**
-   * Forgets the oldest producers until as many are left as may be kept. `learned` is the number of producers that are
-   * new here since the last call. The next write removes the rows of the others.
+   * Forgets the oldest producers until only as many are left as the limits allow. `learned` is the number of producers
+   * that are new here since the last call. The next write removes the rows of the forgotten producers.
    */
   forgetOldestProducers(learned: number): void {
     const { size } = this.producers
@@ -140,13 +143,13 @@ export class PartitionState {
     }
   }
 
-  /** The next write removes its row. */
+  /** Forgets a producer. The next write removes its row. */
   forgetProducer(producerId: number): void {
     if (this.producers.delete(producerId)) this.#producerCount.value--
     this.pendingRows.push({ key: producerKey(producerId), value: null })
   }
 
-  /** Every request is refused until the partition is made again. */
+  /** Marks the partition as lost. Every request is refused until the partition is created again. */
   lose(): void {
     this.isLost = true
     this.clearProducers()
@@ -157,14 +160,14 @@ export class PartitionState {
     this.waits.wake()
   }
 
-  /** The store has dropped batches with this many bytes, and the log begins here. */
+  /** Updates the state after the store has dropped this many bytes of batches. The log begins at `start`. */
   dropped(start: number, bytes: number): void {
     this.bytes -= bytes
     this.timeIndex.drop(start, bytes)
     this.raiseStart(start)
   }
 
-  /** The log start has moved up: no offset below it is answered any longer. */
+  /** Moves the log start up. From now on no offset below it is answered. */
   raiseStart(start: number): void {
     if (start <= this.start) return
     this.start = start

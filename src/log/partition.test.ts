@@ -1,4 +1,4 @@
-// Reads, checks of batches before the append, and look-ups by time. Appending itself is in lane.test.ts.
+// Reads, checks of batches before the append, and searches by time. lane.test.ts tests the append itself.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -30,17 +30,17 @@ import { expectKind } from '../store/conformance.ts'
 import { streamId } from '../store/store.ts'
 import type { Partition, ReadResult } from './partition.ts'
 
-/** No tail in memory: every read goes to the store. */
+/** Options without a tail in memory: every read goes to the store. */
 const COLD = { overrides: { 'storage.local.tail-cache-bytes': 0 } }
 
 type Answer = ReadResult | Refusal
 
-/** Base offsets of the batches, or the error. */
+/** Returns the base offsets of the batches, or the error. */
 function found(answer: Answer): readonly number[] | string {
   return isRefusal(answer) ? answer.name : answer.batches.map(bytes => viewBatch(bytes).baseOffset)
 }
 
-/** Batches of these record counts. */
+/** Appends batches with these numbers of records. */
 async function fill(partition: Partition, ...counts: number[]): Promise<void> {
   await Promise.all(counts.map(count => partition.append(batchOf(count), 0)))
 }
@@ -58,7 +58,7 @@ for (const [place, options] of [
     assert.deepEqual(found(await partition.read(30, 1e6, true)), [])
   })
 
-  test(`a read from ${place} keeps its limit but for the first batch where that is asked`, async t => {
+  test(`a read from ${place} keeps its limit, except for the first batch with minOneBatch`, async t => {
     const partition = await (await openLogWorld(t, options)).createPartition()
     await fill(partition, 1, 1, 1)
     const size = (await readAll(partition))[0]!.bytes.length
@@ -70,7 +70,7 @@ for (const [place, options] of [
     assert.deepEqual([bytes, highWatermark, logStartOffset], [2 * size, 3, 0])
   })
 
-  test(`a read from ${place} inside a gap serves what comes next`, async t => {
+  test(`a read from ${place} inside a gap returns the next batch`, async t => {
     const { createPartition, clock } = await openLogWorld(t, options)
     const partition = await createPartition({ 'offset.sequence.bits': '2' })
     await fill(partition, 1)
@@ -92,7 +92,7 @@ for (const [place, options] of [
   })
 }
 
-test('what memory holds is read at once, without the store', async t => {
+test('batches in memory are read synchronously, without the store', async t => {
   const { createPartition, store } = await openLogWorld(t)
   const partition = await createPartition()
   await fill(partition, 5, 5)
@@ -102,7 +102,7 @@ test('what memory holds is read at once, without the store', async t => {
   assert.equal(store.calls.read, 0)
 })
 
-test('what memory has let go of comes from the store, and both give the same bytes', async t => {
+test('batches that are no longer in memory come from the store, with the same bytes', async t => {
   const { createPartition } = await openLogWorld(t, { overrides: { 'storage.local.tail-cache-bytes': 2_000 } })
   const partition = await createPartition()
   await fill(partition, ...Array.from({ length: 20 }, () => 3))
@@ -117,7 +117,7 @@ test('what memory has let go of comes from the store, and both give the same byt
   }
 })
 
-test('a batch whose checksum fails is never shown; what lies around it is', async t => {
+test('a batch whose checksum fails is never returned, but the batches around it are', async t => {
   const { createPartition, store, metrics, lines } = await openLogWorld(t, COLD)
   const partition = await createPartition()
   await fill(partition, 2, 2, 2)
@@ -154,7 +154,7 @@ test('a read overtaken after the store has read is out of range too', async t =>
   assert.equal(store.calls.read, 1)
 })
 
-test('a deposed leader that does not know it sends no reader that is further on back to the beginning', async t => {
+test('a leader that was deposed without knowing it does not return out of range for a higher offset', async t => {
   const { createPartition, store } = await openLogWorld(t)
   const partition = await createPartition()
   await fill(partition, 2)
@@ -168,7 +168,7 @@ test('a deposed leader that does not know it sends no reader that is further on 
   assert.equal(found(await partition.read(3, 1e6, true)), UNKNOWN_TOPIC_OR_PARTITION.name)
 })
 
-test('a store that is away is a storage error for callers that need it, and for no others', async t => {
+test('while the store is away only callers that need it get a storage error', async t => {
   const { createPartition, store } = await openLogWorld(t, COLD)
   const partition = await createPartition()
   await fill(partition, 1)
@@ -191,7 +191,7 @@ for (const [place, options] of [
   ['memory', {}],
   ['the store', COLD],
 ] as const) {
-  test(`where the end was raised a read goes on at the end, and nowhere once something follows; from ${place}`, async t => {
+  test(`after the end was raised an empty batch leads a read to it, until a batch is appended; from ${place}`, async t => {
     const world = await openLogWorld(t, options)
     const partition = await world.createPartition()
     await fill(partition, 3)
@@ -215,7 +215,7 @@ for (const [place, options] of [
   })
 }
 
-test('trimming drops what lies below, counts what is left, and goes no further than the high watermark', async t => {
+test('trimming drops the batches below, keeps the size right, and stops at the high watermark', async t => {
   const { createPartition } = await openLogWorld(t)
   const partition = await createPartition()
   await fill(partition, 10, 10)
@@ -339,7 +339,7 @@ test('an append is refused for its size, its kind and its times', async t => {
   }
 })
 
-test('where the broker stamps the time, the times of records are not checked', async t => {
+test('if the broker stamps the time, the timestamps of records are not checked', async t => {
   const partition = await (await openLogWorld(t)).createPartition({
     'message.timestamp.type': 'LogAppendTime',
     'message.timestamp.before.max.ms': '1000',
@@ -347,10 +347,9 @@ test('where the broker stamps the time, the times of records are not checked', a
   assert(!isRefusal(await partition.append(batchOf([{ value: 'x', timestamp: 5 }]), 0)))
 })
 
-// ------------------------------------------------------------------------------------------------------- look-ups by
-// time
+// ---------------------------------------------------------------------------------------------- searches by time
 
-test('a look-up by time finds the first record at or after it, with its own time', async t => {
+test('a search by time finds the first record at or after the time, with the timestamp of the record', async t => {
   const { createPartition, clock } = await openLogWorld(t)
   const partition = await createPartition()
   const base = clock.now() - 100_000
@@ -370,7 +369,7 @@ test('a look-up by time finds the first record at or after it, with its own time
   assert.deepEqual(await partition.maxTimestampOffset(), at(7, base + 4_040))
 })
 
-test('the largest timestamp is that of the first record that has it; an empty log and one without times have none', async t => {
+test('the search for the largest timestamp finds the first record that has it, or null without any timestamp', async t => {
   const { createPartition, clock } = await openLogWorld(t)
   const partition = await createPartition()
   assert.equal(await partition.maxTimestampOffset(), null)
@@ -381,7 +380,7 @@ test('the largest timestamp is that of the first record that has it; an empty lo
   assert.deepEqual(await partition.maxTimestampOffset(), { offset: 2, timestamp, leaderEpoch: partition.leaderEpoch })
 })
 
-test('a batch that does not unpack is found as a whole, so that nothing is skipped', async t => {
+test('for a batch that does not unpack the search returns its first offset, so that no record is skipped', async t => {
   const { createPartition, clock } = await openLogWorld(t)
   const partition = await createPartition()
   const batch = batchOf([{ value: 'a'.repeat(50), timestamp: clock.now() }], { compression: 'gzip' })
@@ -390,11 +389,11 @@ test('a batch that does not unpack is found as a whole, so that nothing is skipp
   assert.equal(((await partition.offsetForTimestamp(1)) as { offset: number }).offset, 0)
 })
 
-test('a look-up by time reads timestamps and offsets, and nothing else of a record', async t => {
+test('a search by time reads only timestamps and offsets of records', async t => {
   const world = await openLogWorld(t)
   const partition = await world.createPartition()
   const timestamp = world.clock.now() - 1_000
-  // The header of the first record has no key, which is no header.
+  // The header of the first record has no key, so it is not a valid header.
   const [first, second] = ['0000000101020101', '0064020101' + '00'].map(hex => Buffer.from(hex, 'hex'))
   const plain = Buffer.concat([first!, second!].flatMap(body => [Buffer.of(body.length * 2), body]))
   for (const codec of ['none', 'zstd'] as const) {
@@ -410,7 +409,7 @@ test('a look-up by time reads timestamps and offsets, and nothing else of a reco
   }
 })
 
-test('the largest timestamp is found in one pass, also where a larger one is no longer there', async t => {
+test('the largest timestamp is found in one pass, also if a larger one is no longer in the log', async t => {
   const world = await openLogWorld(t)
   const partition = await world.createPartition()
   const base = world.clock.now() - 100_000
@@ -429,11 +428,11 @@ test('the largest timestamp is found in one pass, also where a larger one is no 
   assert.equal(looks, 1)
 })
 
-test('a look-up by time ends with the patience of its caller, and others come to their turn', async t => {
+test('a search by time ends with the patience of its caller, and other searches get their turn', async t => {
   const world = await openLogWorld(t)
   const partition = await world.createPartition()
   const timestamp = world.clock.now()
-  // The header of each batch promises the time, but no record has it.
+  // The header of each batch announces the time, but no record has it.
   const lying = { codec: 'none', count: 1, baseTimestamp: timestamp, maxTimestamp: timestamp + 1_000 } as const
   const payload = Buffer.from('0c000000010100', 'hex')
   for (let i = 0; i < 50; i++) await partition.append(viewBatch(batchWith(payload, lying)), 0)
@@ -453,14 +452,14 @@ test('a look-up by time ends with the patience of its caller, and others come to
     assert.ok(asked < 10, `it went on for ${asked} steps`)
     const ended = new AbortController()
     ended.abort()
-    // All places are free again.
+    // All slots are free again.
     const many = Array.from({ length: 40 }, () => lookUp(patience(world.clock, Number.POSITIVE_INFINITY, ended.signal)))
     assert.ok((await Promise.all(many)).every(isRefusal))
     assert.ok(!isRefusal(await lookUp(ENDLESS)))
   }
 })
 
-test('look-ups by time agree with a plain scan, across chunks, trims and restarts, with and without memory', async () => {
+test('searches by time agree with a plain scan, across chunks, trims and restarts, with and without memory', async () => {
   const batches = fc.array(
     fc.record({
       times: fc.array(fc.integer({ min: -1, max: 30 }), { minLength: 1, maxLength: 3 }),

@@ -1,4 +1,4 @@
-// One partition as the doors see it: append, read, offsets, searches by time (time-search.ts does those). It checks a
+// One partition for the request handlers: append, read, offsets and searches by time (in time-search.ts). It checks a
 // batch before the batch enters the lane, serves reads from the tail in memory or from the store, and never shows
 // anything above the high watermark. It knows no sessions and no groups, and does not know which broker leads.
 
@@ -33,20 +33,21 @@ import type { Tail } from './tail-cache.ts'
 import { type FoundOffset, type SearchRooms, TimeSearch } from './time-search.ts'
 import type { Waits } from './waiters.ts'
 
-/** Which records a reader may see: up to the high watermark, or up to the last stable offset alone. */
+/** The records that a reader may see: up to the high watermark, or only up to the last stable offset. */
 export type Isolation = 'READ_UNCOMMITTED' | 'READ_COMMITTED'
 
 export interface ReadResult {
   readonly kind: 'read'
   /**
-   * Whole batches in offset order. The first covers the offset asked for, or is the next one if that lies in a gap.
+   * Whole batches in offset order. The first one contains the requested offset, or is the next batch if the offset lies
+   * in a gap.
    */
   readonly batches: readonly Uint8Array[]
   readonly bytes: number
   readonly highWatermark: number
   readonly lastStableOffset: number
   readonly logStartOffset: number
-  /** As Read.release of the store; null if the bytes are shared with others. */
+  /** Like Read.release of the store; null if the bytes are shared with others. */
   readonly release: (() => void) | null
 }
 
@@ -70,7 +71,7 @@ const UNCONFIRMED = because(
   'The other brokers may consider this broker dead; nothing was appended or read.',
 )
 
-/** This many corrupt batches of a partition are remembered; further ones are counted again at each read. */
+/** The most corrupt batches that a partition remembers. Further ones are counted again at each read. */
 const MAX_NOTED_CORRUPT = 10_000
 
 export class Partition {
@@ -79,7 +80,7 @@ export class Partition {
   readonly #lane: Lane
   /** The first offsets of corrupt batches. */
   readonly #corrupt = new Set<number>()
-  /** The answer to a read at the end. */
+  /** The result of a read at the end. */
   #empty: ReadResult
 
   constructor(rooms: PartitionRooms, topic: Topic, index: number, tail: Tail) {
@@ -101,7 +102,7 @@ export class Partition {
     return this.#state.index
   }
 
-  /** The epoch of the stream: the one that batches are stamped with and every API answers. */
+  /** The epoch of the stream. Batches are stamped with it, and every API returns it. */
   get leaderEpoch(): number {
     return this.#state.epoch
   }
@@ -114,7 +115,7 @@ export class Partition {
     return this.#state.highWatermark
   }
 
-  /** The high watermark, as long as there are no transactions. */
+  /** The same as the high watermark while there are no transactions. */
   get lastStableOffset(): number {
     return this.#state.highWatermark
   }
@@ -123,42 +124,45 @@ export class Partition {
     return this.#state.end
   }
 
-  /** Bytes of the live batches as they rest in the store. */
+  /** The bytes of the live batches in their stored form. */
   get sizeBytes(): number {
     return this.#state.bytes
   }
 
-  /** The store has lost the log, or its part from some offset on: it is readable below that, and takes no records. */
+  /**
+   * True if the store has lost the log, or its part from some offset on. The log is readable below that offset and
+   * takes no records.
+   */
   get isDamaged(): boolean {
     return this.#state.damage !== null || this.#state.isLost
   }
 
-  /** Why every request is refused for good; null while the partition lives. */
+  /** The reason why every request is refused for good; null while the partition is in use. */
   get refusal(): Refusal | null {
     return this.#state.refusal
   }
 
-  /** For waiters.ts. */
+  /** Used by waiters.ts. */
   get waits(): Waits {
     return this.#state.waits
   }
 
-  /** For retention.ts. */
+  /** Used by retention.ts. */
   get state(): PartitionState {
     return this.#state
   }
 
-  /** The topic has changed; its new configs hold for every later request. */
+  /** Applies a change of the topic. Its new configs hold for every later request. */
   reconfigure(topic: Topic): void {
     this.#state.topic = topic
   }
 
-  /** Takes the lead of the stream; until then every request is refused. */
+  /** Takes the lead of the stream. Until then every request is refused. */
   open(): Promise<void> {
     return this.#lane.open()
   }
 
-  /** The store may have lost a part of it: drops the remembered state and takes the lead again. */
+  /** Drops the remembered state and takes the lead again, because the store may have lost a part of the stream. */
   reopen(): void {
     this.#lane.reopen()
   }
@@ -173,11 +177,12 @@ export class Partition {
   }
 
   /**
-   * Appends one batch that checkBatches has passed; its bytes belong to the log from here on. The order of calls is the
-   * order in the log: the batch has its place when this returns. Resolves when the batch is in the log, or certainly is
-   * not and never will be (any refusal but these two), or with REQUEST_TIMED_OUT after timeoutMs, or when the partition
-   * has taken nothing for stallMs (0: no limit; whether it is appended is then unknown, unless the message says that it
-   * is not) or NOT_ENOUGH_REPLICAS_AFTER_APPEND (it is in the log, but may be lost).
+   * Appends one batch that checkBatches has passed. From here on its bytes belong to the log. Batches enter the log in
+   * the order of the calls. Resolves when the batch is in the log, or with a refusal. After a refusal the batch is not
+   * in the log and never will be, except after these two:
+   * - REQUEST_TIMED_OUT, after timeoutMs, or when the partition has appended nothing for stallMs (0: no limit). It is
+   *   then unknown whether the batch is appended, unless the message says that it was not.
+   * - NOT_ENOUGH_REPLICAS_AFTER_APPEND. The batch is in the log, but may be lost.
    */
   append(batch: BatchView, timeoutMs: number, stallMs = 0): Promise<Appended | Refusal> {
     const refusal = this.#checkOpen() ?? this.#state.damage ?? this.#check(batch)
@@ -187,9 +192,9 @@ export class Partition {
   }
 
   /**
-   * Batches from this offset on, up to the high watermark, or to the last stable offset for READ_COMMITTED. Synchronous
-   * if the tail in memory has them. The read stops before the batch that would exceed maxBytes; the first batch is
-   * exempt when minOneBatch is set.
+   * Returns the batches from this offset on, up to the high watermark, or to the last stable offset for READ_COMMITTED.
+   * Synchronous if the tail in memory has them. The read stops before the batch that would exceed maxBytes. With
+   * minOneBatch the first batch may exceed it.
    */
   read(
     offset: number,
@@ -204,7 +209,7 @@ export class Partition {
     if (offset > end) return this.#beyondEnd(offset)
     if (!(offset >= start)) return this.#outOfRange(offset)
     if (offset >= until || (maxBytes <= 0 && !minOneBatch)) return this.#nothing()
-    // Until the next append a consumer would wait here for the end of the log, which lies higher.
+    // Without this empty batch a consumer would wait here until the next append, although the end of the log is higher.
     if (offset >= emptyFrom) return this.#result([encodeEmptyBatch(offset, highWatermark, epoch)], BATCH_HEADER_BYTES)
     if (offset < tail.coversFrom) return this.#readBehind(offset, maxBytes, minOneBatch, isolation)
     const batches: Uint8Array[] = []
@@ -220,7 +225,9 @@ export class Partition {
     return this.#result(batches, bytes)
   }
 
-  /** The most bytes that the batch at this offset can have in an answer of `read`; 0 if there is nothing to read. */
+  /**
+   * Returns the most bytes that the batch at this offset can have in a result of `read`; 0 if there is nothing to read.
+   */
   mostBytesAt(offset: number, isolation: Isolation = 'READ_UNCOMMITTED'): number {
     const { start, tail, topic } = this.#state
     if (offset < start || offset >= this.#endFor(isolation)) return 0
@@ -230,8 +237,8 @@ export class Partition {
   }
 
   /**
-   * Null when the epoch that a client believes in is this leader's, or -1 (not given), and the log may be asked at all.
-   * KIP-320.
+   * Checks the leader epoch that a client has sent. Returns null if it is the epoch of this leader, or -1 (not given),
+   * and the log may be used at all. KIP-320.
    */
   checkEpoch(currentLeaderEpoch: number): Refusal | null {
     const refusal = this.#checkOpen()
@@ -242,22 +249,22 @@ export class Partition {
     return because(currentLeaderEpoch < epoch ? FENCED_LEADER_EPOCH : UNKNOWN_LEADER_EPOCH, message)
   }
 
-  /** As TimeSearch.first. */
+  /** See TimeSearch.first. */
   offsetForTimestamp(timestamp: number, patience: Patience = ENDLESS): Promise<FoundOffset | null | Refusal> {
     return this.#byTime().first(timestamp, patience)
   }
 
-  /** As TimeSearch.largest. */
+  /** See TimeSearch.largest. */
   maxTimestampOffset(patience: Patience = ENDLESS): Promise<FoundOffset | null | Refusal> {
     return this.#byTime().largest(patience)
   }
 
-  /** As TimeSearch.learn. */
+  /** See TimeSearch.learn. */
   learnChunks(patience: Patience = ENDLESS): Promise<Refusal | null> {
     return this.#byTime().learn(patience)
   }
 
-  /** Made for each search: most partitions are never searched. */
+  /** Created for each search, because most partitions are never searched. */
   #byTime(): TimeSearch {
     return new TimeSearch(this.#rooms, {
       state: this.#state,
@@ -267,9 +274,9 @@ export class Partition {
   }
 
   /**
-   * Deletes the records below an offset (-1: the high watermark) and answers the log start, which is higher if it was
-   * higher before. Readers that wait for this partition look again: the records that they found may be gone. KIP-107.
-   * Throws what the store throws; it is safe to try again.
+   * Deletes the records below an offset (-1: the high watermark). Resolves with the log start, which is higher than the
+   * offset if it was higher before. Readers that wait for this partition look again, because the records that they
+   * found may be gone. KIP-107. Throws what the store throws; it is safe to try again.
    */
   async deleteRecords(before: number): Promise<number | Refusal> {
     const state = this.#state
@@ -291,9 +298,9 @@ export class Partition {
   }
 
   /**
-   * Where the records of an epoch end, as Kafka's LeaderEpochFileCache.endOffsetFor says it: the largest epoch up to
-   * this one that the log has records of, and where the next one begins; the newest ends at the end of the log. Null
-   * where the log has never had the epoch. KIP-101.
+   * Returns where the records of an epoch end, like Kafka's LeaderEpochFileCache.endOffsetFor. It returns the largest
+   * epoch up to this one that has records in the log, and the offset at which the next epoch begins. The newest epoch
+   * ends at the end of the log. Null if the log has never had the epoch. KIP-101.
    */
   endOfEpoch(epoch: number): { readonly epoch: number; readonly endOffset: number } | null {
     const { epochs, end, start } = this.#state
@@ -316,25 +323,25 @@ export class Partition {
     // The open chunk must end where the log is cut, so that its counts stay right. Its mark is not needed.
     if (limit === state.end) state.timeIndex.seal(0)
     const marks = state.timeIndex.marksBefore(limit)
-    // A mark that still waits for its append would otherwise be written after its deletion here.
+    // A mark that still waits for its append would be written after its deletion here. So it is deleted once more.
     const late = marks.filter(mark => state.pendingRows.some(row => row.key === mark.key))
     const { epoch } = state
     const outcome = await this.#lane.trim(limit, marks)
     if (outcome.kind === 'fenced') await this.#rooms.leadership.stillLeads(this.topicId, this.index)
     if (outcome.kind !== 'trimmed') return
-    // The stream was opened again after the trim, else the trim would have been fenced. So its size no longer includes
-    // these bytes.
+    // If the stream was opened again, that happened after the trim; otherwise the trim would have been fenced. So the
+    // size no longer includes these bytes.
     if (state.epoch !== epoch) return
     state.dropped(outcome.start, outcome.bytes)
     state.pendingRows.push(...late)
   }
 
-  /** Writes rows that wait for an append, while the lane rests. */
+  /** Writes the rows that wait for an append, if the lane is idle. */
   flushRows(): Promise<void> {
     return this.#lane.flushRows()
   }
 
-  /** Until the stream is open the log is unknown, and also while another broker may lead it. */
+  /** Returns a refusal until the stream is open, and while another broker may lead it; else null. */
   #checkOpen(): Refusal | null {
     const { refusal, epoch } = this.#state
     if (refusal !== null) return refusal
@@ -361,7 +368,7 @@ export class Partition {
     if (messageTimestampType === 'LogAppendTime') return null
     const nowMs = this.#rooms.clock.now()
     const { baseTimestamp, maxTimestamp } = batch
-    // -1 is no time at all; what is below it lies before 1970.
+    // -1 means no timestamp. A value below -1 is a time before 1970.
     const isTooOld = baseTimestamp !== -1 && baseTimestamp < nowMs - messageTimestampBeforeMaxMs
     if (!isTooOld && maxTimestamp <= nowMs + messageTimestampAfterMaxMs) return null
     return because(
@@ -396,11 +403,11 @@ export class Partition {
     )
   }
 
-  /** The read-ahead bytes as an answer; null if they no longer form one. */
+  /** Returns the read-ahead batches as a result; null if they no longer form one. */
   #useAhead(found: ReadResult | null, maxBytes: number, minOneBatch: boolean, isolation: Isolation): ReadResult | null {
     if (found === null) return null
     const nextOffset = nextOffsetOf(found)
-    // The log ended there. A reader that waits for more bytes than that would wait although there are more.
+    // The log ended there and has grown since. A reader that waits for more bytes must see the new ones.
     if (nextOffset >= found.highWatermark && found.highWatermark < this.highWatermark) return null
     this.#readOn(nextOffset, maxBytes, isolation)
     if (found.bytes > maxBytes && !minOneBatch) return this.#result([], 0)
@@ -425,7 +432,7 @@ export class Partition {
     return read
   }
 
-  /** `request`: the request that needs the read; null for reading ahead. */
+  /** Reads from the store. `request` is the request that needs the read; null for reading ahead. */
   async #readStore(
     offset: number,
     maxBytes: number,
@@ -443,7 +450,7 @@ export class Partition {
     return isRefusal(accepted) ? accepted : { ...accepted, highWatermark, lastStableOffset }
   }
 
-  /** A reader will continue here: reads ahead for it while it lags behind the batches in memory. */
+  /** Reads ahead for a reader that will continue here, while the reader lags behind the batches in memory. */
   #readOn(offset: number, maxBytes: number, isolation: Isolation): void {
     if (offset >= this.#state.tail.coversFrom || offset >= this.#endFor(isolation)) return
     this.#rooms.readAhead.read(this.#placeOf(offset, isolation), maxBytes, async () => {
@@ -452,17 +459,20 @@ export class Partition {
     })
   }
 
-  /** Under another lead the log may differ, and readers of committed records may see less of it. */
+  /**
+   * Returns the key of a reader's position. Under another lead the log may differ, and READ_COMMITTED may show less of
+   * it.
+   */
   #placeOf(offset: number, isolation: Isolation): string {
     return `${this.#state.stream}@${this.#state.epoch}@${offset}@${isolation}`
   }
 
-  /** The offset that such a reader may not reach. */
+  /** Returns the offset that a reader with this isolation may not reach. */
   #endFor(isolation: Isolation): number {
     return isolation === 'READ_COMMITTED' ? this.lastStableOffset : this.#state.highWatermark
   }
 
-  /** The batches that the store has from this offset on, unchecked. */
+  /** Resolves with the batches that the store has from this offset on, unchecked. */
   async #load(offset: number, maxBytes: number, isolation: Isolation = 'READ_UNCOMMITTED'): Promise<Read | Refusal> {
     const state = this.#state
     const { store, clock, reads } = this.#rooms
@@ -486,12 +496,12 @@ export class Partition {
         state.raiseStart(read.start)
         return this.#outOfRange(offset)
     }
-    // Retention may have passed the offset during the read: then the bytes begin too late.
+    // Retention may have passed the offset during the read. Then the bytes begin too late.
     if (offset < state.start) return this.#outOfRange(offset)
     return read
   }
 
-  /** Converts batches of the store to the form that clients see, as long as their bytes are intact. */
+  /** Converts batches of the store to the form that clients see. It stops at the first batch that cannot be read. */
   async #accept(
     read: Read,
     maxBytes: number,
@@ -499,10 +509,10 @@ export class Partition {
     request: Scoped | null,
   ): Promise<ReadResult | Refusal> {
     const found = read.batches
-    /** Each batch, or why it cannot be read. */
+    /** Each batch, or the reason why it cannot be read. */
     const opened: (Buffer | string)[] = []
-    // Only for batches that are stored compressed: one promise for each of the others would be most of the cost of such
-    // a read.
+    // Only for batches that are stored compressed. A promise for each of the others would be most of the cost of such a
+    // read.
     const decoding: Promise<void>[] = []
     let bytes = 0
     for (const batch of found) {
@@ -543,7 +553,10 @@ export class Partition {
     return this.#result(batches, bytes, read.release ?? null)
   }
 
-  /** A reader that cannot read a batch asks for it again and again, so its records are counted as lost only once. */
+  /**
+   * Counts a corrupt batch. A reader asks for an unreadable batch again and again, so its records count as lost only
+   * once.
+   */
   #noteCorrupt({ baseOffset, recordCount }: Read['batches'][number]): void {
     const { corrupt, lossy } = this.#rooms.reads
     corrupt.inc()
@@ -552,7 +565,7 @@ export class Partition {
     lossy.inc(recordCount)
   }
 
-  /** The batch as clients see it; a string says why it cannot be read. */
+  /** Resolves with the batch as clients see it, or with a string that says why it cannot be read. */
   async #decode(stored: Buffer, encoding: Encoding): Promise<Buffer | string> {
     try {
       return await this.#rooms.compression.decode(this.topicId, stored, encoding)
@@ -568,7 +581,10 @@ export class Partition {
     return { kind: 'read', batches, bytes, highWatermark, lastStableOffset, logStartOffset: start, release }
   }
 
-  /** The same object until the partition changes: thousands may wait here, and each holds its result. */
+  /**
+   * Returns an empty result. It is the same object until the partition changes, because thousands of readers may wait
+   * here and each keeps its result.
+   */
   #nothing(): ReadResult {
     const { highWatermark, start } = this.#state
     const { lastStableOffset } = this
@@ -584,8 +600,9 @@ export class Partition {
   }
 
   /**
-   * Beyond the end as far as is known here. Clients take OFFSET_OUT_OF_RANGE as a reason to begin somewhere else, so a
-   * deposed leader that does not know it must not answer it. The store says whether this broker still has the lead.
+   * Returns the refusal of an offset beyond the known end. Clients begin somewhere else after OFFSET_OUT_OF_RANGE, so a
+   * leader that was deposed without knowing it must not return it. The store knows whether this broker still has the
+   * lead.
    */
   async #beyondEnd(offset: number): Promise<Refusal> {
     const { stream, epoch, name } = this.#state
@@ -609,13 +626,13 @@ export class Partition {
   }
 }
 
-/** The refusal for an error of the store. */
+/** Returns the refusal for an error of the store. */
 function unavailable(error: unknown): Refusal {
   if (!isStoreFailure(error)) throw error
   return because(KAFKA_STORAGE_ERROR, `The store cannot be read: ${error.message}`)
 }
 
-/** Where the next read continues after this result. */
+/** Returns the offset at which the next read continues. */
 function nextOffsetOf({ batches }: ReadResult): number {
   return viewBatch(batches.at(-1)!).lastOffset + 1
 }

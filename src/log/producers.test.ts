@@ -19,7 +19,8 @@ const LAST = 2 ** 31 - 1
 const ID = 4_000
 
 /**
- * Feeds batches of (epoch, base sequence, records) and says what each came to: its offset, `repeat of …`, or an error.
+ * Checks batches of (epoch, base sequence, records). Returns the result of each: its offset, `repeat of …`, or an
+ * error.
  */
 function feed(batches: readonly (readonly [epoch: number, baseSequence: number, records: number])[], known?: Producer) {
   let state = known
@@ -43,7 +44,7 @@ function feed(batches: readonly (readonly [epoch: number, baseSequence: number, 
   return { verdicts, state }
 }
 
-test('batches in sequence are next, a gap and a step back are out of order', () => {
+test('a batch that follows is next; a gap and a step back are out of order', () => {
   const { verdicts } = feed([
     [0, 0, 10],
     [0, 10, 5],
@@ -102,7 +103,7 @@ test('a new epoch begins with 0 and forgets the old sequences, an old epoch is f
   assert.deepEqual(verdicts, [0, OUT_OF_ORDER_SEQUENCE_NUMBER.name, 4, INVALID_PRODUCER_EPOCH.name, 'repeat of 4'])
 })
 
-test('a producer that is not known may begin anywhere', () => {
+test('an unknown producer may begin with any sequence', () => {
   assert.deepEqual(
     feed([
       [7, 1234, 1],
@@ -117,7 +118,7 @@ test('a producer expires by the time of its last append', () => {
   assert.deepEqual([isExpired(producer, 999, 1_000), isExpired(producer, 1_000, 1_000)], [false, true])
 })
 
-test('a row holds a producer whole', () => {
+test('a row keeps the whole state of a producer', () => {
   const sequence = fc.integer({ min: 0, max: LAST })
   const batch: fc.Arbitrary<ProducerBatch> = fc
     .record({ baseSequence: sequence, records: fc.integer({ min: 1, max: 100_000 }), baseOffset: fc.maxSafeNat() })
@@ -141,7 +142,7 @@ test('a row holds a producer whole', () => {
   assert.equal(producerIdOf('m100'), null)
 })
 
-test('a producer that sends each batch until it is acknowledged has each once and in order', () => {
+test('if a producer sends each batch until it is acknowledged, each is in the log once and in order', () => {
   // The model: a window of batches. Some of them are sent again from any point, as a client does after lost answers.
   const sends = fc.array(fc.record({ back: fc.nat(4), count: fc.integer({ min: 1, max: 4 }) }), { maxLength: 60 })
   fc.assert(

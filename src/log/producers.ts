@@ -1,6 +1,6 @@
-// A partition's memory of idempotent producers, and the decision whether a batch is next, a repeat or out of order:
-// KIP-98 and KIP-360 as Apache Kafka's ProducerStateEntry and ProducerAppendInfo decide it. Pure; the lane keeps the
-// states and stores their rows. It knows no transactions.
+// The state of idempotent producers in a partition, and the decision whether a batch is next, a repeat or out of order.
+// The rules are those of KIP-98 and KIP-360, as in Apache Kafka's ProducerStateEntry and ProducerAppendInfo. The
+// functions are pure: the lane keeps the states and stores their rows. There are no transactions.
 
 import { assert } from '../base/assert.ts'
 import { because, INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, type Refusal } from '../protocol/errors.ts'
@@ -17,29 +17,29 @@ export interface ProducerBatch {
 
 export interface Producer {
   readonly epoch: number
-  /** One to five, oldest first. */
+  /** One to five batches, the newest ones, oldest first. */
   readonly batches: readonly ProducerBatch[]
-  /** When it last appended, by this broker's clock. */
+  /** The time of its last append, by this broker's clock. */
   readonly lastAppendMs: number
 }
 
-/** A producer's repeat is recognised while it is among this many batches (Kafka: NUM_BATCHES_TO_RETAIN). */
+/** A repeat is recognised if it is among this many newest batches (Kafka: NUM_BATCHES_TO_RETAIN). */
 const BATCHES_KEPT = 5
 const LAST_SEQUENCE = 2 ** 31 - 1
 
-/** The sequence of a batch's last record. */
+/** Returns the sequence of a batch's last record. */
 export function lastSequenceOf(baseSequence: number, lastOffsetDelta: number): number {
   const last = baseSequence + lastOffsetDelta
   return last <= LAST_SEQUENCE ? last : last - LAST_SEQUENCE - 1
 }
 
 /**
- * Null when a batch with these sequences is next; the original when it repeats one of the batches kept; else a refusal.
- * A producer that is not known may begin with any sequence, on a new partition too: its state may have expired, or its
- * records may all be gone (KIP-360). Kafka 4 does the same (ProducerAppendInfo.checkSequence of
- * org.apache.kafka.storage.internals.log, "accept writes with any sequence number"). Kafka also asks for 0 where there
- * is no state (KIP-890), but only of a producer with a VerificationStateEntry, which only transactional batches are
- * given.
+ * Returns null if a batch with these sequences is next, the original if it repeats one of the kept batches, or else a
+ * refusal. An unknown producer may begin with any sequence, also on a new partition: its state may have expired, or all
+ * of its records may be gone (KIP-360). Kafka 4 does the same (ProducerAppendInfo.checkSequence of
+ * org.apache.kafka.storage.internals.log, "accept writes with any sequence number"). If there is no state, Kafka also
+ * requires sequence 0 (KIP-890), but only from a producer with a VerificationStateEntry. Only transactional batches get
+ * such an entry.
  */
 export function checkSequence(
   known: Producer | undefined,
@@ -73,7 +73,7 @@ export function checkSequence(
   )
 }
 
-/** The state after one more batch, which checkSequence found to be next. */
+/** Returns the state after one more batch, which checkSequence found to be next. */
 export function withBatch(known: Producer | undefined, epoch: number, batch: ProducerBatch, nowMs: number): Producer {
   if (known === undefined || known.epoch !== epoch) return { epoch, batches: [batch], lastAppendMs: nowMs }
   const batches = known.batches.length < BATCHES_KEPT ? [...known.batches, batch] : [...known.batches.slice(1), batch]
@@ -101,7 +101,7 @@ export function producerKey(producerId: number): string {
   return `p${producerId}`
 }
 
-/** The producer id of a row's key; null when the row is not a producer's. */
+/** Returns the producer id of a row's key; null if the row does not belong to a producer. */
 export function producerIdOf(key: string): number | null {
   return key.startsWith('p') ? Number(key.slice(1)) : null
 }

@@ -11,7 +11,7 @@ import { AHEAD_BYTES, type Found, KEEP_MS, ReadAhead } from './read-ahead.ts'
 const MIB = 2 ** 20
 
 /**
- * A partition of batches of one size, of which nothing is in memory, and the limit of a read that takes two of them.
+ * Creates a partition of batches of equal size without a tail in memory. `two` is the limit of a read of two batches.
  */
 async function openCold(
   t: Parameters<typeof openLogWorld>[0],
@@ -27,7 +27,7 @@ function found(answer: ReadResult | Refusal): readonly number[] | string {
   return isRefusal(answer) ? answer.name : answer.batches.map(bytes => viewBatch(bytes).baseOffset)
 }
 
-test('who goes on where they were answered finds the next batches in memory, and is read ahead of again', async t => {
+test('a reader that continues after its last answer finds the next batches in memory, again and again', async t => {
   const { partition, two, store, clock } = await openCold(t, 10)
   assert.deepEqual(found(await partition.read(0, two, true)), [0, 1])
   await clock.settle()
@@ -40,12 +40,12 @@ test('who goes on where they were answered finds the next batches in memory, and
     assert(!(read instanceof Promise))
     assert.deepEqual(found(read), [offset, offset + 1])
     await clock.settle()
-    // Behind the last ones there is nothing to read ahead.
+    // Behind the last batches there is nothing to read ahead.
     assert.equal(store.calls.read, before + 2 + Math.min(at + 1, 2))
   }
 })
 
-test('who reads once is not read ahead of, nor who reads somewhere else', async t => {
+test('there is no read-ahead for a reader that reads once, or that reads at another offset', async t => {
   const { partition, two, store, clock } = await openCold(t, 10)
   const before = store.calls.read
   for (const offset of [0, 4, 1, 7]) await partition.read(offset, two, true)
@@ -53,7 +53,7 @@ test('who reads once is not read ahead of, nor who reads somewhere else', async 
   assert.equal(store.calls.read, before + 4)
 })
 
-test('a read that comes while it is made ahead gets what that finds', async t => {
+test('a read that arrives during its read-ahead gets the result of the read-ahead', async t => {
   const { partition, two, store, clock } = await openCold(t, 10)
   for (const offset of [0, 2]) await partition.read(offset, two, true)
   const before = store.calls.read
@@ -62,14 +62,14 @@ test('a read that comes while it is made ahead gets what that finds', async t =>
   await clock.settle()
 })
 
-test('what was read ahead is handed out for no other limit', async t => {
+test('a read-ahead result is not used for a read with another limit', async t => {
   const { partition, two, clock } = await openCold(t, 10)
   for (const offset of [0, 2]) await partition.read(offset, two, true)
   await clock.settle()
   assert.deepEqual(found(await partition.read(4, two * 2, true)), [4, 5, 6, 7])
 })
 
-test('a batch above the limit that was read ahead goes only to a reader that takes one of any size', async t => {
+test('a read-ahead batch above the limit goes only to a reader with minOneBatch', async t => {
   const { partition, two, clock } = await openCold(t, 10)
   for (const offset of [0, 1]) await partition.read(offset, 1, true)
   await clock.settle()
@@ -80,7 +80,7 @@ test('a batch above the limit that was read ahead goes only to a reader that tak
   assert.deepEqual(found(await partition.read(6, two, true)), [6, 7])
 })
 
-test('what comes after the end of the log was read ahead is not hidden by it', async t => {
+test('a read-ahead at the end of the log does not hide batches that are appended later', async t => {
   const { partition, two, clock } = await openCold(t, 5)
   for (const offset of [0, 2]) await partition.read(offset, two, true)
   await clock.settle()
@@ -88,7 +88,7 @@ test('what comes after the end of the log was read ahead is not hidden by it', a
   assert.deepEqual(found(await partition.read(4, two, true)), [4, 5])
 })
 
-test('what retention has dropped meanwhile is out of range, read ahead or being read', async t => {
+test('offsets that retention has dropped meanwhile are out of range, during a read-ahead and after it', async t => {
   const { partition, two, store, clock } = await openCold(t, 10)
   for (const offset of [0, 2]) await partition.read(offset, two, true)
   await clock.settle()
@@ -110,7 +110,7 @@ test('what retention has dropped meanwhile is out of range, read ahead or being 
   assert.equal(found(await reading), OFFSET_OUT_OF_RANGE.name)
 })
 
-test('a batch whose checksum fails is answered as such by a read that was made ahead', async t => {
+test('a batch whose checksum fails is refused as corrupt after a read-ahead too', async t => {
   const { partition, two, store, clock } = await openCold(t, 10)
   store.faults.rot(streamId(partition.topicId, 0), 5)
   const answers = []
@@ -121,7 +121,7 @@ test('a batch whose checksum fails is answered as such by a read that was made a
   assert.deepEqual(answers, [[0, 1], [2, 3], [4], CORRUPT_MESSAGE.name, [6, 7], [8, 9]])
 })
 
-test('a read ahead that fails costs nothing: the reader that asks for it reads for itself', async t => {
+test('after a failed read-ahead the reader reads for itself', async t => {
   const { partition, two, store, clock } = await openCold(t, 10)
   for (const offset of [0, 2]) await partition.read(offset, two, true)
   store.faults.failNext('read', 'unavailable')
@@ -131,7 +131,7 @@ test('a read ahead that fails costs nothing: the reader that asks for it reads f
   assert.deepEqual(found(await partition.read(4, two, true)), [4, 5])
 })
 
-test('a reader under appends, with a limit of any size, misses nothing and gets nothing twice', async t => {
+test('a reader during appends, with any limit, misses no batch and gets no batch twice', async t => {
   const { partition, two, clock } = await openCold(t, 10)
   for (const limit of [1, two / 2, two, two * 3 - 1, MIB]) {
     const offsets: number[] = []
@@ -153,10 +153,10 @@ test('a reader under appends, with a limit of any size, misses nothing and gets 
   }
 })
 
-/** The result of a read of this many bytes, in memory of its own. */
+/** The result of a read of this many bytes, in its own memory. */
 const foundOf = (bytes: number): Found => ({ batches: [new Uint8Array(bytes)] })
 
-test('no more is read ahead than the budget has room for, and what is taken makes room', async () => {
+test('read-ahead stays within its budget, and a result that is taken frees its part', async () => {
   const clock = new SimulatedClock()
   const ahead = new ReadAhead<Found>(clock)
   const places = Array.from({ length: AHEAD_BYTES / MIB + 3 }, (_, i) => `s@1@${i}`)
@@ -173,7 +173,7 @@ test('no more is read ahead than the budget has room for, and what is taken make
   const taken = ahead.take(places[0]!, MIB)
   assert(taken !== null && taken !== undefined && !(taken instanceof Promise))
   assert.equal(ahead.bytes, AHEAD_BYTES - MIB)
-  // There was no room for the last one: its reader is expected all the same.
+  // There was no memory for the last one. Its reader is expected anyway.
   assert.equal(ahead.take(places.at(-1)!, MIB), null)
   assert.equal(ahead.take('s@1@elsewhere', MIB), undefined)
   ahead.read(places[0]!, MIB, async () => foundOf(MIB))
@@ -181,7 +181,7 @@ test('no more is read ahead than the budget has room for, and what is taken make
   assert.equal(ahead.bytes, AHEAD_BYTES)
 })
 
-test('a read ahead that no reader asks for is dropped, and its memory is counted once for all that share it', async () => {
+test('a result that no reader asks for is dropped, and memory that results share is counted once', async () => {
   const clock = new SimulatedClock()
   const ahead = new ReadAhead<Found>(clock)
   const shared = new ArrayBuffer(MIB)
@@ -198,7 +198,7 @@ test('a read ahead that no reader asks for is dropped, and its memory is counted
   assert.equal(ahead.take('s@1@1', MIB / 4), undefined)
 })
 
-test('what is dropped while it is being read is not kept when it comes', async () => {
+test('a result that is dropped during its read is not kept when the read ends', async () => {
   const clock = new SimulatedClock()
   const ahead = new ReadAhead<Found>(clock)
   const load = Promise.withResolvers<Found>()

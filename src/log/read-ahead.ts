@@ -1,18 +1,18 @@
-// The next read of a reader that lags behind, made before the reader asks. A client that works on one answer before it
-// asks for the next lets the disk rest meanwhile, and then waits for it. A reader that asks twice, and the second time
-// where the first answer ended, will probably go on. From then on its next read is made at once, and kept until the
-// reader asks for exactly that.
+// Reads ahead for readers that lag behind. A client that processes one answer before it sends the next request leaves
+// the disk idle meanwhile, and then waits for the disk. If the second read of a reader begins where its first answer
+// ended, the reader will probably continue. From then on its next read is made at once. The result is kept until the
+// reader asks for exactly this range.
 //
-// Each result is handed out once. There is one budget for all: when it is used up, nothing is read ahead. A result that
-// no reader asks for is dropped after a while. It knows neither partitions nor stores.
+// Each result is handed out once. All results share one budget of memory. When it is used up, nothing is read ahead. A
+// result that no reader asks for is dropped after a while. This file knows neither partitions nor stores.
 
 import type { Clock } from '../base/clock.ts'
 
-/** Memory for read-ahead results that no reader has taken yet, of all partitions together. */
+/** The most memory for read-ahead results that no reader has taken yet, in bytes, over all partitions. */
 export const AHEAD_BYTES = 32 << 20
-/** A result is kept this long for the reader that is expected. */
+/** How long a result is kept for the expected reader. */
 export const KEEP_MS = 5_000
-/** Places where a reader is expected; above this number the oldest is forgotten. */
+/** The most positions at which a reader is expected. Above this number the oldest one is forgotten. */
 const MOST_PLACES = 10_000
 
 /** The parts of a result that this file uses. */
@@ -20,13 +20,13 @@ export interface Found {
   readonly batches: readonly Uint8Array[]
 }
 
-/** The places where a reader is expected. */
+/** A position at which a reader is expected. */
 interface Place<T extends Found> {
   readonly maxBytes: number
   readonly sinceMs: number
   /** Null if nothing is read ahead: the reader has asked only once, or there was no memory. */
   found: T | Promise<T | null> | null
-  /** The bytes that it takes of the budget; during the read, the most that it may take. */
+  /** The bytes of the budget that a read in progress reserves: the most that it may return. 0 at any other time. */
   reservedBytes: number
 }
 
@@ -34,7 +34,7 @@ export class ReadAhead<T extends Found> {
   readonly #clock: Clock
   /** The oldest first. */
   readonly #places = new Map<string, Place<T>>()
-  /** How many places hold each piece of memory: reads that were made together share it. */
+  /** The number of results that use each piece of memory: reads that were made together share memory. */
   readonly #holders = new Map<ArrayBufferLike, number>()
   #bytes = 0
   #due: (() => void)[] = []
@@ -49,15 +49,15 @@ export class ReadAhead<T extends Found> {
     return this.#bytes
   }
 
-  /** A reader got an answer and may go on here, with the same limit. */
+  /** Notes that a reader got an answer and may continue at this position, with the same limit. */
   expect(key: string, maxBytes: number): void {
     if (this.#places.has(key)) return
     this.#add(key, { maxBytes, sinceMs: this.#clock.monotonic(), found: null, reservedBytes: 0 })
   }
 
   /**
-   * A reader will continue here: reads this many bytes after this turn, together with other reads, and keeps the
-   * result. A read without a useful result returns null; it does not throw.
+   * Starts a read for a reader that will continue here, and keeps its result. The read runs after this turn, together
+   * with other reads, and returns at most maxBytes. `load` resolves with null if there is no useful result.
    */
   read(key: string, maxBytes: number, load: () => Promise<T | null>): void {
     const known = this.#places.get(key)
@@ -78,13 +78,13 @@ export class ReadAhead<T extends Found> {
       place.found = result
       if (result !== null) this.#hold(result)
     }
-    // The reader that has taken it gets the error, and a reader that comes later reads for itself.
+    // A reader that has taken the promise gets the error. A later reader reads for itself.
     found.then(keep, () => keep(null))
   }
 
   /**
-   * The result of the read ahead, which belongs to the caller from now on. Undefined if no reader was expected here;
-   * null if there is no result, or it was read with another limit.
+   * Returns the result of the read ahead, which belongs to the caller from now on. Undefined if no reader was expected
+   * here. Null if there is no result, or if it was read with another limit.
    */
   take(key: string, maxBytes: number): T | Promise<T | null> | null | undefined {
     const place = this.#places.get(key)
@@ -94,7 +94,7 @@ export class ReadAhead<T extends Found> {
   }
 
   #add(key: string, place: Place<T>): void {
-    // At the end of the order, among the newest.
+    // Moves the position to the end of the order, among the newest.
     this.#places.delete(key)
     this.#places.set(key, place)
     if (this.#places.size > MOST_PLACES) {
@@ -113,7 +113,7 @@ export class ReadAhead<T extends Found> {
     this.#release(place)
   }
 
-  /** Gives the memory of the place back to the budget. */
+  /** Gives the memory of the position back to the budget. */
   #release(place: Place<T>): void {
     this.#bytes -= place.reservedBytes
     place.reservedBytes = 0
@@ -136,7 +136,7 @@ export class ReadAhead<T extends Found> {
     }
   }
 
-  /** Drops the results that no reader has asked for, as long as there are any. */
+  /** Drops the positions that no reader has asked for, and repeats this while there are positions. */
   #watch(): void {
     if (this.#isWatched || this.#places.size === 0) return
     this.#isWatched = true

@@ -12,7 +12,7 @@ function batch(baseSequence: number, producerEpoch = 0, producerId = 7) {
   return { producerId, producerEpoch, baseSequence }
 }
 
-test('what follows a refused batch waits for it; the batch itself, others and other streams do not', () => {
+test('batches that follow a refused batch are refused; the batch itself, other producers and other streams are not', () => {
   const refused = new RefusedBatches(new SimulatedClock())
   refused.note(stream, batch(0), NOT_LEADER_OR_FOLLOWER)
   refused.note(stream, batch(3), NOT_LEADER_OR_FOLLOWER)
@@ -23,7 +23,7 @@ test('what follows a refused batch waits for it; the batch itself, others and ot
   assert.equal(refused.check(place, batch(3)), null)
 })
 
-test('a batch that was refused before its topic was known counts by the name of the partition', () => {
+test('a batch that was refused before its topic was known is found by the name of the partition', () => {
   const refused = new RefusedBatches(new SimulatedClock())
   refused.note(place.name, batch(0), NOT_LEADER_OR_FOLLOWER)
   assert.equal(refused.check(place, batch(1))?.code, OUT_OF_ORDER_SEQUENCE_NUMBER.code)
@@ -31,7 +31,7 @@ test('a batch that was refused before its topic was known counts by the name of 
   assert.equal(refused.check(place, batch(1)), null)
 })
 
-test('the lowest sequence counts, also where sequences begin again from 0', () => {
+test('the lowest sequence counts, also if sequences begin again from 0', () => {
   const refused = new RefusedBatches(new SimulatedClock())
   refused.note(stream, batch(1), NOT_LEADER_OR_FOLLOWER)
   refused.note(stream, batch(2 ** 31 - 1), NOT_LEADER_OR_FOLLOWER)
@@ -39,7 +39,7 @@ test('the lowest sequence counts, also where sequences begin again from 0', () =
   assert.notEqual(refused.check(place, batch(1)), null)
 })
 
-test('refusals that are final, older epochs and producers without an id hold no producer up', () => {
+test('final refusals, older epochs and producers without an id block no producer', () => {
   const refused = new RefusedBatches(new SimulatedClock())
   refused.note(stream, batch(0), MESSAGE_TOO_LARGE)
   refused.note(stream, batch(0, -1, -1), NOT_LEADER_OR_FOLLOWER)
@@ -50,7 +50,7 @@ test('refusals that are final, older epochs and producers without an id hold no 
   assert.notEqual(refused.check(place, batch(4, 1)), null)
 })
 
-test('it is forgotten after five minutes, and the oldest beyond ten thousand', async () => {
+test('a refused batch is forgotten after five minutes, and the oldest ones beyond ten thousand', async () => {
   const clock = new SimulatedClock()
   const refused = new RefusedBatches(clock)
   refused.note(stream, batch(0), NOT_LEADER_OR_FOLLOWER)

@@ -1,20 +1,20 @@
-// First batches of idempotent producers that were refused and will be sent again. A leader accepts any first sequence
-// of an unknown producer (KIP-360), and producers send several batches without waiting. When the first batch is refused
-// for a passing reason, the second may arrive a moment later, after the reason has passed. The leader would accept it
-// as the first one, and the real first batch, sent again, would be out of order for good. So refused batches are
-// remembered, and their successors are refused until they have been sent again. A known producer does not need this,
-// because the leader sees the gap. A partition is named by its stream, or by the name in the request if the topic is
-// still unknown.
+// Remembers first batches of idempotent producers that were refused and will be sent again. A leader accepts any first
+// sequence of an unknown producer (KIP-360), and producers send several batches without waiting. If the first batch is
+// refused for a temporary reason, the second one may arrive after the reason has passed. The leader would accept the
+// second one as the first. Then the real first batch, sent again, would be out of order for good. So the broker refuses
+// the successors of a refused batch until that batch has been sent again. A known producer does not need this, because
+// the leader sees the gap. A partition is named by its stream, or by the name in the request if the topic is still
+// unknown.
 
 import type { Clock } from '../base/clock.ts'
 import { because, OUT_OF_ORDER_SEQUENCE_NUMBER, type Refusal } from '../protocol/errors.ts'
 import type { BatchView } from '../protocol/records.ts'
 import type { StreamId } from '../store/store.ts'
 
-/** A partition under every name that a refused batch may have used for it. */
+/** The two names under which a refused batch of a partition may be remembered. */
 interface Place {
   readonly stream: StreamId
-  /** The form of partitionName. */
+  /** In the form that partitionName returns. */
   readonly name: string
 }
 
@@ -27,9 +27,12 @@ interface Refused {
   readonly atMs: number
 }
 
-/** After this time, batches that were in flight when the first was refused have arrived, or never will. */
+/** How long a refused batch is remembered. By then the batches that were in flight have arrived, or never will. */
 const KEPT_MS = 300_000
-/** Beyond this many the oldest are forgotten: a producer that gives up sends nothing more. */
+/**
+ * The most refused batches that are remembered. Beyond it the oldest are forgotten. A producer that has given up sends
+ * nothing more.
+ */
 const MOST = 10_000
 
 export class RefusedBatches {
@@ -42,9 +45,9 @@ export class RefusedBatches {
   }
 
   /**
-   * Remembers a batch that was answered with this refusal. If the producer will send the batch again, no later batch
-   * may be accepted first.
-   * `place` is the stream, or the name if the stream is unknown.
+   * Remembers a batch that was answered with this refusal, if the producer will send it again. Until then no later
+   * batch of the producer may be accepted. `place` is the stream, or the name of the partition if the stream is
+   * unknown.
    */
   note(place: string, batch: Sequenced, { retriable }: Refusal): void {
     if (batch.producerId < 0 || !retriable) return
@@ -57,7 +60,10 @@ export class RefusedBatches {
     this.#prune()
   }
 
-  /** The refusal of a batch that must not be the first of an unknown producer; null if the batch may be accepted. */
+  /**
+   * Returns the refusal of a batch that must not be the first of an unknown producer; null if the batch may be
+   * accepted.
+   */
   check({ stream, name }: Place, batch: Sequenced): Refusal | null {
     if (this.#refused.size === 0) return null
     this.#prune()
@@ -76,7 +82,7 @@ export class RefusedBatches {
     this.#refused.delete(keyOf(name, batch))
   }
 
-  /** The refused batch that must come before this one. */
+  /** Returns the refused batch that must come before this one, or null. */
   #before(place: string, batch: Sequenced): Refused | null {
     const known = this.#refused.get(keyOf(place, batch))
     return known?.epoch === batch.producerEpoch && follows(batch.baseSequence, known) ? known : null
@@ -91,7 +97,10 @@ export class RefusedBatches {
   }
 }
 
-/** For people too. The form is unambiguous: a stream has a colon, and no topic name has one. */
+/**
+ * Returns the name of a partition, which is also used in messages. It differs from every stream: a stream has a colon,
+ * and a topic name has none.
+ */
 export function partitionName(topicName: string, index: number): string {
   return `${topicName}-${index}`
 }
@@ -100,7 +109,7 @@ function keyOf(place: string, { producerId }: Sequenced): string {
   return `${place}:${producerId}`
 }
 
-/** Sequences wrap around to 0. */
+/** Returns whether the sequence comes after the refused one. Sequences wrap around to 0. */
 function follows(baseSequence: number, refused: Refused): boolean {
   const distance = (baseSequence - refused.baseSequence + 2 ** 31) % 2 ** 31
   return distance > 0 && distance < 2 ** 30

@@ -9,7 +9,7 @@ import type { Partition } from './partition.ts'
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR
 
-/** One batch of this size, with this record time. */
+/** A batch of this size, with this record timestamp. */
 async function append(partition: Partition, timestamp: number, size = 10): Promise<void> {
   const answer = await partition.append(batchOf([{ value: Buffer.alloc(size), timestamp }]), 0)
   assert(!isRefusal(answer), isRefusal(answer) ? answer.message : '')
@@ -61,7 +61,7 @@ test('records stamped in the future expire by the time of their append', async t
   assert.equal(partition.logStartOffset, 1)
 })
 
-test('what was appended before a restart expires as if there had been none', async t => {
+test('data that was appended before a restart expires as if there had been no restart', async t => {
   const world = await openLogWorld(t)
   await world.create('orders', { 'retention.ms': String(HOUR) })
   await append(world.partition('orders'), world.clock.now())
@@ -71,7 +71,7 @@ test('what was appended before a restart expires as if there had been none', asy
   assert.equal(next.partition('orders').logStartOffset, 1)
 })
 
-test('what is above retention.bytes is dropped, oldest first, and never more', async t => {
+test('data above retention.bytes is dropped, oldest first, and never more', async t => {
   const { createPartition, logs } = await openLogWorld(t)
   const limit = 3 * 1024 * 1024
   const partition = await createPartition({ 'retention.bytes': String(limit) })
@@ -109,7 +109,7 @@ test('without limits nothing is dropped', async t => {
   assert.equal(partition.logStartOffset, 0)
 })
 
-test('local retention does not drop what there is no remote copy of', async t => {
+test('local retention does not drop data that has no remote copy', async t => {
   const { createPartition, clock } = await openLogWorld(t)
   const partition = await createPartition({
     'retention.ms': String(DAY),
@@ -142,7 +142,7 @@ test('the marks of dropped data are removed with it', async t => {
   assert.deepEqual(opened.kind === 'opened' && [...opened.rows.keys()], [])
 })
 
-test('a clock that jumps forward does not take the log with it', async t => {
+test('a clock that jumps forward does not make the broker drop the log', async t => {
   let jumpMs = 0
   class JumpingClock extends SimulatedClock {
     override now(): number {
@@ -214,7 +214,7 @@ test('a batch that fails its checksum does not keep the log from ageing', async 
   assert.equal(partition.logStartOffset, 3)
 })
 
-test('a gap without records does not keep what follows from ageing', async t => {
+test('a gap without records does not keep later data from ageing', async t => {
   const world = await openLogWorld(t)
   await world.create('orders', { 'retention.ms': String(HOUR) })
   await append(world.partition('orders'), world.clock.now())

@@ -1,8 +1,8 @@
-// Retention: drops old data of every partition by time and size, chunk by chunk (time-index.ts), unless
-// `storage.worker.enabled` is off, and forgets producers that have been idle for long. A chunk's age is that of its
-// newest batch, by the record's timestamp or the append, whichever is older, so records stamped in the future expire
-// too. local.retention.* take effect only beside a remote tier: without one the local data is all there is. It decides;
-// the partition trims.
+// Retention drops old data of every partition by time and size, chunk by chunk (time-index.ts), unless
+// `storage.worker.enabled` is off. It also forgets producers that have been idle for too long. The age of a chunk is
+// the age of its newest batch, by record timestamp or append time, whichever is older. So records stamped in the future
+// expire too. local.retention.* take effect only together with a remote tier, because without one the local data is all
+// the data. This file decides what to drop; the partition trims.
 
 import type { Clock, Timer } from '../base/clock.ts'
 import { watchClockJumps } from '../base/clock-jumps.ts'
@@ -21,17 +21,20 @@ export interface RetentionRooms {
 }
 
 export interface Retention {
-  /** One round over all partitions; joins a round that is in progress. */
+  /** Runs one round over all partitions, or joins the round that is in progress. */
   run(): Promise<void>
-  /** Begins no more rounds; resolves when the current round has ended. */
+  /** Starts no more rounds. Resolves when the current round has ended. */
   stop(): Promise<void>
 }
 
 /**
- * A topic that fills slowly gets a chunk at least this often for each retention time, so that data expires in parts.
+ * A chunk of a topic that fills slowly is sealed at least this many times in each retention time, so that data expires
+ * in parts.
  */
 const PARTS = 8
-/** How much unmarked data one round reads: after a restart each partition has up to a chunk of it. */
+/**
+ * About how many bytes of unmarked data one round reads. After a restart each partition has up to a chunk of such data.
+ */
 const LEARN_BYTES = 64 * 1024 * 1024
 
 export function startRetention({ partitions, settings, clock, logger, metrics }: RetentionRooms): Retention {
@@ -122,7 +125,7 @@ async function retain(partition: Partition, nowMs: number, intervalMs: number): 
   await partition.trim(Math.max(byTime, bySize))
 }
 
-/** The end of the leading chunks whose newest data is older than the horizon. */
+/** Returns the end of the leading chunks whose newest data is older than the horizon. */
 function expiredBefore({ state }: Partition, horizonMs: number): number {
   let before = state.start
   for (const chunk of state.timeIndex.chunks) {
@@ -133,8 +136,8 @@ function expiredBefore({ state }: Partition, horizonMs: number): number {
 }
 
 /**
- * The end of the leading chunks without which the log still has this many bytes (Kafka: retention.bytes is a lower
- * bound).
+ * Returns the end of the leading chunks that can be dropped while the log still has this many bytes (in Kafka
+ * retention.bytes is a lower bound).
  */
 function surplusBefore({ state }: Partition, retentionBytes: number): number {
   let before = state.start

@@ -1,9 +1,9 @@
-// How a batch rests in the store: as clients see it, or with its records compressed by this broker. Both are shaped
-// like a record batch of magic 2, so that a store checks and dates either without knowing which it holds. Pure bytes:
-// what compresses is in compression.ts.
+// The form of a batch in the store: as clients see it, or with its records compressed by this broker. Both forms have
+// the shape of a record batch of magic 2, so that a store can check and date a batch without knowing its form. This
+// file handles only bytes; compression.ts compresses.
 //
-// An encoded batch names codec 7, which Kafka does not have and Produce refuses, so no client's batch is mistaken for
-// one:
+// An encoded batch has codec 7. Kafka does not have this codec and Produce refuses it, so a client's batch is never
+// mistaken for an encoded one:
 //
 //    0  the batch's own header     61 bytes  but: batchLength and crc are of these bytes, the codec bits are 7
 //   61  version of this layout = 1 u8
@@ -13,17 +13,17 @@
 //   71  length of its records      u32
 //   75  its records, compressed
 //
-// The header that opens a stored entry in the design (format version, encoding, record count, largest timestamp) is
-// thus the batch's own: docs/decisions/0020.
+// In the design a stored entry opens with a header (format version, encoding, record count, largest timestamp). Here
+// the header of the batch has this role: docs/decisions/0020.
 
 import { crc32c } from '../base/crc32c.ts'
 import { type Codec, codecs } from '../protocol/compression.ts'
 import { BATCH_HEADER_BYTES, CODEC_MASK, CRC_AT, CRC_FROM, LENGTH_OVERHEAD, viewBatch } from '../protocol/records.ts'
 
-/** Stored records, without the header that is stamped later. */
+/** Stored records without the header, which is stamped later. */
 export interface EncodedRecords {
   readonly codec: Codec
-  /** 0: none. */
+  /** The version of the dictionary; 0 if no dictionary was used. */
   readonly dictionary: number
   readonly bytes: Buffer
 }
@@ -32,7 +32,7 @@ export interface EncodedRecords {
 export interface Encoding extends EncodedRecords {
   /** CRC of the batch as clients see it. */
   readonly crc: number
-  /** Of the whole batch as clients see it. */
+  /** The size of the whole batch as clients see it. */
   readonly plainBytes: number
 }
 
@@ -42,7 +42,7 @@ export const ENCODING_BYTES = 14
 const LAYOUT = 1
 const ENCODED = 7
 
-/** The stamped, uncompressed batch, with its records in the encoded form. */
+/** Returns the stamped, uncompressed batch with its records in the encoded form. */
 export function sealBatch(plain: Buffer, records: EncodedRecords): Buffer {
   const bytes = Buffer.allocUnsafeSlow(BATCH_HEADER_BYTES + ENCODING_BYTES + records.bytes.length)
   plain.copy(bytes, 0, 0, BATCH_HEADER_BYTES)
@@ -58,8 +58,8 @@ export function sealBatch(plain: Buffer, records: EncodedRecords): Buffer {
 }
 
 /**
- * The encoding of a stored batch that passed its checksum; null: it is stored as clients see it. A string names an
- * unknown part.
+ * Returns the encoding of a stored batch that passed its checksum; null if it is stored as clients see it. Returns a
+ * string that names the problem if the encoding cannot be read.
  */
 export function encodingOf(stored: Buffer): Encoding | string | null {
   if ((viewBatch(stored).attributes & CODEC_MASK) !== ENCODED) return null
@@ -78,7 +78,7 @@ export function encodingOf(stored: Buffer): Encoding | string | null {
   }
 }
 
-/** The batch as clients see it; null if the result is not the batch that was encoded. */
+/** Returns the batch as clients see it; null if the result is not the batch that was encoded. */
 export function unsealBatch(stored: Buffer, { crc }: Encoding, records: Buffer): Buffer | null {
   const bytes = Buffer.allocUnsafeSlow(BATCH_HEADER_BYTES + records.length)
   stored.copy(bytes, 0, 0, BATCH_HEADER_BYTES)

@@ -13,7 +13,7 @@ function offsets(tail: Tail): number[] {
   return Array.from({ length: tail.length }, (_, i) => tail.at(i)!.baseOffset)
 }
 
-test('what is oldest goes first, across partitions', () => {
+test('the oldest batches are evicted first, across partitions', () => {
   const cache = new TailCache(3 * (1000 + 256))
   const [a, b] = [cache.tail(0), cache.tail(0)]
   a.add(batchAt(0, 1000))
@@ -34,13 +34,13 @@ test('a batch that is a small part of its frame is copied out of it, a large one
   assert.equal(tail.at(1)!.bytes.buffer, frame.buffer)
 })
 
-test('the budget counts what a batch keeps alive', () => {
+test('the budget counts all memory that a batch keeps alive', () => {
   const cache = new TailCache(1_000_000)
   cache.tail(0).add(batchAt(0, 6_000, Buffer.alloc(10_000)))
   assert.equal(cache.bytes, 10_000 + 256)
 })
 
-test('what tails have dropped takes no room, though the budget is never reached', () => {
+test('entries that tails have dropped take no memory, even if the budget is never reached', () => {
   const cache = new TailCache(1_000_000)
   const kept = cache.tail(0)
   for (let at = 0; at < 1_000; at++) {
@@ -53,7 +53,7 @@ test('what tails have dropped takes no room, though the budget is never reached'
   assert(cache.places < 40, `${cache.places} places for 10 entries`)
 })
 
-test('a batch that is larger than the budget leaves the partition complete from behind it', () => {
+test('after a batch larger than the budget the tail is complete from the next offset on', () => {
   const cache = new TailCache(5_000)
   const tail = cache.tail(0)
   tail.add(batchAt(0, 1_000))
@@ -75,7 +75,7 @@ test('a look-up finds the batch that covers an offset, or the next one in a gap'
   assert.deepEqual([0, 9, 10, 19, 20, 49, 55, 59, 60].map(found), [0, 0, 10, 10, 50, 50, 50, 50, undefined])
 })
 
-test('whatever is added and forgotten, the budget holds and each tail is the newest part of its log', () => {
+test('for any mixture of calls the budget is kept and each tail is the newest part of its log', () => {
   const step = fc.record({
     tail: fc.nat(2),
     size: fc.integer({ min: 1, max: 3_000 }),

@@ -1,6 +1,6 @@
-// The newest batches of every partition, in memory, under one byte budget for the whole broker: consumers that keep up
-// never touch the store. Evicts oldest first across partitions. Does not know what may be shown (the high watermark)
-// and is never filled by reads of old data.
+// Keeps the newest batches of every partition in memory, under one byte budget for the whole broker. Consumers that
+// keep up never need the store. The oldest batches of all partitions are evicted first. The cache does not know which
+// batches readers may see (the high watermark). Reads of old data never fill it.
 
 import type { Batch } from '../store/store.ts'
 import { Fifo } from './fifo.ts'
@@ -11,16 +11,16 @@ const ENTRY_BYTES = 256
 export class TailCache {
   readonly #budgetBytes: number
   #bytes = 0
-  /** The tail of each entry, oldest first. A tail evicts in its own order, so the tail is enough. */
+  /** The tail of each entry, oldest first. A tail evicts its own entries in order, so knowing the tail is enough. */
   readonly #order = new Fifo<Tail>()
-  /** Places in the order whose entries their tails have dropped already. */
+  /** The number of places in the order whose entries were already dropped by their tails. */
   #dropped = 0
 
   constructor(budgetBytes: number) {
     this.#budgetBytes = budgetBytes
   }
 
-  /** How many entries are remembered, dropped ones included. */
+  /** The number of places in the order, including those of dropped entries. */
   get places(): number {
     return this.#order.length
   }
@@ -30,12 +30,12 @@ export class TailCache {
     return this.#bytes
   }
 
-  /** A partition's part of the cache. It begins empty at `end` and has every later batch. */
+  /** Returns the part of the cache for a partition. It begins empty at `end` and has every later batch. */
   tail(end: number): Tail {
     return new Tail(this, end)
   }
 
-  /** Called by a tail for each entry that it takes in. */
+  /** Called by a tail for each entry that it adds. */
   admit(tail: Tail, costBytes: number): void {
     this.#bytes += costBytes
     this.#order.push(tail)
@@ -46,7 +46,9 @@ export class TailCache {
     }
   }
 
-  /** Called by a tail that drops entries by itself. Their places are removed when they are more than half of all. */
+  /**
+   * Called by a tail that drops entries itself. Their places are removed when they are more than half of all places.
+   */
   release(costBytes: number, entries: number): void {
     this.#bytes -= costBytes
     this.#dropped += entries
@@ -67,7 +69,7 @@ export class Tail {
   readonly #cache: TailCache
   readonly #entries = new Fifo<Batch>()
   #coversFrom: number
-  /** Places in the cache's order whose entries this tail has dropped already. */
+  /** The number of places in the cache's order whose entries this tail has already dropped. */
   #dropped = 0
 
   constructor(cache: TailCache, end: number) {
@@ -75,7 +77,7 @@ export class Tail {
     this.#coversFrom = end
   }
 
-  /** From this offset on the tail holds everything. */
+  /** The tail has every batch from this offset on. */
   get coversFrom(): number {
     return this.#coversFrom
   }
@@ -84,7 +86,7 @@ export class Tail {
     return this.#entries.length
   }
 
-  /** Takes in the batch that follows the newest one. */
+  /** Adds the batch that follows the newest one. */
   add(batch: Batch): void {
     const kept = ownBytes(batch)
     const cost = costOf(kept)
@@ -96,7 +98,7 @@ export class Tail {
     this.#cache.admit(this, cost)
   }
 
-  /** Forgets everything; the tail is complete from `end` on. */
+  /** Drops all entries. The tail then has every batch from `end` on. */
   reset(end: number): void {
     let freed = 0
     for (let i = 0; i < this.#entries.length; i++) freed += costOf(this.#entries.at(i)!)
@@ -108,8 +110,8 @@ export class Tail {
   }
 
   /**
-   * Whether the tail's oldest place in the cache's order belongs to an entry that it has dropped; this removes the
-   * place.
+   * Removes the tail's oldest place in the cache's order if the tail has already dropped the entry of that place.
+   * Returns whether it did.
    */
   forgo(): boolean {
     if (this.#dropped === 0) return false
@@ -117,14 +119,14 @@ export class Tail {
     return true
   }
 
-  /** Drops the oldest entry for the cache and returns what that frees. */
+  /** Drops the oldest entry for the cache and returns the bytes that this frees. */
   evict(): number {
     const oldest = this.#entries.shift()!
     this.#coversFrom = oldest.nextOffset
     return costOf(oldest)
   }
 
-  /** The position of the first entry that reaches beyond `offset`; `length` if there is no such entry. */
+  /** Returns the position of the first entry that reaches beyond `offset`; `length` if there is no such entry. */
   position(offset: number): number {
     let low = 0
     let high = this.#entries.length
@@ -145,7 +147,10 @@ function costOf(batch: Batch): number {
   return batch.bytes.buffer.byteLength + ENTRY_BYTES
 }
 
-/** A small batch keeps its whole frame alive, so one that is less than half of it is copied out. */
+/**
+ * Returns the batch, in bytes of its own if it is less than half of its frame. A small batch would keep its whole frame
+ * in memory.
+ */
 function ownBytes(batch: Batch): Batch {
   const { bytes } = batch
   if (bytes.length * 2 >= bytes.buffer.byteLength) return batch

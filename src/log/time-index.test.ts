@@ -31,7 +31,7 @@ test('a chunk counts its batches and is sealed when it is large or old enough', 
   ])
 })
 
-test('data is as new as its records or its append, whichever is older; without a timestamp it is the append', () => {
+test('the age of data is that of its records or its append, whichever is older; without a timestamp its append counts', () => {
   const index = new TimeIndex()
   index.add(1, 10, 99_000, 1_000)
   assert.equal(index.chunks[0]!.newestMs, 1_000)
@@ -40,7 +40,7 @@ test('data is as new as its records or its append, whichever is older; without a
   assert.equal(index.chunks[0]!.maxTimestamp, 99_000)
 })
 
-test('marks are found again, and what has none is one unknown chunk until somebody looks into it', () => {
+test('marks are found again, and a part without marks is one unknown chunk until it is learned', () => {
   const before = new TimeIndex()
   before.add(10, 100, 1_000, 1_000)
   const first = before.seal(0)
@@ -88,7 +88,7 @@ test('marks below the log start or beyond the end are not used and are deleted',
   )
 })
 
-test('a mark that begins below the log start counts what is gone: its chunk is learned again', () => {
+test('a chunk whose mark begins below the log start is learned again, because the mark counts dropped bytes', () => {
   const before = new TimeIndex()
   before.add(10, 100, 1_000, 1_000)
   const mark = before.seal(0)
@@ -98,7 +98,7 @@ test('a mark that begins below the log start counts what is gone: its chunk is l
   assert.deepEqual([from, next, bytes, isKnown], [5, 10, 50, false])
 })
 
-test('dropping forgets whole chunks, takes the rest from the next, and never forgets the open one', () => {
+test('dropping forgets whole chunks, subtracts the other bytes from the next chunk, and never forgets the open one', () => {
   const index = new TimeIndex()
   for (const end of [10, 20, 30]) {
     index.add(end, 100, -1, 0)

@@ -1,7 +1,7 @@
-// Where in a partition's log which timestamps lie, about one mark for each MiB: what a look-up by time and retention go
-// by. Sparse on purpose: within a chunk the batches themselves are read. Marks are rows of the stream, written with a
-// later append; what has no mark (the newest chunk after a restart) is learned again from the batches when it is
-// needed. It reads nothing and deletes nothing itself.
+// The time index of a partition. It says which timestamps each part of the log has, with about one mark for each MiB.
+// Searches by time and retention use it. It is sparse on purpose: within a chunk, a search reads the batches. Marks are
+// rows of the stream and are written with a later append. A chunk without a mark (the newest one after a restart) is
+// learned again from its batches when it is needed. This file reads nothing and deletes nothing.
 //
 //   log start                                                                    end
 //   | sealed chunk (mark) | sealed chunk (mark) | unknown (no mark yet) | open chunk |
@@ -12,23 +12,23 @@ import type { Row } from '../store/store.ts'
 export interface Chunk {
   /** The end of the log when the chunk began. */
   readonly from: number
-  /** Where the next chunk begins. */
+  /** The offset at which the next chunk begins. */
   readonly next: number
   /** Stored bytes of its batches. */
   readonly bytes: number
   /** The largest record timestamp; -1 when no record has one. */
   readonly maxTimestamp: number
-  /** The time for retention: the largest of each batch's min(largest timestamp, append time). */
+  /** The time that retention uses: the largest of min(largest timestamp, append time) over all batches. */
   readonly newestMs: number
-  /** When its first batch was appended, by the broker's clock; -1 while it is empty. */
+  /** The time of the append of its first batch, by the broker's clock; -1 if it is empty or was read from its mark. */
   readonly beganAtMs: number
-  /** False until the chunk was looked into after a restart: only `from` and `next` are right. */
+  /** False if the chunk had no mark after a restart and was not read yet. Then only `from` and `next` are right. */
   readonly isKnown: boolean
 }
 
 type MutableChunk = { -readonly [K in keyof Chunk]: Chunk[K] }
 
-/** A chunk is sealed by the first append after it has grown to this. */
+/** A chunk that has grown to this many bytes is sealed by the next append. */
 export const CHUNK_BYTES = 1024 * 1024
 
 const FORMAT = 1
@@ -38,14 +38,14 @@ export class TimeIndex {
   #chunks: MutableChunk[] = [emptyChunk(0)]
   #adoptedAtMs = 0
 
-  /** Oldest first, without gaps; the last one is open and may be empty. */
+  /** The chunks, oldest first, without gaps. The last one is open and may be empty. */
   get chunks(): readonly Chunk[] {
     return this.#chunks
   }
 
   /**
-   * Starts again from the marks among the stream's rows; `bytes` are the stream's live bytes. Returns the rows that
-   * delete marks of trimmed chunks.
+   * Starts again from the marks among the stream's rows; `bytes` is the number of live bytes of the stream. Returns
+   * rows that delete the marks of trimmed chunks.
    */
   adopt(rows: ReadonlyMap<string, Uint8Array>, start: number, end: number, bytes: number, nowMs: number): Row[] {
     const marks: MutableChunk[] = []
@@ -89,7 +89,8 @@ export class TimeIndex {
   }
 
   /**
-   * Seals the open chunk if it has at least this many bytes, or holds data that is at least this old. Returns its mark.
+   * Seals the open chunk if it has at least this many bytes, or data that is at least this old. Returns the mark of the
+   * chunk, or null if it was not sealed.
    */
   seal(minBytes: number, nowMs = 0, minAgeMs = Number.POSITIVE_INFINITY): Row | null {
     const open = this.#open()
@@ -98,7 +99,9 @@ export class TimeIndex {
     return encodeMark(open)
   }
 
-  /** Fills in an unknown chunk from its batches and returns its mark; null when the chunk is gone meanwhile. */
+  /**
+   * Fills in an unknown chunk from its batches and returns its mark. Returns null if the chunk was removed meanwhile.
+   */
   learn(chunk: Chunk, batches: Iterable<{ readonly bytes: number; readonly maxTimestamp: number }>): Row | null {
     const known = this.#chunks.find(other => other === chunk)
     if (known === undefined) return null
@@ -113,14 +116,14 @@ export class TimeIndex {
     return encodeMark(known)
   }
 
-  /** The rows that are no longer needed after trimming to `before`. */
+  /** Returns rows that delete the marks that are no longer needed after a trim to `before`. */
   marksBefore(before: number): Row[] {
     return this.#chunks.slice(0, this.#count(before)).map(chunk => ({ key: markKey(chunk.from), value: null }))
   }
 
   /**
-   * Forgets the chunks that lie wholly below the log start. The rest of the dropped bytes belonged to the first chunk
-   * that stays.
+   * Forgets the chunks that lie wholly below the log start. The other dropped bytes belonged to the first chunk that
+   * stays.
    */
   drop(start: number, bytes: number): void {
     const gone = this.#chunks.splice(0, this.#count(start))
@@ -129,7 +132,7 @@ export class TimeIndex {
     first.bytes = Math.max(0, first.bytes - Math.max(0, rest))
   }
 
-  /** How many chunks lie wholly below an offset; the open one never counts. */
+  /** Returns how many chunks lie wholly below an offset. The open chunk never counts. */
   #count(before: number): number {
     let count = 0
     while (count < this.#chunks.length - 1 && this.#chunks[count]!.next <= before) count++

@@ -1,6 +1,6 @@
-// Searches a partition for records by their time. The time index says which chunks can hold the record. The search
-// reads the batches of those chunks and looks into them for timestamps and offsets alone. It reads as much as its
-// patience allows, and holds one of the places that all searches of a broker share. It changes nothing but the index.
+// Searches a partition for records by their time. The time index says which chunks can have the record. The search
+// reads the batches of those chunks, and only the timestamps and offsets of their records. It ends when its patience
+// ends. All searches of a broker share a limited number of slots. A search changes nothing but the time index.
 
 import type { Patience } from '../base/patience.ts'
 import type { Semaphore } from '../base/semaphore.ts'
@@ -20,7 +20,7 @@ export interface FoundOffset {
 
 export interface SearchRooms {
   readonly unpacking: Unpacking
-  /** Places for searches, SEARCHES_AT_ONCE of them. */
+  /** The slots for searches; there are SEARCHES_AT_ONCE of them. */
   readonly searches: Semaphore
 }
 
@@ -29,18 +29,21 @@ type MaybeLater<T> = T | Promise<T>
 /** The partition that is searched. */
 export interface SearchedLog {
   readonly state: PartitionState
-  /** Whole batches from this offset on as clients see them, at least one; none above the high watermark. */
+  /**
+   * Returns whole batches from this offset on, in the form that clients see. It returns at least one batch, unless
+   * there is no batch below the high watermark.
+   */
   read(offset: number, maxBytes: number): MaybeLater<{ readonly batches: readonly Uint8Array[] } | Refusal>
-  /** The batches that the store has from this offset on, unchecked. */
+  /** Resolves with the batches that the store has from this offset on, unchecked. */
   load(offset: number, maxBytes: number): Promise<Read | Refusal>
 }
 
-/** A search reads this much at once. */
+/** A search reads this many bytes at once. */
 const STEP_BYTES = 1024 * 1024
 
 /**
- * The limit over all partitions of a broker. Each search holds STEP_BYTES or one batch, and one request can ask for
- * thousands of partitions.
+ * The most searches at one time, over all partitions of a broker. Each search takes memory for STEP_BYTES or one batch,
+ * and one request can search thousands of partitions.
  */
 export const SEARCHES_AT_ONCE = 16
 
@@ -60,8 +63,8 @@ export class TimeSearch {
   }
 
   /**
-   * The first record whose timestamp is at or after this one, with its own timestamp; null if there is no such record.
-   * REQUEST_TIMED_OUT if the patience ends first.
+   * Resolves with the first record whose timestamp is at or after this one, with the record's own timestamp. Null if
+   * there is no such record. REQUEST_TIMED_OUT if the patience ends first.
    */
   first(timestamp: number, patience: Patience): Promise<FoundOffset | null | Refusal> {
     return this.#inTurn(patience, async looker => {
@@ -75,8 +78,8 @@ export class TimeSearch {
   }
 
   /**
-   * The record with the largest timestamp, the first of equals (KIP-734); null when no record has a timestamp.
-   * REQUEST_TIMED_OUT if the patience ends first.
+   * Resolves with the record that has the largest timestamp; the first one if several have it (KIP-734). Null if no
+   * record has a timestamp. REQUEST_TIMED_OUT if the patience ends first.
    */
   largest(patience: Patience): Promise<FoundOffset | null | Refusal> {
     return this.#inTurn(patience, async looker => {
@@ -94,7 +97,7 @@ export class TimeSearch {
     })
   }
 
-  /** Looks into the chunks that have no mark; afterwards the time index knows all of them. */
+  /** Reads the chunks that have no mark. Afterwards the time index knows all chunks. */
   async learn(patience: Patience): Promise<Refusal | null> {
     const { timeIndex, pendingRows } = this.#state
     for (const chunk of timeIndex.chunks.filter(candidate => !candidate.isKnown)) {
@@ -107,8 +110,8 @@ export class TimeSearch {
   }
 
   /**
-   * The sizes and times of a chunk's batches as stored, unchecked: a batch that fails its checksum must not keep the
-   * log from ageing.
+   * Resolves with the sizes and times of a chunk's batches as stored. It does not check them, because a batch that
+   * fails its checksum must not keep the log from ageing.
    */
   async #weigh(
     { from, next }: Chunk,
@@ -131,7 +134,7 @@ export class TimeSearch {
     return found
   }
 
-  /** Waits for a place among the searches, then runs work that reads the log and looks into batches. */
+  /** Waits for a slot, then runs work that reads the log and looks into batches. */
   async #inTurn(
     patience: Patience,
     work: (looker: Looker) => Promise<FoundOffset | null | Refusal>,
@@ -146,7 +149,7 @@ export class TimeSearch {
     }
   }
 
-  /** The first record of a chunk whose timestamp is at or after this one. */
+  /** Resolves with the first record of a chunk whose timestamp is at or after this one. */
   async #firstOf(chunk: Chunk, timestamp: number, looker: Looker): Promise<FoundOffset | null | Refusal> {
     let found: FoundOffset | null = null
     const refusal = await this.#walk(chunk, looker, async batch => {
@@ -166,7 +169,10 @@ export class TimeSearch {
     return refusal ?? found
   }
 
-  /** The largest timestamp of a chunk, the first of equals, if it is larger than the known one. */
+  /**
+   * Resolves with the first record that has the largest timestamp of a chunk, or with `known` if no timestamp is
+   * larger.
+   */
   async #largestOf(chunk: Chunk, known: FoundOffset | null, looker: Looker): Promise<FoundOffset | null | Refusal> {
     let best = known
     const refusal = await this.#walk(chunk, looker, async batch => {
@@ -207,12 +213,13 @@ export class TimeSearch {
       )
     } catch (error) {
       if (!(error instanceof InvalidRecords)) throw error
-      // Producers may send batches that do not unpack. A reader that starts at the whole batch skips nothing.
+      // Producers may send batches that do not unpack. The offset of the whole batch makes sure that a reader skips
+      // nothing.
       return { offset: Math.max(batch.baseOffset, this.#state.start), timestamp: batch.maxTimestamp, leaderEpoch }
     }
   }
 
-  /** Visits the batches of a chunk in order, as far as they may be seen, until the visitor says true or refuses. */
+  /** Visits the visible batches of a chunk in order, until the visitor returns true or a refusal. */
   async #walk(
     chunk: Chunk,
     { patience, turn }: Looker,
@@ -223,7 +230,7 @@ export class TimeSearch {
       if (patience.isOver) return TIMED_OUT
       const read = await this.#log.read(offset, STEP_BYTES)
       if (isRefusal(read)) {
-        // Retention passed this place: continue at the log start.
+        // Retention passed this offset: continue at the log start.
         if (read.code !== OFFSET_OUT_OF_RANGE.code || this.#state.start <= offset) return read
         offset = this.#state.start
         continue

@@ -11,7 +11,7 @@ import { HEADER_LIMITS, Unpacking } from './unpacking.ts'
 
 const MB = 1024 * 1024
 
-test('the bytes that all hold at one time are bounded, and everybody comes to their turn in order', async () => {
+test('the unpacked bytes at one time are limited, and every caller gets its turn in order', async () => {
   const unpacking = new Unpacking(systemClock)
   const order: number[] = []
   let held = 0
@@ -40,7 +40,7 @@ test('the bytes that all hold at one time are bounded, and everybody comes to th
   assert.equal(unpacking.heldBytes, 0)
 })
 
-test('a look that waits for too long is refused, and those behind it come to their turn', async () => {
+test('a look that waits for too long is refused, and the looks behind it get their turn', async () => {
   const clock = new SimulatedClock()
   const unpacking = new Unpacking(clock)
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -101,7 +101,7 @@ test('views end with the look, and a look ends with the patience of its caller',
   assert.equal(unpacking.heldBytes, 0)
 })
 
-test('a batch that unpacks to more than may be held is refused as itself and holds nothing afterwards', async () => {
+test('a batch that unpacks to too many bytes is refused as invalid and holds no bytes afterwards', async () => {
   const unpacking = new Unpacking(systemClock)
   for (const codec of ['gzip', 'lz4', 'zstd'] as const) {
     const bomb = viewBatch(headerBomb(MAX_UNPACKED_BYTES / 2, codec, 0))

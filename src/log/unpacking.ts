@@ -1,17 +1,16 @@
-// The one place where the broker looks into a batch that a client packed: for a look-up by time and for the pages,
-// exports and tails of the admin API. A batch of a few hundred bytes can unpack to gigabytes, to millions of records,
-// or to one record with millions of headers, and stays in the log. So what any look costs is bounded here, whatever is
-// in the batch:
+// The only code of the broker that looks into a batch that a client packed. Searches by time and the pages, exports and
+// tails of the admin API use it. A batch of a few hundred bytes can unpack to gigabytes, to millions of records, or to
+// one record with millions of headers, and it stays in the log. So this file limits the cost of a look, whatever is in
+// the batch:
 //
 //   bytes of one batch, unpacked          MAX_UNPACKED_BYTES; a larger one is InvalidRecords
-//   bytes of all, at one time             UNPACKED_AT_ONCE, over all requests of the broker; a request that finds no
+//   bytes of all batches, at one time     UNPACKED_AT_ONCE, over all requests of the broker; a request that finds no
 //                                         bytes left waits in order
-//   headers of one record, decoded        HEADER_LIMITS; the bytes of the rest are told apart (RecordWalk.read)
-//   time on the event loop                work takes turns, within a batch too
+//   headers of one record, decoded        HEADER_LIMITS; the other headers are returned as bytes (RecordWalk.read)
+//   time on the event loop                other work gets turns, within a batch too
 //   time in all                           the patience of the caller
 //
-// Nothing of what was unpacked outlives the look. docs/decisions/0039 has the list of all callers and of the most that
-// each may take.
+// No unpacked bytes outlive the look. docs/decisions/0039 lists all callers and the most that each may take.
 
 import { type Clock, type Turns, takingTurns } from '../base/clock.ts'
 import type { Patience } from '../base/patience.ts'
@@ -29,18 +28,21 @@ import {
 } from '../protocol/records.ts'
 import { discard, unpack } from '../protocol/unpacking.ts'
 
-/** No batch may need more than this, or it would never be its turn. */
+/** The most unpacked bytes at one time. A batch that needed more would never get its turn. */
 const UNPACKED_AT_ONCE = MAX_UNPACKED_BYTES
 
 export const HEADER_LIMITS: HeaderLimits = Object.freeze({ count: 1_000, bytes: 1024 * 1024 })
 
-/** A batch is first taken for an ordinary one, which unpacks to no more than this. */
+/**
+ * The first attempt assumes an ordinary batch: it unpacks to at most USUAL_GROWTH times its size, or USUAL_BYTES if
+ * that is more.
+ */
 const USUAL_GROWTH = 16
 const USUAL_BYTES = 256 * 1024
 
-/** The work between two turns of others. */
+/** How long the work runs before other work gets a turn. */
 const TURN_MS = 0.5
-/** Steps of a walk between two looks at the clock. */
+/** The number of steps of a walk between two looks at the clock. */
 const STEPS = 256
 
 const TIMED_OUT = because(REQUEST_TIMED_OUT, 'The request waited too long for other requests that unpack batches.')
@@ -49,18 +51,18 @@ const ENDED = because(REQUEST_TIMED_OUT, 'The search through the records took to
 /** A caller that looks into batches one after the other. */
 export interface Looker {
   readonly patience: Patience
-  /** For all of its work together: many small batches are as much work as a large one. */
+  /** For all of its looks together: many small batches are as much work as a large one. */
   readonly turn: Turns
 }
 
-/** The records of a batch, as long as they are held. */
+/** The records of a batch, valid until `use` has ended. */
 export interface Look {
-  /** How many bytes were unpacked for it. */
+  /** The number of bytes that were unpacked; 0 if the batch is not compressed. */
   readonly unpackedBytes: number
   readonly walk: RecordWalk
   /** Called before each step of the walk. Returns a promise when it is the turn of other work, else undefined. */
   readonly step: Turns
-  /** The same before each piece of longer work. */
+  /** The same as `step`, but called before each piece of longer work. */
   readonly turn: Turns
 }
 
@@ -73,7 +75,7 @@ export class Unpacking {
     this.#semaphore = new Semaphore(clock, UNPACKED_AT_ONCE)
   }
 
-  /** Bytes that are held at this moment, or are about to be. */
+  /** The bytes that are held at this moment, or are about to be. */
   get heldBytes(): number {
     return UNPACKED_AT_ONCE - this.#semaphore.free
   }
@@ -83,9 +85,9 @@ export class Unpacking {
   }
 
   /**
-   * Calls `use` with the records of a batch and returns its result. Views of the records are empty afterwards. `use`
-   * must not look into another batch and must wait only for its turns. REQUEST_TIMED_OUT if the patience ended; throws
-   * InvalidRecords.
+   * Calls `use` with the records of a batch and resolves with its result. Views of the records are empty afterwards.
+   * `use` must not look into another batch and must wait only for its turns. Resolves with REQUEST_TIMED_OUT if the
+   * patience ended. Throws InvalidRecords.
    */
   async look<T>(batch: BatchView, { patience, turn }: Looker, use: (look: Look) => Promise<T>): Promise<T | Refusal> {
     const codec = codecOf(batch)
@@ -139,5 +141,5 @@ export class Unpacking {
   }
 }
 
-/** Ends a look whose patience is over. */
+/** Thrown to end a look whose patience is over. */
 class Ended extends Error {}

@@ -40,7 +40,7 @@ async function isPending(clock: SimulatedClock, promise: Promise<unknown>): Prom
 
 const PATIENT = { minBytes: 1, alreadyBytes: 0, maxWaitMs: 500 }
 
-test('an append ends the wait of a reader that watches its partition, and names it', async () => {
+test('an append ends the wait of a reader that watches its partition, and marks the watch as ready', async () => {
   const { clock, a, b, listOf } = world()
   const list = listOf(a, b)
   const waiting = list.wait(PATIENT)
@@ -50,7 +50,7 @@ test('an append ends the wait of a reader that watches its partition, and names 
   assert.deepEqual(list.names(), ['b'])
 })
 
-test('a partition tells all that stand at it, however many leave meanwhile', () => {
+test('a partition notifies all of its watches, however many leave meanwhile', () => {
   const { waiters } = world()
   const waits = new Waits()
   const watches = ['a', 'b', 'c', 'd'].map(name => new Named(name))
@@ -70,7 +70,7 @@ test('a partition tells all that stand at it, however many leave meanwhile', () 
   assert.equal(waits.size, 0)
 })
 
-test('news while no reader waits are told once, and again after the watch has rested', () => {
+test('while no reader waits a watch is notified once, and again after it has rested', () => {
   const { a, listOf } = world()
   const list = listOf(a)
   assert.deepEqual([a.waits.size, list.names()], [1, []])
@@ -82,7 +82,7 @@ test('news while no reader waits are told once, and again after the watch has re
   assert.deepEqual(list.names(), ['a'])
 })
 
-test('a wait goes on until enough bytes have come together, also of what is marked already', async () => {
+test('a wait lasts until enough bytes have arrived, and bytes of marked watches count too', async () => {
   const { clock, a, b, listOf } = world()
   const list = listOf(a, b)
   list.mark(a)
@@ -96,7 +96,7 @@ test('a wait goes on until enough bytes have come together, also of what is mark
   assert.deepEqual(list.names(), ['a', 'b'])
 })
 
-test('a wait ends when its time is up, with what became ready', async () => {
+test('a wait ends when its time is up, and the watches that became ready are marked', async () => {
   const { clock, a, b, listOf } = world()
   const list = listOf(a, b)
   const waiting = list.wait({ ...PATIENT, minBytes: 100 })
@@ -108,14 +108,14 @@ test('a wait ends when its time is up, with what became ready', async () => {
   assert.deepEqual(list.names(), ['a'])
 })
 
-test('a wait does not begin when there is enough or no time', async () => {
+test('a wait ends at once if there are enough bytes or there is no time', async () => {
   const { a, listOf } = world()
   const list = listOf(a)
   await list.wait({ ...PATIENT, alreadyBytes: 1 })
   await list.wait({ ...PATIENT, maxWaitMs: 0 })
 })
 
-test('a removal wakes each reader that waits, whatever the bytes', async () => {
+test('a removal wakes each waiting reader, however few bytes have arrived', async () => {
   const { a, listOf } = world()
   const list = listOf(a)
   const waiting = list.wait({ ...PATIENT, minBytes: 100 })
@@ -124,7 +124,7 @@ test('a removal wakes each reader that waits, whatever the bytes', async () => {
   assert.deepEqual(list.names(), ['a'])
 })
 
-test('what is deferred goes behind all that is ready, and what is dropped is gone', () => {
+test('a deferred watch goes behind all ready ones, and a dropped watch is gone', () => {
   const { a, b, c, listOf } = world()
   const list = listOf(a, b, c)
   for (const watch of [a, b, c]) list.mark(watch)
@@ -135,7 +135,7 @@ test('what is deferred goes behind all that is ready, and what is dropped is gon
   assert.deepEqual([list.names(), b.waits.size], [['c', 'a'], 0])
 })
 
-test('an abort, an interruption and a release end waits, and after a release none begins', async () => {
+test('an abort, an interruption and a release end waits, and after a release no wait begins', async () => {
   const { waiters, a, listOf } = world()
   const list = listOf(a)
   const abort = new AbortController()
@@ -152,7 +152,7 @@ test('an abort, an interruption and a release end waits, and after a release non
   assert.deepEqual(list.names(), [])
 })
 
-test('waits that end together end a few in each turn of the event loop, and an append ends those that are still due', async () => {
+test('only a few of many overdue waits end in each turn of the event loop, and an append ends the others at once', async () => {
   const waiters = createWaiters(systemClock)
   const waits = new Waits()
   let ended = 0
@@ -170,11 +170,11 @@ test('waits that end together end a few in each turn of the event loop, and an a
     await new Promise(resolve => setImmediate(resolve))
     perTurn.push(ended - before)
   }
-  // The waits that fall due in a turn, and those that were due before it.
+  // The waits that are due in this turn, and those that were due before it.
   assert.ok(Math.max(...perTurn) <= 2 * 16, String(perTurn))
   waits.appended(1)
   await Promise.all(waiting)
-  // A reader that waits again is not ended by the waits that were due before.
+  // The earlier overdue waits do not end the wait of a reader that waits again.
   const further = wait(60_000)
   for (let turn = 0; turn < 50; turn++) await new Promise(resolve => setImmediate(resolve))
   assert.equal(ended, 500)

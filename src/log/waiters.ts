@@ -1,15 +1,16 @@
-// Who waits for data, and what for. Nothing scans: a watch stands at its partition, an append touches only the watches
-// of its partition and marks them ready in their lists, and a woken fetch looks at what is ready. A list lives as long
-// as one fetch, or as long as a fetch session. It knows no offsets and no limits of a fetch; those are the handler's.
+// Waiting for data. A watch is registered at one partition. An append reaches only the watches of its partition and
+// marks them as ready in their lists. A woken fetch looks only at the ready watches, so nothing scans all partitions. A
+// list lives as long as one fetch, or as long as a fetch session. This file knows no offsets and no limits of a fetch;
+// the fetch handler does.
 //
-//   marked (to be looked at) --rest--> standing at its partition --news--> marked
+//   marked (to be looked at) --rest--> registered at its partition --news--> marked
 
 import type { Clock } from '../base/clock.ts'
 import { Fifo } from './fifo.ts'
 
 /**
- * The most waits that end in one turn of the event loop. Thousands that began together would end together, again and
- * again; meanwhile a producer would wait for all of them.
+ * The most waits that end in one turn of the event loop. Otherwise thousands of waits that began together would end
+ * together, and a producer would wait for all of them.
  */
 const ENDED_AT_ONCE = 16
 
@@ -19,16 +20,16 @@ interface Listening {
 }
 
 /**
- * Watches one partition for one list; the user extends the class with its own data. While a reader waits, marked
+ * Watches one partition for one list. The user extends the class with its own data. While a reader waits, marked
  * watches stay registered too, so that the wait counts the bytes that arrive.
  */
 export class Watch {
   /** Set by the list that contains it. */
   list: Listening | null = null
   #waits: Waits | null = null
-  /** Its place among the watches of its partition. */
+  /** Its index among the watches of its partition. */
   place = -1
-  /** Whether its list has marked it for the next look. */
+  /** Whether its list has marked it as ready for the next look. */
   isMarked = false
 
   stand(waits: Waits): void {
@@ -44,7 +45,7 @@ export class Watch {
   }
 }
 
-/** The watches that stand at one partition. */
+/** The watches that are registered at one partition. */
 export class Waits {
   readonly #watches: Watch[] = []
 
@@ -56,7 +57,7 @@ export class Waits {
     watch.place = this.#watches.push(watch) - 1
   }
 
-  /** The last one takes its place. */
+  /** Removes the watch. The last watch gets its index. */
   delete(watch: Watch): void {
     const last = this.#watches.pop()!
     if (last === watch) return
@@ -64,17 +65,17 @@ export class Waits {
     last.place = watch.place
   }
 
-  /** This many more bytes may be read. */
+  /** Reports that this many more bytes can be read. */
   appended(bytes: number): void {
     this.#tell(bytes, false)
   }
 
-  /** Something else about the partition has changed. No reader is woken for that alone. */
+  /** Reports that something else about the partition has changed. This alone wakes no reader. */
   changed(): void {
     this.#tell(0, false)
   }
 
-  /** Every waiting reader must look again, whatever it waits for. */
+  /** Wakes every waiting reader, whatever it waits for. */
   wake(): void {
     this.#tell(0, true)
   }
@@ -98,22 +99,25 @@ export interface WaitOptions {
   readonly signal?: AbortSignal
 }
 
-/** The watches of one reader, and which of them it must look at next. It supports one wait at a time. */
+/** The watches of one reader. The marked ones are those that it must look at next. It supports one wait at a time. */
 export interface Watchlist<W extends Watch> {
-  /** The marked watches, in the order in which they were marked. */
+  /** Returns the marked watches, in the order in which they were marked. */
   ready(): W[]
   /** Marks the watch for the next look, and adds it if it is new. */
   mark(watch: W): void
   /** Moves a marked watch behind all other marked ones. */
   defer(watch: W): void
   /**
-   * Adds the watch unmarked, if it is new. The caller must have looked at the partition in this turn, so that it missed
-   * no news.
+   * Unmarks the watch and registers it; adds it if it is new. The caller must have looked at the partition in this
+   * turn, so that it missed no news.
    */
   rest(watch: W, waits: Waits): void
-  /** Takes it out of the list. */
+  /** Removes the watch from the list. */
   drop(watch: W): void
-  /** Resolves when enough bytes have come, the time is up, on an abort, a removal, an interruption or a release. */
+  /**
+   * Resolves when enough bytes have come or the time is up. An abort, a removal, an interruption or a release ends the
+   * wait too.
+   */
   wait(options: WaitOptions): Promise<void>
   /** Ends the wait, if there is one. */
   interrupt(): void
@@ -169,7 +173,7 @@ export function createWaiters(clock: Clock): Waiters {
       notice(watch: W, more: number, isUrgent: boolean) {
         add(watch)
         if (finish === null) {
-          // The reader looks at it before it waits again, so it needs no further news.
+          // The reader looks at this partition before it waits again, so the watch needs no further news.
           watch.leave()
           return
         }
@@ -202,7 +206,7 @@ export function createWaiters(clock: Clock): Waiters {
         wantedBytes = minBytes
         return new Promise(resolve => {
           const end = () => {
-            // An append may have ended an overdue wait.
+            // An append may have ended this wait while it was overdue.
             if (!waiting.delete(end)) return
             finish = null
             timer.cancel()

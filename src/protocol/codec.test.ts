@@ -34,7 +34,7 @@ function versionsOf(message: Message): number[] {
   return Array.from({ length: message.versions.max - message.versions.min + 1 }, (_, i) => message.versions.min + i)
 }
 
-/** The value with its base64 texts as bytes and every field that it leaves out at its fallback. */
+/** Returns the value with its base64 texts as bytes and with the fallback of every field that it omits. */
 function completed(slots: readonly Slot[], value: Record<string, unknown>): Record<string, unknown> {
   const complete = (slot: Slot, value: unknown): unknown => {
     if (value === null) return null
@@ -86,7 +86,7 @@ test('decoding what was encoded gives the value back, in every version, and the 
   }
 })
 
-/** The value that a decoder makes of bytes, or `malformed`. Anything else fails the test. */
+/** Returns the value that a decoder makes of bytes, or `malformed`. Any error but Malformed fails the test. */
 function outcome(decode: () => unknown): unknown {
   try {
     return decode()
@@ -135,13 +135,13 @@ test('bytes after a complete body are malformed', () => {
 })
 
 test('bytes after a Metadata request are left unread', () => {
-  // librdkafka 2.15.1 asks for all topics with a null array in one byte and then three bytes of the count that it
-  // reserved.
+  // librdkafka 2.15.1 requests all topics with a null array in one byte, followed by the three other bytes that it
+  // had reserved for the count.
   const allTopics = decodeRequest(metadata, 12, Buffer.from('00000000010000', 'hex'), 0)
   assert.equal(allTopics.topics, null)
 })
 
-test('a count is refused before anything is made of it', () => {
+test('a count that does not fit is refused before memory is allocated for it', () => {
   const refused = (version: number, hex: string, reason: RegExp) =>
     assert.throws(() => decodeRequest(metadata, version, Buffer.from(hex, 'hex'), 0), reason)
   refused(1, '7fffffff', /topics: 2147483647 elements do not fit/)
@@ -176,7 +176,7 @@ test('the arrays of one message share a budget of a million elements', () => {
   assert.throws(() => decodeRequest(offsetFetch, 2, request(3), 0), /more than 1000000 elements/)
 })
 
-test('tagged fields are bounded, in rising order, and as long as they say', () => {
+test('tagged fields are bounded, in rising order, and as long as their size says', () => {
   const body = (tags: string) =>
     Buffer.concat([Buffer.from('0261026101', 'hex').subarray(0, 4), Buffer.from(tags, 'hex')])
   const refused = (tags: string, reason: RegExp) =>
@@ -315,7 +315,7 @@ test('an encoder names the field that does not fit the declaration', () => {
   assert.throws(() => encode(metadata.request, 1, { topics: [{ name: 'x'.repeat(40_000) }] }), /at most 32767 bytes/)
 })
 
-test('a version that a message does not have is our own mistake', () => {
+test('a version that a message does not have fails an assertion', () => {
   assert.throws(() => decodeRequest(produce, 2, Buffer.alloc(0), 0), /ProduceRequest has no version 2/)
   assert.equal(produce.advertised.min, 0)
   assert.equal(isFlexible(produce, 8), false)

@@ -1,10 +1,10 @@
-// Encoders and decoders of messages. For each (message, version, direction) straight-line source is made from the
-// message's layout at first use and compiled with `new Function`: two to six times faster than walking the layout, and
-// it cannot drift from the declaration. interpret.ts does the same by walking and is what the tests compare with.
+// Encoders and decoders of messages. For each message, version and direction, the first use generates straight-line
+// source from the message's layout and compiles it with `new Function`. That is two to six times faster than walking
+// the layout, and the code always matches the declaration. interpret.ts walks the layout; the tests compare the two.
 //
-// A decoder reads a whole message or throws Malformed; it never reads past `end`, and holds every count against
-// limits.ts and against the bytes left before it makes anything. `records` come out as views of the frame, `bytes` as
-// copies. An encoder asserts that its value fits the declaration: a wrong one is our own mistake.
+// A decoder reads a whole message or throws Malformed. It never reads past `end`, and it compares every count with
+// limits.ts and with the bytes left before it allocates anything. `records` are views of the frame, `bytes` are
+// copies. An encoder asserts that its value fits the declaration: a wrong value is our own mistake.
 
 import { isUtf8 } from 'node:buffer'
 import { assert } from '../base/assert.ts'
@@ -33,12 +33,12 @@ import {
 type Decoder = (bytes: Buffer, offset: number, end: number) => unknown
 type Encoder = (value: unknown, lead?: number) => Buffer[]
 
-/** The request that fills bytes from offset to its end. Throws Malformed. */
+/** Decodes the request that fills bytes from offset to the end. Throws Malformed. */
 export function decodeRequest<A extends Api>(api: A, version: number, bytes: Uint8Array, offset: number): RequestOf<A> {
   return decode(api.request, version, bytes, offset) as RequestOf<A>
 }
 
-/** The response that fills bytes from offset to its end. Throws Malformed. */
+/** Decodes the response that fills bytes from offset to the end. Throws Malformed. */
 export function decodeResponse<A extends Api>(
   api: A,
   version: number,
@@ -48,20 +48,20 @@ export function decodeResponse<A extends Api>(
   return decode(api.response, version, bytes, offset) as ResponseOf<A>
 }
 
-/** The request body in parts, to be written in this order. Slices given as `records` are parts of their own. */
+/** Returns the request body in parts, in the order of writing. Slices given as `records` are parts of their own. */
 export function encodeRequest<A extends Api>(api: A, version: number, value: RequestInput<A>): Uint8Array[] {
   return encoderOf(api.request, version)(value)
 }
 
 /**
- * The response body in parts, to be written in this order. Slices given as `records` are parts of their own. The first
- * part begins with `lead` bytes, up to 16, that the caller fills.
+ * Returns the response body in parts, in the order of writing. Slices given as `records` are parts of their own. The
+ * first part begins with `lead` bytes, up to 16, that the caller fills.
  */
 export function encodeResponse<A extends Api>(api: A, version: number, value: ResponseInput<A>, lead = 0): Buffer[] {
   return encoderOf(api.response, version)(value, lead)
 }
 
-/** A message outside of the request and response pairs, which fills bytes from offset to its end. Throws Malformed. */
+/** Decodes a message that is not a request or response and fills bytes from offset to the end. Throws Malformed. */
 export function decodeMessage<S extends Fields>(
   message: Message<S>,
   version: number,
@@ -114,13 +114,13 @@ function keep<F>(made: WeakMap<Message, F[]>, message: Message, version: number,
   return fn
 }
 
-/** Source, and the values that it refers to as K[0], K[1] and so on. */
+/** The source of a function, and the values that it refers to as K[0], K[1] and so on. */
 interface Source {
   readonly text: string
   readonly constants: readonly unknown[]
 }
 
-/** `name` is what profiles, coverage and stacks call the code. */
+/** Compiles the source. `name` is the name of the code in profiles, coverage and stack traces. */
 function compile(name: string, source: Source, words: object): unknown {
   const names = [...Object.keys(words), 'K']
   const body = `'use strict'\nreturn ${source.text}\n//# sourceURL=ketch:${name}`
@@ -129,7 +129,7 @@ function compile(name: string, source: Source, words: object): unknown {
 
 // ---------------------------------------------------------------------------------------------------------- reading
 
-/** The place after a slow varint, beside its value. The code that called reads it at once. */
+/** The offset after the varint that varint() has read. The caller reads it at once. */
 const cursor = { at: 0 }
 
 function fail(field: string, reason: string): never {
@@ -140,7 +140,7 @@ function short(field: string, left: number): never {
   throw new Malformed(field, `the bytes end too early, ${left} are left`)
 }
 
-/** An unsigned varint of any length; the generated code handles one byte itself. */
+/** Reads an unsigned varint of any length and returns its value. The generated code reads one-byte varints itself. */
 function varint(b: Buffer, at: number, end: number, field: string): number {
   let value = 0
   for (let i = 0; i < MAX_VARINT_BYTES; i++) {
@@ -156,17 +156,17 @@ function varint(b: Buffer, at: number, end: number, field: string): number {
   return fail(field, 'the varint does not fit 32 bits')
 }
 
-/** For fewer bytes a loop is faster than a call into C++. */
+/** The most bytes of a text for which a loop is faster than a call into C++. */
 const SHORT_TEXT = 64
 
-// Buffer's own slices are there in every Node; its type declarations leave them out.
+// Every Node version has these methods of Buffer; its type declarations leave them out.
 interface Slices {
   latin1Slice(start: number, end: number): string
   utf8Slice(start: number, end: number): string
   base64urlSlice(start: number, end: number): string
 }
 
-/** Strict UTF-8: overlong forms, lone surrogates and cut sequences are malformed. */
+/** Returns the text. Overlong forms, lone surrogates and cut sequences of UTF-8 are malformed. */
 function text(b: Buffer & Slices, at: number, length: number, field: string): string {
   const end = at + length
   if (length <= SHORT_TEXT) {
@@ -189,8 +189,8 @@ const copy = (b: Buffer, at: number, end: number): Buffer => Buffer.from(b.subar
 const READING = { varint, text, uuidText, copy, fail, short, cursor }
 
 /**
- * The source of a function (b, p, end): b is the frame, p the place, end where the message or the tagged field ends,
- * n a length or count, budget what is left of MAX_OBJECTS.
+ * Returns the source of a function (b, p, end): b is the frame, p the current offset, end the end of the message or
+ * of the tagged field, n a length or count, budget the rest of MAX_OBJECTS.
  */
 function decoderSource(message: Message, version: number): Source {
   const flexible = isFlexible(message, version)
@@ -235,7 +235,7 @@ function decoderSource(message: Message, version: number): Source {
     return `{ ${members.join(', ')} }`
   }
 
-  /** Neighbours of fixed size share one look at the end. */
+  /** Emits the reading of neighbours of fixed size, with one check of the end for all of them. */
   function readRun(run: readonly Slot[], values: Map<Slot, string>): void {
     const size = run.reduce((sum, slot) => sum + SIZES[slot.kind]!, 0)
     emit(`if (end - p < ${size}) short('${run[0]!.path}', end - p)`)
@@ -249,7 +249,7 @@ function decoderSource(message: Message, version: number): Source {
     emit(`p += ${size}`)
   }
 
-  /** The expression of a value of fixed size at p + offset. */
+  /** Returns the expression of a value of fixed size at p + offset. */
   function fixed(slot: Slot, offset: number): string {
     const byte = (i: number) => (offset + i === 0 ? 'b[p]' : `b[p + ${offset + i}]`)
     const word = (i: number) => `(${byte(i)} << 24 | ${byte(i + 1)} << 16 | ${byte(i + 2)} << 8 | ${byte(i + 3)})`
@@ -282,7 +282,7 @@ function decoderSource(message: Message, version: number): Source {
     emit(`n = b[p++]\nif (n > 127) { n = varint(b, p - 1, end, '${path}'); p = cursor.at }`)
   }
 
-  /** Emits the reading of a length or count into n, null being -1. */
+  /** Emits the reading of a length or count into n; -1 is null. */
   function readLength(slot: Slot, width: 2 | 4): void {
     if (flexible) {
       readVarint(slot.path)
@@ -328,7 +328,7 @@ function decoderSource(message: Message, version: number): Source {
       `if (n > ${MAX_ELEMENTS} || n * ${smallestSize(element, flexible)} > end - p) fail('${path}', n + ' elements do not fit')`,
     )
     emit(`if ((budget -= n) < 0) fail('${path}', 'the message has more than ${MAX_OBJECTS} elements')`)
-    // Not allocated by the count, because the promised elements have not been read yet.
+    // The array is not allocated by its count, because the elements have not been read yet.
     emit(`${value} = []\nfor (let ${i} = 0; ${i} < ${count}; ${i}++) {`)
     const size = SIZES[element.kind]
     if (size !== undefined) emit(`${value}.push(${fixed(element, 0)})\np += ${size}`)
@@ -381,10 +381,16 @@ function decoderSource(message: Message, version: number): Source {
 
 // ---------------------------------------------------------------------------------------------------------- writing
 
-/** Where encoders write before the exact copy is made. Encoding is synchronous and calls nothing of the outside. */
+/**
+ * The buffer that encoders write to before finish() copies the exact bytes. Encoding is synchronous and calls no
+ * outside code.
+ */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024)
 
-/** A larger buffer with what is written so far. It is handed out as it is in the end, and not kept. */
+/**
+ * Returns a larger buffer with the bytes written so far. finish() returns it without a copy, and no encoder reuses
+ * it.
+ */
 function grow(s: Buffer, written: number, more: number): Buffer {
   const larger = Buffer.allocUnsafeSlow(Math.max(s.length * 2, written + more))
   s.copy(larger, 0, 0, written)
@@ -395,7 +401,7 @@ function bad(field: string, value: unknown, wanted: string): never {
   assert(false, `${field} must be ${wanted}, got ${typeof value === 'string' ? JSON.stringify(value) : String(value)}`)
 }
 
-/** Writes an unsigned varint of 32 bits and returns the place after it. */
+/** Writes an unsigned varint of 32 bits and returns the offset after it. */
 function putVarint(s: Buffer, at: number, value: number): number {
   let rest = value
   let p = at
@@ -405,8 +411,8 @@ function putVarint(s: Buffer, at: number, value: number): number {
 }
 
 /**
- * Writes short ASCII at `at` and returns true. Returns false if the text is not ASCII; the bytes at `at` are worthless
- * then.
+ * Writes short ASCII at `at` and returns true. Returns false if the text is longer or not ASCII; the bytes from `at`
+ * on have no meaning then.
  */
 function putAscii(s: Buffer, at: number, value: string): boolean {
   if (value.length > SHORT_TEXT) return false
@@ -418,7 +424,7 @@ function putAscii(s: Buffer, at: number, value: string): boolean {
   return true
 }
 
-/** Writes a string with its length as a varint and returns the place after it; there is room for any. */
+/** Writes a string with its length as a varint and returns the offset after it. The caller has made room. */
 function putCompactText(s: Buffer, at: number, value: string): number {
   if (putAscii(s, at + 1, value)) {
     s[at] = value.length + 1
@@ -442,7 +448,7 @@ function putUuid(s: Buffer, at: number, value: string, field: string): void {
     bad(field, value, 'a uuid of 22 characters')
 }
 
-/** The bytes of a list of slices. */
+/** Returns the length of all slices together in bytes. */
 function lengthOf(slices: Uint8Array | readonly Uint8Array[]): number {
   if (!Array.isArray(slices)) return slices.length
   let sum = 0
@@ -450,7 +456,7 @@ function lengthOf(slices: Uint8Array | readonly Uint8Array[]): number {
   return sum
 }
 
-/** Moves the bytes after a one-byte size up, because the size takes more; returns the place after them. */
+/** Moves the bytes after a one-byte size up, because the size needs more bytes. Returns the offset after them. */
 function widen(s: Buffer, sizeAt: number, end: number): number {
   const size = end - sizeAt - 1
   const width = size < 0x4000 ? 2 : size < 0x200000 ? 3 : size < 0x10000000 ? 4 : 5
@@ -459,7 +465,7 @@ function widen(s: Buffer, sizeAt: number, end: number): number {
   return sizeAt + width + size
 }
 
-/** `cuts` has, in turn, a place in s and the records that belong there. */
+/** Returns the parts of the message. `cuts` has, in turn, an offset in s and the records that belong there. */
 function finish(s: Buffer, end: number, cuts: readonly unknown[] | null): Buffer[] {
   const written = s === scratch ? Buffer.from(s.subarray(0, end)) : s.subarray(0, end)
   if (cuts === null) return [written]
@@ -479,7 +485,7 @@ function finish(s: Buffer, end: number, cuts: readonly unknown[] | null): Buffer
 
 const WRITING = { scratch, grow, bad, putVarint, putCompactText, putText, putUuid, lengthOf, widen, finish, differs }
 
-/** The source of a function (v, lead): s is the buffer, p the place in it, n a length or count. */
+/** Returns the source of a function (v, lead): s is the buffer, p the offset in it, n a length or count. */
 function encoderSource(message: Message, version: number): Source {
   const flexible = isFlexible(message, version)
   const constants: unknown[] = []
@@ -495,7 +501,7 @@ function encoderSource(message: Message, version: number): Source {
   emit('return finish(s, p, cuts)\n}')
   return { text: lines.join('\n'), constants }
 
-  /** Emits the reading of a member, with its fallback where it may be left out, and returns its name. */
+  /** Emits the reading of a member, with its fallback if it may be left out, and returns its name. */
   function member(slot: Slot, of: string): string {
     const value = name('x')
     emit(`let ${value} = ${of}.${slot.name}`)
@@ -598,7 +604,7 @@ function encoderSource(message: Message, version: number): Source {
     emit('}')
   }
 
-  /** There is room already. */
+  /** Emits the writing of a value of fixed size. The caller has made room. */
   function writeFixed(slot: Slot, x: string): void {
     const { path } = slot
     const check = (condition: string, wanted: string) => emit(`if (!(${condition})) bad('${path}', ${x}, '${wanted}')`)

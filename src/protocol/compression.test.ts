@@ -21,7 +21,7 @@ function refused(codec: (typeof codecs)[number], bytes: Uint8Array, reason: RegE
   )
 }
 
-test('what was compressed comes back, with every codec, on this thread and beside it', async () => {
+test('compressed bytes decompress to the same bytes, with every codec, compressed on this thread or in the pool', async () => {
   const text = Buffer.from('{"name":"order","amount":12}\n'.repeat(5000))
   for (const codec of codecs)
     for (const bytes of [Buffer.alloc(0), Buffer.from('x'), text, seededRandom(1).bytes(70_000)]) {
@@ -39,7 +39,7 @@ test('exactly the limit passes, one byte more does not', async () => {
     }
 })
 
-test('a bomb stops at the limit', async () => {
+test('the decompression of a bomb stops at the limit', async () => {
   const large = Buffer.alloc(16 << 20)
   const bombs = [
     ['gzip', gzipSync(large)],
@@ -59,7 +59,7 @@ test('snappy is read bare and in xerial framing', async () => {
   assert.deepEqual(await decompress('snappy', framed, LIMIT), text)
 })
 
-test('snappy with lengths that lie is refused', async () => {
+test('snappy with wrong lengths is refused', async () => {
   const head = '82534e41505059000000000100000001'
   await refused('snappy', Buffer.from(`${head}ffffffff00`, 'hex'), /a chunk of -1 bytes/)
   await refused('snappy', Buffer.from(`${head}7fffffff00`, 'hex'), /a chunk of 2147483647 bytes/)
@@ -70,7 +70,7 @@ test('snappy with lengths that lie is refused', async () => {
   await refused('snappy', Buffer.from('05aa', 'hex'), /snappy/)
 })
 
-test('an lz4 frame that lies, wants a dictionary, is cut or goes on is refused', async () => {
+test('an lz4 frame that has wrong lengths, wants a dictionary, is cut or has extra bytes is refused', async () => {
   const frame = compressFrameSync(Buffer.from('lz4 text '.repeat(1000)))
   const damaged = (at: number, value: number) => {
     const bytes = Buffer.from(frame)
@@ -89,7 +89,7 @@ test('an lz4 frame that lies, wants a dictionary, is cut or goes on is refused',
   await refused('lz4', sized, /grows beyond/)
 })
 
-test('gzip and zstd that are cut, go on, or want too large a window are refused; several gzip members are one text', async () => {
+test('gzip and zstd that are cut, have extra bytes, or want too large a window are refused; several gzip members are one text', async () => {
   const gzip = gzipSync('some text')
   await refused('gzip', gzip.subarray(0, 10), /gzip/)
   await refused('gzip', Buffer.concat([gzip, Buffer.from('garbage')]), /gzip/)

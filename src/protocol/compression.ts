@@ -1,6 +1,6 @@
-// The four codecs of Kafka's record batches. Decompression never makes more than the caller allows, whatever the input
-// claims about itself; it runs in the thread pool. Clients get batches as they arrived. Batches are compressed here for
-// the store (log/stored-batch.ts) and unpacked here for callers that look into records.
+// The four codecs of Kafka's record batches. Decompression runs in the thread pool and never makes more bytes than
+// the caller allows, whatever size the input claims. Clients get batches as they arrived. The broker compresses
+// batches for the store (log/stored-batch.ts), and decompresses them for code that reads records.
 //
 // Framings: gzip (RFC 1952, several members allowed), zstd frames (RFC 8878), one lz4 frame with independent or linked
 // blocks, and snappy in the two forms that clients send: bare (librdkafka), and xerial (Java, Sarama):
@@ -23,7 +23,7 @@ import { compress as snappyCompress, compressSync as snappyCompressSync, uncompr
 
 export type Codec = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd'
 
-/** By the number in the attributes of a batch. */
+/** The codecs, by their number in the attributes of a batch. */
 export const codecs: readonly Codec[] = Object.freeze(['none', 'gzip', 'snappy', 'lz4', 'zstd'])
 
 /** Thrown for input that is not in the format, is cut, has bytes after its end, or grows beyond the limit. */
@@ -43,7 +43,7 @@ const tooLarge = (codec: Codec, maxBytes: number, options?: ErrorOptions) =>
 const invalid = (codec: Codec, why: string, options?: ErrorOptions) =>
   new NotDecompressed(`${codec}: ${why}`, false, options)
 
-/** The bytes before compression, at most maxBytes of them. Only zstd has dictionaries. Throws NotDecompressed. */
+/** Returns the bytes before compression, at most maxBytes. Only zstd has dictionaries. Throws NotDecompressed. */
 export async function decompress(
   codec: Codec,
   bytes: Uint8Array,
@@ -58,7 +58,7 @@ export async function decompress(
   return input
 }
 
-/** Compressed as Kafka's own clients do it, snappy in xerial framing. */
+/** Returns the bytes compressed as Kafka's own clients do it, snappy in xerial framing. */
 export async function compress(codec: Codec, bytes: Uint8Array): Promise<Buffer> {
   if (codec === 'gzip') return promisify(gzip)(bytes, gzipOptions(bytes.length))
   if (codec === 'zstd') return promisify(zstdCompress)(bytes, { chunkSize: chunkSize(bytes.length) })
@@ -72,7 +72,7 @@ export async function compress(codec: Codec, bytes: Uint8Array): Promise<Buffer>
   return Buffer.from(bytes)
 }
 
-/** The same on this thread. */
+/** Does the same on this thread. */
 export function compressSync(codec: Codec, bytes: Uint8Array): Buffer {
   if (codec === 'gzip') return gzipSync(bytes)
   if (codec === 'zstd') return zstdCompressSync(bytes, { chunkSize: chunkSize(bytes.length) })
@@ -87,15 +87,15 @@ export function compressSync(codec: Codec, bytes: Uint8Array): Buffer {
 export const ZSTD_MAX_WINDOW_LOG = 27
 
 /**
- * A window of the input's size: the default takes 256 KiB for any input, and collecting thousands of those would stop
- * the process.
+ * Returns options with a window of the input's size. The default window takes 256 KiB for any input, and the
+ * collection of thousands of them would stop the process.
  */
 function gzipOptions(length: number): ZlibOptions {
   const windowBits = Math.min(15, Math.max(9, Math.ceil(Math.log2(length + 1))))
   return { windowBits, memLevel: Math.min(8, windowBits - 6) }
 }
 
-/** zlib's default of 16 KiB makes zstd a third as fast. */
+/** Returns a chunk size for the expected bytes. With zlib's default of 16 KiB zstd is a third as fast. */
 function chunkSize(expected: number): number {
   return Math.min(1 << 20, Math.max(1 << 14, expected))
 }
@@ -140,7 +140,9 @@ export function isXerial(input: Buffer): boolean {
   return input.length >= XERIAL_HEADER && input.subarray(0, XERIAL_MAGIC.length).equals(XERIAL_MAGIC)
 }
 
-/** A snappy block begins with its uncompressed length as a varint, for which the native code makes room at once. */
+/**
+ * Returns the uncompressed length at the start of a snappy block. The native code allocates that many bytes at once.
+ */
 export function snappyLength(input: Buffer, from: number): number {
   let length = 0
   for (let i = 0; i < 5 && from + i < input.length; i++) {
@@ -171,7 +173,7 @@ async function unpackXerial(input: Buffer, maxBytes: number): Promise<Buffer> {
   return Buffer.concat(await Promise.all(blocks.map(block => unpackSnappy(block, maxBytes))))
 }
 
-/** Where the blocks lie in xerial framing. */
+/** Yields the start and the end of each block in xerial framing. */
 export function* xerialBlocks(input: Buffer): Generator<{ readonly from: number; readonly end: number }, void> {
   for (let at = XERIAL_HEADER; at < input.length; ) {
     if (input.length - at < 4) throw invalid('snappy', 'a chunk is cut')
@@ -217,7 +219,7 @@ const LZ4_CONTENT_CHECKSUM = 0x04
 const LZ4_DICTIONARY = 0x01
 
 async function unpackLz4(input: Buffer, maxBytes: number): Promise<Buffer> {
-  // The native code has no limit of its own, so the frame is measured before it is handed over.
+  // The native code has no limit of its own, so the frame is measured before it is decompressed.
   measureLz4(input, maxBytes)
   try {
     return await decompressFrame(input)
@@ -227,8 +229,8 @@ async function unpackLz4(input: Buffer, maxBytes: number): Promise<Buffer> {
 }
 
 /**
- * Walks the frame without making its bytes. Answers how many they would be. Throws when they would be more than
- * maxBytes.
+ * Returns how many bytes the frame decompresses to, without decompressing it. Throws NotDecompressed if they are more
+ * than maxBytes.
  */
 export function measureLz4(input: Buffer, maxBytes: number): number {
   let total = 0
@@ -239,7 +241,7 @@ export function measureLz4(input: Buffer, maxBytes: number): number {
   return total
 }
 
-/** Where the blocks of a frame lie. Throws where it is cut, or says that it grows beyond maxBytes. */
+/** Yields the blocks of a frame. Throws NotDecompressed if the frame is cut or claims more than maxBytes. */
 export function* lz4Blocks(
   input: Buffer,
   maxBytes: number,
@@ -269,7 +271,7 @@ export function* lz4Blocks(
   if (at !== input.length) throw invalid('lz4', at > input.length ? 'the frame is cut' : 'bytes follow the end')
 }
 
-/** The uncompressed size of a block: the sum of its literal and match lengths. */
+/** Returns the uncompressed size of a block: the sum of its literal and match lengths. */
 function measureLz4Block(input: Buffer, from: number, end: number): number {
   let at = from
   let size = 0

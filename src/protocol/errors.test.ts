@@ -25,7 +25,7 @@ test('every code from -1 to 133 but 0 is one refusal, found by its code', () => 
   assert.equal(errorOf(4000), null)
 })
 
-test('what clients retry is marked', () => {
+test('errors that clients retry are marked', () => {
   assert.deepEqual(
     [UNKNOWN_TOPIC_ID.retriable, OFFSET_OUT_OF_RANGE.retriable, REBALANCE_IN_PROGRESS.retriable],
     [true, false, false],

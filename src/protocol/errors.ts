@@ -1,6 +1,6 @@
-// Every error code of the Kafka protocol (org.apache.kafka.common.protocol.Errors, 4.3) as a frozen refusal: an
-// expected no, returned and not thrown, that ends up as a code in its row of a response. Whether one closes a
-// connection or is retried is the business of who answers.
+// Every error code of the Kafka protocol (org.apache.kafka.common.protocol.Errors, 4.3) as a frozen refusal. A
+// refusal is an expected no: functions return it and do not throw it, and it becomes the error code of a row in a
+// response. The code that builds the response decides whether the connection closes or the work is retried.
 
 export interface Refusal {
   readonly kind: 'refusal'
@@ -13,7 +13,7 @@ export interface Refusal {
   readonly message: string
 }
 
-/** The code of an answer without error. */
+/** The code of a response without an error. */
 export const NONE = 0
 
 function refusal(code: number, name: string, retriable: boolean, message: string): Refusal {
@@ -863,12 +863,12 @@ export const errors: readonly Refusal[] = Object.freeze([
 
 const byCode: ReadonlyMap<number, Refusal> = new Map(errors.map(error => [error.code, error]))
 
-/** The refusal of a code; null for 0 and for codes that Kafka does not have. */
+/** Returns the refusal of a code; null for 0 and for codes that Kafka does not have. */
 export function errorOf(code: number): Refusal | null {
   return byCode.get(code) ?? null
 }
 
-/** The same refusal with a sentence that fits the case. */
+/** Returns the same refusal with a sentence that fits the case. */
 export function because(error: Refusal, message: string): Refusal {
   return Object.freeze({ ...error, message })
 }

@@ -44,7 +44,7 @@ test('hostile headers are malformed', () => {
   refused('0012000300000001ffffffffffffff01', /does not fit 32 bits/)
 })
 
-test('the response header of ApiVersions has no tags, others have them where they are flexible', () => {
+test('the response header of ApiVersions has no tags, others have them if they are flexible', () => {
   assert.equal(responseHeader(apiVersions, 4, 1).toString('hex'), '00000001')
   assert.equal(responseHeader(produce, 8, 1).toString('hex'), '00000001')
   assert.equal(responseHeader(produce, 9, 1).toString('hex'), '0000000100')

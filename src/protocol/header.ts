@@ -3,8 +3,8 @@
 //   request   apiKey int16 | apiVersion int16 | correlationId int32 | clientId nullable string | tags, if flexible
 //   response  correlationId int32 | tags, if flexible
 //
-// The length of the client id is an int16 even where the header is flexible. The response header of ApiVersions is
-// never flexible, so that a client that asked in a version unknown to the broker can read the answer (KIP-511).
+// The length of the client id is an int16 even in a flexible header. The response header of ApiVersions is never
+// flexible, so that a client whose version of the request is unknown to the broker can read the response (KIP-511).
 
 import { isUtf8 } from 'node:buffer'
 import { MAX_HEADER_TAGS, MAX_VARINT_BYTES } from './limits.ts'
@@ -16,7 +16,7 @@ export interface RequestHeader {
   readonly apiVersion: number
   readonly correlationId: number
   readonly clientId: string | null
-  /** Where the body begins in the frame. */
+  /** The offset of the body in the frame. */
   readonly bodyOffset: number
 }
 
@@ -52,7 +52,7 @@ export function readRequestHeader(frame: Uint8Array, isFlexibleHeader: HeaderLoo
   return { apiKey, apiVersion, correlationId, clientId, bodyOffset: at }
 }
 
-/** The header of a request, for clients. */
+/** Returns the header of a request, for clients. */
 export function requestHeader(api: Api, version: number, correlationId: number, clientId: string | null): Buffer {
   const text = Buffer.from(clientId ?? '')
   const header = Buffer.alloc(10 + text.length + (isFlexible(api, version) ? 1 : 0))
@@ -64,12 +64,12 @@ export function requestHeader(api: Api, version: number, correlationId: number, 
   return header
 }
 
-/** Bytes of the header of a response without tags. */
+/** Returns the size in bytes of a response header without tagged fields. */
 export function responseHeaderLength(api: Api, version: number): 4 | 5 {
   return api.key !== API_VERSIONS && isFlexible(api, version) ? 5 : 4
 }
 
-/** The header of a response. */
+/** Returns the header of a response. */
 export function responseHeader(api: Api, version: number, correlationId: number): Buffer {
   const header = Buffer.alloc(responseHeaderLength(api, version))
   header.writeInt32BE(correlationId, 0)
@@ -88,7 +88,7 @@ export function readResponseHeader(
   return { correlationId, bodyOffset }
 }
 
-/** No tagged field of a header means anything to us. Returns the place after them. */
+/** Skips the tagged fields of a header, which the broker does not use. Returns the offset after them. */
 function skipTags(frame: Uint8Array, offset: number): number {
   let at = offset
   const count = varint()

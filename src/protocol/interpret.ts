@@ -1,5 +1,5 @@
-// The reference for codec.ts: it walks a message's layout field by field, in the plainest way, under the same limits.
-// The tests hold the generated code against it. The broker itself never calls it, so nothing here is made for speed.
+// The reference for codec.ts. It walks a message's layout field by field, in the plainest way, with the same limits.
+// The tests compare the generated code with it. The broker never calls it, so nothing here is made for speed.
 //
 // The wire in one picture (KIP-482 names the right column "flexible"):
 //
@@ -18,7 +18,7 @@ import { absent, differs, isFlexible, layout, type Message, type Slot, smallestS
 
 type Values = Record<string, unknown>
 
-/** The decoded message that fills bytes from offset to the end. */
+/** Decodes the message that fills bytes from offset to the end. Throws Malformed. */
 export function interpretBytes(message: Message, version: number, bytes: Uint8Array, offset = 0): Values {
   const flexible = isFlexible(message, version)
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -149,7 +149,7 @@ export function interpretBytes(message: Message, version: number, bytes: Uint8Ar
   }
 }
 
-/** The bytes of a message. */
+/** Encodes the message. */
 export function interpretValue(message: Message, version: number, value: object): Buffer {
   const flexible = isFlexible(message, version)
   return fieldsOf(layout(message, version), value as Values)

@@ -1,5 +1,5 @@
-// The most that a decoder accepts, whatever the frame's size is. A count is compared with these, and with the bytes
-// that are left, before memory is allocated for it (CVE-2026-111115, CVE-2026-111108; Kafka 4.4 has the same limits).
+// The limits of a decoder, whatever the size of the frame. It compares a count with these limits, and with the bytes
+// left, before it allocates memory (CVE-2026-111115, CVE-2026-111108; Kafka 4.4 has the same limits).
 
 /** Elements of one array. */
 export const MAX_ELEMENTS = 1_000_000

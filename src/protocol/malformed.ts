@@ -1,4 +1,4 @@
-// Thrown by the decoders when bytes are not a valid message. The broker closes the connection that sent them and counts
+// The error of a decoder if bytes are not a valid message. The broker closes the connection that sent them and counts
 // the reason.
 
 export class Malformed extends Error {

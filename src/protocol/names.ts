@@ -1,12 +1,12 @@
-// Which texts may be the name of a topic or the id of a group. Topics follow Kafka's rules
+// Checks the names of topics and the ids of groups. Topics follow Kafka's rules
 // (org.apache.kafka.common.internals.Topic#validate). Kafka does not bound group ids, so their rules are ours.
 
 const MAX_TOPIC_NAME_LENGTH = 249
 
-/** Ours: a group id becomes part of keys in the store. */
+/** The most bytes of a group id. The limit is ours: a group id becomes part of keys in the store. */
 const MAX_GROUP_ID_BYTES = 255
 
-/** Why the topic name is not allowed, in Kafka's words; null if it is. */
+/** Returns the reason why the topic name is not allowed, in Kafka's words; null if it is allowed. */
 export function checkTopicName(name: string): string | null {
   if (name === '') return 'the empty string is not allowed'
   if (name === '.' || name === '..') return `'${name}' is not allowed`
@@ -17,7 +17,10 @@ export function checkTopicName(name: string): string | null {
   return null
 }
 
-/** Why the group id is not allowed; null if it is. The empty one, which a few old APIs accept, is not. */
+/**
+ * Returns the reason why the group id is not allowed; null if it is allowed. The empty id is not allowed, although a
+ * few old APIs accept it.
+ */
 export function checkGroupId(id: string): string | null {
   if (id === '') return 'a group id must not be empty'
   const size = Buffer.byteLength(id)

@@ -37,7 +37,7 @@ const three = [
   },
 ]
 
-/** The batch with bytes changed and the checksum made right again. */
+/** Returns a copy of the batch with changed bytes and a correct checksum. */
 function changed(batch: Buffer, change: (bytes: Buffer) => void): Buffer {
   const bytes = Buffer.from(batch)
   change(bytes)
@@ -45,7 +45,7 @@ function changed(batch: Buffer, change: (bytes: Buffer) => void): Buffer {
   return bytes
 }
 
-/** A batch whose uncompressed payload is this. */
+/** Returns a batch with this uncompressed payload. */
 function batchOf(payload: Buffer, count: number): Buffer {
   const bytes = Buffer.concat([encodeBatch([{}]).subarray(0, 61), payload])
   return changed(bytes, bytes => {
@@ -118,7 +118,7 @@ test('any records come back as they were written, with every codec', async () =>
   )
 })
 
-test('a view reads what the header says', () => {
+test('a view reads the fields of the header', () => {
   const batch = new BatchView(
     encodeBatch(three, {
       compression: 'gzip',
@@ -142,7 +142,7 @@ test('a view reads what the header says', () => {
   assert.deepEqual([none.producerId, none.producerEpoch, none.baseSequence, none.leaderEpoch], [-1, -1, -1, -1])
 })
 
-test('a batch whose checksum, or anything that it covers, has one wrong bit is CORRUPT_MESSAGE', () => {
+test('one wrong bit in the checksum, or in the bytes that it covers, is CORRUPT_MESSAGE', () => {
   const batch = encodeBatch(three, { compression: 'lz4' })
   for (let bit = 17 * 8; bit < batch.length * 8; bit += 5) {
     const bytes = Buffer.from(batch)
@@ -154,7 +154,7 @@ test('a batch whose checksum, or anything that it covers, has one wrong bit is C
   assert.equal(nameOf(checkBatches(unchecked)), 'accepted')
 })
 
-test('what is not one whole batch of magic 2 is INVALID_RECORD', () => {
+test('bytes that are not one whole batch of magic 2 are INVALID_RECORD', () => {
   const batch = encodeBatch(three)
   const wrong: [string, Uint8Array | null][] = [
     ['nothing', null],
@@ -173,7 +173,7 @@ test('what is not one whole batch of magic 2 is INVALID_RECORD', () => {
   for (const [what, bytes] of wrong) assert.equal(nameOf(checkBatches(bytes)), 'INVALID_RECORD', what)
 })
 
-test('a count that is not that of the records is INVALID_RECORD', () => {
+test('a count that differs from the number of records is INVALID_RECORD', () => {
   for (const compression of codecs) {
     const batch = encodeBatch(three, { compression })
     const counted = (count: number, lastDelta: number) =>
@@ -235,7 +235,7 @@ test('zstd is refused below Produce 7, other codecs are not', () => {
   }
 })
 
-test('append time replaces every timestamp and leaves a right checksum', async () => {
+test('append time replaces every timestamp, and the checksum is correct', async () => {
   const bytes = encodeBatch(three, { compression: 'snappy' })
   stamp(bytes, 500, 3)
   stampAppendTime(bytes, 1_700_000_000_123)
@@ -252,7 +252,7 @@ test('append time replaces every timestamp and leaves a right checksum', async (
   )
 })
 
-test('batches in a row are cut apart, and a cut last one is left out', () => {
+test('splitBatches returns each whole batch, and leaves out a last one that is cut', () => {
   const first = encodeBatch(three, { baseOffset: 10 })
   const second = encodeBatch(three, { baseOffset: 13, compression: 'gzip' })
   const both = Buffer.concat([first, second])
@@ -268,7 +268,7 @@ test('batches in a row are cut apart, and a cut last one is left out', () => {
   assert.throws(() => splitBatches(Buffer.alloc(100)), InvalidRecords)
 })
 
-test('records that do not follow the format are InvalidRecords, and the reason names what', async () => {
+test('records that do not follow the format are InvalidRecords, and the message names the reason', async () => {
   const record = (hex: string) => {
     const body = Buffer.from(hex, 'hex')
     return Buffer.concat([Buffer.of(body.length * 2), body])
@@ -326,7 +326,7 @@ test('a batch that unpacks to more than the limit is InvalidRecords', async () =
 
 const ALL = { count: 1000, bytes: 1e6 }
 
-/** The offsets that a walk comes to, and those whose records are read on the way. */
+/** Returns the offsets of the records that `isRead` chooses; the walk skips the other records. */
 function offsetsOf(batch: Buffer, isRead: (offset: number) => boolean): number[] {
   const walk = new RecordWalk(viewBatch(batch), payloadOf(viewBatch(batch)))
   const offsets: number[] = []
@@ -334,7 +334,7 @@ function offsetsOf(batch: Buffer, isRead: (offset: number) => boolean): number[]
   return offsets
 }
 
-test('a walk passes over records without a look into them', async () => {
+test('a walk skips records without decoding them', async () => {
   const whole = encodeBatch(three, { baseOffset: 10 })
   for (const from of [0, 10, 11, 12, 13]) {
     assert.deepEqual(
@@ -353,7 +353,7 @@ test('a walk passes over records without a look into them', async () => {
   )
 })
 
-test('headers are decoded up to a number and a size, and the rest is told apart', () => {
+test('headers are decoded up to a count and a size, and the others come back undecoded', () => {
   const headers = Array.from({ length: 50 }, (_, i) => ({ key: `k${i % 10}`, value: 'v' }))
   const batch = viewBatch(encodeBatch([{ value: 'x', headers }, { value: 'y' }]))
   const read = (count: number, bytes: number) => {
@@ -365,7 +365,7 @@ test('headers are decoded up to a number and a size, and the rest is told apart'
     assert.equal(String(walk.read(ALL).value), 'y')
     return [headers.length, undecodedHeaders?.length ?? null]
   }
-  // Of each, the lengths are a byte, the key two and the value one.
+  // Each header has two lengths of a byte, a key of two bytes and a value of one.
   assert.deepEqual(read(50, 250), [50, null])
   assert.deepEqual(read(49, 250), [49, 5])
   assert.deepEqual(read(50, 249), [49, 5])

@@ -1,6 +1,6 @@
-// Record batches of magic 2 (KIP-98). The broker keeps a batch as the bytes that came: it checks the header and the
-// checksum, stamps offset and epoch in place, and hands the same bytes to consumers. Records inside are read only by
-// what needs them. All numbers are big-endian; the checksum does not cover what is before it.
+// Record batches of magic 2 (KIP-98). The broker keeps the bytes of a batch as they arrived: it checks the header and
+// the checksum, writes offset and epoch in place, and sends the same bytes to consumers. It decodes the records only
+// for code that needs them. All numbers are big-endian; the checksum does not cover the bytes before it.
 //
 //    0  baseOffset int64          21  attributes int16       43  producerId int64
 //    8  batchLength int32         23  lastOffsetDelta int32  51  producerEpoch int16
@@ -30,10 +30,10 @@ import {
 /** Bytes of a batch before its records. */
 export const BATCH_HEADER_BYTES = 61
 
-/** Bytes before those that batchLength counts. */
+/** Bytes at the start of a batch that batchLength does not count. */
 export const LENGTH_OVERHEAD = 12
 export const CRC_AT = 17
-/** Where the bytes begin that the checksum covers, the attributes first. */
+/** The offset from which the checksum covers the bytes; the attributes are there. */
 export const CRC_FROM = 21
 
 export const CODEC_MASK = 0x07
@@ -41,20 +41,26 @@ const LOG_APPEND_TIME_BIT = 0x08
 const TRANSACTIONAL_BIT = 0x10
 const CONTROL_BIT = 0x20
 
-/** length, attributes, timestampDelta, offsetDelta, key length, value length, header count: one byte each. */
+/**
+ * The size of the smallest record: length, attributes, timestampDelta, offsetDelta, key length, value length and
+ * header count of one byte each.
+ */
 const SMALLEST_RECORD_BYTES = 7
 
-/** The most that one compressed byte can become, by codec number; zstd: a block of 128 KiB in four bytes. */
+/**
+ * The most bytes that one compressed byte can become, by codec number. For zstd it is a block of 128 KiB in four
+ * bytes.
+ */
 const LARGEST_EXPANSION: readonly number[] = [1, 1032, 64, 256, 1 << 15]
 
 /** The first version of Produce that may carry zstd (KIP-110). */
 const ZSTD_PRODUCE_VERSION = 7
 
-/** The words of a batch header over its bytes, read when asked for. */
+/** The fields of a batch header. Each is read from the bytes when it is requested. */
 export class BatchView {
   readonly bytes: Buffer
 
-  /** The bytes are exactly one batch. */
+  /** `bytes` are exactly one batch. */
   constructor(bytes: Uint8Array) {
     this.bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
@@ -72,7 +78,7 @@ export class BatchView {
   get crc(): number {
     return this.bytes.readUInt32BE(CRC_AT)
   }
-  /** Whether the checksum is that of the bytes it covers. */
+  /** Whether the checksum matches the bytes that it covers. */
   get isIntact(): boolean {
     return crc32c(this.bytes.subarray(CRC_FROM)) === this.crc
   }
@@ -103,7 +109,7 @@ export class BatchView {
   get maxTimestamp(): number {
     return readInt64(this.bytes, 35)
   }
-  /** -1: none. */
+  /** -1 if the batch has no producer id. */
   get producerId(): number {
     return readInt64(this.bytes, 43)
   }
@@ -118,16 +124,16 @@ export class BatchView {
   }
 }
 
-/** The view of bytes that are exactly one batch, such as the store gives back. Nothing is checked. */
+/** Returns a view of bytes that are exactly one batch, such as the store returns. Nothing is checked. */
 export function viewBatch(bytes: Uint8Array): BatchView {
   return new BatchView(bytes)
 }
 
 /**
- * Checks the records of one partition of a Produce request: exactly one batch of magic 2, whole, with a right checksum
- * and a count that fits. Compressed records are not unpacked, of plain ones only the lengths are read. The codes are
- * those of Kafka's ProduceRequest#validateRecords and LogValidator, but a batch that calls its own stamps log append
- * time is always INVALID_TIMESTAMP. baseOffset and leaderEpoch are ignored, because the log assigns them.
+ * Checks the records of one partition of a Produce request: exactly one batch of magic 2, whole, with a correct
+ * checksum and a count that fits. It does not decompress records; of uncompressed ones it reads only the lengths. The
+ * codes are those of Kafka's ProduceRequest#validateRecords and LogValidator, but a batch of timestamp type
+ * LogAppendTime is always INVALID_TIMESTAMP. It ignores baseOffset and leaderEpoch, because the log assigns them.
  */
 export function checkBatches(bytes: Uint8Array | null, produceVersion = ZSTD_PRODUCE_VERSION): BatchView | Refusal {
   if (bytes === null || bytes.length === 0) return because(INVALID_RECORD, 'There is no record batch.')
@@ -162,10 +168,10 @@ function checkProducer(batch: BatchView): Refusal | null {
   const { producerId } = batch
   if (producerId === -1)
     return batch.isTransactional ? because(INVALID_RECORD, 'A transactional batch needs a producer id.') : null
-  // Ids are handed out by counting up. Two ids that are too large would be read as the same number, and batches of one
-  // producer dropped as repeats of the other.
+  // The broker hands out ids by counting up. Two ids beyond 2^53 would be read as the same number, and the broker
+  // would drop batches of one producer as duplicates of the other's.
   if (producerId < -1 || !Number.isSafeInteger(producerId))
-    return because(INVALID_RECORD, `The producer id ${producerId} is not one.`)
+    return because(INVALID_RECORD, `The producer id ${producerId} is not valid.`)
   if (batch.producerEpoch < 0)
     return because(INVALID_PRODUCER_EPOCH, `The producer epoch ${batch.producerEpoch} is below 0.`)
   if (batch.baseSequence < 0)
@@ -179,7 +185,7 @@ function checkCount(batch: BatchView): Refusal | null {
   if (batch.lastOffsetDelta !== count - 1)
     return because(
       INVALID_RECORD,
-      `The last of ${count} records must be ${count - 1}, it says ${batch.lastOffsetDelta}.`,
+      `The last offset delta of ${count} records must be ${count - 1}, got ${batch.lastOffsetDelta}.`,
     )
   const codec = batch.attributes & CODEC_MASK
   const payload = bytes.length - BATCH_HEADER_BYTES
@@ -188,7 +194,7 @@ function checkCount(batch: BatchView): Refusal | null {
   return fits ? null : because(INVALID_RECORD, `The bytes of the batch are not those of ${count} records.`)
 }
 
-/** Whether exactly count records fill the rest of an uncompressed batch, going by their lengths. */
+/** Returns whether exactly count records fill the rest of an uncompressed batch, judged by their lengths. */
 function hasRecords(bytes: Buffer, count: number): boolean {
   const end = bytes.length
   let at = BATCH_HEADER_BYTES
@@ -210,13 +216,13 @@ function hasRecords(bytes: Buffer, count: number): boolean {
   return at === end
 }
 
-/** Writes what the log decides into the batch. The checksum does not cover it. */
+/** Writes base offset and leader epoch, which the log decides, into the batch. The checksum does not cover them. */
 export function stamp(bytes: Buffer, baseOffset: number, leaderEpoch: number): void {
   writeInt64(bytes, 0, baseOffset)
   bytes.writeInt32BE(leaderEpoch, 12)
 }
 
-/** Makes ms since 1970 the timestamp of every record of the batch, in place. */
+/** Makes ms (since 1970) the timestamp of every record of the batch, in place. */
 export function stampAppendTime(bytes: Buffer, ms: number): void {
   bytes.writeInt16BE(bytes.readInt16BE(21) | LOG_APPEND_TIME_BIT, 21)
   writeInt64(bytes, 35, ms)
@@ -225,7 +231,7 @@ export function stampAppendTime(bytes: Buffer, ms: number): void {
 
 // ----------------------------------------------------------------------------------------------------------- reading
 
-/** Thrown when bytes are not batches or records, or unpack to more than is allowed. */
+/** Thrown if bytes are not batches or records, or decompress to more than is allowed. */
 export class InvalidRecords extends Error {
   override readonly name = 'InvalidRecords'
 }
@@ -239,7 +245,7 @@ export interface DecodedRecord {
   readonly offset: number
   /** Ms since 1970; -1: no timestamp. */
   readonly timestamp: number
-  /** Views of the batch, or of its unpacked bytes. */
+  /** Key and value are views of the batch, or of its decompressed bytes. */
   readonly key: Buffer | null
   readonly value: Buffer | null
   /** The first headers, which were decoded. */
@@ -250,7 +256,10 @@ export interface DecodedRecord {
   readonly undecodedHeaders: Buffer | null
 }
 
-/** Limits for one record. Each decoded header is an object, and a batch of a few hundred bytes can have millions. */
+/**
+ * Limits for the decoded headers of one record. Each decoded header is an object, and a batch of a few hundred bytes
+ * can have millions.
+ */
 export interface HeaderLimits {
   readonly count: number
   readonly bytes: number
@@ -258,10 +267,13 @@ export interface HeaderLimits {
 
 const ALL_HEADERS: HeaderLimits = { count: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
 
-/** Unpacked records of one batch take at most this, if the caller has no other limit. */
+/** The most bytes of the decompressed records of one batch, by default. */
 export const MAX_UNPACKED_BYTES = 64 * 1024 * 1024
 
-/** Cuts bytes, such as those of a fetched partition, into whole batches. A cut last one is left out, as clients do. */
+/**
+ * Splits bytes, such as those of a fetched partition, into whole batches. It leaves out a last one that is cut, as
+ * clients do.
+ */
 export function splitBatches(bytes: Uint8Array): BatchView[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const batches: BatchView[] = []
@@ -276,8 +288,8 @@ export function splitBatches(bytes: Uint8Array): BatchView[] {
 }
 
 /**
- * Every record of one batch with all its parts, for tests and tools: the batch decides how much work and memory that
- * takes. The broker looks into batches through log/unpacking.ts. Throws InvalidRecords.
+ * Returns every record of one batch with all its parts, for tests and tools: the batch decides how much work and
+ * memory that takes. The broker reads batches through log/unpacking.ts. Throws InvalidRecords.
  */
 export async function readRecords(bytes: Uint8Array, maxBytes = MAX_UNPACKED_BYTES): Promise<DecodedRecord[]> {
   const batch = viewBatch(bytes)
@@ -288,9 +300,7 @@ export async function readRecords(bytes: Uint8Array, maxBytes = MAX_UNPACKED_BYT
   return records
 }
 
-/**
- * How the records of a batch are packed. Throws InvalidRecords where the bytes are no batch that can be looked into.
- */
+/** Returns the codec of a batch. Throws InvalidRecords if the bytes are not one batch of magic 2 with a known codec. */
 export function codecOf({ bytes, batchLength, attributes }: BatchView): Codec {
   if (bytes.length < BATCH_HEADER_BYTES || batchLength !== bytes.length)
     throw new InvalidRecords(`${bytes.length} bytes are not one batch`)
@@ -300,26 +310,25 @@ export function codecOf({ bytes, batchLength, attributes }: BatchView): Codec {
   return codec
 }
 
-/** The records as they are packed. */
+/** Returns the records as they are in the batch, compressed or not. */
 export function payloadOf({ bytes }: BatchView): Buffer {
   return bytes.subarray(BATCH_HEADER_BYTES)
 }
 
-/** Turns a failure to unpack into InvalidRecords; other errors pass. */
+/** Throws InvalidRecords for a failed decompression, and any other error as it is. */
 export function asInvalid(error: unknown): never {
   if (error instanceof NotDecompressed) throw new InvalidRecords(error.message, { cause: error })
   throw error
 }
 
 /**
- * Goes from record to record of a batch. A step reads a record's length, timestamp and offset, which is little work
- * whatever is in it; the rest is decoded where it is asked for. All methods throw InvalidRecords, after which the walk
- * is at its end.
+ * Walks from record to record of a batch. A step reads only length, timestamp and offset of a record, so it is little
+ * work for any record; read() decodes the rest. All methods throw InvalidRecords, and the walk is at its end then.
  */
 export class RecordWalk {
-  /** Of the current record. */
+  /** The offset of the current record. */
   offset = -1
-  /** Ms since 1970; -1: none. */
+  /** Ms since 1970; -1 if the record has no timestamp. */
   timestamp = -1
   readonly #payload: Buffer
   readonly #baseOffset: number
@@ -329,10 +338,10 @@ export class RecordWalk {
   #left: number
   #lastDelta = -1
   #at = 0
-  /** Of the record, once its length is known. */
+  /** The end of the current record, once its length is known. */
   #end: number
 
-  /** `payload`: the records of the batch, unpacked. */
+  /** `payload` is the decompressed records of the batch. */
   constructor(batch: BatchView, payload: Buffer) {
     const { recordCount } = batch
     if (recordCount < 0 || recordCount * SMALLEST_RECORD_BYTES > payload.length)
@@ -375,7 +384,7 @@ export class RecordWalk {
     return true
   }
 
-  /** The current record; call it once for each. */
+  /** Decodes the current record. Call it at most once for each. */
   read(limits: HeaderLimits): DecodedRecord {
     const { offset, timestamp } = this
     const key = this.#slice('key')
@@ -405,7 +414,7 @@ export class RecordWalk {
     return { offset, timestamp, key, value, headers, headerCount, undecodedHeaders }
   }
 
-  /** A zigzag number, the nearest one where it is beyond 2^53. */
+  /** Reads a zigzag number. Beyond 2^53 it is the nearest number. */
   #varint(what: string, maxBytes = 5): number {
     const payload = this.#payload
     const end = this.#end
@@ -437,7 +446,7 @@ export class RecordWalk {
 export interface NewRecord {
   readonly key?: string | Uint8Array | null
   readonly value?: string | Uint8Array | null
-  /** Ms since 1970; left out: -1, which is Kafka's "none". */
+  /** Ms since 1970. The default is -1, Kafka's value for no timestamp. */
   readonly timestamp?: number
   readonly headers?: readonly { readonly key: string; readonly value: string | Uint8Array | null }[]
 }
@@ -453,7 +462,7 @@ export interface BatchOptions {
   readonly isControl?: boolean
 }
 
-/** One batch of these records, as a producer sends it. There must be at least one. */
+/** Returns one batch of these records, as a producer sends it. There must be at least one. */
 export function encodeBatch(records: readonly NewRecord[], options: BatchOptions = {}): Buffer {
   assert(records.length > 0, 'a batch must have records')
   const baseTimestamp = records[0]!.timestamp ?? -1
@@ -488,8 +497,8 @@ export function encodeBatch(records: readonly NewRecord[], options: BatchOptions
 }
 
 /**
- * A batch without records, such as the log cleaner of Apache Kafka leaves behind: consumers go on after it. It covers
- * the offsets from `from` to below `to`, or as many as one batch can.
+ * Returns a batch without records, such as the log cleaner of Apache Kafka leaves behind; consumers continue after
+ * it. It covers the offsets from `from` to below `to`, or the most that one batch can.
  */
 export function encodeEmptyBatch(from: number, to: number, leaderEpoch: number): Buffer {
   const bytes = Buffer.alloc(BATCH_HEADER_BYTES)
@@ -503,7 +512,10 @@ export function encodeEmptyBatch(from: number, to: number, leaderEpoch: number):
   return bytes
 }
 
-/** The bytes of records before compression: the parts that are known as bytes, and the sizes, in two passes. */
+/**
+ * Returns the bytes of records before compression. The first pass computes the parts and their sizes, the second
+ * writes them.
+ */
 function encodeRecords(records: readonly NewRecord[], timestampDeltas: readonly number[]): Buffer {
   const bodies = records.map((record, i) => {
     const headers = record.headers ?? []
@@ -526,7 +538,7 @@ function encodeRecords(records: readonly NewRecord[], timestampDeltas: readonly 
   return bytes
 }
 
-/** The length, then the bytes. */
+/** Returns the length, then the bytes. */
 function sized(value: string | Uint8Array | null | undefined): (number | Buffer)[] {
   if (value === null || value === undefined) return [-1]
   const bytes =
@@ -540,7 +552,7 @@ function zigzagSize(value: number): number {
   return size
 }
 
-/** Writes the number and returns the place after it. */
+/** Writes the number and returns the offset after it. */
 function putZigzag(bytes: Buffer, at: number, value: number): number {
   const magnitude = value < 0 ? -value - 1 : value
   let p = at

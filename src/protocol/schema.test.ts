@@ -1,5 +1,5 @@
-// The parts of the schema that no API uses, on a message made up here, and the mistakes that a declaration can have.
-// codec.test.ts has the real messages.
+// Tests the parts of the schema that no API uses with a made-up message, and the mistakes that a declaration can
+// have. codec.test.ts has the real messages.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -68,7 +68,7 @@ function anyMadeUp(version: number) {
   )
 }
 
-test('every kind of field comes back, nullable and tagged, in generated code as in the interpreter', () => {
+test('generated code and the interpreter encode and decode every kind of field alike, nullable and tagged', () => {
   for (let version = 0; version <= 3; version++)
     fc.assert(
       fc.property(anyMadeUp(version), value => {
@@ -89,7 +89,7 @@ test('a nullable struct begins with 1 or -1 and nothing else', () => {
   assert.throws(() => interpretBytes(madeUp, 0, nothing), Malformed)
 })
 
-test('versions are read as Kafka writes them', () => {
+test('versions are parsed as Kafka writes them', () => {
   assert.deepEqual(parseRange('3+'), { min: 3, max: 32767 })
   assert.deepEqual(parseRange('0-12'), { min: 0, max: 12 })
   assert.deepEqual(parseRange('8'), { min: 8, max: 8 })
@@ -97,7 +97,7 @@ test('versions are read as Kafka writes them', () => {
     assert.throws(() => parseRange(wrong), /versions must/, wrong)
 })
 
-test('a declaration that cannot be right is refused when it is made', () => {
+test('a wrong declaration fails an assertion when it is made', () => {
   const declare =
     (fields: Parameters<typeof message>[0]['fields'], versions = '0-1') =>
     () =>

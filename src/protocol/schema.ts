@@ -1,15 +1,15 @@
-// The words in which a Kafka message is declared as a value, and the TypeScript types that follow from such a value.
-// One file per API in messages/ uses them; codec.ts makes encoders and decoders from the values and interpret.ts walks
-// them. Nothing here touches bytes.
+// Functions that declare a Kafka message as a value, and the TypeScript types that follow from such a value. Each
+// file in messages/ declares one API with them. codec.ts makes encoders and decoders from the values, and
+// interpret.ts walks them. Nothing here touches bytes.
 //
-// A field without versions exists in every version of the struct it is in. A field with versions, or with a fallback,
-// may be left out of what an encoder takes; a decoder always delivers every field, absent ones at their fallback.
-// Fallbacks are Kafka's: the declared one, else 0, false, '', the zero uuid, no bytes, null records, an empty array,
-// and for a struct the fallbacks of its fields (org.apache.kafka.message.FieldSpec#fieldDefault).
+// A field without versions exists in every version of its struct. The input of an encoder may omit a field with
+// versions or with a fallback. A decoder always delivers every field, absent ones with their fallback. Fallbacks are
+// Kafka's: the declared one, else 0, false, '', the zero uuid, no bytes, null records, an empty array, and for a
+// struct the fallbacks of its fields (org.apache.kafka.message.FieldSpec#fieldDefault).
 
 import { assert } from '../base/assert.ts'
 
-/** Versions min to max, both included. `max` is OPEN where the text said `3+`. */
+/** Versions min to max, both included. `max` is OPEN for a text such as `3+`. */
 export interface Range {
   readonly min: number
   readonly max: number
@@ -17,10 +17,10 @@ export interface Range {
 
 export const OPEN = 32_767
 
-/** The nearest number to the largest int64, which Kafka uses to say "not given". It is decoded, never encoded. */
+/** The number nearest to the largest int64, which means "not given" in Kafka. It is decoded, never encoded. */
 export const INT64_MAX = 2 ** 63
 
-/** Kafka's "no id", in the text form of its Uuid class. */
+/** The uuid that means "no id" in Kafka, in the text form of Kafka's Uuid class. */
 export const ZERO_UUID = 'AAAAAAAAAAAAAAAAAAAAAA'
 
 /** Reads '3+', '0-12' or '8'. */
@@ -68,9 +68,9 @@ export interface Field<Decoded = unknown, Taken = unknown, Optional extends bool
   readonly tag: number | null
   /** undefined: the fallback of the kind. */
   readonly fallback: unknown
-  /** Of an array. */
+  /** The element of an array. */
   readonly element?: Field
-  /** Of a struct. */
+  /** The fields of a struct. */
   readonly fields?: Fields
   readonly [DECODED]?: Decoded
   readonly [TAKEN]?: Taken
@@ -96,7 +96,7 @@ export type InputOf<S> = { readonly [N in Exclude<keyof S, OptionalNames<S>>]: T
 type ElementOf<E> = E extends Field ? DecodedOf<E> : ValueOf<E>
 type ElementTakenOf<E> = E extends Field ? TakenOf<E> : InputOf<E>
 
-/** (versions?, fallback?). A null fallback needs nullable() around it. */
+/** Called with (versions?, fallback?). A null fallback needs nullable() around the field. */
 interface Scalar<Decoded, Taken = Decoded> {
   (): Field<Decoded, Taken, false>
   (versions: string, fallback?: Decoded | null): Field<Decoded, Taken, true>
@@ -122,7 +122,7 @@ export const int16 = scalar<number>('int16')
 export const uint16 = scalar<number>('uint16')
 export const int32 = scalar<number>('int32')
 export const uint32 = scalar<number>('uint32')
-/** A JavaScript number; beyond 2^53 a decoder delivers the nearest one and an encoder asserts. */
+/** A JavaScript number. Beyond 2^53 a decoder delivers the nearest one and an encoder fails an assertion. */
 export const int64 = scalar<number>('int64')
 export const float64 = scalar<number>('float64')
 export const bool = scalar<boolean>('bool')
@@ -153,13 +153,13 @@ export function struct<const S extends Fields, V extends string | undefined = un
   return field('struct', versions, fallback, { fields: Object.freeze(fields) }) as never
 }
 
-/** The field may be null, in all of its versions or in these. */
+/** Lets the field be null, in all of its versions or in these. */
 export function nullable<D, T, O extends boolean>(of: Field<D, T, O>, versions?: string): Field<D | null, T | null, O> {
   const range = versions === undefined ? { min: 0, max: OPEN } : parseRange(versions)
   return Object.freeze({ ...of, nullable: range }) as never
 }
 
-/** The field is written only when it differs from its fallback (KIP-482). */
+/** Makes the field tagged: it is written only if it differs from its fallback (KIP-482). */
 export function tagged<D, T>(tag: number, of: Field<D, T>): Field<D, T, true> {
   return Object.freeze({ ...of, tag }) as never
 }
@@ -169,7 +169,7 @@ export interface Message<S extends Fields = Fields> {
   readonly name: string
   readonly versions: Range
   readonly flexible: Range | null
-  /** Whether bytes after the last field are left unread, as Kafka does, instead of being malformed. */
+  /** Whether a decoder leaves bytes after the last field unread, as Kafka does. If false, such bytes are malformed. */
   readonly mayBeFollowed: boolean
   readonly fields: S
 }
@@ -180,7 +180,8 @@ export interface Api<Q extends Fields = Fields, S extends Fields = Fields> {
   /** The versions that can be encoded and decoded. */
   readonly versions: Range
   /**
-   * The versions that ApiVersions names. It may be wider than `versions`: such a request is refused without decoding.
+   * The versions that ApiVersions names. They may be more than `versions`: the broker refuses a request of the others
+   * without decoding it.
    */
   readonly advertised: Range
   /** The versions with compact lengths, tagged fields and a version 2 header (KIP-482). */
@@ -196,14 +197,14 @@ export type ResponseOf<A> = A extends Api<infer _Q, infer S> ? ValueOf<S> : neve
 export type RequestInput<A> = A extends Api<infer Q, infer _S> ? InputOf<Q> : never
 export type ResponseInput<A> = A extends Api<infer _Q, infer S> ? InputOf<S> : never
 
-/** Declares one Kafka API. `flexible` left out means that no version is. */
+/** Declares one Kafka API. Without `flexible` no version is flexible. */
 export function api<const Q extends Fields, const S extends Fields>(declared: {
   key: number
   name: string
   versions: string
   advertised?: string
   flexible?: string
-  /** Of the request; see Message. */
+  /** For the request; see Message. */
   mayBeFollowed?: boolean
   request: Q
   response: S
@@ -254,30 +255,31 @@ function checkField(path: string, of: Field, tags: Set<number>, insideTagged: bo
     tags.add(of.tag)
   }
   const inside = insideTagged || of.tag !== null
-  // The size of a tagged field is written before its bytes, which records handed on as slices would not be part of.
+  // The size of a tagged field is written before its bytes. Records are passed on as slices, which that size would
+  // not count.
   assert(of.kind !== 'records' || !inside, `${path}: records cannot be tagged`)
   if (of.element) checkField(`${path}[]`, of.element, new Set(), inside)
   if (of.fields) check(path, of.fields, inside)
 }
 
-/** A field as it stands in one version. Tagged ones come after the others, by tag. */
+/** A field in one version. Tagged fields come after the others, ordered by tag. */
 export interface Slot {
   readonly name: string
-  /** Where it is, for messages to people: `topicData.partitionData.index`. */
+  /** The path of the field in messages: `topicData.partitionData.index`. */
   readonly path: string
   readonly kind: Kind
   readonly nullable: boolean
   readonly tag: number | null
   /** False for a field that this version does not have: a decoder delivers the fallback, an encoder ignores it. */
   readonly present: boolean
-  /** An encoder must be given it. */
+  /** Whether the input of an encoder must have the field. */
   readonly required: boolean
   readonly fallback: unknown
   readonly element: Slot | null
   readonly slots: readonly Slot[] | null
 }
 
-/** The fields of a message in one version, in the order of the wire. */
+/** Returns the fields of a message in one version, in the order of the wire. */
 export function layout(of: Message, version: number): readonly Slot[] {
   assert(inRange(of.versions, version), `${of.name} has no version ${version}`)
   return slotsOf(of.fields, version, '')
@@ -312,7 +314,7 @@ function slotOf(name: string, path: string, of: Field, version: number): Slot {
 const NO_BYTES = Buffer.alloc(0)
 const NO_ELEMENTS = Object.freeze([])
 
-/** undefined for a struct, whose fallback is made of those of its fields. */
+/** Returns undefined for a struct, whose fallback is made of the fallbacks of its fields. */
 function fallbackOf(kind: Kind): unknown {
   if (kind === 'bool') return false
   if (kind === 'string') return ''
@@ -324,13 +326,13 @@ function fallbackOf(kind: Kind): unknown {
   return 0
 }
 
-/** The value of a field that is absent from the bytes. */
+/** Returns the value of a field that is absent from the bytes. */
 export function absent(slot: Slot): unknown {
   if (slot.kind !== 'struct' || slot.fallback === null) return slot.fallback
   return Object.freeze(Object.fromEntries(slot.slots!.map(inner => [inner.name, absent(inner)])))
 }
 
-/** Whether a tagged field has to be written: its value is given and is not the fallback. */
+/** Returns whether a tagged field must be written: its value is given and is not the fallback. */
 export function differs(slot: Slot, value: unknown): boolean {
   if (value === undefined) return false
   if (value === null || slot.fallback === null) return value !== slot.fallback
@@ -339,7 +341,10 @@ export function differs(slot: Slot, value: unknown): boolean {
   return slot.slots!.some(inner => differs(inner, (value as Record<string, unknown>)[inner.name]))
 }
 
-/** The fewest bytes that a present field takes, so that a count can be held against what is left of the frame. */
+/**
+ * Returns the fewest bytes that a present field takes. A decoder compares a count times this size with the rest of
+ * the frame.
+ */
 export function smallestSize(slot: Slot, flexible: boolean): number {
   const size = SIZES[slot.kind]
   if (size !== undefined) return size
@@ -352,7 +357,7 @@ export function smallestSize(slot: Slot, flexible: boolean): number {
   return slot.kind === 'string' ? 2 : 4
 }
 
-/** Bytes of the kinds that always take the same. */
+/** The size in bytes of each kind that always has the same size. */
 export const SIZES: Readonly<Partial<Record<Kind, number>>> = Object.freeze({
   int8: 1,
   int16: 2,

@@ -9,7 +9,7 @@ import { discard, unpack } from './unpacking.ts'
 
 const noTurns = () => undefined
 
-/** Text, noise, zeros and repeats of every distance, in one piece. */
+/** Returns noise, zeros and repeats of every distance, in one buffer. */
 function mixture(seed: number, most: number): Buffer {
   const random = seededRandom(seed)
   const parts: Buffer[] = []
@@ -24,7 +24,7 @@ function mixture(seed: number, most: number): Buffer {
   return Buffer.concat(parts)
 }
 
-test('the output of every codec comes back, whatever it is and however it was framed', async () => {
+test('unpack() returns the original bytes, with every codec and framing', async () => {
   for (let seed = 0; seed < 60; seed++) {
     const plain = mixture(seed, 600_000)
     const packed = [...codecs.map(codec => [codec, compressSync(codec, plain)] as const)]
@@ -39,7 +39,7 @@ test('the output of every codec comes back, whatever it is and however it was fr
   }
 })
 
-test('damaged input is NotDecompressed, or other bytes within the limit, and the same as the native code says', async () => {
+test('damaged input is NotDecompressed or other bytes within the limit, as with the native code', async () => {
   const random = seededRandom(3)
   for (let i = 0; i < 600; i++) {
     const codec = (['snappy', 'lz4', 'gzip', 'zstd'] as const)[i % 4]!
@@ -54,12 +54,12 @@ test('damaged input is NotDecompressed, or other bytes within the limit, and the
       await outcome(unpack(codec, bytes, 100_000, noTurns)),
       await outcome(decompress(codec, bytes, 100_000)),
     ]
-    // The checksums of a frame are the native code's to check: the batch around it has one.
+    // Only the native code checks the checksums of a frame: the batch around it has its own.
     if (native !== null) assert.ok(ours?.equals(native), `${codec} ${i}`)
   }
 })
 
-test('input that grows too large, is cut or goes on is refused, with every codec', async () => {
+test('input that grows too large, is cut or has extra bytes is refused, with every codec', async () => {
   for (const codec of codecs.slice(1)) {
     const bytes = compressSync(codec, Buffer.alloc(3 << 20, 'bomb'))
     await assert.rejects(() => unpack(codec, bytes, 1 << 20, noTurns), { tooLarge: true }, codec)
@@ -69,7 +69,7 @@ test('input that grows too large, is cut or goes on is refused, with every codec
   }
 })
 
-test('long work takes turns', async () => {
+test('long work lets other work run in between', async () => {
   const plain = Buffer.alloc(8 << 20, 'turns')
   for (const codec of ['snappy', 'lz4'] as const) {
     let turns = 0
@@ -81,7 +81,7 @@ test('long work takes turns', async () => {
   }
 })
 
-test('unpacked bytes give their memory back at once', async () => {
+test('discard() frees the memory of unpacked bytes at once', async () => {
   const plain = Buffer.alloc(4 << 20)
   const window = { params: { [constants.ZSTD_c_windowLog]: 24 } }
   for (const [codec, bytes] of [

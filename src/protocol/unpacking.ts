@@ -1,7 +1,7 @@
-// Unpacks a batch's records for a look into it, at a known cost: the memory it takes is the room for the result, made
-// once and given back at once, and work on the event loop takes turns. That is why snappy and lz4 are unpacked here:
-// their native code keeps its results until the next collection of garbage, which can be gigabytes later. Batches that
-// the broker compressed itself go through compression.ts, all in the thread pool.
+// Decompresses the records of a batch at a known cost. It allocates the memory for the result once, discard() frees
+// it at once, and work on the event loop lets other work run in between. That is why snappy and lz4 are decompressed
+// here: the results of their native code stay in memory until the next garbage collection, which can be gigabytes
+// later. Batches that the broker compressed itself go through compression.ts, completely in the thread pool.
 //
 //   snappy block: length varint | elements
 //                 element tag, lowest two bits: 0 literal, 1 to 3 copies with offsets of 11, 16, 32 bits
@@ -22,16 +22,16 @@ import {
   ZSTD_MAX_WINDOW_LOG,
 } from './compression.ts'
 
-/** Bytes of output and steps of a decoder between two looks at the clock. */
+/** Bytes of output, and steps of a decoder, between two checks of the clock. */
 const STEP_BYTES = 64 * 1024
 const STEP_ELEMENTS = 1024
 
-/** Says when it is time to look at the clock. */
+/** Decides when it is time to check the clock. */
 class Pace {
   #steps = 0
   #nextAt = STEP_BYTES
 
-  /** Counts one step more, after which the output ends there. */
+  /** Counts one more step; `at` is the end of the output after it. */
   isDue(at: number): boolean {
     if (++this.#steps < STEP_ELEMENTS && at < this.#nextAt) return false
     this.#steps = 0
@@ -41,7 +41,7 @@ class Pace {
 }
 
 /**
- * The bytes before compression, at most maxBytes of them. With `none` they are a view of the input. Throws
+ * Returns the bytes before compression, at most maxBytes of them. With `none` they are a view of the input. Throws
  * NotDecompressed.
  */
 export async function unpack(codec: Codec, bytes: Uint8Array, maxBytes: number, turn: Turns): Promise<Buffer> {
@@ -60,14 +60,17 @@ export async function unpack(codec: Codec, bytes: Uint8Array, maxBytes: number, 
   }
 }
 
-/** Gives back the memory of the result of `unpack`. Every view of it is empty afterwards. */
+/** Frees the memory of the result of `unpack`. Every view of it is empty afterwards. */
 export function discard(unpacked: Buffer): void {
   const { buffer } = unpacked
   // A smaller buffer may share its memory with others.
   if (buffer instanceof ArrayBuffer && buffer.byteLength >= LEAST_ROOM_BYTES) buffer.transfer(0)
 }
 
-/** Below this Node gives out parts of one piece of memory. */
+/**
+ * The smallest buffer in bytes that has memory of its own. Below this Node may share one piece of memory among
+ * buffers.
+ */
 const LEAST_ROOM_BYTES = 64 * 1024
 
 async function inTurns(steps: Generator<void, Buffer>, turn: Turns): Promise<Buffer> {
@@ -85,7 +88,7 @@ const invalid = (codec: Codec, why: string) => new NotDecompressed(`${codec}: ${
 
 // ----------------------------------------------------------------------------------------------------- gzip and zstd
 
-/** In the thread pool, into one piece that has room for one byte more than is allowed. */
+/** Decompresses in the thread pool, into one buffer with room for one byte more than is allowed. */
 function inflate(codec: 'gzip' | 'zstd', input: Buffer, maxBytes: number): Promise<Buffer> {
   const chunkSize = Math.max(LEAST_ROOM_BYTES, maxBytes + 1)
   const stream =
@@ -106,7 +109,7 @@ function inflate(codec: 'gzip' | 'zstd', input: Buffer, maxBytes: number): Promi
     stream.on('error', error => {
       failure ??= new NotDecompressed(`${codec}: ${error.message}`, false, { cause: error })
     })
-    // Until then the thread pool may still write.
+    // Until this event the thread pool may still write.
     stream.on('close', () => {
       if (failure === null && stream.bytesWritten !== input.length) failure = invalid(codec, 'bytes follow the end')
       if (failure === null && pieces.length === 1) return resolve(pieces[0]!)
@@ -139,7 +142,7 @@ function* unpackSnappy(input: Buffer, maxBytes: number): Generator<void, Buffer>
   return output
 }
 
-/** Answers where the block's output ends. */
+/** Returns the end of the block's output. */
 function* unpackSnappyBlock(
   input: Buffer,
   from: number,
@@ -201,7 +204,8 @@ function* unpackLz4(input: Buffer, maxBytes: number): Generator<void, Buffer> {
 }
 
 /**
- * Matches begin at `oldest` or later. Answers where the block's output ends. The output has room for it, as measured.
+ * Returns the end of the block's output. Matches begin at `oldest` or later. The output has room for the block,
+ * because measureLz4() has measured it.
  */
 function* unpackLz4Block(
   input: Buffer,
@@ -236,7 +240,7 @@ function* unpackLz4Block(
     }
     length += 4
     if (offset === 0 || offset > at - oldest) throw invalid('lz4', 'a match begins before its block')
-    // One match may be as long as the whole.
+    // One match may be as long as the whole output.
     for (let left = length; left > 0; ) {
       const step = Math.min(left, STEP_BYTES)
       copyMatch(output, at, offset, step)
@@ -250,7 +254,7 @@ function* unpackLz4Block(
 
 // ------------------------------------------------------------------------------------------------------------- copies
 
-/** Below this a call costs more than a loop. */
+/** Below this length in bytes a call costs more than a loop. */
 const FEW_BYTES = 32
 
 function copyLiteral(input: Buffer, from: number, output: Buffer, at: number, length: number): void {
@@ -258,13 +262,13 @@ function copyLiteral(input: Buffer, from: number, output: Buffer, at: number, le
   else for (let i = 0; i < length; i++) output[at + i] = input[from + i]!
 }
 
-/** Repeats the bytes that begin `offset` bytes before: a match may overlap its own output. */
+/** Repeats the bytes that begin `offset` bytes before `at`. A match may overlap its own output. */
 function copyMatch(output: Buffer, at: number, offset: number, length: number): void {
   if (length < FEW_BYTES) {
     for (let i = 0; i < length; i++) output[at + i] = output[at + i - offset]!
     return
   }
-  // The repeated piece is doubled until it is long enough.
+  // Each step doubles the repeated piece until it is long enough.
   const from = at - offset
   for (let done = 0; done < length; ) {
     const step = Math.min(length - done, at + done - from)

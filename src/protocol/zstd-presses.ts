@@ -1,14 +1,14 @@
-// zstd for many small inputs. A compressor that is made for one input costs more than the input: its tables are
-// allocated and its dictionary is read in. Here one is kept for the next input with the same dictionary; each input
+// zstd for many small inputs. To make a compressor for one input costs more than to compress it: Node allocates its
+// tables and loads its dictionary. So this keeps a compressor for the next input with the same dictionary. Each input
 // becomes a frame of its own. All work is in the thread pool.
 
 import { constants, createZstdCompress, type ZstdCompress } from 'node:zlib'
 
-/** Above this a compressor of its own, with a window for its size, does better. */
+/** The most bytes of one input. For a larger one a new compressor with a window of its size is better. */
 export const LARGEST_PRESSED_BYTES = 1 << 17
 
 const WINDOW_LOG = 17
-/** A compressor takes about 1 MB. */
+/** The most idle compressors. Each takes about 1 MB. */
 const MOST_IDLE = 16
 
 export class ZstdPresses {
@@ -16,18 +16,18 @@ export class ZstdPresses {
   readonly #idle: Press[] = []
   #isClosed = false
 
-  /** One frame of at most LARGEST_PRESSED_BYTES, with the very dictionary that is given. */
+  /** Returns one frame of at most LARGEST_PRESSED_BYTES. A compressor is reused only for the same dictionary object. */
   async compress(bytes: Uint8Array, dictionary: Uint8Array | undefined): Promise<Buffer> {
     const at = this.#idle.findLastIndex(press => press.dictionary === dictionary)
     const press = at >= 0 ? this.#idle.splice(at, 1)[0]! : new Press(dictionary)
-    // One that fails is not kept.
+    // A compressor that fails is not kept.
     const frame = await press.compress(bytes)
     this.#idle.push(press)
     if (this.#isClosed || this.#idle.length > MOST_IDLE) this.#idle.shift()!.close()
     return frame
   }
 
-  /** Work that is under way is finished. */
+  /** Closes the compressors. It lets work in progress finish. */
   close(): void {
     this.#isClosed = true
     for (const press of this.#idle.splice(0)) press.close()

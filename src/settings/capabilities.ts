@@ -1,5 +1,5 @@
-// Switches whose capability this version does not have. They never fail open: an operator who asks for TLS must not get
-// a broker without it. When a capability arrives its line here goes, together with the `notYet` of its rows in
+// Switches whose capability this version does not have. They never fail open: an operator who asks for TLS must not
+// get a broker without it. When a version adds a capability, delete its line here and the `notYet` of its rows in
 // settings.ts.
 
 import { chooseEngine } from './engine.ts'

@@ -1,6 +1,6 @@
-// Settings that are each well formed but do not go together. Each check answers the sentence that ends startup, or
-// null. It names every key involved, with values and origins; secrets are masked. Nothing here asks whether this
-// version can do what is asked: that is capabilities.ts, which runs after.
+// Checks of settings that are well formed but contradict each other. Each check returns the sentence that ends
+// startup, or null. The sentence names every key involved, with value and origin; secrets are masked. capabilities.ts
+// runs afterwards and checks whether this version supports the settings.
 
 import { FIRST_LISTENER, isEveryInterface, isLoopback, kafkaEndpoints } from './endpoints.ts'
 import { showDuration, showSize } from './grammar.ts'
@@ -75,7 +75,7 @@ function checkMechanisms(settings: Settings): string | null {
   if (mechanisms.length === 0)
     return `${fullKey(key)}: got an empty list (${settings.origin(key)}), takes at least one mechanism`
   const twice = mechanisms.find((mechanism, at) => mechanisms.indexOf(mechanism) !== at)
-  return twice === undefined ? null : `${got(settings, key)}, but ${twice} stands in it twice`
+  return twice === undefined ? null : `${got(settings, key)}, but ${twice} is in the list twice`
 }
 
 function checkAcls(settings: Settings): string | null {
@@ -106,7 +106,9 @@ function checkProviderUris(settings: Settings): string | null {
   return null
 }
 
-/** Without it the provider does not return an id_token (OpenID Connect Core 1.0, section 3.1.2.1). */
+/**
+ * Requires the scope openid. Without it the provider returns no id_token (OpenID Connect Core 1.0, section 3.1.2.1).
+ */
 function checkScopes(settings: Settings): string | null {
   const key: Key = 'admin.oauth.scopes'
   return settings.get(key).split(' ').includes('openid')
@@ -118,7 +120,7 @@ function checkMcpToken(settings: Settings): string | null {
   return settings.get('admin.security-enabled') ? requires('mcp.enabled', 'mcp.token')(settings) : null
 }
 
-/** A history is answered in one piece, and kept in memory for each series. */
+/** The most samples of one series. The broker keeps a series in memory and returns it in one response. */
 const MOST_SAMPLES = 10_000
 
 function checkHistory(settings: Settings): string | null {
@@ -140,7 +142,7 @@ interface Bound {
   readonly port: number
 }
 
-/** Ports that this process binds: none for Kafka clients without the listener. */
+/** Returns the ports that this process binds. Without the Kafka listener it binds no Kafka port. */
 function boundPorts(settings: Settings): readonly Bound[] {
   const opened = settings.get('broker.enabled') ? kafkaEndpoints(settings) : []
   const endpoints = opened.map(({ host, port, key, origin }) => {
@@ -157,7 +159,7 @@ function boundPorts(settings: Settings): readonly Bound[] {
   ]
 }
 
-/** Port 0 is for a machine that talks to itself, as in tests: no other machine could learn the port. */
+/** Allows port 0 on a loopback address only, as in tests: another machine could not learn the port. */
 function checkPortZero(settings: Settings): string | null {
   const nowhere = kafkaEndpoints(settings).find(({ advertisedPort }) => advertisedPort === 0)
   if (nowhere) {
@@ -185,7 +187,7 @@ function checkPortsDiffer(settings: Settings): string | null {
 }
 
 function checkListenerNames(settings: Settings): string | null {
-  // Kafka's names of listeners do not differ by case.
+  // Kafka compares listener names without case.
   const names = kafkaEndpoints(settings).map(({ name }) => name.toUpperCase())
   const twice = names.findIndex((name, at) => names.indexOf(name) !== at) - 1
   if (twice < 0) return null
@@ -195,7 +197,7 @@ function checkListenerNames(settings: Settings): string | null {
   return `${said}, which ${other} has too; each takes a name of its own`
 }
 
-/** Patterns merge, so auto-create and the number of partitions may come from different patterns. */
+/** Checks every pattern, because patterns merge: auto-create and partitions may come from different ones. */
 function checkPatternPartitions(settings: Settings): string | null {
   const most = settings.get('max-partitions-per-topic')
   const patterns = settings.get('topics')
@@ -219,7 +221,7 @@ function checkPatternRetention(settings: Settings): string | null {
   return null
 }
 
-/** URIs that the grammar takes and that name no Redis. */
+/** Refuses URIs that the grammar accepts but that the broker cannot use. */
 function checkRedisUris(settings: Settings): string | null {
   for (const key of ['redis.uri', 'storage.local.redis.uri'] as const) {
     const uri = settings.get(key)
@@ -229,13 +231,13 @@ function checkRedisUris(settings: Settings): string | null {
   return null
 }
 
-/** Streams would go to the primary Redis although another one was configured for them. */
+/** Refuses parts of a storage Redis beside svc.redis.uri: streams would go to the primary Redis in spite of them. */
 function checkStorageRedis(settings: Settings): string | null {
   if (settings.get('redis.uri') === null || settings.get('storage.local.redis.uri') !== null) return null
   const key = STORAGE_REDIS_PARTS.find(part => settings.get(part) !== null)
   return key === undefined
     ? null
-    : `${got(settings, key)}, but ${tell(settings, 'redis.uri')} holds for storage too and supersedes it; set svc.storage.local.redis.uri instead`
+    : `${got(settings, key)}, but ${tell(settings, 'redis.uri')} applies to storage too and replaces it; set svc.storage.local.redis.uri instead`
 }
 
 const STORAGE_REDIS_PARTS = [
@@ -254,7 +256,7 @@ function checkClusterDatabase(settings: Settings): string | null {
     : `${wrong.keys}.uri: got database ${wrong.database}, but ${wrong.keys}.cluster is true and a cluster has database 0 only`
 }
 
-/** A WAIT blocks its connection, so it must be over before the connection is given up. */
+/** A WAIT blocks its connection, so it must end before the connection times out. */
 function checkWaitTimeout(settings: Settings): string | null {
   const { storage } = redisTargets(settings)
   if (settings.get('storage.local.write.wait-replicas') === 0) return null

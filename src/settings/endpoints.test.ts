@@ -4,7 +4,7 @@ import { kafkaEndpoints } from './endpoints.ts'
 import type { ListenerSettings, Values } from './settings.ts'
 import { testSettings } from './settings.ts'
 
-test('clients are told the advertised endpoint, else what is bound, and localhost for all interfaces', () => {
+test('clients get the advertised endpoint, else the bound one, and localhost if every interface is bound', () => {
   const cases: readonly [Partial<Values>, string, number | null][] = [
     [{}, 'localhost', null],
     [{ 'broker.host': '::' }, 'localhost', null],
@@ -20,7 +20,7 @@ test('clients are told the advertised endpoint, else what is bound, and localhos
   }
 })
 
-test('a further listener has its own address, or the first one’s, and never what the first one advertises', () => {
+test('a further listener binds its own host or broker.host, and never advertises the first one’s advertised host', () => {
   const nothing = { host: null, advertisedHost: null, advertisedPort: null }
   const listeners: readonly ListenerSettings[] = [
     { ...nothing, name: 'inner', port: 9093 },

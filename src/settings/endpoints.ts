@@ -10,10 +10,10 @@ export interface KafkaEndpoint {
   readonly name: string
   /** The address to bind. */
   readonly host: string
-  /** To bind; 0 is any free port. */
+  /** The port to bind; 0 is any free port. */
   readonly port: number
   readonly advertisedHost: string
-  /** Null is the port that is bound. */
+  /** Null means the bound port. */
   readonly advertisedPort: number | null
   /** The full key of the field, and the origin of its value. */
   readonly key: (field: EndpointField) => string
@@ -22,13 +22,13 @@ export interface KafkaEndpoint {
 
 type EndpointField = 'host' | 'port' | 'advertised-port'
 
-/** The name of the listener that is not in the list, as Kafka calls one without TLS and SASL. */
+/** The name of the first listener, which is not in broker.listeners: Kafka's name for one without TLS and SASL. */
 export const FIRST_LISTENER = 'PLAINTEXT'
 
 /** Addresses that mean "every interface"; no client can connect to them. */
 const EVERY_INTERFACE: ReadonlySet<string> = new Set(['0.0.0.0', '::', '0:0:0:0:0:0:0:0'])
 
-/** Every listener, the first one first. */
+/** Returns every listener, the first one first. */
 export function kafkaEndpoints(settings: Settings): readonly KafkaEndpoint[] {
   const host = settings.get('broker.host')
   const first: KafkaEndpoint = {
@@ -59,13 +59,13 @@ function reachable(host: string): string {
   return EVERY_INTERFACE.has(host) ? 'localhost' : host
 }
 
-/** Whether only this machine can reach the address. Null is every interface. */
+/** Returns whether only this machine can reach the address. Null means every interface. */
 export function isLoopback(host: string | null): boolean {
   if (host === null) return false
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
-/** Whether the address binds all interfaces. Null does. */
+/** Returns whether the address binds every interface. Null does. */
 export function isEveryInterface(host: string | null): boolean {
   return host === null || EVERY_INTERFACE.has(host)
 }

@@ -4,7 +4,7 @@ import { chooseEngine } from './engine.ts'
 import type { Key, Values } from './settings.ts'
 import { testSettings } from './settings.ts'
 
-test('auto is embedded until somebody says where a Redis is, and names the key that decided', () => {
+test('auto is embedded until a setting names a Redis, and the result has the key that decided', () => {
   const cases: readonly [Partial<Values>, string, Key][] = [
     [{}, 'embedded', 'storage.local.engine'],
     [{ 'redis.uri': 'redis://h' }, 'redis', 'redis.uri'],

@@ -1,4 +1,4 @@
-// Which store holds the local tier, and which key decided it. The engines themselves are in store/.
+// Chooses the store of the local tier, and names the key that decided. The engines themselves are in store/.
 
 import type { Key, Settings } from './settings.ts'
 
@@ -11,7 +11,9 @@ export interface ChosenEngine {
   readonly key: Key
 }
 
-/** A setting names the engine. `auto` takes Redis if a setting says where a Redis is. */
+/**
+ * Returns the engine that svc.storage.local.engine names. `auto` is Redis if a setting names a Redis, else embedded.
+ */
 export function chooseEngine(settings: Settings): ChosenEngine {
   const engine = settings.get('storage.local.engine')
   const redis = redisKey(settings)
@@ -19,7 +21,7 @@ export function chooseEngine(settings: Settings): ChosenEngine {
   return { engine: engine === 'auto' ? 'embedded' : engine, key: 'storage.local.engine' }
 }
 
-/** The first key that says where a Redis is, or null. A blank value says nothing. */
+/** Returns the first key that names a Redis; null if no key does. A blank value does not count. */
 export function redisKey(settings: Settings): Key | null {
   return DECIDING.find(key => settings.isSet(key) && settings.get(key) !== null) ?? null
 }

@@ -1,6 +1,6 @@
-// Globs over topic names: `*` any run of characters, `?` one character, `[a-z]` one of a class, `[!a-z]` one outside
-// it. A glob covers the whole name. There are no braces, no escapes and no regular expressions here: a glob is matched
-// in at most (length of glob) x (length of name) steps, whatever it is.
+// Globs over topic names: `*` is any run of characters, `?` is one character, `[a-z]` is one of a class, `[!a-z]` is
+// one outside of it. A glob covers the whole name. There are no braces, no escapes and no regular expressions, so
+// that any glob is matched in at most (length of glob) x (length of name) steps.
 
 type Piece =
   | { readonly kind: 'run' }
@@ -17,7 +17,8 @@ const LONGEST_GLOB = 1024
 const LITERAL = /^[A-Za-z0-9._-]$/
 
 /**
- * The glob, or null when the text is not one (empty, an open class, a character that no topic name can hold).
+ * Returns the glob; null if the text is not one: it is empty, a class is open, or no topic name can have a character
+ * of it.
  */
 export function parseGlob(text: string): Glob | null {
   const pieces = split(text)
@@ -76,7 +77,8 @@ function fits(piece: Piece, character: string): boolean {
 }
 
 /**
- * Only the latest run is ever widened: an earlier one has already found the shortest stretch that lets the rest fit.
+ * Returns whether the pieces match the name. Only the latest `*` is ever widened: an earlier one has already found
+ * the shortest run that lets the rest match.
  */
 function matches(pieces: readonly Piece[], name: string): boolean {
   let piece = 0

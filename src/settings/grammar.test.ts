@@ -45,7 +45,7 @@ const shown: readonly Scalar<unknown>[] = [
   ],
 ]
 
-test('a duration and a size come back from what shows them', () => {
+test('the shown text of a duration or a size parses to the same value', () => {
   fc.assert(
     fc.property(fc.nat({ max: Number.MAX_SAFE_INTEGER }), value => {
       assert.equal(parseDuration(showDuration(value)), value)
@@ -54,7 +54,7 @@ test('a duration and a size come back from what shows them', () => {
   )
 })
 
-test('any text is a value or is not, and what is shown of it fits one line', () => {
+test('parsing any text never throws, and its shown form fits one line', () => {
   const numbers = fc.tuple(
     fc.bigInt({ min: -(10n ** 18n) }),
     fc.constantFrom('', 'ms', 's', 'd', 'KB', 'TB', ' s', 'kb'),
@@ -76,7 +76,7 @@ test('any text is a value or is not, and what is shown of it fits one line', () 
   )
 })
 
-test('of a secret, and of the password in a URI, nothing is ever shown', () => {
+test('a secret and the password in a URI are never shown', () => {
   const word = fc.stringMatching(/^[a-z0-9]{8,20}$/)
   fc.assert(
     fc.property(word, password => {
@@ -87,7 +87,7 @@ test('of a secret, and of the password in a URI, nothing is ever shown', () => {
   )
 })
 
-test('a network is an address, or one with as many bits as it has at most', () => {
+test('a network is an IP address, alone or with a prefix length that fits it', () => {
   const takes = ['10.0.0.1', '10.0.0.0/8', '0.0.0.0/0', '::1', 'fd00::/8', '2001:db8::/128']
   assert.deepEqual(
     takes.map(text => network().parse(text)),

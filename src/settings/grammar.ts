@@ -1,5 +1,6 @@
-// The grammars of setting values: how text becomes a value, and the words that say what a setting takes. Every source
-// (file, environment, command line) gives text, so one grammar holds for all of them. The meaning of a key is not here.
+// The grammars of setting values: they parse text into a value, and name the values that a setting takes. Every
+// source (file, environment, command line) gives text, so one grammar serves all of them. The meaning of a key is not
+// here.
 
 import { isIPv4, isIPv6 } from 'node:net'
 import { parseGlob } from './glob.ts'
@@ -14,7 +15,7 @@ export interface Scalar<T> {
    */
   readonly limits: string
   readonly parse: (text: string) => T | undefined
-  /** The part of the text that a message or a page may show; a secret shows nothing of itself. */
+  /** Returns the part of the text that a message or a page may show; the mask for a secret. */
   readonly show: (text: string) => string
 }
 
@@ -22,7 +23,7 @@ export const MASK = '***'
 
 const LONGEST_SHOWN = 200
 
-/** One line of a message: control characters escaped, long text shortened. */
+/** Makes text fit one line of a message: escapes control characters and shortens long text. */
 function printable(text: string): string {
   const cut = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
   return cut.replace(
@@ -54,7 +55,7 @@ function multiply(digits: string, unit: number | undefined): number | undefined 
   return Number.isSafeInteger(product) ? product : undefined
 }
 
-/** Milliseconds of a text of digits and a unit (ms, s, m, h, d) or of a bare 0; undefined for any other text. */
+/** Returns milliseconds for digits and a unit (ms, s, m, h, d), or for a bare 0; undefined for any other text. */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0
   const found = /^([0-9]{1,16})(ms|s|m|h|d)$/.exec(text)
@@ -62,7 +63,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /**
- * Bytes of a text of digits and a unit (B, KB, MB, GB, TB; 1 KB = 1024 bytes) or of digits alone, which are bytes;
+ * Returns bytes for digits and a unit (B, KB, MB, GB, TB; 1 KB = 1024 bytes), or for digits alone, which are bytes;
  * undefined for any other text.
  */
 export function parseSize(text: string): number | undefined {
@@ -76,12 +77,12 @@ function largestUnit(value: number, units: Readonly<Record<string, number>>, zer
   return `${value / unit}${name}`
 }
 
-/** The shortest text that parses to these milliseconds. */
+/** Returns the shortest text that parses to these milliseconds. */
 export function showDuration(ms: number): string {
   return largestUnit(ms, UNIT_MS, '0s')
 }
 
-/** The shortest text that parses to these bytes. */
+/** Returns the shortest text that parses to these bytes. */
 export function showSize(bytes: number): string {
   return largestUnit(bytes, UNIT_BYTES, '0B')
 }
@@ -104,13 +105,13 @@ const DURATION_TAKES = 'a duration: digits and one of ms, s, m, h, d with nothin
 const SIZE_TAKES =
   'a data size: digits and one of B, KB, MB, GB, TB with nothing between (64KB, 1MB), or digits alone for bytes'
 
-/** Milliseconds. Bounds are in milliseconds. */
+/** A duration. The value and the bounds are milliseconds. */
 export function duration(bounds: Bounds = {}): Scalar<number> {
   const limits = sayBounds(bounds, showDuration)
   return scalar('duration', DURATION_TAKES, text => within(parseDuration(text), bounds), { limits })
 }
 
-/** Milliseconds, rounded up to whole seconds. */
+/** A duration. The value is milliseconds, rounded up to whole seconds. */
 export function wholeSeconds(): Scalar<number> {
   return scalar('duration', DURATION_TAKES, text => {
     const ms = parseDuration(text)
@@ -118,20 +119,20 @@ export function wholeSeconds(): Scalar<number> {
   })
 }
 
-/** Bytes. Bounds are in bytes. */
+/** A data size. The value and the bounds are bytes. */
 export function size(bounds: Bounds = {}): Scalar<number> {
   const limits = sayBounds(bounds, showSize)
   return scalar('data size', SIZE_TAKES, text => within(parseSize(text), bounds), { limits })
 }
 
-/** Milliseconds, or -1 for the word `unlimited`. */
+/** A duration in milliseconds, or -1 for the word `unlimited`. */
 export function durationOrUnlimited(): Scalar<number> {
   return scalar('duration', `${DURATION_TAKES}, or unlimited`, text =>
     text === 'unlimited' ? -1 : parseDuration(text),
   )
 }
 
-/** Bytes, or -1 for the word `unlimited`. */
+/** A data size in bytes, or -1 for the word `unlimited`. */
 export function sizeOrUnlimited(): Scalar<number> {
   return scalar('data size', `${SIZE_TAKES}, or unlimited`, text => (text === 'unlimited' ? -1 : parseSize(text)))
 }
@@ -198,14 +199,14 @@ export function redisUri(): Scalar<string> {
   })
 }
 
-/** Absolute, in ASCII, with a host, without credentials and without a fragment. */
+/** Returns whether the text is an absolute http or https URI in ASCII, with a host, without credentials or fragment. */
 export function isHttpUri(text: string): boolean {
   if (!/^https?:\/\/[!-"$-~]+$/i.test(text) || !URL.canParse(text)) return false
   const { username, password } = new URL(text)
   return username === '' && password === ''
 }
 
-/** The text before an @ is not shown: it could hold a password. */
+/** An http or https URI. The text before an @ is not shown, because it could be a password. */
 export function httpUri(): Scalar<string> {
   return scalar(
     'URI',
@@ -244,7 +245,7 @@ export function bindHost(): Scalar<string> {
   )
 }
 
-/** Addresses: one, or those of a network in CIDR's notation. */
+/** One IP address, or a network in CIDR notation. */
 export function network(): Scalar<string> {
   return scalar('network', 'an IP address, or a network such as 10.0.0.0/8 or fd00::/8', text => {
     const [address = '', bits, ...more] = text.split('/')
@@ -254,7 +255,10 @@ export function network(): Scalar<string> {
   })
 }
 
-/** Part of every key in the store, so it takes no character that has a meaning in a key pattern or a hash slot. */
+/**
+ * The namespace is part of every key in the store, so it takes no character that has a meaning in a key pattern or a
+ * hash slot.
+ */
 export function namespace(): Scalar<string> {
   const parse = (text: string) => (/^[!#$%&()+,\-./0-9;<=>@A-Z^_`a-z|~]{1,128}$/.test(text) ? text : undefined)
   return scalar('string', 'text', parse, {

@@ -12,12 +12,12 @@ export interface Listening {
   readonly whom: string
   readonly host: string
   readonly port: number
-  /** The setting that says the port or the host, and where that was said. */
+  /** The full key of the setting that gives the port or the host, and the origin of its value. */
   key(field: 'port' | 'host'): string
   origin(field: 'port' | 'host'): string
 }
 
-/** `error` is what the socket's `listen` failed with. */
+/** Returns the error for an address that cannot be bound. `error` is the error of the socket's `listen`. */
 export function listenFailed(error: NodeJS.ErrnoException, { whom, host, port, key, origin }: Listening): ListenFailed {
   const at = `${host.includes(':') ? `[${host}]` : host}:${port}`
   const field = error.code === 'EADDRINUSE' || error.code === 'EACCES' ? 'port' : 'host'

@@ -1,5 +1,5 @@
-// The loader from outside: sources, precedence, grammar, checks and the words of its errors, for good settings and for
-// hostile ones.
+// Tests of loadSettings: sources, precedence, grammar, checks and the texts of its errors, with valid and with
+// hostile settings.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -38,7 +38,7 @@ function refusal(given: Given): string {
   throw new assert.AssertionError({ message: `was accepted: ${JSON.stringify(given)}` })
 }
 
-/** Refused from each source in turn, naming the key, the value and where it came from. */
+/** Asserts that each source refuses the value, and that the message names the key, the value and the origin. */
 function refusedEverywhere(key: Key, text: string, expected: string): void {
   const full = fullKey(key)
   const variable = environmentName(full)
@@ -70,7 +70,7 @@ test('without any source every key has its default', () => {
   for (const key of keys) assert.notEqual(settings.get(key), undefined, key)
 })
 
-test('the command line beats the environment, which beats the file, and each override is said once without values', () => {
+test('the command line beats the environment, which beats the file, and each override is reported once without values', () => {
   const file = 'svc:\n  broker:\n    port: 9001\n    id: 1\n  admin:\n    password: from-file\n'
   const settings = load({
     file,
@@ -102,7 +102,7 @@ test('--config beats SVC_CONFIG, which beats ./svc.yaml', () => {
   assert.equal(load({ files, argv: ['--config', 'a.yaml'] }).get('broker.id'), 1)
 })
 
-test('a file that was named must be there and readable', () => {
+test('a settings file that is named must exist and be readable', () => {
   assert.equal(refusal({ argv: ['--config=no.yaml'] }), "--config: got 'no.yaml', but there is no such file")
   assert.equal(
     refusal({ env: { SVC_CONFIG: '/no.yaml' } }),
@@ -124,7 +124,7 @@ test('nested keys, dotted keys and both together mean the same', () => {
   }
 })
 
-test('a file with nothing in it, or with everything commented out, says nothing', () => {
+test('a file that is empty, or has only comments, sets nothing', () => {
   for (const file of ['', '\n# nothing\n', 'svc:\n', 'svc:\n  broker:\n  # port: 1\n', 'svc: {}\n', 'logging:\n']) {
     assert.equal(load({ file }).isSet('broker.port'), false)
   }
@@ -165,13 +165,13 @@ test('an unknown key fails, names its source and the nearest key, and never show
   }
 })
 
-test('the file that was read is known by its absolute path, and so is that there was none', () => {
+test('the settings have the absolute path of the file that was read, and null without a file', () => {
   assert.equal(load({}).file, null)
   assert.equal(load({ file: 'svc.broker.port: 1\n' }).file, '/cwd/svc.yaml')
   assert.equal(load({ argv: ['--config=other.yaml'], files: { '/cwd/other.yaml': '' } }).file, '/cwd/other.yaml')
 })
 
-test('an unknown key that is near to none is refused without a suggestion', () => {
+test('an unknown key that resembles no known key is refused without a suggestion', () => {
   const cases: readonly [Given, string, string][] = [
     [{ argv: ['--svc.x=hunter2'] }, 'svc.x', 'command line'],
     [{ env: { SVC_X: 'hunter2' } }, 'SVC_X', 'environment variable SVC_X'],
@@ -187,14 +187,14 @@ test('an unknown key that is near to none is refused without a suggestion', () =
   }
 })
 
-test('names of other families in the environment belong to other programs when no key has them', () => {
+test('environment variables of the other families are ignored if no key has their name', () => {
   const settings = load({
     env: { SERVER_PORT: '8081', SERVER_NAME: 'x', LOGGING_DIR: 'x', MANAGEMENT_X: 'x', PATH: 'x' },
   })
   assert.equal(settings.get('server.port'), 8081)
 })
 
-test('the settings of the HTTP port that are ours begin with svc, beside those of another family', () => {
+test('our own settings of the HTTP port begin with svc, those of the server family do not', () => {
   const settings = load({ env: { SVC_SERVER_CERT_FILE: 'c', SERVER_ADDRESS: '::1' } })
   assert.deepEqual([settings.get('server.cert-file'), settings.get('server.address')], ['c', '::1'])
   assert.match(refusal({ argv: ['--server.cert-file=c'] }), /^server\.cert-file: not a setting/)
@@ -262,7 +262,7 @@ test('bounds hold', () => {
   for (const [key, text, takes] of cases) refusedEverywhere(key, text, takes)
 })
 
-test('numbers of YAML are judged as they are written', () => {
+test('numbers in YAML are parsed as they are written', () => {
   for (const text of ['0x10', '1e3', '9092.0', '0o17', '1_000', 'true', '.inf']) {
     assert.match(refusal({ file: `svc.broker.port: ${text}` }), /svc\.broker\.port: got '.*', takes a TCP port/)
   }
@@ -380,7 +380,7 @@ test('settings that do not go together fail, and the message names both keys', (
       ['svc.broker.group-min-session-timeout', 'svc.broker.group-max-session-timeout'],
     ],
     [['svc.broker.sasl.mechanisms='], ['svc.broker.sasl.mechanisms: got an empty list', 'at least one']],
-    [['svc.broker.sasl.mechanisms=PLAIN,PLAIN'], ['svc.broker.sasl.mechanisms', 'PLAIN stands in it twice']],
+    [['svc.broker.sasl.mechanisms=PLAIN,PLAIN'], ['svc.broker.sasl.mechanisms', 'PLAIN is in the list twice']],
     [
       ['svc.broker.sasl.mechanisms=SCRAM-SHA-512'],
       ["svc.broker.sasl.mechanisms: got 'SCRAM-SHA-512'", 'SCRAM-SHA-256, PLAIN, OAUTHBEARER, GSSAPI'],
@@ -471,7 +471,7 @@ test('settings that do not go together fail, and the message names both keys', (
   }
 })
 
-test('without the Kafka listener its ports are not bound, and may be those of others', () => {
+test('without the Kafka listener its port is not bound, and the HTTP port may be the same', () => {
   const asked = ['--svc.broker.enabled=false', '--svc.broker.host=127.0.0.1', '--server.address=127.0.0.1']
   const settings = load({ argv: [...asked, '--svc.broker.port=8080'] })
   assert.equal(settings.get('broker.enabled'), false)
@@ -490,7 +490,7 @@ test('PLAIN and OAUTHBEARER without TLS fail with exactly the specified texts', 
   )
 })
 
-test('a switch whose capability is not there ends startup and says so', () => {
+test('a switch for a missing capability ends startup, and the message says so', () => {
   const tls = ['svc.broker.tls=true', 'svc.broker.cert-file=c', 'svc.broker.key-file=k']
   const cases: readonly [readonly string[], string][] = [
     [tls, 'svc.broker.tls'],
@@ -511,7 +511,7 @@ test('a switch whose capability is not there ends startup and says so', () => {
   )
 })
 
-test('a blank value takes an optional setting back to unset, and a blank Redis URI chooses nothing', () => {
+test('a blank value unsets an optional setting, a Redis URI too', () => {
   const settings = load({
     file: 'svc.storage.remote.path: ""\nsvc.redis.uri: redis://h\n',
     env: { SVC_REDIS_URI: '', SVC_BROKER_CERT_FILE: ' ' },
@@ -521,18 +521,18 @@ test('a blank value takes an optional setting back to unset, and a blank Redis U
   assert.equal(settings.get('broker.cert-file'), null)
 })
 
-test('a Redis that the embedded engine leaves unused is warned about', () => {
+test('a warning names a Redis setting that the embedded engine does not use', () => {
   const settings = load({ argv: ['--svc.redis.host=h', '--svc.storage.local.engine=embedded'] })
   assert(settings.warnings.some(warning => warning.includes('svc.redis.host is set but has no effect')))
 })
 
-test('what a Redis URI supersedes is warned about', () => {
+test('a warning names each setting that a Redis URI replaces', () => {
   const warnings = (argv: readonly string[]) =>
     load({ argv: [...argv, '--svc.storage.local.engine=embedded'] }).warnings.filter(warning =>
-      /stands in/.test(warning),
+      /replaces it/.test(warning),
     )
   assert.deepEqual(warnings(['--svc.redis.uri=redis://h', '--svc.redis.password=x']), [
-    'svc.redis.password is set but has no effect: svc.redis.uri stands in its place',
+    'svc.redis.password is set but has no effect: svc.redis.uri replaces it',
   ])
   assert.deepEqual(warnings(['--svc.redis.host=h', '--svc.redis.password=x']), [])
 })
@@ -545,7 +545,7 @@ test('a short JWT secret fails', () => {
   assert.equal(load({ env: { SVC_ADMIN_JWT_SECRET: `${short}b` } }).get('admin.jwt.secret'), `${short}b`)
 })
 
-test('an admin API without security is warned about where others reach it', () => {
+test('a warning names an admin API without security if other machines can reach it', () => {
   const about = (...argv: readonly string[]) =>
     load({ argv: ['--svc.admin.security-enabled=false', ...argv] }).warnings.filter(each => each.includes('svc.admin.'))
   assert.match(
@@ -556,7 +556,7 @@ test('an admin API without security is warned about where others reach it', () =
   assert.deepEqual(about('--server.address=127.0.0.1'), [])
 })
 
-test('a Kafka listener that anybody can reach is warned about', () => {
+test('a warning names a Kafka listener without SASL if other machines can reach it', () => {
   const about = (argv: readonly string[]) =>
     load({ argv }).warnings.some(warning => warning.includes('takes clients without credentials'))
   assert.equal(about([]), true)
@@ -626,7 +626,7 @@ test('secrets are masked wherever settings are shown', () => {
   }
 })
 
-test('anchors, aliases, merge keys, tags, duplicates, several documents and large files are refused with their place', () => {
+test('anchors, aliases, merge keys, tags, duplicates, several documents and large files are refused with their position', () => {
   const cases: readonly [string, RegExp][] = [
     ['svc: &a\n  namespace: x', /anchors \(&\)/],
     ['svc:\n  namespace: &a x', /svc\.namespace at \.\/svc\.yaml:2:\d+: anchors/],
@@ -742,7 +742,7 @@ test('logger levels are a map from all sources, merged name by name', () => {
   assert.match(refusal({ argv: ['--logging.level=DEBUG'] }), /takes values by name/)
 })
 
-test('other maps and lists of the surroundings bind too', () => {
+test('maps and lists of the other families can be set too', () => {
   const settings = load({
     env: {
       SVC_STORAGE_REMOTE_METRICS_COMMON_TAGS_REGION: 'eu',
@@ -755,13 +755,13 @@ test('other maps and lists of the surroundings bind too', () => {
   assert.equal(settings.get('management.endpoint.health.probes.enabled'), false)
 })
 
-test('names that are no endpoint of the actuator are one warning, with those that are', () => {
+test('unknown actuator endpoints give one warning, which lists the known ones', () => {
   const about = (value: string) =>
     load({ argv: [`--management.endpoints.web.exposure.include=${value}`] }).warnings.filter(each =>
       each.includes('exposure'),
     )
   assert.deepEqual(about('health,metric,loggers,Info'), [
-    "management.endpoints.web.exposure.include (command line) names what is no endpoint of this broker: 'metric', 'Info'; there are health, info, prometheus, loggers, *",
+    "management.endpoints.web.exposure.include (command line) names unknown endpoints: 'metric', 'Info'; the known ones are health, info, prometheus, loggers, *",
   ])
   assert.deepEqual([...about('health,info,prometheus,loggers'), ...about('*')], [])
 })
@@ -776,18 +776,18 @@ test('a command line that is no list of options is refused', () => {
   assert.match(refusal({ argv: ['--config'] }), /--config: got nothing/)
   assert.match(refusal({ argv: ['--config=a', '--config=b'] }), /--config: given twice/)
   assert.match(refusal({ argv: ['--verbose=1'] }), /^verbose: not a setting/)
-  // It may be no setting at all, and a value would not help then.
+  // `--verbose` may be meant as an option without a value, so the message names the help too.
   assert.match(refusal({ argv: ['--verbose'] }), /^--verbose: .*ketch --help lists the other options$/)
 })
 
-test('a key with svc. in front by mistake, or without it, is answered with the key that was meant', () => {
+test('the error for a key with a wrong or missing svc. prefix suggests the right key', () => {
   const meant = (argv: string) => / the nearest known one is (\S+)/.exec(refusal({ argv: [argv] }))?.[1]
   assert.equal(meant('--svc.server.port=8081'), 'server.port')
   assert.equal(meant('--svc.logging.structured.format.console=ecs'), 'logging.structured.format.console')
   assert.equal(meant('--redis.uri=redis://localhost'), 'svc.redis.uri')
 })
 
-test('an identity provider is asked over https, or on this machine', () => {
+test('the URI of an identity provider must use https, except on this machine', () => {
   const issuers: readonly [string, RegExp | null][] = [
     ['https://id.example', null],
     ['https://id.example/', null],
@@ -824,7 +824,7 @@ test('an identity provider is asked over https, or on this machine', () => {
   load({ argv: ['--svc.admin.oauth.redirect-uri=http://ketch.example/api/v1/auth/oidc/callback'] })
 })
 
-test('single sign-on that has no effect, and one that believes the Host header, is warned of', () => {
+test('a warning names single sign-on that has no effect, or that uses the Host header', () => {
   const argv = ['enabled=true', 'issuer-uri=https://i', 'client-id=c', 'audience=a', 'roles.admin-group=g'].map(
     rest => `--svc.admin.oauth.${rest}`,
   )
@@ -835,7 +835,7 @@ test('single sign-on that has no effect, and one that believes the Host header, 
   assert.match(warnings('--svc.admin.security-enabled=false'), /svc\.admin\.oauth\.enabled is set but has no effect/)
 })
 
-test('single sign-on asks for an id_token', () => {
+test('the scopes of single sign-on must include openid', () => {
   assert.match(refusal({ argv: ['--svc.admin.oauth.scopes=profile'] }), /^svc\.admin\.oauth\.scopes: got .*openid/)
 })
 
@@ -845,7 +845,7 @@ test('clock skews are rounded up to whole seconds', () => {
   assert.equal(settings.get('broker.sasl.oauth.clock-skew'), 3000)
 })
 
-test('how many series the history keeps says nothing of how long each is', () => {
+test('the number of series in the history does not depend on the samples of each', () => {
   for (const most of ['0', '1'])
     assert.equal(
       load({ argv: [`--svc.admin.metrics-history.max-series=${most}`] }).get('admin.metrics-history.max-series'),

@@ -1,7 +1,7 @@
-// Reads the settings of a broker: file, then environment, then command line, each beating the one before, then the
-// checks. The first thing that is wrong ends it with one message, which names the key, what it got, what it takes,
-// where that was written and, for an unknown key, the nearest known one if one is near. Nothing that could be a secret
-// stands in a message.
+// Reads the settings of a broker from the file, then the environment, then the command line; each beats the one
+// before. Then it checks them. The first error ends it with one message. The message names the key, the value, the
+// accepted values and the origin; for an unknown key also the nearest known key, if one is near. No message contains
+// a value that could be a secret.
 
 import { resolve } from 'node:path'
 import { checkCapabilities } from './capabilities.ts'
@@ -36,16 +36,14 @@ export interface SettingsSources {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
-  /**
-   * Reads a file, or one byte more than this many of it; throws NotAPlainFile, or an error with `code` as node:fs does.
-   */
+  /** Reads at most `mostBytes` + 1 bytes of a file. Throws NotAPlainFile, or an error with `code` as node:fs does. */
   readonly readFile: (path: string, mostBytes: number) => Uint8Array
 }
 
-/** Read from the working directory when no other file is named; it may be missing. */
+/** Read from the working directory if no other file is named. It may be missing. */
 const DEFAULT_FILE = './svc.yaml'
 
-/** The settings these sources make, checked. Throws SettingsError, whose message is ready to print. */
+/** Returns the checked settings of these sources. Throws SettingsError, whose message is ready to print. */
 export function loadSettings(sources: SettingsSources): Settings {
   const commandLine = readCommandLine(sources.argv)
   const file = readFileEntries(commandLine.config, sources)
@@ -58,7 +56,7 @@ export function loadSettings(sources: SettingsSources): Settings {
 }
 
 interface SettingsFile {
-  /** Absolute; null if there is no file. */
+  /** The absolute path; null if there is no file. */
   readonly path: string | null
   readonly entries: readonly Entry[]
 }
@@ -91,7 +89,7 @@ type Layer = ReadonlyMap<Key, GivenValue>
 
 const keyByFullKey: ReadonlyMap<string, Key> = new Map(keys.map(key => [fullKey(key), key]))
 
-/** The parts of one list or map in one source, by position and field, or by name. */
+/** The parts of one list or map in one source: items by position or name, and their entries by field. */
 interface Parts {
   readonly origin: string
   readonly items: Map<string, Map<string, Entry>>
@@ -145,8 +143,8 @@ function bindWhole(given: Map<Key, GivenValue>, key: Key, entry: Entry): void {
 }
 
 /**
- * Files `svc.topics[0].name`, `svc.broker.sasl.mechanisms[0]` and `logging.level.x` under their key; refuses an entry
- * that belongs to no key.
+ * Adds an entry such as `svc.topics[0].name`, `svc.broker.sasl.mechanisms[0]` or `logging.level.x` to the parts of
+ * its key. Throws SettingsError if the entry belongs to no key.
  */
 function bindPart(composite: Map<Key, Parts>, entry: Entry): void {
   const found = /^([^[]+)\[([0-9]+)\](?:\.(.+))?$/.exec(entry.key)
@@ -171,7 +169,7 @@ function bindPart(composite: Map<Key, Parts>, entry: Entry): void {
     addPart(composite, mapKey, entry.key.slice(fullKey(mapKey).length + 1), '', entry)
     return
   }
-  // `svc:` with all keys below it commented out sets nothing, which is fine.
+  // `svc:` with all keys below it commented out is allowed and sets nothing.
   if (entry.text.trim() === '' && keys.some(key => fullKey(key).startsWith(`${entry.key}.`))) return
   throw unknownKey(entry)
 }
@@ -200,7 +198,7 @@ function unknownKey({ key, origin }: Entry): SettingsError {
   return new SettingsError(`${printable}: not a setting; ${suggestion} (from ${origin})`)
 }
 
-/** The known key that differs by `svc.` alone: some keys, such as server.port, stand beside `svc`. */
+/** Returns the known key that differs only by the prefix `svc.`, which some keys, such as server.port, do not have. */
 function withoutPrefix(key: string, known: readonly string[]): string | null {
   return known.find(each => each === `svc.${key}` || `svc.${each}` === key) ?? null
 }
@@ -261,7 +259,7 @@ function parse(type: Scalar<unknown>, { key, text, origin }: Entry): unknown {
   throw new SettingsError(`${key}: got ${shown}, takes ${type.takes} (from ${origin})`)
 }
 
-/** Later layers win. Lists are replaced whole, maps name by name. */
+/** Merges the layers; a later layer wins. It replaces a list as a whole, and a map name by name. */
 function merge(layers: readonly Layer[]): {
   readonly given: ReadonlyMap<Key, GivenValue>
   readonly overrides: readonly string[]
@@ -328,7 +326,7 @@ function findWarnings(settings: Settings): readonly string[] {
   const unknown = settings.get(exposure).filter(name => !known.includes(name))
   if (unknown.length > 0) {
     warnings.push(
-      `${exposure} (${settings.origin(exposure)}) names what is no endpoint of this broker: ${unknown.map(name => `'${name}'`).join(', ')}; there are ${known.join(', ')}`,
+      `${exposure} (${settings.origin(exposure)}) names unknown endpoints: ${unknown.map(name => `'${name}'`).join(', ')}; the known ones are ${known.join(', ')}`,
     )
   }
   const key = redisKey(settings)
@@ -339,7 +337,7 @@ function findWarnings(settings: Settings): readonly string[] {
     if (settings.get(`${prefix}.uri`) === null) continue
     for (const part of ['host', 'port', 'username', 'password'] as const) {
       if (settings.isSet(`${prefix}.${part}`) && settings.get(`${prefix}.${part}`) !== null)
-        warnings.push(`svc.${prefix}.${part} is set but has no effect: svc.${prefix}.uri stands in its place`)
+        warnings.push(`svc.${prefix}.${part} is set but has no effect: svc.${prefix}.uri replaces it`)
     }
   }
   return warnings

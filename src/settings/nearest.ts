@@ -1,6 +1,7 @@
-// Finds the name that a mistyped one probably means. It only words an error: it never accepts anything.
+// Finds the name that a mistyped one probably means. Only an error message uses it: the loader never accepts a near
+// name.
 
-/** A name that differs in more than this is another name: to suggest it would mislead. */
+/** The most edits between two names for a suggestion. With more edits it is another name, and would mislead. */
 const MOST_EDITS = 3
 const LARGEST_SHARE = 1 / 3
 
@@ -21,8 +22,8 @@ export function nearest(name: string, known: readonly string[]): string | null {
 }
 
 /**
- * Levenshtein distance, one row of the table at a time. If it is `most` or more, the result is any number from `most`
- * on.
+ * Returns the Levenshtein distance; it computes one row of the table at a time. If the distance is `most` or more,
+ * the result is any number from `most` on.
  */
 function countEdits(from: string, to: string, most: number): number {
   const row = Uint16Array.from({ length: to.length + 1 }, (_, index) => index)
@@ -38,7 +39,7 @@ function countEdits(from: string, to: string, most: number): number {
       diagonal = above
       if (edits < least) least = edits
     }
-    // Rows further down never hold less.
+    // Later rows never have a smaller number.
     if (least >= most) return least
   }
   return row[to.length]!

@@ -1,10 +1,10 @@
-// Topic patterns: the configs that the entries of svc.topics give to one topic name together. Entries are read from top
-// to bottom and merged field by field; the first entry that sets a field wins. topic-configs.ts says what values mean.
+// Topic patterns: merges the configs that the entries of svc.topics give to one topic name. Entries are read from top
+// to bottom and merged field by field; the first entry that sets a field wins. topic-configs.ts defines the values.
 
 import { parseGlob } from './glob.ts'
 import { fieldName, fullKey, type Settings, type TopicPattern } from './settings.ts'
 
-/** The combined answer of all matching patterns. */
+/** The merged fields of all matching patterns. */
 export interface MergedPattern {
   /** False if no pattern matches, or no matching pattern sets it. */
   readonly autoCreate: boolean
@@ -34,18 +34,18 @@ const patternConfigs: Readonly<Record<ConfigField, string>> = Object.freeze({
   messageTimestampType: 'message.timestamp.type',
 })
 
-/** The field of a pattern that sets this topic config, as a person writes it; null if no field does. */
+/** Returns the field of a pattern that sets this topic config, spelled as in the settings; null if no field does. */
 export function fieldOfConfig(config: string): string | null {
   const found = Object.entries(patternConfigs).find(([, name]) => name === config)
   return found === undefined ? null : fieldName(found[0])
 }
 
-/** The answer of the patterns for this topic name. Never null: a name that no pattern matches gets an empty answer. */
+/** Returns the merged patterns for this topic name. A name that no pattern matches gets an empty result, never null. */
 export function matchPattern(settings: Settings, topicName: string): MergedPattern {
   return merge(settings, glob => parseGlob(glob)?.matches(topicName) === true)
 }
 
-/** The answer of the patterns that match every topic, such as `*`. */
+/** Returns the merged patterns that match every topic, such as `*`. */
 export function matchEveryTopic(settings: Settings): MergedPattern {
   return merge(settings, glob => /^\*+$/.test(glob))
 }

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { loadSettings } from './load.ts'
 import { readPlainFile } from './plain-file.ts'
 
-test('a settings file is a regular file of bounded size, and whatever else has its path is named at once', async t => {
+test('a settings file is a regular file of limited size, and the error names any other kind of file at once', async t => {
   const cwd = await mkdtemp(join(tmpdir(), 'ketch-'))
   t.after(() => rm(cwd, { recursive: true, force: true }))
   const load = (path: string) => loadSettings({ argv: ['--config', path], env: {}, cwd, readFile: readPlainFile })
@@ -28,7 +28,7 @@ test('a settings file is a regular file of bounded size, and whatever else has i
   assert.equal(load('good.yaml').get('broker.id'), 7)
 })
 
-test('a read takes at most one byte more of a file than is wanted', async t => {
+test('a read takes at most one byte of a file more than the limit', async t => {
   const cwd = await mkdtemp(join(tmpdir(), 'ketch-'))
   t.after(() => rm(cwd, { recursive: true, force: true }))
   const path = join(cwd, 'file')

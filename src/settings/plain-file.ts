@@ -1,5 +1,5 @@
-// Reads a file that an operator has named. Its path may lead to anything: a FIFO without a writer would block for ever,
-// and a device may never end.
+// Reads a file that the operator names. The path may lead to any kind of file: a FIFO without a writer would block
+// forever, and a device may never end.
 
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs'
 
@@ -9,8 +9,8 @@ export class NotAPlainFile extends Error {
 }
 
 /**
- * The first `mostBytes` bytes, and one more if the file is longer. Throws NotAPlainFile, and what node:fs throws. Never
- * waits.
+ * Returns the first `mostBytes` bytes, and one more if the file is longer. Throws NotAPlainFile, or the error of
+ * node:fs. Never waits for another process.
  */
 export function readPlainFile(path: string, mostBytes: number): Uint8Array {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -27,7 +27,7 @@ export function readPlainFile(path: string, mostBytes: number): Uint8Array {
   }
 }
 
-/** Null for a regular file. */
+/** Returns the kind of a file for a message; null for a regular file. */
 function kindOf(stats: Stats): string | null {
   if (stats.isFile()) return null
   if (stats.isDirectory()) return 'a directory'

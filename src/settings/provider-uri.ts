@@ -1,11 +1,13 @@
-// Which addresses of an identity provider the broker trusts: https, and plain http only where it never leaves the
-// machine. One rule for the settings at start and for what a provider's own document names later.
+// Decides which addresses of an identity provider the broker trusts: https, and plain http only on a loopback
+// address. The same rule applies to the settings at startup and later to the addresses in the provider's own
+// document.
 
 import { isLoopback } from './endpoints.ts'
 import { isHttpUri } from './grammar.ts'
 
 /**
- * Completes "… got <uri>, but it "; null when there is no objection. For keys, tokens and whatever else is asked for.
+ * Returns the objection to an address of the provider, such as that of its keys or tokens; null if the broker accepts
+ * it. It completes "… got <uri>, but it ".
  */
 export function providerUriObjection(text: string): string | null {
   if (!isHttpUri(text)) return 'is not an https:// URI without credentials and without #'
@@ -15,12 +17,15 @@ export function providerUriObjection(text: string): string | null {
     : 'is plain http, which is taken from loopback addresses only; use https'
 }
 
-/** The same for an issuer, which has no query either (OpenID Connect Discovery 1.0, section 3). */
+/** Returns the objection to an issuer, which must not have a query either (OpenID Connect Discovery 1.0, section 3). */
 export function issuerObjection(text: string): string | null {
   return providerUriObjection(text) ?? (text.includes('?') ? 'has a query, which an issuer has not' : null)
 }
 
-/** The same for the address that the provider sends the browser back to. It is our own, so http is allowed. */
+/**
+ * Returns the objection to the address to which the provider sends the browser back. It is our own, so http is
+ * allowed.
+ */
 export function redirectUriObjection(text: string): string | null {
   return text.includes('?') ? 'has a query, which belongs to the answer of the provider' : null
 }

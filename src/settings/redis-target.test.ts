@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { latencyBuckets, parseRedisUri, redisTargets, uriObjection } from './redis-target.ts'
 import { testSettings } from './settings.ts'
 
-test('a URI stands in place of host, port, username and password', () => {
+test('a URI replaces host, port, username and password', () => {
   const { broker } = redisTargets(
     testSettings({
       'redis.uri': 'rediss://ann:p%40ss@redis.example:7000/3',
@@ -20,7 +20,7 @@ test('a URI stands in place of host, port, username and password', () => {
   )
 })
 
-test('a URI says no more than it says', () => {
+test('the parts that a URI leaves out have defaults', () => {
   assert.deepEqual(parseRedisUri('redis://[::1]'), {
     host: '::1',
     port: 6379,
@@ -32,7 +32,7 @@ test('a URI says no more than it says', () => {
   assert.equal(parseRedisUri('redis://:secret@h').password, 'secret')
 })
 
-test('what a URI asks for and nothing can give is said', () => {
+test('a URI with a part that the broker cannot use gets an objection', () => {
   for (const uri of ['redis://h', 'redis://h/', 'redis://h/15', 'rediss://a:b@h:1/0'])
     assert.equal(uriObjection(uri), null)
   assert.match(uriObjection('redis://h?db=1')!, /no \?/)
@@ -42,7 +42,7 @@ test('what a URI asks for and nothing can give is said', () => {
   assert.match(uriObjection('redis://a:%zz@h')!, /percent-encoded/)
 })
 
-test('storage has a Redis of its own only where something tells the two apart', () => {
+test('storage has its own Redis only if a setting makes the two different', () => {
   const same = redisTargets(testSettings({ 'redis.uri': 'redis://h', 'storage.local.redis.timeout': 60_000 }))
   assert.equal(same.storage, same.broker)
   const { broker, storage } = redisTargets(
@@ -65,7 +65,7 @@ test('storage has a Redis of its own only where something tells the two apart', 
   )
 })
 
-test('histograms of latencies double from the shortest to the longest, and are asked for by two switches', () => {
+test('latency buckets double from the shortest to the longest, and two switches must ask for them', () => {
   const bucketsOf = (overrides: Parameters<typeof testSettings>[0]) =>
     latencyBuckets(redisTargets(testSettings(overrides)).broker)
   const both = { 'redis.metrics.enabled': true, 'redis.metrics.histogram': true }

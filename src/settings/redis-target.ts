@@ -1,13 +1,13 @@
 // The Redis for the broker's own state and the Redis for its streams. `svc.redis.*` describes both; a key that is set
-// under `svc.storage.local.redis.*` holds for the streams in its place. A URI takes the place of host, port, username
-// and password. store/redis makes the connections.
+// under `svc.storage.local.redis.*` replaces it for the streams. A URI replaces host, port, username and password.
+// store/redis makes the connections.
 
 import type { Settings, Values } from './settings.ts'
 
 export interface RedisTarget {
   /** The kind of traffic; labels of metrics and log lines use it. */
   readonly client: 'broker' | 'storage'
-  /** The prefix of its keys, for messages. */
+  /** The prefix of its keys in messages. */
   readonly keys: 'svc.redis' | 'svc.storage.local.redis'
   readonly host: string
   readonly port: number
@@ -31,7 +31,7 @@ export interface RedisTarget {
 
 export interface RedisTargets {
   readonly broker: RedisTarget
-  /** The same object as the broker's when nothing tells the two apart. */
+  /** The same object as `broker` if no setting makes the two different. */
   readonly storage: RedisTarget
 }
 
@@ -93,11 +93,12 @@ function targetOf(client: RedisTarget['client'], get: Get): RedisTarget {
   }
 }
 
-/** The lowest bound of a bucket if the settings give no other. */
+/** The smallest first bound in ms. A min-latency of 0 would never double. */
 const SHORTEST_LATENCY_MS = 0.1
 
 /**
- * Upper bounds in seconds for the latencies of commands: each twice the one before, from the shortest to the longest.
+ * Returns upper bounds in seconds for the latencies of commands: each twice the one before, from the shortest to the
+ * longest. Returns no bounds if the histograms are off.
  */
 export function latencyBuckets({ metrics }: RedisTarget): readonly number[] {
   const { isEnabled, hasHistograms, minLatencyMs, maxLatencyMs } = metrics
@@ -110,9 +111,9 @@ export function latencyBuckets({ metrics }: RedisTarget): readonly number[] {
 type Where = Pick<RedisTarget, 'host' | 'port' | 'tls' | 'username' | 'password' | 'database'>
 
 /**
- * The target that a URI names (the redis and rediss schemes as registered with IANA):
- * `redis://user:password@host:port/database`, each part but the host optional. The setting's grammar has checked that
- * it is a URI; uriObjection() says what else may be wrong.
+ * Returns the target that a URI names (the redis and rediss schemes as registered with IANA):
+ * `redis://user:password@host:port/database`. Each part but the host is optional. The setting's grammar has checked
+ * that the text is a URI; uriObjection() finds the other errors.
  */
 export function parseRedisUri(uri: string): Where {
   const { protocol, username, password, hostname, port, pathname } = new URL(uri)
@@ -126,9 +127,7 @@ export function parseRedisUri(uri: string): Where {
   }
 }
 
-/**
- * The part of a well-formed URI that this broker cannot serve, as the end of a sentence; null if there is no such part.
- */
+/** Returns the objection to a well-formed URI that this broker cannot use, as the end of a sentence; null if it can. */
 export function uriObjection(uri: string): string | null {
   const { username, password, pathname, search, hash } = new URL(uri)
   if (search !== '' || hash !== '') return 'takes no ? and no # after the database'

@@ -1,8 +1,8 @@
-// Every setting: one table. Environment names, file keys, command-line options, startup validation, `ketch --help`
-// and docs/reference/settings.md are derived from it; to add a setting is to add a row. Keys stand without the `svc.`
-// that the file and the command line put before them; the few keys of other families (server, logging, management)
-// stand whole. How text becomes a value is in grammar.ts, which values go together in consistency.ts, and which
-// switches this version cannot honour yet in capabilities.ts.
+// The table of all settings. Environment names, file keys, command-line options, startup validation, `ketch --help`
+// and docs/reference/settings.md are derived from it; to add a setting, add a row. Keys omit the `svc.` that the file
+// and the command line put before them; the few keys of other families (server, logging, management) are complete.
+// grammar.ts parses the values, consistency.ts checks which values go together, and capabilities.ts refuses switches
+// that this version does not support yet.
 
 import { availableParallelism } from 'node:os'
 import type { Scalar } from './grammar.ts'
@@ -30,7 +30,7 @@ export type Shape =
   | { readonly kind: 'map'; readonly item: Scalar<unknown> }
   | { readonly kind: 'entries'; readonly fields: Fields }
 
-/** One row. `fallbackText` is the default as a person would write it; null when the key has none. */
+/** One row. `fallbackText` is the default as an operator would write it; null if the key has no default. */
 export interface Setting<T> extends Marks {
   readonly shape: Shape
   readonly fallback: () => T
@@ -42,14 +42,14 @@ function frozen<T>(setting: Setting<T>): Setting<T> {
   return Object.freeze(setting)
 }
 
-/** A row whose default is the given text, read by the row's own grammar. */
+/** Makes a row whose default is the given text, parsed by the row's own grammar. */
 function row<T>(type: Scalar<T>, text: string, doc: string, marks: Marks = {}): Setting<T> {
   const value = type.parse(text)
   if (value === undefined) throw new TypeError(`the default '${text}' is not what its row takes: ${type.takes}`)
   return frozen({ shape: { kind: 'one', type }, fallback: () => value, fallbackText: text, doc, ...marks })
 }
 
-/** A row whose default depends on the machine. */
+/** Makes a row whose default depends on the machine. */
 function computed<T>(
   type: Scalar<T>,
   fallback: () => T,
@@ -60,7 +60,7 @@ function computed<T>(
   return frozen({ shape: { kind: 'one', type }, fallback, fallbackText, doc, ...marks })
 }
 
-/** A row that may stay unset (null); `otherwise` names the value that holds then, if it has a short name. */
+/** Makes a row that may stay unset (null). `otherwise` names the value that applies then, if it has a short name. */
 function optional<T>(type: Scalar<T>, doc: string, marks: Marks & { otherwise?: string } = {}): Setting<T | null> {
   const { otherwise = null, ...rest } = marks
   return frozen({ shape: { kind: 'one', type }, fallback: () => null, fallbackText: otherwise, doc, ...rest })
@@ -126,25 +126,25 @@ const general = {
   'max-partitions-per-topic': row(
     integer({ min: 1, max: 100_000 }),
     '128',
-    'Most partitions a topic may be created with or grown to. An auto-create pattern that asks for more fails startup.',
+    'Most partitions that a topic may be created with or grown to. A topic pattern that asks for more ends startup.',
   ),
   'max-partitions': row(
     integer({ min: 1 }),
     '100000',
-    'Most partitions of all topics together. A topic or partitions that would be more get INVALID_PARTITIONS; existing ones stay.',
+    'Most partitions of all topics together. A request that would exceed it gets INVALID_PARTITIONS; existing partitions stay.',
     OURS,
   ),
   namespace: row(
     grammar.namespace(),
     'svc',
-    'Prefix of all state in a Redis store; an embedded store has its folder to itself.',
+    'Prefix of all state in a Redis store; an embedded store has a folder of its own.',
   ),
 }
 
 const patternFields = {
   name: field(
     grammar.glob(),
-    'Glob matched against the whole topic name: * any characters, ? one, [a-z] one of a class. Required.',
+    'Glob that must match the whole topic name: * is any characters, ? is one, [a-z] is one of a class. Required.',
     { required: true },
   ),
   'auto-create': field(boolean(), 'Whether a topic that matches is created when a client first names it.'),
@@ -154,9 +154,9 @@ const patternFields = {
   ),
   'offset-sequence-bits': field(
     integer({ min: 0, max: 11 }),
-    'When above 0, offsets follow the clock: milliseconds since 1970 shifted left by this many bits. 0 numbers densely.',
+    'If above 0, offsets follow the clock: milliseconds since 1970 shifted left by this many bits. If 0, offsets count up one by one.',
   ),
-  compression: field(oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'), 'Codec in which batches rest in the store.'),
+  compression: field(oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'), 'Codec that compresses batches in the store.'),
   'remote-storage-enabled': field(boolean(), 'Whether sealed segments go to the remote tier.', REMOTE),
   'cleanup-policy': field(oneOf('delete', 'compact'), 'delete drops old segments; compact is not in this version yet.'),
   retention: field(grammar.durationOrUnlimited(), 'Topic config retention.ms.', OURS),
@@ -185,7 +185,7 @@ export interface TopicPattern {
   readonly compression: 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd' | null
   readonly remoteStorageEnabled: boolean | null
   readonly cleanupPolicy: 'delete' | 'compact' | null
-  /** Milliseconds, -1 for unlimited; the next fields are the same in their units. */
+  /** Milliseconds; -1 is unlimited. The next three fields are bytes or milliseconds in the same way. */
   readonly retention: number | null
   readonly retentionBytes: number | null
   readonly localRetention: number | null
@@ -217,11 +217,7 @@ const admin = {
     'change-me-now',
     'Password of the admin that is created at startup; change it before exposing the API.',
   ),
-  'admin.security-enabled': row(
-    boolean(),
-    'true',
-    'When false the admin API and the console ask for no authentication.',
-  ),
+  'admin.security-enabled': row(boolean(), 'true', 'If false, the admin API and the console need no authentication.'),
   'admin.trusted-proxies': list(
     network(),
     [],
@@ -237,26 +233,26 @@ const admin = {
   'admin.jwt.expiry': row(duration({ min: 1000 }), '8h', 'Lifetime of a console session.'),
   'admin.jwt.secret': optional(
     secret(32),
-    'Key that signs sessions (HMAC-SHA256). When unset a random one is made at startup and sessions end with the process.',
+    'Key that signs sessions (HMAC-SHA256). If unset, the broker makes a random key at startup, and sessions end with the process.',
     { otherwise: 'random' },
   ),
   'admin.login-throttle.max-failures': row(
     integer({ min: 1 }),
     '10',
-    'Failures in a row, by user name and address, before a lockout.',
+    'Consecutive failures of one user name and address before a lockout.',
   ),
   'admin.login-throttle.initial-lockout': row(duration(), '30s', 'First lockout; each further failure doubles it.'),
   'admin.login-throttle.max-lockout': row(
     duration(),
     '15m',
-    'Longest lockout; the count of failures is also forgotten after this long without one.',
+    'Longest lockout. The broker also forgets the count of failures after this time without a failure.',
   ),
   'admin.metrics-history.enabled': row(
     boolean(),
     'true',
-    'Serve /api/v1/metrics/history; when false it answers an empty series while capture goes on.',
+    'Serve /api/v1/metrics/history. If false, it returns an empty series, and the broker still captures metrics.',
   ),
-  'admin.metrics-history.interval': row(duration({ min: 1 }), '15s', 'Step at which metrics are captured.'),
+  'admin.metrics-history.interval': row(duration({ min: 1 }), '15s', 'Time between two captures of the metrics.'),
   'admin.metrics-history.retention': row(
     duration({ min: 1 }),
     '1h',
@@ -265,7 +261,7 @@ const admin = {
   'admin.metrics-history.max-series': row(
     integer({ min: 0 }),
     '10000',
-    'Most series of topics and groups; further series are not kept, and a warning says so.',
+    'Most series of topics and groups; the broker does not keep further series and logs a warning.',
   ),
   'admin.segment-inspection.queue-capacity': row(
     integer(),
@@ -276,13 +272,13 @@ const admin = {
   'admin.segment-inspection.threads': row(
     integer({ min: 1, max: 1024 }),
     '8',
-    'Remote segment inspections at one time.',
+    'Remote segment inspections that run at the same time.',
     REMOTE,
   ),
   'admin.segment-inspection.timeout': row(
     duration(),
     '5s',
-    'Longest that a segment request waits for its inspection.',
+    'Longest time that a segment request waits for its inspection.',
     REMOTE,
   ),
   'admin.segment-inspection.ttl': row(
@@ -297,24 +293,24 @@ const sso = {
   'admin.oauth.enabled': row(boolean(), 'false', 'Sign in to the console through an OpenID Connect provider.'),
   'admin.oauth.issuer-uri': optional(
     grammar.httpUri(),
-    'Expected iss of tokens. The provider is discovered at this address too.',
+    'Expected iss of tokens. The broker also discovers the provider at this address.',
   ),
   'admin.oauth.client-id': optional(string(), 'Client that is registered at the provider.'),
   'admin.oauth.client-secret': optional(secret(), 'Needed only if the provider requires a confidential client.'),
   'admin.oauth.audience': optional(string(), 'Required aud of the id_token.'),
-  'admin.oauth.jwks-uri': optional(grammar.httpUri(), 'Where the provider publishes its keys.', {
+  'admin.oauth.jwks-uri': optional(grammar.httpUri(), 'Address of the keys (JWKS) of the provider.', {
     otherwise: 'discovered',
   }),
   'admin.oauth.clock-skew': row(
     grammar.wholeSeconds(),
     '30s',
-    'Clock difference that is forgiven, rounded up to whole seconds.',
+    'Accepted clock difference, rounded up to whole seconds.',
   ),
   'admin.oauth.provider-name': row(string(), 'SSO', 'Label of the login button.'),
-  'admin.oauth.redirect-uri': optional(grammar.httpUri(), 'Where the provider sends the browser back to.', {
+  'admin.oauth.redirect-uri': optional(grammar.httpUri(), 'Address to which the provider sends the browser back.', {
     otherwise: '<scheme>://<host>/api/v1/auth/oidc/callback',
   }),
-  'admin.oauth.scopes': row(string(), 'openid profile', 'Scopes that are asked for.'),
+  'admin.oauth.scopes': row(string(), 'openid profile', 'Scopes that the sign-in requests.'),
   'admin.oauth.username-claim': row(
     string(),
     'preferred_username',
@@ -322,7 +318,7 @@ const sso = {
   ),
   'admin.oauth.roles.admin-group': optional(string(), 'Value of the roles claim that grants ADMIN.'),
   'admin.oauth.roles.viewer-group': optional(string(), 'Value of the roles claim that grants VIEWER.'),
-  'admin.oauth.roles.claim': row(string(), 'groups', 'Claim that holds the roles: an array or one string.'),
+  'admin.oauth.roles.claim': row(string(), 'groups', 'Claim with the roles: an array or one string.'),
 }
 
 const listenerFields = {
@@ -353,7 +349,7 @@ const broker = {
   'broker.enabled': row(
     boolean(),
     'true',
-    'Open the Kafka listener. Without it the process serves HTTP; on a store that brokers share it leads and coordinates nothing.',
+    'Open the Kafka listener. If false, the process still serves HTTP. On a store that brokers share, it leads no partition and coordinates no group.',
   ),
   'broker.host': row(bindHost(), '0.0.0.0', 'Address the Kafka listener binds.'),
   'broker.port': row(port(), '9092', 'TCP port of the Kafka listener. On a loopback address 0 takes any free port.'),
@@ -402,9 +398,9 @@ const broker = {
   'broker.drain-timeout': row(
     duration(),
     '5s',
-    'How long shutdown waits for requests in work. Parked fetches are answered at once.',
+    'How long shutdown waits for requests in progress. Waiting fetches are answered at once.',
   ),
-  'broker.fetch-max-wait': row(duration(), '500ms', 'Longest that a fetch waits for its minimum of bytes.'),
+  'broker.fetch-max-wait': row(duration(), '500ms', 'Longest time that a fetch waits for its minimum of bytes.'),
   'broker.fetch-partition-max-bytes': row(
     size({ min: 1 }),
     '1MB',
@@ -425,22 +421,22 @@ const broker = {
   'broker.global-max-pending-bytes': row(
     size({ min: 1 }),
     '400MB',
-    'Pending bytes of all connections above which every connection stops being read.',
+    'Pending bytes of all connections together. Above this the broker stops reading from every connection.',
   ),
   'broker.global-resume-pending-bytes': row(
     size(),
     '200MB',
-    'Pending bytes of all connections below which reading goes on.',
+    'Pending bytes of all connections together. Below this the broker continues reading.',
   ),
   'broker.max-pending-bytes': row(
     size({ min: 1 }),
     '100MB',
-    'Pending outbound bytes of one connection above which it stops being read.',
+    'Pending outbound bytes of one connection. Above this the broker stops reading from it.',
   ),
   'broker.resume-pending-bytes': row(
     size(),
     '50MB',
-    'Pending outbound bytes of one connection below which reading goes on.',
+    'Pending outbound bytes of one connection. Below this the broker continues reading from it.',
   ),
   'broker.max-request-bytes': row(
     size({ min: 1024, max: 2 ** 31 - 1 }),
@@ -479,12 +475,12 @@ const broker = {
   'broker.produce-timeout': row(
     duration(),
     '5s',
-    'Longest time for a partition write after the one before it is done; a shorter timeout of the client counts instead. Then the answer is REQUEST_TIMED_OUT. 0 removes the limit.',
+    'Longest time for a partition write, counted from the end of the write before it. A shorter timeout of the client counts instead. A write that takes longer gets REQUEST_TIMED_OUT. 0 removes the limit.',
   ),
   'broker.response-queue-timeout': row(
     duration({ min: 1 }),
     '10s',
-    'Longest time for the request whose answer is next on its connection. A fetch may take its wait longer, a join or sync its rebalance timeout.',
+    'Longest time for the request whose answer is next on its connection. A fetch has its wait time in addition, a join or sync its rebalance timeout.',
   ),
   'broker.producer-id-expiration': row(
     duration({ min: 1 }),
@@ -528,7 +524,7 @@ const broker = {
   'broker.groups-max-bytes': row(
     size({ min: 1 }),
     '256MB',
-    'Memory for the members of all groups that this broker coordinates: metadata, assignments, ids, waiting requests. Beyond it a join or an assignment gets GROUP_MAX_SIZE_REACHED. The same amount again is for the groups themselves and their committed offsets. Beyond that a new group gets GROUP_MAX_SIZE_REACHED and a new position INVALID_COMMIT_OFFSET_SIZE. Stored groups are always loaded, and a change that takes no more memory than before is accepted.',
+    'Memory for the members of all groups that this broker coordinates: metadata, assignments, ids, waiting requests. Beyond it a join or an assignment gets GROUP_MAX_SIZE_REACHED. The groups themselves and their committed offsets may take the same amount again. Beyond that a new group gets GROUP_MAX_SIZE_REACHED and a new committed offset gets INVALID_COMMIT_OFFSET_SIZE. Stored groups are always loaded, and a change that takes no more memory than before is accepted.',
     OURS,
   ),
   'broker.offsets-retention': row(
@@ -543,11 +539,16 @@ const broker = {
     'How often offsets that have expired, and empty groups without offsets, are removed.',
     OURS,
   ),
-  'broker.acl.enabled': row(boolean(), 'false', 'Allow only what ACL rules grant; needs broker.sasl.enabled.', ACL),
+  'broker.acl.enabled': row(
+    boolean(),
+    'false',
+    'Allow only operations that ACL rules grant; needs broker.sasl.enabled.',
+    ACL,
+  ),
   'broker.metrics.group-lag-cardinality-cap': row(
     integer(),
     '1000',
-    'Most groups published as lag gauges; above it all of them read NaN.',
+    'Most groups with a lag gauge. With more groups all lag gauges are NaN.',
   ),
   'broker.metrics.group-lag-refresh-interval': row(
     duration({ min: 1 }),
@@ -557,7 +558,7 @@ const broker = {
   'broker.metrics.offset-cardinality-cap': row(
     integer(),
     '10000',
-    'Most partitions published as offset gauges; above it they are not refreshed.',
+    'Most partitions with offset gauges. With more partitions the gauges are not refreshed.',
   ),
   'broker.metrics.offset-refresh-interval': row(
     duration({ min: 1 }),
@@ -569,7 +570,7 @@ const broker = {
 const MECHANISMS = ['SCRAM-SHA-256', 'PLAIN', 'OAUTHBEARER', 'GSSAPI'] as const
 
 const sasl = {
-  'broker.sasl.enabled': row(boolean(), 'false', 'Clients authenticate before anything else.', SASL),
+  'broker.sasl.enabled': row(boolean(), 'false', 'Clients must authenticate before any other request.', SASL),
   'broker.sasl.mechanisms': list(
     oneOf(...MECHANISMS),
     ['SCRAM-SHA-256'],
@@ -589,25 +590,25 @@ const sasl = {
     SASL,
   ),
   'broker.sasl.oauth.audience': optional(string(), 'Required aud of tokens; required with OAUTHBEARER.', SASL),
-  'broker.sasl.oauth.jwks-uri': optional(grammar.httpUri(), 'Where the provider publishes its keys.', {
+  'broker.sasl.oauth.jwks-uri': optional(grammar.httpUri(), 'Address of the keys (JWKS) of the provider.', {
     ...SASL,
     otherwise: 'discovered',
   }),
   'broker.sasl.oauth.clock-skew': row(
     grammar.wholeSeconds(),
     '30s',
-    'Clock difference that is forgiven, rounded up to whole seconds.',
+    'Accepted clock difference, rounded up to whole seconds.',
     SASL,
   ),
   'broker.sasl.oauth.principal-claim': row(string(), 'sub', 'Claim that becomes the principal.', SASL),
   'broker.sasl.oauth.groups-claim': optional(
     string(),
-    'Claim whose values g add the rules of principal group:g.',
+    'Claim with groups. Each value g adds the rules of principal group:g.',
     SASL,
   ),
   'broker.sasl.oauth.tenant-claim': optional(
     string(),
-    'Claim that is carried as tenant id; nothing is enforced by it.',
+    'Claim with the tenant id; the broker enforces nothing by it.',
     SASL,
   ),
   'broker.sasl.oauth.max-reauth': row(
@@ -625,10 +626,7 @@ const endpoints = {
 }
 
 const redis = {
-  'redis.uri': optional(
-    grammar.redisUri(),
-    'redis:// or rediss:// URI; stands in place of host, port, username and password.',
-  ),
+  'redis.uri': optional(grammar.redisUri(), 'redis:// or rediss:// URI; replaces host, port, username and password.'),
   'redis.host': row(bindHost(), 'localhost', 'Host of the store.'),
   'redis.port': row(integer({ min: 1, max: 65535 }), '6379', 'Port of the store.'),
   'redis.username': optional(string(), 'User of the store; unset if the store has only a password.'),
@@ -640,20 +638,24 @@ const redis = {
     'CPU cores',
     'Accepted for compatibility.',
   ),
-  'redis.timeout': row(duration({ min: 1 }), '1m', 'Longest that one command may take.'),
+  'redis.timeout': row(duration({ min: 1 }), '1m', 'Longest time that one command may take.'),
   'redis.circuit-breaker.enabled': row(boolean(), 'true', 'Stop asking a store that keeps failing.'),
   'redis.circuit-breaker.log-interval': row(duration(), '30s', 'Shortest time between log lines about the breaker.'),
   'redis.circuit-breaker.open-duration': row(duration(), '30s', 'How long the breaker stays open before a probe.'),
   'redis.metrics.enabled': row(boolean(), 'false', 'Measure the latency of commands.'),
-  'redis.metrics.histogram': row(boolean(), 'false', 'Histograms by command.'),
-  'redis.metrics.local-distinction': row(boolean(), 'false', 'Tell commands apart by local socket address.'),
-  'redis.metrics.max-latency': row(duration({ min: 1 }), '5m', 'Upper bound of the buckets.'),
-  'redis.metrics.min-latency': row(duration(), '1ms', 'Lower bound of the buckets.'),
+  'redis.metrics.histogram': row(boolean(), 'false', 'Latency histograms for each command; needs metrics.enabled.'),
+  'redis.metrics.local-distinction': row(
+    boolean(),
+    'false',
+    'Measure commands separately for each local socket address.',
+  ),
+  'redis.metrics.max-latency': row(duration({ min: 1 }), '5m', 'Highest bucket bound of the histograms.'),
+  'redis.metrics.min-latency': row(duration(), '1ms', 'Lowest bucket bound of the histograms.'),
   'redis.pool.max-wait': row(duration(), '3s', 'Longest wait for a free connection.'),
   'redis.pool.size': row(
     integer({ min: 1, max: 10_000 }),
     '32',
-    'Partition appends in flight at one time, each on its connection.',
+    'Partition appends in flight at one time, each on its own connection.',
   ),
 }
 
@@ -663,7 +665,7 @@ type StorageRedisSettings = {
   [K in keyof RedisSettings as `storage.local.${K}`]: Setting<ValueOf<RedisSettings[K]> | null>
 }
 
-/** The same keys for the storage store: no defaults of their own, unset means the `redis.*` value. */
+/** The same keys for the storage store. They have no defaults: an unset key has the `redis.*` value. */
 function sparse(): StorageRedisSettings {
   const rows = Object.entries(redis).map(([key, { shape }]) => {
     const doc = `Overrides svc.${key} for storage traffic.`
@@ -700,13 +702,13 @@ const localStorage = {
   'storage.local.embedded.path': row(
     folderPath(),
     './data',
-    'Folder of the embedded store; one broker has it at a time.',
+    'Folder of the embedded store; only one broker can use it at a time.',
     OURS,
   ),
   'storage.local.embedded.fsync': row(
     oneOf('always', 'interval'),
     'always',
-    'always: what is acknowledged is on the disk. interval: a power loss may take up to fsync-interval and one flush; a killed process loses nothing.',
+    'always: an acknowledged write is on the disk. interval: a power loss may lose the writes of up to fsync-interval and one flush; a killed process loses nothing.',
     OURS,
   ),
   'storage.local.embedded.fsync-interval': row(
@@ -730,7 +732,7 @@ const localStorage = {
   'storage.local.compression.codec': row(
     oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'),
     'none',
-    'Codec of topics whose creator does not set storage.compression.type; a change holds for topics that are created later.',
+    'Codec of topics whose creator does not set storage.compression.type. A change applies to topics that are created later.',
   ),
   'storage.local.compression.dictionary.max-sample-bytes': row(
     integer({ min: 1 }),
@@ -740,7 +742,7 @@ const localStorage = {
   'storage.local.compression.dictionary.sample-count': row(
     integer({ min: 100 }),
     '10000',
-    'Samples that start training.',
+    'Number of samples that starts training.',
   ),
   'storage.local.compression.dictionary.size-bytes': row(
     integer({ min: 256 }),
@@ -752,7 +754,7 @@ const localStorage = {
   'storage.local.write.wait-replicas': row(
     integer({ max: 1024 }),
     '0',
-    'Replicas that must have a write before it is acknowledged.',
+    'Number of replicas that must have a write before it is acknowledged.',
   ),
   'storage.local.write.wait-timeout': row(
     duration({ min: 1 }),
@@ -806,16 +808,16 @@ const remoteStorage = {
     'true',
     'Run the worker that drops old data (and, with the remote tier, offloads it).',
   ),
-  'storage.worker.tick-interval': row(duration({ min: 1 }), '1m', 'How often the worker looks at each partition.'),
+  'storage.worker.tick-interval': row(duration({ min: 1 }), '1m', 'How often the worker checks each partition.'),
   'storage.worker.tick-concurrency': row(
     integer({ min: 1, max: 1024 }),
     '8',
-    'Partitions the worker handles at one time.',
+    'Partitions that the worker handles at the same time.',
   ),
   'storage.worker.lease-duration': row(
     duration({ min: 1 }),
     '2m',
-    "Accepted for compatibility: each broker's worker looks after the partitions that it leads, and the lead is the lease. Longer than tick-interval.",
+    'Accepted for compatibility: the worker of a broker handles the partitions that the broker leads, and leadership replaces the lease. Must be longer than tick-interval.',
   ),
   'storage.worker.offload-jobs.max-attempts': row(
     integer({ min: 1 }),
@@ -835,7 +837,7 @@ const surroundings = {
     'TLS 1.2 and 1.3 on the HTTP port; needs cert-file and key-file. The broker uses changed files within ten seconds.',
     OURS,
   ),
-  'server.cert-file': optional(filePath(), 'PEM certificate of the HTTP port, with its chain behind it.', OURS),
+  'server.cert-file': optional(filePath(), 'PEM certificate of the HTTP port, followed by its chain.', OURS),
   'server.key-file': optional(filePath(), 'PEM private key of the certificate.', OURS),
   'server.key-password': optional(secret(), 'Passphrase of the private key, if it is encrypted.', OURS),
   'logging.level': map(
@@ -849,7 +851,7 @@ const surroundings = {
   'management.endpoints.web.exposure.include': list(
     string(),
     ['health', 'info', 'prometheus'],
-    'Actuator endpoints that are served; log levels can be changed only with loggers among them.',
+    'Actuator endpoints that the broker serves. Log levels can be changed only if loggers is one of them.',
   ),
 }
 
@@ -904,41 +906,41 @@ export function fullKey(key: Key): string {
   return /^(server\.(port|address)$|logging\.|management\.)/.test(key) ? key : `svc.${key}`
 }
 
-/** A field name of a list entry as a property: `auto-create` is `autoCreate`. */
+/** Returns the property for a field name of a list entry: `autoCreate` for `auto-create`. */
 export function propertyName(fieldName: string): string {
   return fieldName.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** The opposite: `autoCreate` is `auto-create`. */
+/** Returns the field name for a property: `auto-create` for `autoCreate`. */
 export function fieldName(property: string): string {
   return property.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 }
 
 /** The settings of one broker: immutable, every key present. */
 export interface Settings {
-  /** Durations are milliseconds, sizes are bytes, keys without a value are null. */
+  /** Returns the value. Durations are milliseconds, sizes are bytes, keys without a value are null. */
   get<K extends Key>(key: K): Value<K>
   /**
-   * `default`, `environment variable SVC_…`, `command line`, or file:line:column; of a list as a whole or of one part
-   * (`[0].name`).
+   * Returns `default`, `environment variable SVC_…`, `command line`, or file:line:column. `part` (`[0].name`) asks
+   * for one part of a list.
    */
   origin(key: Key, part?: string): string
   /** Whether any source set the key. */
   isSet(key: Key): boolean
   /**
-   * The value as an operator would write it, so an empty list or map is an empty text; `unset` without a value, secrets
-   * masked.
+   * Returns the value as an operator would write it: an empty list or map is an empty text, a missing value is
+   * `unset`, a secret is masked.
    */
   show(key: Key): string
   /** Warnings that the operator should read once at startup; the process continues. */
   readonly warnings: readonly string[]
-  /** One sentence for each value that a source of higher precedence replaced. Holds no values. */
+  /** One sentence for each value that a source of higher precedence replaced. It contains no values. */
   readonly overrides: readonly string[]
   /** The absolute path of the file that was read; null if there was none. */
   readonly file: string | null
 }
 
-/** A setting that cannot be honoured. The message is ready to print and the process ends with exit status 1. */
+/** The broker cannot use a setting. The message is ready to print, and the process ends with exit status 1. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }
@@ -949,11 +951,11 @@ export interface GivenValue {
   readonly origin: string
   /** The value for people, masked if it is a secret. */
   readonly shown: string
-  /** Where each part of a list was written, by `[0].name`. */
+  /** The origin of each part of a list, by `[0].name`. */
   readonly partOrigins?: ReadonlyMap<string, string>
 }
 
-/** The settings with these values; the other keys have their defaults. */
+/** Returns settings with these values; the other keys have their defaults. */
 export function makeSettings(
   given: ReadonlyMap<Key, GivenValue>,
   notes: Pick<Settings, 'warnings' | 'overrides' | 'file'>,
@@ -979,7 +981,7 @@ function showFallback(key: Key): string {
     : (fallbackText ?? 'unset')
 }
 
-/** Settings for tests: the defaults and the values of the test; nothing is read and nothing is checked. */
+/** Returns settings for tests: the defaults and the values of the test, read from no source and not checked. */
 export function testSettings(overrides: Partial<Values> = {}): Settings {
   const given = Object.entries(overrides).map(
     ([key, value]) => [key as Key, { value: value as unknown, origin: 'test', shown: String(value) }] as const,

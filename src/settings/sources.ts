@@ -1,8 +1,8 @@
-// The three sources of settings as raw text: a YAML file, the environment, the command line. Each becomes a list of
-// entries that say what was written and where. Which keys exist is the table's business and what a text means the
-// grammar's; this file refuses only what is no settings file or no option at all.
+// Reads the three sources of settings as raw text: a YAML file, the environment, the command line. Each becomes a
+// list of entries with key, text and origin. The table knows which keys exist, and the grammar knows what a text
+// means. This file refuses only input that is no settings file or no option at all.
 //
-// A YAML file may nest keys, write them with dots, or both (`svc.broker: { port: 9092 }`); what comes out is the same.
+// A YAML file may nest keys, write them with dots, or both (`svc.broker: { port: 9092 }`); the entries are the same.
 
 import type { Node, ParsedNode } from 'yaml'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
@@ -10,18 +10,18 @@ import { fullKey, keys, SettingsError, settingsTable } from './settings.ts'
 
 /** One value of a source. */
 export interface Entry {
-  /** As messages and the table spell it: `svc.broker.port`, `svc.topics[0].name`, `logging.level.svc.kafka`. */
+  /** The key as messages and the table spell it: `svc.broker.port`, `svc.topics[0].name`, `logging.level.svc.kafka`. */
   readonly key: string
   /** Blank also if the source omits the value (`key:` in YAML). */
   readonly text: string
-  /** Where it was written: file:line:column, environment variable NAME, command line. */
+  /** The place where it was written: file:line:column, environment variable NAME, command line. */
   readonly origin: string
 }
 
-/** The requests in the arguments of the process. */
+/** The parsed arguments of the process. */
 export interface CommandLine {
   readonly wants: 'run' | 'help' | 'version'
-  /** The words behind --help: `settings`, `redis`. */
+  /** The words after --help: `settings`, `redis`. */
   readonly helpWords: readonly string[]
   /** The path given by --config. */
   readonly config: string | null
@@ -32,7 +32,7 @@ const COMMAND_LINE = 'command line'
 export const LARGEST_FILE_BYTES = 2 ** 20
 const DEEPEST_FILE = 32
 
-/** Reads `--key=value` options, --config, --help and --version. Throws SettingsError at anything else. */
+/** Reads `--key=value` options, --config, --help and --version. Throws SettingsError for any other argument. */
 export function readCommandLine(argv: readonly string[]): CommandLine {
   const entries: Entry[] = []
   const seen = new Set<string>()
@@ -63,7 +63,7 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
   return { wants, helpWords, config, entries }
 }
 
-/** Never shows the text after the key: it may be a password. */
+/** Reads one `--key=value` option. Its errors never show the text after the key: it may be a password. */
 function readOption(argument: string, at: number): Entry {
   const equals = argument.indexOf('=')
   const name = equals < 0 ? argument : argument.slice(0, equals)
@@ -89,13 +89,14 @@ interface EnvironmentName {
   readonly toKey: (match: RegExpExecArray) => string
 }
 
-/** The variable that sets a key: SVC_BROKER_PORT, SERVER_PORT, SVC_TOPICS_0_NAME, LOGGING_LEVEL_<LOGGER> … */
+/** Returns the variable that sets a key: SVC_BROKER_PORT, SERVER_PORT, SVC_TOPICS_0_NAME, LOGGING_LEVEL_<LOGGER> … */
 export function environmentName(key: string): string {
   return key.replaceAll(']', '').replaceAll(/[.[-]/g, '_').toUpperCase()
 }
 
 /**
- * Table keys by the variable that sets them. Dots and dashes both become underscores, so only the table can lead back.
+ * Returns a pattern for each variable, with the key that it sets. Dots and dashes both become underscores, so only
+ * the table can turn a name into its key.
  */
 function environmentNames(): readonly EnvironmentName[] {
   return keys.flatMap(key => {
@@ -125,14 +126,18 @@ function environmentNames(): readonly EnvironmentName[] {
 }
 
 /**
- * Names that begin with this belong to the broker alone, so an unknown one is an error; the other families are shared.
+ * Names with this prefix belong to the broker alone, so an unknown one is an error. Other programs share the other
+ * families.
  */
 const OWN_PREFIX = /^svc_/i
 
-/** The variable that names the file; not a setting. */
+/** The variable that names the settings file. It is not a setting. */
 export const CONFIG_VARIABLE = 'SVC_CONFIG'
 
-/** The settings of the environment. A name of ours that no key has is passed on as it is, for the loader to refuse. */
+/**
+ * Returns the settings of the environment. A name with our prefix that no key has is passed on, for the loader to
+ * refuse.
+ */
 export function readEnvironment(env: Readonly<Record<string, string | undefined>>): readonly Entry[] {
   const relevant = Object.keys(env).filter(
     name => name !== CONFIG_VARIABLE && /^(svc_|SERVER_|LOGGING_|MANAGEMENT_)/i.test(name),
@@ -151,7 +156,7 @@ export function readEnvironment(env: Readonly<Record<string, string | undefined>
   })
 }
 
-/** Every variable name a person could have meant, for the nearest one. */
+/** Returns every variable name that an operator could have meant, as candidates for the nearest one. */
 export function knownEnvironmentNames(): readonly string[] {
   return keys.flatMap(key => {
     const name = environmentName(fullKey(key))
@@ -163,8 +168,8 @@ export function knownEnvironmentNames(): readonly string[] {
 }
 
 /**
- * The settings of a YAML file. `shown` is the name of the file in messages. Throws SettingsError if it is no plain
- * settings file.
+ * Returns the settings of a YAML file. `shown` is the name of the file in messages. Throws SettingsError if the file
+ * is not a valid settings file.
  */
 export function readYaml(bytes: Uint8Array, shown: string): readonly Entry[] {
   if (bytes.byteLength > LARGEST_FILE_BYTES) {
@@ -184,7 +189,7 @@ export function readYaml(bytes: Uint8Array, shown: string): readonly Entry[] {
     const { line, col } = lines.linePos(offset)
     return `${shown}:${line}:${col}`
   }
-  // The parser's own sentences quote the file, which may hold secrets; its codes do not.
+  // The parser's messages quote the file, which may contain secrets; its error codes do not.
   const wrong = document.errors[0] ?? document.warnings[0]
   if (wrong)
     throw new SettingsError(
@@ -259,8 +264,8 @@ function join(prefix: string, part: string): string {
 }
 
 /**
- * The text as it was written, so that 1e3, 0x10, 010 and 1.0 are judged by our grammar and not turned into numbers
- * first.
+ * Returns the text as it was written, so that our grammar checks 1e3, 0x10, 010 and 1.0 as text, before they become
+ * numbers.
  */
 function textOf(node: { readonly value: unknown; readonly source?: string | undefined }): string {
   if (typeof node.value === 'string') return node.value
@@ -298,7 +303,7 @@ function refuseMagic(node: Node | ParsedNode | null, place: Place, key: string):
   }
 }
 
-/** Nested and dotted spellings of one key meet here. */
+/** Throws SettingsError if two entries have the same key, such as a nested and a dotted spelling. */
 function refuseDuplicates(entries: readonly Entry[]): void {
   const origins = new Map<string, string>()
   for (const { key, origin } of entries) {

@@ -37,7 +37,7 @@ test('patterns merge field by field, top to bottom, the first that sets a field 
   assert.deepEqual(matchPattern(settings, 'x').partitions, null)
 })
 
-test('false and zero are said, and stop lower patterns', () => {
+test('false and 0 are set values, so lower patterns do not apply', () => {
   const settings = withPatterns(
     { name: 'a', autoCreate: false, offsetSequenceBits: 0 },
     { name: '*', autoCreate: true, offsetSequenceBits: 4 },
@@ -98,7 +98,7 @@ test('overrides beat patterns, patterns beat defaults', () => {
   )
 })
 
-test('an override that the table does not take is our own mistake when resolved', () => {
+test('resolving an override that the table does not take throws a TypeError', () => {
   assert.throws(() => resolveTopicConfigs({ 'retention.ms': 'x' }, null, testSettings()), TypeError)
 })
 
@@ -169,16 +169,16 @@ test('an unknown name is refused, however it is spelt', () => {
   }
 })
 
-test('a value of ten megabytes is not repeated', () => {
+test('an error does not repeat a value of ten megabytes', () => {
   assert((checkTopicConfig('retention.ms', 'x'.repeat(10_000_000)) ?? '').length < 300)
   assert((checkTopicConfig('x'.repeat(10_000_000), '') ?? '').length < 300)
 })
 
-test("Kafka's configs without effect are taken at Kafka's default", () => {
+test("Kafka's configs without effect are accepted with Kafka's default value", () => {
   for (const { name, only } of inertTopicConfigs) assert.equal(checkTopicConfig(name, only), null, name)
 })
 
-test('the default of every config is a value of it', () => {
+test('the default of every config is a valid value', () => {
   for (const { name, fallback } of topicConfigs) assert.equal(checkTopicConfig(name, fallback), null, name)
 })
 

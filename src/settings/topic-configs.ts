@@ -1,7 +1,7 @@
-// Every topic config: one table. CreateTopics, DescribeConfigs, AlterConfigs, patterns and the reference page
-// docs/reference/topic-configs.md are derived from it. Three kinds of name: a config that acts (a row of `acting`); a
-// Kafka name that does not act here, which is taken at Kafka's default value and refused at any other, so that nothing
-// is promised silently (a row of `inertTopicConfigs`); any other name, which is refused.
+// The table of all topic configs. CreateTopics, DescribeConfigs, AlterConfigs, patterns and the reference page
+// docs/reference/topic-configs.md are derived from it. There are three kinds of names. A row of `acting` is a config
+// with an effect. A row of `inertTopicConfigs` is a Kafka config without an effect here: only Kafka's default value
+// is accepted, so that no client is promised an effect that does not happen. Any other name is refused.
 
 import { cut } from '../base/cut.ts'
 import type { MergedPattern } from './patterns.ts'
@@ -10,7 +10,7 @@ import type { Settings } from './settings.ts'
 const LONG_MAX = '9223372036854775807'
 const INT_MAX = 2 ** 31 - 1
 
-/** Kafka's ConfigDef.Type, as far as topics have it. */
+/** The types of Kafka's ConfigDef.Type that topic configs have. */
 export type TopicConfigType = 'boolean' | 'double' | 'int' | 'list' | 'long' | 'string'
 
 interface Config<T> {
@@ -22,10 +22,10 @@ interface Config<T> {
   readonly ours: boolean
   /** The broker config that Kafka names as the source of the default; null if it names none. */
   readonly broker: string | null
-  /** The value, or undefined when the text is not one. */
+  /** Returns the value; undefined if the text is not valid. */
   readonly parse: (text: string) => T | undefined
   readonly takes: string
-  /** The reason why this version does not take a well-formed value; null if it takes it. */
+  /** Returns the reason why this version does not take a well-formed value; null if it takes it. */
   readonly refuse: (value: T) => string | null
 }
 
@@ -40,7 +40,7 @@ function config<T>(type: TopicConfigType, takes: string, parse: (text: string) =
     Object.freeze({ type, fallback, doc, ours: false, broker: null, parse, takes, refuse: () => null, ...extras })
 }
 
-/** A decimal integer. Values past 2^53 become the nearest number; text past int64 is no value. */
+/** A decimal integer. A value beyond 2^53 becomes the nearest number; text beyond int64 is not valid. */
 function whole(type: 'int' | 'long', min: number, max: number = type === 'int' ? INT_MAX : Number.POSITIVE_INFINITY) {
   const most = max === Number.POSITIVE_INFINITY ? LONG_MAX : String(max)
   return config(type, `an integer from ${min} to ${most}`, text => {
@@ -84,7 +84,7 @@ const acting = {
     'zstd',
   )(
     'producer',
-    'Batches are served as the producer compressed them, so every value but producer is refused. storage.compression.type says how they rest in the store.',
+    'Batches are served as the producer compressed them, so every value but producer is refused. storage.compression.type is the codec of the store.',
     {
       broker: 'compression.type',
       refuse: value =>
@@ -93,28 +93,32 @@ const acting = {
   ),
   'local.retention.bytes': whole('long', -2)(
     '-2',
-    'Bytes of a partition kept in the local tier; -2 is retention.bytes. It acts only beside a remote tier.',
+    'Bytes of a partition kept in the local tier; -2 is retention.bytes. It has an effect only with a remote tier.',
     { broker: 'log.local.retention.bytes' },
   ),
   'local.retention.ms': whole('long', -2)(
     '-2',
-    'Time for which segments stay in the local tier; -2 is retention.ms. It acts only beside a remote tier.',
+    'Time for which segments stay in the local tier; -2 is retention.ms. It has an effect only with a remote tier.',
     { broker: 'log.local.retention.ms' },
   ),
   'max.message.bytes': whole('int', 0)('1048588', 'Largest record batch, as it arrives, in bytes.', {
     broker: 'message.max.bytes',
   }),
-  'message.timestamp.after.max.ms': whole('long', 0)('3600000', "How far a record's time may lie after the broker's.", {
-    broker: 'log.message.timestamp.after.max.ms',
-  }),
+  'message.timestamp.after.max.ms': whole('long', 0)(
+    '3600000',
+    "How far a record's timestamp may be after the broker's clock, in ms.",
+    {
+      broker: 'log.message.timestamp.after.max.ms',
+    },
+  ),
   'message.timestamp.before.max.ms': whole('long', 0)(
     LONG_MAX,
-    "How far a record's time may lie before the broker's.",
+    "How far a record's timestamp may be before the broker's clock, in ms.",
     { broker: 'log.message.timestamp.before.max.ms' },
   ),
   'message.timestamp.type': word('CreateTime', 'LogAppendTime')(
     'CreateTime',
-    "Whose clock stamps records: the producer's or the broker's.",
+    "The clock of record timestamps: CreateTime is the producer's, LogAppendTime is the broker's.",
     { broker: 'log.message.timestamp.type' },
   ),
   'min.insync.replicas': whole('int', 1)(
@@ -124,7 +128,7 @@ const acting = {
   ),
   'offset.sequence.bits': whole('int', 0, 11)(
     '0',
-    'When above 0, offsets follow the clock: milliseconds since 1970 shifted left by this many bits. 0 numbers densely from 0.',
+    'If above 0, offsets follow the clock: milliseconds since 1970 shifted left by this many bits. If 0, offsets count up one by one from 0.',
     { ours: true },
   ),
   'remote.storage.enable': flag()(
@@ -142,7 +146,7 @@ const acting = {
   'retention.ms': whole('long', -1)('604800000', 'Age at which segments are dropped; -1 is no limit.'),
   'segment.bytes': whole('int', 2 ** 20)(
     '1073741824',
-    'Size at which a segment for the remote tier is full. Local data is dropped in smaller parts, whatever this says.',
+    'Size at which a segment for the remote tier is full. Local data is dropped in smaller parts, independent of this size.',
     { broker: 'log.segment.bytes' },
   ),
   'segment.ms': whole('long', 1)('604800000', 'Age at which a segment is closed even when it is not full.'),
@@ -154,12 +158,12 @@ const acting = {
     'zstd',
   )(
     'none',
-    'Codec in which batches that arrive uncompressed rest in the store; fixed when the topic is created. Its default is svc.storage.local.compression.codec.',
+    'Codec that compresses batches in the store if they arrive uncompressed; fixed when the topic is created. Its default is svc.storage.local.compression.codec.',
     { ours: true },
   ),
 }
 
-/** A Kafka name that does not act here. */
+/** A Kafka config without an effect here. */
 export interface InertTopicConfig {
   readonly name: string
   readonly type: TopicConfigType
@@ -172,7 +176,7 @@ function inertConfig(name: string, type: TopicConfigType, only: string, broker: 
   return Object.freeze({ name, type, only, broker })
 }
 
-/** Kafka's configs that are taken only at Kafka's default, in order of name. */
+/** Kafka's configs without an effect here, in order of name. */
 export const inertTopicConfigs: readonly InertTopicConfig[] = Object.freeze([
   inertConfig('compression.gzip.level', 'int', '-1', 'compression.gzip.level'),
   inertConfig('compression.lz4.level', 'int', '9', 'compression.lz4.level'),
@@ -217,7 +221,7 @@ export interface TopicConfigRow {
   readonly broker: string | null
 }
 
-/** The configs that act, in order of name. */
+/** The configs with an effect, in order of name. */
 export const topicConfigs: readonly TopicConfigRow[] = Object.freeze(
   Object.entries(acting).map(([name, row]) => ({ name, ...row })),
 )
@@ -226,21 +230,21 @@ function quote(text: string): string {
   return JSON.stringify(cut(text))
 }
 
-/** The type of a topic config that is known, acting or not; null for any other name. */
+/** Returns the type of a known topic config, with or without an effect; null for any other name. */
 export function typeOfTopicConfig(name: string): TopicConfigType | null {
   if (Object.hasOwn(acting, name)) return acting[name as keyof Acting].type
   return inertByName.get(name)?.type ?? null
 }
 
-/** The value of this topic config where neither the topic nor a setting gives one; '' for a name that is not known. */
+/** Returns the value of this topic config if neither the topic nor a setting gives one; '' for an unknown name. */
 export function fallbackOf(name: string): string {
   if (Object.hasOwn(acting, name)) return acting[name as keyof Acting].fallback
   return inertByName.get(name)?.only ?? ''
 }
 
 /**
- * Why this topic config is not allowed, as one sentence that names it, or null when it is. Null as value means "no
- * override".
+ * Returns the reason why this topic config is not allowed, as one sentence that names it; null if it is allowed. A
+ * null value means "no override".
  */
 export function checkTopicConfig(name: string, value: string | null): string | null {
   if (Object.hasOwn(acting, name)) {
@@ -265,8 +269,8 @@ export function unknownTopicConfig(name: string): string {
 }
 
 /**
- * The reason why these configs do not go together: the first that is wrong alone, or a pair that disagrees after
- * patterns and defaults are applied. Null if they go together.
+ * Returns the reason why these configs are not allowed: the first one that is wrong alone, or two that contradict
+ * each other after patterns and defaults are applied. Null if they are allowed.
  */
 export function checkTopicConfigs(
   explicit: Readonly<Record<string, string>>,
@@ -291,8 +295,8 @@ function exceeds(unit: 'ms' | 'bytes', local: number, total: number): string | n
 }
 
 /**
- * The configs of a topic: its own overrides beat patterns, patterns beat defaults. Every given config must have passed
- * checkTopicConfig; one that did not (a stored override of a newer version) throws a TypeError.
+ * Returns the configs of a topic: its own overrides beat patterns, patterns beat defaults. Every given config must
+ * have passed checkTopicConfig; if one did not (a stored override of a newer version), it throws a TypeError.
  */
 export function resolveTopicConfigs(
   explicit: Readonly<Record<string, string>>,

@@ -1,5 +1,6 @@
-// Every adapter of the store port must pass this. One named test for each promise of store.ts, on nothing but the port.
-// It is not about speed, crashes or faults: those belong to each adapter.
+// The conformance suite that every adapter of the store port must pass. It has one named test for each promise of
+// store.ts and uses only the port. It does not test speed, crashes or faults: each adapter has its own tests for
+// them.
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
@@ -13,8 +14,8 @@ export interface StoreUnderTest {
   /** Closes the store and opens it again on the same contents. */
   readonly reopen: () => Promise<Store>
   /**
-   * Makes the call, a trim of this stream, so that it takes effect but its answer is lost; resolves when the store can
-   * be asked again. Absent if the outcome of a trim is always known.
+   * Makes the call, a trim of this stream, so that it takes effect but its answer is lost. Resolves when the store
+   * accepts calls again. Absent if the outcome of a trim is always known.
    */
   readonly loseTrim?: (stream: StreamId, call: () => Promise<unknown>) => Promise<void>
 }
@@ -45,7 +46,7 @@ export function exampleBatch(baseOffset: number, records = 1, size = 100, epoch 
 
 let attempts = 0
 
-/** An append of the given batches at `at`, with an attempt id of its own. */
+/** Returns an append of the given batches at `at`, with a new attempt id. */
 export function exampleAppend(
   stream: string,
   epoch: number,
@@ -56,7 +57,7 @@ export function exampleAppend(
   return { stream, epoch, at, attempt: `attempt-${++attempts}`, batches, rows }
 }
 
-/** Narrows an outcome by its kind, or fails and shows the outcome. */
+/** Returns the outcome with its type narrowed to the kind. Fails and shows the outcome if it has another kind. */
 export function expectKind<T extends { readonly kind: string }, K extends T['kind']>(
   outcome: T,
   kind: K,
@@ -71,7 +72,7 @@ const plain = (rows: ReadonlyMap<string, Uint8Array>) =>
   Object.fromEntries([...rows].map(([key, value]) => [key, Buffer.from(value).toString()]))
 const offsets = (read: Read) => read.batches.map(batch => batch.baseOffset)
 
-/** Registers the suite; `open` makes an empty store and cleans up through the test context. */
+/** Registers the suite. `open` creates an empty store and cleans up through the test context. */
 export function storeConformance(name: string, open: (t: TestContext) => Promise<StoreUnderTest>): void {
   const check = (sentence: string, body: (under: StoreUnderTest) => Promise<void>): void => {
     test(`${name}: ${sentence}`, async t => body(await open(t)))
@@ -121,7 +122,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(await found(await reopen()), [2 ** 63])
   })
 
-  check('every verb on a stream that does not exist answers gone', async ({ store }) => {
+  check('every call on a stream that does not exist returns gone', async ({ store }) => {
     assert.equal((await store.open(A, 0, 0)).kind, 'gone')
     assert.equal((await store.append(exampleAppend(A, 1, 0))).kind, 'gone')
     assert.equal((await store.confirm(A, 1)).kind, 'gone')
@@ -137,7 +138,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual([...(await store.streams())].sort(), [A, B])
   })
 
-  check('a removed stream is gone with its rows, and one made again begins anew', async ({ store }) => {
+  check('a removed stream is gone with its rows, and begins empty if it is created again', async ({ store }) => {
     await led(store)
     await append(store, exampleAppend(A, 1, 0, undefined, [row('producer', 'x')]))
     await store.remove([A, B])
@@ -149,7 +150,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(offsets(await read(store, 0)), [])
   })
 
-  check('an append is readable byte for byte with what describes it', async ({ store }) => {
+  check('an appended batch is read back byte for byte, with its offsets, count and timestamp', async ({ store }) => {
     await led(store)
     const first = exampleBatch(0, 3, 500)
     const second = exampleBatch(3, 1, 70_000)
@@ -178,7 +179,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual([opened.end, opened.rows.size, opened.lastAttempt], [0, 0, null])
   })
 
-  check('taking the lead fences the former holder for append and trim', async ({ store }) => {
+  check('taking the lead fences append and trim of the former leader', async ({ store }) => {
     await led(store)
     await append(store, exampleAppend(A, 1, 0))
     const second = expectKind(await store.open(A, 1, 0), 'opened')
@@ -188,16 +189,19 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     await append(store, exampleAppend(A, 2, 1))
   })
 
-  check('a lead known too low is fenced and the newer lead left alone; 0 knows nothing and wins', async ({ store }) => {
-    await led(store)
-    await store.open(A, 1, 0)
-    await store.open(A, 2, 0)
-    assert.deepEqual(await store.open(A, 2, 0), { kind: 'fenced', epoch: 3 })
-    await append(store, exampleAppend(A, 3, 0))
-    assert.equal(expectKind(await store.open(A, 0, 0), 'opened').epoch, 4)
-  })
+  check(
+    'open with a known epoch that is too low is fenced and changes nothing; open with 0 takes the lead',
+    async ({ store }) => {
+      await led(store)
+      await store.open(A, 1, 0)
+      await store.open(A, 2, 0)
+      assert.deepEqual(await store.open(A, 2, 0), { kind: 'fenced', epoch: 3 })
+      await append(store, exampleAppend(A, 3, 0))
+      assert.equal(expectKind(await store.open(A, 0, 0), 'opened').epoch, 4)
+    },
+  )
 
-  check('what a leader has appended can be confirmed, by no other broker', async ({ store }) => {
+  check('only the leader can confirm its appends', async ({ store }) => {
     await led(store)
     await append(store, exampleAppend(A, 1, 0))
     assert.deepEqual(await store.confirm(A, 1), { kind: 'confirmed', highWatermark: 1 })
@@ -205,7 +209,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(await store.confirm(A, 1), { kind: 'fenced', epoch: 2 })
   })
 
-  check('a store that is closed has no more news', async ({ store }) => {
+  check('renewed resolves to null once the store is closed', async ({ store }) => {
     const news = store.renewed()
     await store.close()
     assert.equal(await news, null)
@@ -223,26 +227,29 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(offsets(await read(store, 1)), [50])
   })
 
-  check('where the end was raised it is known where nothing lies, until something is appended', async ({ store }) => {
-    const opened = async (known: number, floor = 0) => {
-      const { emptyFrom, end } = expectKind(await store.open(A, known, floor), 'opened')
-      return [emptyFrom, end]
-    }
-    await store.create([A])
-    assert.deepEqual(await opened(0), [0, 0])
-    assert.deepEqual(await opened(1, 5), [0, 5], 'of a stream that never held anything')
-    await append(store, exampleAppend(A, 2, 5, [exampleBatch(5, 3, 100, 2)]))
-    assert.deepEqual(await opened(2), [8, 8])
-    assert.deepEqual(await opened(3, 50), [8, 50])
-    assert.deepEqual(await opened(4), [8, 50], 'opened again')
-    assert.deepEqual(await opened(5, 60), [8, 60], 'and raised again')
-    await store.trim(A, 6, 20, [])
-    assert.deepEqual(await opened(6), [20, 60], 'not below the start')
-    await append(store, exampleAppend(A, 7, 60))
-    assert.deepEqual(await opened(7), [61, 61])
-  })
+  check(
+    'after the end was raised, emptyFrom is the first empty offset, until something is appended',
+    async ({ store }) => {
+      const opened = async (known: number, floor = 0) => {
+        const { emptyFrom, end } = expectKind(await store.open(A, known, floor), 'opened')
+        return [emptyFrom, end]
+      }
+      await store.create([A])
+      assert.deepEqual(await opened(0), [0, 0])
+      assert.deepEqual(await opened(1, 5), [0, 5], 'of a stream that never held anything')
+      await append(store, exampleAppend(A, 2, 5, [exampleBatch(5, 3, 100, 2)]))
+      assert.deepEqual(await opened(2), [8, 8])
+      assert.deepEqual(await opened(3, 50), [8, 50])
+      assert.deepEqual(await opened(4), [8, 50], 'opened again')
+      assert.deepEqual(await opened(5, 60), [8, 60], 'and raised again')
+      await store.trim(A, 6, 20, [])
+      assert.deepEqual(await opened(6), [20, 60], 'not below the start')
+      await append(store, exampleAppend(A, 7, 60))
+      assert.deepEqual(await opened(7), [61, 61])
+    },
+  )
 
-  check('the first batch read covers the offset, or follows the gap that it lies in', async ({ store }) => {
+  check('the first batch of a read contains the offset, or follows the gap around it', async ({ store }) => {
     await led(store)
     await append(store, exampleAppend(A, 1, 0, [exampleBatch(0, 10), exampleBatch(20, 5), exampleBatch(25, 5)]))
     await append(store, exampleAppend(A, 1, 30, [exampleBatch(40, 10)]))
@@ -282,7 +289,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(offsets(await read(store, 2, { maxBytes: 1, until })), [2])
   })
 
-  check('a read keeps to batches that begin below until', async ({ store }) => {
+  check('a read returns only batches that begin below until', async ({ store }) => {
     await led(store)
     for (let at = 0; at < 6; at += 2) await append(store, exampleAppend(A, 1, at, [exampleBatch(at, 2)]))
     assert.deepEqual(offsets(await read(store, 0, { ...EVERYTHING, until: 4 })), [0, 2])
@@ -291,18 +298,21 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(offsets(await read(store, 0, { ...EVERYTHING, until: 0 })), [])
   })
 
-  check('trimming drops whole batches, keeps the one that holds the new start, and says so', async ({ store }) => {
-    await led(store)
-    for (let at = 0; at < 30; at += 10) await append(store, exampleAppend(A, 1, at, [exampleBatch(at, 10, 1000)]))
-    assert.deepEqual(await store.trim(A, 1, 15, []), { kind: 'trimmed', start: 15, bytes: 1000 })
-    assert.deepEqual(await store.read(A, 14, EVERYTHING), { kind: 'trimmed', start: 15 })
-    assert.deepEqual(offsets(await read(store, 15)), [10, 20])
-    assert.deepEqual(await store.trim(A, 1, 3, []), { kind: 'trimmed', start: 15, bytes: 0 })
-    const opened = expectKind(await store.open(A, 1, 0), 'opened')
-    assert.deepEqual([opened.start, opened.end, opened.bytes], [15, 30, 2000])
-  })
+  check(
+    'trimming drops whole batches, keeps the batch that contains the new start, and returns the start',
+    async ({ store }) => {
+      await led(store)
+      for (let at = 0; at < 30; at += 10) await append(store, exampleAppend(A, 1, at, [exampleBatch(at, 10, 1000)]))
+      assert.deepEqual(await store.trim(A, 1, 15, []), { kind: 'trimmed', start: 15, bytes: 1000 })
+      assert.deepEqual(await store.read(A, 14, EVERYTHING), { kind: 'trimmed', start: 15 })
+      assert.deepEqual(offsets(await read(store, 15)), [10, 20])
+      assert.deepEqual(await store.trim(A, 1, 3, []), { kind: 'trimmed', start: 15, bytes: 0 })
+      const opened = expectKind(await store.open(A, 1, 0), 'opened')
+      assert.deepEqual([opened.start, opened.end, opened.bytes], [15, 30, 2000])
+    },
+  )
 
-  check('trimming again inside the batch that holds the log start drops nothing', async under => {
+  check('trimming again inside the batch that contains the log start drops nothing', async under => {
     let { store } = under
     const loseTrim = under.loseTrim ?? (async (_, call) => void (await call()))
     await led(store)
@@ -336,7 +346,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(offsets(await read(store, 20)), [20, 30])
   })
 
-  check('a stream that has lost nothing is not made anew', async ({ store }) => {
+  check('remake does not change a stream that has lost nothing', async ({ store }) => {
     await led(store)
     assert.deepEqual(await store.remake(A, 1, 0), { kind: 'kept' })
     await append(store, exampleAppend(A, 1, 0))
@@ -348,7 +358,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     await append(store, exampleAppend(A, 1, 2))
   })
 
-  check('trimming stops at the high watermark and leaves an empty stream that goes on', async ({ store }) => {
+  check('trimming stops at the high watermark, and the empty stream accepts appends', async ({ store }) => {
     await led(store)
     await append(store, exampleAppend(A, 1, 0, [exampleBatch(0, 10)]))
     assert.deepEqual(await store.trim(A, 1, 999, []), {
@@ -361,7 +371,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(offsets(await read(store, 10)), [10])
   })
 
-  check('trimming drops within one append as well', async ({ store }) => {
+  check('trimming can drop some batches of one append and keep the others', async ({ store }) => {
     await led(store)
     const batches = [0, 1, 2, 3].map(at => exampleBatch(at, 1, 200))
     await append(store, exampleAppend(A, 1, 0, batches))
@@ -372,7 +382,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.equal(expectKind(await store.open(A, 1, 0), 'opened').bytes, 600)
   })
 
-  check('it says what a stream takes, as far as it knows', async ({ store }) => {
+  check('usage returns the space that a stream takes, as far as the store knows it', async ({ store }) => {
     await store.create([A])
     expectKind(await store.open(A, 0, 0), 'opened')
     await append(store, exampleAppend(A, 1, 0))
@@ -386,13 +396,13 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.equal((await store.usage([A]))[0]!.isEmptied, false)
   })
 
-  check('it says where it rests and how much room there is', async ({ store }) => {
+  check('space returns the place and the size of the store', async ({ store }) => {
     const { place, totalBytes, usableBytes } = await store.space()
     assert.notEqual(place, '')
     assert.ok(totalBytes === -1 ? usableBytes === -1 : totalBytes >= usableBytes && usableBytes >= 0)
   })
 
-  check('it gives a sign of life, and none once it is closed', async ({ store }) => {
+  check('ping succeeds, and fails once the store is closed', async ({ store }) => {
     for (const { place, failure, tookMs } of await store.ping(2_000)) {
       assert.notEqual(place, '')
       assert.equal(failure, null)
@@ -403,7 +413,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.ok(pongs.length > 0 && pongs.every(({ failure }) => failure !== null))
   })
 
-  check('rows are set and deleted with an append, and spared by trimming', async ({ store }) => {
+  check('an append sets and deletes rows, and trimming keeps them', async ({ store }) => {
     await led(store)
     await append(store, exampleAppend(A, 1, 0, undefined, [row('p1', 'one'), row('p2', 'two'), row('é', '')]))
     await append(store, exampleAppend(A, 1, 1, undefined, [row('p1', 'uno'), row('p2', null), row('absent', null)]))
@@ -422,7 +432,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(plain(expectKind(await store.open(B, 1, 0), 'opened').rows), { p: 'b' })
   })
 
-  check('the epochs name those that own live offsets, and the newest', async ({ store }) => {
+  check('the epochs are those that own live offsets, and the newest', async ({ store }) => {
     await led(store)
     await append(store, exampleAppend(A, 1, 0))
     await store.open(A, 1, 0) // 2 owns nothing
@@ -442,7 +452,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     ])
   })
 
-  check('the last attempt is that of the last append that happened', async ({ store }) => {
+  check('lastAttempt is the attempt of the last append that took effect', async ({ store }) => {
     await led(store)
     const good = exampleAppend(A, 1, 0)
     await append(store, good)
@@ -482,7 +492,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     }
   })
 
-  check('writers that race for one place: exactly one wins each offset', async ({ store }) => {
+  check('when writers race for an offset, exactly one of them wins it', async ({ store }) => {
     await led(store)
     const race = async () => {
       for (let at = 0; at < 20; ) {
@@ -508,18 +518,15 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(plain(document.fields), { a: '9', c: '3' })
   })
 
-  check(
-    'a look at the version of a document sees every commit, and 0 where there is no document',
-    async ({ store }) => {
-      assert.equal(await store.version('group', 'g'), 0)
-      const first = await commit(store, 'group', 'g', 0, [row('a', '1')])
-      assert.equal(await store.version('group', 'g'), first.version)
-      const second = await commit(store, 'group', 'g', first.version, [])
-      assert.equal(await store.version('group', 'g'), second.version)
-      await store.commit({ kind: 'group', name: 'g', expect: second.version, changes: [], remove: true })
-      assert.equal(await store.version('group', 'g'), 0)
-    },
-  )
+  check('version returns the version of the last commit, and 0 if the document does not exist', async ({ store }) => {
+    assert.equal(await store.version('group', 'g'), 0)
+    const first = await commit(store, 'group', 'g', 0, [row('a', '1')])
+    assert.equal(await store.version('group', 'g'), first.version)
+    const second = await commit(store, 'group', 'g', first.version, [])
+    assert.equal(await store.version('group', 'g'), second.version)
+    await store.commit({ kind: 'group', name: 'g', expect: second.version, changes: [], remove: true })
+    assert.equal(await store.version('group', 'g'), 0)
+  })
 
   check('a commit that expects another version conflicts and changes nothing', async ({ store }) => {
     const { version } = await commit(store, 'group', 'g', 0, [row('a', '1')])
@@ -543,7 +550,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(late, { kind: 'conflict', version: second.version })
   })
 
-  check('a document that was deleted and made again never repeats a version', async ({ store }) => {
+  check('a document that was deleted and created again never repeats a version', async ({ store }) => {
     const first = await commit(store, 'group', 'g', 0, [row('a', '1'), row('old', 'x')])
     const gone = expectKind(
       await store.commit({ kind: 'group', name: 'g', expect: first.version, changes: [], remove: true }),
@@ -559,7 +566,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     )
   })
 
-  check('a document names any string, and list finds those of its kind only', async ({ store }) => {
+  check('a document name may be any string, and list returns the documents of one kind only', async ({ store }) => {
     const names = ['', 'g', 'g:1', 'a/b\\c\n\0', 'ü'.repeat(300), 'x'.repeat(5000), `${'x'.repeat(5000)}y`]
     for (const name of names) await commit(store, 'group', name, 0, [row('k'.repeat(4000), name), row('k', 'v')])
     await commit(store, 'grou', 'pg', 0, [])
@@ -571,7 +578,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(await store.list('nothing'), [])
   })
 
-  check('commits of one turn on one document: the first that matches wins', async ({ store }) => {
+  check('when one turn commits a document several times, the first commit that matches wins', async ({ store }) => {
     const outcomes = await Promise.all(
       ['1', '2', '3'].map(value => store.commit({ kind: 'k', name: 'n', expect: 0, changes: [row('a', value)] })),
     )

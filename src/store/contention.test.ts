@@ -7,7 +7,7 @@ import { StoreContended } from './store.ts'
 
 const open = () => ({ clock: new SimulatedClock(), random: seededRandom(7) })
 
-test('a change that loses a race is tried at once, and then after waits that grow and are never the same', async () => {
+test('a change that loses a race is tried again at once, and then after random waits that grow', async () => {
   const { clock, random } = open()
   const fromMs = clock.monotonic()
   const triedMs: number[] = []
@@ -25,7 +25,7 @@ test('a change that loses a race is tried at once, and then after waits that gro
   assert.ok(new Set(waits.slice(10)).size > 10)
 })
 
-test('a change that loses every race ends with what it was', async () => {
+test('a change that loses every race ends with StoreContended, and the message names the change', async () => {
   const { clock, random } = open()
   const work = clock.passing(contend({ clock, random }, 'the thing', async () => LOST))
   await assert.rejects(work, (error: Error) => {

@@ -11,17 +11,20 @@ export interface ContentionRooms {
   readonly random: Random
 }
 
-/** Another writer was faster, and its change has been read. */
+/** The result of an attempt that lost the race: another writer changed the document first. */
 export const LOST = Symbol('lost')
 
-/** The longest wait after the second lost race; it doubles with each, up to the last. The first retry is immediate. */
+/**
+ * The upper limit of the wait after the second lost race. It doubles with each lost race, up to LAST_WAIT_MS. The
+ * first retry is immediate.
+ */
 const FIRST_WAIT_MS = 5
 const LAST_WAIT_MS = 320
 const GIVE_UP_MS = 15_000
 
 /**
- * Calls `once` until it resolves to something other than LOST. Throws StoreContended when that takes too long. `what`
- * begins the message: `the catalogue`.
+ * Calls `once` until it resolves to something other than LOST. Throws StoreContended if that takes more than
+ * GIVE_UP_MS. `what` names the changed thing at the beginning of the message, for example `the catalogue`.
  */
 export async function contend<T>(
   { clock, random }: ContentionRooms,
@@ -36,7 +39,7 @@ export async function contend<T>(
     const tookMs = clock.monotonic() - fromMs
     if (tookMs >= GIVE_UP_MS) {
       throw new StoreContended(
-        `${what} was changed by others ${lost} times within ${Math.round(tookMs / 1000)} s, each time before this change, which was not made; it may be asked for again`,
+        `${what} was changed by others ${lost} times within ${Math.round(tookMs / 1000)} s, each time before this change; the change was not made, and the request may be repeated`,
       )
     }
     if (lost === 1) continue

@@ -18,7 +18,7 @@ function wordsIn(document: Document | null): readonly string[] {
   return [...(document?.fields.keys() ?? [])].sort()
 }
 
-/** Adds a word, as `changeDocument` does it; the answer says whether it was new. */
+/** Adds a word with `changeDocument`. Resolves to true if the word was new. */
 function add(rooms: Parameters<typeof changeDocument>[0], word: string): Promise<boolean> {
   return changeDocument(rooms, PLACE, now => {
     if (now?.fields.has(word)) return { answer: false }
@@ -26,7 +26,7 @@ function add(rooms: Parameters<typeof changeDocument>[0], word: string): Promise
   })
 }
 
-/** The store as it is when it goes away with the next commit. */
+/** A store that becomes unavailable with the next commit. */
 function awayAfterCommit(store: MemoryStore): Store {
   return Object.assign(Object.create(store) as Store, {
     async commit(commit: Parameters<Store['commit']>[0]) {
@@ -68,7 +68,7 @@ async function keep(rooms: ReturnType<typeof open>, store: Store, { isShared = t
   }
 }
 
-test('a change that loses a race is decided again on what the other writer left', async () => {
+test('a change that loses a race is decided again on the content that the other writer wrote', async () => {
   const rooms = open()
   await add(rooms, 'first')
   assert.equal(await rooms.clock.passing(add({ ...rooms, store: withRival(rooms.store, 40) }, 'second')), true)
@@ -95,7 +95,7 @@ test('contention that lasts ends with StoreContended, and nothing was written', 
   assert.deepEqual(wordsIn(await rooms.store.load(PLACE.kind, PLACE.name)), ['first'])
 })
 
-test('while the store is away a change and a look throw what the store throws, and the snapshot stays', async () => {
+test('while the store is away, change and catchUp throw the error of the store, and the snapshot stays', async () => {
   const rooms = open()
   const keeper = await keep(rooms, rooms.store)
   await keeper.add('first')
@@ -112,7 +112,7 @@ test('while the store is away a change and a look throw what the store throws, a
 })
 
 for (const fault of ['unknown-lost', 'unknown-done'] satisfies StoreFault[]) {
-  test(`a change without an answer (${fault}) is settled by reading the document, and made once`, async () => {
+  test(`a change without an answer (${fault}) is settled by reading the document, and is made only once`, async () => {
     const rooms = open()
     const keeper = await keep(rooms, rooms.store)
     rooms.store.faults.failNext('commit', fault)
@@ -128,7 +128,7 @@ for (const fault of ['unknown-lost', 'unknown-done'] satisfies StoreFault[]) {
     assert.equal(await remove(), false)
   })
 
-  test(`a change without an answer (${fault}) is unknown if the store is away then, and seen when it is back`, async () => {
+  test(`a change without an answer (${fault}) is unknown if the document cannot be read, and is seen when the store is back`, async () => {
     const rooms = open()
     const keeper = await keep(rooms, rooms.store)
     rooms.store.faults.failNext('commit', fault)
@@ -143,7 +143,7 @@ for (const fault of ['unknown-lost', 'unknown-done'] satisfies StoreFault[]) {
   })
 }
 
-test('writers at the same time on several brokers lose nothing of each other', async () => {
+test('when several brokers write at the same time, no change is lost', async () => {
   const rooms = open()
   const stores = Array.from({ length: 3 }, () => rooms.store.beside())
   const brokers = await Promise.all(stores.map(store => keep(rooms, store)))
@@ -158,7 +158,7 @@ test('writers at the same time on several brokers lose nothing of each other', a
   }
 })
 
-test('an answer without a change holds for the newest document, at the price of one look where others write', async () => {
+test('an answer without a change is valid for the newest document; it costs one version read if others write', async () => {
   const rooms = open()
   const alone = await keep(rooms, rooms.store, { isShared: false })
   const shared = await keep(rooms, rooms.store)
@@ -170,7 +170,7 @@ test('an answer without a change holds for the newest document, at the price of 
   assert.deepEqual([rooms.store.calls.version - version, rooms.store.calls.load - load], [2, 0])
 })
 
-test('a new snapshot is told of before it is seen', async () => {
+test('adopting is called before a new snapshot is visible', async () => {
   const rooms = open()
   const told: string[] = []
   const keeper = await keep(rooms, rooms.store, {

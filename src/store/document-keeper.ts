@@ -1,8 +1,8 @@
-// Documents that several brokers write: one way to change them and one way to keep what they say in memory. Each change
-// is a compare-and-set. A writer that loses the race reads what the other one wrote and decides again (contention.ts).
+// Changes documents that several brokers write, and keeps their contents in memory. Each change is a compare-and-set.
+// A writer that loses the race reads the new document and decides again (contention.ts).
 //
-// After an unknown outcome the document itself says whether the change was made. Where the document cannot be read
-// then, the caller gets OutcomeUnknown.
+// After an unknown outcome the writer reads the document to find out if the change was made. If it cannot read the
+// document, the caller gets OutcomeUnknown.
 
 import { coalesce } from '../base/coalesce.ts'
 import { workInTurn } from '../base/in-turn.ts'
@@ -17,20 +17,21 @@ export interface DocumentRooms extends ContentionRooms {
 export interface DocumentPlace {
   readonly kind: DocumentKind
   readonly name: string
-  /** Begins the message for a client whose change lost every race: `the list of topics`. */
+  /** The beginning of the message for a client whose change lost every race, for example `the list of topics`. */
   readonly what: string
 }
 
-/** A decision about a document, and the caller's result once the store has it. */
+/** A decision about a document, and the result that the caller gets when the store has the change. */
 export interface DocumentChange<Answer> {
   readonly answer: Answer
-  /** Absent: nothing is written. For a new document, rows that delete are left out. */
+  /** If absent, nothing is written. If the document does not exist, rows that delete are left out. */
   readonly write?: Partial<Pick<Commit, 'changes' | 'remove' | 'mayOverfill' | 'keepMs'>>
 }
 
 /**
- * Loads the document (null: it does not exist), asks `decide` for the change, and commits it. Asks again when another
- * writer was faster. Throws StoreContended when others are faster for too long, and what the store and `decide` throw.
+ * Loads the document (null: it does not exist), calls `decide` for the change, and commits the change. Calls `decide`
+ * again if another writer was faster. Throws StoreContended if other writers are faster for too long, and every error
+ * of the store and of `decide`.
  */
 export async function changeDocument<Answer>(
   { store, ...rooms }: DocumentRooms,
@@ -60,7 +61,7 @@ export async function changeDocument<Answer>(
   })
 }
 
-/** Null: there is no document. */
+/** Null: the document does not exist. */
 type Fields = ReadonlyMap<string, Uint8Array> | null
 
 function withRows(before: Fields, rows: readonly Row[]): Fields {
@@ -88,17 +89,17 @@ export interface Snapshot {
 }
 
 export interface KeptDocument<T extends Snapshot> extends DocumentPlace {
-  /** Whether others can write it too. */
+  /** Whether other brokers can write the document too. */
   readonly isShared: boolean
   /** Reads the document as it is now. `before` is the snapshot that the new one replaces. */
   load(before: T): Promise<T>
-  /** Called before a new snapshot becomes visible, which waits for it. */
+  /** Called before a new snapshot becomes visible. The snapshot becomes visible when the promise resolves. */
   adopting?(next: T, before: T): Promise<void>
-  /** Called after it is visible. */
+  /** Called after the new snapshot has become visible. */
   adopted?(next: T, before: T): void
 }
 
-/** A decision about a kept document, and the caller's result once the store has it. */
+/** A decision about a kept document, and the result that the caller gets when the store has the change. */
 export interface SnapshotChange<T extends Snapshot, Answer> {
   readonly answer: Answer
   /** Absent: nothing is written. */
@@ -106,7 +107,10 @@ export interface SnapshotChange<T extends Snapshot, Answer> {
     readonly changes: readonly Row[]
     /** The snapshot after the commit. */
     after(version: number): T
-    /** Whether a snapshot that was loaded later has the change: the commit may have been made without an answer. */
+    /**
+     * Whether a snapshot that was loaded later contains the change. It is called after a commit with an unknown
+     * outcome.
+     */
     isMade(now: T): boolean
   }
 }
@@ -114,25 +118,26 @@ export interface SnapshotChange<T extends Snapshot, Answer> {
 export interface DocumentKeeper<T extends Snapshot> {
   current(): T
   /**
-   * Calls `decide` for the change, and calls it again when another writer was faster. Changes go one after the other:
-   * each is decided on the result of the one before. Resolves with the last answer of `decide` when the change is
-   * durable and visible. An answer without a change holds for the newest document too. Throws StoreContended when
-   * others are faster for too long, and what the store and `decide` throw. After OutcomeUnknown the change may be made.
+   * Calls `decide` for the change, and calls it again if another writer was faster. Changes run one after the other:
+   * `decide` gets the result of the change before. Resolves with the last answer of `decide` when the change is
+   * durable and visible. If `decide` returns no change, its answer is valid for the newest document too. Throws
+   * StoreContended if other writers are faster for too long, and every error of the store and of `decide`. After
+   * OutcomeUnknown the change may have been made.
    */
   change<Answer>(decide: (now: T) => SnapshotChange<T, Answer> | Promise<SnapshotChange<T, Answer>>): Promise<Answer>
   /**
-   * Loads the changes that others made until now. It costs one read of a version if nothing has changed, and nothing if
-   * no other broker can write. Throws what the store throws.
+   * Loads the changes that other brokers have made. It costs one read of a version if nothing has changed, and
+   * nothing if no other broker can write. Throws the errors of the store.
    */
   catchUp(): Promise<void>
 }
 
-/** How long the keeper waits before it looks again after a change with an unknown outcome. */
+/** How many milliseconds the keeper waits before it reads the document again after a change with an unknown outcome. */
 const REFRESH_MS = 1_000
 
 /**
- * `first` is the document as it was just read. If it could not be read, `first` stands for it, and the keeper reads it
- * before anything else.
+ * Keeps a document in memory. `first` is the document as the caller has just read it. If the caller could not read
+ * the document, `isRead` is false and `first` is a placeholder: the keeper reads the document before anything else.
  */
 export function keepDocument<T extends Snapshot>(
   { store, clock, random }: DocumentRooms,
@@ -159,7 +164,7 @@ export function keepDocument<T extends Snapshot>(
     isStale = false
   }
 
-  /** Looks again until the snapshot equals the document, unless the next change is faster. */
+  /** Reads the document again until the snapshot equals it, unless a change reads it first. */
   function refreshLater(): void {
     if (isRefreshDue) return
     isRefreshDue = true
@@ -204,7 +209,7 @@ export function keepDocument<T extends Snapshot>(
       refreshLater()
       throw outcome instanceof OutcomeUnknown && isStoreFailure(error) ? outcome : error
     }
-    // Also after a conflict: an attempt without an answer may have been carried out late.
+    // Also checked after a conflict: an earlier commit with an unknown outcome may have taken effect late.
     const made = unsettled.find(each => each.write!.isMade(current))
     return made === undefined ? LOST : made.answer
   }

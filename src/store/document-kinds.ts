@@ -1,5 +1,5 @@
-// Every kind of document in a store, in one table. The store does not know the meaning of a kind. This table names the
-// room that reads it. src/store/unreadable.longer.test.ts tests for each kind how a broker behaves when it cannot read
+// The table of all kinds of documents in a store. The store does not know the meaning of a kind; the table names the
+// room that reads it. src/store/unreadable.longer.test.ts tests for each kind how a broker behaves if it cannot read
 // a document.
 
 /** Each kind, the content of its documents, and the room that reads them. */

@@ -1,4 +1,4 @@
-// An error that ends the opening of a store: one sentence, ready for the operator.
+// The error that is thrown if a store cannot be opened. Its message is one sentence for the operator.
 
 export class StoreOpenError extends Error {
   override readonly name = 'StoreOpenError'

@@ -1,20 +1,29 @@
-// The port to where bytes rest: streams of record batches in offset order, and small versioned documents beside them.
-// It knows nothing of groups, topics, sequences or time. It passes messages: no shared objects, no callbacks.
+// The port to the storage: streams of record batches in offset order, and small versioned documents. It does not know
+// groups, topics, sequences or time. Callers and adapters share no objects and no callbacks.
 //
-// An adapter promises the following (store/conformance.ts asks for each):
-// - An append, with its rows, happens whole or not at all, and survives what the adapter's durability says.
-// - Appends, trims and commits that were called in one turn may share one durable round; each gets its own outcome.
-// - An outcome that is returned is certain. A thrown StoreUnavailable is certain too: nothing was written.
-//   OutcomeUnknown is neither: `open` the stream again and compare `lastAttempt` before anything else.
-// - A reader sees only what is durable by the adapter's rules: no answer is taken back later.
+// An adapter promises the following (store/conformance.ts tests each promise):
+// - An append with its rows takes effect as a whole or not at all. An append that was acknowledged survives the
+//   failures that the adapter's durability setting covers.
+// - Appends, trims and commits that were called in one turn of the event loop may share one durable round. Each
+//   returns its own outcome.
+// - An outcome that is returned is certain. A thrown StoreUnavailable is certain too: nothing was written. A thrown
+//   OutcomeUnknown is not certain: the caller must `open` the stream again and compare `lastAttempt` before any other
+//   call.
+// - A reader sees only data that is durable by the adapter's rules. Data that a reader has seen does not disappear
+//   later.
 // - Calls on one stream or document take effect in call order.
-// - Bytes handed over are immutable from then on, on both sides; so are bytes handed back.
+// - The caller does not change bytes that it has passed to the store, and the store does not change bytes that it has
+//   returned.
 //
-// Handing over what breaks the port's own rules (no batches, offsets that go back) is the caller's mistake and asserts.
+// If a call breaks the port's own rules (no batches, offsets that go back), that is a defect of the caller, and the
+// adapter asserts.
 
 import { assert } from '../base/assert.ts'
 
-/** `<topic id>:<partition>`; the topic id is Kafka's 22-character form, so the name holds no user's string. */
+/**
+ * `<topic id>:<partition>`. The topic id has Kafka's 22-character form, so the name contains no text that a user
+ * chose.
+ */
 export type StreamId = string
 
 export function streamId(topicId: string, partition: number): StreamId {
@@ -24,26 +33,29 @@ export function streamId(topicId: string, partition: number): StreamId {
 /** One entry of a stream: a record batch of magic 2, stamped with its base offset and leader epoch. */
 export interface Batch {
   readonly baseOffset: number
-  /** Base offset of whatever follows: baseOffset + lastOffsetDelta + 1. */
+  /** The smallest base offset that the next batch may have: baseOffset + lastOffsetDelta + 1. */
   readonly nextOffset: number
   readonly recordCount: number
   readonly maxTimestamp: number
   readonly bytes: Uint8Array
 }
 
-/** A small named value kept with a stream (a producer's sequences, a mark of the time index). Null deletes it. */
+/**
+ * A small named value that is stored with a stream (a producer's sequences, a mark of the time index). A null value
+ * deletes it.
+ */
 export interface Row {
   readonly key: string
   readonly value: Uint8Array | null
 }
 
-/** Where an epoch begins. The oldest one's start may lie below the log start. */
+/** The first offset of a leader epoch. The oldest epoch may begin below the log start. */
 export interface EpochStart {
   readonly epoch: number
   readonly startOffset: number
 }
 
-/** A stream whose lead has been taken. */
+/** A stream whose lead the caller has taken. */
 export interface Opened {
   readonly kind: 'opened'
   readonly epoch: number
@@ -51,20 +63,26 @@ export interface Opened {
   readonly start: number
   /** The offset that the next append must name. */
   readonly end: number
-  /** Readers stop here. On a store of one copy it equals the end. */
+  /** Readers see only offsets below this one. In a store with one copy of the data it equals the end. */
   readonly highWatermark: number
   /**
-   * Where the end was raised above the last batch, and nothing was appended since, the offset behind that batch: from
-   * there to the end nothing was ever kept, or the store has lost it. Otherwise the end.
+   * The first offset of the empty range before the end, if the end was raised above the last batch and nothing was
+   * appended since: the store has no batch from here to the end. Otherwise equal to the end.
    */
   readonly emptyFrom: number
-  /** Bytes of the batches that are live. */
+  /** The size in bytes of the batches that are not trimmed. */
   readonly bytes: number
-  /** Epochs that own live offsets, ascending, the newest last even when it owns none. */
+  /**
+   * The epochs that own offsets at or above the log start, ascending. The newest epoch is the last one, even if it
+   * owns no offset.
+   */
   readonly epochs: readonly EpochStart[]
   readonly rows: ReadonlyMap<string, Uint8Array>
   readonly lastAttempt: string | null
-  /** Set when damage was met: the stream is readable below `offset` and refuses appends. The sentence is for people. */
+  /**
+   * Set if the store found damage: the stream is readable below `offset` and refuses appends. The message is for
+   * people.
+   */
   readonly damage: { readonly offset: number; readonly message: string } | null
 }
 
@@ -73,9 +91,13 @@ export interface Append {
   readonly epoch: number
   /** Must be exactly the stream's end. */
   readonly at: number
-  /** Unique for this append (not for its retries); lets an unknown outcome be settled. */
+  /**
+   * Unique for this append; its retries have the same. If the outcome is unknown, the caller finds the append by it.
+   */
   readonly attempt: string
-  /** At least one, in offset order without overlap (gaps are fine), the first at `at` or above. */
+  /**
+   * At least one batch, in offset order without overlap (gaps are allowed). The first base offset is `at` or higher.
+   */
   readonly batches: readonly Batch[]
   readonly rows: readonly Row[]
 }
@@ -85,7 +107,7 @@ export interface Gone {
   readonly kind: 'gone'
 }
 
-/** The epoch is not the stream's current one, `epoch`: another broker holds a newer lead. */
+/** The caller's epoch is not the stream's current epoch: another broker has taken the lead with `epoch`. */
 export interface Fenced {
   readonly kind: 'fenced'
   readonly epoch: number
@@ -97,13 +119,13 @@ export interface Appended {
   readonly highWatermark: number
 }
 
-/** Readers stop at `highWatermark`. */
+/** Readers see only offsets below `highWatermark`. */
 export interface Confirmed {
   readonly kind: 'confirmed'
   readonly highWatermark: number
 }
 
-/** `at` was not the stream's end. */
+/** The append's `at` was not the stream's end. `end` is the stream's end. */
 export interface Misplaced {
   readonly kind: 'misplaced'
   readonly end: number
@@ -116,66 +138,69 @@ export interface Damaged {
 }
 
 export interface ReadLimits {
-  /** The answer stops before the batch that would pass this, but never before its first batch. */
+  /** The result ends before the batch that would exceed this size, but it always has the first batch. */
   readonly maxBytes: number
-  /** No batch whose base offset is at or above this (the high watermark). */
+  /** The result has no batch with this base offset or a higher one (the high watermark). */
   readonly until: number
 }
 
 export interface Read {
   readonly kind: 'read'
-  /** In order. The first covers `from`, or is the next one where `from` lies in a gap. Empty at the end. */
+  /**
+   * In offset order. The first batch contains `from`; if `from` lies in a gap, it is the next batch. Empty at the
+   * end.
+   */
   readonly batches: readonly Batch[]
   /**
-   * May be called once, when the caller no longer looks at the bytes of the batches: the store may put something else
-   * there. If it is not called, they stay as they are.
+   * The caller may call it once, when it no longer needs the bytes of the batches: the store may then overwrite them.
+   * If the caller does not call it, the bytes do not change.
    */
   readonly release?: () => void
 }
 
-/** `from` lies below the log start (retention passed it). */
+/** `from` lies below the log start: retention has deleted it. */
 export interface Trimmed {
   readonly kind: 'trimmed'
   readonly start: number
 }
 
-/** The stream is there again, empty, and begins and ends at `start`. */
+/** The stream exists again. It is empty, and begins and ends at `start`. */
 export interface Remade {
   readonly kind: 'remade'
   readonly start: number
 }
 
-/** Nothing was changed: the stream has lost nothing, or the store cannot lose one stream alone. */
+/** Nothing was changed: the stream has lost nothing, or the store cannot recreate a single stream. */
 export interface Kept {
   readonly kind: 'kept'
 }
 
-/** Where bytes rest, and how much room there is. */
+/** The place of the stored data, and its size. */
 export interface Space {
   /** For people: a folder, an address. */
   readonly place: string
-  /** -1: the place has no size. */
+  /** The size in bytes; -1 if the place has no fixed size. */
   readonly totalBytes: number
-  /** Bytes that may still be written; -1 if the place has no size. */
+  /** The bytes that can still be written; -1 if the place has no fixed size. */
   readonly usableBytes: number
 }
 
-/** The answer of one part of the store when it was asked for a sign of life. */
+/** The result of a health check of one part of the store. */
 export interface Pong {
   /**
-   * `redis`: the Redis of documents, and of streams unless those have their own; `storage-redis`: that one; `store`:
-   * any other.
+   * `redis`: the Redis of the documents, and of the streams if they have no separate Redis. `storage-redis`: the
+   * separate Redis of the streams. `store`: any other store.
    */
   readonly part: 'store' | 'redis' | 'storage-redis'
   /** For people: a folder, an address. */
   readonly place: string
-  /** Why it cannot be used, for the operator; null when it can. */
+  /** The reason why this part cannot be used, for the operator; null if it can be used. */
   readonly failure: string | null
   readonly tookMs: number
-  /** The durability of an acknowledgement there, as far as it is known. */
+  /** How durable an acknowledged write is there, as far as the broker knows. */
   readonly durability: {
     readonly facts: Readonly<Record<string, string | number | boolean | null>>
-    /** Sentences, each a way in which an acknowledged record can be lost or refused. */
+    /** Sentences for people. Each names a way in which an acknowledged record can be lost or refused. */
     readonly warnings: readonly string[]
   }
 }
@@ -183,9 +208,9 @@ export interface Pong {
 /** The space that a stream takes in the store; null if the store has no number for it. */
 export interface Usage {
   readonly entries: number | null
-  /** With the data that is kept beside the batches. */
+  /** The memory in bytes, with the data that is stored beside the batches. */
   readonly memoryBytes: number | null
-  /** There must be batches, and the store has none of them. */
+  /** True if the stream must have batches and the store has lost all of them. */
   readonly isEmptied: boolean
 }
 
@@ -193,12 +218,12 @@ export interface Document {
   readonly kind: string
   readonly name: string
   /**
-   * 0, which only `list` answers, stands for a place that holds something else than a document: it has no fields,
+   * 0 only in results of `list`: the key has another type of value than a document. Such a document has no fields,
    * `load` of it throws UnreadableDocument and `commit` throws StoreUnavailable.
    *
-   * Rises with every commit and is never used twice, not even by a document that was deleted and made again. Of kinds
-   * whose shape is fixed (`acl`, `credential`) it may only tell what the document holds: equal contents, equal
-   * versions.
+   * Rises with every commit. A version is never used twice, even if a document is deleted and created again. Kinds
+   * with a fixed form (`acl`, `credential`) are an exception: their version may depend on the content only, so that
+   * equal contents have equal versions.
    */
   readonly version: number
   readonly fields: ReadonlyMap<string, Uint8Array>
@@ -207,27 +232,30 @@ export interface Document {
 export interface Commit {
   /** One of the words in document-kinds.ts. */
   readonly kind: string
-  /** May be a user's string (a group id); adapters keep it out of key names. */
+  /** May be text that a user chose (a group id). Adapters do not use it in key names. */
   readonly name: string
-  /** The version this writer knows; 0 when the document must not exist. */
+  /** The version that this writer knows; 0 if the document must not exist. */
   readonly expect: number
-  /** Fields to set, or with null to delete. May be empty: the version rises even then, which fences older writers. */
+  /**
+   * Fields to set, or to delete if the value is null. May be empty: the version rises even then, which fences writers
+   * that know an older version.
+   */
   readonly changes: readonly Row[]
-  /** Deletes the whole document; `changes` is then empty. */
+  /** If true, the commit deletes the whole document, and `changes` is empty. */
   readonly remove?: boolean
   /**
-   * Asks a store that has reached its limit to accept the commit if it can, as it accepts writes that add nothing. It
-   * is for the few bytes that stop a client that could otherwise continue.
+   * If true, a store that has reached its memory limit accepts the commit if it can, as it accepts writes that add no
+   * data. It is for the few bytes without which a client would have to stop.
    */
   readonly mayOverfill?: boolean
   /**
-   * A client is told that it is stored. Then the replicas that are waited for must have it, also while too few of them
-   * have been connected since the start.
+   * If true, the broker tells a client that the commit is stored. Then the required number of replicas must have the
+   * commit, even if too few replicas have been connected since the start.
    */
   readonly isAcknowledged?: boolean
   /**
-   * Keep the document for these milliseconds only. Afterwards a store may delete it by itself and stop listing it;
-   * otherwise its writer deletes it.
+   * The time in milliseconds after which the store may delete the document and stop listing it. If the store does not
+   * delete it, its writer does.
    */
   readonly keepMs?: number
 }
@@ -237,7 +265,7 @@ export interface Committed {
   readonly version: number
 }
 
-/** Another broker wrote the document; `version` is its present version (0: it does not exist). */
+/** Another broker changed the document. `version` is its current version; 0 if it does not exist. */
 export interface Conflict {
   readonly kind: 'conflict'
   readonly version: number
@@ -246,45 +274,50 @@ export interface Conflict {
 }
 
 export interface Store {
-  /** One line for people: the engine, where it is, and its durability. */
+  /** One line for people: the engine, its location and its durability. */
   readonly description: string
 
-  /** Makes empty streams at offset 0, epoch 0. Those that exist stay as they are. Durable when it resolves. */
+  /**
+   * Creates empty streams at offset 0 with epoch 0. Streams that exist do not change. Resolves when the streams are
+   * durable.
+   */
   create(streams: readonly StreamId[]): Promise<void>
   /** Removes streams and all their rows. Streams that do not exist are skipped. */
   remove(streams: readonly StreamId[]): Promise<void>
-  /** Every stream that exists. */
+  /** Returns the ids of all streams. */
   streams(): Promise<readonly StreamId[]>
   space(): Promise<Space>
   /**
-   * The room that each of these streams takes, in order; null for one that does not exist. For people: it may be a
-   * little old.
+   * Returns the space that each of these streams takes, in the same order; null for a stream that does not exist. For
+   * people: the numbers may be slightly out of date.
    */
   usage(streams: readonly StreamId[]): Promise<readonly (Usage | null)[]>
   /**
-   * Asks every part of the store for a sign of life, all at once, for at most withinMs. It changes nothing and does not
-   * reject: the answer for a part that is absent or silent has a `failure`. At least one answer.
+   * Checks the health of all parts of the store at the same time, for at most withinMs. It changes nothing and does
+   * not reject: if a part is absent or silent, its result has a `failure`. Returns at least one result.
    */
   ping(withinMs: number): Promise<readonly Pong[]>
 
   /**
-   * Takes the lead: raises the epoch above the stream's and fences every earlier holder. `known` is the last epoch that
-   * the caller knows (0: none). A stream with a higher epoch does not change and answers Fenced, unless `known` is 0.
-   * `floor` raises the end to at least this offset (0: leaves it), if lower offsets are known to have been used.
+   * Takes the lead: raises the stream's epoch and fences every earlier leader. `known` is the last epoch that the
+   * caller knows (0: the caller knows no epoch). If the stream has a higher epoch, the stream does not change and the
+   * result is Fenced, unless `known` is 0. `floor` is the lowest end that the stream may have (0: no limit): the
+   * caller knows that lower offsets have been used.
    */
   open(stream: StreamId, known: number, floor: number): Promise<Opened | Fenced | Gone>
   append(append: Append): Promise<Appended | Misplaced | Fenced | Gone | Damaged>
   /**
-   * Asks again that all batches become as durable as the adapter's rules require, after an append or an opening that
-   * answered with a high watermark below the end. If that fails, nothing changes.
+   * Tries again to make all batches as durable as the adapter's rules require, after an append or `open` returned a
+   * high watermark below the end. If that fails, nothing changes.
    */
   confirm(stream: StreamId, epoch: number): Promise<Confirmed | Fenced | Gone>
-  /** Damaged if nothing can be read at `from`. A read that begins below the damage ends before it. */
+  /** Returns Damaged if nothing can be read at `from`. A read that begins below the damage ends before the damage. */
   read(stream: StreamId, from: number, limits: ReadLimits): Promise<Read | Trimmed | Gone | Damaged>
   /**
-   * Raises the log start to `before`, but not above the high watermark and not above the first damaged offset. Drops
-   * the batches that lie wholly below the new log start, applies the rows and stores the log start. A trim at or below
-   * the log start drops nothing. `bytes` counts the batches that this call dropped.
+   * Raises the log start to `before`, but not above the high watermark and not above the first damaged offset.
+   * Deletes the batches that lie completely below the new log start, applies the rows and stores the log start. If
+   * `before` is at or below the log start, it deletes no batch. `bytes` is the size of the batches that this call
+   * deleted.
    */
   trim(
     stream: StreamId,
@@ -294,23 +327,27 @@ export interface Store {
   ): Promise<{ readonly kind: 'trimmed'; readonly start: number; readonly bytes: number } | Fenced | Gone>
 
   /**
-   * Makes a stream again that the store has lost, or whose batches it has all lost: for an operator who accepts the
-   * loss. It begins and ends at `end`, or higher if the store still knows higher offsets. The next epoch is above
-   * `epoch` and above every epoch that the store still knows. Remaining rows are dropped.
+   * Recreates a stream if the store has lost the stream or all its batches. It is for an operator who accepts the
+   * loss. The stream begins and ends at `end`, or higher if the store still knows higher offsets. The next epoch is
+   * above `epoch` and above every epoch that the store still knows. Remaining rows are deleted.
    */
   remake(stream: StreamId, epoch: number, end: number): Promise<Remade | Kept>
 
   load(kind: string, name: string): Promise<Document | null>
-  /** The document's version, 0 if it does not exist: a cheap look for callers that follow the writes of others. */
+  /**
+   * Returns the document's version; 0 if the document does not exist. It is a cheap check for callers that follow the
+   * changes of other brokers.
+   */
   version(kind: string, name: string): Promise<number>
   list(kind: string): Promise<readonly Document[]>
-  /** Compare-and-set of one document. */
+  /** Changes one document by compare-and-set. */
   commit(commit: Commit): Promise<Committed | Conflict>
 
   /**
-   * Resolves when the store may have gone back to a state older than its answers (a fail-over, a restart with older
-   * data). The result is the streams that this broker has opened. It must open them again before any other call, and
-   * must not trust what it remembers of them. Call again to wait for the next time. Null once the store is closed.
+   * Resolves when the store may have lost data that it had returned or acknowledged (a fail-over, a restart with
+   * older data). The result is the list of streams that this broker has opened. The broker must open them again
+   * before any other call, and must not trust what it remembers about them. A caller that waits for the next time
+   * calls it again. Resolves to null when the store is closed.
    */
   renewed(): Promise<readonly StreamId[] | null>
 
@@ -318,44 +355,44 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** The store is away or refuses (disk full, connection refused): certainly nothing was written. */
+/** The store is unreachable or refuses the call (disk full, connection refused). Certainly nothing was written. */
 export class StoreUnavailable extends Error {
   override readonly name: 'StoreUnavailable' | 'StoreContended' | 'ReplicasMissing' = 'StoreUnavailable'
 }
 
 /**
- * The store answers, but other brokers changed the same document first until the time was up (contention.ts): certainly
- * nothing was written. The message is for clients.
+ * Other brokers kept changing the same document first until the time limit (contention.ts). Certainly nothing was
+ * written. The message is for clients.
  */
 export class StoreContended extends StoreUnavailable {
   override readonly name = 'StoreContended'
 }
 
-/** The store answers and takes no append while it has fewer replicas than an append must reach. */
+/** The store is reachable, but it refuses appends because it has fewer replicas than an append must reach. */
 export class ReplicasMissing extends StoreUnavailable {
   override readonly name = 'ReplicasMissing'
 }
 
-/** The store may or may not have done it. */
+/** The store may or may not have executed the call. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown'
 }
 
 /**
  * Another program or a later version wrote the document in a form that this version does not read. The message is a
- * sentence for clients that names the document and what is wrong with it. An adapter throws it if the key of a document
- * holds another type of value; the reader of a document throws it if the content has another form.
+ * sentence for clients that names the document and its defect. An adapter throws it if the key of a document has
+ * another type of value; the reader of a document throws it if the content has another form.
  */
 export class UnreadableDocument extends Error {
   override readonly name = 'UnreadableDocument'
 }
 
-/** The store's own trouble, not a defect of its caller. */
+/** Returns true if the error comes from the store and not from a defect of the caller. */
 export function isStoreFailure(error: unknown): error is StoreUnavailable | OutcomeUnknown | UnreadableDocument {
   return error instanceof StoreUnavailable || error instanceof OutcomeUnknown || error instanceof UnreadableDocument
 }
 
-/** Asserts what every adapter takes for granted of an append. */
+/** Asserts the properties of an append that every adapter relies on. */
 export function checkAppend({ stream, at, batches }: Append): void {
   if (batches.length === 0) assert(false, `an append to ${stream} carries no batch`)
   let end = at
@@ -366,7 +403,10 @@ export function checkAppend({ stream, at, batches }: Append): void {
   }
 }
 
-/** Words only where something is wrong: every append is asked. */
+/**
+ * Returns what is wrong with the batch, or null. It builds text only for a wrong batch, because it runs for every
+ * append.
+ */
 function objectionTo({ baseOffset, nextOffset, bytes }: Batch, end: number): string | null {
   if (baseOffset < end) return `goes back from offset ${end} to ${baseOffset}`
   if (nextOffset <= baseOffset) return `has an empty batch at ${baseOffset}`

@@ -5,7 +5,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { nameUnreadable } from './unreadable.ts'
 
-test('a document that cannot be read is named once, and the names that are remembered are bounded', () => {
+test('a document that cannot be read is logged once, and the number of remembered names is bounded', () => {
   let lines = 0
   const write = () => {
     lines++
@@ -15,7 +15,7 @@ test('a document that cannot be read is named once, and the names that are remem
   for (let index = 0; index < 10_000; index++) name(index)
   for (let index = 0; index < 10_000; index++) name(index)
   assert.equal(lines, 10_000)
-  // One more pushes the first out, which is named again.
+  // One more name replaces the oldest one, which is then logged again.
   name(10_000)
   name(9_999)
   assert.equal(lines, 10_001)

@@ -1,6 +1,6 @@
-// Every kind of document with bytes of the wrong form, of a later version, and none: what runs goes on, what starts
-// starts, each is named and counted, what it says is refused by its name, and nothing is written over it. A kind
-// without a case does not compile.
+// Tests every kind of document with bytes of a wrong form, of a later version, and without the field. Running brokers
+// continue and new brokers start. Each document is named and counted, requests that need it are refused by its name,
+// and no broker overwrites it. A kind without a case does not compile.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -41,21 +41,21 @@ const STORAGE_ERROR = 56
 const TOPIC_EXISTS = 36
 const COORDINATOR_AWAY = 15
 
-/** `wrong` and `none` are the same everywhere; what a later version would write depends on the kind. */
+/** `wrong` and `none` are the same for all kinds; the form of a later version depends on the kind. */
 const FORMS = ['wrong', 'later', 'none'] as const
 type Form = (typeof FORMS)[number]
 
 interface World {
-  /** Whose contents are spoiled, as another program does it. */
+  /** The store whose documents the test overwrites, as another program would. */
   readonly store: Store
   readonly isShared: boolean
-  /** A broker that runs while they are spoiled. */
+  /** A broker that runs while the documents are overwritten. */
   readonly running: TestBroker
-  /** All that run. */
+  /** All running brokers. */
   readonly brokers: readonly TestBroker[]
-  /** One that starts afterwards; on a store for one broker the one that ran has ended. */
+  /** Starts another broker afterwards. If the store allows only one broker, the running broker ends first. */
   startAnother(): Promise<TestBroker>
-  /** All that ever ran. */
+  /** All brokers that have run in the test. */
   readonly everybody: readonly TestBroker[]
 }
 
@@ -65,17 +65,20 @@ interface Spot {
 }
 
 interface Case {
-  /** Makes the document that is spoiled, and says where it rests. */
+  /** Creates the documents that are overwritten, and returns their places. */
   seed(world: World): Promise<Record<Form, Spot>>
-  /** Null where a later version cannot be told from any other wrong form. */
+  /** The form of a later version; null if it cannot be distinguished from any other wrong form. */
   readonly later: string | Buffer | null
-  /** All forms lie in one place: one at a time. */
+  /** True if there is only one document of this kind: the forms are tested one after the other. */
   readonly isOnePlace?: boolean
-  /** The document may be written over: by its owner, or because nothing is lost with it. */
+  /** True if the document may be overwritten: by its owner, or because no data is lost with it. */
   readonly isRepaired?: boolean
-  /** Whether any broker looks into it, and so finds out. */
+  /** Returns false if no broker reads the document; true by default. */
   isRead?(world: World): boolean
-  /** Checks the answers to clients and operators of a broker that had read the document, and of one that never had. */
+  /**
+   * Checks the answers to clients and operators, both of a broker that had read the document before and of one that
+   * had not.
+   */
   check(broker: TestBroker, world: World): Promise<void>
 }
 
@@ -92,7 +95,7 @@ const documents = (name: (form: Form) => string, field: string): Record<Form, Sp
 
 async function put(store: Store, kind: DocumentKind, name: string, field: string, value: string | Uint8Array) {
   const changes = [{ key: field, value: Buffer.from(value) }]
-  // Its owner may write it at the same time.
+  // The owner of the document may write it at the same time.
   for (let kindOfAnswer = ''; kindOfAnswer !== 'committed'; ) {
     const expect = (await store.load(kind, name))?.version ?? 0
     kindOfAnswer = (await store.commit({ kind, name, expect, changes })).kind
@@ -133,7 +136,7 @@ const cases: Record<DocumentKind, Case> = {
       return documents(form => form, 'document')
     },
     async check(broker, { running, isShared }) {
-      // It alone writes to its store, and does not look.
+      // This broker is the only writer of its store, so it does not read the document again.
       if (!isShared && broker === running) return
       const session = await admin(broker)
       assert.deepEqual((await session.ask('GET', '/api/v1/acls')).body.unreadable, ['later', 'none', 'wrong'])
@@ -170,7 +173,7 @@ const cases: Record<DocumentKind, Case> = {
       assert.deepEqual(await create(wire, ...FORMS), [TOPIC_EXISTS, TOPIC_EXISTS, TOPIC_EXISTS])
       assert.equal(await topicError(wire, 'later'), STORAGE_ERROR)
       if (broker === running) return
-      // Nothing is swept, and the name is free once an operator deletes the document.
+      // No stream is removed, and the name is free once an operator deletes the document.
       assert((await store.streams()).length >= 3)
       assert.equal(await topicError(wire, 'wrong'), STORAGE_ERROR)
       const { responses } = await wire.send(deleteTopics, 5, { topicNames: ['wrong'], timeoutMs: 5_000 })
@@ -187,7 +190,7 @@ const cases: Record<DocumentKind, Case> = {
       return spots('users', form => `user:${form}`)
     },
     async check(broker, { running, isShared }) {
-      // It alone writes to its store, and does not look.
+      // This broker is the only writer of its store, so it does not read the document again.
       if (!isShared && broker === running) return
       const session = await admin(broker)
       for (const username of FORMS) {
@@ -347,7 +350,7 @@ async function wrongPassword(broker: TestBroker) {
   assert.equal(answer.status, 401)
 }
 
-/** Topics that compress with a dictionary that an operator made for them, one for each form. */
+/** Creates topics that compress with a dictionary that an operator has added, one topic for each form. */
 async function packedTopics(wire: Wire, store: Store, spot: (id: string, form: Form) => Spot) {
   const result: Partial<Record<Form, Spot>> = {}
   for (const form of FORMS) {
@@ -376,7 +379,7 @@ async function readsAndWrites(_broker: TestBroker, { brokers }: World) {
     })
     const partitions = [{ partition: 0, fetchOffset: 0, partitionMaxBytes: 1 << 20 }]
     const wanted = { maxWaitMs: 0, minBytes: 0, maxBytes: 1 << 20, topics: [{ topic: name, partitions }] }
-    // A broker that has just joined takes the lead of some partitions between two questions.
+    // A broker that has just joined may take the lead of some partitions between two requests.
     await eventually(`${name} gives records`, async () => {
       leader = (await leaderOf(brokers, name)) ?? leader
       const { errorCode, records } = (await leader.send(fetchApi, 11, wanted)).responses[0]!.partitions[0]!
@@ -385,7 +388,7 @@ async function readsAndWrites(_broker: TestBroker, { brokers }: World) {
   }
 }
 
-/** Null while no broker leads it. */
+/** Returns a connection to the topic's leader, or null while no broker leads it. */
 async function leaderOf(brokers: readonly TestBroker[], name: string): Promise<Wire | null> {
   const wire = await brokers[0]!.connect()
   const answer = await wire.send(metadata, 9, { topics: [{ name }], allowAutoTopicCreation: false })
@@ -493,13 +496,13 @@ const stores: readonly {
   },
 ]
 
-// Brokers that share a store in memory meet what brokers on Redis meet; the key of another type below is of Redis
-// alone.
+// Brokers with a shared store in memory behave like brokers on Redis. Only Redis has the case of a key with another
+// type, which is tested below.
 for (const { name, skip, open } of atLength(stores, stores.slice(0, 2))) {
   for (const kind of documentKinds) {
     const its = cases[kind]
     for (const forms of its.isOnePlace ? FORMS.map(form => [form]) : [FORMS]) {
-      test(`a document of kind ${kind} (${forms.join(', ')}) that cannot be read ends no broker on ${name}`, {
+      test(`a document of kind ${kind} (${forms.join(', ')}) that cannot be read stops no broker on ${name}`, {
         skip,
       }, async t => {
         const world = await open(t)
@@ -529,7 +532,7 @@ for (const { name, skip, open } of atLength(stores, stores.slice(0, 2))) {
         assert.doesNotMatch(logs.join(''), /because of a defect in the broker|an HTTP request failed/)
         if (its.isRepaired) return
         for (const form of forms) {
-          // The checks have deleted this one.
+          // The checks have deleted this document.
           if (form === 'wrong' && forms.length > 1) continue
           const document = await world.store.load(kind, places[form].name)
           assert.deepEqual(Buffer.from(document!.fields.get(places[form].field)!), bytes[form], `${form} is as it was`)
@@ -539,7 +542,7 @@ for (const { name, skip, open } of atLength(stores, stores.slice(0, 2))) {
   }
 }
 
-test('every kind of document that a room reads or writes is in the table', () => {
+test('every kind of document that the code reads or writes is in the table', () => {
   for (const path of globSync('src/*/**/*.ts')) {
     if (path.endsWith('.test.ts') || path.startsWith('src/store/')) continue
     const text = readFileSync(path, 'utf8')
@@ -550,7 +553,7 @@ test('every kind of document that a room reads or writes is in the table', () =>
   }
 })
 
-test('a key of another type in the place of a document ends no broker', { skip: noRedis }, async t => {
+test('a key of another type in place of a document stops no broker', { skip: noRedis }, async t => {
   const redis = await startRedis(t)
   const { store } = await openTestStore(t, { 'redis.uri': redis.uri })
   const world = await openShared(t, store, null, { 'redis.uri': redis.uri })

@@ -1,14 +1,15 @@
-// Reports documents, or parts of one, that exist but cannot be read: an operator edited them by hand, or a later
-// version wrote them. Each is named once and counted. Its reader decides what to do instead. It must not treat the
-// document as absent if data would be lost, and must not overwrite it unasked.
+// Reports documents, or parts of documents, that exist but cannot be read: an operator edited them by hand, or a
+// later version wrote them. Each is logged once and counted. The reader of the document decides what to do instead.
+// It must not treat the document as absent if data would be lost, and must not overwrite it without a request.
 
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { DocumentKind } from './document-kinds.ts'
 
 /**
- * `what` is the beginning of a sentence that names the document ("the stored quotas of user=ada"), `why` a phrase that
- * says what is wrong with it, `result` what follows and what an operator can do.
+ * Logs and counts a document that cannot be read. `what` is the beginning of a sentence that names the document ("the
+ * stored quotas of user=ada"), `why` says what is wrong with it, `result` says what the broker does and what an
+ * operator can do.
  */
 export type NameUnreadable = (found: {
   readonly kind: DocumentKind
@@ -17,7 +18,7 @@ export type NameUnreadable = (found: {
   readonly result: string
 }) => void
 
-/** The log remembers this many names; beyond them the oldest may be named again. */
+/** The number of names that are remembered. If there are more, the oldest may be logged again. */
 const MOST_REMEMBERED = 10_000
 
 export function nameUnreadable(metrics: Pick<Metrics, 'count'>, logger: Logger): NameUnreadable {
@@ -35,5 +36,5 @@ export function nameUnreadable(metrics: Pick<Metrics, 'count'>, logger: Logger):
   }
 }
 
-/** For callers without a log: tests and tools. */
+/** Does nothing. It is for callers without a log: tests and tools. */
 export const UNNAMED: NameUnreadable = () => {}

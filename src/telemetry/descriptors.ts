@@ -1,26 +1,26 @@
-// The descriptors of the process: sockets and files draw on one limit. Node accepts connections until there are none
-// left, then closes further ones without a word, and the store can open no file. So connections stop before that: some
-// are kept for files, and of these some for questions about health over HTTP. The system gives a new descriptor the
-// lowest free number, so the number of a connection's own says that all below it are in use.
+// Watches the file descriptors of the process. Sockets and files share one limit. At the limit Node closes each new
+// connection without a message, and the store cannot open a file. So Kafka connections must stop before the limit: some
+// descriptors are kept for files, and some of these for health requests over HTTP. The system gives a new descriptor
+// the lowest free number. So the number of a connection's descriptor shows that all lower numbers are in use.
 
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Logger } from './logger.ts'
 
-/** Kept for files where the limit is high enough, and a quarter where it is not. */
+/** The number of descriptors that are kept for files. If the limit is low, a quarter of the limit is kept. */
 const MOST_KEPT = 256
 const LOOK_EVERY_MS = 5_000
 const LOG_EVERY_MS = 30_000
-/** The codes of the limit of the process, and of the system. */
+/** The error codes for the limit of the process and the limit of the system. */
 const EXHAUSTED = ['EMFILE', 'ENFILE']
 
 export interface Descriptors {
-  /** The most that the process may have; null if the system does not say. */
+  /** The most descriptors that the process may have; null if the system does not report it. */
   readonly limit: number | null
-  /** Kept for everything except connections of the Kafka protocol. */
+  /** The descriptors that are kept for everything except connections of the Kafka protocol. */
   readonly kept: number
-  /** A lower bound of the descriptors that are still free after the one of this connection; infinite if unknown. */
+  /** Returns a lower bound of the descriptors that are free after the one of this connection; infinite if unknown. */
   leftAfter(socket: Socket): number
 }
 
@@ -37,7 +37,7 @@ export function readDescriptors(): Descriptors {
   }
 }
 
-/** The soft limit, which Node raises to the hard one at its start. */
+/** Returns the soft limit, or null if it cannot be read. Node raises the soft limit to the hard limit at its start. */
 function readLimit(): number | null {
   try {
     const found = /^Max open files +([0-9]+) /m.exec(readFileSync('/proc/self/limits', 'utf8'))
@@ -47,7 +47,7 @@ function readLimit(): number | null {
   }
 }
 
-/** Logs a WARN while no descriptor is left: Node closes connections then without an event that could be logged. */
+/** Logs a WARN while no descriptor is left. Node then closes new connections without an event that could be logged. */
 export function watchDescriptors(clock: Clock, logger: Logger): { close(): void } {
   let timer: Timer
   const look = () => {

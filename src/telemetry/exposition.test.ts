@@ -13,7 +13,7 @@ async function textOf(metrics: Metrics, accept: string | undefined): Promise<str
   return text
 }
 
-/** Every metric of the table, with children whose labels are as bad as can be. */
+/** Every metric of the table, with children whose labels are hard to escape. */
 function everything(): Metrics {
   const metrics = createMetrics({ 'svc.redis.command': [] })
   const hostile = 'a"} 1\nforged 2\\\ud800\u2028é'
@@ -29,7 +29,7 @@ function everything(): Metrics {
   return metrics
 }
 
-test('a scrape as OpenMetrics is read by a strict reader, whatever the labels are', async () => {
+test('a strict reader reads an OpenMetrics scrape, whatever the labels are', async () => {
   const families = readOpenMetrics(await textOf(everything(), OPENMETRICS))
   for (const { scrapedName, kind, notYet, doc } of metricRows) {
     const family = families.get(kind === 'counter' ? scrapedName.slice(0, -'_total'.length) : scrapedName)
@@ -58,7 +58,7 @@ test('bounds are written as Go and Python write them', async () => {
   assert.match(text, /^jvm_gc_pause_seconds_bucket\{le="1.0",action="minor"\} 1$/m)
 })
 
-test('who prefers OpenMetrics is given it, everybody else the text format', () => {
+test('a client that prefers OpenMetrics gets it, and every other client gets the text format', () => {
   const prometheus =
     'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2'
   assert.equal(chooseFormat(prometheus), 'openmetrics')
@@ -82,7 +82,7 @@ test('who prefers OpenMetrics is given it, everybody else the text format', () =
   )
 })
 
-test('thousands of series are written in slices, each child whole, while others have their turn', async () => {
+test('thousands of series are written in slices of whole children, with turns of other work in between', async () => {
   const metrics = createMetrics()
   for (let i = 0; i < 1000; i++) metrics.observe('svc.broker.produce', { topic: `t${i}` }, 1)
   let turns = 0

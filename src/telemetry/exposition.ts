@@ -1,9 +1,8 @@
-// The text of a scrape: OpenMetrics 1.0 (github.com/prometheus/OpenMetrics, specification/OpenMetrics.md), or the
-// Prometheus text format 0.0.4 that came before it. It writes what it is given and knows no metric. A line is a few
-// concatenations of texts that are made once: what the labels of a child and the bounds of a family look like does not
-// change.
+// Writes the text of a scrape: OpenMetrics 1.0 (github.com/prometheus/OpenMetrics, specification/OpenMetrics.md), or
+// the older Prometheus text format 0.0.4. It writes the families that it is given and knows no metric. A line is joined
+// from a few texts that are made once, because the labels of a child and the bounds of a family do not change.
 
-/** Timers and distributions are histograms; a timer takes milliseconds and says seconds. */
+/** Timers and distributions are written as histograms. A timer takes milliseconds and is written in seconds. */
 export type Kind = 'timer' | 'distribution' | 'counter' | 'gauge'
 
 export type Format = 'openmetrics' | 'text'
@@ -14,14 +13,12 @@ export interface Exposed {
   readonly labelText: string
   /** The value, or the sum of the observations. */
   readonly value: number
-  /**
-   * The number of observations in each bucket, the last without an upper bound; null for metrics that observe nothing.
-   */
+  /** The number of observations in each bucket; the last bucket has no upper bound. Null for a counter or a gauge. */
   readonly counts: Float64Array | null
 }
 
 export interface Family {
-  /** With _seconds for a timer and _total for a counter. */
+  /** The name in the scrape, with _seconds for a timer and _total for a counter. */
   readonly scrapedName: string
   readonly kind: Kind
   readonly labels: readonly string[]
@@ -39,7 +36,7 @@ export function contentTypeOf(format: Format): string {
   return CONTENT_TYPES[format]
 }
 
-/** OpenMetrics if the Accept header names it and does not prefer plain text (RFC 9110, 12.5.1). */
+/** Returns OpenMetrics if the Accept header names it and does not prefer plain text (RFC 9110, 12.5.1). */
 export function chooseFormat(accept: string | undefined): Format {
   let openmetrics = 0
   let text = 0
@@ -53,10 +50,13 @@ export function chooseFormat(accept: string | undefined): Format {
   return openmetrics > 0 && openmetrics >= text ? 'openmetrics' : 'text'
 }
 
-/** Lines of one slice: a fraction of a millisecond once the code is warm. */
+/** The number of lines in one slice. Writing them takes a fraction of a millisecond once the code is warm. */
 const LINES_PER_SLICE = 250
 
-/** The whole text in slices, each of whole children. A child that comes or goes meanwhile may be in it or not. */
+/**
+ * Yields the whole text in slices of whole children. A child that is added or removed meanwhile may be in the text or
+ * not.
+ */
 export function* writeFamilies(families: readonly Family[], format: Format): Generator<string> {
   let text = ''
   let lines = 0
@@ -77,7 +77,10 @@ export function* writeFamilies(families: readonly Family[], format: Format): Gen
   yield format === 'openmetrics' ? `${text}# EOF\n` : text
 }
 
-/** OpenMetrics names a counter's family without the _total of its samples, and says the unit that ends a name. */
+/**
+ * Returns the header lines of a family. In OpenMetrics the name of a counter's family has no _total, and a timer has a
+ * line for its unit.
+ */
 function headerOf({ scrapedName, kind, doc }: Family, format: Format): string {
   const type = kind === 'timer' || kind === 'distribution' ? 'histogram' : kind
   const help = doc.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
@@ -109,12 +112,12 @@ function histogramWriter({ scrapedName, buckets, labels }: Family): (child: Expo
   }
 }
 
-/** The labels of a child between the braces, in the order of the table. */
+/** Returns the labels of a child as they are written between the braces, in the order of the table. */
 export function labelText(names: readonly string[], labels: Readonly<Record<string, string>>): string {
   return names.map(name => `${name}="${escaped(String(labels[name]))}"`).join(',')
 }
 
-/** Lone surrogates cannot be written in UTF-8. */
+/** Escapes the value of a label. Replaces lone surrogates, because UTF-8 cannot encode them. */
 function escaped(value: string): string {
   return value.toWellFormed().replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
 }
@@ -125,8 +128,8 @@ function numberText(value: number): string {
 }
 
 /**
- * A bound as Go and Python write a float: `0.005`, `1.0`, `1.048576e+06`. Bounds are compared as texts, so both formats
- * have these.
+ * Returns a bound as Go and Python write a float: `0.005`, `1.0`, `1.048576e+06`. Readers compare bounds as texts, so
+ * both formats use this form.
  */
 function boundText(bound: number): string {
   if (bound === Number.POSITIVE_INFINITY) return '+Inf'

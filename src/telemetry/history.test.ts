@@ -77,8 +77,8 @@ test('counters give the rate of each step, timers its percentiles, gauges their 
   assert.deepEqual(samples[2]!.requestLatencyMs, NOTHING)
 })
 
-test('a step that is looked at late shares what was counted with those it missed, so that the sum stays what it was', async () => {
-  // The event loop stands still for three steps and a half.
+test('a late step shares its counts with the steps that were missed, so that their sum stays right', async () => {
+  // The event loop is blocked for three steps and a half.
   const timers: { at: number; fn: () => void }[] = []
   let nowMs = 0
   const { history, produce } = begin({
@@ -108,7 +108,7 @@ test('a step that is looked at late shares what was counted with those it missed
   assert.equal(timers[1]!.at, STEP_MS * 4)
 })
 
-test('a topic has the rates of the last step, zero before the first one, and samples since there was traffic', async () => {
+test('a topic has the rates of the last step, which are zero before the first, and samples since its first traffic', async () => {
   const { clock, metrics, history, produce } = begin()
   produce('a', 150)
   metrics.count('svc.broker.fetch.records', { topic: 'a' }, 30)
@@ -137,7 +137,7 @@ test('a topic has the rates of the last step, zero before the first one, and sam
   assert.deepEqual(history.topicSamples('none'), [])
 })
 
-test('a topic that is deleted takes its samples with it, and what the broker counted does not fall', async () => {
+test('the samples of a deleted topic are dropped, and the totals of the broker do not fall', async () => {
   const { clock, metrics, history, produce } = begin()
   produce('a', 150)
   await clock.advance(STEP_MS)
@@ -156,7 +156,7 @@ test('a topic that is deleted takes its samples with it, and what the broker cou
   )
 })
 
-test('series beyond max-series have rates and no samples, one warning says so, and room is given back', async () => {
+test('series beyond max-series have rates and no samples, one warning says so, and deleted topics free their room', async () => {
   const { clock, metrics, history, produce, lines } = begin({ maxSeries: 4 })
   for (const topic of ['a', 'b', 'c']) produce(topic, 15)
   await clock.advance(STEP_MS)
@@ -174,7 +174,7 @@ test('series beyond max-series have rates and no samples, one warning says so, a
   assert.ok(history.topicSamples('c').length > 0)
 })
 
-test('a topic has records and bytes in its samples, or no samples where there is no room for both', async () => {
+test('a topic has records and bytes in its samples, or no samples if there is no room for both', async () => {
   const { clock, metrics, history, produce } = begin({ maxSeries: 3 })
   const samplesOf = (topic: string) =>
     history.topicSamples(topic).map(each => [each.recordsPerSecond, each.bytesPerSecond])
@@ -184,7 +184,7 @@ test('a topic has records and bytes in its samples, or no samples where there is
   assert.deepEqual([samplesOf('a'), samplesOf('b')], [[[1, 100]], []])
   assert.equal(history.groupSamples('g').length, 1)
   metrics.forget('topic', 'a')
-  // With the step that finds it gone its room is given back.
+  // The next step finds that the topic is gone, and frees its room.
   await clock.advance(STEP_MS)
   produce('b', 30)
   await clock.advance(STEP_MS)
@@ -195,7 +195,7 @@ test('a topic has records and bytes in its samples, or no samples where there is
   ])
 })
 
-test('no more samples are kept than retention / interval, of the newest steps', async () => {
+test('the newest samples are kept, at most retention / interval of them', async () => {
   const { clock, history, produce } = begin({ intervalMs: 1000, retentionMs: 40_500 })
   for (let step = 1; step <= 100; step++) {
     produce('a', step)
@@ -216,7 +216,7 @@ test('no more samples are kept than retention / interval, of the newest steps', 
   assert.equal(together.at(-1)!.timestamp, samples.at(-1)!.timestamp)
 })
 
-test('a history that is disabled serves nothing and captures all the same', async () => {
+test('a disabled history serves no samples but captures them', async () => {
   const { clock, history, produce } = begin({ enabled: false })
   produce('a', 15)
   await clock.advance(STEP_MS)
@@ -225,7 +225,7 @@ test('a history that is disabled serves nothing and captures all the same', asyn
   assert.equal(history.steps, 1)
 })
 
-test('the lag of a group is kept as it was, also where it was not known', async () => {
+test('the history of a group has its lag at each step, and NaN while the lag was not known', async () => {
   const { clock, metrics, history } = begin()
   for (const lag of [7, Number.NaN, 9]) {
     metrics.set('svc.group.lag', { group: 'g' }, lag)
@@ -237,7 +237,7 @@ test('the lag of a group is kept as it was, also where it was not known', async 
   )
 })
 
-test('the latency of requests is there before the first step is over', async () => {
+test('the latency of requests is known before the first step is over', async () => {
   const { clock, history, produce } = begin()
   assert.deepEqual(history.requestLatency(), NOTHING)
   produce('a', 1, 50)

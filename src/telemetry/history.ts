@@ -1,14 +1,14 @@
-// The values of the metrics, step by step: in memory, gone with the process. At each step
-// (`admin.metrics-history.interval`) counters give the rate of the step, timers its percentiles, gauges their value;
-// which of them, the metrics table says. The steps lie on a grid that begins with the broker. A step that is looked at
-// late shares what was counted with those that were missed, so that rate times interval, summed over the steps, is
-// always what was counted.
+// Keeps the values of the metrics step by step. They are in memory only and are lost when the process ends. At the end
+// of each step (`admin.metrics-history.interval`) a counter gives its rate, a timer its percentiles and a gauge its
+// value. The metrics table says which metrics are captured. The steps lie on a grid that begins when the broker starts.
+// If a step is captured late, it shares its counts with the steps that were missed. So the sum of rate times interval
+// over all steps is always the number that was counted.
 //
 //   of the broker as a whole     a ring for each number of a sample
-//   of each topic and group      a ring for what is drawn over time (`series`), at most `max-series` of them;
-//                                of the rest the last step alone
+//   of each topic and group      a ring for each value that is drawn over time (`series`), at most `max-series` rings;
+//                                for the others only the last step
 //
-// It measures nothing itself, and what it has is of this broker only.
+// This file measures nothing itself. It has only the values of this broker.
 
 import { afterOthers, type Clock } from '../base/clock.ts'
 import type { Logger } from './logger.ts'
@@ -16,7 +16,10 @@ import { type MetricName, type Metrics, metricRows, type Series } from './metric
 import { Ring } from './ring.ts'
 import { NO_PERCENTILES, type Percentiles, StepHistogram } from './step-histogram.ts'
 
-/** One step of the broker as a whole. Rates are per second; percentiles are milliseconds and NaN without a request. */
+/**
+ * One step of the broker as a whole. Rates are per second. Percentiles are in milliseconds, and NaN if there was no
+ * request.
+ */
 export interface HistorySample {
   /** The end of the step, milliseconds since 1970. */
   readonly timestamp: number
@@ -56,39 +59,41 @@ export interface TopicSample {
 
 export interface GroupSample {
   readonly timestamp: number
-  /** NaN where it was not known. */
+  /** NaN if the lag was not known. */
   readonly lag: number
 }
 
 export interface HistoryQuery {
-  /** Leaves out steps that ended before, milliseconds since 1970. */
+  /** Leaves out steps that ended before this time, in milliseconds since 1970. */
   readonly fromMs?: number
-  /** Combines as many steps as fit in this time: the mean of rates, the highest of percentiles, the last of gauges. */
+  /**
+   * Combines as many steps as fit into this time: the mean of rates, the highest percentiles, the last value of gauges.
+   */
   readonly stepMs?: number
 }
 
 export interface History {
-  /** Whether samples are returned; they are captured in any case. */
+  /** Whether samples are returned. The broker captures them in any case. */
   readonly isServed: boolean
   readonly intervalMs: number
   readonly retentionMs: number
   /** When capture began, milliseconds since 1970. */
   readonly startedAtMs: number
-  /** Since then. */
+  /** Milliseconds since capture began. */
   readonly uptimeMs: number
-  /** Steps that were completed; what is handed out changes with it and not between. */
+  /** The number of completed steps. The values that the history returns change only when this number changes. */
   readonly steps: number
-  /** Oldest first; empty if the history is not served. */
+  /** Returns the samples, oldest first; empty if the history is not served. */
   samples(query?: HistoryQuery): readonly HistorySample[]
-  /** Of the last step; zero before the first, and for an unknown topic. */
+  /** Returns the rates of the last step; zero before the first step and for an unknown topic. */
   topic(name: string): TopicRates
   /**
-   * The produced amounts, oldest first, the newest `limit` steps since there was anything; empty if there is no room
-   * for them.
+   * Returns the produced records and bytes, oldest first: the newest `limit` steps since the topic had traffic. Empty
+   * if there was no room for the series.
    */
   topicSamples(name: string, limit?: number): readonly TopicSample[]
   groupSamples(groupId: string, limit?: number): readonly GroupSample[]
-  /** Over the last step and the current one. */
+  /** Returns the latency over the last step and the current one. */
   requestLatency(): Percentiles
   close(): void
 }
@@ -107,25 +112,27 @@ export interface HistoryRooms {
 /** The history of one child. */
 interface Track {
   readonly label: string
-  /** Of counters the total, of timers the count, at the end of the last step. */
+  /** At the end of the last step: the total of a counter, the count of a timer. */
   last: number
   rate: number
   percentiles: Percentiles
-  /** Null until there is something to keep, or where there is no room. */
+  /** Null until there is a value to keep, or if there is no room. */
   ring: Ring | null
 }
 
-/** Children that are looked at before others have their turn. */
+/** The number of children that are captured before other work gets its turn. */
 const AT_ONCE = 500
 
-/** Both are in each sample of a topic, so they are kept together or not at all: the first takes room for the two. */
+/**
+ * Each sample of a topic has both, so the history keeps both or neither. The series of records takes the room for both.
+ */
 const RECORDS = 'svc.broker.produce.records'
 const BYTES = 'svc.broker.produce.bytes'
 
 const PRODUCE = 'Produce'
 const FETCH = 'Fetch'
 
-/** The members of a sample that hold one number each. */
+/** The members of a sample that are one number each. */
 type Field = Exclude<keyof HistorySample, 'timestamp' | 'requestLatencyMs' | 'produceLatencyMs'>
 
 const GAUGES = Object.freeze(['activeConnections', 'backpressureConnections'] as const)
@@ -144,7 +151,7 @@ type Rate = (typeof RATES)[number]
 
 const LATENCIES = Object.freeze(['requestLatencyMs', 'produceLatencyMs'] as const)
 
-/** Begins to capture. */
+/** Begins to capture the metrics. */
 export function startHistory(rooms: HistoryRooms): History {
   const { metrics, clock, enabled: isServed, intervalMs, retentionMs, maxSeries } = rooms
   const logger = rooms.logger.named('telemetry.history')
@@ -156,10 +163,10 @@ export function startHistory(rooms: HistoryRooms): History {
   >
   const latencies = LATENCIES.map(() => [new Ring(capacity), new Ring(capacity), new Ring(capacity)] as const)
   let totals = totalsOf(metrics)
-  /** Request times of the last step, all APIs together. */
+  /** The request times of the last step, of all APIs together. */
   let lastRequests = new StepHistogram()
 
-  /** By topic or group; the others are captured as a whole. */
+  /** The metrics that are captured for each topic or group. The others are captured for the broker as a whole. */
   const tagged = metricRows.filter(
     ({ captured, labels, notYet }) =>
       captured !== null && notYet === null && (labels.includes('topic') || labels.includes('group')),
@@ -180,7 +187,7 @@ export function startHistory(rooms: HistoryRooms): History {
 
   async function step(): Promise<void> {
     const nowMs = clock.monotonic()
-    // A timer may be early by a fraction of a millisecond, and late by any number of steps.
+    // The timer may fire a fraction of a millisecond early, and any number of steps late.
     const missed = Math.max(1, Math.floor((nowMs - startedAtMs) / intervalMs) - passed)
     passed += missed
     captureWhole(missed)
@@ -302,7 +309,7 @@ export function startHistory(rooms: HistoryRooms): History {
   const rateOf = (name: MetricName, label: string): number => find(name, label)?.rate ?? 0
   const latencyOf = (name: MetricName, label: string): Percentiles => find(name, label)?.percentiles ?? NO_PERCENTILES
 
-  /** How many samples a set of series can return so that each sample has a value of every series. */
+  /** Returns how many samples a set of series can give so that each sample has a value of every series. */
   function lengthOf(limit: number, ...rings: readonly (Ring | null)[]): number {
     return isServed ? Math.min(limit, times.length, ...rings.map(ring => ring?.length ?? 0)) : 0
   }
@@ -324,7 +331,7 @@ export function startHistory(rooms: HistoryRooms): History {
       const groups = new Map<number, HistorySample[]>()
       for (let age = times.length - 1; age >= 0; age--) {
         if (times.back(age) < fromMs) continue
-        // By the place on the grid, so that a step belongs to the same group at each question.
+        // Groups by the position on the grid, so that a step belongs to the same group in every query.
         const group = Math.floor((passed - 1 - age) / together)
         const sample = sampleAt(age)
         const others = groups.get(group)
@@ -380,13 +387,13 @@ export function startHistory(rooms: HistoryRooms): History {
   }
 }
 
-/** How many series are counted for one of this metric. */
+/** Returns how many series this metric counts for. */
 function roomOf(name: MetricName): number {
   if (name === RECORDS) return 2
   return name === BYTES ? 0 : 1
 }
 
-/** The counters, by the rate that each gives. */
+/** Returns the totals of the counters. The key is the rate that is computed from the total. */
 function totalsOf(metrics: Metrics): Readonly<Record<Rate, number>> {
   const requests = { all: 0, [PRODUCE]: 0, [FETCH]: 0 }
   for (const { labels, count } of metrics.series('svc.broker.request')) {
@@ -407,7 +414,7 @@ function totalsOf(metrics: Metrics): Readonly<Record<Rate, number>> {
   }
 }
 
-/** Several steps as one. */
+/** Combines several steps into one. */
 function merge(samples: readonly HistorySample[]): HistorySample {
   const last = samples.at(-1)!
   if (samples.length === 1) return last
@@ -425,7 +432,7 @@ function merge(samples: readonly HistorySample[]): HistorySample {
   }
 }
 
-/** NaN without a value. */
+/** Returns the largest number; NaN if no value is a number. */
 function maxOf(values: readonly number[]): number {
   const known = values.filter(value => !Number.isNaN(value))
   return known.length === 0 ? Number.NaN : Math.max(...known)

@@ -18,7 +18,7 @@ function recorded(format: 'plain' | 'logstash', levels: Readonly<Record<string, 
 
 const SCOPE = { correlationId: 7, clientId: 'c', apiKey: 'Produce', apiVersion: 13 }
 
-test('a plain line holds time, level, logger, message and fields', () => {
+test('a plain line has time, level, logger, message and fields', () => {
   const { lines, logger } = recorded('plain')
   logger
     .named('kafka.connection')
@@ -48,7 +48,7 @@ test('a Logstash line is a JSON object with the guaranteed keys and the fields o
   assert(lines[0]!.endsWith('}\n'))
 })
 
-test('a line written during a request carries its fields, by whichever logger, and no later line does', async () => {
+test('a line written during a request carries its fields, whichever logger writes it, and no later line does', async () => {
   const { lines, logger } = recorded('logstash')
   const below = logger.named('log').within({ partition: 't-0' })
   let made = 0
@@ -80,7 +80,7 @@ test('a line written during a request carries its fields, by whichever logger, a
   assert.equal(made, 1)
 })
 
-test('work that goes on after an await carries the fields of its request when it enters it again', async () => {
+test('lines after an await carry the fields of the request if the work enters the request again', async () => {
   const { lines, logger } = recorded('logstash')
   const work = async () => {
     const request = logger.current
@@ -100,7 +100,7 @@ test('work that goes on after an await carries the fields of its request when it
   )
 })
 
-test('a logger says whether a line of a level would be written', () => {
+test('isEnabled returns whether a line of a level would be written', () => {
   const { logger } = recorded('plain')
   const below = logger.named('kafka')
   assert.deepEqual([below.isEnabled('DEBUG'), below.isEnabled('INFO')], [false, true])
@@ -128,7 +128,7 @@ test('nothing that a client sends makes a second line, moves the cursor or turns
   }
 })
 
-test('a quoted value ends where it says', () => {
+test('a quoted value ends at its closing quote', () => {
   const { lines, logger } = recorded('plain')
   logger.info('m', { a: 'x y\\', b: 'say "no"', c: 'k=v' })
   assert(lines[0]!.endsWith('m a="x y\\\\" b="say \\"no\\"" c="k=v"\n'), lines[0])
@@ -175,7 +175,7 @@ test('an error is written with its causes, and at level ERROR with its stack', (
   assert.match(line.stack_trace!, /^ {4}at .*logger\.test\.ts/)
 })
 
-test('levels hold for a logger and those below it, the nearest name winning', () => {
+test('a level applies to a logger and those below it, and the nearest name wins', () => {
   const { lines, logger } = recorded('plain', { root: 'WARN', 'svc.kafka': 'DEBUG', 'svc.kafka.frame': 'OFF' })
   const said = (name: string) => {
     lines.length = 0
@@ -194,14 +194,14 @@ test('levels hold for a logger and those below it, the nearest name winning', ()
   assert.equal(said('kafka.frame'), '')
 })
 
-test('a level whose name came from the environment holds for a logger with a dash in its name', () => {
+test('a level whose name came from the environment applies to a logger with a dash in its name', () => {
   const { lines, logger } = recorded('plain', { 'svc.kafka.init.producer.id': 'DEBUG' })
   logger.named('kafka.init-producer-id').debug('yes')
   logger.named('kafka.init').debug('no')
   assert.equal(lines.length, 1)
 })
 
-test('a level that is changed holds at once for loggers that exist, and null takes it back', () => {
+test('a changed level applies at once to existing loggers, and null removes it', () => {
   const { lines, logger } = recorded('plain')
   const kafka = logger.named('kafka')
   kafka.debug('no')
@@ -213,7 +213,7 @@ test('a level that is changed holds at once for loggers that exist, and null tak
   assert.equal(lines.length, 1)
 })
 
-test('the loggers that exist are known with those above them and the level that holds', () => {
+test('levels returns the existing loggers and those above them, with the level in force', () => {
   const { logger } = recorded('plain', { 'svc.kafka': 'WARN', 'svc.kafka.init.producer.id': 'DEBUG' })
   logger.named('kafka.init-producer-id')
   logger.named('kafka.connection')
@@ -229,7 +229,7 @@ test('the loggers that exist are known with those above them and the level that 
   ])
 })
 
-test('a limited logger says how much it left out', async () => {
+test('a limited logger says how many lines it left out', async () => {
   const { lines, clock, logger } = recorded('plain')
   const other = logger.named('kafka').limited('refused', 1000)
   const limited = logger.limited('refused', 1000)

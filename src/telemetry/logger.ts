@@ -1,6 +1,7 @@
-// Lines for people (a partition's log is something else). Plain text or Logstash JSON, one line for each call; levels
-// by logger name, changeable while the broker runs. It never throws and never waits, and nothing a client sends can
-// break out of its value: control characters are escaped. It does not rotate, ship or keep anything.
+// Writes log lines for people (a partition's log is something else), as plain text or as Logstash JSON, one line for
+// each call. Levels are set by logger name and can change while the broker runs. The logger never throws and never
+// waits. It escapes control characters, so a value that a client sends cannot end its field or its line. It does not
+// rotate, ship or keep anything.
 //
 //   2026-11-21T01:02:03.004Z INFO  svc.kafka.connection  connection closed address=10.0.0.7:51234 reason="idle for 10m"
 
@@ -19,7 +20,7 @@ const RANK: Readonly<Record<Level, number>> = Object.freeze({
   OFF: Number.POSITIVE_INFINITY,
 })
 
-/** Values of a line. An Error is written with its causes; at level ERROR its stack goes with it. */
+/** The values of a line. An Error is written with its causes, and at level ERROR also with its stack. */
 export type Fields = Readonly<Record<string, unknown>>
 
 /** The fields of every line that is written on behalf of one Kafka request. */
@@ -31,48 +32,57 @@ export interface RequestScope {
   readonly apiVersion: number
 }
 
-/** A request that lines can be written on behalf of. */
+/** A request on whose behalf lines are written. */
 export interface Scoped {
   scope(): RequestScope
 }
 
 export interface Logger {
-  /** `svc.` and the name it was made with. */
+  /** `svc.` and the name that `named` got. */
   readonly name: string
-  /** For lines whose fields cost something: whether a line of this level would be written. */
+  /** Returns whether a line of this level would be written. Ask before you compute expensive fields. */
   isEnabled(level: Level): boolean
   trace(message: string, fields?: Fields): void
   debug(message: string, fields?: Fields): void
   info(message: string, fields?: Fields): void
   warn(message: string, fields?: Fields): void
   error(message: string, fields?: Fields): void
-  /** The logger of another name: `named('kafka.connection')` is `svc.kafka.connection`, whatever this one is called. */
+  /**
+   * Returns the logger with another name: `named('kafka.connection')` is `svc.kafka.connection`. The name of this
+   * logger does not matter.
+   */
   named(name: string): Logger
-  /** The same logger, with these fields in every line. */
+  /** Returns the same logger with these fields in every line. */
   within(scope: RequestScope | Fields): Logger
   /**
-   * Runs the work. Every line that a logger of this broker writes before the work gives way carries the scope of this
-   * request, which is made only if a line is written. Lines behind an await do not carry it: the work keeps `current`
-   * and enters it again. Null: the lines belong to no request.
+   * Runs the work for a request. Until the work returns, every line of this broker's loggers carries the scope of the
+   * request. The scope is made only if a line is written. Lines after an await do not carry it, so the work keeps
+   * `current` and calls `during` with it again. With null the lines belong to no request.
    */
   during<T>(request: Scoped | null, work: () => T): T
   /** The request that the broker works for at this moment; null if it works for none. */
   readonly current: Scoped | null
   /**
-   * The same logger, silent for everyMs after each line. Silence is shared by all loggers that name this key; the next
-   * line says how many were left out in the field `suppressed`. Use few, fixed keys.
+   * Returns the same logger, but silent for everyMs after each line. All loggers with this key share the silence. The
+   * next line has the number of lines that were left out in its field `suppressed`. Use few, fixed keys.
    */
   limited(key: string, everyMs: number): Logger
-  /** Sets the level of a logger and those below it from now on; null takes the setting back. `root` is all of them. */
+  /**
+   * Sets the level of a logger and those below it from now on. null removes the setting. The name `root` sets all
+   * loggers.
+   */
   setLevel(name: string, level: Level | null): void
-  /** Every logger that was made, those above it, and `root`, by full name, with those that only have a level. */
+  /**
+   * Returns every logger that was made, the loggers above it and `root`, by full name. Loggers that only have a level
+   * are included.
+   */
   levels(): ReadonlyMap<string, LoggerLevel>
 }
 
 export interface LoggerLevel {
   /** The level in force. */
   readonly level: Level
-  /** The level that was set for this very logger; null where the level comes from above. */
+  /** The level that was set for this very logger; null if the level comes from above. */
   readonly configured: Level | null
 }
 
@@ -88,7 +98,7 @@ export interface LoggerOptions {
   readonly levels?: ReadonlyMap<string, Level>
 }
 
-/** The sink of a broker that runs by itself. */
+/** Writes the lines of a broker that runs as a process of its own. */
 export function writeToStandardOutput(line: string): void {
   process.stdout.write(line)
 }
@@ -102,16 +112,16 @@ interface Shared {
   readonly options: LoggerOptions
   /** By folded name. */
   readonly levels: Map<string, Level>
-  /** Full names of loggers, by folded name. Code names loggers, clients do not: this has an end. */
+  /** Full names of loggers, by folded name. The code names loggers and clients do not, so the map stays small. */
   readonly names: Map<string, string>
   readonly limits: Map<string, Limit>
-  /** The request that is being worked for at this moment. */
+  /** The request that the broker works for at this moment. */
   request: Scoped | null
-  /** Rises when a level changes, so that loggers look theirs up again. */
+  /** Rises when a level changes, so that loggers look up their level again. */
   version: number
 }
 
-/** The root of one broker's loggers. */
+/** Creates the root of one broker's loggers. */
 export function createLogger(options: LoggerOptions): Logger {
   const shared: Shared = { options, levels: new Map(), names: new Map(), limits: new Map(), request: null, version: 0 }
   register(shared, ROOT)
@@ -196,7 +206,7 @@ function makeLogger(
   }
 }
 
-/** How many lines were left out before this one, or null when this one is to be left out too. */
+/** Returns how many lines were left out before this one; null if this one must be left out too. */
 function pass(limits: Map<string, Limit>, limit: { key: string; everyMs: number }, nowMs: number): number | null {
   const known = limits.get(limit.key)
   if (known !== undefined && nowMs < known.silentUntilMs) {
@@ -207,22 +217,22 @@ function pass(limits: Map<string, Limit>, limit: { key: string; everyMs: number 
   return known?.suppressed ?? 0
 }
 
-/** Names as levels compare them: the environment can write neither case nor dashes. */
+/** Returns the name in the form in which levels are compared. Environment variables keep neither case nor dashes. */
 function folded(name: string): string {
   return name.toLowerCase().replaceAll('-', '.')
 }
 
-/** Takes note that there is this logger, and those above it. */
+/** Registers this logger and the loggers above it. */
 function register({ names }: Shared, name: string): void {
   for (let at = name.length; at > 0; at = name.lastIndexOf('.', at - 1)) {
     const prefix = name.slice(0, at)
     const key = folded(prefix)
-    // The environment can write a name only folded; code knows it as it is.
+    // A name from the environment is always folded. The code knows the original name.
     if (!names.has(key) || names.get(key) === key) names.set(key, prefix)
   }
 }
 
-/** The level of the longest configured prefix of the name that ends at a dot. */
+/** Returns the level of the longest configured prefix of the name that ends at a dot. */
 function levelOf(levels: ReadonlyMap<string, Level>, name: string): Level {
   for (let prefix = folded(name); prefix !== ''; prefix = prefix.slice(0, Math.max(0, prefix.lastIndexOf('.')))) {
     const level = levels.get(prefix)
@@ -242,7 +252,8 @@ interface Line {
 const LONGEST_VALUE = 4096
 
 /**
- * Controls, format characters (among them those that turn the direction of text) and line separators; not the space.
+ * Matches control and format characters (also those that change the direction of text), line and paragraph separators
+ * and lone surrogates.
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 const ASCII = /^[\x20-\x7e]*$/
@@ -251,7 +262,7 @@ function escapeText(text: string): string {
   return printable(cut(text))
 }
 
-/** The value as text, whatever it is; a value that cannot be read says so instead of throwing. */
+/** Returns any value as text. For a value that cannot be read it returns a text that says so, instead of throwing. */
 function say(value: unknown): string {
   try {
     if (typeof value === 'string') return value
@@ -273,7 +284,7 @@ function sayError(error: Error): string {
   return said.join(', caused by ')
 }
 
-/** Frames only: the message is a field already, and a client may have had a hand in it. */
+/** Returns only the frames of the stack. The message is a field already, and it may contain text from a client. */
 function framesOf(fields: Fields): readonly string[] {
   const error = Object.values(fields).find(value => value instanceof Error)
   if (!(error instanceof Error) || typeof error.stack !== 'string') return []
@@ -320,7 +331,7 @@ function writeJson({ time, level, name, message, fields }: Line): string {
   }
   const frames = level === 'ERROR' ? framesOf(fields) : []
   if (frames.length > 0) line.stack_trace = frames.join('\n')
-  // JSON leaves these as they are, and some readers of lines do not.
+  // JSON does not escape these characters, and some readers of logs cannot handle them.
   const json = JSON.stringify(line)
   if (ASCII.test(json)) return `${json}\n`
   const text = json.replace(UNPRINTABLE, found => {

@@ -27,14 +27,14 @@ test('counters, gauges and timers are scraped under the specified names', async 
   assert.equal(lines.get('svc_broker_frame_size_bucket{le="64.0",direction="in",api_key="Produce"}'), '1')
 })
 
-test('metrics without labels are there before anything happens', async () => {
+test('metrics without labels are present from the start', async () => {
   const lines = await scraped(createMetrics())
   assert.equal(lines.get('svc_broker_up'), '0')
   assert.equal(lines.get('svc_broker_rebalances_total'), '0')
   assert.equal(lines.get('svc_broker_failures_total'), undefined)
 })
 
-test('a child is one object for its labels, and counts like the call', async () => {
+test('the same labels always give the same child, and it counts like metrics.count', async () => {
   const metrics = createMetrics()
   const child = metrics.child('svc.broker.produce.bytes', { topic: 'a' })
   assert.equal(metrics.child('svc.broker.produce.bytes', { topic: 'a' }), child)
@@ -57,7 +57,7 @@ test('a sampled gauge is read at each scrape, and NaN is a value', async () => {
   assert.equal(lines.get('svc_group_lag{group="g"}'), 'NaN')
 })
 
-test('a topic that is gone takes its children with it, in every metric', async () => {
+test('forget drops the children of a topic in every metric', async () => {
   const metrics = createMetrics()
   for (const topic of ['a', 'b']) {
     metrics.observe('svc.broker.fetch', { topic }, 1)
@@ -85,7 +85,7 @@ test('two brokers share nothing', async () => {
   assert.equal((await scraped(two)).get('svc_broker_rebalances_total'), '0')
 })
 
-test('every metric whose room exists is scraped with its help and type, under a name of its own', async () => {
+test('every metric of this version is scraped with its help and type, under a unique name', async () => {
   const text = await createMetrics().scrape()
   assert.equal(new Set(metricRows.map(row => row.scrapedName)).size, metricRows.length)
   for (const { name, scrapedName, kind, doc, buckets, notYet } of metricRows) {
@@ -101,7 +101,7 @@ test('every metric whose room exists is scraped with its help and type, under a 
   }
 })
 
-test('series that are forgotten are found without a scan of all series', () => {
+test('forget finds the series of a topic without a scan of all series', () => {
   const metrics = createMetrics()
   const topics = Array.from({ length: 20_000 }, (_, i) => `topic-${i}`)
   for (const topic of topics) {
@@ -111,7 +111,7 @@ test('series that are forgotten are found without a scan of all series', () => {
   }
   metrics.sample('svc.broker.log_start_offset', { topic: 'topic-7', partition: '0' }, () => 7)
   metrics.remove('svc.broker.max_offset', { topic: 'topic-8', partition: '0' })
-  // 1,600 million looks, were all series looked through for each topic.
+  // If each call searched all series, there would be 1,600 million looks.
   const startedAt = process.cpuUsage()
   for (const topic of topics.slice(1)) metrics.forget('topic', topic)
   const { user } = process.cpuUsage(startedAt)

@@ -1,9 +1,9 @@
-// Every metric: one table, and the registry of one broker made from it. Nothing here is shared between brokers, and
-// nothing is measured here; the rooms count and observe. On a hot path keep the child (`metrics.child(...)`) in a
-// variable: finding it by its labels is what costs. How a scrape is written is in exposition.ts, what is kept of each
-// step in history.ts.
+// The table of all metrics, and the registry of one broker that is made from it. Brokers share nothing here. This file
+// measures nothing: the rooms count and observe. On a hot path keep the child (`metrics.child(...)`) in a variable,
+// because finding it by its labels is expensive. exposition.ts writes a scrape, and history.ts keeps the values of each
+// step.
 //
-// Names as scraped: dots become underscores, timers end in _seconds, counters in _total. Timers take milliseconds.
+// Names in a scrape: dots become underscores, timers end in _seconds, counters in _total. Timers take milliseconds.
 
 import { afterOthers, type Clock } from '../base/clock.ts'
 import {
@@ -18,8 +18,8 @@ import {
 import { StepHistogram } from './step-histogram.ts'
 
 /**
- * How the history captures a metric: the rate of the last step, its percentiles too, or a value for each kept step. A
- * metric without this mark is not captured.
+ * How the history captures a metric. `rate`: the rate of the last step. `percentiles`: also the percentiles of the last
+ * step. `series`: a value for each kept step. A metric without this mark is not captured.
  */
 export type Captured = 'rate' | 'percentiles' | 'series'
 
@@ -31,9 +31,12 @@ interface MetricOf<K extends Kind, L extends string> {
   readonly buckets: readonly number[]
   /** True for metrics that this project adds to the specification's catalogue. */
   readonly ours: boolean
-  /** Names the capability that this version does not have yet; the metric is not scraped until then. */
+  /**
+   * The capability that this version does not have yet; null for the other metrics. Until then the metric is not
+   * scraped.
+   */
   readonly notYet: string | null
-  /** Null: the history leaves it out. */
+  /** Null if the history does not capture the metric. */
   readonly captured: Captured | null
 }
 
@@ -73,17 +76,25 @@ const REMOTE = { notYet: 'the remote tier' } as const
 
 /** The catalogue. Texts that a client can choose (client ids, user names) are never labels. */
 const table = Object.freeze({
-  'svc.broker.produce': timer(['topic'], 'Time from the arrival of a produce to its outcome, for each topic in it.', {
-    captured: 'percentiles',
-  }),
-  'svc.broker.fetch': timer(['topic'], 'Time of a fetch with its wait for bytes, for each topic in it.', {
-    captured: 'rate',
-  }),
+  'svc.broker.produce': timer(
+    ['topic'],
+    'Time from the arrival of a produce request to its outcome, for each topic in the request.',
+    {
+      captured: 'percentiles',
+    },
+  ),
+  'svc.broker.fetch': timer(
+    ['topic'],
+    'Time of a fetch, including its wait for bytes, for each topic in the request.',
+    {
+      captured: 'rate',
+    },
+  ),
   'svc.broker.fetch.delivery': timer(['topic'], 'Time of a fetch that delivered records.', { captured: 'percentiles' }),
   'svc.broker.fetch.empty': timer(['topic'], 'Time of a successful fetch that delivered no records.'),
   'svc.broker.request': timer(
     ['api_key', 'result'],
-    'Time of a request by API; result is error or timeout where the broker could not do it, in whole or in part, and success otherwise: what it refuses with reason is no error of its own. The percentiles of the snapshot and of the history leave out the time that a fetch waited for records, and a join or sync for the other members.',
+    'Time of a request by API. result is error or timeout if the broker could not do a part of the request or all of it, and success otherwise. A justified refusal counts as success. The percentiles of the snapshot and of the history leave out the time that a fetch waited for records and that a join or sync waited for other members.',
     { captured: 'percentiles' },
   ),
   'svc.broker.frame_size': distribution(['direction', 'api_key'], 'Bytes of a frame; direction is in or out.', {
@@ -92,7 +103,7 @@ const table = Object.freeze({
   'svc.broker.up': gauge([], '1 while the broker serves, 0 while it starts or drains.'),
   'svc.broker.failures': counter(
     ['operation', 'error_type'],
-    'Failures, by operation and kind of error, which of an answer is the first error code that is not the doing of the client; authentication is operation=auth.',
+    'Failures, by operation and kind of error. The kind of an answer is its first error code that the client did not cause. Authentication is operation=auth.',
     { captured: 'rate' },
   ),
   'svc.broker.lossy_records': counter(
@@ -109,13 +120,21 @@ const table = Object.freeze({
     'The log start offset of a partition that this broker leads, as of the last refresh.',
   ),
   'svc.broker.connections': gauge([], 'Open connections.', { ours: true, captured: 'series' }),
-  'svc.broker.backpressure_connections': gauge([], 'Connections that are not read because answers are pending.', {
-    ours: true,
-    captured: 'series',
-  }),
+  'svc.broker.backpressure_connections': gauge(
+    [],
+    'Connections that the broker does not read because answers are pending.',
+    {
+      ours: true,
+      captured: 'series',
+    },
+  ),
   'svc.broker.pending_bytes': gauge([], 'Bytes pending on all connections.', OURS),
   'svc.broker.throttle': timer(['api_key'], 'Time that a client was told to wait because of its quotas.', OURS),
-  'svc.broker.malformed_frames': counter([], 'Connections closed because what they sent is not the protocol.', OURS),
+  'svc.broker.malformed_frames': counter(
+    [],
+    'Connections closed because the client sent bytes that are not the Kafka protocol.',
+    OURS,
+  ),
   'svc.broker.produce.records': counter(['topic'], 'Records that were acknowledged.', {
     ours: true,
     captured: 'series',
@@ -129,22 +148,22 @@ const table = Object.freeze({
     ours: true,
     captured: 'rate',
   }),
-  'svc.broker.fetch.sessions': gauge([], 'Fetch sessions that are held.', OURS),
+  'svc.broker.fetch.sessions': gauge([], 'Open fetch sessions.', OURS),
   'svc.broker.fetch.session_partitions': gauge([], 'Partitions in all fetch sessions together.', OURS),
   'svc.broker.fetch.granted_bytes': gauge(
     [],
-    'Memory that fetches have for their answers, until clients have taken them.',
+    'Bytes of memory that fetches have for their answers, until the clients have received them.',
     OURS,
   ),
   'svc.broker.fetch.deferred': counter(
     [],
-    'Fetches answered without records because slower clients had the memory for answers.',
+    'Fetches answered without records because answers to slower clients used the memory.',
     OURS,
   ),
-  'svc.broker.fetch.session_evictions': counter([], 'Fetch sessions that made room for others.', OURS),
+  'svc.broker.fetch.session_evictions': counter([], 'Fetch sessions that were removed to make room for others.', OURS),
   'svc.group.lag': gauge(
     ['group'],
-    'Records that a group was not delivered yet, over the partitions where that is known; NaN where it is known of none, and for all groups above the cap.',
+    'Records that were not delivered to a group yet, over the partitions for which this is known. NaN if it is known for no partition, and for all groups above the cap.',
     { captured: 'series' },
   ),
   'svc.broker.group_bytes': gauge(
@@ -154,32 +173,32 @@ const table = Object.freeze({
   ),
   'svc.broker.group_offset_bytes': gauge(
     [],
-    'Bytes of all groups that this broker coordinates beside their members: ids and committed offsets, of empty groups too.',
+    'Bytes of all groups that this broker coordinates, without their members: ids and committed offsets. Empty groups count too.',
     OURS,
   ),
   'svc.broker.rebalances': counter([], 'Rebalances that completed.', OURS),
   'svc.storage.read': timer(
     ['tier', 'result', 'mode'],
-    'Time of a read from the store; mode is stream, since no consumer group of the store is read through.',
+    'Time of a read from the store. mode is always stream, because the broker does not read through consumer groups of the store.',
   ),
   'svc.storage.write': timer(['tier', 'result'], 'Time of a write to the store.'),
   'svc.storage.ack': timer(
     ['tier', 'result'],
-    'Time until a write is as durable as an acknowledgement says; result=error where it was not, or it is not known.',
+    'Time until a write is as durable as an acknowledgement says; result=error if it is not, or if that is unknown.',
   ),
   'svc.storage.read.messages': distribution(['tier', 'mode'], 'Records of one read.'),
   'svc.storage.write.messages': distribution(['tier'], 'Records of one write.'),
   'svc.storage.cache_bytes': gauge([], 'Bytes in the tail cache.', OURS),
   'svc.storage.live_bytes': gauge([], 'Bytes of live batches in the local tier.', OURS),
-  'svc.storage.corrupt_batches': counter([], 'Batches that were not what was written when they were read.', OURS),
+  'svc.storage.corrupt_batches': counter([], 'Batches that could not be read as they were written.', OURS),
   'svc.storage.damaged_partitions': gauge(
     [],
-    'Partitions of which the store has lost records. They are readable below the loss and take no more.',
+    'Partitions of which the store has lost records. Clients can read the records below the loss, and new records are refused.',
     OURS,
   ),
   'svc.storage.unreadable_documents': counter(
     ['kind'],
-    'Documents beside the logs, or parts of one, that this broker found and could not read, once each: a bad hand or a later version wrote them. The log names each at ERROR.',
+    'Documents of the store beside the logs, or parts of them, that this broker could not read. Each counts once. They were edited by hand, or a later version wrote them. The broker logs each at ERROR.',
     OURS,
   ),
   'svc.storage.compression.bytes': counter(
@@ -194,15 +213,15 @@ const table = Object.freeze({
   'svc.storage.local.pool.pending': gauge([], 'Requests that wait for a connection of the pool.'),
   'svc.redis.command': timer(
     ['command', 'local'],
-    'Time of a Redis command, where svc.redis.metrics.enabled says so; a transaction is EXEC. Buckets only with histogram, local only with local-distinction.',
+    'Time of a Redis command, if svc.redis.metrics.enabled is true; a transaction is EXEC. It has buckets only with histogram, and the label local only with local-distinction.',
     OURS,
   ),
   'svc.storage.local.redis.command': timer(
     ['command', 'local'],
-    'The same for the storage Redis, where that is one of its own.',
+    'Time of a command of the storage Redis, if that is a separate Redis.',
     OURS,
   ),
-  'svc.redis.connections': gauge(['client'], 'Connections to Redis that stand; client is broker or storage.', OURS),
+  'svc.redis.connections': gauge(['client'], 'Open connections to Redis; client is broker or storage.', OURS),
   'svc.redis.reconnects': counter(['client'], 'Connections to Redis that were lost and made again.', OURS),
   'svc.redis.breaker_moves': counter(
     ['client', 'to'],
@@ -211,7 +230,7 @@ const table = Object.freeze({
   ),
   'svc.redis.incarnations': counter(
     ['client'],
-    'Times that a Redis came to have another history (its master_replid changed): a failover, a restart.',
+    'Times that the history of a Redis changed (another master_replid), by a failover or a restart.',
     OURS,
   ),
   'svc.storage.archive': timer(['result'], 'Time to offload a segment.', REMOTE),
@@ -221,8 +240,8 @@ const table = Object.freeze({
   'svc.storage.archive.lag.segments': gauge([], 'Sealed segments that wait for their offload.', REMOTE),
   'svc.storage.archive.lag.bytes': gauge([], 'Bytes that wait for their offload.', REMOTE),
   'svc.storage.archive.lag.age_seconds': gauge([], 'Age of the oldest segment that waits for its offload.', REMOTE),
-  'svc.cluster.brokers': gauge([], 'Brokers on this store that live, this one included.', OURS),
-  'svc.cluster.confirmed': gauge([], '1 while the other brokers certainly know that this one lives.', OURS),
+  'svc.cluster.brokers': gauge([], 'Brokers on this store that are alive, including this one.', OURS),
+  'svc.cluster.confirmed': gauge([], '1 while the other brokers certainly know that this one is alive.', OURS),
   'svc.cluster.leadership_changes': counter(
     ['change'],
     'Partitions whose lead this broker took (change=taken) or gave up (change=lost).',
@@ -230,32 +249,29 @@ const table = Object.freeze({
   ),
   'svc.storage.append.refusals': counter(
     ['reason'],
-    'Appends of which the store wrote nothing, because another has the lead (fenced), the log ends elsewhere (misplaced), or the stream is removed or damaged.',
+    'Appends of which the store wrote nothing, because another broker leads (fenced), the log ends at another offset (misplaced), or the stream is removed (gone) or damaged.',
     OURS,
   ),
   'svc.storage.log_end_regressions': counter(
     [],
-    'Partitions whose end the store had lost when it came back. Offsets that this broker knew are not used again.',
+    'Partitions of which the store had lost the end when it came back. Offsets that this broker knew are not used again.',
     OURS,
   ),
   'svc.storage.worker.up': gauge([], '1 while this broker runs the storage worker, for the partitions that it leads.'),
   'svc.storage.worker.failures': counter(['phase', 'error_type'], 'Steps of the storage worker that failed.'),
   'jvm.memory.used': gauge(
     ['area'],
-    "Bytes in use. On Node: area=heap is V8's heap, area=nonheap the memory that it keeps outside of it, buffers above all.",
+    "Bytes in use. On Node area=heap is V8's heap, and area=nonheap is V8's memory outside of the heap, mainly buffers.",
   ),
   'jvm.memory.max': gauge(
     ['area'],
-    "The most that V8's heap may take, bytes (area=heap; the rest has no bound of its own).",
+    "The most bytes that V8's heap may take (area=heap). The other memory has no limit of its own.",
   ),
   'jvm.gc.pause': timer(
     ['action'],
     "Time of V8's garbage collections, most of it a pause; action is minor, major, incremental or weak-callbacks.",
   ),
-  'jvm.threads.live': gauge(
-    [],
-    'Threads of the process as the kernel counts them; NaN where it does not say (not Linux).',
-  ),
+  'jvm.threads.live': gauge([], 'Threads of the process as the kernel counts them; NaN on a system other than Linux.'),
   'process.cpu.usage': gauge([], 'CPU time that the process took in the last 5 s, as a share of all cores.'),
   'system.cpu.usage': gauge(
     [],
@@ -277,7 +293,7 @@ export interface CounterChild {
 }
 
 export interface GaugeChild {
-  /** The value that it was last set to. */
+  /** The current value. */
   readonly value: number
   set(value: number): void
   inc(by?: number): void
@@ -286,8 +302,8 @@ export interface GaugeChild {
 
 export interface ObservedChild {
   /**
-   * Milliseconds for a timer, the metric's own unit for a distribution. `captured` is counted in its place by the
-   * history's percentiles.
+   * Observes milliseconds for a timer, or the metric's own unit for a distribution. If `captured` is given, the
+   * percentiles of the history count it instead of `value`.
    */
   observe(value: number, captured?: number): void
 }
@@ -310,7 +326,7 @@ export interface MetricRow {
   readonly captured: Captured | null
 }
 
-/** The name in the scrape. */
+/** Returns the name in a scrape. */
 function scrapedName(name: string, kind: Kind): string {
   const base = name.replaceAll('.', '_')
   return kind === 'timer' ? `${base}_seconds` : kind === 'counter' ? `${base}_total` : base
@@ -328,11 +344,11 @@ export const metricRows: readonly MetricRow[] = Object.freeze(
 /** One child as the history reads it. */
 export interface Series {
   readonly labels: Readonly<Record<string, string>>
-  /** A counter's total, a gauge's value, the sum of the observations. */
+  /** The total of a counter, the value of a gauge, or the sum of the observations. */
   readonly value: number
-  /** How much was observed. */
+  /** The number of observations. */
   readonly count: number
-  /** The observations since it was last cleared; null where the table asks for no percentiles. */
+  /** The observations since the last `clear`; null if the table asks for no percentiles. */
   readonly step: StepHistogram | null
 }
 
@@ -343,29 +359,31 @@ export interface Scrape {
 }
 
 export interface Metrics {
-  /** The child for these labels; always the same object. Keep it where it is used often. */
+  /** Returns the child for these labels; always the same object. Keep it if you use it often. */
   child<N extends MetricName>(name: N, labels: Labels<N>): Child<N>
   count<N extends CounterName>(name: N, labels: Labels<N>, by?: number): void
   observe<N extends ObservedName>(name: N, labels: Labels<N>, value: number): void
   set<N extends GaugeName>(name: N, labels: Labels<N>, value: number): void
-  /** Reads the gauge at each scrape instead. A later call for the same metric replaces an earlier one. */
+  /**
+   * Makes each scrape call `read` for the value of the gauge. A later call for the same gauge replaces an earlier one.
+   */
   sample<N extends GaugeName>(name: N, labels: Labels<N>, read: () => number): void
-  /** Takes the gauge out of the scrape, whether it was set or sampled. */
+  /** Removes the gauge from the scrape, whether it was set or sampled. */
   remove<N extends GaugeName>(name: N, labels: Labels<N>): void
-  /** Drops all children whose label has this value, in every metric: a topic, a group or a socket is gone. */
+  /** Drops all children whose label has this value, in every metric, because the topic, group or socket is gone. */
   forget(label: (typeof MORTAL)[number], value: string): void
-  /** The sum of a counter over all its labels, those that were forgotten too: it never falls. */
+  /** Returns the sum of a counter over all its labels. Forgotten children count too, so the sum never falls. */
   total(name: CounterName): number
-  /** Every child of a metric. */
+  /** Returns the children of a metric, without sampled gauges. */
   series(name: MetricName): Iterable<Series>
-  /** The gauge as it would be scraped; NaN if it was never set. */
+  /** Returns the value of the gauge in a scrape; NaN if it was never set. */
   read<N extends GaugeName>(name: N, labels: Labels<N>): number
   /**
-   * Every series in the format that the Accept header prefers: OpenMetrics 1.0 or Prometheus text 0.0.4. Written in
-   * slices, each with whole children; the event loop runs other work between them.
+   * Returns every series in the format that the Accept header prefers: OpenMetrics 1.0 or Prometheus text 0.0.4. The
+   * text comes in slices of whole children. The event loop runs other work between the slices.
    */
   exposition(accept: string | undefined, clock: Clock): Scrape
-  /** The same as text 0.0.4, in one go: for few series. */
+  /** Resolves with all series in the text format 0.0.4, written in one go. For few series only. */
   scrape(): Promise<string>
 }
 
@@ -382,14 +400,14 @@ interface Sample {
   readonly read: () => number
 }
 
-/** Labels whose values go: a topic, a group or a socket. */
+/** The labels whose values can disappear: a topic, a group or a socket. */
 const MORTAL = ['topic', 'group', 'local'] as const
 
 interface Entry {
   readonly row: MetricRow
   /**
-   * For each label that can go, and each value, the keys of the children that have it, so that no search is needed when
-   * one goes. A metric with one label needs none: the value is the key.
+   * For each label in MORTAL and each of its values, the keys of the children that have it, so that `forget` needs no
+   * search. A metric with one label has no entries: the value is the key.
    */
   readonly keysOf: ReadonlyMap<string, Map<string, Set<string>>>
   readonly cells: Map<string, Cell>
@@ -398,12 +416,15 @@ interface Entry {
   forgotten: number
 }
 
-/** Other upper bounds than the table's, in seconds for a timer; an empty list leaves count and sum. */
+/**
+ * Upper bounds that replace those of the table, in seconds for a timer. If the list is empty, only +Inf, count and sum
+ * are left.
+ */
 export type Buckets = Readonly<Partial<Record<ObservedName, readonly number[]>>>
 
 /**
- * The metrics of one broker. Metrics without labels are present from the start; the others appear with their first
- * child.
+ * Creates the metrics of one broker. Metrics without labels are present from the start; the others appear with their
+ * first child.
  */
 export function createMetrics(buckets: Buckets = {}): Metrics {
   const entries = new Map<string, Entry>(
@@ -492,7 +513,7 @@ export function createMetrics(buckets: Buckets = {}): Metrics {
   }
 }
 
-/** The lines of a metric, one child after the other. A sampled gauge goes before one that was set. */
+/** Yields the children of a metric. A sampled gauge replaces one that was set. */
 function* childrenOf({ row, cells, samples }: Entry): Generator<Exposed> {
   if (row.kind !== 'gauge') return yield* cells.values()
   for (const [key, cell] of cells) if (!samples.has(key)) yield cell

@@ -22,7 +22,7 @@ const samples = new Map<string, ReadonlySet<string>>([
     }),
 ])
 
-/** Every expression that a panel, a variable or a rule asks, by what it is of. */
+/** Returns every expression of a panel or a variable of the dashboard. */
 function dashboardExpressions(): readonly string[] {
   const found: string[] = []
   JSON.parse(read('grafana-dashboard.json'), (key, value: unknown) => {
@@ -40,7 +40,7 @@ function ruleExpressions(): readonly string[] {
 }
 
 function check(expression: string): void {
-  // Without a job `up` is of everything that is scraped.
+  // Without a job `up` covers everything that is scraped.
   const names = [...expression.matchAll(/\b(?:(?:svc|jvm|process|system)_[a-z0-9_]+|up(?=\{job="))/g)].map(
     ([name]) => name,
   )
@@ -63,14 +63,14 @@ test('every metric and label that the dashboard shows is in the catalogue', () =
   for (const expression of expressions) check(expression)
 })
 
-test('every metric and label that an alert rule asks for is in the catalogue', () => {
+test('every metric and label that an alert rule uses is in the catalogue', () => {
   const expressions = ruleExpressions()
   assert.ok(expressions.length > 15)
   for (const expression of expressions) check(expression)
 })
 
 test('a rule that counts single failures counts the first one of its kind too', () => {
-  // The kinds of errors are not known at the start, so that each series begins with its first failure.
+  // The kinds of errors are not known at the start, so each series begins with its first failure.
   const open = metricRows.filter(({ labels }) => labels.includes('error_type')).map(row => row.scrapedName)
   const counting = ruleExpressions().filter(rule => open.some(name => rule.includes(`increase(${name}`)))
   assert.ok(counting.length > 0)
@@ -85,7 +85,7 @@ test('a broker that cannot be scraped has an alert, of the job that the README n
   assert.ok(ruleExpressions().includes(`up{job="${job}"} == 0`))
 })
 
-test('what must never be missed has an alert, and what is in the catalogue of the specification a panel', () => {
+test('every critical metric has an alert, and every metric of the specification has a panel', () => {
   const rules = ruleExpressions().join('\n')
   for (const name of ['svc_broker_lossy_records_total', 'svc_storage_log_end_regressions_total', 'svc_broker_up'])
     assert.ok(rules.includes(name), name)
@@ -96,7 +96,7 @@ test('what must never be missed has an alert, and what is in the catalogue of th
     'svc.broker.frame_size',
     'svc.broker.fetch.empty',
   ]
-  // Metrics of single partitions, sizes and empty answers help with one question. A dashboard for every operator does
+  // Metrics of single partitions, sizes and empty answers help with rare questions. A dashboard for every operator does
   // not show them.
   const unseen = [
     ...absent,

@@ -1,11 +1,12 @@
-// The newest numbers of a series in a typed array, which grows up to its capacity and then lets go of the oldest.
+// Keeps the newest numbers of a series in a typed array. The array grows up to its capacity. After that each new number
+// replaces the oldest one.
 
 const FIRST_ROOM = 32
 
 export class Ring {
   readonly #capacity: number
   #values: Float64Array
-  /** Where the oldest is. */
+  /** The index of the oldest number. */
   #from = 0
   #length = 0
 
@@ -28,7 +29,7 @@ export class Ring {
     }
   }
 
-  /** 0 is the newest; NaN for what is older than the oldest. */
+  /** Returns the number of this age; 0 is the newest. NaN if the ring has no number that old. */
   back(age: number): number {
     if (age >= this.#length) return Number.NaN
     return this.#values[(this.#from + this.#length - 1 - age) % this.#values.length]!

@@ -1,5 +1,5 @@
-// The process and the machine in numbers, under the names that JVM services give them, because dashboards look for
-// those. The row of each name in the metrics table says what it means on Node.
+// Measures the process and the machine. The metrics have the names that JVM services use, because dashboards look for
+// them. The doc of each name in the metrics table says what it means on Node.
 
 import { readFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
@@ -23,7 +23,7 @@ const GC_ACTIONS: Readonly<Record<number, string>> = Object.freeze({
   [constants.NODE_PERFORMANCE_GC_WEAKCB]: 'weak-callbacks',
 })
 
-/** Begins to watch; ends with `close`. Every broker of a process says the same: it is one process. */
+/** Begins to measure; `close` ends it. All brokers of one process report the same numbers. */
 export function watchRuntime(metrics: Metrics, clock: Clock): { close(): void } {
   metrics.sample('jvm.memory.used', { area: 'heap' }, () => getHeapStatistics().used_heap_size)
   metrics.sample('jvm.memory.used', { area: 'nonheap' }, () => getHeapStatistics().external_memory)
@@ -60,7 +60,10 @@ export function watchRuntime(metrics: Metrics, clock: Clock): { close(): void } 
   }
 }
 
-/** Cores and processes are counted at slightly different moments: a share of a little more than all is all. */
+/**
+ * Returns part / whole, limited to 0 to 1. The times of cores and processes are read at slightly different moments, so
+ * the quotient may be a little above 1.
+ */
 function share(part: number, whole: number): number {
   return whole > 0 ? Math.min(1, Math.max(0, part / whole)) : 0
 }
@@ -83,7 +86,7 @@ function readCpu(clock: Clock) {
   }
 }
 
-/** proc(5) */
+/** Returns the number of threads of the process (proc(5)); NaN if the system does not report it. */
 function countThreads(): number {
   try {
     return Number(/^Threads:\s+(\d+)$/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1])

@@ -12,7 +12,7 @@ test('a percentile is within 3.2 % of what was observed, or 8 µs below half a m
   }
 })
 
-test('percentiles are those of all that was recorded, and none of nothing', () => {
+test('percentiles cover everything that was recorded, and are NaN if nothing was recorded', () => {
   const histogram = new StepHistogram()
   assert.deepEqual(histogram.percentiles(), { p50: Number.NaN, p95: Number.NaN, p99: Number.NaN })
   for (let ms = 1; ms <= 1000; ms++) histogram.record(ms)
@@ -32,7 +32,7 @@ test('percentiles are those of all that was recorded, and none of nothing', () =
   assert.ok(histogram.percentiles().p99 < 0.016)
 })
 
-test('what no request can have taken does no harm', () => {
+test('impossible durations do no harm', () => {
   const histogram = new StepHistogram()
   for (const ms of [-1, Number.NaN, Number.POSITIVE_INFINITY, 1e300]) histogram.record(ms)
   assert.equal(histogram.total, 4)

@@ -1,12 +1,13 @@
-// How long things took since the last look, finely enough for percentiles: the buckets of a scrape are too wide for
-// that. Log-linear, as in HdrHistogram: sixteen buckets for each doubling, so that a percentile is within 3.2 % of what
-// was observed, or within 8 µs below half a millisecond. It takes milliseconds up to 524 s; more counts as that.
+// A histogram of durations since the last `clear`. It is fine enough for percentiles; the buckets of a scrape are too
+// wide. It is log-linear like HdrHistogram, with sixteen buckets for each doubling. A percentile is within 3.2 % of the
+// observed duration, or within 8 µs below half a millisecond. It takes milliseconds up to 524 s and counts a longer
+// duration as 524 s.
 //
 //   units of 1/64 ms:  0 1 2 ... 31 │ 32 34 ... 62 │ 64 68 ... 124 │ 128 136 ...
 //   bucket:            0 1 2 ... 31 │ 32 33 ... 47 │ 48 49 ...  63 │  64  65 ...
 
 const UNITS_PER_MS = 64
-/** Units below this have a bucket each. */
+/** Each number of units below this has a bucket of its own. */
 const LINEAR = 32
 const LINEAR_BITS = 5
 const STEP_BITS = 4
@@ -15,7 +16,7 @@ const MAX_BITS = 25
 const MAX_UNITS = 2 ** MAX_BITS - 1
 const BUCKETS = LINEAR + (MAX_BITS - LINEAR_BITS) * STEPS
 
-/** Milliseconds; NaN without an observation. */
+/** In milliseconds; NaN if there was no observation. */
 export interface Percentiles {
   readonly p50: number
   readonly p95: number
@@ -25,10 +26,10 @@ export interface Percentiles {
 export const NO_PERCENTILES: Percentiles = Object.freeze({ p50: Number.NaN, p95: Number.NaN, p99: Number.NaN })
 
 export class StepHistogram {
-  /** Null until there is something to keep: most topics are idle. */
+  /** Null until the first observation, because most topics are idle. */
   #counts: Uint32Array | null = null
   #total = 0
-  /** The buckets that are in use, so that clearing and adding pass over no others. */
+  /** The range of the buckets in use. `clear` and `add` visit only this range. */
   #low = BUCKETS
   #high = -1
 
@@ -46,7 +47,7 @@ export class StepHistogram {
     if (bucket > this.#high) this.#high = bucket
   }
 
-  /** Adds everything that another has. */
+  /** Adds all observations of another histogram. */
   add(other: StepHistogram): void {
     if (other.#counts === null || other.#total === 0) return
     this.#counts ??= new Uint32Array(BUCKETS)
@@ -69,7 +70,7 @@ export class StepHistogram {
     return { p50: this.#percentile(0.5), p95: this.#percentile(0.95), p99: this.#percentile(0.99) }
   }
 
-  /** The middle of the bucket in which the observation of this rank lies. */
+  /** Returns the middle of the bucket that has the observation of this rank, in milliseconds. */
   #percentile(share: number): number {
     const rank = Math.max(1, Math.ceil(share * this.#total))
     let passed = 0

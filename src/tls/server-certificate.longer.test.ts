@@ -48,7 +48,7 @@ async function open(
   return { found, look, of }
 }
 
-/** The sentence that ends the start. */
+/** The error message that ends the start. */
 async function refusalOf(t: TestContext, certificate: Certificate, more: Partial<Values> = {}): Promise<string> {
   const error = await open(t, certificate, more).then(
     () => null,
@@ -137,7 +137,7 @@ test('without TLS no file is read', async () => {
   assert.equal(await openServerCertificate('server', { settings, clock, logger }), null)
 })
 
-test('changed files take the place of the ones before, also behind a link that is replaced', {
+test('changed files replace the pair in use, even behind a link that is replaced', {
   skip: noOpenssl,
 }, async t => {
   const [first, second] = [await makeCertificate(t), await makeCertificate(t, 'DNS:second')]
@@ -184,7 +184,7 @@ test('bad files leave the pair in use, with one ERROR line and a failure for hea
   const [first, second] = [await makeCertificate(t), await makeCertificate(t)]
   const before = await readFile(first.certificateFile)
   const { found, look, of } = await open(t, first)
-  // The certificate comes before its key, as tools write them: the look between them says nothing.
+  // Tools write the certificate before its key. A read between the two logs nothing.
   await copyFile(second.certificateFile, first.certificateFile)
   await look()
   assert.deepEqual([of('ERROR'), found.state.failure], [[], null])

@@ -1,11 +1,10 @@
-// The certificate and the key by which a port of this broker proves its identity. They are read from the PEM files of
-// the settings and checked; an objection is one sentence that names the setting. While the broker runs, changed files
-// take the place of the ones before. It opens no port: each port that speaks TLS has its own settings, under the same
-// names, and takes its options from here.
+// Reads and checks the certificate and the key of a port, from the PEM files of the settings. An error is one
+// sentence that names the setting. While the broker runs, changed files replace the pair in use. It opens no port:
+// each TLS port has its own settings, under the same names, and gets its options from here.
 //
-// The files are read again and again, because a watcher of a file does not see a replaced link, as Kubernetes makes it,
-// or a change over a network (docs/decisions/0047). Only an objection that two looks agree on is told: tools write the
-// certificate and the key one after the other.
+// The files are read again and again, because a file watcher does not see a replaced symbolic link, as Kubernetes
+// makes it, or a change over a network (docs/decisions/0047). An error is logged only if two reads in a row find it,
+// because tools write the certificate and the key one after the other.
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
@@ -14,7 +13,7 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { fullKey, type Settings, SettingsError } from '../settings/settings.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
-/** The port, as its settings begin: `svc.server.tls`, `svc.server.cert-file` … */
+/** The port, as the start of its settings: `svc.server.tls`, `svc.server.cert-file` … */
 export type TlsPort = 'server'
 
 /** For health: the certificate that clients see, and the latest failure to replace it. */
@@ -28,10 +27,10 @@ export interface CertificateState {
 }
 
 export interface ServerCertificate {
-  /** For tls.createServer and for server.setSecureContext: TLS 1.2 and 1.3 with the pair in use. */
+  /** Options for tls.createServer and server.setSecureContext: TLS 1.2 and 1.3 with the pair in use. */
   readonly secureOptions: SecureContextOptions
   readonly state: CertificateState
-  /** Calls `changed` with the options of each pair that takes the place of the one before. */
+  /** Calls `changed` with the options of each new pair that replaces the one in use. */
   watch(changed: (secureOptions: SecureContextOptions) => void): void
   close(): void
 }
@@ -42,10 +41,10 @@ export interface CertificateRooms {
   readonly logger: Logger
 }
 
-/** How often the files are read. Two looks later a new pair is in use, or its failure is in the log. */
+/** The time between two reads of the files. After two reads a new pair is in use, or its failure is in the log. */
 export const LOOK_MS = 5_000
 
-/** No chain of certificates is nearly as long. */
+/** The largest file in bytes. No chain of certificates is nearly as long. */
 const MOST_BYTES = 1024 * 1024
 
 interface Files {
@@ -58,7 +57,10 @@ interface Pair {
   readonly leaf: X509Certificate
 }
 
-/** Null if the port speaks no TLS. Throws SettingsError if the files cannot be used, with the setting to put right. */
+/**
+ * Resolves to the certificate of the port; null if the port does not use TLS. Throws SettingsError if the files
+ * cannot be used; its message names the wrong setting.
+ */
 export async function openServerCertificate(
   port: TlsPort,
   { settings, clock, logger }: CertificateRooms,
@@ -82,7 +84,7 @@ export async function openServerCertificate(
     })
   }
   warnOfTime()
-  /** The objection of the last look, and whether the log has it. */
+  /** The error that the last read found, and whether it was logged. */
   let objection: string | null = null
   let isSaid = false
   const changes: ((secureOptions: SecureContextOptions) => void)[] = []
@@ -104,7 +106,7 @@ export async function openServerCertificate(
       objection = null
       isSaid = false
     } catch (error) {
-      // Whatever the error is: the broker keeps serving with its old pair.
+      // After any error the broker keeps serving with its old pair.
       complain((error as Error).message)
     }
   }
@@ -140,7 +142,7 @@ export async function openServerCertificate(
 
 type FileKey = `${TlsPort}.${'cert-file' | 'key-file'}`
 
-/** Names the setting, where its value comes from, and the file. */
+/** Returns the setting, the origin of its value and the file, for an error message. */
 function of(settings: Settings, key: FileKey): string {
   return `${fullKey(key)} (${settings.origin(key)}): ${settings.get(key)}`
 }
@@ -168,7 +170,10 @@ function reasonOf(error: unknown): string {
   return REASONS[code] ?? message
 }
 
-/** Throws SettingsError unless the certificate and the key belong together and OpenSSL takes them. */
+/**
+ * Returns the checked pair. Throws SettingsError unless the certificate and the key belong together and OpenSSL
+ * accepts them.
+ */
 function checkPair(settings: Settings, port: TlsPort, { cert, key }: Files): Pair {
   const leaf = readCertificate(settings, port, cert)
   const privateKey = readKey(settings, port, key)
@@ -183,7 +188,7 @@ function checkPair(settings: Settings, port: TlsPort, { cert, key }: Files): Pai
   try {
     createSecureContext(secureOptions)
   } catch (error) {
-    // OpenSSL's own words, such as "ee key too small", without its numbers.
+    // The message is OpenSSL's own, such as "ee key too small", without its numbers.
     const { reason, message } = error as Error & { readonly reason?: string }
     throw new SettingsError(`${of(settings, `${port}.cert-file`)} cannot be used: ${reason ?? message}`, {
       cause: error,
@@ -192,7 +197,7 @@ function checkPair(settings: Settings, port: TlsPort, { cert, key }: Files): Pai
   return { secureOptions, leaf }
 }
 
-/** The first certificate of the file, which is the port's own; the others are its chain. */
+/** Returns the first certificate of the file, which is the port's own. The others are its chain. */
 function readCertificate(settings: Settings, port: TlsPort, cert: Buffer): X509Certificate {
   const none = (cause: unknown) =>
     new SettingsError(`${of(settings, `${port}.cert-file`)} holds no PEM certificate`, { cause })

@@ -1,4 +1,4 @@
-// Which blocks of our code ran, as V8 counts them. It sees src/ and the code that the codec makes, nothing else.
+// Reports which blocks of our code ran, as V8 counts them: only src/ and the code that the codec generates.
 
 import { Session } from 'node:inspector'
 
@@ -11,7 +11,7 @@ interface Script {
 }
 
 export interface Coverage {
-  /** The blocks that ran since the last call. */
+  /** Returns the blocks that ran since the last call. */
   take(): Set<string>
   stop(): void
 }
@@ -24,7 +24,7 @@ export function startCoverage(): Coverage {
   return {
     take() {
       const blocks = new Set<string>()
-      // A session of this thread answers before post() returns.
+      // A session of the same thread calls back before post() returns.
       session.post('Profiler.takePreciseCoverage', (error, answer) => {
         if (error !== null) throw error
         for (const script of answer.result as readonly Script[]) {

@@ -1,5 +1,5 @@
-// The loop of the fuzzer: it changes inputs at random, keeps those that reach code that no input before them reached,
-// and changes them further. targets.ts says what a target must withstand; run.ts has the files and the terminal.
+// The loop of the fuzzer. It mutates inputs at random, keeps the inputs that reach new code, and mutates those
+// further. targets.ts defines what a target must withstand; run.ts handles the files and the terminal.
 
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
@@ -9,11 +9,11 @@ import { mutate } from '../mutation.ts'
 import type { Coverage } from './coverage.ts'
 import type { Target } from './targets.ts'
 
-/** Large, because asking for coverage takes as long as hundreds of runs. */
+/** Large, because one request for the coverage takes as long as hundreds of runs. */
 const BATCH = 256
 const LARGEST_INPUT_BYTES = 16 * 1024
 const LARGEST_CORPUS = 4000
-/** The time that one input may take, at its fastest (timed.ts). */
+/** The milliseconds that one input may take in its fastest run (timed.ts). */
 const SLOW_MS = 20
 
 export interface Crash {
@@ -21,13 +21,13 @@ export interface Crash {
   readonly error: Error
 }
 
-/** A target with what was learnt of it so far. */
+/** A target with the state of its fuzzing. */
 export interface Campaign {
   readonly target: Target
   readonly runs: number
   readonly inputs: number
   readonly blocks: number
-  /** Goes on for so long, or until an input fails. */
+  /** Fuzzes for this many milliseconds, or until an input fails. */
   go(forMs: number): Promise<Crash | null>
 }
 
@@ -49,14 +49,14 @@ export function openCampaign(target: Target, coverage: Coverage, random: Random)
     return systemClock.monotonic() - startedAt > SLOW_MS ? slow(input) : null
   }
 
-  /** An input that took long here may have been held up by others. */
+  /** Runs the input again in a thread of its own: other work may have delayed the first run. */
   async function slow(input: Buffer): Promise<Crash | null> {
     const timed = new Worker(new URL('./timed.ts', import.meta.url), { workerData: { name: target.name, input } })
     const [leastMs] = await once(timed, 'message')
     return leastMs > SLOW_MS ? { input, error: new Error(`took ${leastMs} ms of processor time`) } : null
   }
 
-  /** Tries the inputs, and keeps those that reached new code, which it finds by halves. */
+  /** Runs the inputs and keeps those that reached new code. It finds them by bisection. */
   async function explore(inputs: readonly Buffer[]): Promise<Crash | null> {
     for (const input of inputs) {
       const crash = await attempt(input)
@@ -98,7 +98,7 @@ export function openCampaign(target: Target, coverage: Coverage, random: Random)
         )
         const crash = await explore(inputs)
         if (crash !== null) return crash
-        // Timers and signals get their turn.
+        // Lets timers and signals run.
         await new Promise<void>(resolve => systemClock.soon(resolve))
       }
       return null

@@ -1,6 +1,6 @@
-// The fuzzer on the command line: `npm run fuzz -- --seconds 60`, an hour with `--seconds 3600`, one target with
-// `--target requests`. An input that fails is kept in testing/corpus/<target>, where `npm test` tries it from then on.
-// KETCH_SEED repeats a run up to what the machine's speed changes.
+// The fuzzer's command line: `npm run fuzz -- --seconds 60`, an hour with `--seconds 3600`, one target with `--target
+// requests`. An input that fails is stored in testing/corpus/<target>, and `npm test` runs it from then on.
+// KETCH_SEED repeats a run, except for differences in the machine's speed.
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'

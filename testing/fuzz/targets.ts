@@ -1,6 +1,6 @@
-// The targets of the fuzzer: each place where foreign bytes are first read, with the rules that hold there. A run
-// returns or rejects. It fails if anything but a declared refusal is thrown, or if two ways to read the same bytes
-// differ.
+// The targets of the fuzzer: each place that first reads bytes from outside, with its rules. A run may return or
+// refuse the input. It fails if it throws anything other than a declared refusal, or if two ways to read the same
+// bytes give different results.
 
 import assert from 'node:assert/strict'
 import { crc32c } from '../../src/base/crc32c.ts'
@@ -39,11 +39,11 @@ import { capturedFrames, goldenFrames, joinFrames } from '../corpus.ts'
 export interface Target {
   readonly name: string
   seeds(): Buffer[]
-  /** Throws or rejects where something that must hold does not. */
+  /** Throws or rejects if a rule is broken. */
   run(input: Buffer): void | Promise<void>
 }
 
-/** The result of `work`, or undefined if it refuses; anything else that it throws goes on. */
+/** Returns the result of `work`, or undefined if it throws a refusal. Throws every other error. */
 function refusable<T>(isRefusal: (error: unknown) => boolean, work: () => T): T | undefined {
   try {
     return work()
@@ -59,7 +59,7 @@ const isMalformed = (error: unknown) => error instanceof Malformed
 
 const LARGEST_FRAME = 64 * 1024
 
-/** The input in small pieces, whose lengths it says itself. */
+/** Splits the input into small pieces; its own bytes determine their lengths. */
 function piecesOf(input: Buffer): Buffer[] {
   const pieces: Buffer[] = []
   for (let at = 0; at < input.length; at += pieces.at(-1)!.length)
@@ -104,7 +104,7 @@ const served = [...messages, ...betweenBrokers]
 const isFlexibleHeader = headerLookup(served)
 const apis = new Map(served.map(api => [api.key, api]))
 
-/** Elements and fields of a decoded value, which must not be more than the bytes that they came from can name. */
+/** Counts the elements and fields of a decoded value. There must not be more of them than bytes. */
 function countElements(value: unknown): number {
   if (Array.isArray(value)) return value.reduce((sum: number, element) => sum + countElements(element), value.length)
   if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return 0
@@ -158,7 +158,7 @@ const batches: Target = {
     return [...plain, encodeBatch(records, { producerId: 5, producerEpoch: 0, baseSequence: 3, isTransactional: true })]
   },
   async run(input) {
-    // Half of the inputs get a right checksum, behind which the deeper checks are.
+    // Half of the inputs get a correct checksum, so that they reach the checks that come after it.
     const bytes = Buffer.from(input)
     if (bytes.length > 21 && bytes[0]! % 2 === 0) bytes.writeUInt32BE(crc32c(bytes.subarray(21)), 17)
     const split = refusable(isInvalid, () => splitBatches(bytes)) ?? []
@@ -219,7 +219,7 @@ const settings: Target = {
       'SVC_BROKER_IDLE_TIMEOUT=5m\nSVC_TOPICS_0_NAME=x\nSVC_TOPICS_0_AUTO_CREATE=true\nLOGGING_LEVEL_SVC=WARN\n',
     ].map(text => Buffer.from(text)),
   run(input) {
-    // Lines that look like options or variables are given as such; the rest is the file.
+    // Lines that look like options or variables become options or variables; the other lines become the file.
     const lines = input.toString().split('\n')
     const isVariable = (line: string) => /^[A-Z_0-9]+=/.test(line)
     const argv = lines.filter(line => line.startsWith('--') && !/^--config/.test(line))
@@ -266,7 +266,7 @@ function journal(): Buffer {
   return Buffer.concat(parts)
 }
 
-/** Makes the checksums of rounds and entries right again, as far as their lengths lead. */
+/** Corrects the checksums of rounds and entries, as far as their lengths are valid. */
 function seal(bytes: Buffer): void {
   for (let at = bytes.indexOf('KRND'); at >= 0; at = bytes.indexOf('KRND', at + 1)) {
     if (at + ROUND_HEADER_BYTES > bytes.length) return
@@ -283,11 +283,11 @@ function seal(bytes: Buffer): void {
 
 const recovery: Target = {
   name: 'recovery',
-  // Without the unused room behind the header of the file, which would be most of what is changed.
+  // Without the unused space after the file's header; otherwise most mutations would change this space.
   seeds: () => [journal().subarray(FIRST_ROUND)],
   async run(input) {
     const bytes = Buffer.concat([journal().subarray(0, FIRST_ROUND), input, Buffer.alloc(64)])
-    // Half of the inputs are what a faulty program could have written, half what a faulty disk could have made of it.
+    // Half of the inputs are data that a faulty program could write; half are data that a faulty disk could return.
     const isSealed = input.length % 2 === 0
     if (isSealed) seal(bytes)
     const read = async (position: number, length: number) => bytes.subarray(position, position + length)
@@ -301,7 +301,7 @@ const recovery: Target = {
       const { end } = await recover([file], { file: 1, position: FIRST_ROUND, sequence: 0, era: 0 }, visit, () => {})
       assert.ok(end.position >= FIRST_ROUND && end.sequence === last)
     } catch (error) {
-      // An entry whose checksum is right and whose body is not is our own mistake, and called so.
+      // An entry with a correct checksum and a wrong body is a mistake of the broker; its error message says so.
       if (!isSealed || (error as Error).message !== 'a journal entry is shorter than its body says') throw error
     }
   },

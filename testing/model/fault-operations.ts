@@ -1,6 +1,6 @@
-// Faults, with requests under way: brokers that end orderly or are killed, links to Redis that are cut, held or
-// refused, a Redis that forgets its connections and functions. Answers that are lost leave either outcome open;
-// reconcile() then finds out which it was, and that it was one of them.
+// Faults while requests are in flight: brokers that close or are killed, links to Redis that are cut, held or
+// refused, a Redis that loses its connections and functions. If an answer is lost, both outcomes are possible;
+// reconcile() then reads which one it was and checks that it is allowed.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Random } from '../../src/base/random.ts'
@@ -17,7 +17,7 @@ import type { Peer, Scene } from './scene.ts'
 import type { Origin } from './sequences.ts'
 import { changeTopicLoosely } from './topic-operations.ts'
 
-/** Some requests that are not waited for. */
+/** Starts some requests and does not wait for them. */
 function someWork(scene: Scene, random: Random): Promise<void>[] {
   return Array.from({ length: random.below(8) }, () => {
     switch (random.below(8)) {
@@ -42,7 +42,7 @@ async function produceLoosely(scene: Scene, random: Random): Promise<void> {
   await sendLoosely(scene, scene.leader(topic, partition), [{ topic, partition, batch }], random)
 }
 
-/** The origin of the batch that follows all that the producer has sent, as if it all were in the log. */
+/** Returns the origin of the next batch of the producer, as if all its pending batches were in the log. */
 function originAfterAll({ producers, awaited, pending }: LogModel, producerId: number): Origin {
   const last = pending.findLast(({ sent }) => sent.origin?.producerId === producerId)?.sent
   if (last?.origin != null) return { ...last.origin, sequence: (last.origin.sequence + last.records.length) % 2 ** 31 }
@@ -89,7 +89,7 @@ async function commitLoosely(scene: Scene, random: Random): Promise<void> {
 
 const anyPeer = ({ running }: Scene, random: Random): Peer => running[random.below(running.length)]!
 
-/** One broker ends and comes back, or all of them, one after the other. */
+/** Closes one broker, or all of them one after the other, and starts them again. */
 export async function restart(scene: Scene, random: Random): Promise<void> {
   await endBrokers(scene, random, 'close')
 }
@@ -104,7 +104,7 @@ async function endBrokers(scene: Scene, random: Random, how: 'close' | 'kill'): 
   const settleTopic = random.below(3) === 0 ? changeTopicLoosely(scene, random, ended[0]!) : null
   const work = someWork(scene, random)
   if (random.below(2) === 0) await pause(random.below(30))
-  // The others may be asked before the broker is back.
+  // The other brokers may get requests before this broker is back.
   for (const peer of ended) await scene.stop(peer, how)
   if (scene.running.length > 0 && random.below(2) === 0) {
     await Promise.all(work)
@@ -116,7 +116,7 @@ async function endBrokers(scene: Scene, random: Random, how: 'close' | 'kill'): 
   await reconcile(scene, random)
 }
 
-/** The link of one broker breaks, for an instant or for some time. */
+/** Breaks the link of one broker, for an instant or for some time. */
 export async function breakLink(scene: Scene, random: Random): Promise<void> {
   const { proxy, id } = anyPeer(scene, random)
   if (proxy === null) return
@@ -147,7 +147,7 @@ export async function breakLink(scene: Scene, random: Random): Promise<void> {
   await reconcile(scene, random)
 }
 
-/** Redis drops its clients, or the functions that it was given. */
+/** Makes Redis drop its clients, or the functions that the broker loaded. */
 export async function disturbRedis(scene: Scene, random: Random): Promise<void> {
   const { redis } = scene
   if (redis === null) return

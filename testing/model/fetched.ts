@@ -8,11 +8,14 @@ import type { LogModel, PlacedBatch } from './log-model.ts'
 
 export interface FetchLimits {
   readonly maxBytes: number
-  /** It must answer a batch where there is one, whatever its size. */
+  /** True if the answer must contain at least one batch when there is one, whatever its size. */
   readonly mustProgress: boolean
 }
 
-/** Where the reader goes on. Throws a Difference. The answer must have been read while nothing was pending. */
+/**
+ * Resolves with the offset at which the reader continues. Throws a Difference. No batch may be pending during the
+ * fetch.
+ */
 export async function checkFetched(
   log: LogModel,
   offset: number,
@@ -75,7 +78,7 @@ async function checkBatch(
   }
 }
 
-/** A batch keeps its epoch, and epochs never go back along the log. */
+/** Checks that a batch keeps its leader epoch, and that epochs never decrease along the log. */
 function checkEpoch(log: LogModel, batch: PlacedBatch, epoch: number): void {
   if (batch.leaderEpoch === null) batch.leaderEpoch = epoch
   expectSame(`${log.name}: the leader epoch of batch ${batch.sent.tag}`, epoch, batch.leaderEpoch)

@@ -1,4 +1,4 @@
-// A consumer group as a plain value: who is in it, of which generation, and what it committed, by topic id and
+// A consumer group as a plain value: its members, its generation, and its committed offsets by topic id and
 // partition.
 
 import { Difference, expectSame, shown } from './difference.ts'
@@ -10,11 +10,11 @@ export interface Committed {
 }
 
 interface Kept extends Committed {
-  /** The client said when it ends; null: not before the run does. */
+  /** The expiry time that the client requested; null if the offset does not expire during the run. */
   readonly expiresAtMs: number | null
 }
 
-/** As a broker answers it: early versions do not say the epoch. */
+/** A committed offset as a broker returns it: early versions do not return the epoch. */
 export type Answered = Omit<Committed, 'leaderEpoch'> & { readonly leaderEpoch: number | null }
 
 export interface GroupMember {
@@ -24,19 +24,19 @@ export interface GroupMember {
 
 export class GroupModel {
   readonly name: string
-  /** `maybe`: it is empty and without offsets, and the broker removes such a group at some time. */
+  /** `maybe`: the group is empty and has no offsets; the broker removes such a group at some time. */
   existence: 'no' | 'maybe' | 'yes' = 'no'
   generation = 0
-  /** It may have been removed and made anew since, with generation 0. */
+  /** True if the broker may have removed the group and created it again, with generation 0. */
   mayBeAnew = false
-  /** The first one leads. */
+  /** The first member is the leader. */
   members: readonly GroupMember[] = []
-  /** By `topic id:partition`. */
+  /** The committed offsets, by `topic id:partition`. */
   readonly #offsets = new Map<string, Kept>()
-  /** The values that commits whose answers are lost may have left, by the same key. */
+  /** The offsets of commits whose answers were lost: each may be the committed one. By the same key. */
   readonly #late = new Map<string, Kept[]>()
 
-  /** Their time was over while the group had no members. */
+  /** Keys whose offsets expired while the group had no members. */
   readonly #overdue = new Set<string>()
 
   constructor(name: string) {
@@ -80,7 +80,7 @@ export class GroupModel {
     this.members = []
   }
 
-  /** A group without members and committed offsets may go. */
+  /** A group without members and committed offsets may be removed by the broker. */
   #emptied(): void {
     if (this.existence === 'yes' && this.members.length === 0 && this.#offsets.size === 0) this.#mayGo()
   }
@@ -95,7 +95,7 @@ export class GroupModel {
     this.#emptied()
   }
 
-  /** Members keep what they subscribe to. */
+  /** Returns whether the offset may have expired. Offsets do not start to expire while the group has members. */
   #mayHaveExpired(key: string, { expiresAtMs }: Kept, nowMs: number): boolean {
     if (this.members.length === 0 && expiresAtMs !== null && nowMs >= expiresAtMs) this.#overdue.add(key)
     return this.#overdue.has(key)
@@ -105,7 +105,10 @@ export class GroupModel {
     return (this.#offsets.get(`${topicId}:${partition}`)?.expiresAtMs ?? null) !== null
   }
 
-  /** The broker says that this is committed (null: nothing) at this time. Its answer holds from then on. */
+  /**
+   * Records the broker's answer at this time: the committed offset, or null without one. The answer holds from then
+   * on.
+   */
   saw(topicId: string, partition: number, answered: Answered | null, nowMs: number): void {
     const key = `${topicId}:${partition}`
     const known = this.#offsets.get(key) ?? null
@@ -135,13 +138,13 @@ export class GroupModel {
     throw new Difference(`${what}: the broker says ${shown(answered)}, the model ${allowed}`)
   }
 
-  /** Whether the group is there, by what an operation on it was answered. */
+  /** Records whether the group exists, as the answer to an operation shows. */
   sawExistence(exists: boolean): void {
     if (this.existence !== 'maybe') expectSame(`whether group ${this.name} exists`, exists, this.existence === 'yes')
     if (!exists) this.remove()
   }
 
-  /** Time has gone by: what may have expired makes a group that may be gone. */
+  /** Records that time has passed: if all offsets may have expired, the group may have been removed. */
   age(nowMs: number): void {
     const expired = [...this.#offsets].map(([key, kept]) => this.#mayHaveExpired(key, kept, nowMs))
     if (this.existence === 'yes' && this.members.length === 0 && expired.every(each => each)) this.#mayGo()

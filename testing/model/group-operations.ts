@@ -1,5 +1,5 @@
 // Operations of consumers and operators on the offsets of groups while nothing is broken: commit, fetch, delete and
-// expire them, and delete the group. Members come and go in member-operations.ts.
+// expire offsets, and delete the group. member-operations.ts has the joins and leaves of members.
 
 import type { Random } from '../../src/base/random.ts'
 import {
@@ -23,7 +23,7 @@ import type { Answered, Committed, GroupMember, GroupModel } from './group-model
 import { anyPlace, type Place } from './places.ts'
 import type { Scene } from './scene.ts'
 
-/** A lead over a group that moves, or a group that is being loaded: nothing was done, come again. */
+/** Errors while the coordinator of a group moves or loads the group. The request had no effect and can be repeated. */
 const PASSING: ReadonlySet<number> = new Set([
   COORDINATOR_LOAD_IN_PROGRESS.code,
   COORDINATOR_NOT_AVAILABLE.code,
@@ -35,8 +35,8 @@ const FIRST_WITH_IDS = 10
 export const anyGroup = ({ groups }: Scene, random: Random): GroupModel => groups[random.below(groups.length)]!
 
 /**
- * Asks until the answer's error is no passing one, where it may be: the coordinator moves, or the group is being
- * removed.
+ * Repeats the request while it gets a passing error and such an error is allowed: if the coordinator may move, or if
+ * the group may be under removal.
  */
 export async function persist<T>(
   scene: Scene,
@@ -90,7 +90,7 @@ export function anyCommit(random: Random, version: number): Committed {
   }
 }
 
-/** By a member, without a member, by a stranger, or of a generation that has passed. */
+/** Commits as a member, without a member, as an unknown member, or with an old generation. */
 export async function commitOffset(scene: Scene, random: Random): Promise<void> {
   const place = anyPlace(scene, random)
   if (place === null) return
@@ -126,7 +126,7 @@ export async function commitOffset(scene: Scene, random: Random): Promise<void> 
   group.commit(place.topic.id, place.partition, { ...committed, expiresAtMs })
 }
 
-/** Two where the group may have gone. */
+/** Returns the allowed error codes: two if the broker may have removed the group. */
 function codesOfCommit(
   group: GroupModel,
   who: GroupMember | null,
@@ -140,7 +140,7 @@ function codesOfCommit(
   return { no: [missing], maybe: [missing, UNKNOWN_MEMBER_ID.code], yes: [UNKNOWN_MEMBER_ID.code] }[group.existence]
 }
 
-/** Every partition's offset, asked for one by one or all at once, in some version. */
+/** Fetches the offset of every partition, by name or all at once, in a random version. */
 export async function fetchOffsets(scene: Scene, random: Random): Promise<void> {
   const group = anyGroup(scene, random)
   scene.note(`${group.name}: what is committed`)
@@ -184,13 +184,13 @@ export async function checkOffsets(scene: Scene, group: GroupModel, random: Rand
   }
 }
 
-/** Version 1 says in each row what concerns the group as a whole. */
+/** Returns the error of the group. Version 1 repeats it in each row. */
 function errorOf({ groups, topics, errorCode }: ResponseOf<typeof offsetFetch>, version: number): number {
   if (version >= 8) return groups[0]!.errorCode
   return version >= 2 ? errorCode : (topics[0]?.partitions[0]?.errorCode ?? NONE)
 }
 
-/** The topics of an answer, each under what this version calls it. */
+/** Returns the topics of an answer, each with its name or id, as the version has it. */
 function rowsOf({ groups, topics }: ResponseOf<typeof offsetFetch>, version: number) {
   if (version < 8) return topics.map(({ name, partitions }) => ({ said: name, partitions }))
   return groups[0]!.topics.map(({ name, topicId, partitions }) => ({
@@ -199,7 +199,7 @@ function rowsOf({ groups, topics }: ResponseOf<typeof offsetFetch>, version: num
   }))
 }
 
-/** Null where nothing is committed. Versions before 5 do not say the epoch. */
+/** Returns null if there is no committed offset. Versions before 5 do not return the epoch. */
 function committedOf(
   row:
     | { readonly committedOffset: number; readonly committedLeaderEpoch: number; readonly metadata: string | null }
@@ -239,7 +239,7 @@ export async function deleteOffset(scene: Scene, random: Random): Promise<void> 
   if (!isSubscribed) group.forget(topic.id, partition)
 }
 
-/** Offsets whose client said how long they are to be kept are gone some time after that. */
+/** Waits until the offsets with a retention time have expired. */
 export async function expireOffsets(scene: Scene, random: Random): Promise<void> {
   const group = anyGroup(scene, random)
   if (group.members.length > 0 || group.existence === 'no') return

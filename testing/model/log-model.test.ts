@@ -1,4 +1,4 @@
-// The model must be right before a broker can be wrong: what it takes and what it does not.
+// Tests the model itself: which answers of a broker it accepts and which it refuses.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -28,7 +28,7 @@ function logOf(tags: readonly string[], rules: readonly RetentionRule[] = [keepA
 
 const found = (tag: string, baseOffset: number) => ({ tag, baseOffset, appendTimeMs: -1 })
 
-test('a batch whose answer is lost may be in the log or not, and the rest must be', () => {
+test('a batch whose answer is lost may be in the log or not, and the acknowledged ones must be', () => {
   for (const landed of [true, false]) {
     const log = logOf(['a'])
     log.pending.push({ sent: batch('b'), baseOffset: null, appendTimeMs: -1 })
@@ -55,7 +55,7 @@ test('a batch that was refused must not be in the log', () => {
   assert.throws(() => log.resolve([found('a', 0)]), Difference)
 })
 
-test('a producer that has nothing in the log is known by the first batch that it sent in vain', () => {
+test('a producer without a batch in the log begins with the first batch that failed', () => {
   const log = logOf([])
   const origin = (sequence: number): Origin => ({ producerId: 1, epoch: 0, sequence })
   for (const [tag, sequence] of [
@@ -69,7 +69,7 @@ test('a producer that has nothing in the log is known by the first batch that it
   assert.equal(log.awaited.get(1), undefined)
 })
 
-test('the log begins later only where something says so', () => {
+test('the log start moves only if the model knows a reason', () => {
   const log = logOf(['a', 'b', 'c'])
   assert.throws(() => log.sawStart(2, NOW_MS), Difference)
   log.lateStarts.add(3)
@@ -78,7 +78,7 @@ test('the log begins later only where something says so', () => {
   assert.throws(() => log.sawStart(0, NOW_MS), Difference)
 })
 
-test('retention drops whole batches that are old enough, or leaves as many bytes as it is told', () => {
+test('retention drops whole batches that are old enough, or keeps at least the configured bytes', () => {
   const byTime = logOf(['a', 'b'], [{ ...keepAll, ms: 500 }])
   assert.throws(() => byTime.sawStart(1, NOW_MS), Difference)
   byTime.sawStart(2, NOW_MS)
@@ -88,7 +88,7 @@ test('retention drops whole batches that are old enough, or leaves as many bytes
   bySize.sawStart(2, NOW_MS)
 })
 
-test('look-ups by time see what is above the log start, the first of equals', () => {
+test('look-ups by time see only records above the log start, and the first of equal timestamps', () => {
   const log = logOf(['a', 'b'])
   assert.deepEqual(log.firstAtOrAfter(1), { offset: 1, timestamp: 1 })
   assert.deepEqual(log.largestTimestamp(), { offset: 1, timestamp: 1 })
@@ -97,7 +97,7 @@ test('look-ups by time see what is above the log start, the first of equals', ()
   assert.equal(log.firstAtOrAfter(2), null)
 })
 
-test('sequences go on, repeat and end as Kafka has them', () => {
+test('sequences continue, repeat and wrap around as in Kafka', () => {
   const sequences = new Sequences()
   const origin = (epoch: number, sequence: number): Origin => ({ producerId: 1, epoch, sequence })
   assert.equal(sequences.verdict(origin(3, 2 ** 31 - 2), 3).kind, 'next')

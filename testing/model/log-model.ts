@@ -1,9 +1,9 @@
-// A partition's log as a plain list of batches: which records stand where, where the log begins, and what of it is not
-// certain. It has no index, no cache and no store, so that it can be read in one go and be believed.
+// A partition's log as a plain list of batches: the offsets of the records, the start of the log, and the batches
+// whose fate is unknown. It has no index, no cache and no store, so that a reader can check it at once.
 //
-//   start            end
-//   | certain batches | pending: sent, and the answer is lost or said nothing certain. In their order, each whole or
-//   |                 | not at all.
+// start            end
+// | certain batches | pending: sent, but the answer was lost or left the outcome open. They keep their order; each is
+// |                 | in the log completely or not at all.
 
 import { Difference, expect, expectSame } from './difference.ts'
 import { type Origin, Sequences, type Verdict } from './sequences.ts'
@@ -11,13 +11,13 @@ import { type Origin, Sequences, type Verdict } from './sequences.ts'
 export interface ModelRecord {
   readonly key: string | null
   readonly value: Buffer
-  /** Ms since 1970; -1: none. */
+  /** Milliseconds since 1970; -1 for no timestamp. */
   readonly timestamp: number
 }
 
 /** A batch as a producer sends it. */
 export interface SentBatch {
-  /** No other batch of the run has it; the first value begins with it. */
+  /** Unique in the run; the value of the first record begins with it. */
   readonly tag: string
   readonly records: readonly ModelRecord[]
   readonly bytes: Buffer
@@ -30,22 +30,22 @@ export interface PlacedBatch {
   readonly sent: SentBatch
   readonly baseOffset: number
   readonly nextOffset: number
-  /** The broker's stamp where the topic has LogAppendTime, else -1. */
+  /** The broker's timestamp if the topic has LogAppendTime, else -1. */
   appendTimeMs: number
-  /** Null until it was read. */
+  /** Null until the batch was read. */
   leaderEpoch: number | null
 }
 
 interface Pending {
   readonly sent: SentBatch
-  /** Null: it is unknown whether it is in the log. */
+  /** Null if it is unknown whether the batch is in the log. */
   readonly baseOffset: number | null
   readonly appendTimeMs: number
-  /** The answer said that it is not in the log and never will be. */
+  /** True if the answer said that the batch is not in the log and never will be. */
   readonly isRefused?: boolean
 }
 
-/** A rule that retention may have applied, and until when: the one that holds has no end. */
+/** A rule that retention may have applied, and its end. The current rule has no end. */
 export interface RetentionRule {
   readonly ms: number
   readonly bytes: number
@@ -57,7 +57,7 @@ export interface FoundRecord {
   readonly timestamp: number
 }
 
-/** How long a rule that does not hold any more may act: in a round of retention that has begun. */
+/** The milliseconds for which an old rule may still act, because a round of retention had already begun. */
 const RULE_LINGERS_MS = 5_000
 
 export class LogModel {
@@ -65,15 +65,13 @@ export class LogModel {
   readonly #rules: readonly RetentionRule[]
   start = 0
   end = 0
-  /** All that ever stood here, oldest first. */
+  /** All batches that were ever in the log, the oldest first. */
   readonly batches: PlacedBatch[] = []
   readonly pending: Pending[] = []
-  /** Where the log may begin once a DeleteRecords has acted whose answer is lost. */
+  /** The possible starts of the log after a DeleteRecords whose answer was lost. */
   readonly lateStarts = new Set<number>()
   readonly producers = new Map<number, Sequences>()
-  /**
-   * The first batch that a producer sent in vain, while it has none in the log: it begins there when it comes again.
-   */
+  /** For each producer without a batch in the log: the first batch that failed. The producer begins with it again. */
   readonly awaited = new Map<number, Origin>()
   #startSeenAtMs = 0
 
@@ -87,7 +85,7 @@ export class LogModel {
     return this.producers.get(origin.producerId)?.verdict(origin, records.length) ?? { kind: 'next' }
   }
 
-  /** The batch certainly stands at the end of the log. */
+  /** Records that the batch is certainly at the end of the log. */
   place(sent: SentBatch, baseOffset: number, appendTimeMs: number): void {
     expectSame(`${this.name}: the offset of batch ${sent.tag}`, baseOffset, this.end)
     const { origin, records } = sent
@@ -100,7 +98,7 @@ export class LogModel {
     sequences.add(origin, records.length, baseOffset)
   }
 
-  /** The batch that holds an offset of the log. */
+  /** Returns the batch that contains an offset of the log. */
   batchAt(offset: number): PlacedBatch {
     let low = 0
     let high = this.batches.length - 1
@@ -112,7 +110,7 @@ export class LogModel {
     return this.batches[low]!
   }
 
-  /** The batches that hold anything at or above the log start. */
+  /** The batches with at least one record at or above the log start. */
   get live(): readonly PlacedBatch[] {
     return this.batches.filter(batch => batch.nextOffset > this.start)
   }
@@ -131,7 +129,7 @@ export class LogModel {
     return null
   }
 
-  /** The first of those with the largest timestamp; null where no record has one. */
+  /** Returns the first record with the largest timestamp; null if no record has a timestamp. */
   largestTimestamp(): FoundRecord | null {
     let best: FoundRecord | null = null
     for (const record of this.records()) {
@@ -141,9 +139,9 @@ export class LogModel {
   }
 
   /**
-   * The broker says that the log begins here. It may begin later than the model knew only by a DeleteRecords whose
-   * answer is lost, or by what retention allows: it drops whole batches, none that is younger than `ms`, and leaves
-   * `bytes`.
+   * Records the log start that the broker returned. The start may be higher than in the model only because of a
+   * DeleteRecords whose answer was lost, or because of retention. Retention drops whole batches, none younger than
+   * `ms`, and keeps at least `bytes`.
    */
   sawStart(start: number, nowMs: number): void {
     const lateBefore = this.#startSeenAtMs - RULE_LINGERS_MS
@@ -175,8 +173,9 @@ export class LogModel {
   }
 
   /**
-   * The log was read from the model's end on, up to a batch that was certainly appended after everything that is
-   * pending: each batch found was pending, in that order; each acknowledged one is found where it was acknowledged.
+   * Resolves the pending batches. The caller has read the log from the model's end up to a batch that was certainly
+   * appended after all pending ones. Each batch found must be a pending one, in their order. Each acknowledged batch
+   * must be found at its acknowledged offset.
    */
   resolve(
     found: readonly { readonly tag: string; readonly baseOffset: number; readonly appendTimeMs: number }[],
@@ -212,7 +211,7 @@ export class LogModel {
     this.pending.length = 0
   }
 
-  /** A broker that refused the first batch of a producer takes none behind it before that one has come again. */
+  /** After a broker refused the first batch of a producer, it accepts no later batch before this one is repeated. */
   #await({ origin }: SentBatch): void {
     if (origin === null || this.producers.has(origin.producerId) || this.awaited.has(origin.producerId)) return
     this.awaited.set(origin.producerId, origin)

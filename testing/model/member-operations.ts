@@ -1,5 +1,5 @@
-// Members who come, stay and go while nothing is broken: each rebalance ends with one generation that all know, and
-// each member is given what the leader says.
+// Members that join, stay and leave while nothing is broken. Each rebalance ends with one generation that all members
+// know, and each member gets the assignment of the leader.
 
 import type { Random } from '../../src/base/random.ts'
 import { MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID } from '../../src/protocol/errors.ts'
@@ -55,7 +55,7 @@ export async function leaveMember(scene: Scene, random: Random): Promise<void> {
   group.left()
 }
 
-/** Everybody is told that nothing has changed. */
+/** Sends a heartbeat for every member; no heartbeat may report a rebalance. */
 export async function stayMembers(scene: Scene, random: Random): Promise<void> {
   const group = anyGroup(scene, random)
   for (const member of group.members) {
@@ -64,7 +64,7 @@ export async function stayMembers(scene: Scene, random: Random): Promise<void> {
   scene.note(`${group.name}: ${group.members.length} heartbeats`)
 }
 
-/** A join waits for others, so each has a connection of its own. */
+/** Joins on a connection of its own, because a join waits for the other members. */
 async function join(scene: Scene, group: GroupModel, { id, instanceId }: GroupMember): Promise<Joined> {
   const body = {
     groupId: group.name,
@@ -103,7 +103,7 @@ async function beat(scene: Scene, group: GroupModel, { id, instanceId }: GroupMe
   return answer.errorCode
 }
 
-/** Those that are there join again, beside the newcomer if there is one. */
+/** Lets the present members join again, together with the newcomer if there is one. */
 async function rebalance(scene: Scene, group: GroupModel, newcomer: GroupMember | null): Promise<void> {
   const others = group.members
   group.age(Date.now())
@@ -116,7 +116,8 @@ async function rebalance(scene: Scene, group: GroupModel, newcomer: GroupMember 
   }
   const rejoining = others.map(other => join(scene, group, other))
   const answers = await Promise.all([...rejoining, ...joining])
-  // A coordinator that loaded the group anew has forgotten whom it promised an id: the client would begin again.
+  // A coordinator that loaded the group again has forgotten the id that it gave to the newcomer. A client would join
+  // again without an id.
   const isForgotten = scene.mayMove && newcomer !== null && answers.at(-1)!.errorCode === UNKNOWN_MEMBER_ID.code
   if (isForgotten) answers.pop()
   if (answers.length === 0) return

@@ -1,5 +1,5 @@
-// The part of the model that `npm test` runs: some seeds on each store, and a broker whose loss must be noticed. `npm
-// run model` asks a thousand, and repeats one.
+// The part of the model that `npm test` runs: some seeds on each store, and a broker whose data loss the model must
+// notice. `npm run model` runs a thousand seeds, or repeats one.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ import { createTopic } from './topic-operations.ts'
 import { produceSome } from './write-operations.ts'
 
 const COUNT = 80
-/** Seeds that end in 0 have brokers to kill. */
+/** Seeds that end in 0 run brokers as processes that can be killed. */
 const SEEDS = atLength([1, 2, 3, 4, 5, 6, 10], [1, 10]).map(number => (seed - 1) * 10 + number)
 
 async function expectSeed(store: StoreName, seed: number, redis: RedisServer | null): Promise<void> {
@@ -33,7 +33,7 @@ for (const each of SEEDS) {
   })
 }
 
-test('a record that is gone from the store is noticed', { skip: noRedis }, async t => {
+test('the model notices a record that is missing from the store', { skip: noRedis }, async t => {
   const redis = await startRedis(t)
   const plan = { store: 'redis', brokers: 1, areProcesses: false, hasHttp: false, fsync: 'always' } as const
   const scene = await Scene.open(plan, 1, redis, 'lossy')

@@ -1,5 +1,5 @@
-// The kinds of operations with how often each comes, and the list of them that a seed makes. An operation draws what it
-// needs from a seed of its own, so that any part of a list can be run alone.
+// The kinds of operations with their frequency, and the list of operations that a seed makes. Each operation draws
+// its values from a seed of its own, so that any part of a list can run alone.
 
 import { type Random, seededRandom } from '../../src/base/random.ts'
 import { breakLink, disturbRedis, kill, restart } from './fault-operations.ts'
@@ -23,13 +23,13 @@ import { deleteSome, produceBeyondLimits, produceInSequence, produceSome, produc
 type Perform = (scene: Scene, random: Random) => Promise<void>
 
 export interface Operation {
-  /** Its place in the list of its seed. */
+  /** The index in the list of the seed. */
   readonly index: number
   readonly kind: string
   readonly seed: number
 }
 
-/** How often each comes, in parts of the whole. */
+/** The relative frequency of each kind. */
 const KINDS: Readonly<Record<string, { readonly weight: number; readonly perform: Perform }>> = {
   produce: { weight: 24, perform: produceSome },
   'produce-in-sequence': { weight: 14, perform: produceInSequence },
@@ -65,13 +65,13 @@ const KINDS: Readonly<Record<string, { readonly weight: number; readonly perform
   'disturb-redis': { weight: 2, perform: disturbRedis },
 }
 
-/** The first operation, whichever is chosen: all others need a topic. */
+/** The first two operations always create a topic, because all others need one. */
 const FIRST = 'create-topic'
 const NEEDS_REDIS = ['break-link', 'disturb-redis']
 
 export const operationKinds: readonly string[] = Object.keys(KINDS)
 
-/** The operations of a seed; `only` names the kinds that may come, none for all. */
+/** Returns the operations of a seed. `only` names the allowed kinds; if it is empty, all kinds are allowed. */
 export function operationsOf(seed: number, plan: Plan, count: number, only: readonly string[]): readonly Operation[] {
   const random = seededRandom(seed)
   const isPossible = (kind: string) =>
@@ -90,7 +90,10 @@ export function perform(scene: Scene, { kind, seed }: Operation): Promise<void> 
   return KINDS[kind]!.perform(scene, seededRandom(seed))
 }
 
-/** Every third run on Redis has one broker; some runs have theirs as processes, to kill. */
+/**
+ * Returns the plan of a seed. Runs on Redis have one to three brokers. Every tenth run has its brokers as processes
+ * that can be killed.
+ */
 export function planOf(store: StoreName, seed: number): Plan {
   const areProcesses = seed % 10 === 0
   const brokers = store === 'embedded' ? 1 : areProcesses ? 1 + (seed % 20 === 0 ? 1 : 0) : 1 + (seed % 3)

@@ -1,4 +1,4 @@
-// The partitions that an operation is about.
+// Chooses the partitions of an operation.
 
 import type { Random } from '../../src/base/random.ts'
 import type { LogModel } from './log-model.ts'
@@ -10,7 +10,7 @@ export interface Place {
   readonly log: LogModel
 }
 
-/** Some partition; null while there is no topic. */
+/** Returns a random partition; null if there is no topic. */
 export function anyPlace(scene: Scene, random: Random): Place | null {
   const topics = [...scene.topics.values()]
   if (topics.length === 0) return null
@@ -19,7 +19,7 @@ export function anyPlace(scene: Scene, random: Random): Place | null {
   return { topic, partition, log: topic.logs[partition]! }
 }
 
-/** Some different partitions that one broker leads, and which. */
+/** Returns some different partitions with the same leader, and this leader. */
 export function placesOfOne(scene: Scene, random: Random, most: number): { peer: Peer; places: Place[] } | null {
   const first = anyPlace(scene, random)
   if (first === null) return null

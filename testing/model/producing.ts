@@ -1,4 +1,4 @@
-// Batches as the model's producers make them, and Produce requests with what becomes of each row.
+// Makes the batches of the model's producers, sends Produce requests, and records the outcome of each row.
 
 import type { Random } from '../../src/base/random.ts'
 import { codecs } from '../../src/protocol/compression.ts'
@@ -18,7 +18,7 @@ import type { ModelRecord, SentBatch } from './log-model.ts'
 import { PASSING, type Peer, type Scene, type TopicModel } from './scene.ts'
 import type { Origin } from './sequences.ts'
 
-/** A batch on its way to a partition. */
+/** A batch for a partition. */
 export interface Sending {
   readonly topic: TopicModel
   readonly partition: number
@@ -29,7 +29,7 @@ const FIRST_WITH_ZSTD = 7
 const FIRST_WITH_IDS = 13
 const NEWEST = 13
 
-/** After these it is unknown whether the batch is in the log. */
+/** After these errors it is unknown whether the batch is in the log. */
 const UNCERTAIN: ReadonlySet<number> = new Set([REQUEST_TIMED_OUT.code, NOT_ENOUGH_REPLICAS_AFTER_APPEND.code])
 
 export function makeBatch(scene: Scene, random: Random, origin: Origin | null = null): SentBatch {
@@ -55,7 +55,7 @@ export function makeBatch(scene: Scene, random: Random, origin: Origin | null = 
   return { tag, records, bytes, isZstd: compression === 'zstd', origin, sentAtMs }
 }
 
-/** One request for these, which name different partitions that one broker leads. */
+/** Returns one request for these batches. They go to different partitions with the same leader. */
 export function requestOf(
   sendings: readonly Sending[],
   random: Random,
@@ -66,13 +66,14 @@ export function requestOf(
   const version = least + random.below(NEWEST + 1 - least)
   const topicData = [...Map.groupBy(sendings, each => each.topic)].map(([{ name, id }, rows]) => ({
     ...(version >= FIRST_WITH_IDS ? { topicId: id } : { name }),
-    // The log stamps what it is handed: the model keeps its own.
+    // A copy, because the log writes offsets and timestamps into the bytes that it gets. The model keeps its own
+    // bytes.
     partitionData: rows.map(({ partition, batch }) => ({ index: partition, records: Buffer.from(batch.bytes) })),
   }))
   return { version, body: { acks, timeoutMs, topicData } }
 }
 
-/** The row of each sending, in their order. */
+/** Returns the row of each sending, in their order. */
 export function rowsOf(
   sendings: readonly Sending[],
   responses: readonly { readonly partitionResponses: readonly ProducedRow[] }[],
@@ -85,7 +86,7 @@ export function rowsOf(
   })
 }
 
-/** Compares one row with what the model says of its batch. Answers false where the row says: come again. */
+/** Compares one row with the model. Returns false if the row has a passing error, so that the outcome is open. */
 export function checkProduced({ topic, partition, batch }: Sending, row: ProducedRow, mayPass: boolean): boolean {
   const log = topic.logs[partition]!
   const what = `${log.name}: batch ${batch.tag} of ${batch.records.length} records`
@@ -111,7 +112,7 @@ export function checkProduced({ topic, partition, batch }: Sending, row: Produce
   return true
 }
 
-/** Sends while links break or brokers end; settle() finds out later what it came to. Rejects with a Difference only. */
+/** Sends while links break or brokers end; settle() later finds the outcome. Rejects only with a Difference. */
 export async function sendLoosely(
   scene: Scene,
   peer: Peer,
@@ -149,8 +150,7 @@ export async function sendLoosely(
 }
 
 /**
- * Sends one batch at a time until one is acknowledged: all that was sent before it is in the log by then, or never will
- * be.
+ * Sends one batch at a time until one is acknowledged. After that each earlier batch is in the log or never will be.
  */
 export async function sendBarrier(scene: Scene, topic: TopicModel, partition: number, random: Random): Promise<void> {
   const { name, pending } = topic.logs[partition]!

@@ -1,4 +1,4 @@
-// Questions of consumers about partitions while nothing is broken: every answer is exactly the model's.
+// Reads of consumers while nothing is broken: every answer must be exactly the model's.
 
 import type { Random } from '../../src/base/random.ts'
 import { FENCED_LEADER_EPOCH, NONE, OFFSET_OUT_OF_RANGE, UNKNOWN_LEADER_EPOCH } from '../../src/protocol/errors.ts'
@@ -11,7 +11,7 @@ import { checkFetched } from './fetched.ts'
 import { anyPlace, type Place, placesOfOne } from './places.ts'
 import { PASSING, type Scene } from './scene.ts'
 
-/** Some fetches on from an offset, in any version, with few bytes and with many. */
+/** Fetches several times from an offset on, in a random version, with few bytes or many. */
 export async function fetchSome(scene: Scene, random: Random): Promise<void> {
   const place = anyPlace(scene, random)
   if (place === null) return
@@ -57,13 +57,13 @@ async function fetchRow(
     expect(found !== undefined, () => `${log.name}: Fetch ${version} has no row (error ${answer.errorCode})`)
     return found
   })
-  // Retention may have passed by since the model looked.
+  // Retention may have dropped records since the model last read the log start.
   if (row.errorCode === OFFSET_OUT_OF_RANGE.code && fetchOffset >= log.start)
     await checkEnds(scene, { topic, partition, log })
   return row
 }
 
-/** Several partitions in one request whose bytes do not suffice for all. */
+/** Fetches several partitions in one request whose byte limit may be too small for all of them. */
 export async function fetchMany(scene: Scene, random: Random): Promise<void> {
   const chosen = placesOfOne(scene, random, 6)
   if (chosen === null) return
@@ -109,7 +109,7 @@ export async function fetchMany(scene: Scene, random: Random): Promise<void> {
   expect(total <= bound, () => `Fetch of many partitions answers ${total} bytes, asked for ${maxBytes}`)
 }
 
-/** All that is in the log, from its start to its end. */
+/** Reads all records of a log, from its start to its end. */
 export async function readAll(scene: Scene, random: Random): Promise<void> {
   const place = anyPlace(scene, random)
   if (place !== null) await readLog(scene, place)
@@ -153,7 +153,7 @@ async function listOne(
   return { offset, timestamp: found }
 }
 
-/** Where the log begins and ends. The start is where the model says, or where retention may have moved it. */
+/** Checks the start and the end of the log. Retention may have moved the start. */
 export async function checkEnds(scene: Scene, place: Place): Promise<void> {
   const { log } = place
   const latest = await listOne(scene, place, -1, 6)
@@ -169,7 +169,7 @@ export async function listEnds(scene: Scene, random: Random): Promise<void> {
   scene.note(`${place.log.name}: ${place.log.start} to ${place.log.end}`)
 }
 
-/** By a time, or the largest. Where retention drops records meanwhile, the look-up is made again. */
+/** Looks up a time, or the largest timestamp. If retention drops records meanwhile, it looks up again. */
 export async function listByTime(scene: Scene, random: Random): Promise<void> {
   const place = anyPlace(scene, random)
   if (place === null) return
@@ -192,7 +192,7 @@ export async function listByTime(scene: Scene, random: Random): Promise<void> {
   }
 }
 
-/** Where an epoch ends that the log has records of, and what a wrong belief in an epoch is answered with. */
+/** Checks the end offset of an epoch in the log, and the errors for an old and for an unknown current epoch. */
 export async function askForEpochs(scene: Scene, random: Random): Promise<void> {
   const place = anyPlace(scene, random)
   if (place === null) return

@@ -1,5 +1,6 @@
-// After something was broken: waits until all is well, and finds out what became of all whose answers were lost. From
-// then on the model is certain again, and was right all along, or this throws a Difference.
+// Runs after a fault: waits until the cluster is healthy again, and finds the outcome of every request whose answer
+// was lost. After that the model is certain again. If the broker's state contradicts the model, it throws a
+// Difference.
 
 import type { Random } from '../../src/base/random.ts'
 import { NONE } from '../../src/protocol/errors.ts'
@@ -25,7 +26,7 @@ export async function reconcile(scene: Scene, random: Random): Promise<void> {
   for (const group of scene.groups) await checkOffsets(scene, group, random)
 }
 
-/** Makes certain what became of all that was sent to a partition. */
+/** Finds out which of the batches that were sent to a partition are in the log. */
 export async function settle(scene: Scene, place: Place, random: Random): Promise<void> {
   await sendBarrier(scene, place.topic, place.partition, random)
   place.log.resolve(await readNew(scene, place))
@@ -37,7 +38,7 @@ interface Found {
   readonly appendTimeMs: number
 }
 
-/** The batches from the end of the model on, in the order of the log. */
+/** Returns the batches from the model's end on, in the order of the log. */
 async function readNew(scene: Scene, { topic, partition, log }: Place): Promise<readonly Found[]> {
   const found: Found[] = []
   const acknowledged = log.pending.at(-1)!

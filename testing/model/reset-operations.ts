@@ -1,5 +1,5 @@
-// Offsets that an operator resets over HTTP, by any broker, in two steps: what would become of them, and that it became
-// so.
+// Resets of offsets over HTTP, through any broker, in two steps: the preview of the new offsets, and the reset
+// itself.
 
 import type { Random } from '../../src/base/random.ts'
 import { type AdminAnswer, adminClient } from '../admin-client.ts'
@@ -34,7 +34,7 @@ export async function resetOffset(scene: Scene, random: Random): Promise<void> {
         `/api/v1/groups/${group.name}/offsets/reset`,
         body,
       )
-      // The coordinator moves, or the group is being removed.
+      // The coordinator moves, or the group is under removal.
       group.age(Date.now())
       const mayPass = scene.mayMove || group.existence !== 'yes'
       return mayPass && answer.status >= UNAVAILABLE ? undefined : answer
@@ -55,7 +55,7 @@ export async function resetOffset(scene: Scene, random: Random): Promise<void> {
   if (isBlocked) return
 
   const applied = await ask({ ...asked, token })
-  // A repeat of what was done, after an answer that got lost, finds another offset; so does one whose time was over
+  // If an answer was lost, the repeat finds another committed offset. The same happens if the offset expired
   // meanwhile.
   if (applied.status === OUTDATED && (scene.mayMove || group.hasExpiring(topic.id, partition))) {
     noteEither(group, topic.id, partition, newOffset)
@@ -76,7 +76,7 @@ function noteEither(group: GroupModel, topicId: string, partition: number, newOf
   if (newOffset !== null) group.commitWithoutAnswer(topicId, partition, committedAt(newOffset))
 }
 
-/** Null: none. */
+/** Returns null if the reset deletes the offset. */
 function newOffsetOf(log: LogModel, to: string, timestamp: number): number | null {
   switch (to) {
     case 'earliest':

@@ -1,5 +1,5 @@
-// One run: the operations of a seed on a new store, until they are done or an answer differs from the model. A failed
-// run is made again with fewer operations, as long as it fails, so that a report is short.
+// One run: performs the operations of a seed on a new store until they are done or an answer differs from the model.
+// shrink() repeats a failed run with fewer operations as long as it still fails, so that the report is short.
 
 import { stayAlive, systemClock } from '../../src/base/clock.ts'
 import type { RedisServer } from '../redis.ts'
@@ -10,11 +10,11 @@ import { type Plan, Scene, type StoreName } from './scene.ts'
 export interface RunOptions {
   readonly store: StoreName
   readonly seed: number
-  /** How many operations. */
+  /** The number of operations. */
   readonly count: number
-  /** Kinds that may come; empty for all. */
+  /** The allowed kinds of operations; empty for all. */
   readonly only: readonly string[]
-  /** Places of the operations that are performed; null for all. */
+  /** The indexes of the operations that run; null for all. */
   readonly keep: readonly number[] | null
   /** Null on the embedded store. */
   readonly redis: RedisServer | null
@@ -42,7 +42,7 @@ async function runOperations(
   const performed: Operation[] = []
   let scene: Scene | null = null
   let error: Error | null = null
-  // A broker that ends waits for timers, and those do not keep the process awake.
+  // A closing broker waits for timers, and these timers do not keep the process alive.
   const awake = stayAlive()
   try {
     scene = await Scene.open(plan, seed, redis, `model-${seed}`)
@@ -63,7 +63,7 @@ async function runOperations(
   return { performed, trace: scene?.trace ?? [], error }
 }
 
-/** Fewer operations of a seed that fail too; at most so long. */
+/** Looks for fewer operations of the seed that also fail, for at most `withinMs` milliseconds. */
 export async function shrink(options: RunOptions, failed: Outcome, withinMs: number): Promise<Outcome> {
   const plan = planOf(options.store, options.seed)
   const endMs = systemClock.monotonic() + withinMs

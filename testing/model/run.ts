@@ -1,7 +1,7 @@
-// The comparison of brokers with a plain model on the command line. `npm run model -- --store redis --seeds 1000 --from
-// 1` runs this many seeds and names those that fail; `--seed 17` repeats one and prints its steps, `--keep 0,4,9` only
-// these operations of it. `--only produce,delete-records` leaves all other kinds out. The status is 1 when an answer
-// differed from the model.
+// The command line of the model tests, which compare brokers with a plain model. `npm run model -- --store redis
+// --seeds 1000 --from 1` runs this many seeds and prints those that fail. `--seed 17` repeats one seed and prints its
+// steps; `--keep 0,4,9` runs only these of its operations. `--only produce,delete-records` allows only these kinds.
+// The exit status is 1 if an answer differed from the model.
 
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/base/clock.ts'
@@ -55,7 +55,7 @@ function report(seed: number, outcome: Outcome): void {
   const { trace, error, performed } = outcome
   console.log(`✖ seed ${seed} on ${store}: ${error!.name === 'Difference' ? error!.message : error!.stack}`)
   for (const line of trace.slice(-LAST_LINES)) console.log(`    ${line}`)
-  console.log(`  ${performed.length} operations; again with: ${commandFor(seed, outcome)}`)
+  console.log(`  ${performed.length} operations; repeat it with: ${commandFor(seed, outcome)}`)
 }
 
 const afters: (() => Promise<void>)[] = []
@@ -69,7 +69,7 @@ async function repeat(seed: number): Promise<boolean> {
   const outcome = await runSeed({ store, seed, count, only, keep, redis: await startStore() })
   if (outcome.error === null) {
     console.log(outcome.trace.join('\n'))
-    console.log(`seed ${seed} on ${store}: ${outcome.performed.length} operations, every answer as the model has it`)
+    console.log(`seed ${seed} on ${store}: ${outcome.performed.length} operations, every answer agrees with the model`)
     return true
   }
   report(seed, outcome)

@@ -1,6 +1,6 @@
-// One run's brokers and store, real ones, beside what the model believes of them. Operations ask through it: it knows
-// which broker leads a partition or coordinates a group, starts and ends brokers, breaks their links, and waits until
-// all is well again. It judges no answer but that: a cluster in which nothing is broken comes to agree.
+// The real brokers and the real store of one run, together with the model's state. Operations send their requests
+// through it. It knows which broker leads a partition or coordinates a group, starts and stops brokers, and waits
+// until the cluster is healthy. It checks only one thing itself: a cluster without faults must come to agree.
 
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -27,15 +27,18 @@ import type { LogModel, RetentionRule } from './log-model.ts'
 
 export type StoreName = 'embedded' | 'redis'
 
-/** The parts of a run; they follow from its seed. */
+/** The configuration of a run, which follows from its seed. */
 export interface Plan {
   readonly store: StoreName
   readonly brokers: number
-  /** Brokers are processes of their own, which can be killed; otherwise they run in this one and start sooner. */
+  /**
+   * True if each broker is a process of its own, which can be killed. Otherwise brokers run in this process and start
+   * sooner.
+   */
   readonly areProcesses: boolean
-  /** With the HTTP side, which takes longer to start. */
+  /** True if the brokers have the HTTP side, which takes longer to start. */
   readonly hasHttp: boolean
-  /** Of the embedded store. */
+  /** The fsync mode of the embedded store. */
   readonly fsync: 'always' | 'interval'
 }
 
@@ -51,13 +54,13 @@ export interface TopicModel {
 /** One broker of the scene. */
 export interface Peer {
   readonly id: number
-  /** Between it and Redis; null on the embedded store. */
+  /** The proxy between the broker and Redis; null on the embedded store. */
   readonly proxy: TcpProxy | null
   running: TestBroker | BrokerProcess | null
   wire: Promise<Wire> | null
 }
 
-/** Refusals that say: come again. In a scene where nothing is broken only a move of the lead gives them. */
+/** Errors after which a client tries again. In a cluster without faults they occur only while a leader moves. */
 export const PASSING: ReadonlySet<number> = new Set([
   LEADER_NOT_AVAILABLE.code,
   NOT_LEADER_OR_FOLLOWER.code,
@@ -67,7 +70,7 @@ export const PASSING: ReadonlySet<number> = new Set([
 const TOPIC_NAMES = ['orders', 'events', 'audit']
 const GROUP_NAMES = ['readers', 'loaders']
 
-/** Small, so that what a broker does now and then happens within a run. */
+/** Small values, so that the periodic work of a broker happens within a run. */
 const SETTINGS: Readonly<Record<string, string>> = {
   'admin.security-enabled': 'false',
   'broker.expiry': '3s',
@@ -88,24 +91,22 @@ const LONGEST_MS = 30_000
 export class Scene {
   readonly plan: Plan
   readonly peers: Peer[] = []
-  /** By name: those that exist. */
+  /** The existing topics by name. */
   readonly topics = new Map<string, TopicModel>()
-  /**
-   * Names and ids that are being created or deleted while brokers end: whether there is such a topic is not certain.
-   */
+  /** Names and ids of topics that are created or deleted while brokers end. It is unknown whether they exist. */
   readonly uncertain = new Set<string>()
-  /** Those that were deleted. */
+  /** The deleted topics. */
   readonly gone: TopicModel[] = []
   readonly groups: readonly GroupModel[] = GROUP_NAMES.map(name => new GroupModel(name))
   readonly topicNames: readonly string[] = TOPIC_NAMES
-  /** One line for each operation, for a report. */
+  /** One line for each operation, for the report. */
   readonly trace: string[] = []
   readonly redis: RedisServer | null
   readonly #namespace: string
   readonly #bytes: Buffer
   readonly #afters: (() => Promise<void>)[] = []
   readonly #processes = new Map<Peer, BrokerProcess>()
-  /** Broker id by `topic id:partition`. */
+  /** The leader's broker id, by `topic id:partition`. */
   readonly #leaders = new Map<string, number>()
   #folder = ''
   #batches = 0
@@ -117,7 +118,7 @@ export class Scene {
     this.#bytes = createHash('shake256', { outputLength: NOISE_BYTES }).update(String(seed)).digest()
   }
 
-  /** Starts the brokers; `redis` belongs to the caller and may have served other runs. */
+  /** Starts the brokers. `redis` belongs to the caller; other runs may have used it. */
   static async open(plan: Plan, seed: number, redis: RedisServer | null, namespace: string): Promise<Scene> {
     const scene = new Scene(plan, redis, namespace, seed)
     try {
@@ -150,23 +151,24 @@ export class Scene {
   }
 
   /**
-   * A broker that shares its store may lose a lead when it was slow, and says so. On a store of its own it never does.
+   * True if a slow broker may lose the leadership of a partition, with an error to the client. This happens only on a
+   * shared store.
    */
   get mayMove(): boolean {
     return this.plan.store === 'redis'
   }
 
-  /** A line of the report. */
+  /** Adds a line to the report. */
   note(line: string): void {
     this.trace.push(line)
   }
 
-  /** A word that no other batch of the run has. */
+  /** Returns a tag that no other batch of the run has. */
   nextTag(): string {
     return `b${++this.#batches}.`
   }
 
-  /** Bytes that do not compress: as many from a place as there are. */
+  /** Returns `length` bytes that do not compress, from an offset of the noise. */
   noise(from: number, length: number): Buffer {
     return this.#bytes.subarray(Math.min(from, NOISE_BYTES - length)).subarray(0, length)
   }
@@ -198,7 +200,7 @@ export class Scene {
     }
   }
 
-  /** Ends a broker, orderly or as a machine that is switched off ends it. */
+  /** Stops a broker: `close` shuts it down, `kill` ends it like a power failure. */
   async stop(peer: Peer, how: 'close' | 'kill'): Promise<void> {
     const { running } = peer
     assert(running !== null, 'the broker runs')
@@ -211,7 +213,7 @@ export class Scene {
 
   // ---- requests
 
-  /** Fails when the connection ends before the answer. */
+  /** Sends a request. Rejects if the connection ends before the answer. */
   async ask<A extends Api>(peer: Peer, api: A, version: number, body: RequestInput<A>): Promise<ResponseOf<A>> {
     const wire = await this.wire(peer)
     const late = () => new Difference(`${api.name} ${version} has no answer after ${LONGEST_MS} ms: ${shown(body)}`)
@@ -220,7 +222,7 @@ export class Scene {
     return answer
   }
 
-  /** One connection for each broker, so that what is sent to it arrives in its order. */
+  /** Returns the only connection to the broker, so that requests arrive in the order in which they were sent. */
   wire(peer: Peer): Promise<Wire> {
     if (peer.running === null) return Promise.reject(new Error(`broker ${peer.id} does not run`))
     peer.wire ??= connect({ port: peer.running.port })
@@ -233,7 +235,7 @@ export class Scene {
     await wire?.close()
   }
 
-  /** The broker that leads a partition, as it was when all was well last. */
+  /** Returns the leader of a partition, as it was when the cluster was healthy last. */
   leader(topic: TopicModel, partition: number): Peer {
     const id = this.#leaders.get(`${topic.id}:${partition}`)
     return this.running.find(peer => peer.id === id) ?? this.running[0]!
@@ -244,7 +246,7 @@ export class Scene {
     return this.running.find(peer => peer.id === answer.nodeId) ?? this.running[0]!
   }
 
-  /** Tries until it says other than undefined. Throws a Difference when that does not come. */
+  /** Repeats the attempt until it returns a value other than undefined. Throws a Difference if this takes too long. */
   async until<T>(what: string, attempt: () => Promise<T | undefined>): Promise<T> {
     const endMs = systemClock.monotonic() + LONGEST_MS
     let error: unknown
@@ -259,10 +261,10 @@ export class Scene {
       }
       await pause(10)
     }
-    throw new Difference(`this does not come about: ${what}${error === undefined ? '' : ` (${error})`}`)
+    throw new Difference(`this did not happen in time: ${what}${error === undefined ? '' : ` (${error})`}`)
   }
 
-  /** Asks until the answer is no passing refusal. Where no lead can move, no answer is one. */
+  /** Repeats the request until its answer has no passing error. If no leader can move, the first answer counts. */
   settled<T extends { readonly errorCode: number }>(what: string, ask: () => Promise<T>): Promise<T> {
     if (!this.mayMove) return ask()
     return this.until(what, async () => {
@@ -274,7 +276,8 @@ export class Scene {
   }
 
   /**
-   * Resolves when every broker sees every other, all see the topics of the model, and all partitions and groups answer.
+   * Resolves when every broker sees every other, all brokers see the topics of the model, and all partitions and
+   * groups answer without an error.
    */
   async ready(): Promise<void> {
     await this.until('the brokers agree on who lives, which topics there are, and who leads them', () => this.#agree())
@@ -299,7 +302,7 @@ export class Scene {
     }
   }
 
-  /** The id of the topic of this name, null if no topic has it. Resolves when all brokers say the same. */
+  /** Resolves with the topic of this name when all brokers return the same; null if no topic has this name. */
   async findTopic(name: string): Promise<{ id: string; partitions: number } | null> {
     const { found } = await this.until(`the brokers agree on topic ${name}`, async () => {
       const views: string[] = []

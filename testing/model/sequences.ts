@@ -1,6 +1,6 @@
-// The sequences of an idempotent producer in one partition, plainly: which batches of it are remembered, and what one
-// more batch comes to (KIP-98, KIP-360). Written anew from Kafka's rules, so that a mistake of src/log/producers.ts is
-// not repeated here.
+// The sequences of an idempotent producer in one partition: which of its batches are remembered, and the verdict on
+// its next batch (KIP-98, KIP-360). It is written from Kafka's rules and shares no code with src/log/producers.ts, so
+// that it does not repeat a mistake of that file.
 
 import { INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER } from '../../src/protocol/errors.ts'
 
@@ -27,7 +27,7 @@ const SEQUENCES = 2 ** 31
 
 export class Sequences {
   #epoch = -1
-  /** Oldest first. */
+  /** The oldest first. */
   #batches: readonly Remembered[] = []
 
   verdict({ epoch, sequence }: Origin, records: number): Verdict {

@@ -1,5 +1,5 @@
-// A fetch session that reads on while records come and go (KIP-227): each answer has every partition with news and says
-// nothing wrong of the others.
+// A fetch session that continues while records are added and deleted (KIP-227). Each answer must have a row for every
+// partition that changed, and every row must be correct.
 
 import type { Random } from '../../src/base/random.ts'
 import { NONE } from '../../src/protocol/errors.ts'
@@ -13,18 +13,18 @@ import { deleteSome, produceSome } from './write-operations.ts'
 
 interface Followed extends Place {
   offset: number
-  /** The bounds that the session was told last; null before that. */
+  /** The log start and end that the session returned last; null before the first row. */
   told: { readonly end: number; readonly start: number } | null
-  /** The next request has to say where it reads. */
+  /** True if the next request must include this partition. */
   isChanged: boolean
 }
 
-/** More than all partitions hold. */
+/** More bytes than all partitions have together. */
 const MUCH = 50_000_000
 
 export async function followSession(scene: Scene, random: Random): Promise<void> {
   const first = anyPlace(scene, random)
-  // A session belongs to one broker; where leads may move it would have to be begun again.
+  // A session belongs to one broker. If leaders may move, the session would have to begin again.
   if (first === null || scene.plan.brokers > 1) return
   const { topic } = first
   const followed = topic.logs.map((log, partition): Followed => {

@@ -1,5 +1,5 @@
-// Operations on topics: create, delete, create again under the name, give partitions, change configs, and what
-// retention makes of them. A topic that was deleted is never seen again, by its name or by its id.
+// Operations on topics: create, delete, create again with the same name, add partitions, change configs, and apply
+// retention. A deleted topic must never be seen again, by its name or by its id.
 
 import type { Random } from '../../src/base/random.ts'
 import {
@@ -36,14 +36,15 @@ function anyTopic(scene: Scene, random: Random): TopicModel | null {
   return anyPlace(scene, random)?.topic ?? null
 }
 
-/** One topic of a CreateTopics request. */
+/** Returns a CreateTopics request for one topic. */
 function newTopic(name: string, random: Random) {
   const numPartitions = 1 + random.below(3)
   const isAppendTime = random.below(5) === 0
   const compression = ['none', 'none', 'lz4', 'zstd', 'gzip'][random.below(5)]!
   const configs = [
     { name: 'retention.ms', value: '-1' },
-    // Parts that retention can drop are no larger than what came between two of its rounds.
+    // Retention drops whole segments. With this config a segment has only the records between two rounds of
+    // retention.
     { name: 'segment.ms', value: '1' },
     { name: 'message.timestamp.type', value: isAppendTime ? 'LogAppendTime' : 'CreateTime' },
     { name: 'storage.compression.type', value: compression },
@@ -65,7 +66,7 @@ function adopt(scene: Scene, name: string, id: string, numPartitions: number, is
   scene.topics.set(name, { name, id, logs, rules, isAppendTime, maxMessageBytes: 1_048_588 })
 }
 
-/** A name that is free, or one that is not. */
+/** Creates a topic whose name is free or already taken. */
 export async function createTopic(scene: Scene, random: Random): Promise<void> {
   const name = scene.topicNames[random.below(scene.topicNames.length)]!
   const { body, numPartitions, isAppendTime, text } = newTopic(name, random)
@@ -85,15 +86,15 @@ export async function createTopic(scene: Scene, random: Random): Promise<void> {
 }
 
 /**
- * Creates a topic, or deletes it where it is there, by a broker that ends meanwhile. The caller calls the returned
- * function when brokers run again; it finds out which of the two happened.
+ * Creates a topic, or deletes it if it exists, through a broker that ends meanwhile. The caller calls the returned
+ * function when brokers run again; it finds out whether the operation took effect.
  */
 export function changeTopicLoosely(scene: Scene, random: Random, peer: Peer): () => Promise<void> {
   const name = scene.topicNames[random.below(scene.topicNames.length)]!
   const existing = scene.topics.get(name)
   const { body, isAppendTime, numPartitions } = newTopic(name, random)
   scene.note(`  ${name}: ${existing === undefined ? 'create' : 'delete'}`)
-  // Nothing else is asked of it until it is certain.
+  // No other operation uses the topic until its state is certain.
   const names = existing === undefined ? [name] : [name, existing.id]
   for (const each of names) scene.uncertain.add(each)
   scene.topics.delete(name)
@@ -111,7 +112,7 @@ export function changeTopicLoosely(scene: Scene, random: Random, peer: Peer): ()
     const code = await answered
     const found = await scene.findTopic(name)
     const isDone = existing === undefined ? found !== null : found === null
-    if (code === NONE) expect(isDone, () => `${name}: what was acknowledged of it is not so after the restart`)
+    if (code === NONE) expect(isDone, () => `${name}: an acknowledged change is missing after the restart`)
     if (existing !== undefined && found === null) bury(scene, existing)
     else if (existing !== undefined) {
       expectSame(`${name}: its id`, found?.id, existing.id)
@@ -147,7 +148,7 @@ function bury(scene: Scene, topic: TopicModel): void {
   for (const group of scene.groups) group.forgetTopic(topic.id)
 }
 
-/** Nothing is read, written or deleted by the id of a topic that is gone, nor by a name that is free. */
+/** Checks that no request can read, write or delete by the id of a deleted topic, or by a free name. */
 export async function askForGone(scene: Scene, random: Random): Promise<void> {
   const topic = scene.gone[random.below(Math.max(1, scene.gone.length))]
   if (topic === undefined) return
@@ -201,7 +202,7 @@ export async function addPartitions(scene: Scene, random: Random): Promise<void>
   await scene.ready()
 }
 
-/** Where brokers share a store one learns from another of new configs: resolves when all have. */
+/** Sets configs. Brokers that share a store learn of new configs later, so this resolves when all of them have them. */
 async function setConfigs(
   scene: Scene,
   random: Random,
@@ -256,7 +257,7 @@ async function untilEmpty(scene: Scene, topic: TopicModel): Promise<void> {
   }
 }
 
-/** Everything becomes too old and goes. */
+/** Lets all records of a topic expire. */
 export async function expireRecords(scene: Scene, random: Random): Promise<void> {
   const topic = anyTopic(scene, random)
   if (topic === null) return
@@ -266,7 +267,7 @@ export async function expireRecords(scene: Scene, random: Random): Promise<void>
   await setRetention(scene, random, topic, -1, -1)
 }
 
-/** While clients go on, the log keeps so much, or nothing. */
+/** Limits the bytes of the log while clients go on. Sometimes it then limits them to 0. */
 export async function limitBytes(scene: Scene, random: Random): Promise<void> {
   const topic = anyTopic(scene, random)
   if (topic === null) return

@@ -1,5 +1,4 @@
-// Writes and deletions of producers and operators on partitions while nothing is broken: every answer is exactly the
-// model's.
+// Writes and deletions while nothing is broken: every answer must be exactly the model's.
 
 import type { Random } from '../../src/base/random.ts'
 import {
@@ -22,7 +21,9 @@ import { settle } from './reconciling.ts'
 import type { Peer, Scene } from './scene.ts'
 import type { Origin } from './sequences.ts'
 
-/** Requests one behind the other, each for some partitions; now and then one without an answer before them. */
+/**
+ * Sends requests without waiting for answers, each for some partitions. Sometimes a request with acks=0 comes first.
+ */
 export async function produceSome(scene: Scene, random: Random): Promise<void> {
   const chosen = placesOfOne(scene, random, 3)
   if (chosen === null) return
@@ -32,11 +33,11 @@ export async function produceSome(scene: Scene, random: Random): Promise<void> {
     places.map((place): Sending => ({ ...place, batch: makeBatch(scene, random) })),
   )
   const silent = places.map((place): Sending => ({ ...place, batch: makeBatch(scene, random) }))
-  // A producer that asks for no answer hears neither of a refusal nor of the broker's stamp.
+  // A producer with acks=0 learns neither of a refusal nor of the broker's timestamp.
   const isTold = silent.some(({ topic, batch }) => topic.isAppendTime || batch.bytes.length > topic.maxMessageBytes)
   const isSilentFirst = !scene.mayMove && !isTold && random.below(5) === 0
   if (isSilentFirst) {
-    // Nothing is broken, so it is written; the answer to what comes behind it says so.
+    // Nothing is broken, so the batch is written. The answer to the next batch confirms this.
     const { version, body } = requestOf(silent, random, 0)
     await wire.post(produce, version, body)
     for (const { topic, partition, batch } of silent) {
@@ -50,7 +51,7 @@ export async function produceSome(scene: Scene, random: Random): Promise<void> {
   await sendAll(scene, peer, requests, random)
 }
 
-/** Sends them without waiting, and judges the answers in their order. */
+/** Sends all requests without waiting, and checks the answers in their order. */
 async function sendAll(
   scene: Scene,
   peer: Peer,
@@ -74,8 +75,8 @@ async function sendAll(
 }
 
 /**
- * An idempotent producer: goes on, with several before the first is answered; repeats itself; leaves a gap; changes its
- * epoch.
+ * Acts as an idempotent producer: it sends the next batches before the first is answered, repeats a batch, leaves a
+ * gap, or changes its epoch.
  */
 export async function produceInSequence(scene: Scene, random: Random): Promise<void> {
   const place = anyPlace(scene, random)
@@ -107,7 +108,9 @@ export async function produceInSequence(scene: Scene, random: Random): Promise<v
   if (hasPassed) await settle(scene, place, random)
 }
 
-/** Some that go on from there, or one that is a repeat, out of its place, or of another epoch. */
+/**
+ * Returns some batches that continue the sequence, or one batch that is a repeat, leaves a gap, or has another epoch.
+ */
 function batchesOf(scene: Scene, random: Random, log: LogModel, usual: Origin, isKnown: boolean): readonly SentBatch[] {
   switch (isKnown ? random.below(8) : 0) {
     case 4:
@@ -132,7 +135,7 @@ function batchesOf(scene: Scene, random: Random, log: LogModel, usual: Origin, i
   }
 }
 
-/** A produce request that must be refused leaves nothing behind. */
+/** Sends a produce request that must be refused and must not change the log. */
 export async function produceWrongly(scene: Scene, random: Random): Promise<void> {
   const place = anyPlace(scene, random)
   if (place === null) return
@@ -156,7 +159,7 @@ export async function produceWrongly(scene: Scene, random: Random): Promise<void
   }
 }
 
-/** Beyond max.message.bytes, or from a time to come. */
+/** Produces a batch larger than max.message.bytes, or with a timestamp in the future. */
 export async function produceBeyondLimits(scene: Scene, random: Random): Promise<void> {
   const place = anyPlace(scene, random)
   if (place === null) return
@@ -175,7 +178,10 @@ export async function produceBeyondLimits(scene: Scene, random: Random): Promise
   expectSame(`${log.name}: a batch beyond the limits`, row.errorCode, code)
 }
 
-/** From an offset inside a batch as often as not, to the end, to what is there already, and beyond. */
+/**
+ * Deletes records: often below an offset inside a batch, or up to the end, below the current start, or beyond the
+ * end.
+ */
 export async function deleteSome(scene: Scene, random: Random): Promise<void> {
   const place = anyPlace(scene, random)
   if (place === null) return

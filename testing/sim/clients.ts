@@ -1,6 +1,6 @@
-// Clients of a simulated cluster, with the manners of Kafka's: producers with and without idempotence, consumers,
-// members of a group. Each records what it did and saw, for testing/checker.ts to judge; none knows anything of the
-// store.
+// Clients of a simulated cluster that behave like Kafka's: producers with and without idempotence, consumers, and
+// group members. Each records its operations and observations, and testing/checker.ts judges them. No client knows
+// the store.
 
 import * as errors from '../../src/protocol/errors.ts'
 import { isRefusal, type Refusal } from '../../src/protocol/errors.ts'
@@ -16,17 +16,19 @@ export interface ClientWorld {
   readonly history: History
   readonly brokers: readonly ClusterBroker[]
   readonly topicId: string
-  /** Whether readers keep to what they are shown (the safeguard `visibility`), or read the store to its end. */
+  /**
+   * True if readers read only visible records (the safeguard `visibility`); false if they read the store to its end.
+   */
   readonly readsVisible: boolean
   latencyMs(): number
-  /** Tells the judge of something that no history shows. */
+  /** Reports an error that a history does not show. */
   complain(kind: string, detail: string): void
 }
 
 const REQUEST_TIMEOUT_MS = 600
 const PRODUCE_TIMEOUT_MS = 300
 const READ_BYTES = 1_000
-/** No answer: the connection broke, or took too long. */
+/** No answer: the connection broke, or the request took too long. */
 const NOTHING = null
 
 export const keyOf = (partition: number): Key => `t:${partition}`
@@ -35,7 +37,7 @@ function sleep(world: ClientWorld, ms: number): Promise<void> {
   return new Promise(resolve => world.scheduler.after(ms, resolve))
 }
 
-/** Asks one broker, over a connection that may break. */
+/** Sends a request to one broker, over a connection that may break. */
 function ask<T>(world: ClientWorld, broker: ClusterBroker, serve: (rooms: Rooms) => T | Promise<T>): Promise<T | null> {
   const { scheduler } = world
   return new Promise((resolve, reject) => {
@@ -51,7 +53,7 @@ function ask<T>(world: ClientWorld, broker: ClusterBroker, serve: (rooms: Rooms)
         const { rooms } = broker
         if (rooms === null) return
         Promise.resolve(serve(rooms)).then(answer, error => {
-          // An error of the store leaves the outcome open, as a missing answer does.
+          // An error of the store leaves the outcome unknown, as a missing answer does.
           if (!isStoreFailure(error)) reject(error)
         })
       }),
@@ -59,7 +61,7 @@ function ask<T>(world: ClientWorld, broker: ClusterBroker, serve: (rooms: Rooms)
   })
 }
 
-/** A broker that one of them names, as a client that asks any of them is told. */
+/** Returns the broker that a random live broker names, as a client would find it; null if no broker is live. */
 function named(world: ClientWorld, pick: (rooms: Rooms) => number): ClusterBroker | null {
   const up = world.brokers.filter(({ machine, rooms }) => rooms !== null && !machine.isDead && !machine.isPaused)
   if (up.length === 0) return null
@@ -70,11 +72,11 @@ function named(world: ClientWorld, pick: (rooms: Rooms) => number): ClusterBroke
 const leaderOf = (world: ClientWorld, partition: number) =>
   named(world, rooms => rooms.cluster.leaderOf(world.topicId, partition))
 
-/** These two alone, beside no answer, leave open whether the batch is in the log. */
+/** Returns whether it is unknown after this error if the batch is in the log. Without an answer it is unknown too. */
 const isUnknown = ({ code }: Refusal) =>
   code === errors.REQUEST_TIMED_OUT.code || code === errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND.code
 
-/** Sends this many batches, one after the other. Resolves when the fate of each is as certain as it gets. */
+/** Sends this many batches, one after the other. Resolves when the outcome of each is as certain as possible. */
 export async function produce(
   world: ClientWorld,
   options: {
@@ -130,7 +132,7 @@ export async function produce(
       const error = answer === NOTHING ? 'no answer' : answer.name
       if (mayBeThere) begun.info(error)
       else begun.fail(error)
-      // A producer that does not know the fate of its batch begins anew.
+      // A producer that does not know the outcome of its batch starts again under a new id.
       process = history.process()
       producer = { id: -1, epoch: -1, sequence: -1 }
       break
@@ -152,7 +154,7 @@ async function producerId(world: ClientWorld): Promise<number> {
   }
 }
 
-/** Reads a partition from its beginning until `isOver` says so after a poll. */
+/** Reads a partition from its beginning until `isOver` returns true after a poll. */
 export async function consume(
   world: ClientWorld,
   options: { readonly partition: number; readonly pauseMs: number },
@@ -210,7 +212,7 @@ async function poll({ topicId, readsVisible }: ClientWorld, { logs, store }: Roo
 const GROUP = 'group'
 const SESSION_MS = 700
 
-/** One member of a group of such members: each owns one partition by its place, and commits ever higher offsets. */
+/** One member of a group: it owns the partition of its index and commits increasing offsets. */
 export async function takePart(world: ClientWorld, partitions: number, isOver: () => boolean): Promise<void> {
   const { scheduler, history, topicId } = world
   const process = history.process()
@@ -255,7 +257,7 @@ export async function takePart(world: ClientWorld, partitions: number, isOver: (
     if (owned >= 0) await fetch()
   }
 
-  /** Where this generation begins. */
+  /** Fetches the committed offset from which this generation begins. */
   async function fetch(): Promise<void> {
     for (;;) {
       const broker = coordinator()
@@ -295,7 +297,7 @@ export async function takePart(world: ClientWorld, partitions: number, isOver: (
     )
     if (answer === NOTHING) begun.info('no answer')
     else if (answer.refusal === null) begun.ok(value)
-    // The coordinator dropped the commits under way. They may be stored or not (Kafka's clients commit again).
+    // The coordinator dropped its pending commits. They may be stored or not (Kafka's clients commit again).
     else if (answer.refusal.code === errors.NOT_COORDINATOR.code) begun.info(answer.refusal.name)
     else begun.fail(answer.refusal.name)
     judge(answer?.refusal ?? null)
@@ -328,7 +330,8 @@ export async function takePart(world: ClientWorld, partitions: number, isOver: (
       if (claim === null) await sleep(world, 40)
       continue
     }
-    // One that stands still for longer than its session is thrown out, and commits all the same when it goes on.
+    // Sometimes the member pauses for longer than its session timeout. The coordinator removes it, and it still
+    // commits afterwards.
     await sleep(world, scheduler.oneIn(25) ? 2 * SESSION_MS : scheduler.within(250))
     if (owned >= 0 && scheduler.oneIn(2)) await commit()
     else await beat()

@@ -1,4 +1,4 @@
-// A clock that stands still until a test moves it. Timers fire in the order of their time, then of their creation.
+// A clock that stands still until a test advances it. Timers fire in the order of their time, then of their creation.
 
 import type { Clock, Timer } from '../../src/base/clock.ts'
 
@@ -39,7 +39,7 @@ export class SimulatedClock implements Clock {
     setImmediate(fn)
   }
 
-  /** Moves time forward and fires what falls due, letting promises settle after each timer. */
+  /** Advances the time and fires the due timers. Promises settle after each timer. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms
     await this.settle()
@@ -55,8 +55,8 @@ export class SimulatedClock implements Clock {
   }
 
   /**
-   * The result of the work; the time that it waits for passes at once. It waits for nothing but time, and at most an
-   * hour of it.
+   * Resolves with the result of the work and advances the time while it waits. The work may wait only for time, and
+   * at most for an hour.
    */
   async passing<T>(work: Promise<T>): Promise<T> {
     let isSettled = false
@@ -68,7 +68,7 @@ export class SimulatedClock implements Clock {
     return await work
   }
 
-  /** Lets everything that is ready run. */
+  /** Runs everything that is ready. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < 5; turn++) await new Promise(resolve => setImmediate(resolve))
   }

@@ -1,5 +1,6 @@
-// One broker of a simulated cluster: the rooms that broker.ts builds, without doors, on a machine that can stand still
-// or end at any moment and on its own connection to the simulated server. All its decisions are those of the rooms.
+// One broker of a simulated cluster: the rooms that broker.ts builds, without listeners. It runs on a machine that
+// can pause or die at any moment, and has its own connection to the simulated server. It makes no decisions of its
+// own.
 
 import { type Random, seededRandom } from '../../src/base/random.ts'
 import { type Cluster, joinCluster } from '../../src/cluster/cluster.ts'
@@ -36,17 +37,17 @@ export interface BrokerOptions {
   readonly server: ReplicatedServer
   readonly safeguards: Safeguards
   readonly waitReplicas: number
-  /** How the network treats its calls at the moment. */
+  /** The current state of the network: the fate and latency of the broker's calls. */
   readonly network: { fate(): Fate; latencyMs(): number }
-  /** The process has ended by itself: its store did not answer at the start, or another has its id. */
+  /** Called if the process ends by itself: the store did not answer at the start, or another broker has its id. */
   readonly ended: (why: unknown) => void
 }
 
-/** One life of a broker. */
+/** One broker process, from its start to its end. */
 export class ClusterBroker {
   readonly id: number
   readonly machine: Machine
-  /** Null until it serves. */
+  /** Null until the broker serves. */
   rooms: Rooms | null = null
   #handOver: (() => Promise<void>) | null = null
 
@@ -124,7 +125,10 @@ export class ClusterBroker {
     scheduler.tell(`broker ${id} serves`)
   }
 
-  /** Gives up what it leads and ends as it does on SIGTERM; resolves when it has. Throws what the store throws. */
+  /**
+   * Hands over its partitions and groups and ends, as on SIGTERM. Resolves when it has ended. Throws the store's
+   * errors.
+   */
   async drain(): Promise<void> {
     await this.#handOver?.()
   }
@@ -158,6 +162,6 @@ export class ClusterBroker {
 const SETTINGS: Parameters<typeof testSettings>[0] = {
   'broker.rebalance-delay': 50,
   'broker.group-min-session-timeout': 100,
-  // So that part of what is read comes from the store, and part from memory.
+  // Small, so that reads come partly from the store and partly from memory.
   'storage.local.tail-cache-bytes': 4_000,
 }

@@ -1,6 +1,7 @@
-// The contents of a simulated store, and how each verb of the port changes them: the memory store's and the replicated
-// store's common ground. Every effect is whole, immediate and a function of what is there and of its arguments, so that
-// a list of effects can be played again on an empty store. Delays, faults, copies and connections are not here.
+// The contents of a simulated store, and the effect of each call of the store port on them. The memory store and the
+// replicated store share them. Every effect is atomic and immediate and depends only on the contents and its
+// arguments, so that a list of effects can be replayed on an empty store. Delays, faults, replicas and connections
+// are elsewhere.
 
 import { assert } from '../../src/base/assert.ts'
 import { viewBatch } from '../../src/protocol/records.ts'
@@ -31,7 +32,7 @@ export interface Stream {
   epoch: number
   start: number
   end: number
-  /** The end of the part that is known to be where the acknowledgement rule wants it. */
+  /** The end of the part that satisfies the acknowledgement rule. */
   highWatermark: number
   bytes: number
   epochs: EpochStart[]
@@ -39,21 +40,21 @@ export interface Stream {
   readonly rows: Map<string, Uint8Array>
   lastAttempt: string | null
   damage: { readonly offset: number; readonly message: string } | null
-  /** Under which incarnation of the store it was opened last. */
+  /** The incarnation of the store under which the stream was last opened. */
   incarnation: string | null
 }
 
 export interface Contents {
   readonly streams: Map<StreamId, Stream>
   readonly documents: Map<string, Document>
-  /** Keys of those that were lost instead of removed. */
+  /** Keys of the documents that were lost, not removed. */
   readonly lost: Set<string>
   lastVersion: number
-  /** Under which incarnation a document was committed last. */
+  /** The incarnation under which a document was last committed. */
   incarnation: string | null
 }
 
-/** How far epochs and versions jump under a new incarnation, which may have forgotten some that were in use. */
+/** The jump of epochs and versions under a new incarnation, which may have lost some that were in use. */
 const JUMP = 1000
 
 export function emptyContents(): Contents {
@@ -120,7 +121,7 @@ export function open(
   }
 }
 
-/** The high watermark is the caller's affair. */
+/** Appends if epoch and offset match. The caller sets the high watermark. */
 export function append(
   contents: Contents,
   asked: Append,
@@ -133,7 +134,7 @@ export function append(
   return { kind: 'appended', end: put(stream, asked) }
 }
 
-/** The high watermark is the caller's affair. */
+/** Returns the end if the epoch matches. The caller sets the high watermark. */
 export function confirm(
   contents: Contents,
   id: StreamId,
@@ -145,7 +146,7 @@ export function confirm(
   return { kind: 'confirmed', end: stream.end }
 }
 
-/** Appends whatever the stream's epoch and end are; returns the end. */
+/** Appends without checks of epoch and end; returns the end. */
 export function put(stream: Stream, { batches, rows, attempt }: Append): number {
   for (const batch of batches) {
     stream.batches.push(batch)
@@ -157,9 +158,7 @@ export function put(stream: Stream, { batches, rows, attempt }: Append): number 
   return stream.end
 }
 
-/**
- * Adds to the stream what a torn append brings when it comes back: its batches, at their places by epoch and offset.
- */
+/** Adds the batches of a torn append when it comes back, at their positions by epoch and offset. */
 export function putOrphan(contents: Contents, { stream: id, epoch, batches }: Append): void {
   const stream = contents.streams.get(id)
   if (stream === undefined) return
@@ -168,24 +167,21 @@ export function putOrphan(contents: Contents, { stream: id, epoch, batches }: Ap
       const its = viewBatch(other.bytes).leaderEpoch
       return its > epoch || (its === epoch && other.baseOffset >= batch.baseOffset)
     })
-    // An id that is there, or the newest of all, takes its place as ever.
+    // A batch of the same epoch at this offset or above wins: the orphan is dropped.
     if (at !== -1 && viewBatch(stream.batches[at]!.bytes).leaderEpoch === epoch) continue
     stream.batches.splice(at === -1 ? stream.batches.length : at, 0, batch)
     stream.bytes += batch.bytes.length
   }
 }
 
-/**
- * Whether a batch lies where nothing counts: at or beyond the start of an epoch that is newer than its own, or beyond
- * the end.
- */
+/** Returns whether a batch is void: it is at or beyond the start of an epoch newer than its own, or beyond the end. */
 export function isVoid(stream: Stream, batch: Batch): boolean {
   const { leaderEpoch } = viewBatch(batch.bytes)
   const next = stream.epochs.find(({ epoch }) => epoch > leaderEpoch)
   return batch.baseOffset >= (next?.startOffset ?? stream.end)
 }
 
-/** Takes away what lies there. */
+/** Removes the void batches. */
 export function sweep(contents: Contents, id: StreamId): void {
   const stream = contents.streams.get(id)
   if (stream === undefined) return
@@ -219,7 +215,7 @@ export function read(
   return { kind: 'damaged', message: stream.damage.message }
 }
 
-/** A reader that still looks at these bytes has released them too early, and now sees it. */
+/** Overwrites released bytes, so that a reader that still uses them notices that it released them too early. */
 function spoil(batches: readonly Batch[]): void {
   for (const { bytes } of batches) bytes.fill(0xdd)
 }
@@ -245,7 +241,7 @@ export function trim(
   return { kind: 'trimmed', start: stream.start, bytes: bytes - stream.bytes }
 }
 
-/** Here a stream is lost whole or not at all. */
+/** In this store a stream is lost completely or not at all. */
 export function remake(contents: Contents, id: StreamId, epoch: number, end: number): Remade | Kept {
   if (contents.streams.has(id)) return { kind: 'kept' }
   create(contents, [id])
@@ -289,7 +285,7 @@ function applyRows(rows: Map<string, Uint8Array>, changes: readonly Row[]): void
   }
 }
 
-/** As a Redis does that evicts keys. */
+/** Loses a document, as a Redis that evicts keys does. */
 export function loseDocument(contents: Contents, kind: string, name: string): void {
   contents.documents.delete(documentKey(kind, name))
   contents.lost.add(documentKey(kind, name))
@@ -299,7 +295,7 @@ function documentKey(kind: string, name: string): string {
   return `${kind}\n${name}`
 }
 
-/** Forgets epochs that own no live offset; the newest stays. */
+/** Removes epochs that own no live offset; the newest epoch stays. */
 function dropDeadEpochs(stream: Stream): void {
   stream.epochs = stream.epochs.filter((_, i) => {
     const next = stream.epochs[i + 1]

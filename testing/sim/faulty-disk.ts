@@ -1,6 +1,6 @@
-// A disk that fails on demand, over real files: it stops at a chosen call as a killed process or a lost power would, or
-// refuses calls with an error. It remembers the old content of everything that is not synced yet, so that a loss of
-// power can take back any part of it, sector by sector, in any order. Folder entries that were not synced may go too.
+// A disk over real files that fails on demand. It stops at a chosen call, as a killed process or a power loss would,
+// or refuses calls with an error. It keeps the old content of all unsynced writes, so that a power loss can undo any
+// part of them, sector by sector, in any order. It can also undo unsynced folder entries.
 
 import fs from 'node:fs'
 import { dirname } from 'node:path'
@@ -11,25 +11,25 @@ import { type Disk, type DiskFile, realDisk } from '../../src/store/embedded/dis
 export type DiskCall = 'open' | 'write' | 'sync' | 'rename' | 'unlink' | 'syncFolder'
 
 export interface FaultyDisk extends Disk {
-  /** How many calls were made that change the disk or make it durable. */
+  /** The number of calls that changed the disk or synced it. */
   readonly calls: number
-  /** Writes that a loss of power may take back. */
+  /** The number of writes that a power loss may undo. */
   readonly unsyncedWrites: number
   /**
-   * The power or the process goes at the given call (counted from 0): before it, after it, or with a part of a write
-   * done. That call and all later ones are refused.
+   * The power or the process fails at the given call (counted from 0): before it, after it, or with a part of a write
+   * done. This call and all later ones fail.
    */
   stopAt(call: number, when: 'before' | 'partly' | 'after'): void
   readonly stopped: boolean
-  /** The next calls of this kind are refused with the error code. */
+  /** The next calls of this kind fail with the error code. */
   failNext(call: DiskCall, code: string, times?: number): void
-  /** All calls of this kind are refused whole with the error code, until the returned function is called. */
+  /** All calls of this kind fail without effect, with the error code, until the test calls the returned function. */
   failUntil(call: DiskCall, code: string): () => void
-  /** The next call of this kind does its work and ends when the returned function is called. */
+  /** The next call of this kind does its work, but resolves only when the test calls the returned function. */
   holdNext(call: DiskCall): () => void
-  /** The next call of this kind is done whole and then refused. */
+  /** The next call of this kind does all its work and then fails. */
   failAfterwards(call: DiskCall, code: string): void
-  /** Makes the disk what a power loss may leave of it. */
+  /** Puts the disk into a state that a power loss may leave. */
   losePower(): void
 }
 
@@ -53,7 +53,7 @@ export function createFaultyDisk(random: Random): FaultyDisk {
   let unsynced: Unsynced[] = []
   let names: { readonly folder: string; readonly undo: () => void }[] = []
 
-  /** Does the work, unless a fault says otherwise; `part` is what a write may do of it. */
+  /** Does the work, unless a fault applies. `part` does a part of a write. */
   async function perform<T>(call: DiskCall, work: () => Promise<T>, part?: () => Promise<unknown>): Promise<T> {
     if (stopped) throw new Error('the disk is gone')
     const once = failures.get(call)?.shift()

@@ -1,5 +1,5 @@
-// The group coordinator on the memory store and the simulated clock, with members that join, sync and commit as clients
-// do, for the tests of the room.
+// The group coordinator on the memory store and the simulated clock, for the tests of the coordinator's room. Its
+// helpers let members join, sync and commit as clients do.
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
@@ -26,7 +26,7 @@ export const REBALANCE_MS = 60_000
 export const TOPIC = 'AAAAAAAAAAAAAAAAAAAAAQ'
 export const OTHER_TOPIC = 'AAAAAAAAAAAAAAAAAAAAAg'
 
-/** The topics that there are; the coordinator looks at names, ids and numbers of partitions only. */
+/** The existing topics. The coordinator reads only their names, ids and numbers of partitions. */
 const TOPICS = [
   { id: TOPIC, name: 'topic', partitions: 2 },
   { id: OTHER_TOPIC, name: 'other', partitions: 2 },
@@ -45,15 +45,15 @@ export interface World {
   readonly store: MemoryStore
   readonly groups: Groups
   readonly rebalances: () => number
-  /** The memory that members of all groups take. */
+  /** Returns the memory of the members of all groups, in bytes. */
   readonly heldBytes: () => number
-  /** The memory that all groups take while they are empty. */
+  /** Returns the memory that all groups use while they have no members, in bytes. */
   readonly keptBytes: () => number
-  /** The same store behind a new coordinator, as after kill -9. */
+  /** Starts a new coordinator on the same store, as after kill -9. */
   restart(): Promise<World>
 }
 
-/** Closes with the test. */
+/** Opens a world. It closes with the test. */
 export async function openGroupWorld(
   t: TestContext,
   clock = new SimulatedClock(),
@@ -97,7 +97,7 @@ export function joining(asked: Partial<JoinRequest> = {}): JoinRequest {
   }
 }
 
-/** A promise whose outcome can be looked at: `got()` is undefined until there is one. */
+/** Watches a promise: `got()` returns undefined until the promise has resolved. */
 export function watch<T>(promise: Promise<T>) {
   let outcome: T | undefined
   void promise.then(value => {
@@ -109,7 +109,7 @@ export function watch<T>(promise: Promise<T>) {
 export const errorOf = (reply: { readonly error: { readonly name: string } | null } | undefined) =>
   reply?.error?.name ?? null
 
-/** Takes the id that MEMBER_ID_REQUIRED brings and joins with it. */
+/** Joins, takes the id of the MEMBER_ID_REQUIRED answer, and joins with it. */
 export async function enter(world: World, asked: Partial<JoinRequest> = {}) {
   const promised = await world.groups.join(joining(asked))
   assert.equal(errorOf(promised), 'MEMBER_ID_REQUIRED')
@@ -118,7 +118,7 @@ export async function enter(world: World, asked: Partial<JoinRequest> = {}) {
   return { memberId: promised.memberId, joined }
 }
 
-/** Members with these names of metadata, all joined, synced and stable; each is assigned `to <member id>`. */
+/** Lets `count` members join and sync until the group is stable. Each member is assigned `to <member id>`. */
 export async function stable(
   world: World,
   count: number,
@@ -138,7 +138,7 @@ export async function stable(
   return replies
 }
 
-/** Everybody syncs, the leader with assignments for all. */
+/** Lets all members sync; the leader sends assignments for all. */
 export async function settle(world: World, replies: readonly JoinReply[], groupId = 'g') {
   const synced = replies.map(reply =>
     world.groups.sync({
@@ -165,7 +165,7 @@ export const claim = (reply: JoinReply) => ({
 })
 export const beat = (world: World, reply: JoinReply) => world.groups.heartbeat('g', claim(reply))?.name ?? null
 
-/** Why some of what was to be committed was not; null when all is stored. */
+/** Returns the first refusal of a commit; null if all offsets were stored. */
 export function refusalIn(reply: CommitReply): Refusal | null {
   return Array.isArray(reply) ? reply.find(row => row !== null) : (reply as Refusal | null)
 }
@@ -194,13 +194,13 @@ export async function committed(world: World, groupId = 'g', topicId = TOPIC) {
   return reply.topics[0]?.offsets[0]?.offset ?? null
 }
 
-/** The protocols that a consumer of these topics sends when it joins. */
+/** Returns the protocols that a consumer of these topics sends when it joins. */
 export function subscribing(...topics: readonly string[]): Pick<JoinRequest, 'protocols'> {
   const message = encodeMessage(consumerProtocolSubscription, 0, { topics, userData: null })
   return { protocols: [{ name: 'range', metadata: Buffer.concat([VERSION_0, ...message]) }] }
 }
 
-/** The assignment that the leader sends to a member that is to read these partitions. */
+/** Returns the assignment that the leader sends for a member that should read these partitions. */
 export function assigning(assigned: Readonly<Record<string, readonly number[]>>): Buffer {
   const assignedPartitions = Object.entries(assigned).map(([topic, partitions]) => ({ topic, partitions }))
   const message = encodeMessage(consumerProtocolAssignment, 0, { assignedPartitions, userData: null })

@@ -1,4 +1,4 @@
-// The log room on the memory store and the simulated clock, for its own tests and those of the rooms above it.
+// The log room on the memory store and the simulated clock, for its own tests and those of the higher rooms.
 
 import type { TestContext } from 'node:test'
 import { type Random, seededRandom } from '../../src/base/random.ts'
@@ -28,14 +28,14 @@ export interface LogWorld {
   readonly metrics: Metrics
   readonly catalogue: CatalogueKeeper
   readonly logs: Logs
-  /** The lines of the log. */
+  /** The lines of the broker's log. */
   readonly lines: readonly string[]
-  /** A new topic; throws where it is refused. */
+  /** Creates a topic; throws if it is refused. */
   create(name: string, configs?: Readonly<Record<string, string>>, partitions?: number): Promise<Topic>
-  /** A new topic's first partition. */
+  /** Creates a topic and returns its first partition. */
   createPartition(configs?: Readonly<Record<string, string>>): Promise<Partition>
   partition(name: string, index?: number): Partition
-  /** The same store behind a new log room, as after kill -9. */
+  /** Opens a new log room on the same store, as after kill -9. */
   restart(): Promise<LogWorld>
 }
 
@@ -49,7 +49,7 @@ export interface LogWorldOptions {
   readonly level?: Level
 }
 
-/** Closes with the test. */
+/** Opens a world. It closes with the test. */
 export async function openLogWorld(t: TestContext | null, options: LogWorldOptions = {}): Promise<LogWorld> {
   const { clock = new SimulatedClock(), random = seededRandom(7), leadership = SOLE_LEADERSHIP } = options
   const { store = createMemoryStore(clock) } = options
@@ -99,14 +99,14 @@ export async function openLogWorld(t: TestContext | null, options: LogWorldOptio
   return world
 }
 
-/** A batch as a producer sends it, in bytes of its own. A number stands for that number of records. */
+/** Returns a batch as a producer sends it, with its own bytes. A number stands for this number of records. */
 export function batchOf(records: number | readonly NewRecord[] = 1, options: BatchOptions = {}): BatchView {
   const list =
     typeof records === 'number' ? Array.from({ length: records }, (_, i) => ({ value: `record ${i}` })) : records
   return viewBatch(encodeBatch(list, options))
 }
 
-/** Everything that a partition shows from an offset on. */
+/** Returns all batches that a partition returns from an offset on. */
 export async function readAll(partition: Partition, from = partition.logStartOffset): Promise<BatchView[]> {
   const batches: BatchView[] = []
   for (let offset = from; ; ) {
@@ -118,7 +118,7 @@ export async function readAll(partition: Partition, from = partition.logStartOff
   }
 }
 
-/** Waits for a byte in any of the partitions; resolves with those that have news. */
+/** Waits for a byte in any of the partitions. Resolves with the partitions that have new records. */
 export async function waitForNews(logs: Logs, partitions: readonly Partition[]): Promise<readonly Partition[]> {
   const list = logs.watchlist()
   const watched = new Map(partitions.map(partition => [new Watch(), partition]))

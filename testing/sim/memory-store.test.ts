@@ -39,7 +39,7 @@ test('a fault that was asked for once happens once', async () => {
   assert.equal((await store.append(exampleAppend(A, 1, 0))).kind, 'appended')
 })
 
-test('an unknown outcome has happened or not, as asked, and open tells which', async () => {
+test('a call with an unknown outcome took effect or not, as the test chose, and open shows which', async () => {
   const { store } = await ledStore()
   store.faults.failNext('append', 'unknown-lost')
   store.faults.failNext('append', 'unknown-done')

@@ -1,7 +1,7 @@
-// The in-memory twin of the store port: what unit tests and the simulation run on. It keeps the same promises as the
-// embedded store (src/store/conformance.ts asks both) except that a new process finds it empty. Calls take effect one
-// after the other, in call order for equal delays; an effect and its answer happen at the same moment. Faults are
-// asked for explicitly: nothing fails or waits by itself.
+// The in-memory implementation of the store port, for unit tests and the simulation. It keeps the same promises as
+// the embedded store (src/store/conformance.ts tests both), except that a new process finds it empty. Calls take
+// effect one after the other, in call order for equal delays. An effect and its answer happen at the same moment.
+// Faults occur only when a test requests them.
 
 import { assert } from '../../src/base/assert.ts'
 import { type Clock, within } from '../../src/base/clock.ts'
@@ -12,44 +12,44 @@ import * as contents from './contents.ts'
 export type StoreVerb = Exclude<keyof Store, 'description' | 'renewed' | 'close'>
 
 /**
- * `unavailable`: nothing happens and StoreUnavailable is thrown. `unknown-lost` and `unknown-done`: OutcomeUnknown is
- * thrown, and the call has not, or has, taken effect.
+ * `unavailable`: the call has no effect and throws StoreUnavailable. `unknown-lost`: the call has no effect and
+ * throws OutcomeUnknown. `unknown-done`: the call takes effect and throws OutcomeUnknown.
  */
 export type StoreFault = 'unavailable' | 'unknown-lost' | 'unknown-done'
 
 export interface StoreFaults {
-  /** How long each call takes from now on, on the store's clock. 0 means: within the same turn. */
+  /** Sets the delay of each call in milliseconds, on the store's clock. 0 means within the same turn. */
   delay(verb: StoreVerb | 'all', ms: number): void
-  /** The next `times` calls of the verb meet this fault. Several requests queue up in order. */
+  /** The next `times` calls of the verb fail with this fault. Several faults queue up in order. */
   failNext(verb: StoreVerb, fault: StoreFault, times?: number): void
-  /** Every call of the verb waits, before it takes effect, until the returned function is called. */
+  /** Every call of the verb waits before its effect, until the test calls the returned function. */
   hold(verb: StoreVerb | 'all'): () => void
   /**
-   * Ends every hold. A test that failed with one would never end: what it leaves is closed, and waits for the calls
-   * under way.
+   * Ends every hold. Without this a failed test with a hold would never end, because closing waits for the pending
+   * calls.
    */
   release(): void
   /** Marks a stream as damaged from this offset on. */
   damage(stream: StreamId, offset: number, message: string): void
   /** Flips one bit of a stored batch, so that its CRC no longer matches. */
   rot(stream: StreamId, baseOffset: number): void
-  /** Drops one stream, as a Redis does that evicts keys. */
+  /** Removes one stream, as a Redis that evicts keys does. */
   lose(stream: StreamId): void
-  /** The same for a document. */
+  /** Removes one document in the same way. */
   loseDocument(kind: string, name: string): void
-  /** Drops everything, as FLUSHALL does. */
+  /** Removes everything, as FLUSHALL does. */
   empty(): void
-  /** Says that these streams must be opened again. */
+  /** Reports that these streams must be opened again. */
   renew(streams: readonly StreamId[]): void
 }
 
 export interface MemoryStore extends Store {
   readonly faults: StoreFaults
-  /** How often each verb was called; tests of batching read it. */
+  /** The number of calls of each verb; tests of batching read it. */
   readonly calls: Readonly<Record<StoreVerb, number>>
-  /** The same contents behind a new face, as after a restart. The old face refuses from then on. */
+  /** Returns a new store object with the same contents, as after a restart. The old object then refuses all calls. */
   reopen(): MemoryStore
-  /** The same contents behind one more face, as another broker has it, with faults of its own. */
+  /** Returns one more store object with the same contents, as another broker has it, with faults of its own. */
   beside(): MemoryStore
 }
 
@@ -110,7 +110,7 @@ function faceOf(clock: Clock, held: contents.Contents): MemoryStore {
     return outcome
   }
 
-  /** There is one copy: what is in it is where it has to be. */
+  /** There is only one copy, so everything in it satisfies the acknowledgement rule. */
   function cover(id: StreamId): number {
     const stream = contents.existing(held, id)
     stream.highWatermark = stream.end

@@ -1,5 +1,5 @@
-// The verbs on records over the log room in memory. Some partitions may be led by another broker, which does not
-// answer.
+// The operations on records, over the log room in memory. A test can make some partitions belong to another broker,
+// which does not answer.
 
 import type { ReachRooms } from '../../src/admin/reach.ts'
 import { aloneInCluster } from '../../src/cluster/cluster.ts'

@@ -1,7 +1,7 @@
-// A store server as the simulation sees it: a primary, replicas that lag behind, and everything that takes back what
-// was written: fail-overs, and restarts with a shorter log. It keeps a list of effects. A replica has the first n of
-// them, and a new primary holds the result of its n effects on an empty store. It knows no brokers and loses no
-// messages (replicated-store.ts does).
+// A simulated store server: a primary, replicas that lag behind, and the faults that lose writes: fail-overs, and
+// restarts with a shorter log. It keeps a list of effects. A replica has the first n effects, and a new primary has
+// the result of its n effects on an empty store. It knows no brokers and loses no messages (replicated-store.ts
+// does).
 
 import { assert } from '../../src/base/assert.ts'
 import { type Contents, emptyContents } from './contents.ts'
@@ -10,12 +10,12 @@ type Effect = (contents: Contents) => unknown
 
 interface Written {
   readonly effect: Effect
-  /** The effect of its beginning where that comes back after later writes: it only adds. */
+  /** The effect of the first part of the write, if this part can come back after later writes; it only adds data. */
   readonly orphan: Effect | null
 }
 
 interface Replica {
-  /** How many effects it has; null while it fetches everything anew, when it counts for nothing. */
+  /** The number of effects that the replica has; null during a full resync, when the replica does not count. */
   position: number | null
 }
 
@@ -28,16 +28,16 @@ interface Waiter {
 export class ReplicatedServer {
   #contents = emptyContents()
   #effects: Written[] = []
-  /** Beginnings of writes that a kill has torn: they are there after each further start. */
+  /** The first parts of writes that a kill has torn. Every later start applies them. */
   readonly #torn: Effect[] = []
   readonly #replicas: Replica[]
   #waiters: Waiter[] = []
   #incarnations = 1
   #isDown = false
-  /** Ends every connection when the server goes. */
+  /** Called when the server breaks all connections. */
   readonly #onBreak = new Set<() => void>()
 
-  /** Called after whatever leaves replicas behind: the time to let them have it. */
+  /** Called after everything that leaves replicas behind, so that the owner can schedule the replication. */
   readonly #written: () => void
 
   constructor(replicas: number, written: () => void = () => {}) {
@@ -45,7 +45,7 @@ export class ReplicatedServer {
     this.#replicas = Array.from({ length: replicas }, () => ({ position: 0 }))
   }
 
-  /** Changes whenever something that was written may be gone (Redis: `master_replid`). */
+  /** Changes whenever written data may have been lost (Redis: `master_replid`). */
   get incarnation(): string {
     return `incarnation ${this.#incarnations}`
   }
@@ -54,7 +54,7 @@ export class ReplicatedServer {
     return this.#isDown
   }
 
-  /** How much has been written: what a replica must have for all of it. */
+  /** The number of effects written so far. A replica that has everything has the same number. */
   get position(): number {
     return this.#effects.length
   }
@@ -63,7 +63,7 @@ export class ReplicatedServer {
     return this.#contents
   }
 
-  /** Which replicas could be promoted. */
+  /** The indexes of the replicas that can be promoted. */
   get promotable(): readonly number[] {
     return [...this.#replicas.keys()].filter(index => this.#replicas[index]!.position !== null)
   }
@@ -72,12 +72,15 @@ export class ReplicatedServer {
     return this.position - (this.#replicas[replica]!.position ?? 0)
   }
 
-  /** Whether every replica has everything. */
+  /** True if every replica has everything. */
   get isReplicated(): boolean {
     return this.#replicas.every(({ position }) => position === this.position)
   }
 
-  /** Does it on the primary. The effect must come to the same whenever it is played again after the same others. */
+  /**
+   * Applies the effect on the primary. A replay of the effect after the same earlier effects must give the same
+   * result.
+   */
   write<T>(effect: (contents: Contents) => T, orphan: Effect | null = null): T {
     assert(!this.#isDown, 'the simulated server is down')
     this.#effects.push({ effect, orphan })
@@ -86,13 +89,16 @@ export class ReplicatedServer {
     return value
   }
 
-  /** Calls `covered` as soon as this many replicas have everything up to the position, or at once (WAIT of Redis). */
+  /**
+   * Calls `covered` as soon as this many replicas have everything up to the position (WAIT of Redis). This may be at
+   * once.
+   */
   wait(position: number, replicas: number, covered: () => void): void {
     this.#waiters.push({ position, replicas, covered })
     this.#tellCovered()
   }
 
-  /** A replica receives `count` effects, or all of them if it fetches everything anew. */
+  /** Sends `count` effects to a replica. A replica in a full resync gets all effects. */
   replicate(index: number, count: number): void {
     const replica = this.#replicas[index]!
     const from = replica.position ?? this.position
@@ -100,7 +106,7 @@ export class ReplicatedServer {
     this.#tellCovered()
   }
 
-  /** The replica becomes the primary with what it has; the old primary comes back as a replica that has nothing. */
+  /** Promotes the replica with the effects that it has. The old primary becomes a replica without data. */
   failOver(index: number, breaksConnections = true): void {
     const { position } = this.#replicas[index]!
     assert(position !== null, 'a replica that fetches everything anew cannot be promoted')
@@ -108,15 +114,16 @@ export class ReplicatedServer {
     this.#becomePrimary(position, breaksConnections)
   }
 
-  /** The same server again, with the first `keep` effects: what it had not written to its disk is gone. */
+  /** Restarts the server with the first `keep` effects. The effects that were not on its disk are lost. */
   restart(keep: number): void {
     this.#isDown = false
     this.#becomePrimary(Math.min(keep, this.position), true)
   }
 
   /**
-   * The same server again, killed while it wrote the first write that no replica has: that is not there, nor what came
-   * behind it. Its beginning comes back with the next start, behind everything that was written since.
+   * Kills the server while it writes the first write that no replica has, and restarts it. This write and all later
+   * ones are lost. The first part of the torn write comes back at the next restart, after everything that was written
+   * since.
    */
   tear(): void {
     const keep = Math.max(0, ...this.#replicas.map(({ position }) => position ?? 0))
@@ -125,13 +132,13 @@ export class ReplicatedServer {
     if (orphan !== null) this.#torn.push(orphan)
   }
 
-  /** Started again with all it has, which brings back what was torn before. */
+  /** Restarts the server with everything that it has, and applies the torn first parts of writes. */
   restartTorn(): void {
     this.restart(this.position)
     for (const orphan of this.#torn) orphan(this.#contents)
   }
 
-  /** No broker can reach it until it is restarted. */
+  /** Stops the server: no broker can reach it until a restart. */
   stop(): void {
     this.#isDown = true
     this.#break()
@@ -149,7 +156,7 @@ export class ReplicatedServer {
       this.#effects.length = keep
       this.#contents = emptyContents()
       for (const { effect } of this.#effects) effect(this.#contents)
-      // A replica that has more than the new primary throws away everything.
+      // A replica that has more than the new primary discards everything.
       for (const replica of this.#replicas) if ((replica.position ?? 0) > keep) replica.position = null
     }
     if (breaksConnections) this.#break()

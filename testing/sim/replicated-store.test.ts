@@ -9,7 +9,7 @@ import { ALL_SAFEGUARDS, connectReplicatedStore, type Fate, type Safeguards, typ
 const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
 const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
 
-/** Messages arrive within the turn, unless a test says otherwise. */
+/** Returns a wire whose messages arrive within the turn, unless a test sets another fate. */
 function calmWire(clock: SimulatedClock, fates: Fate[] = []): Wire {
   return {
     fate: () => fates.shift() ?? 'answered',
@@ -21,7 +21,7 @@ function calmWire(clock: SimulatedClock, fates: Fate[] = []): Wire {
 }
 
 storeConformance('replicated store', async () => {
-  // A replica without a lag.
+  // A replica without lag.
   const server: ReplicatedServer = new ReplicatedServer(1, () => server.replicate(0, 1))
   const clock = new SimulatedClock()
   const fates: Fate[] = []
@@ -42,7 +42,7 @@ storeConformance('replicated store', async () => {
   }
 })
 
-/** A led stream on two replicas that receive only what a test gives them. */
+/** Opens a stream on a server with two replicas. The replicas receive only what the test replicates. */
 async function ledStore(safeguards: Partial<Safeguards> = {}) {
   const clock = new SimulatedClock()
   const server = new ReplicatedServer(2)
@@ -80,14 +80,14 @@ test('an append is answered once a replica has it, and its end is then the high 
   assert.deepEqual(await appended, { kind: 'appended', end: 1, highWatermark: 1 })
 })
 
-test('an append that no replica confirms in time is there and below no high watermark', async () => {
+test('an append that no replica confirms in time is stored, and the high watermark stays below it', async () => {
   const { clock, store } = await ledStore()
   const appended = store.append(exampleAppend(A, 1, 0))
   await clock.advance(1000)
   assert.deepEqual(await appended, { kind: 'appended', end: 1, highWatermark: 0 })
 })
 
-test('a broker that takes the lead sees what it finds once that is on a replica', async () => {
+test('a broker that takes the lead sees unconfirmed data once a replica has it', async () => {
   const { clock, server, store } = await ledStore()
   const appended = store.append(exampleAppend(A, 1, 0))
   await clock.advance(1000)
@@ -101,7 +101,7 @@ test('a broker that takes the lead sees what it finds once that is on a replica'
   assert.deepEqual(await confirming, { kind: 'confirmed', highWatermark: 1 })
 })
 
-test('a lost answer leaves the append there, a lost request does not, and a late one lands unless it is fenced', async () => {
+test('an append is stored if its answer is lost, not if its request is, and a late one is stored unless it is fenced', async () => {
   const { clock, store, fates, replicated } = await ledStore()
   fates.push('answer lost')
   const done = exampleAppend(A, 1, 0)
@@ -123,7 +123,7 @@ test('a lost answer leaves the append there, a lost request does not, and a late
   assert.equal(expectKind(await replicated(store.open(A, 5, 0)), 'opened').end, 2)
 })
 
-test('a fail-over keeps what the replica has and voids what was opened; the epoch leaps when it is opened again', async () => {
+test('a fail-over keeps the data of the replica and invalidates opens; the epoch jumps at the next open', async () => {
   const { clock, server, store, replicated } = await ledStore()
   await replicated(store.append(exampleAppend(A, 1, 0)))
   const unconfirmed = assert.rejects(store.append(exampleAppend(A, 1, 1)), OutcomeUnknown)
@@ -140,21 +140,21 @@ test('a fail-over keeps what the replica has and voids what was opened; the epoc
   assert.deepEqual([opened.epoch, opened.end, opened.highWatermark], [1002, 1, 1])
 })
 
-test('where what was told of is lost, the end is raised to it and its offsets are not used again', async () => {
+test('if reported data is lost, the end is raised to the reported offset and its offsets are not used again', async () => {
   for (const floor of [true, false]) {
     const { clock, server, store, connect, replicated } = await ledStore({ floor })
     server.replicate(1, 99)
     await replicated(store.append(exampleAppend(A, 1, 0)))
     server.failOver(1)
     await clock.settle()
-    // The broker that knows the end raises it for all of them, with the first call of any kind.
+    // The broker that knows the end raises it for all brokers with its first call of any kind.
     await store.read(A, 0, EVERYTHING)
     const opened = expectKind(await replicated(connect().open(A, 0, 0)), 'opened')
     assert.equal(opened.end, floor ? 1 : 0)
   }
 })
 
-test('a server that restarts with less takes it from its replicas too; while it is away nothing is written', async () => {
+test('replicas of a server that restarts with less data lose it too; while the server is down nothing is written', async () => {
   const { clock, server, store, replicated } = await ledStore()
   await replicated(store.append(exampleAppend(A, 1, 0)))
   server.stop()
@@ -165,7 +165,7 @@ test('a server that restarts with less takes it from its replicas too; while it 
   assert.deepEqual(await store.read(A, 0, EVERYTHING), { kind: 'read', batches: [] })
 })
 
-test('a commit that no replica confirms is unknown, and no broker is shown it until one does', async () => {
+test('a commit that no replica confirms is unknown, and no broker sees it until a replica confirms it', async () => {
   const { clock, server, store } = await ledStore()
   const commit = store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] })
   const unknown = assert.rejects(commit, OutcomeUnknown)
@@ -180,7 +180,7 @@ test('a commit that no replica confirms is unknown, and no broker is shown it un
   assert.equal((await loading)?.version, 1)
 })
 
-test('a document that was committed under another incarnation leaps over the versions that may be lost', async () => {
+test('a commit under a new incarnation skips the versions that may be lost', async () => {
   const { clock, server, store, replicated } = await ledStore()
   await replicated(store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] }))
   server.failOver(0)

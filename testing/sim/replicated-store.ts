@@ -1,8 +1,8 @@
-// One broker's connection to the replicated server: the store port with the rules of the Redis adapter. An append names
-// its place and its epoch; what was written is told only once enough replicas have it; a broken connection leaves what
-// is under way unknown, and some of it still arrives later; a new incarnation of the server voids what was opened under
-// the one before, and raises every stream to what this broker has told of it. Each of these safeguards can be left out,
-// to see that the oracles notice.
+// One broker's connection to the replicated server: the store port with the rules of the Redis adapter. An append
+// names its offset and its epoch. A result is shown only once enough replicas have the data. If the connection
+// breaks, the outcome of pending calls is unknown, and some of them arrive later. A new incarnation of the server
+// invalidates the opens under the old one, and the broker raises every stream to the highest offset that it has seen.
+// Each safeguard can be switched off, to prove that the oracles notice it.
 
 import { viewBatch } from '../../src/protocol/records.ts'
 import {
@@ -22,22 +22,21 @@ import type { ReplicatedServer } from './replicated-server.ts'
 export interface Safeguards {
   /** A write is acknowledged once enough replicas have it. */
   readonly wait: boolean
-  /** Nothing is shown before that either: no tail to readers, and no end to a broker that takes the lead. */
+  /**
+   * Data is shown only once enough replicas have it: no tail to readers, and no end to a broker that takes the lead.
+   */
   readonly visibility: boolean
-  /** An append whose outcome is unknown is found again by its name. */
+  /** An append with an unknown outcome is recognised by its attempt id. */
   readonly attempt: boolean
-  /** And at the place that it was meant for: the log asks for one batch there (Lane.#hasLanded). */
+  /** An append is also recognised at its intended offset: the log reads one batch there (Lane.#hasLanded). */
   readonly place: boolean
-  /** An append must name exactly the end and the epoch of the stream; without it only that ids rise. */
+  /** An append must name exactly the end and the epoch of the stream; without this safeguard ids must only increase. */
   readonly compare: boolean
   /** A stream that was opened under another incarnation of the server must be opened again. */
   readonly incarnation: boolean
-  /** Offsets that were told of once are not used again where the server has lost them. */
+  /** Offsets that were once reported are not used again, even if the server has lost them. */
   readonly floor: boolean
-  /**
-   * Readers pass over entries that a torn append left between two epochs, and a broker that takes the lead deletes
-   * them.
-   */
+  /** Readers skip entries that a torn append left between two epochs, and a broker that takes the lead deletes them. */
   readonly sweep: boolean
 }
 
@@ -53,20 +52,20 @@ export const ALL_SAFEGUARDS: Safeguards = Object.freeze({
 })
 
 /**
- * `refused`: it never left. `lost` and `late`: the connection breaks before it arrives, and it never does, or after
- * all.
+ * `refused`: the request was never sent. `lost` and `late`: the connection breaks before the request arrives; `lost`
+ * requests never arrive, `late` requests arrive later.
  */
 export type Fate = 'answered' | 'answer lost' | 'lost' | 'late' | 'refused'
 
 /** How messages travel between one broker and the server. */
 export interface Wire {
   fate(verb: keyof Store): Fate
-  /** Both keep the order of what they carry. */
+  /** toServer and toBroker keep the order of their messages. */
   toServer(arrived: () => void): void
   toBroker(arrived: () => void): void
-  /** Time that passes whatever the broker does. Returns how to call it off. */
+  /** Calls `due` after this time, even if the broker is paused. Returns a function that cancels the call. */
   later(ms: number, due: () => void): () => void
-  /** How long the network holds what arrives after all. */
+  /** Returns the delay of a late request in milliseconds. */
   delayMs(): number
 }
 
@@ -74,15 +73,15 @@ export interface ReplicatedStoreOptions {
   readonly server: ReplicatedServer
   readonly wire: Wire
   readonly safeguards?: Safeguards
-  /** Replicas that must have what is acknowledged. */
+  /** The number of replicas that must have the acknowledged data. */
   readonly waitReplicas: number
   readonly waitTimeoutMs: number
-  /** How often an idle connection looks whether the incarnation is another; 0: never. */
+  /** The interval in milliseconds at which an idle connection checks the incarnation; 0 for never. */
   readonly lookEveryMs?: number
 }
 
 interface Link {
-  /** Of the server, as this broker knows it. */
+  /** The incarnation of the server, as this broker knows it. */
   incarnation: string
   isBroken: boolean
   readonly underWay: Set<(cause: Error) => void>
@@ -91,13 +90,13 @@ interface Link {
 /** The result of a call on the server. */
 interface Done<T> {
   readonly value: T
-  /** Enough replicas have it and everything before it. */
+  /** True if enough replicas have this effect and all earlier ones. */
   readonly isCovered: boolean
 }
 
 export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
   const { server, wire, safeguards = ALL_SAFEGUARDS, waitReplicas, waitTimeoutMs, lookEveryMs = 0 } = options
-  /** The highest offset that this broker was told of as covered, and so may have told others of. */
+  /** The highest offset that this broker has seen as covered, and may have reported to others. */
   const told = new Map<StreamId, number>()
   const openedUnder = new Map<StreamId, string>()
   const running = new Set<Promise<unknown>>()
@@ -128,7 +127,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
     return connecting
   }
 
-  /** Before anything else under a new incarnation. */
+  /** Raises the ends of the streams, before anything else under a new incarnation. */
   function speak(): void {
     if (!safeguards.floor) return
     for (const [id, floor] of told) {
@@ -141,7 +140,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
     }
   }
 
-  /** Has everything opened again that was opened under another incarnation. */
+  /** Reports the streams that were opened under another incarnation, so that they are opened again. */
   function renew(incarnation: string): void {
     const stale = [...openedUnder].filter(([, under]) => under !== incarnation).map(([id]) => id)
     if (stale.length === 0 || !safeguards.incarnation) return
@@ -170,7 +169,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
   }
   if (lookEveryMs > 0) look()
 
-  /** The broker learns of it when the news arrive; until then it goes on sending into nothing. */
+  /** Breaks the connection. The broker learns of it when the message arrives; until then its requests are lost. */
   function breakOff(broken: Link): void {
     broken.isBroken = true
     wire.toBroker(() => {
@@ -251,18 +250,18 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
     return highWatermark
   }
 
-  /** A commit that is there but could be taken back is as good as unknown. */
+  /** Throws OutcomeUnknown for a write that could still be lost. */
   function certain<T>({ value, isCovered }: Done<T>): T {
     if (!isCovered) throw new OutcomeUnknown('it is written, but not on enough replicas')
     return value
   }
 
   function shown<T>({ value, isCovered }: Done<T>): T {
-    if (!isCovered) throw new StoreUnavailable('what is written last is not on enough replicas yet')
+    if (!isCovered) throw new StoreUnavailable('the last write is not on enough replicas yet')
     return value
   }
 
-  /** The bytes are sent as they are at that moment. */
+  /** Copies the bytes, so that the request has their content at the time of the call. */
   const copy = (batch: Batch): Batch => ({ ...batch, bytes: Buffer.from(batch.bytes) })
 
   return {
@@ -306,7 +305,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
       if (outcome.kind !== 'opened') return outcome
       openedUnder.set(id, incarnation)
       const lastAttempt = safeguards.attempt ? outcome.lastAttempt : null
-      // Opening is a write behind all others: a replica that has it has those too.
+      // The open is the last write, so a replica that has it has all earlier writes too.
       const highWatermark = done.isCovered ? outcome.end : outcome.highWatermark
       return { ...outcome, lastAttempt, highWatermark: tell(id, highWatermark) }
     },
@@ -401,7 +400,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
 }
 
 /**
- * XADD with nothing around it: whatever the writer believes, an id above the newest is taken. `open` sets the newest
+ * Appends like a plain XADD: it accepts every id above the newest, without the other checks. `open` sets the newest
  * id.
  */
 function appendById(all: contents.Contents, asked: Append): ReturnType<typeof contents.append> {

@@ -1,8 +1,10 @@
-// A store whose documents another broker changes too, always a moment earlier.
+// A store in which another broker changes the documents too, always a moment earlier.
 
 import type { Store } from '../../src/store/store.ts'
 
-/** The same store; the next `times` commits to documents that are there find another version than they expect. */
+/**
+ * Returns the same store, but the next `times` commits to existing documents find a version that they do not expect.
+ */
 export function withRival(store: Store, times = Number.POSITIVE_INFINITY): Store {
   let left = times
   return Object.assign(Object.create(store) as Store, {

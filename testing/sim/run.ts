@@ -1,6 +1,6 @@
-// Simulations on the command line. `npm run sim -- --seeds 10000 --from 1` runs 10,000 and names those that fail; `npm
-// run sim -- --seed 17` repeats one and prints all that happens in it. `--scenario` takes a name of scenarios.ts, or
-// `all` for a table of them. The status is 1 when something was found in a scenario that allows nothing.
+// The command line of the simulation. `npm run sim -- --seeds 10000 --from 1` runs 10,000 seeds and prints those that
+// fail. `npm run sim -- --seed 17` repeats one seed and prints its trace. `--scenario` takes a name of scenarios.ts,
+// or `all` for a table of them. The exit status is 1 if a scenario that allows no violation has one.
 
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/base/clock.ts'
@@ -80,5 +80,5 @@ for (const name of names) {
     isGreen =
       (await runMany(name, wholeNumber('--from N', values.from), wholeNumber('--seeds N', values.seeds))) && isGreen
 }
-// Not process.exit(), which would cut what a pipe has not taken yet.
+// process.exit() would drop the output that a pipe has not taken yet.
 process.exitCode = isGreen ? 0 : 1

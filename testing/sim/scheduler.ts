@@ -1,6 +1,6 @@
-// The only source of order in a simulation: what happens next is what is due first, and each happening runs until
-// nothing of it is left to run before the next one begins. With all chance from one seed, the same seed comes to the
-// same trace. It knows nothing of what is simulated.
+// The only source of order in a simulation. The next event is the one that is due first, and each event runs to its
+// end, with its promises, before the next one begins. All random values come from one seed, so the same seed gives
+// the same trace. The scheduler knows nothing about the simulation.
 
 import type { Clock, Timer } from '../../src/base/clock.ts'
 import { type Random, seededRandom } from '../../src/base/random.ts'
@@ -13,9 +13,9 @@ interface Happening {
 
 export class Scheduler {
   readonly random: Random
-  /** Everything that was told, if it is to be read. */
+  /** Every line of the trace, if the caller wants to read it; else null. */
   readonly lines: string[] | null
-  /** Of everything that was told and of when it happened. */
+  /** The hash of every line and its time. */
   #hash = 0x811c9dc5
   #nowMs = 0
   #order = 0
@@ -35,12 +35,14 @@ export class Scheduler {
     return this.#hash >>> 0
   }
 
-  /** True once in `many` times, by chance. */
+  /** Returns true with a chance of one in `many`. */
   oneIn(many: number): boolean {
     return this.random.below(many) === 0
   }
 
-  /** A whole number of microseconds between 0 and this many milliseconds, in milliseconds. */
+  /**
+   * Returns a random time between 0 and this many milliseconds, in milliseconds with a precision of one microsecond.
+   */
   within(ms: number): number {
     return this.random.below(Math.max(1, Math.round(ms * 1000))) / 1000
   }
@@ -62,7 +64,10 @@ export class Scheduler {
     }
   }
 
-  /** Until nothing is due any more, `isOver` says so, or so much time has passed; whether it was over. */
+  /**
+   * Runs until no event is left, `isOver` returns true, or the time `untilMs` has come. Resolves with whether it was
+   * over.
+   */
   async run(untilMs: number, isOver: () => boolean): Promise<boolean> {
     await settled()
     while (!isOver()) {
@@ -110,25 +115,25 @@ function isBefore(one: Happening, other: Happening): boolean {
   return one.atMs < other.atMs || (one.atMs === other.atMs && one.order < other.order)
 }
 
-/** Node runs its tick queue only when no promise is left to be told of. */
+/** Resolves when all promises have settled: Node runs its tick queue only when no promise callback is left. */
 function settled(): Promise<void> {
   return new Promise(resolve => process.nextTick(resolve))
 }
 
 /**
- * One process of a broker. Everything that reaches it, timers and messages, goes through here, so that it can stand
- * still (SIGSTOP: what comes waits, its clock goes on) and end at any moment (kill -9).
+ * One process of a broker. All its timers and messages go through here, so that it can pause (SIGSTOP: events wait,
+ * its clock goes on) and die at any moment (kill -9).
  */
 export class Machine {
   readonly clock: Clock
   readonly #scheduler: Scheduler
-  /** Everything that came while it stood still, in order; null while it runs. */
+  /** The events that came during a pause, in order; null while the process runs. */
   #held: (() => void)[] | null = null
   #isDead = false
 
   constructor(scheduler: Scheduler, wallMs: number) {
     this.#scheduler = scheduler
-    // No two machines began to count at the same time.
+    // Each machine counts its monotonic time from another moment.
     const originMs = 1_000 + scheduler.random.below(1_000_000)
     const reach = (run: () => void) => () => this.reach(run)
     this.clock = {
@@ -136,7 +141,7 @@ export class Machine {
       monotonic: () => originMs + scheduler.nowMs,
       timer: (delayMs, run) => {
         let isCancelled = false
-        // It may fall due while the machine stands still, and be cancelled by what runs before it when it goes on.
+        // The timer may become due during a pause. An earlier event may then cancel it after the pause.
         const timer = scheduler.after(
           delayMs,
           reach(() => {
@@ -172,7 +177,7 @@ export class Machine {
     this.#held ??= []
   }
 
-  /** Everything that waited happens, one after the other, as if it had just come. */
+  /** Runs the waiting events, one after the other, as if they had just come. */
   resume(): void {
     const held = this.#held ?? []
     this.#held = null

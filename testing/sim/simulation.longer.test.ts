@@ -1,5 +1,5 @@
-// The part of the simulation that tests run: seeds with every safeguard in force, and proof that a safeguard that is
-// left out is noticed. `npm run sim` asks more seeds, repeats one, and prints what happens in it.
+// The part of the simulation that `npm test` runs: seeds with every safeguard, and a proof that a missing safeguard
+// is noticed. `npm run sim` runs more seeds, repeats one, and prints its trace.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ const OTHER_SEEDS = 5
 /** The number of seeds within which a missing safeguard must be noticed. Most are noticed within the first dozen. */
 const RED_SEEDS = 300
 
-/** Of the first run of each scenario: another one for each seed of the whole. */
+/** The first simulation seed of each scenario; it depends on the seed of the run. */
 const FIRST_SEED = (seed - 1) * 1_000 + 1
 
 async function* runs(name: string, seeds: number, first = FIRST_SEED): AsyncGenerator<Outcome> {
@@ -28,7 +28,7 @@ function expectNothing({ seed, violations }: Outcome, name: string): void {
 
 const has = ({ violations }: Outcome, column: Column) => violations.some(violation => violation.column === column)
 
-test('the same seed is the same story, and another seed another one', async () => {
+test('the same seed gives the same trace, and another seed gives another one', async () => {
   const hashes = new Map<number, number>()
   for (const seed of [3, 4, 3, 5, 4]) {
     const { hash } = await simulate(seed, SCENARIOS.safe!)
@@ -48,7 +48,7 @@ test(`nothing is wrong in ${SAFE_SEEDS} seeds of brokers, fail-overs, pauses and
     commits += outcome.commits
     failOvers += outcome.failOvers
   }
-  // A simulation in which nothing happens finds nothing either.
+  // A simulation without any work would also find nothing.
   assert.ok(acknowledged > 20 * SAFE_SEEDS && commits > 10 * SAFE_SEEDS && failOvers > SAFE_SEEDS / 2)
 })
 
@@ -70,10 +70,10 @@ for (const [name, { red }] of Object.entries(SCENARIOS)) {
   })
 }
 
-test('where acknowledged records are lost, the floor keeps their offsets from being used again', async () => {
+test('if acknowledged records are lost, the floor keeps their offsets from being used again', async () => {
   const divergent = { losing: 0, 'losing-no-floor': 0 }
   for (const name of ['losing', 'losing-no-floor'] as const) {
-    // How often it happens differs by the seed: these thirty are known to show the difference.
+    // The frequency depends on the seed. These thirty seeds are known to show the difference.
     for await (const outcome of runs(name, 30, 1)) if (has(outcome, 'divergence')) divergent[name]++
   }
   assert.ok(divergent.losing * 3 < divergent['losing-no-floor'], `seeds with divergence: ${JSON.stringify(divergent)}`)

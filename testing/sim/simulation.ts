@@ -1,6 +1,6 @@
-// A whole cluster from one seed: three brokers on one simulated server, clients that write, read and commit, and
-// everything that goes wrong in between. Then it heals, everything is read once more, and the oracles judge what the
-// clients saw and what the server holds. A scenario says what may happen; the seed says what does.
+// Simulates a whole cluster from one seed: three brokers on one simulated server, clients that write, read and
+// commit, and faults. Then all faults end, everything is read again, and the oracles judge the observations of the
+// clients and the data on the server. The scenario says what may happen; the seed decides what happens.
 
 import { assert } from '../../src/base/assert.ts'
 import { openCatalogue } from '../../src/log/catalogue.ts'
@@ -18,24 +18,27 @@ import { Machine, Scheduler } from './scheduler.ts'
 
 export interface Scenario {
   readonly replicas: number
-  /** How many of them must have what is acknowledged. */
+  /** The number of replicas that must have the acknowledged data. */
   readonly waitReplicas: number
-  /** Whether the most advanced replica is promoted, or any. */
+  /** `best`: the most advanced replica is promoted. `any`: a random one. */
   readonly promotes: 'best' | 'any'
   /** The largest number of fail-overs. */
   readonly failOvers: number
-  /** Whether some of them break no connection, so that brokers learn of them when they look. */
+  /** True if some fail-overs break no connection, so that brokers learn of them only at their next check. */
   readonly silently: boolean
-  /** Other faults at most: brokers that stand still or die, replicas cut off, a slow network, the server away. */
+  /**
+   * The largest number of other faults: paused or dead brokers, replicas cut off, a slow network, a server that is
+   * down.
+   */
   readonly faults: number
-  /** One call in this number meets a broken connection; 0: no call does. */
+  /** One of this many calls meets a broken connection; 0 for none. */
   readonly oneCallIn: number
-  /** Whether the server may be killed in the midst of a write, and started twice. */
+  /** True if the server may be killed during a write and started twice. */
   readonly tears: boolean
   readonly safeguards: Safeguards
 }
 
-/** All safeguards, and as many replicas waited for as the promoted one needs: nothing may ever be wrong. */
+/** All safeguards, and enough replicas to wait for: no violation is allowed. */
 export const SAFE: Scenario = Object.freeze({
   replicas: 1,
   waitReplicas: 1,
@@ -48,7 +51,7 @@ export const SAFE: Scenario = Object.freeze({
   safeguards: ALL_SAFEGUARDS,
 })
 
-/** The columns of the table of the study's model, and what it has no name for. */
+/** The columns of the table in the study's model, and `other` for everything else. */
 export type Column = 'divergence' | 'overlap' | 'duplicate' | 'lost' | 'skipped' | 'other'
 
 export interface Violation {
@@ -60,9 +63,9 @@ export interface Violation {
 export interface Outcome {
   readonly seed: number
   readonly violations: readonly Violation[]
-  /** Of everything that happened, in order: the same for the same seed and code. */
+  /** The hash of all events in order; the same for the same seed and code. */
   readonly hash: number
-  /** The lines of the trace, if they were asked for. */
+  /** The lines of the trace, if the caller wants them; else null. */
   readonly lines: readonly string[] | null
   readonly acknowledged: number
   readonly commits: number
@@ -190,7 +193,7 @@ export async function simulate(seed: number, scenario: Scenario, keepsLines = fa
       const end = () => {
         if (brokers.includes(broker) && !broker.machine.isDead) restart(broker, scheduler.within(500))
       }
-      // The operator kills it in the end; a broker whose store is away ends too.
+      // In the end the operator kills the broker. A broker whose drain fails ends too.
       scheduler.after(DRAIN_MS, end)
       broker.drain().then(end, end)
     },
@@ -224,7 +227,7 @@ export async function simulate(seed: number, scenario: Scenario, keepsLines = fa
   for (let i = 0; i < scenario.failOvers; i++) {
     if (scheduler.oneIn(4)) continue
     const atMs = 500 + scheduler.within(TROUBLE_MS - 500)
-    // A replica that lags is what makes a fail-over worth it.
+    // A fail-over loses data only if a replica lags.
     if (scheduler.oneIn(2)) scheduler.after(atMs - 50, () => frozen.add(scheduler.random.below(scenario.replicas)))
     scheduler.after(atMs, () => {
       failOver()
@@ -316,7 +319,7 @@ export async function simulate(seed: number, scenario: Scenario, keepsLines = fa
 
 const FATES: readonly Fate[] = ['answer lost', 'answer lost', 'lost', 'late', 'late', 'refused']
 
-/** Makes a topic while all is quiet. Returns its id. */
+/** Creates a topic before the simulation begins. Returns its id. */
 async function prepare(scheduler: Scheduler, server: ReplicatedServer): Promise<string> {
   const { clock } = new Machine(scheduler, 0)
   const wire: Wire = {
@@ -333,12 +336,12 @@ async function prepare(scheduler: Scheduler, server: ReplicatedServer): Promise<
   return topic.id
 }
 
-/** The offset behind the last batch that the server holds. */
+/** Returns the offset after the last batch of a stream on the server. */
 function lastOf(server: ReplicatedServer, id: StreamId): number {
   return server.contents.streams.get(id)?.batches.at(-1)?.nextOffset ?? 0
 }
 
-/** The batches that the server holds of a stream must be one log. */
+/** Checks that the batches of a stream on the server form one log. */
 function audit(
   server: ReplicatedServer,
   id: StreamId,

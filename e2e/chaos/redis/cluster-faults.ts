@@ -5,7 +5,7 @@ import type { RedisServer } from '../../../testing/redis.ts'
 import type { Fault } from './round.ts'
 import { type ClusterScene, isInStep } from './scene.ts'
 
-/** The slot of a partition that is written to. */
+/** The slot of a partition that the clients write to. */
 const moveSlot: Fault<ClusterScene> = {
   name: 'a slot that moves',
   async act({ scene, run, random, topicId }) {
@@ -30,7 +30,7 @@ async function becomesPrimary(replica: RedisServer): Promise<void> {
   )
 }
 
-/** Each follows its primary again, so that the next fail-over has somebody to go to. */
+/** Resolves when each replica follows its primary again, so that the next fail-over has a replica. */
 async function isWhole(scene: ClusterScene): Promise<void> {
   await eventually(
     'a cluster whose replicas are in step',
@@ -65,7 +65,7 @@ const failOverByHand: Fault<ClusterScene> = {
   },
 }
 
-/** The cluster notices by itself. */
+/** The cluster detects the death of the primary by itself. */
 const killPrimary: Fault<ClusterScene> = {
   name: 'kill -9 of a primary of the cluster',
   async act({ scene, random }) {

@@ -1,10 +1,12 @@
-// Fail-overs of a primary to its replica, with and without what was written last, and what happens around them. The
-// proxies of the brokers are pointed at the server that was promoted.
+// Fail-overs of a primary to its replica, with and without the last writes, and other faults around them. The
+// brokers' proxies then connect to the promoted server.
 
 import type { Fault, RoundContext } from './round.ts'
 import { EXPIRY_MS, follow, inStep, type ReplicatedScene, WAIT_MS } from './scene.ts'
 
-/** Makes the replica the primary and sends the brokers there; the old one stays as it is, and is no replica. */
+/**
+ * Makes the replica the primary and connects the brokers to it. The old primary keeps its data and is not a replica.
+ */
 async function promote(scene: ReplicatedScene, except?: number): Promise<void> {
   const { primary, replica } = scene
   await replica.ask('REPLICAOF', 'NO', 'ONE')
@@ -17,7 +19,7 @@ async function promote(scene: ReplicatedScene, except?: number): Promise<void> {
   }
 }
 
-/** The server that was the primary comes back empty-handed: what only it has is dropped. */
+/** Makes the old primary a replica of the new one. It drops the data that only it has. */
 async function takeBack(scene: ReplicatedScene): Promise<void> {
   await follow(scene.primary, scene.replica, scene.replication)
 }
@@ -28,7 +30,7 @@ function holdTail({ replication }: ReplicatedScene): void {
 }
 
 /**
- * The replica has everything that was acknowledged, or, where it is not waited for, all but what was on its
+ * The replica has every acknowledged write. If the brokers do not wait for it, it lacks the writes that were on their
  * way.
  */
 const failOver: Fault<ReplicatedScene> = {
@@ -50,15 +52,15 @@ const failOver: Fault<ReplicatedScene> = {
   },
 }
 
-/** The replica lacks the tail. With a replica to wait for, nothing of that was acknowledged. */
+/** The replica lacks the last writes. If the brokers wait for a replica, they have not acknowledged them. */
 const failOverWithoutTail: Fault<ReplicatedScene> = {
   name: 'a fail-over that loses the tail',
   raisesEpoch: true,
   async act(context) {
     const { scene, run, random } = context
-    // Long enough for an append to have waited for the replica, and to stand in the log without it.
+    // Long enough for an append to wait for the replica and to be in the log without it.
     const ms = 2 * WAIT_MS + random.below(1_000)
-    // Else it is the topic that is lost, which was made a moment ago.
+    // Otherwise the topic itself could be lost, which was created a moment ago.
     await inStep(scene.primary)
     holdTail(scene)
     context.lossMayBegin()
@@ -73,9 +75,7 @@ const failOverWithoutTail: Fault<ReplicatedScene> = {
   },
 }
 
-/**
- * A broker that goes on with the old primary, which may have been restarted, while the others have left it.
- */
+/** One broker stays connected to the old primary, which may be restarted, while the other brokers have left it. */
 const isolatedPrimary: Fault<ReplicatedScene> = {
   name: 'an old primary that one broker stays with',
   raisesEpoch: true,
@@ -100,7 +100,7 @@ const isolatedPrimary: Fault<ReplicatedScene> = {
   },
 }
 
-/** Back before anybody is promoted. */
+/** The primary is back before the replica is promoted. */
 const restartPrimary: Fault<ReplicatedScene> = {
   name: 'a primary that is back before a fail-over',
   raisesEpoch: true,
@@ -113,7 +113,7 @@ const restartPrimary: Fault<ReplicatedScene> = {
   },
 }
 
-/** No fail-over: appends that the replicas do not confirm are not acknowledged. */
+/** There is no fail-over. Appends that the replica does not confirm are not acknowledged. */
 const pauseReplica: Fault<ReplicatedScene> = {
   name: 'a pause of the replica',
   async act({ scene, run, random }) {
@@ -125,11 +125,12 @@ const pauseReplica: Fault<ReplicatedScene> = {
   },
 }
 
-/** A broker dies in the midst of a fail-over: its successor must not show records that no replica has. */
+/** A broker dies during a fail-over. The next leader must not show records that no replica has. */
 const killBrokerWithoutReplica: Fault<ReplicatedScene> = {
   name: 'kill -9 of a broker while the replica is away',
   raisesEpoch: true,
-  // The history is another one, and the broker that led is not there to vouch for the ends: they leap.
+  // The replication history is a new one, and the broker that led is gone and cannot confirm the ends: the next
+  // leader skips offsets.
   leavesGaps: true,
   async act(context: RoundContext<ReplicatedScene>) {
     const { scene, run, random } = context
@@ -160,7 +161,8 @@ export const REPLICATED_FAULTS: readonly Fault<ReplicatedScene>[] = [
 ]
 
 /**
- * Where no replica is waited for: what a fail-over then takes is acknowledged. Not with a primary that some broker
- * stays with: both sides then give the same offsets away, which only waiting prevents.
+ * The faults if the brokers wait for no replica: a fail-over then loses acknowledged records. The fault in which a
+ * broker stays with the old primary is not among them: both sides would assign the same offsets, and only waiting
+ * prevents that.
  */
 export const UNCONFIRMED_FAULTS: readonly Fault<ReplicatedScene>[] = [failOverWithoutTail, failOver]

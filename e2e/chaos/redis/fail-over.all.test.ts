@@ -17,7 +17,7 @@ test(`with a replica to wait for, no fail-over loses anything acknowledged (seed
   }
 })
 
-test(`with none to wait for, a fail-over loses what the replica lacked and nothing else, and no offset holds two values (seed ${seed})`, {
+test(`without a replica to wait for, a fail-over loses only the records that the replica lacked, and no offset has two values (seed ${seed})`, {
   skip,
   timeout,
 }, async t => {

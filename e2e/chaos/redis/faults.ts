@@ -1,5 +1,4 @@
-// The faults of a round on Redis, one thing each. Each fault chooses by the seed, waits while it is felt, and takes
-// itself back.
+// The faults of a round on Redis. Each one draws its choices from the seed, lasts for a while, and ends itself.
 
 import { eventually } from '../../../testing/eventually.ts'
 import type { TcpProxy } from '../../../testing/proxy.ts'
@@ -9,7 +8,7 @@ import type { Fault, RoundContext } from './round.ts'
 import { EXPIRY_MS, type Node } from './scene.ts'
 import { topicAgain } from './topic-again.ts'
 
-/** Values that must be acknowledged while a fault lasts that the others can make up for. */
+/** Values that must be acknowledged during a fault that the other brokers can compensate. */
 const PROGRESS = 100
 
 function pick<T>({ random }: RoundContext, list: readonly T[]): T {
@@ -23,7 +22,7 @@ const killBroker: Fault = {
   async act(context) {
     const { id, broker } = pick(context, context.scene.nodes)
     await broker.kill('SIGKILL')
-    // Half of the time it is back before anybody has missed it.
+    // Half of the time the broker is back before the others notice.
     if (context.random.below(2) === 0) await context.run.progress(PROGRESS)
     await broker.start()
     return `kill -9 of broker ${id}`
@@ -91,7 +90,10 @@ const pausePastExpiry: Fault = {
   },
 }
 
-/** The pause of a broker with appends on their way to Redis: they arrive when another broker has the lead. */
+/**
+ * Pauses each broker while appends of it are on their way to Redis. They arrive after another broker has taken over
+ * the lead.
+ */
 export const lateAppends: Fault = {
   name: 'a broker that wakes up and whose appends arrive late',
   async act(context) {
@@ -99,7 +101,7 @@ export const lateAppends: Fault = {
     for (const { id, broker, toRedis } of scene.nodes) {
       const taken = isTakenForDead(context, id)
       toRedis.freeze('to-server')
-      // Its producers get no answers: what they have sent waits in front of Redis.
+      // Its producers get no response: the requests wait in front of Redis.
       await run.pause(300)
       broker.pause()
       await taken()
@@ -112,7 +114,7 @@ export const lateAppends: Fault = {
   },
 }
 
-/** Resolves when another broker has said so from here on. */
+/** Returns a function that resolves when another broker has logged, from here on, that this broker is dead. */
 function isTakenForDead({ scene, run }: RoundContext, id: number): () => Promise<void> {
   const others = scene.nodes.filter(node => node.id !== id)
   const before = others.map(node => node.broker.output().length)
@@ -228,7 +230,7 @@ const fillRedis: Fault = {
   },
 }
 
-/** As a fail-over to a server that never had the library. */
+/** As after a fail-over to a server that never had the library. */
 const flushFunctions: Fault = {
   name: 'Functions that are gone',
   async act({ scene, run, random }) {
@@ -240,7 +242,7 @@ const flushFunctions: Fault = {
   },
 }
 
-/** Somebody writes to the streams of the topic: what the arm of an append is for. */
+/** A foreign client writes to the streams of the topic. An append checks for such entries (`arm` in without.ts). */
 const stranger: Fault = {
   name: 'entries of a stranger',
   async act({ scene, run, random, topicId }) {
@@ -249,14 +251,14 @@ const stranger: Fault = {
     const key = `svc:stream:{${topicId}:${partition}}:batches`
     for (let times = 0; times < 3; times++) {
       await redis!.ask('XADD', key, 'NOMKSTREAM', '*', 'x', 'y')
-      // The second time without an append between is once too often.
+      // A second foreign entry without an append in between would be one too many.
       await run.progress(10 * PROGRESS)
     }
     return `3 entries of a stranger in ${key}`
   },
 }
 
-/** The faults of brokers and their clients, on any store. */
+/** The faults of brokers and their clients, for any store. */
 export const BROKER_FAULTS: readonly Fault[] = [killBroker, pausePastExpiry, disturbClientLink, killConnections, storm]
 
 export const ALONE_FAULTS: readonly Fault[] = [

@@ -1,5 +1,5 @@
-// A client that is gone without a word. Its connection stands as far as the broker can see, and nothing comes any
-// more: the session timeout expires the member, and its group rebalances once.
+// A client that is gone without closing its connection. The broker sees an open connection without traffic: the
+// session timeout must expire the member, and its group must rebalance exactly once.
 
 import assert from 'node:assert/strict'
 import { eventually } from '../../../testing/eventually.ts'
@@ -10,9 +10,9 @@ import { runGroupMember } from '../consumers.ts'
 import { openRun } from '../run.ts'
 import type { Fault, RoundContext } from './round.ts'
 
-/** Time for a second rebalance that must not come: longer than a heartbeat and the delay of a rebalance. */
+/** Time for a second rebalance, which must not happen: longer than a heartbeat and the delay of a rebalance. */
 const QUIET_MS = 2_000
-/** A client that is gone gives nothing up, so this one waits for its answers for as long as the round may take. */
+/** A client that is gone never closes its connection, so it waits for responses for as long as the round may take. */
 const FOR_EVER_MS = 600_000
 
 export const halfOpenClient: Fault = {
@@ -38,8 +38,7 @@ export const halfOpenClient: Fault = {
       const from = scene.nodes.map(({ broker }) => broker.output().length)
       await Promise.race([saysSo(context, group, /is stable with 1 members?/, from), ended])
       await run.pause(QUIET_MS)
-      // A store that is slow to answer makes coordinators begin anew, and their groups with them: then there is nothing
-      // to count.
+      // If the store is slow, coordinators and their groups start again. Then the rebalances cannot be counted.
       const isUndisturbed = scene.nodes.every(
         ({ broker }, at) => !/ (WARN|ERROR) /.test(broker.output().slice(from[at])),
       )
@@ -59,7 +58,7 @@ export const halfOpenClient: Fault = {
   },
 }
 
-/** A member of a group, by a history of its own. */
+/** Returns the run of a group member, with a history of its own. */
 function openMember({ scene, run: within, random }: RoundContext, route: (port: number) => number) {
   const { topic, partitions } = within
   const ports = scene.nodes.map(({ broker }) => route(broker.port))

@@ -1,7 +1,7 @@
-// A Redis that is killed under load, alone or together with all brokers, and is started twice each time. In half of the
-// kills its append-only file is torn inside a transaction, as a kill does by itself once in a while. Only appends
-// without an answer are torn, because answers did not come through any more. In half of them Redis may not be asked to
-// rewrite that file, so that the torn part is there at the second start.
+// Kills Redis under load, alone or together with all brokers, and starts it twice each time. In half of the kills it
+// cuts the append-only file inside of a transaction, as a kill itself sometimes does. It cuts only appends that were
+// not answered, because the proxies stopped the answers before. In half of the kills Redis may not rewrite that file,
+// so that the cut part is still there at the second start.
 
 import { stat } from 'node:fs/promises'
 import type { BrokerProcess } from '../../../testing/process.ts'
@@ -9,11 +9,11 @@ import type { RedisServer } from '../../../testing/redis.ts'
 import { newestFile, tearTransaction } from '../../../testing/torn-file.ts'
 import type { Fault, RoundContext } from './round.ts'
 
-/** `appendfsync everysec` may lose records that were acknowledged so long before the kill. */
+/** With `appendfsync everysec` Redis may lose records that were acknowledged within this time before the kill. */
 const UNSYNCED_MS = 3_000
 /** Values that are acknowledged after each kill. */
 const PROGRESS = 60
-/** Long enough for appends of every broker to reach Redis. */
+/** Time in which appends of every broker reach Redis. */
 const UNANSWERED_MS = 200
 const MOST_STARTS = 5
 
@@ -22,12 +22,15 @@ interface Kills {
   readonly withBrokers: boolean
 }
 
-/** Judged as any round is: with `always` nothing may be lost, and never may an offset hold two values. */
+/**
+ * Returns a fault with several kills of Redis. The round judges it as any other: with `always` nothing may be lost,
+ * and in no case may an offset have two values.
+ */
 export function killsOfRedis({ kills, withBrokers }: Kills): Fault {
   const name = `${kills} times kill -9 of Redis${withBrokers ? ' and of all brokers' : ''}, started twice`
   return {
     name,
-    // No broker is left that knows how far clients were told.
+    // No broker is left that knows which end offsets clients have seen.
     leavesGaps: withBrokers,
     async act(context) {
       const torn: string[] = []
@@ -40,7 +43,7 @@ export function killsOfRedis({ kills, withBrokers }: Kills): Fault {
   }
 }
 
-/** Answers where its file was torn. */
+/** Kills and starts Redis once. Resolves to the position at which its file was cut. */
 async function killOnce(context: RoundContext, withBrokers: boolean): Promise<string> {
   const { scene, run, random } = context
   const chance = () => random.below(2) === 0
@@ -56,7 +59,7 @@ async function killOnce(context: RoundContext, withBrokers: boolean): Promise<st
   }
   await Promise.all([redis.stop('SIGKILL'), ...brokers.map(broker => broker.kill('SIGKILL'))])
   for (const { toRedis } of scene.nodes) {
-    // Bytes that the link had held back are lost.
+    // Bytes that the proxy had held back are lost.
     toRedis.reset()
     await toRedis.refuse()
   }
@@ -74,20 +77,23 @@ async function killOnce(context: RoundContext, withBrokers: boolean): Promise<st
   return torn === null ? 'nothing' : `${torn.name} (${torn.at} of ${torn.count})`
 }
 
-/** As whatever keeps a service running: on a busy machine Redis may not answer in time to a broker that starts. */
+/**
+ * Starts a broker again if it fails, as a service manager does: on a busy machine Redis may not answer a starting
+ * broker in time.
+ */
 async function startAnyway(broker: BrokerProcess): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await broker.start()
     } catch (error) {
       if (attempt === MOST_STARTS) throw error
-      // One that says nothing for too long runs still.
+      // A broker that was not ready in time still runs.
       await broker.kill('SIGKILL').catch(() => null)
     }
   }
 }
 
-/** Mostly at one of the last commands, which is where a seal is half done. */
+/** Returns the command to cut: mostly one of the last commands, where a seal is half done. */
 function tearAt(draw: number): number {
   return draw < 6 ? -1 - (draw % 3) : draw - 5
 }

@@ -11,14 +11,14 @@ test(`a broker that wakes up after another has taken its lead writes nothing: th
   skip,
   timeout: 240_000,
 }, async t => {
-  // A broker that waits for its answers for as long as it sleeps learns what they are.
+  // A timeout of Redis longer than its sleep lets the broker see the answers to its late appends.
   const scene = await openAlone(t, { seed, settings: { ...OPEN_SCRAPE, 'svc.redis.timeout': '60s' } })
   t.diagnostic(JSON.stringify(await runRound(scene, 1, lateAppends)))
   let refused = 0
   for (const { broker } of scene.nodes) {
     const count = await readCounter(broker, 'svc_storage_append_refusals_total{reason="fenced"}')
     const isLogged = /the store refused an append.*reason=fenced/.test(broker.output())
-    assert.equal(count > 0, isLogged, 'what was refused is counted, and said')
+    assert.equal(count > 0, isLogged, 'refusals are counted and logged')
     refused += count
   }
   t.diagnostic(`${refused} appends of brokers that had slept were refused`)

@@ -1,5 +1,5 @@
-// The long form of chaos on Redis: `npm run chaos -- --store redis`. The rounds take the faults in turn; every choice
-// inside of a round follows from the seed and its number, so that one of them can be repeated alone.
+// The long form of chaos on Redis: `npm run chaos -- --store redis`. The rounds use the faults in turn. Every choice
+// of a round follows from the seed and the round's number, so that one round can be repeated alone.
 
 import { systemClock, within } from '../../../src/base/clock.ts'
 import { noRedis } from '../../../testing/redis.ts'
@@ -19,14 +19,14 @@ import {
   type SceneOptions,
 } from './scene.ts'
 
-/** The time that ending one thing of a scene may take. */
+/** The longest time for the cleanup of one part of a scene. */
 const END_MS = 30_000
 
 type CleanUp = Parameters<typeof openAlone>[0]
 
 interface Stage<S extends RedisScene> {
   readonly name: string
-  /** Of all rounds. */
+  /** Its share of all rounds. */
   readonly share: number
   readonly faults: readonly Fault<S>[]
   open(cleanUp: CleanUp, options: SceneOptions): Promise<S>
@@ -64,7 +64,7 @@ const cluster: Stage<ClusterScene> = {
   open: openCluster,
 }
 
-/** Kills of one Redis in a round, and the share of all kills that each kind of Redis takes. */
+/** The most kills of Redis in one round. KILLED has the kinds of Redis, each with the same share of all kills. */
 const KILLS_IN_A_ROUND = 10
 const KILLED: readonly (readonly [name: string, scene: Partial<SceneOptions>, withBrokers: boolean])[] = [
   ['one Redis', {}, false],
@@ -74,8 +74,8 @@ const KILLED: readonly (readonly [name: string, scene: Partial<SceneOptions>, wi
 ]
 
 /**
- * `npm run chaos -- --store redis --kills N`: as many kills -9 of Redis, a quarter of each kind; false when a round
- * failed.
+ * Runs `npm run chaos -- --store redis --kills N`: N kills -9 of Redis, a quarter for each kind. Resolves to false if
+ * a round failed.
  */
 export async function runKills({ kills, seed }: { kills: number; seed: number }): Promise<boolean> {
   const rounds = Math.ceil(kills / KILLED.length / KILLS_IN_A_ROUND)
@@ -94,8 +94,8 @@ export async function runKills({ kills, seed }: { kills: number; seed: number })
 }
 
 /**
- * Prints a line for each round; false when one failed. `first` and `last` are numbers of rounds: one that failed can be
- * repeated alone.
+ * Prints a line for each round. Resolves to false if one failed. `first` and `last` are numbers of rounds, so that a
+ * failed round can be repeated alone.
  */
 export async function runLong(options: {
   rounds: number
@@ -129,7 +129,7 @@ export async function runLong(options: {
   return isWell
 }
 
-/** Prints a line for each round; answers the number of the one that failed, or null. */
+/** Prints a line for each round. Resolves to the number of the round that failed, or null. */
 async function playStage<S extends RedisScene>(
   { name, faults, open }: Omit<Stage<S>, 'share'>,
   numbers: readonly number[],
@@ -154,7 +154,7 @@ async function playStage<S extends RedisScene>(
     console.log(`✖ ${name}: ${(error as Error).message}`)
     return at
   } finally {
-    // A failed round must end the run, whatever it has left behind.
+    // A failed round must end the run, even if some of its work does not end.
     for (const end of ends.reverse()) {
       await within(systemClock, END_MS, end(), () => console.log(`✖ ${name}: something did not end with the scene`))
     }

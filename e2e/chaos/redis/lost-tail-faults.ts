@@ -1,7 +1,7 @@
-// A Redis that comes back without what it had acknowledged last. `appendfsync everysec` does that to a server
-// that is killed while a sync is slow. No disk here can be made slow at will, so the end of the append-only file is cut
-// off while the server is down: what comes back, and what the brokers see of it, is the same. It must be reported, and
-// nothing else may go.
+// A Redis that comes back without its last acknowledged writes. `appendfsync everysec` can cause that if the server
+// is killed while a sync is slow. A test cannot make a disk slow, so it cuts the end of the append-only file while
+// the server is down: the result, and the view of the brokers, is the same. The brokers must report the loss, and no
+// other data may be lost.
 
 import { stat, truncate } from 'node:fs/promises'
 import { eventually } from '../../../testing/eventually.ts'
@@ -13,12 +13,17 @@ import { follow, type RedisScene, type ReplicatedScene } from './scene.ts'
 /** The settings of such a scene. */
 export const UNSYNCED = { appendfsync: 'everysec', mayLose: true } as const
 
-/** Longer than Redis puts a write off for the sake of a sync: what was acknowledged before is in the file then. */
+/**
+ * Longer than Redis delays a write because of a sync: writes that were acknowledged before are in the file after it.
+ */
 const WRITTEN_MS = 3_000
-/** Values that are acknowledged and lie, mostly, in what is cut off. */
+/** Values that are acknowledged; most of them are in the part that is cut. */
 const PROGRESS = 300
 
-/** Kills the server and starts it again without the newest half, at least, of what it has written meanwhile. */
+/**
+ * Kills the server and starts it again without at least the newest half of its writes. Resolves to the bytes that are
+ * lost.
+ */
 async function loseTail<S extends RedisScene>(context: RoundContext<S>, redis: RedisServer): Promise<number> {
   const { run, random } = context
   context.lossMayBegin()
@@ -60,7 +65,10 @@ export const unsyncedTail: Fault = {
   },
 }
 
-/** A primary that is back before a fail-over, and whose replica copies the loss, although it was waited for. */
+/**
+ * A primary that is back before a fail-over. Its replica copies the loss, although the brokers waited for the
+ * replica.
+ */
 export const unsyncedPrimary: Fault<ReplicatedScene> = {
   name: 'a primary that is back before a fail-over, without its tail',
   raisesEpoch: true,

@@ -18,10 +18,12 @@ async function isCounted<S extends RedisScene>(t: TestContext, scene: S, fault: 
 }
 
 const ROWS: Readonly<Record<string, (t: TestContext) => Promise<void>>> = {
-  async 'a Redis that lost its tail: the loss is reported and counted, and no offset holds two values'(t) {
+  async 'a Redis that lost its tail: the loss is reported and counted, and no offset has two values'(t) {
     await isCounted(t, await openAlone(t, OPTIONS), unsyncedTail)
   },
-  async 'a Redis that syncs every second, killed and started twice: nothing is lost but what it was killed with'(t) {
+  async 'a Redis that syncs every second, killed and started twice: only records from shortly before a kill are lost'(
+    t,
+  ) {
     const scene = await openAlone(t, OPTIONS)
     t.diagnostic(JSON.stringify(await runRound(scene, 1, killsOfRedis({ kills: 3, withBrokers: true }))))
   },

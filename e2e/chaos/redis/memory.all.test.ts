@@ -1,5 +1,5 @@
-// Fat consumers that ask for much and read nothing, and brokers with a small heap. The pending budget suspends
-// admission; the brokers live, their memory stays within bounds, and consumers that read go on.
+// Consumers that request a lot and read nothing, and brokers with a small heap. The budget of pending bytes suspends
+// the reading of requests. The brokers survive, their memory stays within bounds, and consumers that read continue.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -22,12 +22,12 @@ const MIB = 1024 * 1024
 const PARTITIONS = 6
 const BATCH_BYTES = MIB / 2
 const BATCHES = 60
-/** Of each broker. The consumers ask for some hundred times the budget in all. */
+/** Consumers of each broker. All of them together request some hundred times the budget. */
 const CONSUMERS = 24
 const FETCHES = 20
 const HEAP_MIB = 96
 const BUDGET_BYTES = 32 * MIB
-/** A broker's memory beside its heap and the budget: Node, buffers between two collections, the caches. */
+/** A broker's memory in MiB in addition to heap and budget: Node, buffers between two collections, the caches. */
 const BESIDE_MIB = 256
 const FELT_MS = 8_000
 
@@ -60,7 +60,7 @@ async function fill({ scene, run, random }: RoundContext, topic: string): Promis
   await caller.close()
 }
 
-/** Asks again and again for all there is, and reads nothing of it. */
+/** Sends fetch requests for all records, and reads no response. */
 async function ask(wire: Wire, topic: string): Promise<void> {
   wire.socket.pause()
   const partitions = Array.from({ length: PARTITIONS }, (_, partition) => ({
@@ -103,14 +103,14 @@ const fatConsumers: Fault = {
       await Promise.all(wires.map(wire => wire.close()))
     }
     assert.ok(most < HEAP_MIB + BUDGET_BYTES / MIB + BESIDE_MIB, `a broker had ${Math.round(most)} MiB in memory`)
-    // Suspended or not: with them gone everybody is served again.
+    // When they are gone, the broker serves all clients again, whether it was suspended or not.
     await run.progress(100)
     await unmakeTopic(maker, topic)
     return `${wires.length} consumers asked for much and read nothing; a broker had ${Math.round(most)} MiB in memory at most`
   },
 }
 
-test(`fat consumers that read nothing cost a broker no more memory than its budget says (seed ${seed})`, {
+test(`fat consumers that read nothing cost a broker no more memory than its budget (seed ${seed})`, {
   skip,
   timeout: 580_000,
 }, async t => {

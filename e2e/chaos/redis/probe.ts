@@ -1,4 +1,5 @@
-// Loaded into a broker that a test starts (`--import probe.ts?stall=MS`): it stands still for so long at SIGWINCH.
+// A module for a broker that a test starts (`--import probe.ts?stall=MS`). At SIGWINCH it blocks the event loop for
+// MS ms.
 
 const stallMs = Number(new URL(import.meta.url).searchParams.get('stall'))
 

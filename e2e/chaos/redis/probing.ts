@@ -1,4 +1,4 @@
-// The questions of a test to a broker: its counters, and to stand still, for which probe.ts is loaded into it.
+// Asks a broker for its counters, and makes it stand still. For the latter Node must load probe.ts into the broker.
 
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { BrokerProcess } from '../../../testing/process.ts'
@@ -9,19 +9,19 @@ export const STALL_MS = 6_000
 const url = pathToFileURL(fileURLToPath(new URL('./probe.ts', import.meta.url)))
 url.searchParams.set('stall', String(STALL_MS))
 
-/** Flags of Node for a broker that is to stand still. */
+/** Node flags for a broker that stall() can stop for a while. */
 export const PROBE_FLAGS: readonly string[] = [`--import=${url.href}`]
 
-/** Lets anybody read the scrape. */
+/** Lets every client read the scrape without a password. */
 export const OPEN_SCRAPE: Readonly<Record<string, string>> = { 'svc.admin.anonymous-prometheus': 'true' }
 
 /**
- * A counter by its name in the scrape, with its labels, such as `svc_x_total{reason="fenced"}`. 0 where it was never
- * counted.
+ * Returns a counter by its name in the scrape, with its labels, such as `svc_x_total{reason="fenced"}`; 0 if it was
+ * never counted.
  */
 export async function readCounter({ url: base }: BrokerProcess, name: string): Promise<number> {
   const response = await fetch(`${base}/actuator/prometheus`)
-  if (response.status !== 200) throw new Error(`the scrape answered ${response.status}`)
+  if (response.status !== 200) throw new Error(`the scrape returned status ${response.status}`)
   const line = (await response.text()).split('\n').find(each => each.startsWith(`${name} `))
   return line === undefined ? 0 : Number(line.slice(name.length + 1))
 }

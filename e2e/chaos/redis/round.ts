@@ -63,7 +63,7 @@ export interface RoundReport {
 
 export class RoundFailed extends Error {
   override readonly name = 'RoundFailed'
-  /** It holds the history, the logs and the data. */
+  /** The folder of the history, the logs and the data. */
   readonly folder: string
   constructor(message: string, folder: string, cause: unknown) {
     super(message, { cause })
@@ -183,13 +183,13 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
 }
 
 interface Losses {
-  /** On the clock of the history. */
+  /** Times on the clock of the history. */
   readonly times: { readonly from: number; to: number }[]
-  /** The operation with which the last reading begins. */
+  /** The index of the operation with which the last reading begins. */
   readFrom: number
 }
 
-/** The findings that the loss of the end of a log causes for clients that had read or written it. */
+/** The kinds of anomalies that a lost end of a log causes for clients that had read or written it. */
 const SIGNS_OF_LOSS: ReadonlySet<Anomaly['kind']> = new Set([
   'lost-write',
   'unseen',
@@ -206,7 +206,7 @@ function isNoLoss({ kind }: Anomaly): boolean {
   return !SIGNS_OF_LOSS.has(kind)
 }
 
-/** A record that was acknowledged when nothing could be lost must be read in the end. */
+/** Finds records that were acknowledged when nothing could be lost, and that the last reading did not find. */
 function findLossesOutside({ ops }: History, { times, readFrom }: Losses): readonly Anomaly[] {
   const read = new Set<number>()
   for (const { value } of ops.slice(readFrom)) {
@@ -233,7 +233,7 @@ function findLossesOutside({ ops }: History, { times, readFrom }: Losses): reado
   return lost
 }
 
-/** The partitions for which a send that began since then was acknowledged. */
+/** Returns the partitions with an acknowledged send that began after `from`. */
 function keysWritten({ ops }: History, from: number): ReadonlySet<string> {
   const keys = new Set<string>()
   const begun = new Set<number>()
@@ -252,7 +252,10 @@ function assertEpochsRose(topicId: string, before: RedisAudit, after: RedisAudit
   }
 }
 
-/** The streams of a removed topic may be deleted a little later, if the store did not answer at once. */
+/**
+ * Returns the last of several audits: the broker may delete the streams of a removed topic a little later, if the
+ * store did not answer at once.
+ */
 async function auditAtRest(scene: RedisScene): Promise<RedisAudit> {
   for (let attempt = 1; ; attempt++) {
     const audit = await auditRedis(await scene.primaries())
@@ -261,12 +264,12 @@ async function auditAtRest(scene: RedisScene): Promise<RedisAudit> {
   }
 }
 
-/** The clock of the history. */
+/** Returns the time of the history's clock. */
 function machineTimeNs(): number {
   return Number(process.hrtime.bigint())
 }
 
-/** A record that a client has read must stay: the store must have every offset that was polled. */
+/** Finds offsets that a client has read and that the store no longer has. A record that was read must stay. */
 function findVanished(history: History, run: Run, topicId: string, { streams }: RedisAudit): readonly Anomaly[] {
   const vanished: Anomaly[] = []
   const partitions = new Map(Array.from({ length: run.partitions }, (_, index) => [run.key(index), index]))
@@ -280,7 +283,7 @@ function findVanished(history: History, run: Run, topicId: string, { streams }: 
         if (gone !== undefined)
           vanished.push({
             kind: 'lost-write',
-            detail: `${key}: operation ${op.index} read ${gone[1]} at ${gone[0]}, where the store holds nothing`,
+            detail: `${key}: operation ${op.index} read ${gone[1]} at ${gone[0]}, where the store has nothing`,
           })
       }
     }

@@ -1,13 +1,13 @@
-// The clients of a scene, each of which reaches every broker through that broker's own link.
+// The clients of a scene. Each client reaches every broker through that broker's own proxy.
 
 import { openClusterCaller } from '../cluster-caller.ts'
 import { openRun, type Run, type RunOptions } from '../run.ts'
 import type { RedisScene } from './scene.ts'
 
-/** A client gives an answer up after this: less than what a broker may be paused for. */
+/** The longest wait of a client for a response, in ms. It is shorter than the longest pause of a broker. */
 const REQUEST_MS = 3_000
 
-/** `isOver`: the topic has gone for good, so what it refuses is no reason to go on asking. */
+/** If `isOver` is true, the topic is deleted, so clients need not repeat refused requests. */
 export function openSceneRun(
   { nodes }: RedisScene,
   options: Omit<RunOptions, 'connect'>,

@@ -1,5 +1,5 @@
-// The scene of a chaos run on Redis: brokers on one Redis, a proxy between each of them and Redis and another between
-// each and its clients. It outlives the rounds; each round has a topic of its own.
+// The scene of a chaos run on Redis: brokers on one Redis, a proxy between each broker and Redis, and another between
+// each broker and its clients. The scene stays for all rounds; each round has a topic of its own.
 
 import { type Random, seededRandom } from '../../../src/base/random.ts'
 import { metadata } from '../../../src/protocol/messages/metadata.ts'
@@ -13,7 +13,7 @@ import { connect } from '../../../testing/wire.ts'
 /** How long a broker may be silent before the others take over. */
 export const EXPIRY_MS = 2_000
 
-/** How long replicas are waited for. */
+/** How long brokers wait for replicas. */
 export const WAIT_MS = 1_000
 
 export interface Node {
@@ -26,19 +26,19 @@ export interface Node {
 export interface RedisScene {
   readonly seed: number
   readonly nodes: readonly Node[]
-  /** Every server, whatever it is now. */
+  /** Every server, whatever its role is. */
   readonly servers: readonly RedisServer[]
-  /** Whether what is acknowledged may be lost, while a fault says so. */
+  /** Whether acknowledged records may be lost while a fault allows it. */
   readonly mayLose: boolean
-  /** Where the keys are now. */
+  /** Resolves to the servers that are primaries at the moment. */
   primaries(): Promise<readonly RedisServer[]>
 }
 
-/** A primary with one replica, which any fail-over exchanges. */
+/** A primary with one replica. A fail-over exchanges the two. */
 export interface ReplicatedScene extends RedisScene {
   primary: RedisServer
   replica: RedisServer
-  /** Between the replica and its primary. */
+  /** The proxy between the replica and its primary. */
   readonly replication: TcpProxy
 }
 
@@ -48,17 +48,17 @@ export interface ClusterScene extends RedisScene {
 
 export interface SceneOptions {
   readonly seed: number
-  /** Flags of Node for every broker: how a test switches a safeguard off (without.ts). */
+  /** Node flags for every broker. A test switches a safeguard off with them (without.ts). */
   readonly nodeFlags?: readonly string[]
-  /** Of every broker, beside those of the scene. */
+  /** Settings of every broker, in addition to those of the scene. */
   readonly settings?: Readonly<Record<string, string>>
-  /** Of every Redis; `always` by default. */
+  /** The setting of every Redis; `always` by default. */
   readonly appendfsync?: 'always' | 'everysec'
   /** Acknowledged records may be lost while a fault says so. */
   readonly mayLose?: boolean
 }
 
-/** Short waits, so that a round is short: none of them is a safeguard. */
+/** Short timeouts for short rounds. None of them is a safeguard. */
 const SETTINGS: Readonly<Record<string, string>> = {
   'svc.broker.expiry': `${EXPIRY_MS}ms`,
   'svc.broker.rebalance-delay': '100ms',
@@ -69,7 +69,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'svc.redis.circuit-breaker.open-duration': '300ms',
 }
 
-/** Three brokers on one Redis, which syncs every write unless the options say otherwise. */
+/** Starts three brokers on one Redis, which syncs every write by default. */
 export async function openAlone(cleanUp: CleanUp, options: SceneOptions): Promise<RedisScene> {
   const { seed, appendfsync = 'always', mayLose = false } = options
   const redis = await startRedis(cleanUp, { appendfsync })
@@ -77,7 +77,7 @@ export async function openAlone(cleanUp: CleanUp, options: SceneOptions): Promis
   return { seed, nodes, servers: [redis], mayLose, primaries: async () => [redis] }
 }
 
-/** Three brokers on a primary that has one replica; both sync every write unless the options say otherwise. */
+/** Starts three brokers on a primary with one replica; both sync every write by default. */
 export async function openReplicated(
   cleanUp: CleanUp,
   options: SceneOptions & { readonly waitReplicas: number },
@@ -118,12 +118,12 @@ export async function follow(primary: RedisServer, replica: RedisServer, replica
   await inStep(primary)
 }
 
-/** Resolves when the replica confirms what its primary has been written until now. */
+/** Resolves when the replica confirms all writes of its primary until now. */
 export async function inStep(primary: RedisServer): Promise<void> {
   await eventually('a replica that is in step', () => isInStep(primary), 30_000)
 }
 
-/** WAIT is about what its own connection has written. */
+/** Returns whether the replica is in step. WAIT only covers writes of its own connection, so this writes one. */
 export async function isInStep(primary: RedisServer): Promise<boolean> {
   return await primary.session(async ask => {
     await ask('PUBLISH', 'in', 'step')
@@ -131,7 +131,7 @@ export async function isInStep(primary: RedisServer): Promise<boolean> {
   })
 }
 
-/** Three brokers on a cluster of three primaries, each with a replica whose word is waited for. */
+/** Starts three brokers on a cluster of three primaries, each with a replica that the brokers wait for. */
 export async function openCluster(cleanUp: CleanUp, options: SceneOptions): Promise<ClusterScene> {
   const cluster = await startRedisCluster(cleanUp, { appendfsync: 'always', replicasEach: 1 })
   const settings = {
@@ -188,7 +188,7 @@ async function startNodes(
   return nodes
 }
 
-/** Those that start at once may each begin with a view of fewer. */
+/** Resolves when the broker sees all brokers. Brokers that start together may each see fewer at first. */
 async function seesAll(id: number, broker: BrokerProcess, count: number): Promise<void> {
   const wire = await connect(broker)
   const look = async () => (await wire.send(metadata, 9, { topics: [] })).brokers.length === count

@@ -1,4 +1,5 @@
-// An event loop that stands still for less than the expiry is no death: no broker takes over, nothing changes hands.
+// If an event loop stands still for less than the expiry, the broker is not dead: no other broker takes over, and no
+// partition changes its leader.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +10,7 @@ import { PROBE_FLAGS, STALL_MS, stall } from './probing.ts'
 import { type Fault, type RoundContext, runRound } from './round.ts'
 import { openAlone } from './scene.ts'
 
-/** The stall takes three fifths of it, as 3 s take of the default. */
+/** The stall takes three fifths of the expiry, as 3 s do of the default. */
 const EXPIRY_MS = (STALL_MS * 5) / 3
 
 async function epochsOf({ scene, topicId }: RoundContext): Promise<ReadonlyMap<string, number>> {
@@ -27,7 +28,7 @@ const stalledBroker: Fault = {
     const from = scene.nodes.map(node => node.broker.output().length)
     stall(broker)
     await run.pause(STALL_MS)
-    // It answers again; what the others think of it they would have said by then.
+    // The broker answers again. By then the other brokers would have logged that they consider it dead.
     await run.pause(EXPIRY_MS / 2)
     for (const [at, node] of scene.nodes.entries()) {
       const said = node.broker.output().slice(from[at])
@@ -38,11 +39,12 @@ const stalledBroker: Fault = {
   },
 }
 
-test(`a broker whose event loop stands still for less than its expiry stays what it is (seed ${seed})`, {
+test(`a broker whose event loop stands still for less than its expiry keeps its partitions (seed ${seed})`, {
   skip,
   timeout: 580_000,
 }, async t => {
-  // As in the defaults, Redis is given longer than the stall: or what it answered meanwhile would count as lost.
+  // As in the defaults, the timeout of Redis is longer than the stall. Otherwise the broker would drop answers of
+  // Redis that arrived meanwhile.
   const settings = { 'svc.broker.expiry': `${EXPIRY_MS}ms`, 'svc.redis.timeout': `${2 * EXPIRY_MS}ms` }
   const scene = await openAlone(t, { seed, nodeFlags: PROBE_FLAGS, settings })
   t.diagnostic(JSON.stringify(await runRound(scene, 1, stalledBroker)))

@@ -1,5 +1,5 @@
-// A topic is removed under its producers and made again under the same name. Whatever the producers of
-// the old one had on its way is in no later one. Each of them has a history of its own.
+// A topic is deleted under its producers and created again with the same name. A later topic must have no record that
+// producers of an earlier one had sent. Each topic has a history of its own.
 
 import assert from 'node:assert/strict'
 import { checkHistory, describeAnomalies } from '../../../testing/checker.ts'
@@ -13,7 +13,7 @@ import { makeTopic, topicIdAt, unmakeTopic } from './topics.ts'
 
 const PARTITIONS = 3
 const CREATIONS = 3
-/** Values of different creations never meet. */
+/** Topics of different creations never share a value. */
 const VALUES = 1_000_000
 
 export const topicAgain: Fault = {
@@ -38,7 +38,7 @@ export const topicAgain: Fault = {
         const anomalies = checkHistory(one.history)
         assert.equal(anomalies.length, 0, `creation ${creation} of ${topic}: ${describeAnomalies(anomalies)}`)
       } else {
-        // The appends that this broker has on their way arrive when the topic has gone.
+        // Appends of this broker that are on their way arrive after the topic is deleted.
         late!.toRedis.delay(random.below(300))
         await unmakeTopic(remover!.broker, topic)
         one.run.stop()
@@ -52,8 +52,9 @@ export const topicAgain: Fault = {
 }
 
 /**
- * As with Kafka, a client that reads by name reads the topic that the asked broker knows under it. Until that broker's
- * next look at the store it may be the topic before. Producers are refused there.
+ * Resolves when every broker knows the same topic by this name. As with Kafka, a client that reads by name gets the
+ * topic that the broker knows by it, and until the broker's next refresh from the store that may be the earlier
+ * topic. Producers are refused there.
  */
 async function isKnownToAll({ scene }: RoundContext, topic: string): Promise<void> {
   const isOne = async () =>

@@ -1,4 +1,4 @@
-// Topics as a patient operator makes and removes them: the store may still be on its way back from the fault before.
+// Creates and deletes topics, and retries: the store may still recover from the fault before.
 
 import { sleep, systemClock } from '../../../src/base/clock.ts'
 import { TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_OR_PARTITION } from '../../../src/protocol/errors.ts'
@@ -7,23 +7,23 @@ import { askForRemoval, askForTopic, type TopicAnswer } from '../../../testing/t
 import { connect } from '../../../testing/wire.ts'
 import { isPassing } from '../run.ts'
 
-/** An operator who was refused for so long gives up: the round has failed. */
+/** The round fails if the store refuses for this long. */
 const PATIENCE_MS = 30_000
 const AGAIN_MS = 100
 
 type Broker = { readonly port: number }
 
-/** Resolves when the topic is there. Somebody else's topic of that name is an error. */
+/** Resolves when the topic is created. An existing topic of that name is an error. */
 export async function makeTopic(broker: Broker, name: string, partitions: number): Promise<void> {
   await insist(`topic ${name}`, TOPIC_ALREADY_EXISTS.code, () => askForTopic(broker, name, partitions))
 }
 
-/** Resolves when the topic, which was there, has gone. */
+/** Resolves when the topic, which existed, is deleted. */
 export async function unmakeTopic(broker: Broker, name: string): Promise<void> {
   await insist(`the removal of topic ${name}`, UNKNOWN_TOPIC_OR_PARTITION.code, () => askForRemoval(broker, name))
 }
 
-/** The topic's id, as this broker knows it; all zero where it knows of none. */
+/** Returns the topic's id, as this broker knows it; all zero if it knows no such topic. */
 export async function topicIdAt(broker: Broker, name: string): Promise<string> {
   const wire = await connect({ port: broker.port })
   try {
@@ -34,7 +34,10 @@ export async function topicIdAt(broker: Broker, name: string): Promise<string> {
   }
 }
 
-/** `doneBefore` is what a second attempt is answered if the first was done although it was refused. */
+/**
+ * Repeats a request. `doneBefore` is the error code of a repetition after a first request that was done although it
+ * was refused.
+ */
 async function insist(what: string, doneBefore: number, ask: () => Promise<TopicAnswer>): Promise<void> {
   const startedAt = systemClock.monotonic()
   for (let isFirst = true; ; isFirst = false) {

@@ -1,5 +1,4 @@
-// Chaos that has never been red proves nothing: with each safeguard switched off, a run that the whole store passes is
-// red.
+// Proves that chaos can fail: with each safeguard switched off, a run fails that the whole store passes.
 
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
@@ -13,7 +12,7 @@ import { type Fault, RoundFailed, runRound } from './round.ts'
 import { openAlone, openReplicated, type RedisScene } from './scene.ts'
 
 const timeout = 580_000
-/** Of the rounds: in each of them the safeguard is missed. */
+/** The seed of the rounds. In each round the missing safeguard shows. */
 const SEED = 5
 
 function without(safeguard: string): readonly string[] {
@@ -24,10 +23,10 @@ function without(safeguard: string): readonly string[] {
 
 const aloneFault = (name: string) => ALONE_FAULTS.find(fault => fault.name === name)!
 
-/** A proof needs one red round; most are red at the first or second. */
+/** A proof needs one failed round; mostly the first or second one fails. */
 const MOST_ROUNDS = 6
 
-/** Rounds of one fault until one is red; that round's number and message, or '' if none was. */
+/** Runs rounds of one fault until one fails. Resolves to that round's number and message, or '' if none failed. */
 async function redRound<S extends RedisScene>(scene: S, fault: Fault<S>, rounds = MOST_ROUNDS): Promise<string> {
   for (let number = 1; number <= rounds; number++) {
     try {
@@ -46,7 +45,7 @@ const PROOFS: Readonly<Record<string, (t: TestContext) => Promise<void>>> = {
     const scene = await openReplicated(t, { seed: SEED, waitReplicas: 1, nodeFlags: without('wait') })
     assert.match(await redRound(scene, REPLICATED_FAULTS[0]!), /lost-write|unseen|refused for good/)
   },
-  async 'without the floor, offsets that were lost hold other values'(t) {
+  async 'without the floor, offsets that were lost get other values'(t) {
     const scene = await openReplicated(t, { seed: SEED, waitReplicas: 0, nodeFlags: without('floor') })
     assert.match(await redRound(scene, UNCONFIRMED_FAULTS[0]!), /inconsistent-offsets|OFFSET_OUT_OF_RANGE/)
   },
@@ -54,18 +53,18 @@ const PROOFS: Readonly<Record<string, (t: TestContext) => Promise<void>>> = {
     const scene = await openReplicated(t, { seed: SEED, waitReplicas: 1, nodeFlags: without('visibility') })
     assert.match(
       await redRound(scene, REPLICATED_FAULTS[0]!),
-      /hole|OFFSET_OUT_OF_RANGE|where the store holds nothing|inconsistent-offsets/,
+      /hole|OFFSET_OUT_OF_RANGE|where the store has nothing|inconsistent-offsets/,
     )
   },
-  async 'without the attempt id, an append whose answer was lost is made twice'(t) {
+  async 'without the attempt id, an append whose answer was lost is written twice'(t) {
     const scene = await openAlone(t, { seed: SEED, nodeFlags: without('attempt') })
     assert.match(await redRound(scene, aloneFault('replies of Redis that get lost'), 20), /duplicate/)
   },
-  async 'without the arm, an entry of a stranger passes for one that was refused'(t) {
+  async 'without the arm, an entry of a stranger is taken for one that was refused'(t) {
     const scene = await openAlone(t, { seed: SEED, nodeFlags: without('arm') })
     assert.match(await redRound(scene, aloneFault('entries of a stranger')), /lost-write|unseen/)
   },
-  async 'without the voids, unacknowledged records come back in place of acknowledged ones'(t) {
+  async 'without the voids, unacknowledged records come back instead of acknowledged ones'(t) {
     const scene = await openAlone(t, { seed: SEED, nodeFlags: without('voids') })
     assert.match(
       await redRound(scene, killsOfRedis({ kills: 6, withBrokers: false })),
@@ -78,10 +77,7 @@ const PROOFS: Readonly<Record<string, (t: TestContext) => Promise<void>>> = {
       waitReplicas: 0,
       nodeFlags: without('compare-and-incarnation'),
     })
-    assert.match(
-      await redRound(scene, UNCONFIRMED_FAULTS[0]!),
-      /no epoch began there|still led by epoch|inconsistent/,
-    )
+    assert.match(await redRound(scene, UNCONFIRMED_FAULTS[0]!), /no epoch began there|still led by epoch|inconsistent/)
   },
 }
 

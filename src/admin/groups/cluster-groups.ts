@@ -1,5 +1,5 @@
-// Consumer groups of the whole cluster. groups.ts answers for the groups that this broker coordinates; for all others
-// this file asks their coordinator in the Kafka protocol.
+// Lists, describes and deletes consumer groups of the whole cluster. For groups of this broker it uses groups.ts. For
+// all other groups it sends requests of the Kafka protocol to their coordinators.
 
 import type { SilentBroker } from '../../api/groups.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
@@ -38,8 +38,8 @@ const DELETE_GROUPS_VERSION = 2
 const OFFSET_DELETE_VERSION = 0
 
 /**
- * Every group that the filter lets through. If a broker cannot say which groups it coordinates, the answer names it and
- * holds the groups of the others.
+ * Resolves to all groups that the filter lets through. If a broker does not return its groups, the result names that
+ * broker and has the groups of the other brokers.
  */
 export async function listGroupsOfCluster(rooms: ClusterGroupRooms, filter: GroupFilter): Promise<GroupsOfCluster> {
   const { cluster, peers } = rooms
@@ -79,7 +79,10 @@ export async function listGroupsOfCluster(rooms: ClusterGroupRooms, filter: Grou
   return { groups, silent: silent.sort((one, other) => one.brokerId - other.brokerId) }
 }
 
-/** One view or refusal for each group, by its id: GROUP_ID_NOT_FOUND. Throws PeerUnavailable. */
+/**
+ * Resolves to one view or refusal for each group id: GROUP_ID_NOT_FOUND, or COORDINATOR_NOT_AVAILABLE while no broker
+ * lives. Throws PeerUnavailable.
+ */
 export async function describeGroupsOfCluster(
   rooms: ClusterGroupRooms,
   groupIds: readonly string[],
@@ -97,7 +100,7 @@ export async function describeGroupsOfCluster(
   return new Map(views.flatMap(each => [...each]))
 }
 
-/** The same, for groups that another broker coordinates. */
+/** Describes groups that another broker coordinates. */
 async function describeElsewhere(
   { peers }: Pick<ClusterGroupRooms, 'peers'>,
   coordinatorId: number,
@@ -129,7 +132,7 @@ async function describeElsewhere(
   )
 }
 
-/** The number of members of each of these groups, by group id; without the groups whose coordinator does not answer. */
+/** Resolves to the number of members by group id. Groups whose coordinator does not answer are left out. */
 export async function countMembers(
   rooms: ClusterGroupRooms,
   groups: readonly Pick<ClusterGroup, 'groupId' | 'coordinatorId'>[],
@@ -151,7 +154,7 @@ export async function countMembers(
 }
 
 /**
- * Null when the empty group is deleted with its offsets; NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, and
+ * Deletes an empty group with its offsets. Resolves to null, NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, or
  * COORDINATOR_NOT_AVAILABLE while no broker lives. Throws PeerUnavailable.
  */
 export async function deleteGroupOfCluster(rooms: ClusterGroupRooms, groupId: string): Promise<Refusal | null> {
@@ -165,7 +168,10 @@ export async function deleteGroupOfCluster(rooms: ClusterGroupRooms, groupId: st
   return errorCode === NONE ? null : refusalOf(errorCode)
 }
 
-/** As deleteOffsets of groups.ts; COORDINATOR_NOT_AVAILABLE while no broker lives. Throws PeerUnavailable. */
+/**
+ * Does the same as deleteOffsets of groups.ts, for any group. COORDINATOR_NOT_AVAILABLE while no broker lives. Throws
+ * PeerUnavailable.
+ */
 export async function deleteOffsetsOfCluster(
   rooms: ClusterGroupRooms,
   groupId: string,

@@ -18,7 +18,7 @@ import { leaveGroup } from '../../protocol/messages/leave-group.ts'
 import { metadata } from '../../protocol/messages/metadata.ts'
 import { syncGroup } from '../../protocol/messages/sync-group.ts'
 
-/** Enough that each of three brokers leads some, whatever the id of the topic. */
+/** Enough partitions that each of three brokers leads some of them, for any topic id. */
 const PARTITIONS = 24
 /** The expiry is long for a test, because other programs may use the processor. */
 const SETTINGS = {
@@ -45,7 +45,10 @@ interface Preview {
   readonly rows: readonly { readonly partition: number; readonly deliveredOffset: number | null }[]
 }
 
-/** Three brokers, a topic with five records in each partition, and who leads each. */
+/**
+ * Starts three brokers and creates a topic with five records in each partition. Returns the leaders of the partitions
+ * too.
+ */
 async function startThree(t: TestContext) {
   const cluster = createCluster(t, SETTINGS, { hasHttp: true })
   const brokers = [await cluster.start(1), await cluster.start(2), await cluster.start(3)]
@@ -55,7 +58,7 @@ async function startThree(t: TestContext) {
   const wires = new Map<number, Wire>()
   for (const broker of brokers) wires.set(broker.id, await broker.connect())
   for (const [partition, leader] of leaders.entries()) await append(wires.get(leader)!, partition, RECORDS)
-  /** Reads partitions at their leaders, each up to the end of its log. */
+  /** Reads these partitions at their leaders, each up to the end of its log. */
   const read = async (partitions: readonly number[], clientId = 'reader') => {
     for (const [leader, some] of Map.groupBy(partitions, partition => leaders[partition]!)) {
       const asked = some.map(partition => ({ partition, fetchOffset: 2, partitionMaxBytes: 1_000 }))
@@ -70,7 +73,7 @@ async function startThree(t: TestContext) {
   return { ...cluster, brokers, leaders, wires, read }
 }
 
-/** Once every broker names the same leaders, and each of the three leads some. */
+/** Resolves to the leaders when every broker names the same leaders, and each of the three leads some partitions. */
 async function leadersOf(brokers: readonly ClusterBroker[]): Promise<readonly number[]> {
   let leaders: readonly number[] = []
   await eventually('every broker names the same leaders', async () => {
@@ -88,14 +91,14 @@ async function leadersOf(brokers: readonly ClusterBroker[]): Promise<readonly nu
   return leaders
 }
 
-/** A name that this broker coordinates. */
+/** Resolves to the name of a group that this broker coordinates. */
 async function groupOf(broker: ClusterBroker, wire: Wire, except: readonly string[] = []): Promise<string> {
   const names = Array.from({ length: 64 }, (_, i) => `group-${i}`).filter(name => !except.includes(name))
   const { coordinators } = await wire.send(findCoordinator, 4, { keyType: 0, coordinatorKeys: names })
   return coordinators.find(({ nodeId }) => nodeId === broker.id)!.key
 }
 
-/** A member that owns these partitions, by the client id `reader`. */
+/** Joins a member with the client id `reader` that owns these partitions. */
 async function enter(wire: Wire, groupId: string, partitions: readonly number[]) {
   const said = { clientId: 'reader' }
   const asked = { groupId, memberId: '', groupInstanceId: 'here', sessionTimeoutMs: 30_000, rebalanceTimeoutMs: 30_000 }
@@ -112,7 +115,7 @@ async function enter(wire: Wire, groupId: string, partitions: readonly number[])
 const describeBy = (broker: ClusterBroker, groupId: string) =>
   askHttp(broker.url)<Described>(`/api/v1/groups/${groupId}`)
 
-test('every broker says the same of what was delivered: positions, lag, and the preview of a reset', async t => {
+test('every broker returns the same delivered positions, lag, and preview of a reset', async t => {
   const { brokers, wires, read } = await startThree(t)
   const [coordinator] = brokers
   const wire = wires.get(coordinator!.id)!
@@ -120,7 +123,8 @@ test('every broker says the same of what was delivered: positions, lag, and the 
   const all = Array.from({ length: PARTITIONS }, (_, partition) => partition)
   await commit(wire, groupId, { 0: 1, 1: 1 })
   const { memberId } = await enter(wire, groupId, all)
-  // It reads on, as consumers do: a coordinator that had to load the group again counts from then on.
+  // The client continues to read, as consumers do. If the coordinator had to load the group again, it counts from
+  // then on.
   await eventually('the coordinator knows what was delivered', async () => {
     await read(all.slice(0, PARTITIONS - 1))
     const { positions } = await describeBy(coordinator!, groupId)
@@ -149,13 +153,13 @@ test('every broker says the same of what was delivered: positions, lag, and the 
   }
 })
 
-test('a client that reads for another group does not count, nor does one that read before it owned the partition', async t => {
+test('reads for another group do not count, and neither do reads before the member owned the partition', async t => {
   const { brokers, wires, read } = await startThree(t)
   const [one, two] = brokers
   const [wireOne, wireTwo] = [wires.get(one!.id)!, wires.get(two!.id)!]
   const first = await groupOf(one!, wireOne)
   const second = await groupOf(two!, wireTwo)
-  /** Every broker comes to say this of the group while its client reads on. */
+  /** Resolves when every broker returns these positions of the group. Its client continues to read meanwhile. */
   const becomes = (groupId: string, expected: string, partitions: readonly number[]) =>
     eventually(`every broker says ${expected} of ${groupId}`, async () => {
       await read(partitions)
@@ -169,7 +173,7 @@ test('a client that reads for another group does not count, nor does one that re
   const { leave } = await enter(wireOne, first, [0, 1, 2])
   await becomes(first, '0 null,1 null,2 null', [])
   await becomes(first, '0 5,1 5,2 5', [0, 1, 2])
-  // Another broker coordinates a group in which such a member owns partition 1 too.
+  // Another broker coordinates a group in which a member with the same client id and address owns partition 1 too.
   await enter(wireTwo, second, [1])
   await becomes(first, '0 5,1 null,2 5', [0, 1, 2])
   await becomes(second, '1 null', [1])
@@ -181,10 +185,10 @@ test('a client that reads for another group does not count, nor does one that re
   await becomes(third, '2 5', [2])
 })
 
-test('where a broker does not answer, the committed offset stands in', async t => {
+test('if a broker does not answer, the lag is counted from the committed offset', async t => {
   const cluster = createCluster(t, SETTINGS, { hasHttp: true })
   const broker = await cluster.start(1)
-  // It lives, but the other brokers know a port on which no process listens.
+  // This broker lives, but it advertises a port on which no process listens.
   const silent = await cluster.start(2, { 'broker.advertised-port': await freePort() })
   await cluster.agreed([broker, silent], [1, 2])
   await createTopic(broker, TOPIC, PARTITIONS)
@@ -199,7 +203,7 @@ test('where a broker does not answer, the committed offset stands in', async t =
     const { positions } = await describeBy(asked, groupId)
     return positions.map(each => [each.memberId, each.committedOffset, each.deliveredOffset, each.lag])
   }
-  // Broker 2 reaches broker 1, and shows that only the answer of broker 2 is missing.
+  // Broker 2 reaches broker 1, which shows that broker 1 lacks only the answer of broker 2.
   await eventually('broker 2 knows what was delivered', async () => {
     await wire.send(fetchRecords, 12, fetchFrom(0, { topics }), { clientId: 'reader' })
     return (await said(silent))[0]?.[2] === RECORDS.length
@@ -208,7 +212,7 @@ test('where a broker does not answer, the committed offset stands in', async t =
   assert.deepEqual(await said(broker), [[memberId, 3, null, 2]])
 })
 
-test('a group that is named many times in one question is answered once', async t => {
+test('a group that is named many times in one request is answered once', async t => {
   const { wires } = await startThree(t)
   const groups = ['a', 'b', ...Array.from({ length: 100_000 }, () => 'a')]
   const answer = await wires.get(1)!.send(describeDeliveries, 0, { groups, readers: [] })
@@ -218,7 +222,7 @@ test('a group that is named many times in one question is answered once', async 
   )
 })
 
-test('a broker answers what it does not know with nothing, and an API of ours is not advertised', async t => {
+test('a broker answers unknown groups and readers with empty rows', async t => {
   const { wires } = await startThree(t)
   const wire = wires.get(1)!
   const topicId = 'AAAAAAAAAAAAAAAAAAAAAQ'

@@ -1,8 +1,8 @@
-// How far partitions were delivered to the members of groups, the same whichever broker is asked (docs/decisions/0031).
-// The coordinator of a group says who owns its partitions. The leader of a partition says how far a client with that id
-// and address has read. Every broker is asked, and not the leader alone: a member of another group may have the same
-// client id and address and own the partition too. Then no broker can tell for which of the groups the client reads.
-// While a broker does not answer, delivered positions are unknown.
+// Finds how far partitions were delivered to the members of groups. Every broker finds the same result
+// (docs/decisions/0031). The coordinator of a group knows which member owns a partition. The leader of a partition
+// knows how far a client with that id and address has read. All brokers are asked, not only the leader, because a
+// member of another group may have the same client id and address and own the partition too. Then no broker can tell
+// for which group the client reads. While a broker does not answer, delivered positions are unknown.
 
 import type { Clock, Turns } from '../../base/clock.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
@@ -27,11 +27,11 @@ export interface DeliveredShare {
   readonly memberId: string
   readonly topicId: string
   readonly partition: number
-  /** The offset after the last that was delivered; null: unknown. */
+  /** The offset after the last delivered record; null if it is unknown. */
   readonly nextOffset: number | null
 }
 
-/** A partition that a member owns, with the id and address by which the fetches of its client are known. */
+/** A partition that a member owns, with the client id and the address of its fetches. */
 interface OwnedShare extends Omit<DeliveredShare, 'nextOffset'>, ReaderOfPartition {
   /** How long the member had owned it when the coordinator answered. */
   readonly ownedMs: number
@@ -44,20 +44,24 @@ export interface ReaderOfPartition {
   readonly partition: number
 }
 
-/** The part of one broker in the answer. */
+/** One broker's part of the answer. */
 export interface DeliveryHere {
-  /** The number of groups, of those that it coordinates, in which such a member owns the partition. */
+  /**
+   * The number of groups of this coordinator in which a member with this client id and address owns the partition.
+   */
   readonly owners: number
-  /** Known by the leader of the partition; null if the broker does not know it, or does not lead. */
+  /** Null if the broker does not lead the partition, or does not know the position. */
   readonly position: { readonly nextOffset: number; readonly agoMs: number } | null
 }
 
 const DESCRIBE_DELIVERIES_VERSION = 0
 
-/** Partitions in one request: the broker that answers it does no other work meanwhile. */
+/** The most partitions in one request. A broker does no other work while it answers the request. */
 const ASKED_AT_ONCE = 2_000
 
-/** Everything that members of these groups own. Groups whose coordinator does not answer are left out. */
+/**
+ * Resolves to all partitions that members of these groups own. Groups whose coordinator does not answer are left out.
+ */
 export async function deliveredTo(
   rooms: DeliveredRooms,
   groupIds: readonly string[],
@@ -78,7 +82,7 @@ export async function deliveredTo(
     const leaderId = cluster.leaderOf(topicId, partition)
     const position = (leaderId === cluster.brokerId ? here : byBroker.get(leaderId)?.[i])?.position ?? null
     // If a client read the partition before the member owned it, it read for another member or another group. The two
-    // durations were measured at different moments, both after the request.
+    // durations were measured at different times after the request, so the elapsed time is added.
     const elapsedMs = clock.monotonic() - askedAtMs
     const isOwners = isWhole && owners === 1 && position !== null && position.agoMs <= share.ownedMs + elapsedMs
     delivered.push({ groupId, memberId, topicId, partition, nextOffset: isOwners ? position.nextOffset : null })
@@ -88,7 +92,7 @@ export async function deliveredTo(
   return delivered
 }
 
-/** The partitions that members of these groups own, as far as this broker coordinates them. */
+/** Returns the partitions that members of this group own; empty if this broker does not coordinate the group. */
 export function ownedHere({ groups, clock }: Pick<DeliveredRooms, 'groups' | 'clock'>, groupId: string): OwnedShare[] {
   const nowMs = clock.monotonic()
   return groups.deliveries.ofGroup(groupId).map(({ sinceMs, ...share }) => {
@@ -96,7 +100,7 @@ export function ownedHere({ groups, clock }: Pick<DeliveredRooms, 'groups' | 'cl
   })
 }
 
-/** The part of this broker in the answer. */
+/** Returns this broker's part of the answer. */
 export function deliveryHere(
   { groups, readPositions, logs, clock }: Pick<DeliveredRooms, 'groups' | 'readPositions' | 'logs' | 'clock'>,
   { clientId, clientHost, topicId, partition }: ReaderOfPartition,
@@ -127,7 +131,7 @@ async function ownedIn(
   return [...owned, ...(await Promise.all(asked))].flat()
 }
 
-/** Empty if the coordinator does not answer. */
+/** Resolves to the partitions that members own; empty if the coordinator does not answer. */
 async function askOwners(
   { peers }: Pick<DeliveredRooms, 'peers'>,
   coordinatorId: number,
@@ -144,7 +148,7 @@ async function askOwners(
   )
 }
 
-/** One answer for each reader, in order; null where the broker does not answer. */
+/** Resolves to one answer for each reader, in order; null if the broker does not answer. */
 async function askReaders(
   { peers }: Pick<DeliveredRooms, 'peers'>,
   brokerId: number,
@@ -170,7 +174,10 @@ async function askReaders(
   return found
 }
 
-/** The readers as the message has them. `at`: the places of each client's rows, in the order of its rows. */
+/**
+ * Groups the readers by client and topic, as the message needs them. `at` has the index of each row of the client in
+ * `readers`.
+ */
 function byClient(readers: readonly ReaderOfPartition[]) {
   const indexes = Map.groupBy(readers.keys(), i => JSON.stringify([readers[i]!.clientId, readers[i]!.clientHost]))
   return Array.from(indexes.values(), places => {
@@ -181,7 +188,7 @@ function byClient(readers: readonly ReaderOfPartition[]) {
   })
 }
 
-/** Null where the other broker does not answer. */
+/** Resolves to null if the other broker does not answer. */
 async function answerOrNull<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer

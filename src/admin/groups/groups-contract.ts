@@ -1,18 +1,19 @@
-// The values that the verbs of consumer groups take and answer beyond contract.ts. No behaviour.
+// Types of the parameters and results of the verbs on consumer groups, beyond contract.ts. This file has no
+// behaviour.
 
 import type { SilentBroker } from '../../api/groups.ts'
 import type { Refusal } from '../../protocol/errors.ts'
 import type { GroupPosition, ListedGroup, PartitionReference, PartitionsOfTopic } from '../contract.ts'
 
-/** A group, wherever it is coordinated. */
+/** A group of the cluster, with the broker that coordinates it. */
 export interface ClusterGroup extends ListedGroup {
   readonly coordinatorId: number
 }
 
 export interface GroupsOfCluster {
-  /** By group id, each once. */
+  /** Sorted by group id. Each group occurs once. */
   readonly groups: readonly ClusterGroup[]
-  /** The groups of these brokers are missing. */
+  /** Brokers that did not return their groups. */
   readonly silent: readonly SilentBroker[]
 }
 
@@ -32,14 +33,14 @@ export interface GroupView extends ClusterGroup {
 }
 
 /**
- * How far a group is behind. Lag counts the records that were not delivered. If that is unknown, it counts those that
- * were not committed.
+ * The lag of a group. Lag counts the records that were not delivered. If that number is unknown, it counts the
+ * records that were not committed.
  */
 export interface GroupLag {
   readonly groupId: string
   /** A lower bound if some partitions are unknown; null when all are unknown. */
   readonly totalLag: number | null
-  /** Of one partition. */
+  /** The largest known lag of one partition; null when all are unknown. */
   readonly maxLag: number | null
   readonly partitionsWithUnknownLag: number
   readonly partitions: number
@@ -47,14 +48,14 @@ export interface GroupLag {
   readonly lastCommitTimestampMs: number | null
 }
 
-/** Positions of a group. If both lists are empty: all positions of the group. */
+/** The partitions whose offsets are reset. If both lists are empty, the reset covers all positions of the group. */
 export interface ResetScope {
-  /** With all their partitions. */
+  /** The reset covers all partitions of these topics. */
   readonly topics: readonly string[]
   readonly partitions: readonly PartitionReference[]
 }
 
-/** `clear` forgets the offset: consumers begin where their own auto.offset.reset says. */
+/** `clear` deletes the offset. Consumers then start where their own auto.offset.reset says. */
 export type ResetTarget =
   | { readonly to: 'clear' | 'earliest' | 'latest' }
   | { readonly to: 'offset'; readonly offset: number }
@@ -71,7 +72,7 @@ export interface ResetRow
     GroupPosition,
     'topic' | 'topicId' | 'partition' | 'committed' | 'deliveredOffset' | 'memberId' | 'endOffset'
   > {
-  /** Null: the offset is forgotten. */
+  /** Null: the offset is deleted. */
   readonly newOffset: number | null
 }
 
@@ -79,6 +80,6 @@ export interface ResetPreview {
   readonly rows: readonly ResetRow[]
   /** Why the reset cannot be applied at the moment; null when it can. */
   readonly blockedBy: Refusal | null
-  /** Stands for the rows as they are shown; null while the reset is blocked. */
+  /** The token that applies exactly these rows; null while the reset is blocked. */
   readonly token: string | null
 }

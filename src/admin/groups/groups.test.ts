@@ -23,7 +23,7 @@ async function open(t: TestContext) {
 
 const positionsOf = async (rooms: PositionRooms) => (await describePositions(rooms, ['g'])).get('g')!
 
-test('a position is what was committed or delivered, beside the end of its log', async t => {
+test('a position has the committed and the delivered offset, and the end of the log', async t => {
   const { world, rooms, topic, partition } = await open(t)
   const positions = async () => {
     return (await positionsOf(rooms)).map(row => [
@@ -66,7 +66,7 @@ test('a position is what was committed or delivered, beside the end of its log',
   assert.deepEqual((await positions())[0], [0, 4, 2, 10, 6], 'whichever is further')
 })
 
-test('positions below the start of the log lag by what is left, and those of deleted topics are gone', async t => {
+test('the lag of a position below the log start counts only the remaining records, and positions of deleted topics are gone', async t => {
   const { world, rooms, topic, partition } = await open(t)
   for (let batch = 0; batch < 3; batch++) await partition('topic').append(batchOf(10), 0)
   const offsets = [{ topicId: topic.id, partition: 0, offset: 1, leaderEpoch: 0, metadata: '', retentionMs: -1 }]
@@ -78,7 +78,7 @@ test('positions below the start of the log lag by what is left, and those of del
   assert.deepEqual(await positionsOf(rooms), [])
 })
 
-test('a topic that is named twice has its offsets deleted under both namings', async t => {
+test('if a request names a topic twice, the offsets of both entries are deleted', async t => {
   const { world, rooms, topic } = await open(t)
   const offset = (index: number) => ({
     ...{ topicId: topic.id, partition: index, offset: 1, leaderEpoch: 0, metadata: '', retentionMs: -1 },

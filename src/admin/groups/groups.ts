@@ -18,7 +18,7 @@ export interface GroupRooms {
 /** The only type of group that this version has. */
 const CLASSIC = 'classic'
 
-/** All groups that the filter lets through. COORDINATOR_LOAD_IN_PROGRESS while one of them is being loaded. */
+/** Returns all groups that the filter lets through, or COORDINATOR_LOAD_IN_PROGRESS while a group is being loaded. */
 export function listGroups(
   { groups }: Pick<GroupRooms, 'groups'>,
   { states, types }: GroupFilter,
@@ -32,7 +32,7 @@ export function listGroups(
     .map(({ groupId, state, protocolType }) => ({ groupId, type: CLASSIC, state, protocolType: protocolType ?? '' }))
 }
 
-/** One outcome for each group, in order; GROUP_ID_NOT_FOUND. */
+/** Resolves to one outcome for each group, in order: its description, or GROUP_ID_NOT_FOUND. */
 export async function describeGroups(
   { groups, clock }: Pick<GroupRooms, 'groups'> & { readonly clock: Clock },
   groupIds: readonly string[],
@@ -41,7 +41,8 @@ export async function describeGroups(
 }
 
 /**
- * Deletes empty groups with their offsets. One outcome for each group, in order; NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND.
+ * Deletes empty groups with their offsets. Resolves to one outcome for each group, in order: null, NON_EMPTY_GROUP or
+ * GROUP_ID_NOT_FOUND.
  */
 export async function deleteGroups(
   { groups, clock }: Pick<GroupRooms, 'groups'> & { readonly clock: Clock },
@@ -51,9 +52,9 @@ export async function deleteGroups(
 }
 
 /**
- * Deletes positions of a group. One outcome for each partition, in order: GROUP_SUBSCRIBED_TO_TOPIC,
- * UNKNOWN_TOPIC_OR_PARTITION. For the group as a whole NON_EMPTY_GROUP (the members are no consumers),
- * GROUP_ID_NOT_FOUND or INVALID_GROUP_ID.
+ * Deletes committed offsets of a group. Resolves to one outcome for each partition, in order: null,
+ * GROUP_SUBSCRIBED_TO_TOPIC or UNKNOWN_TOPIC_OR_PARTITION. Resolves to one refusal for the whole group if it is
+ * NON_EMPTY_GROUP (the members are not consumers), GROUP_ID_NOT_FOUND or INVALID_GROUP_ID.
  */
 export async function deleteOffsets(
   { groups, catalogue }: Pick<GroupRooms, 'groups' | 'catalogue'>,

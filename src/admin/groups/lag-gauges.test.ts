@@ -12,7 +12,7 @@ import { publishLag } from './lag-gauges.ts'
 const REFRESH_MS = 15_000
 const NOBODY = { generation: -1, memberId: '', instanceId: null }
 
-/** A topic of two partitions with ten records each. */
+/** Opens a broker with a topic of two partitions with ten records each. */
 async function open(t: TestContext, overrides: Partial<Values> = {}, configs: Readonly<Record<string, string>> = {}) {
   const logWorld = await openLogWorld(t)
   const { clock, store, catalogue, logs, metrics, partition } = logWorld
@@ -59,7 +59,7 @@ test('the lag of every group is published a second after the start and then with
   assert.deepEqual(lags(), { g: 11, h: 5 })
 })
 
-test('a group that is deleted has no lag any more', async t => {
+test('a deleted group no longer has a gauge', async t => {
   const { clock, world, commitTo, lags } = await open(t)
   await commitTo('g', 4)
   await clock.advance(1_000)
@@ -68,7 +68,7 @@ test('a group that is deleted has no lag any more', async t => {
   assert.deepEqual(lags(), {})
 })
 
-test('a lag that cannot be known reads NaN, and comes back when it can', async t => {
+test('an unknown lag reads NaN, and becomes a number when it is known again', async t => {
   const refreshMs = 4_000
   const { clock, world, topic, lags } = await open(t, { 'broker.metrics.group-lag-refresh-interval': refreshMs })
   const { joined, memberId } = await enter(world, { clientId: 'reader', ...subscribing('topic') })
@@ -84,7 +84,7 @@ test('a lag that cannot be known reads NaN, and comes back when it can', async t
   assert.deepEqual(lags(), { g: 6 })
 })
 
-test('where offsets follow the clock they count nothing: a group has no lag, or a lag that is unknown', async t => {
+test('if offsets follow the clock, the lag of a group is 0 or unknown', async t => {
   const { clock, commitTo, lags, partition } = await open(t, {}, { 'offset.sequence.bits': '11' })
   const ends = [0, 1].map(index => partition('topic', index).highWatermark)
   await commitTo('behind', 0, 0)
@@ -94,7 +94,7 @@ test('where offsets follow the clock they count nothing: a group has no lag, or 
   assert.deepEqual(lags(), { behind: Number.NaN, done: 0, halfway: 0 })
 })
 
-test('above the cap all gauges read NaN, as many as the cap allows, with one warning', async t => {
+test('above the cap there are as many gauges as the cap allows, all read NaN, and one warning is written', async t => {
   const { clock, world, commitTo, lags, lines } = await open(t, { 'broker.metrics.group-lag-cardinality-cap': 2 })
   for (const group of ['a', 'b']) await commitTo(group, 4)
   await clock.advance(1_000)

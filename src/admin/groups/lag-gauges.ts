@@ -1,6 +1,6 @@
-// Publishes `svc.group.lag`: the lag of every group of the cluster as this broker sees it. A timer looks it up, not the
-// scrape. The gauge is NaN if the lag is unknown. With more groups than the cap, every gauge is NaN, and there are only
-// as many gauges as the cap allows.
+// Publishes `svc.group.lag`: the lag of every group of the cluster as this broker sees it. A timer computes the lag,
+// not the scrape. The gauge is NaN if the lag is unknown. If there are more groups than the cap, every gauge is NaN,
+// and only as many gauges exist as the cap allows.
 
 import type { Clock } from '../../base/clock.ts'
 import { fullKey, type Settings } from '../../settings/settings.ts'
@@ -19,7 +19,7 @@ export interface LagGaugesRooms extends PositionRooms, ClusterGroupRooms {
   readonly logger: Logger
 }
 
-/** The first look comes sooner than a whole interval after the start. */
+/** The lag is first computed after this time, so that the first gauges do not wait for a whole interval. */
 const FIRST_AFTER_MS = 1_000
 
 const EVERYTHING = Object.freeze({ states: [], types: [] })
@@ -31,7 +31,9 @@ export function publishLag(rooms: LagGaugesRooms): { close(): Promise<void> } {
   const intervalMs = settings.get('broker.metrics.group-lag-refresh-interval')
   let published = new Set<string>()
   let isClosed = false
-  /** The warning about too many groups is written once, and again only after the number was back below the cap. */
+  /**
+   * True after the warning about too many groups. It is written again only after the number was back within the cap.
+   */
   let isOver = false
 
   function publish(lags: ReadonlyMap<string, number>): void {

@@ -1,16 +1,16 @@
-// How far consumer groups are behind. Lag counts the records that were not delivered. If that is unknown, it counts the
-// records that were not committed. If both are unknown, the lag of the partition is unknown and the total is a lower
-// bound.
+// Computes the lag of consumer groups. Lag counts the records that were not delivered. If that is unknown, it counts
+// the records that were not committed. If both are unknown, the lag of the partition is unknown and the total is a
+// lower bound.
 
 import { takingTurns } from '../../base/clock.ts'
 import type { CommittedPosition, GroupPosition } from '../contract.ts'
 import type { GroupLag } from './groups-contract.ts'
 import { type PositionRooms, positionLag, TURN_MS, visitPositions } from './positions.ts'
 
-/** The most groups in one question to another broker. */
+/** The largest number of groups in one request to another broker. */
 const GROUPS_AT_ONCE = 10
 
-/** The lag of each of these groups, in their order. Throws what the store throws. */
+/** Yields the lag of each of these groups, in order. Throws what the store throws. */
 export async function* groupLags(rooms: PositionRooms, groupIds: readonly string[]): AsyncGenerator<GroupLag> {
   const turn = takingTurns(rooms.clock, TURN_MS)
   for (let from = 0; from < groupIds.length; from += GROUPS_AT_ONCE) {

@@ -1,9 +1,9 @@
-// Resets a consumer group's offsets in two steps: a preview that changes nothing and returns a token, and the change,
-// which the token stands for. The change applies exactly the rows that were shown. It applies no row if one of them has
-// changed meanwhile or a member has joined the group.
+// Resets a consumer group's offsets in two steps. The preview changes nothing and returns a token. The change takes
+// the token and applies exactly the rows that the preview showed. It applies no row if one of them has changed
+// meanwhile or a member has joined the group.
 //
-// The token carries the rows, signed with a key that the brokers share through the store. So any of them can apply it,
-// and none must remember it.
+// The token contains the rows, signed with a key that the brokers share through the store. So any broker can apply
+// it, and no broker must remember it.
 //
 // base64url( HMAC-SHA256 of the rest (32 bytes) | deflated JSON )
 
@@ -35,7 +35,7 @@ import { describePositions, keyOf, type PositionRooms } from './positions.ts'
 export type ResetRooms = PositionRooms &
   ClusterGroupRooms & { readonly clock: Clock; readonly random: Random; readonly store: Store }
 
-/** How long a token is valid: the operator reads the rows and types the group's name. */
+/** How long a token is valid. In that time the operator reads the rows and types the group's name. */
 const TOKEN_MS = 15 * 60_000
 
 /** How long the search for the offsets of a time may take. */
@@ -43,12 +43,15 @@ const LOOK_UP_MS = 10_000
 
 const MAX_TOKEN_BYTES = 16 * 1024 * 1024
 
-/** The offsets or the request differ from those in the token. The caller needs a new preview. */
+/**
+ * The token is invalid or has expired, or the offsets or the request differ from those in the token. The caller needs
+ * a new preview.
+ */
 export const OUTDATED = 'outdated'
 
 /**
- * The changes that the reset would make. GROUP_ID_NOT_FOUND, UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST (the offset
- * does not exist).
+ * Resolves to the changes that the reset would make, or to a refusal: GROUP_ID_NOT_FOUND, UNKNOWN_TOPIC_OR_PARTITION,
+ * INVALID_REQUEST (the offset does not exist).
  */
 export async function previewReset(rooms: ResetRooms, request: ResetRequest): Promise<ResetPreview | Refusal> {
   const { groupId } = request
@@ -64,7 +67,10 @@ export async function previewReset(rooms: ResetRooms, request: ResetRequest): Pr
   return { rows, blockedBy, token }
 }
 
-/** Applies all rows that the token stands for. OUTDATED, NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND. */
+/**
+ * Applies all rows of the token and resolves to them. If it applies no row, resolves to OUTDATED, NON_EMPTY_GROUP or
+ * GROUP_ID_NOT_FOUND.
+ */
 export async function applyReset(
   rooms: ResetRooms,
   request: ResetRequest,
@@ -162,7 +168,10 @@ function choose(
   return [...chosen.values()]
 }
 
-/** `found` is the first record at or after the requested time; null if all records are older. */
+/**
+ * Returns the new offset of one partition. `found` is the offset of the first record at or after the requested time;
+ * null if all records are older.
+ */
 function newOffsetOf(
   target: ResetRequest['target'],
   place: string,
@@ -202,7 +211,10 @@ async function sign(rooms: ResetRooms, request: ResetRequest, rows: readonly Res
   return Buffer.concat([macOf(await keyOfPreviews(rooms), packed), packed]).toString('base64url')
 }
 
-/** The rows that were shown for this request; null for any other token, and for one that has expired. */
+/**
+ * Resolves to the rows that the preview of this request showed; null if the token belongs to another request, is not
+ * genuine, or has expired.
+ */
 async function verify(rooms: ResetRooms, request: ResetRequest, token: string): Promise<readonly ResetRow[] | null> {
   const bytes = Buffer.from(token, 'base64url')
   if (bytes.length <= MAC_BYTES) return null
@@ -222,7 +234,7 @@ function askedOf({ scope, target }: ResetRequest): unknown {
 
 const MAC_BYTES = 32
 
-/** Every broker of the store has the same key. */
+/** Resolves to the key. Every broker of the store has the same key. */
 function keyOfPreviews(rooms: ResetRooms): Promise<Uint8Array> {
   return makeSharedKey(rooms, 'previews')
 }

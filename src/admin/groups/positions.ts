@@ -1,6 +1,6 @@
-// Positions of groups in the partitions that they read, beside the ends of the logs. Every broker gives the same
-// answer: the committed offsets rest in the store, delivered.ts says who owns a partition and how far it was delivered,
-// and the leader of a log knows its ends.
+// Finds the positions of groups in the partitions that they read, and the start and end of the logs. Every broker
+// finds the same result: the committed offsets are in the store, delivered.ts finds the owner of a partition and its
+// delivered position, and the leader of a log knows its start and end.
 
 import { type Turns, takingTurns } from '../../base/clock.ts'
 import type { StoredOffsets } from '../../coordinator/offsets/offset-record.ts'
@@ -17,10 +17,10 @@ export interface PositionRooms extends ReachRooms, DeliveredRooms {
   readonly store: Store
 }
 
-/** The work until other requests get a turn: a fraction of a produce request. */
+/** How many milliseconds the work takes until other requests get a turn: a fraction of a produce request. */
 export const TURN_MS = 0.2
 
-/** The position of a group in one partition, before the log is looked at. */
+/** The position of a group in one partition, without the start and end of the log. */
 interface Known extends Place {
   readonly memberId: string | null
   readonly deliveredOffset: number | null
@@ -28,8 +28,9 @@ interface Known extends Place {
 }
 
 /**
- * Where each of these groups is in every partition that it has committed or that a member owns, by topic and partition;
- * empty for a group that does not exist. Throws what the store throws.
+ * Resolves to the positions of each of these groups, sorted by topic and partition. A group has a position in every
+ * partition with a committed offset or with an owner. The list is empty for a group that does not exist. Throws what
+ * the store throws.
  */
 export async function describePositions(
   rooms: PositionRooms,
@@ -44,7 +45,8 @@ export async function describePositions(
 }
 
 /**
- * Takes the position of a group in one partition, and the start and end of the log; null if its leader does not answer.
+ * Gets the position of a group in one partition. `ends` is the start and end of the log; null if its leader does not
+ * answer.
  */
 type Visit = (groupId: string, known: Known, ends: Bounds | null) => void
 
@@ -56,7 +58,7 @@ export async function visitPositions(
   visit: Visit,
 ): Promise<void> {
   const { cluster } = rooms
-  /** All positions are requested together. */
+  /** Positions in partitions that other brokers lead. Their bounds are requested together. */
   const ledElsewhere: { readonly groupId: string; readonly known: Known }[] = []
   const take = (groupId: string, positions: readonly Known[]) => {
     for (const known of positions) {
@@ -112,7 +114,7 @@ function together(
 ): readonly Known[] {
   const { topicsById } = catalogue.current()
   const known: Known[] = []
-  // There are thousands of partitions, and building a text as the key of each would be most of the work.
+  // The maps are nested: to build a text as the key of each of thousands of partitions would be most of the work.
   const owners = new Map<string, Map<number, DeliveredShare>>()
   for (const each of owned) {
     const ofTopic = owners.get(each.topicId) ?? new Map<number, DeliveredShare>()
@@ -147,7 +149,7 @@ function positionOf(known: Known, ends: Bounds | null): GroupPosition {
   return { topic: topic.name, topicId: topic.id, partition, memberId, committed, deliveredOffset, endOffset, lag }
 }
 
-/** Null: unknown. */
+/** Returns the lag in records; null if it is unknown. */
 export function positionLag({ topic, deliveredOffset, committed }: Known, ends: Bounds | null): number | null {
   const nextOffset = Math.max(committed?.offset ?? -1, deliveredOffset ?? -1)
   if (ends === null || nextOffset < 0) return null

@@ -16,40 +16,41 @@ import type { ReadBudget } from './read-budget.ts'
 
 export interface FoundRecord extends DecodedRecord {
   readonly partition: number
-  /** The offset itself, unless it stands for more than one record. */
+  /** Equal to `offset`, unless the entry stands for more than one record. */
   readonly lastOffset: number
   readonly timestampType: BatchView['timestampType']
   /**
-   * Why the batch cannot be decoded. The record then stands for the rest of the batch, and its value is those bytes.
+   * Why the batch cannot be decoded; null if it can. If it cannot, the record stands for the rest of the batch, and
+   * its value is the undecoded bytes of the batch.
    */
   readonly unreadable: string | null
 }
 
-/** A look through one batch. */
+/** The parameters of a look through one batch. */
 export interface BatchLook {
   readonly partition: number
   readonly batch: BatchView
-  /** Records below it are passed over. */
+  /** Records below this offset are skipped. */
   readonly from: number
-  /** The look ends there. */
+  /** The look ends before this offset. */
   readonly before: number
   readonly budget: ReadBudget
   readonly headers: HeaderLimits
   /** Visits a record. The look ends if it returns false. */
   visit(record: FoundRecord, turn: Turns): boolean | Promise<boolean>
-  /** The look ends. The records are still valid. */
+  /** Called when the look ends, while the records are still valid. */
   finish?(turn: Turns): Promise<void>
 }
 
 const noTurns: Turns = () => undefined
 
 /**
- * True if the look read the whole batch, false if the visitor ended it, and a refusal if the time limit did. Markers do
- * not count as records.
+ * Resolves to true if the look read the batch up to its end or up to `before`, to false if the visitor ended it, and
+ * to a refusal if the time limit ended it. Transaction markers do not count as records.
  */
 export async function lookThrough(rooms: Pick<ReachRooms, 'logs'>, look: BatchLook): Promise<boolean | Refusal> {
   const { batch, from, before, budget, headers, partition } = look
-  // Markers of transactions are the broker's own.
+  // Transaction markers are records of the broker, not of producers.
   if (batch.isControl) return true
   const { timestampType } = batch
   let next = batch.baseOffset

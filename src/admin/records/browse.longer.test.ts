@@ -34,7 +34,7 @@ async function append(world: LogWorld, index: number, records: number | readonly
   assert.ok(!isRefusal(await appending))
 }
 
-test('markers of transactions are passed over, in both directions', async t => {
+test('transaction markers are skipped, in both directions', async t => {
   const world = await openLogWorld(t)
   const topic = await world.create('t')
   await append(world, 0, [{ value: 'before' }])
@@ -67,7 +67,7 @@ test('markers of transactions are passed over, in both directions', async t => {
   assert.ok(isRefusal(marked) && marked.name === 'OFFSET_OUT_OF_RANGE')
 })
 
-test('offsets that follow the clock leave gaps, and a page is filled all the same', async t => {
+test('a page is filled although offsets that follow the clock leave gaps', async t => {
   const world = await openLogWorld(t)
   await world.create('t', { 'offset.sequence.bits': '11' })
   for (let i = 0; i < 30; i++) {
@@ -84,7 +84,7 @@ test('offsets that follow the clock leave gaps, and a page is filled all the sam
   assert.equal(rest.nextCursor, null)
 })
 
-test('what a page costs is bounded, and pages still go through everything', async t => {
+test('the cost of a page is bounded, and page after page still returns all records', async t => {
   const world = await openLogWorld(t, { overrides: { 'storage.local.tail-cache-bytes': 0 } })
   await world.create('t', { 'max.message.bytes': '20000000' }, 2)
   const large = Buffer.alloc(9_000_000, 'x')
@@ -114,7 +114,7 @@ test('what a page costs is bounded, and pages still go through everything', asyn
   }
 })
 
-test('a large batch is gone through from its end, page by page', async t => {
+test('a large batch is read from its end, page by page', async t => {
   const world = await openLogWorld(t)
   await world.create('t')
   await append(world, 0, 5_000)
@@ -137,7 +137,7 @@ test('a large batch is gone through from its end, page by page', async t => {
   )
 })
 
-test('a batch that is damaged is said to be, and its neighbours are shown', async t => {
+test('a damaged batch is reported, and the batches beside it are shown', async t => {
   const world = await openLogWorld(t, { overrides: { 'storage.local.tail-cache-bytes': 0 } })
   await world.create('t', {}, 2)
   await append(world, 0, [{ value: 'good' }])
@@ -164,7 +164,7 @@ test('a batch that is damaged is said to be, and its neighbours are shown', asyn
   assert.deepEqual([last.messages, last.unavailable, last.nextCursor], [[], unavailable, null])
 })
 
-test('pages in either direction go through every record once, whatever the batches and the pages are', async t => {
+test('pages in both directions return every record once, for any batches and any pages', async t => {
   const batches = fc.array(fc.tuple(fc.nat({ max: 2 }), fc.integer({ min: 1, max: 60 })), {
     minLength: 1,
     maxLength: 20,
@@ -200,7 +200,7 @@ test('pages in either direction go through every record once, whatever the batch
   )
 })
 
-test('partitions that were away for a page, also for the first, are gone on with where they were, by each order and from any place', async t => {
+test('partitions that were away for a page, even for the first, continue at their position, in each order and from any start', async t => {
   const world = await openLogWorld(t)
   await world.create('t', {}, 3)
   const fromMs = world.clock.now() - 10_000
@@ -238,7 +238,7 @@ test('partitions that were away for a page, also for the first, are gone on with
   }
 })
 
-test('a page that begins at an offset which a partition has not reached is gone on with', async t => {
+test('paging continues after a page that begins at an offset beyond the end of a partition', async t => {
   const world = await openLogWorld(t)
   await world.create('t', {}, 2)
   await append(world, 0, 100)

@@ -1,7 +1,8 @@
-// Browses the records of a topic. It shows a page of records from one partition or from all, forwards or backwards from
-// a place, in the order of their timestamps (within a partition in the order of their offsets); or one record by its
-// offset. The cost of a page is bounded: a page that has read enough ends before it is full and says so. It is no
-// consumer: it joins no group, its reads do not count as fetches, and it delivers nothing.
+// Browses the records of a topic. A page shows records from one partition or from all, forwards or backwards from a
+// position, in the order of their timestamps (within a partition in the order of their offsets). `findRecord` finds
+// one record by its offset. The cost of a page is bounded: a page that has read enough ends before it is full and
+// says so. To browse is not to consume: no group is joined, no read counts as a fetch, and no record counts as
+// delivered.
 
 import type { MessagePage, ShownRecord } from '../../api/messages.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -30,56 +31,62 @@ import { type Keeping, type RecordReader, readBackwards, readForwards } from './
 import { listed, type Shown } from './shown-record.ts'
 import { filterOf } from './text-filter.ts'
 
-/** The beginning of a page without a cursor. */
+/** Where a page without a cursor begins. */
 export type Seek =
   | { readonly edge: 'earliest' | 'latest' }
-  /** The place in every partition of the question. */
+  /** The same offset in every partition of the request. */
   | { readonly offset: number }
-  /** Ms since 1970. */
+  /** Milliseconds since 1970. */
   | { readonly timestamp: number }
 
-/** Which records, and in which order. */
+/** Says which records a request wants, and in which order. */
 export interface Selection {
-  /** Null: all. */
+  /** Null: all partitions. */
   readonly partition: number | null
   readonly order: Order
   readonly seek: Seek
   /** Continues where another page ended; `seek` is ignored then. */
   readonly cursor: string | null
   readonly limit: number
-  /** Only records whose key or value has this text. */
+  /** Only records whose key or value contains this text; null: all records. */
   readonly contains: string | null
 }
 
 export interface BrowseRequest extends Selection, Shown {}
 
-/** One page reads this many bytes of logs, and then ends. A single batch may be larger. */
+/** The most bytes of logs that one page reads. A single batch may be larger. */
 export const PAGE_READ_BYTES = 32 * 1024 * 1024
 const PAGE_RECORDS = 200_000
 /** A page ends once it has unpacked this many bytes. */
 const PAGE_UNPACKED_BYTES = 256 * 1024 * 1024
-/** The readers of a page may hold this many bytes of records, taken or not; then the page ends. */
+/** A page ends once its readers have kept this many bytes of records, whether the page shows them or not. */
 const PAGE_KEPT_BYTES = 32 * 1024 * 1024
-/** One page shows this many bytes of records, and then ends. */
+/** A page ends once it shows this many bytes of records. */
 const PAGE_SHOWN_BYTES = 8 * 1024 * 1024
 /** A page that is not full after this time ends early. */
 const PAGE_MS = 10_000
-/** The limit for all partitions together. */
+/** The bytes of one read from each partition, added up. */
 const FIRST_READ_BYTES = 1024 * 1024
 const LEAST_CHUNK_BYTES = 16 * 1024
 const LARGEST_CHUNK_BYTES = 256 * 1024
-/** Partitions whose batches are unpacked at the same time. */
+/** The number of partitions whose batches are unpacked at the same time. */
 const LOADED_AT_ONCE = 8
-/** A reader that goes backwards looks for this many records of each partition at once. A search begins with as many. */
+/**
+ * The most records that a backward reader looks for at once in a partition. A search for a text looks for this
+ * number.
+ */
 const SEARCHED_AT_ONCE = 1000
 /**
- * The readers of one page together hold at most this many bytes of records that have not been taken; each may hold one
- * record.
+ * All readers of one page together keep at most this many records and bytes that have not been taken. Each reader may
+ * keep one record in any case.
  */
 const PORTION_RECORDS = 10_000
 const PORTION_BYTES = 4 * 1024 * 1024
 
-/** One page. The work ends when its caller no longer waits for it. Throws what the store throws. */
+/**
+ * Resolves to one page. The work ends if `ended` is aborted, because the caller no longer waits for the page. Throws
+ * what the store throws.
+ */
 export async function browseRecords(
   rooms: ReachRooms,
   topicName: string,
@@ -95,7 +102,7 @@ export async function browseRecords(
   const found = await pageOf(byTime(readers, request.order), request)
   const unavailable = new Map(refusals)
   for (const { partition, refusal } of readers) if (refusal !== null) unavailable.set(partition, refusal)
-  // The next page asks again for partitions that cannot be read at this moment.
+  // The next page tries partitions again that cannot be read at this moment.
   const positions = new Map([...unread, ...readers.map(({ partition, position }) => [partition, position] as const)])
   const cursorAt = (order: Order, at: (partition: number) => Position) =>
     encodeCursor({
@@ -105,7 +112,7 @@ export async function browseRecords(
       positions: places.map(({ partition }) => at(partition)),
     })
   const isWhole = readers.every(reader => reader.isDone)
-  // A program that reads page after page reaches an end although one partition stays unavailable.
+  // So a program that reads page after page comes to an end even if one partition stays unavailable.
   const isLast = isWhole && (unavailable.size === 0 || found.length === 0)
   return {
     messages: found,
@@ -123,22 +130,22 @@ export async function browseRecords(
   }
 }
 
-/** A question to the logs in its current state. */
+/** A request for records, with the current state of its partitions. */
 export interface Question {
   readonly topic: Topic
-  /** All partitions of the question. */
+  /** All partitions of the request. */
   readonly places: readonly Place[]
-  /** Ends of the partitions that can be reached. */
+  /** The bounds of the partitions that can be reached. */
   readonly bounds: ReadonlyMap<number, Bounds>
   /** Where to begin in each partition that has records to read. */
   readonly begins: ReadonlyMap<number, number>
   /** Why the other partitions cannot be read. */
   readonly refusals: ReadonlyMap<number, Refusal>
-  /** Where those partitions begin once they can be read. */
+  /** Where the partitions of `refusals` begin once they can be read. */
   readonly unread: ReadonlyMap<number, Position>
 }
 
-/** Throws what the store throws. */
+/** Finds the partitions of a request and where to begin in each of them. Throws what the store throws. */
 export async function openQuestion(
   rooms: ReachRooms,
   topicName: string,
@@ -173,7 +180,7 @@ export async function openQuestion(
   return { topic, places, bounds, begins, refusals, unread }
 }
 
-/** A reader for each of these partitions, from its place on. */
+/** Returns a reader for each partition of `begins`, starting at its offset. */
 export function readersFrom<K>(
   rooms: ReachRooms,
   { topic, bounds }: Question,
@@ -201,7 +208,7 @@ export function readersFrom<K>(
   })
 }
 
-/** The budget of one page. */
+/** Returns the budget of one page. */
 export function pageBudget({ logs }: ReachRooms, waiting: Patience): ReadBudget {
   return new ReadBudget(logs.unpacking.looker(waiting), {
     bytes: PAGE_READ_BYTES,
@@ -216,8 +223,8 @@ function pagePatience(clock: Clock, ended: AbortSignal | null): Patience {
 }
 
 /**
- * One record, in the form that the caller keeps. OFFSET_OUT_OF_RANGE if no record has this offset, REQUEST_TIMED_OUT if
- * other requests were unpacking batches for too long.
+ * Resolves to one record, in the form that `keeping` gives it. OFFSET_OUT_OF_RANGE if no record has this offset,
+ * REQUEST_TIMED_OUT if other requests were unpacking batches for too long.
  */
 export async function findRecord<K>(
   rooms: ReachRooms,
@@ -249,13 +256,13 @@ export async function findRecord<K>(
 
 const LATE = because(REQUEST_TIMED_OUT, 'The request waited too long for other requests that unpack batches.')
 
-/** One partition, or all of them (null). */
+/** Returns one partition of the topic, or all of them (null). */
 export function askedPlaces(topic: Topic, partition: number | null): readonly Place[] | Refusal {
   if (partition === null) return Array.from({ length: topic.partitions }, (_, i) => ({ topic, partition: i }))
   return checkPartition(topic, partition) ?? [{ topic, partition }]
 }
 
-/** A cursor that belongs to this question, or a refusal. */
+/** Returns the cursor, or a refusal if it does not belong to this request. */
 export function readCursor(
   text: string,
   topic: Topic,
@@ -272,8 +279,9 @@ export function readCursor(
 }
 
 /**
- * Partitions that were added since the last page are new as a whole. A reader that goes forwards starts at their
- * beginning. For a reader that goes backwards they lie above its place, so they are left out.
+ * Returns the position of a partition in the cursor. The cursor has no position for a partition that was added after
+ * the last page. A forward reader starts such a partition at its beginning. A backward reader leaves it out, because
+ * all of its records are newer than the cursor.
  */
 export function positionIn({ positions, partition: only, order }: Cursor, partition: number): Position {
   const known = only === null ? positions[partition] : positions[0]
@@ -282,8 +290,8 @@ export function positionIn({ positions, partition: only, order }: Cursor, partit
 }
 
 /**
- * Where to continue in each partition of the cursor; null for partitions outside the question, and a refusal if the
- * cursor fits no partition.
+ * Returns where to continue in each partition of the cursor; null for partitions outside the request. Returns a
+ * refusal if the cursor is beyond the end of a partition.
  */
 export function resume(
   cursor: Cursor,
@@ -315,21 +323,24 @@ async function seek(
   const each = (at: (bounds: Bounds, i: number) => number | Refusal) =>
     new Map(places.map(({ partition }, i) => [partition, at(bounds.get(partition)!, i)]))
   if ('edge' in to) return each(({ start, end }) => (to.edge === 'earliest' ? start : end))
-  // Backwards the record at the place is the first.
+  // If the order is backwards, the record at the requested position is the first.
   const isBackwards = order === 'newest'
   if ('offset' in to) return each(() => (isBackwards ? to.offset + 1 : to.offset))
   const found = await offsetsForTime(rooms, places, isBackwards ? to.timestamp + 1 : to.timestamp, waiting)
   return each(({ end }, i) => found[i] ?? end)
 }
 
-/** Takes the record that is next by its time from its reader, until no reader has a record or their budget is spent. */
+/**
+ * Yields the records of all readers in the order of their timestamps, until no reader has a record or their budget is
+ * spent.
+ */
 export async function* byTime<K>(readers: readonly RecordReader<K>[], order: Order): AsyncGenerator<K, void> {
   for (let i = 0; i < readers.length; i += LOADED_AT_ONCE) {
     await Promise.all(readers.slice(i, i + LOADED_AT_ONCE).map(reader => reader.load()))
   }
   const isSpent = () => readers.some(reader => reader.head === null && !reader.isDone)
-  // The next record is no longer known. A page that is still empty takes any record, so that the next page makes
-  // progress.
+  // If the budget is spent, the next record by time is unknown. A page that is still empty takes any record, so that
+  // the next page makes progress.
   const takesAny = isSpent()
   while (takesAny || !isSpent()) {
     const next = nextOf(readers, order)
@@ -366,7 +377,7 @@ function nextOf<K>(readers: readonly RecordReader<K>[], order: Order): RecordRea
   return best
 }
 
-/** Its approximate length as JSON. */
+/** Returns the approximate length of the record as JSON. */
 function writtenBytes({ key, value, headers }: ShownRecord): number {
   let bytes = 0
   for (const shown of [key, value, ...headers.map(header => header.value)]) {
@@ -377,7 +388,7 @@ function writtenBytes({ key, value, headers }: ShownRecord): number {
   return bytes
 }
 
-/** The extra bytes of a control character: it takes six instead of one. */
+/** The extra bytes of a control character in JSON: it takes six bytes instead of one. */
 const ESCAPE_BYTES = 5
 
 function clamp(value: number, min: number, max: number): number {

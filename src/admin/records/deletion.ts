@@ -1,6 +1,6 @@
 // Deletes the oldest records of partitions, up to an offset that an operator names. Retention (log/retention.ts) does
 // the same by age and size. If the store has lost a partition, deleting all of its records accepts the loss, and the
-// partition begins again, empty.
+// partition begins again without records.
 
 import type { Clock } from '../../base/clock.ts'
 import type { CatalogueKeeper } from '../../log/catalogue.ts'
@@ -27,9 +27,9 @@ export interface RecordRooms {
 const LATE = because(REQUEST_TIMED_OUT, 'The records may be deleted all the same.')
 
 /**
- * One answer for each request, in order: the log start, which is durable by then, or a refusal. After timeoutMs (0 or
- * less: no limit) the answer is REQUEST_TIMED_OUT. Partitions do not wait for each other. The request can be repeated
- * safely.
+ * Resolves to one answer for each request, in order: the log start when it is durable, or a refusal. After timeoutMs
+ * (0 or less: no limit) the answer is REQUEST_TIMED_OUT. Partitions do not wait for each other. The request can be
+ * repeated safely.
  */
 export async function deleteRecords(
   { catalogue, logs, clock }: RecordRooms,
@@ -49,7 +49,7 @@ export async function deleteRecords(
       return exists ? NOT_LEADER_OR_FOLLOWER : UNKNOWN_TOPIC_OR_PARTITION
     }
     try {
-      // The request deletes all records, and with them those that the store has lost.
+      // The request deletes all records, also the records that the store has lost.
       if (request.offset === -1 && partition.isDamaged) return await logs.remake(partition.topicId, partition.index)
       return await partition.deleteRecords(request.offset)
     } catch (error) {

@@ -44,7 +44,7 @@ async function opened(t: TestContext, partitions: number, leadership = SOLE_LEAD
   return world
 }
 
-test('more than a page may read is given out once, in order, in either direction', async t => {
+test('more records than one page may read are exported once and in order, in both directions', async t => {
   const world = await opened(t, 2)
   const began = world.clock.now() - 1_000
   const value = Buffer.alloc(1_500_000, 'x')
@@ -58,7 +58,7 @@ test('more than a page may read is given out once, in order, in either direction
   }
 })
 
-test('it ends where the partitions ended when it was asked for, and after as many as were asked for', async t => {
+test('an export ends where the partitions ended when it started, or after the requested number of records', async t => {
   const world = await opened(t, 1)
   const stamped = (...values: string[]) => values.map(value => ({ value, timestamp: world.clock.now() }))
   await append(world, 0, stamped('a', 'b', 'c'))
@@ -74,7 +74,7 @@ test('it ends where the partitions ended when it was asked for, and after as man
   assert.deepEqual(await texts({ seek: { offset: 9 } }), [])
 })
 
-test('a large record is whole, and base64 whatever it is', async t => {
+test('a large record is exported whole and as base64', async t => {
   const world = await opened(t, 1)
   const large = 'é'.repeat(LARGEST_DECODED_BYTES / 2)
   const headers = Array.from({ length: 40 }, (_, i) => ({ key: `h${i}`, value: 'x' }))
@@ -86,7 +86,7 @@ test('a large record is whole, and base64 whatever it is', async t => {
   assert.ok(Buffer.from(larger!.value!.base64!, 'base64').equals(Buffer.from(large)))
 })
 
-test('a partition that cannot be read is no export, and one that goes away ends it with an error', async t => {
+test('an export is refused if a partition cannot be read, and ends with an error if a partition goes away', async t => {
   let led = 2
   const world = await opened(t, 2, { ...SOLE_LEADERSHIP, leads: (_, index) => index < led })
   const value = Buffer.alloc(1_000_000, 'x')
@@ -101,7 +101,7 @@ test('a partition that cannot be read is no export, and one that goes away ends 
   assert.equal((await refused()).name, 'LEADER_NOT_AVAILABLE')
 })
 
-test('it ends with the reason of the signal, also where there is nothing to give out', async t => {
+test('an export ends with the reason of the signal, even if no record matches', async t => {
   const world = await opened(t, 1)
   await append(world, 0, [{ value: 'a' }, { value: 'b' }])
   const gone = new AbortController()

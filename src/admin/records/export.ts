@@ -1,6 +1,6 @@
-// Gives out the records of a topic one after the other, as many as the caller asks for, up to the ends that its
-// partitions have at the start. It reads pages, each from the end of the one before, so that it never holds more than
-// one page may read. Unlike a page it leaves nothing out: a batch that cannot be read ends it with an error.
+// Exports the records of a topic one after the other, as many as the caller requests, up to the ends that its
+// partitions have when the export starts. It reads page after page, so that it never has more in memory than one page
+// may read. Unlike a page it leaves nothing out: a batch that cannot be read ends the export with an error.
 
 import type { ShownRecord } from '../../api/messages.ts'
 import type { Decoding } from '../../api/words.ts'
@@ -17,14 +17,15 @@ export interface ExportRequest extends Selection {
 }
 
 /**
- * A larger record is not decoded: its key, value and headers are base64. Reading 512 KiB as JSON blocks the event loop
- * for some 10 ms.
+ * The largest record that is decoded. The key, value and headers of a larger record are base64. To parse 512 KiB of
+ * JSON blocks the event loop for some 10 ms.
  */
 export const LARGEST_DECODED_BYTES = 512 * 1024
 
 /**
- * The records, whole. A refusal if a partition cannot be read at the start. The iteration throws if one cannot be read
- * later; it also throws what the store throws, and the reason of the signal.
+ * Resolves to an iteration over the whole records, or to a refusal if a partition cannot be read at the start. The
+ * iteration throws if a partition cannot be read later. It also throws what the store throws, and the reason of the
+ * signal.
  */
 export async function exportRecords(
   rooms: ReachRooms,

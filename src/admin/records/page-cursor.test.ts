@@ -20,7 +20,7 @@ const ofOne = fc.record(
   { noNullPrototype: true },
 )
 
-test('a cursor says what it was made of, and what is left of one that was cut says nothing', () => {
+test('a cursor decodes to its values, and a cut cursor does not decode', () => {
   fc.assert(
     fc.property(fc.oneof(ofAll, ofOne), fc.nat({ max: 1_000 }), (cursor, cut) => {
       const text = encodeCursor(cursor)
@@ -30,7 +30,7 @@ test('a cursor says what it was made of, and what is left of one that was cut sa
   )
 })
 
-test('any text is a cursor or none', () => {
+test('any text decodes to a cursor or to null', () => {
   fc.assert(
     fc.property(fc.string(), text => {
       decodeCursor(text)

@@ -1,27 +1,30 @@
-// The place where a page of records or a live tail goes on: one offset for each partition, in a text that means nothing
-// to the client that carries it. It names the topic by its id, and the question that it belongs to. So a cursor of
-// another topic, or of a topic that was made again, does not pass for one that fits.
+// Encodes and decodes cursors. A cursor says where a page of records or a live tail continues: one offset for each
+// partition. For the client it is an opaque text. It contains the topic id, and the order and partition of its
+// request. So a cursor of another topic, or of a topic that was created again, is not accepted.
 //
 //   base64url of: 1 . topic id . o (oldest first) or n (newest first) . partition or * . offsets in base 36, joined
 //                 with - .
 //
-// The last point tells a whole cursor from one that was cut. An offset of * stands for a partition that is not part of
-// the question, an offset of ? for a partition in which the place could not be looked up yet.
+// The dot at the end shows that a cursor was not cut. An offset of * stands for a partition that is not part of the
+// request. An offset of ? stands for a partition whose start could not be looked up yet.
 
 export type Order = 'oldest' | 'newest'
 
 /** The start is not known yet, because the partition could not be reached. */
 export const UNSOUGHT = Symbol('unsought')
 
-/** The next offset (oldest first) or the last that was given (newest first); null: not part of the question. */
+/**
+ * The next offset (oldest first) or the last returned offset (newest first); null if the partition is not part of the
+ * request.
+ */
 export type Position = number | null | typeof UNSOUGHT
 
 export interface Cursor {
   readonly topicId: string
   readonly order: Order
-  /** Null: all. */
+  /** Null: all partitions. */
   readonly partition: number | null
-  /** By partition; one entry if the question is about one partition. */
+  /** One entry for each partition, in order; only one entry if the request names one partition. */
   readonly positions: readonly Position[]
 }
 
@@ -40,7 +43,7 @@ export function encodeCursor({ topicId, order, partition, positions }: Cursor): 
   )
 }
 
-/** Null for a text that is not a cursor. */
+/** Returns null if the text is not a cursor. */
 export function decodeCursor(text: string): Cursor | null {
   const decoded = Buffer.from(text, 'base64url').toString('latin1')
   const match = /^1\.([A-Za-z0-9_-]{22})\.([on])\.(\*|[0-9]{1,10})\.([0-9a-z*?-]+)\.$/.exec(decoded)

@@ -1,6 +1,6 @@
-// Produces records for an operator: the same log, the same checks and the same acknowledgement as a producer with
-// acks=all, one batch for each partition. A key goes to the partition that Kafka's own clients choose. There are no
-// retries: a caller that asks twice writes twice.
+// Produces records for an operator, one batch for each partition, with the same checks and the same acknowledgement
+// as a producer with acks=all. A record with a key goes to the partition that Kafka's own clients choose. Nothing
+// recognises a repeated request: a caller that sends it twice writes the records twice.
 
 import type { Content, Produced, RecordToProduce } from '../../api/messages.ts'
 import { murmur2 } from '../../base/murmur2.ts'
@@ -16,8 +16,8 @@ export interface WriteRooms extends ReachRooms {
 }
 
 /**
- * One answer for each record, in order; the records of one partition are written together or not at all. A refusal if
- * no record was written. Throws what the store throws.
+ * Resolves to one answer for each record, in order, or to a refusal if no record was written. The records of one
+ * partition are written together or not at all. Throws what the store throws.
  */
 export async function produceRecords(
   rooms: WriteRooms,
@@ -73,7 +73,10 @@ function recordOf({ key, value, headers = [], timestamp }: RecordToProduce, nowM
   }
 }
 
-/** A batch stores times as distances from the first one. A distance of 2^53 or more would lose precision. */
+/**
+ * Refuses times that are 2^53 ms apart or more. A batch stores each time as the distance from the first one, and such
+ * a distance would lose precision.
+ */
 function checkTimes(partition: number, rows: readonly { readonly record: NewRecord }[]): Refusal | null {
   const first = rows[0]!.record.timestamp!
   if (rows.every(({ record }) => Number.isSafeInteger(record.timestamp! - first))) return null
@@ -85,7 +88,10 @@ function bytesOf(content: Content | null | undefined): Buffer | null {
   return 'text' in content ? Buffer.from(content.text) : Buffer.from(content.base64, 'base64')
 }
 
-/** Null without a key. The hash is taken as Kafka's partitioner takes it: without its sign. */
+/**
+ * Returns the partition of a record with a key; null without a key. As in Kafka's partitioner, the sign of the hash
+ * is removed.
+ */
 function partitionOf({ key }: NewRecord, partitions: number): number | null {
   if (key === null || key === undefined) return null
   return (murmur2(Buffer.from(key)) & 0x7fffffff) % partitions

@@ -1,21 +1,22 @@
-// The most that one question about records may cost, shared by its readers. Whatever the log contains, a page, a look
-// of a live tail or a round of an export ends when one of these limits is reached, and the next one continues there.
+// Limits the cost of one request for records. All readers of the request share the budget. For any content of the
+// log, a page, a look of a live tail or a round of an export ends when it reaches one of these limits. The next page,
+// look or round continues there.
 
 import type { Looker } from '../../log/unpacking.ts'
 
 export interface ReadLimits {
-  /** Bytes of logs, as they are read. */
+  /** Bytes that are read from logs. */
   readonly bytes: number
   /** Bytes that unpacking batches produces. */
   readonly unpackedBytes: number
-  /** Records that are decoded. */
+  /** The number of records that are decoded. */
   readonly records: number
-  /** Bytes of records that are held until they are taken. */
+  /** Bytes of records that are kept in memory until they are taken. */
   readonly keptBytes: number
 }
 
 export class ReadBudget {
-  /** Looks into batches for this question. */
+  /** Looks into batches for this request. */
   readonly looker: Looker
   readonly #limits: ReadLimits
   #bytes = 0
@@ -28,22 +29,22 @@ export class ReadBudget {
     this.#limits = limits
   }
 
-  /** Read from logs. */
+  /** The bytes that were read from logs. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Records that were decoded. */
+  /** The number of records that were decoded. */
   get records(): number {
     return this.#records
   }
 
-  /** No more bytes may be read. */
+  /** True if no more bytes may be read. */
   get isSpent(): boolean {
     return this.#bytes >= this.#limits.bytes || this.isDone
   }
 
-  /** The rest of the bytes that were read must not be decoded either. */
+  /** True if also the bytes that were already read must not be decoded any further. */
   get isDone(): boolean {
     const { unpackedBytes, records, keptBytes } = this.#limits
     return (

@@ -1,6 +1,6 @@
-// The places for reading records through the admin API at the same time. A page may hold tens of megabytes while it is
-// made, an export holds as much for as long as it takes, and a tail looks at its topic for as long as it is open. A
-// request that finds no place is refused at once.
+// Limits how many requests of the admin API read records at the same time. A page may need tens of megabytes until it
+// is sent, and an export as much until it ends. A tail reads its topic until it is closed. A request that gets no
+// place is refused at once.
 
 const TAILS = 16
 const EXPORTS = 4
@@ -8,23 +8,25 @@ const LARGE_RECORDS = 2
 const PAGES_AT_ONCE = 4
 const PAGES_WAITING = 64
 
-/** One per broker. */
+/** Each broker has one. */
 export class RecordReaders {
   #pages = 0
   readonly #waiting: (() => void)[] = []
 
-  /** A place for a live tail: a function that gives it back, once; null when there are enough. */
+  /** Takes a place for a live tail. Returns a function that gives the place back; null if all places are taken. */
   readonly enterTail = places(TAILS)
-  /** The same for an export. */
+  /** Takes a place for an export in the same way. */
   readonly enterExport = places(EXPORTS)
-  /** The same for a large record: it stays in memory until a slow client has taken it. */
+  /**
+   * Takes a place for a large record in the same way. The record stays in memory until a slow client has received it.
+   */
   readonly enterLarge = places(LARGE_RECORDS)
 
-  /** Does the work when its turn comes; null when too many callers wait already. */
+  /** Does the work when its turn comes. Resolves to null if too many callers wait already. */
   async page<T>(work: () => Promise<T>): Promise<T | null> {
     if (this.#pages < PAGES_AT_ONCE) this.#pages++
     else if (this.#waiting.length >= PAGES_WAITING) return null
-    // A reader that leaves passes its place on.
+    // A caller that has finished passes its place on.
     else await new Promise<void>(resolve => this.#waiting.push(resolve))
     try {
       return await work()

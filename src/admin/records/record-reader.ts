@@ -1,9 +1,9 @@
-// Reads the records of one partition one by one, in ascending or descending offset order, for callers that need only a
-// few of them. A log can only be read forwards. To read backwards, the reader guesses the shortest stretch of offsets
-// before its position that holds enough records, reads it, and returns its records from the last to the first. It keeps
-// only one portion of a batch at a time, in the form that the caller shows. For the next portion it looks into the
-// batch again. All readers of one page share one budget, so the cost of a request is bounded for any content of the
-// log.
+// Reads the records of one partition one by one, in ascending or descending offset order, for callers that need only
+// a few of them. A log can only be read forwards. To read backwards, the reader guesses the shortest stretch of
+// offsets before its position that has enough records, reads it, and returns its records from the last to the first.
+// It keeps only one portion of a batch at a time, in the form that the caller shows. For the next portion it looks
+// into the batch again. All readers of one page share one budget, so the cost of a request is bounded for any content
+// of the log.
 
 import type { Turns } from '../../base/clock.ts'
 import { isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../../protocol/errors.ts'
@@ -12,13 +12,13 @@ import { boundsOf, type Chunk, type Place, type ReachRooms, readFrom } from '../
 import { type FoundRecord, lookThrough } from './batch-look.ts'
 import type { ReadBudget } from './read-budget.ts'
 
-/** Whether the caller wants the record. */
+/** Returns whether the caller wants the record. */
 export type Filter = (record: FoundRecord, turn: Turns) => boolean | Promise<boolean>
 
 /** How the reader keeps a record after it has looked into the batch. */
 export interface Keeping<K> {
   readonly headers: HeaderLimits
-  /** The result must not hold views of the record. */
+  /** Returns the kept form of the record. It must not contain views of the record. */
   keep(record: FoundRecord): K
   bytesOf(kept: K): number
 }
@@ -26,15 +26,15 @@ export interface Keeping<K> {
 export interface Found<K> {
   readonly partition: number
   readonly offset: number
-  /** The offset itself, unless it stands for more than one record. */
+  /** Equal to `offset`, unless the entry stands for more than one record. */
   readonly lastOffset: number
-  /** -1: none. */
+  /** -1 if the record has no timestamp. */
   readonly timestamp: number
   readonly content: K
 }
 
 export interface ReaderOptions<K> {
-  /** The bytes that one read asks for. A larger batch is read whole. */
+  /** The bytes of one read. A larger batch is read whole. */
   readonly chunkBytes: number
   readonly budget: ReadBudget
   /** The reader skips records that the filter rejects. */
@@ -67,11 +67,11 @@ export function readForwards<K>(
   { start, from, end }: { readonly start: number; readonly from: number; readonly end: number },
   { chunkBytes, budget, filter, keeping, portion }: ReaderOptions<K>,
 ): RecordReader<K> {
-  /** Records below it are in `found`, were taken, or were skipped. */
+  /** Records below this offset are in `found`, were taken, or were skipped. */
   let top = Math.min(Math.max(start, from), Math.max(start, end))
   let position = top
   let refusal: Refusal | null = null
-  /** Ascending, from `nextFound` on; the first of those is the head. */
+  /** Records in ascending order. The record at `nextFound` is the head. */
   let found: Found<K>[] = []
   let nextFound = 0
   let batches: readonly BatchView[] = []
@@ -136,7 +136,7 @@ export function readForwards<K>(
         return kept.length < portion.records && keptBytes < portion.bytes && !budget.isDone
       },
     })
-    // The time limit was reached, and the budget says so.
+    // The time limit was reached, so the budget is spent too.
     if (isRefusal(isWhole)) return
     if (isWhole) {
       nextBatch++
@@ -166,11 +166,11 @@ export function readBackwards<K>(
   { start, before }: { readonly start: number; readonly before: number },
   { chunkBytes, budget, filter, keeping, portion, wanted }: ReaderOptions<K> & { readonly wanted: number },
 ): RecordReader<K> {
-  /** Records at and above it are in `found`, were taken, or were skipped. */
+  /** Records at and above this offset are in `found`, were taken, or were skipped. */
   let bottom = before
   let position = before
   let refusal: Refusal | null = null
-  /** Ascending; the last is the head. */
+  /** Records in ascending order. The last one is the head. */
   let found: Found<K>[] = []
   let span = Math.max(1, wanted)
 
@@ -202,15 +202,18 @@ export function readBackwards<K>(
         }
         position = bottom
         const isCut = await collect(stretch.from, stretch.chunk.batches)
-        // Gaps, markers and filters may leave few records of a stretch, fewer than the caller wants. Then the next
-        // stretch is longer, up to the size of one read, unless this stretch filled a portion already.
+        // Because of gaps, markers and filters, a stretch may have fewer records than the caller wants. Then the next
+        // stretch is longer, up to the size of one read, unless this stretch has already filled a portion.
         if (isCut) span = found.length + 1
         else if (!stretch.isShortened) span *= SPAN_GROWTH
       }
     },
   }
 
-  /** A chunk that reaches to the bottom. If one read is too short for that, the chunk begins at a higher offset. */
+  /**
+   * Reads a chunk that reaches up to the bottom. If one read is too short for that, the chunk begins at a higher
+   * offset.
+   */
   async function readStretch(): Promise<Stretch | Refusal> {
     let from = Math.max(start, bottom - span)
     let isShortened = false
@@ -235,10 +238,10 @@ export function readBackwards<K>(
 
   /**
    * Fills `found` with the newest records below the bottom, up to one portion, and lowers the bottom as far as it has
-   * looked. True if there were more records than one portion holds.
+   * looked. Resolves to true if there were more records than one portion may have.
    */
   async function collect(from: number, batches: readonly BatchView[]): Promise<boolean> {
-    // A filter lets few records through, so all that was read is searched.
+    // A filter lets few records through, so the search covers everything that was read.
     const lowest = filter === null ? from : Math.max(start, Math.min(from, batches[0]?.baseOffset ?? from))
     let keptBytes = 0
     for (const batch of batches.toReversed()) {
@@ -275,17 +278,17 @@ export function readBackwards<K>(
   }
 }
 
-/** The newest of the records that are added in ascending order, at least one of them. */
+/** Gets records in ascending order and keeps the newest of them, at least one. */
 class Newest<K> {
   kept: Found<K>[] = []
   bytes = 0
-  /** There were more records, older than those that were kept. */
+  /** True if there were more records, which are older than the kept ones. */
   isCut = false
   readonly #most: number
   readonly #mostBytes: number
   readonly #keeping: Keeping<K>
   #records: FoundRecord[] = []
-  /** The memory of those records, without the bytes that they are views of. */
+  /** The memory of `#records`, without the bytes that the records are views of. */
   #heldBytes = 0
 
   constructor(most: number, mostBytes: number, keeping: Keeping<K>) {
@@ -297,7 +300,7 @@ class Newest<K> {
   add(record: FoundRecord): void {
     this.#records.push(record)
     this.#heldBytes += heldBytesOf(record)
-    // The oldest records of a large batch would only take memory.
+    // The oldest records of a large batch are dropped, because they would only take memory.
     if (this.#records.length >= 2 * this.#most || this.#heldBytes >= 2 * this.#mostBytes) this.#cut()
   }
 
@@ -333,7 +336,7 @@ class Newest<K> {
   }
 }
 
-/** A decoded record takes about this, and so does a header. */
+/** The approximate memory of a decoded record, and of a header. */
 const DECODED_BYTES = 256
 
 function heldBytesOf({ headers }: FoundRecord): number {
@@ -343,14 +346,14 @@ function heldBytesOf({ headers }: FoundRecord): number {
 interface Stretch {
   readonly from: number
   readonly chunk: Chunk
-  /** The first read asked for more than one read returns. */
+  /** True if the stretch was longer than one read. */
   readonly isShortened: boolean
 }
 
 const SPAN_GROWTH = 4
 /**
- * A backward search takes this many offsets of one batch at a time. A forward search can end anywhere, a backward one
- * only at its beginning.
+ * The most offsets of one batch that a backward search covers at a time. A forward search can end at any record. A
+ * backward search reads its range forwards, so it can end only when it has read the whole range.
  */
 const MOST_SEARCHED = 50_000
 
@@ -359,7 +362,7 @@ function foundOf<K>(record: FoundRecord, { keep }: Keeping<K>): Found<K> {
   return { partition, offset, lastOffset, timestamp, content: keep(record) }
 }
 
-/** The current start of the log if it lies above the offset that was just refused; else null. */
+/** Resolves to the current start of the log if it is above the offset that was just refused; else to null. */
 async function startAbove(rooms: ReachRooms, place: Place, offset: number, refusal: Refusal): Promise<number | null> {
   if (refusal.code !== OFFSET_OUT_OF_RANGE.code) return null
   const [bounds] = await boundsOf(rooms, [place])

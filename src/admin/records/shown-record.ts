@@ -1,6 +1,6 @@
-// How a record is shown, in a list or as a whole. Both are bounded, because a batch of a few hundred bytes can hold a
-// record of 64 MB: a list shows the beginning of each part, a whole record the first LARGEST_SHOWN_BYTES; `bytes` and
-// `headerCount` say how much there is.
+// Shows a record, in a list or as a whole. Both forms are bounded, because a batch of a few hundred bytes can contain
+// a record of 64 MB. A list shows the beginning of each part. A whole record shows the first LARGEST_SHOWN_BYTES of
+// each part. `bytes` and `headerCount` say how much there is.
 
 import type { ShownRecord } from '../../api/messages.ts'
 import type { Decoding } from '../../api/words.ts'
@@ -12,7 +12,7 @@ import { showHeader, showUnreadable, showValue } from './shown-value.ts'
 export interface Shown {
   readonly keyDecode: Decoding
   readonly decode: Decoding
-  /** The limit for each key, value and header. */
+  /** The most bytes that are shown of each key, value and header. */
   readonly previewBytes: number
 }
 
@@ -20,11 +20,11 @@ export interface Shown {
 export const LARGEST_SHOWN_BYTES = 8 * 1024 * 1024
 const LISTED_HEADERS = 32
 const UNDECODED_PREVIEW_BYTES = 2_048
-/** A record takes about this beside its text, and so does a header. */
+/** The approximate memory of a record, and of a header, beside its text. */
 const RECORD_BYTES = 256
 const HEADER_BYTES = 128
 
-/** Records in a list: its first headers, the beginning of each part. */
+/** Keeps records for a list: their first headers, and the beginning of each part. */
 export function listed(shown: Shown): Keeping<ShownRecord> {
   return {
     headers: { ...HEADER_LIMITS, count: LISTED_HEADERS },
@@ -33,7 +33,7 @@ export function listed(shown: Shown): Keeping<ShownRecord> {
   }
 }
 
-/** Records as a whole, each as `shownAs` says. */
+/** Keeps whole records, each decoded as `shownAs` says. */
 export function whole(shownAs: (record: FoundRecord) => Omit<Shown, 'previewBytes'>): Keeping<ShownRecord> {
   return {
     headers: HEADER_LIMITS,
@@ -42,7 +42,9 @@ export function whole(shownAs: (record: FoundRecord) => Omit<Shown, 'previewByte
   }
 }
 
-/** `listedHeaders`: a list shows this many headers and needs no more; null if the caller wants all. */
+/**
+ * Shows a record. `listedHeaders` is the number of headers that a list shows; null if the caller wants all headers.
+ */
 function showRecord(
   record: FoundRecord,
   { keyDecode, decode, previewBytes }: Shown,
@@ -70,11 +72,11 @@ function whyUndecoded({ headers, headerCount }: FoundRecord): string {
   const { count, bytes } = HEADER_LIMITS
   return (
     `${headerCount - headers.length} of ${headerCount} headers are not decoded: ` +
-    `of one record at most ${count} are, and at most ${bytes} bytes of them.`
+    `at most ${count} headers of a record are decoded, and at most ${bytes} bytes of headers.`
   )
 }
 
-/** The approximate memory of the record. */
+/** Returns the approximate memory of the record, in bytes. */
 export function bytesOf({ key, value, headers }: ShownRecord): number {
   let bytes = RECORD_BYTES
   for (const shown of [key, value]) bytes += (shown?.text ?? shown?.base64 ?? '').length

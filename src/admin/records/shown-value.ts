@@ -1,11 +1,12 @@
-// How a key, a value or a header is shown: its bytes decoded as the caller asked, or as base64 with the reason why not.
-// A number stays the text that was produced, so that no digit is lost. A value that cannot be decoded is not an error.
+// Shows a key, a value or a header: decoded as the caller requested, or as base64 with the reason why it is not
+// decoded. A number stays the text that was produced, so that no digit is lost. A value that cannot be decoded is not
+// an error.
 
 import { isUtf8 } from 'node:buffer'
 import type { ShownValue } from '../../api/messages.ts'
 import type { Decoding } from '../../api/words.ts'
 
-/** At most previewBytes of it are shown. Null stays null: a missing key, or a tombstone. */
+/** Returns at most previewBytes of the value, decoded. Null stays null: a missing key, or a tombstone. */
 export function showValue(bytes: Buffer | null, decoding: Decoding, previewBytes: number): ShownValue | null {
   if (bytes === null) return null
   switch (decoding) {
@@ -21,18 +22,21 @@ export function showValue(bytes: Buffer | null, decoding: Decoding, previewBytes
   }
 }
 
-/** A header's value, as text if it is text and the request does not ask for bytes. */
+/** Returns a header's value: as text if it is UTF-8 and the request does not ask for bytes, else as base64. */
 export function showHeader(bytes: Buffer | null, decoding: Decoding, previewBytes: number): ShownValue | null {
   const isText = decoding !== 'raw' && bytes !== null && whyNot(bytes, 'utf8') === null
   return showValue(bytes, isText ? 'utf8' : 'raw', previewBytes)
 }
 
-/** Bytes that could not be decoded as requested. */
+/** Returns bytes that could not be decoded, as base64 with the reason. */
 export function showUnreadable(bytes: Buffer, reason: string, previewBytes: number): ShownValue {
   return asBase64(bytes, 'decode-error', previewBytes, reason)
 }
 
-/** Reading this much holds the event loop for some 10 ms, and for 50 ms if it is nested as deeply as possible. */
+/**
+ * The largest value that is parsed as JSON. To parse it blocks the event loop for some 10 ms, and for 50 ms if it is
+ * nested as deeply as possible.
+ */
 const LARGEST_PARSED_BYTES = 512 * 1024
 
 function whyNot(bytes: Buffer, decoding: 'utf8' | 'json'): string | null {
@@ -59,7 +63,7 @@ function asText(bytes: Buffer, previewBytes: number): ShownValue {
   }
 }
 
-/** The end of the last character that fits. */
+/** Returns the end of the last character that fits into the limit. */
 function wholeCharacters(bytes: Buffer, limit: number): number {
   let end = limit
   while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end--
@@ -79,7 +83,10 @@ function asBase64(bytes: Buffer, status: ShownValue['status'], previewBytes: num
 const MAGIC = 0
 const FRAME_BYTES = 5
 
-/** A magic byte of 0 and the id of the schema (int32) come before the value, as Confluent's serializers write it. */
+/**
+ * Returns the bytes as base64 with the id of their schema. Confluent's serializers write a magic byte of 0 and the id
+ * of the schema (int32) before the value.
+ */
 function asUnknownSchema(bytes: Buffer, previewBytes: number): ShownValue {
   if (bytes.length < FRAME_BYTES || bytes[0] !== MAGIC) {
     return asBase64(bytes, 'schema-not-found', previewBytes, 'The bytes do not begin with the id of a schema.')

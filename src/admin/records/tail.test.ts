@@ -20,7 +20,7 @@ async function openTail(t: TestContext, configs: Readonly<Record<string, string>
   const events = await tailRecords(reachIn(world), 't', request, ending.signal)
   assert.ok(!isRefusal(events))
   assert.equal((await events.next()).value!.kind, 'begun')
-  /** The next event; time goes by until it comes. */
+  /** Resolves to the next event, and lets time pass until it arrives. */
   const next = async () => {
     const coming = events.next()
     let isThere = false
@@ -38,12 +38,12 @@ async function openTail(t: TestContext, configs: Readonly<Record<string, string>
   return { world, events, next, append, ending }
 }
 
-test('a reader who is too slow is told how much it misses, and is near the end again', async t => {
+test('a reader that is too slow gets the number of skipped records, and continues near the end', async t => {
   const { next, append } = await openTail(t)
   await append(0, 3)
   const first = await next()
   assert.ok(first?.kind === 'records' && first.records.length === 3)
-  // It asks for nothing meanwhile.
+  // The reader asks for no event meanwhile.
   for (let i = 0; i < 4; i++) await append(i % 2, MOST_BEHIND / 2)
   const dropped = await next()
   assert.ok(dropped?.kind === 'dropped' && dropped.count !== null)
@@ -56,7 +56,7 @@ test('a reader who is too slow is told how much it misses, and is near the end a
   assert.equal(seen, 200)
 })
 
-test('where offsets follow the clock nothing is dropped for their gaps, and what is has no count', async t => {
+test('if offsets follow the clock, gaps do not count as dropped, and dropped records have no count', async t => {
   const { world, next, append } = await openTail(t, { 'offset.sequence.bits': '11' })
   await append(0, 1)
   await world.clock.advance(60_000)
@@ -71,7 +71,7 @@ test('where offsets follow the clock nothing is dropped for their gaps, and what
   assert.ok(last?.kind === 'dropped' && last.count === null)
 })
 
-test('a tail of a quiet topic gives a sign of life', async t => {
+test('a tail of a quiet topic sends heartbeats', async t => {
   const { world, next, append } = await openTail(t)
   const begunAtMs = world.clock.monotonic()
   assert.equal((await next())?.kind, 'heartbeat')
@@ -80,7 +80,7 @@ test('a tail of a quiet topic gives a sign of life', async t => {
   assert.equal((await next())?.kind, 'records')
 })
 
-test('a tail follows partitions that come while it runs, and ends with its signal', async t => {
+test('a tail follows partitions that are added while it runs, and ends when its signal is aborted', async t => {
   const { world, events, next, append, ending } = await openTail(t)
   await world.catalogue.change([world.catalogue.current().topics.get('t')!.id], () => ({ partitions: 3 }))
   await append(2, 1)
@@ -92,7 +92,7 @@ test('a tail follows partitions that come while it runs, and ends with its signa
   assert.equal((await last).done, true)
 })
 
-test('a tail that goes on while a partition cannot be reached goes on there too, where it was, once it can', async t => {
+test('a tail that continues while a partition cannot be reached continues there at its old position later', async t => {
   const world = await openLogWorld(t)
   await world.create('t', {}, 2)
   const append = async (index: number, value: string) => {

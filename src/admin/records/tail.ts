@@ -1,6 +1,6 @@
-// A live tail: the records of a topic as they arrive, for a person who watches. It looks at the ends of the partitions
-// a few times a second and reads new records when the caller asks for the next event. So it keeps nothing for a slow
-// reader: records that are too far back are skipped and counted. It ends with the signal that it is given.
+// A live tail yields the records of a topic as they arrive, for a person who watches. It checks the ends of the
+// partitions a few times a second, and reads new records when the caller asks for the next event. So it keeps nothing
+// for a slow reader: records that are too far back are skipped and counted. It ends when its signal is aborted.
 
 import type { ShownRecord } from '../../api/messages.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
@@ -16,19 +16,21 @@ import { listed, type Shown } from './shown-record.ts'
 import { filterOf } from './text-filter.ts'
 
 export interface TailRequest extends Shown {
-  /** Null: all. */
+  /** Null: all partitions. */
   readonly partition: number | null
-  /** Continues where an event or a page ended; null: at the end. */
+  /**
+   * The cursor of an event or a page after which the tail continues; null: it begins at the end of each partition.
+   */
   readonly cursor: string | null
   readonly contains: string | null
 }
 
-/** `cursor` is where a reader continues that has seen this event. */
+/** `cursor` is where a reader continues after this event. */
 export type TailEvent =
-  /** The first. */
+  /** The first event. */
   | { readonly kind: 'begun'; readonly cursor: string }
   | { readonly kind: 'records'; readonly cursor: string; readonly records: readonly ShownRecord[] }
-  /** This many records were skipped; null if offsets follow the clock, because they do not tell the number. */
+  /** `count` records were skipped; null if offsets follow the clock, because then the number is unknown. */
   | { readonly kind: 'dropped'; readonly cursor: string; readonly count: number | null }
   /** No record arrived for a while. */
   | { readonly kind: 'heartbeat' }
@@ -37,18 +39,21 @@ export type TailEvent =
 
 export const HEARTBEAT_MS = 15_000
 const LOOK_MS = 200
-/** Records in one event. */
+/** The most records in one event. */
 const EVENT_RECORDS = 200
-/** A reader that is further behind than this is too slow; it then continues near the end. */
+/** A reader that is more records behind than this is too slow. It then continues near the end. */
 export const MOST_BEHIND = 2_000
 const KEPT_BEHIND = 200
-/** The sum over all partitions, in one look. */
+/** The most bytes that one look reads from all partitions together. */
 const LOOK_BYTES = 4 * 1024 * 1024
 const LOOK_UNPACKED_BYTES = 64 * 1024 * 1024
 const LOOK_KEPT_BYTES = 8 * 1024 * 1024
 const CHUNK_BYTES = 256 * 1024
 
-/** Events without an end, or a refusal if the topic cannot be watched. Throws what the store throws. */
+/**
+ * Resolves to an endless iteration of events, or to a refusal if the topic cannot be watched. Throws what the store
+ * throws.
+ */
 export async function tailRecords(
   rooms: ReachRooms,
   topicName: string,
@@ -68,7 +73,7 @@ export async function tailRecords(
     const begins = resume(cursor, reached, bounds)
     if (isRefusal(begins)) return begins
     for (const { partition } of places) {
-      // A partition that cannot be read at this moment continues there too, once it can be read.
+      // A partition that cannot be read at this moment continues at the cursor too, once it can be read.
       const begin = bounds.has(partition) ? begins.get(partition) : positionIn(cursor, partition)
       if (typeof begin === 'number') positions.set(partition, begin)
     }
@@ -86,7 +91,7 @@ async function* follow(
 ): AsyncGenerator<TailEvent, void> {
   const { clock, catalogue } = rooms
   let quietSinceMs = clock.monotonic()
-  /** Partitions that were there when the tail began. */
+  /** The number of partitions when the tail began. */
   const known = topic.partitions
   const cursor = () =>
     encodeCursor({
@@ -127,9 +132,9 @@ async function* follow(
 interface Look {
   /** Records that were skipped before those in the events. */
   readonly dropped: number
-  /** After it. */
+  /** Records that were skipped after those in the events; null if the number is unknown. */
   readonly droppedAfter: number | null
-  /** In the order of their timestamps, as many as an event holds. */
+  /** The records in the order of their timestamps, at most EVENT_RECORDS in each event. */
   readonly events: readonly (readonly Found<ShownRecord>[])[]
   /** The position of each partition that was read, after the read. */
   readonly positions: ReadonlyMap<number, number>
@@ -188,7 +193,7 @@ async function look(
       { start, from, end },
       { chunkBytes: CHUNK_BYTES, budget, filter, keeping: listed(request), portion },
     )
-    // Within a partition the offsets decide, whatever its timestamps say.
+    // Within a partition the order of the offsets counts, not the order of the timestamps.
     let rank = Number.NEGATIVE_INFINITY
     for (await reader.load(); reader.head !== null; await reader.load()) {
       rank = Math.max(rank, reader.head.timestamp)
@@ -210,7 +215,9 @@ async function look(
   return { dropped, droppedAfter, events, positions: after }
 }
 
-/** Ends of the partitions that can be reached at this moment; the next look asks for the others again. */
+/**
+ * Resolves to the bounds of the partitions that can be reached at this moment. The next look tries the others again.
+ */
 async function knownBounds(rooms: ReachRooms, places: readonly Place[]): Promise<Map<number, Bounds>> {
   const known = new Map<number, Bounds>()
   const found = await boundsOf(rooms, places)
@@ -221,7 +228,7 @@ async function knownBounds(rooms: ReachRooms, places: readonly Place[]): Promise
   return known
 }
 
-/** Ends early with the signal. */
+/** Resolves after the delay, or earlier if the signal is aborted. */
 function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     let timer: Timer | null = null

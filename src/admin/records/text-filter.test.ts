@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { filterOf } from './text-filter.ts'
 
-/** Whether a value contains the text, and how often other work had its turn meanwhile. */
+/** Resolves to whether a value contains the text, and how often other work had its turn meanwhile. */
 async function search(contains: string, value: Buffer): Promise<[boolean, number]> {
   let turns = 0
   const record = {
@@ -16,7 +16,7 @@ async function search(contains: string, value: Buffer): Promise<[boolean, number
   return [isFound, turns]
 }
 
-test('a text is found wherever it lies in a long value, and others have their turn', async () => {
+test('a text is found at any position in a long value, and other work gets its turn', async () => {
   const value = Buffer.alloc(1_000_000, 'a')
   for (const at of [0, 16_380, 16_384, 32_767, 999_994]) {
     const some = Buffer.from(value)

@@ -5,10 +5,10 @@
 import type { Turns } from '../../base/clock.ts'
 import type { Filter } from './record-reader.ts'
 
-/** A piece takes some milliseconds at worst, with the longest text that may be searched for. */
+/** The size of a piece. To search it takes some milliseconds at worst, with the longest text that is allowed. */
 const PIECE_BYTES = 16 * 1024
 
-/** Null lets everything through. */
+/** Returns a filter for records that contain the text; null if every record passes. */
 export function filterOf(contains: string | null): Filter | null {
   if (contains === null || contains === '') return null
   const wanted = Buffer.from(contains)

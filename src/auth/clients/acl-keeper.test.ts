@@ -70,7 +70,7 @@ test('rules that another program writes are taken over, and those that cannot be
   assert.equal(one.current().unreadable.size, 0)
 })
 
-test('while the store is away the snapshot stays, and a change that is made is seen with the next look', async () => {
+test('while the store is away the snapshot stays, and the next look shows a change that was made meanwhile', async () => {
   const { store, one } = await open()
   await one.change('ada', () => [read])
   store.faults.failNext('list', 'unavailable')
@@ -87,7 +87,7 @@ test('while the store is away the snapshot stays, and a change that is made is s
   )
 })
 
-test('a broker that has its store alone asks nothing to catch up', async () => {
+test('a broker that is alone on its store sends no request to catch up', async () => {
   const { store, one } = await open(false)
   await one.change('ada', () => [read])
   const { list } = store.calls

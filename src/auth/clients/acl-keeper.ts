@@ -1,8 +1,8 @@
-// The rules of all principals in memory: immutable snapshots that follow the store, and the one way to change the rules
-// of a principal. On Redis the rules are one hash that other programs write too (docs/reference/redis-keys.md). It has
-// no version, so each look reads all of it, and only documents that are new or changed are read into rules.
+// Keeps the rules of all principals in memory, as immutable snapshots that follow the store, and changes the rules of
+// a principal. On Redis the rules are one hash that other programs write too (docs/reference/redis-keys.md). The hash
+// has no version, so each look reads all of it, but parses only documents that are new or changed.
 //
-// The rules of a principal that cannot be read grant nothing. If the whole hash cannot be read, no rule counts.
+// Unreadable rules of a principal grant nothing. If the whole hash cannot be read, no rule counts.
 
 import { coalesce } from '../../base/coalesce.ts'
 import { cut } from '../../base/cut.ts'
@@ -15,16 +15,16 @@ import { type Grant, grantsOf, KIND, rowOf, sortGrants } from './acl-rules.ts'
 export interface Acls {
   /** The grants by principal, in order of the principals. The same map object until a rule changes. */
   readonly grants: ReadonlyMap<string, readonly Grant[]>
-  /** Why the stored rules of these principals cannot be read. */
+  /** By principal, why the stored rules cannot be read. */
   readonly unreadable: ReadonlyMap<string, UnreadableDocument>
 }
 
 export interface AclKeeper {
   current(): Acls
   /**
-   * Asks `decide` for the new grants of the principal (null: no change), and asks again when another writer was faster.
-   * False: nothing was changed. When it resolves, the snapshot has the change. Throws what the store throws,
-   * UnreadableDocument, or StoreContended.
+   * Calls `decide` for the new grants of the principal (null: no change), and calls it again if another writer was
+   * faster. Resolves when the snapshot has the change; with false if nothing was changed. Throws what the store
+   * throws, UnreadableDocument, or StoreContended.
    */
   change(principal: string, decide: (grants: readonly Grant[]) => readonly Grant[] | null): Promise<boolean>
   /**
@@ -35,7 +35,7 @@ export interface AclKeeper {
 }
 
 export interface AclKeeperRooms extends DocumentRooms {
-  /** Whether others can write the rules too. */
+  /** True if other brokers or programs can write the rules too. */
   readonly isShared: boolean
   readonly unreadable?: NameUnreadable | undefined
 }
@@ -46,7 +46,7 @@ interface Kept {
   readonly grants: readonly Grant[] | UnreadableDocument
 }
 
-/** Throws what the store throws. Unreadable rules do not prevent the start. */
+/** Opens the keeper and reads all rules. Throws what the store throws. Unreadable rules do not prevent the start. */
 export async function openAclKeeper({
   isShared,
   unreadable: tell = UNNAMED,
@@ -55,7 +55,7 @@ export async function openAclKeeper({
   const { store } = rooms
   let kept: ReadonlyMap<string, Kept> = new Map()
   let acls = aclsOf(kept)
-  /** Set while the snapshot may differ from the store. */
+  /** True while the snapshot may differ from the store. */
   let isStale = true
   /** Looks and changes run one after the other, so that an older look does not undo a newer change. */
   const inTurn = workInTurn()
@@ -126,7 +126,10 @@ export async function openAclKeeper({
   }
 }
 
-/** If the change failed, its own error says so. */
+/**
+ * Ignores a failure of the store while the snapshot is refreshed, because the next look refreshes it. A change that
+ * failed throws its own error.
+ */
 function leaveToNextLook(error: unknown): void {
   if (!isStoreFailure(error)) throw error
 }

@@ -6,7 +6,7 @@ import { type Grant, grantsOf, matches, rowOf } from './acl-rules.ts'
 const text = (grants: readonly Grant[]) => Buffer.from(rowOf(grants).value!).toString()
 const read = (document: string) => grantsOf('ada', new Map([['document', Buffer.from(document)]]))
 
-test('groups are in a document only where there is a rule for one', () => {
+test('a document has groups only if it has a rule for a group', () => {
   const topic: Grant = { resourceType: 'TOPIC', resource: 'orders', operation: 'WRITE' }
   const group: Grant = { resourceType: 'GROUP', resource: 'g', operation: 'READ' }
   assert.equal(text([topic, { ...topic, operation: 'READ' }]), '{"topics":{"orders":["READ","WRITE"]}}')
@@ -14,14 +14,14 @@ test('groups are in a document only where there is a rule for one', () => {
   assert.deepEqual(read(text([group, topic])), [topic, group])
 })
 
-test('a document of an older release has topics alone', () => {
+test('a document of an older release, which has only topics, is read', () => {
   assert.deepEqual(read('{"topics":{"orders":["READ"]}}'), [
     { resourceType: 'TOPIC', resource: 'orders', operation: 'READ' },
   ])
   assert.deepEqual(read('{}'), [])
 })
 
-test('a document in another form is refused with the principal and what is wrong', () => {
+test('a document in another form is refused with the principal and the defect', () => {
   const refused = (document: string, defect: string) =>
     assert.throws(() => read(document), new UnreadableDocument(`The stored rules of "ada" cannot be read: ${defect}.`))
   for (const document of ['', '{', 'READ']) refused(document, 'they are no JSON')
@@ -31,7 +31,7 @@ test('a document in another form is refused with the principal and what is wrong
   refused('{"topics":{"a":["READ","ALTER"]}}', 'topics["a"] holds "ALTER", which is no operation')
 })
 
-test('a pattern is for what begins with it, in the same case', () => {
+test('a pattern matches the names that begin with its prefix, in the same case', () => {
   assert.ok(matches('*', 'anything') && matches('a*', 'a') && matches('a*', 'abc') && matches('a', 'a'))
   assert.ok(!matches('a*', 'A') && !matches('a', 'ab') && !matches('ab*', 'a'))
 })

@@ -1,11 +1,11 @@
-// A rule, and how the rules of one principal rest in the store: one JSON document of kind `acl`, named by the
-// principal, which on Redis is one member of the hash `{namespace}:broker:acls` (docs/reference/redis-keys.md). There
-// are grants only.
+// A rule, and the form of the rules of one principal in the store: one JSON document of kind `acl`, named by the
+// principal. On Redis the document is one field of the hash `{namespace}:broker:acls` (docs/reference/redis-keys.md).
+// Rules only grant; no rule denies.
 //
 //   {"topics": {"orders": ["READ", "WRITE"], "logs-*": ["READ"]}, "groups": {"billing": ["READ"]}}
 //
-// `groups` is there only while there is a rule for a group: brokers of older releases cannot read documents that have
-// it. Who may do what on the Kafka listener is not decided here.
+// A document has `groups` only while it has a rule for a group: brokers of older releases cannot read documents with
+// `groups`. This file does not decide what a Kafka client may do.
 
 import type { AclRule } from '../../api/acls.ts'
 import { OPERATIONS, type Operation, RESOURCE_TYPES, type ResourceType } from '../../api/words.ts'
@@ -18,14 +18,14 @@ export const KIND: DocumentKind = 'acl'
 const FIELD = 'document'
 
 /**
- * One operation that a principal may do to one resource. `resource` is a name, the beginning of names with `*` behind
- * it, or `*` for all.
+ * One operation that a principal may do on one resource. `resource` is a name, a prefix of names followed by `*`, or
+ * `*` for all.
  */
 export type Grant = Readonly<Omit<AclRule, 'principal'>>
 
 const MAP_OF: Readonly<Record<ResourceType, 'topics' | 'groups'>> = Object.freeze({ TOPIC: 'topics', GROUP: 'groups' })
 
-/** Whether the grant is for a resource of this name. */
+/** Returns whether the pattern of a grant matches this name. */
 export function matches(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name
 }
@@ -34,14 +34,14 @@ export function isSameGrant(one: Grant, other: Grant): boolean {
   return one.resourceType === other.resourceType && one.resource === other.resource && one.operation === other.operation
 }
 
-/** By type (topics first), resource and operation. */
+/** Returns the grants sorted by type (topics first), resource and operation. */
 export function sortGrants<G extends Grant>(grants: readonly G[]): G[] {
   const rank = ({ resourceType, resource, operation }: G) =>
     `${RESOURCE_TYPES.indexOf(resourceType)}\0${resource}\0${operation}`
   return [...grants].sort((one, other) => (rank(one) < rank(other) ? -1 : 1))
 }
 
-/** The row in which the store keeps a principal's grants. There is at least one grant. */
+/** Returns the row that stores the grants of a principal. There must be at least one grant. */
 export function rowOf(grants: readonly Grant[]): Row {
   const document: { topics: Record<string, string[]>; groups?: Record<string, string[]> } = { topics: emptyMap() }
   for (const { resourceType, resource, operation } of sortGrants(grants)) {
@@ -52,12 +52,12 @@ export function rowOf(grants: readonly Grant[]): Row {
   return { key: FIELD, value: Buffer.from(JSON.stringify(document)) }
 }
 
-/** Names such as `__proto__` are names. */
+/** Returns a map in which names such as `__proto__` are ordinary keys. */
 function emptyMap(): Record<string, string[]> {
   return Object.create(null)
 }
 
-/** Throws UnreadableDocument when the document is not what `rowOf` makes. */
+/** Returns the grants of a stored document. Throws UnreadableDocument if it is not in the form that `rowOf` writes. */
 export function grantsOf(principal: string, fields: ReadonlyMap<string, Uint8Array>): readonly Grant[] {
   const unreadable = (defect: string, options?: ErrorOptions) =>
     new UnreadableDocument(`The stored rules of ${JSON.stringify(principal)} cannot be read: ${defect}.`, options)
@@ -103,7 +103,7 @@ function isOperation(value: unknown): value is Operation {
 const GROUP_PREFIX = 'group:'
 const MAX_PRINCIPAL_CHARACTERS = 256
 
-/** Why a principal cannot be granted a right, as a phrase; null if it can. */
+/** Returns why a principal cannot be granted a right, as a phrase; null if it can. */
 export function objectionToPrincipal(principal: string): string | null {
   const isGroup = principal.startsWith(GROUP_PREFIX)
   const name = isGroup ? principal.slice(GROUP_PREFIX.length) : principal
@@ -111,7 +111,7 @@ export function objectionToPrincipal(principal: string): string | null {
   if (!name.isWellFormed()) return 'is not well-formed Unicode'
   if ([...name].length > MAX_PRINCIPAL_CHARACTERS) return `is longer than ${MAX_PRINCIPAL_CHARACTERS} characters`
   if (isDots(principal)) return "is '.' or '..', which no browser can ask for"
-  // A group's name may hold ':', because some identity providers name their groups by URNs.
+  // The name of a group may contain ':', because some identity providers name their groups by URNs.
   if (!isGroup && name.includes(':')) return "holds ':', which is allowed only in group:<name>"
   if (/\p{Cc}/u.test(name)) return 'holds control characters'
   return null

@@ -20,7 +20,7 @@ test('a SCRAM credential is what RFC 7677 derives from its password', async () =
   })
 })
 
-test('a credential comes back as it was stored, and one that is broken says which field', async () => {
+test('a credential is read as it was stored, and the error for a broken one names the field', async () => {
   const random = seededRandom(1)
   for (const mechanism of ['SCRAM-SHA-256', 'PLAIN'] as const) {
     for (const tenantId of ['acme', null]) {

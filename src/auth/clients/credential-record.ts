@@ -1,6 +1,6 @@
-// SASL credentials as they rest in the store: a document of kind `credential` named by the username, which on Redis is
-// the hash `{namespace}:broker:credentials:{username}` with exactly these fields. No password and no salted password is
-// ever stored.
+// The form of SASL credentials in the store: a document of kind `credential`, named by the username. On Redis it is
+// the hash `{namespace}:broker:credentials:{username}` with exactly these fields. No password and no salted password
+// is ever stored.
 //
 //   mechanism      SCRAM-SHA-256 or PLAIN
 //   password_hash  SCRAM: StoredKey. PLAIN: the salted password's hash, PBKDF2WithHmacSHA256 of 256 bits. Base64
@@ -9,7 +9,7 @@
 //   iterations     in digits
 //   tenant_id      left out for a user without a tenant
 //
-// Nothing here says who may connect.
+// This file does not decide which client may connect.
 
 import { createHash, createHmac, pbkdf2 } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -35,7 +35,7 @@ export interface Credential {
 
 const derive = promisify(pbkdf2)
 
-/** The credential to store for a password, with a salt of its own. Takes a thread of the pool for the iterations. */
+/** Makes the credential to store for a password, with a new salt. The iterations take one thread of Node's pool. */
 export async function makeCredential(
   { mechanism, iterations, tenantId }: Pick<Credential, 'mechanism' | 'iterations' | 'tenantId'>,
   password: string,
@@ -53,7 +53,7 @@ export async function makeCredential(
   }
 }
 
-/** Every field, so that nothing of a credential before it stays. */
+/** Returns the rows of all fields, so that no field of an earlier credential remains. */
 export function rowsOf({ mechanism, passwordHash, serverKey, salt, iterations, tenantId }: Credential): readonly Row[] {
   return [
     { key: 'mechanism', value: Buffer.from(mechanism) },
@@ -65,7 +65,7 @@ export function rowsOf({ mechanism, passwordHash, serverKey, salt, iterations, t
   ]
 }
 
-/** Throws UnreadableDocument when the fields are not what `rowsOf` makes. */
+/** Returns the credential. Throws UnreadableDocument if the fields are not in the form that `rowsOf` writes. */
 export function credentialOf(username: string, fields: ReadonlyMap<string, Uint8Array>): Credential {
   const read = (name: string) => {
     const value = fields.get(name)

@@ -58,11 +58,11 @@ async function signIn({ accounts }: World, username = 'admin', password = PASSWO
   return session as Session
 }
 
-/** A token as any program with the secret could write it. */
+/** Returns a token that any program with the secret could write. */
 const tokenOf = (claims: Record<string, unknown>, options: Partial<Parameters<typeof sessionToken>[1]> = {}) =>
   sessionToken(claims, { secret: SECRET, ...options })
 
-test('session, valid: it is that of who signed in, with an id and an end after admin.jwt.expiry', async () => {
+test('session, valid: it belongs to the user who signed in, and has an id and an end after admin.jwt.expiry', async () => {
   const world = await openWorld()
   const { token, identity } = await signIn(world)
   assert.deepEqual(await world.accounts.identify(token, ELSEWHERE), identity)
@@ -71,7 +71,7 @@ test('session, valid: it is that of who signed in, with an id and an end after a
   assert.equal(identity.session!.expiresAtMs, world.clock.now() + 8 * HOUR)
 })
 
-test("session, valid and logout: revoked, for as long as it could have lived by any broker's clock", async () => {
+test("session, valid and logout: revoked for as long as the token could be valid by any broker's clock", async () => {
   const world = await openWorld()
   const { token, identity } = await signIn(world)
   const other = await signIn(world)
@@ -97,7 +97,7 @@ test('a broker whose clock is nine hours ahead leaves ended sessions ended', asy
   assert.equal(await world.accounts.identify(token, HERE), null)
 })
 
-test('what has expired goes from the denylist while sessions are ended', async () => {
+test('expired entries are removed from the denylist when sessions are ended', async () => {
   const world = await openWorld({ settings: { 'admin.jwt.expiry': 60_000 } })
   await world.accounts.endSession((await signIn(world)).identity.session!)
   await world.clock.advance(27 * HOUR)
@@ -117,7 +117,7 @@ test('session, valid and its end: expired', async () => {
   assert.equal(await world.accounts.identify(token, HERE), null)
 })
 
-test('a token of another secret or algorithm, without id, name or end, or of no form is no session', async () => {
+test('a token with another secret or algorithm, without id, name or end, or in another form is no session', async () => {
   const { accounts, clock } = await openWorld()
   const good = { sub: 'ada', role: 'ADMIN', jti: 'one', exp: clock.now() / 1000 + 60 }
   assert.notEqual(await accounts.identify(tokenOf(good), HERE), null)
@@ -147,7 +147,7 @@ test('a token of another secret or algorithm, without id, name or end, or of no 
     assert.equal(await accounts.identify(token, HERE), null, what)
 })
 
-test('without a secret each start has its own, and sessions end with it', async () => {
+test('without a secret in the settings each start has a new one, and sessions end with it', async () => {
   const world = await openWorld({ settings: { 'admin.jwt.secret': null } })
   const { token } = await signIn(world)
   const next = await openWorld({ settings: { 'admin.jwt.secret': null }, store: world.store.reopen() })
@@ -158,7 +158,7 @@ test('without a secret each start has its own, and sessions end with it', async 
   assert.notEqual(await restarted.accounts.identify(kept.token, HERE), null)
 })
 
-test('a session from before there were roles is an ADMIN until it expires, unless the user changes', async () => {
+test('a session that began before roles existed is an ADMIN until it expires, unless the user changes', async () => {
   const world = await openWorld()
   const now = Math.floor(world.clock.now() / 1000)
   const token = tokenOf({ sub: 'admin', jti: 'legacy', iat: now, exp: now + 3_600 })
@@ -176,7 +176,7 @@ test('a session from before there were roles is an ADMIN until it expires, unles
   assert.equal(await world.accounts.identify(later, HERE), null)
 })
 
-test('while the store does not answer, sessions are refused with what the store throws', async () => {
+test('while the store does not answer, sessions are refused with the error of the store', async () => {
   const world = await openWorld({ isShared: true })
   const { token } = await signIn(world)
   world.store.faults.failNext('version', 'unavailable')
@@ -184,7 +184,7 @@ test('while the store does not answer, sessions are refused with what the store 
   assert.notEqual(await world.accounts.identify(token, HERE), null)
 })
 
-test('a store that says nothing refuses a session after five seconds', async () => {
+test('if the store does not answer, a session is refused after five seconds', async () => {
   const world = await openWorld({ isShared: true })
   const { token } = await signIn(world)
   const letGo = world.store.faults.hold('version')
@@ -196,7 +196,7 @@ test('a store that says nothing refuses a session after five seconds', async () 
   letGo()
 })
 
-test('a session costs two looks at versions on a store that others use, and nothing on one of its own', async () => {
+test('a check of a session costs two reads of versions on a shared store, and none on a store of its own', async () => {
   for (const isShared of [true, false]) {
     const world = await openWorld({ isShared })
     const { token } = await signIn(world)
@@ -213,7 +213,7 @@ test('a session costs two looks at versions on a store that others use, and noth
   }
 })
 
-test('what one broker ends or changes holds on the other with the next question', async () => {
+test('a session that one broker ends, or a user that it changes, is seen by the other at its next check', async () => {
   const one = await openWorld({ isShared: true })
   const other = await openWorld({ isShared: true, clock: one.clock, store: one.store.beside() })
   const first = await signIn(one)
@@ -251,7 +251,7 @@ test('a user who is removed and made again has none of the old sessions', async 
   assert.equal(await accounts.identify(token, HERE), null)
 })
 
-test('a session that an identity provider vouched for needs no user, and ends like any other', async () => {
+test('a session of an identity provider needs no stored user, and ends like any other', async () => {
   const world = await openWorld({ isShared: true })
   const { token, identity } = await world.accounts.issueSession('zoe@example.org', 'VIEWER')
   assert.deepEqual(await world.accounts.identify(token, ELSEWHERE), identity)
@@ -297,7 +297,7 @@ test('the warning of the shipped password follows the password in force, not the
   assert.equal(warned(open), 0)
 })
 
-test('a first-run setup that others can reach is warned about while there is no user', async () => {
+test('the broker warns of a first-run setup that other machines can reach, while there is no user', async () => {
   const settings = { 'admin.bootstrap': false }
   const world = await openWorld({ settings })
   assert.match(
@@ -315,7 +315,7 @@ test('a first-run setup that others can reach is warned about while there is no 
   assert.doesNotMatch((await openWorld({ store: world.store.reopen(), settings })).log(), /INSECURE/)
 })
 
-test('a shorter password of the settings is taken with one warning, which does not say it', async () => {
+test('a too short password in the settings is taken with one warning, which does not contain it', async () => {
   const warnings = (log: string) =>
     log.split('\n').filter(line => line.includes('WARN') && line.includes('svc.admin.password'))
   const short = await openWorld({ settings: { 'admin.password': 'kurz-77' } })
@@ -342,7 +342,7 @@ test('the bootstrap admin is made once, by one of several brokers, and is not to
   assert.equal(none.accounts.users.current().byName.size, 0)
 })
 
-test('a store that is emptied under its broker has no session and its bootstrap admin again, and no setup is open', async () => {
+test('after its store was emptied, a broker has no session, its bootstrap admin again, and no open setup', async () => {
   const world = await openWorld({ isShared: true })
   const { token } = await signIn(world)
   world.store.faults.empty()
@@ -353,7 +353,7 @@ test('a store that is emptied under its broker has no session and its bootstrap 
   await signIn(world)
 })
 
-test('a bootstrap admin whose name no user may have ends the start with the setting', async () => {
+test('a bootstrap admin with a forbidden name ends the start, and the error names the setting', async () => {
   await assert.rejects(openWorld({ settings: { 'admin.username': 'group:ops' } }), error => {
     assert.ok(error instanceof SettingsError)
     assert.match(error.message, /^svc\.admin\.username: got 'group:ops' \(test\), which holds ':'/)
@@ -388,7 +388,7 @@ test('guesses at once from many addresses of one network of IPv6 are counted lik
   assert.equal(hashed.length, 2)
 })
 
-test('a visitor who left before the turn came is neither looked at nor counted', async () => {
+test('the attempt of a visitor who left before its turn is neither checked nor counted', async () => {
   const { accounts, store } = await openWorld()
   const left = { ...HERE, ended: AbortSignal.abort() }
   for (const password of [PASSWORD, 'wrong'])
@@ -411,7 +411,7 @@ test('HTTP Basic and the login count together, on every broker', async () => {
   assert.equal((await one.accounts.signIn('admin', 'wrong', HERE)).kind, 'wrong-credentials', 'the counter is cleared')
 })
 
-test('unknown users, look-alikes, NUL, nothing and very long passwords are wrong like any other', async () => {
+test('unknown users, look-alikes, NUL, empty and very long passwords are refused like any other wrong one', async () => {
   const { accounts } = await openWorld()
   const tried = [
     ['unknown', PASSWORD],
@@ -428,7 +428,7 @@ test('unknown users, look-alikes, NUL, nothing and very long passwords are wrong
     assert.deepEqual(await accounts.signIn(username, password, HERE), { kind: 'wrong-credentials' }, username)
 })
 
-test('a failed sign-in counts as a failure of authentication, by its reason; a right one does not', async () => {
+test('a failed sign-in counts in the metric of failures by its reason, and a right one does not', async () => {
   const { accounts, metrics } = await openWorld({ settings: { 'admin.login-throttle.max-failures': 2 } })
   const failures = async () =>
     [...(await metrics.scrape()).matchAll(/^svc_broker_failures_total\{operation="auth",error_type="(.+?)"\} (\d+)$/gm)]
@@ -442,7 +442,7 @@ test('a failed sign-in counts as a failure of authentication, by its reason; a r
   assert.deepEqual(await failures(), ['locked-out 1', 'wrong-credentials 2'])
 })
 
-test('a hash of other parameters is made again at the next sign-in, and the sessions stay', async () => {
+test('a hash with other parameters is replaced at the next sign-in, and the sessions stay', async () => {
   const world = await openWorld()
   const { token } = await signIn(world)
   const outdated = '$argon2id$v=19$m=8192,t=3,p=1$BwcHBwcHBwcHBwcHBwcHBw$r3UWRJD0tWVA2XWAxKFpLWFRFHu5L4AhQI0XFVdWdvo'
@@ -472,7 +472,7 @@ test('of fifty setups at once on two brokers one makes the first admin, and no l
   assert.equal(one.accounts.users.current().byName.size, 1)
 })
 
-test('setup refuses what no user may be, while it is switched off, and while the store is down', async () => {
+test('setup refuses forbidden names and passwords, and refuses everything while it is switched off or the store is down', async () => {
   const { accounts, store } = await openWorld({ settings: { 'admin.bootstrap': false } })
   assert.deepEqual(await accounts.setUp('a:b', PASSWORD, HERE), {
     kind: 'invalid',
@@ -490,7 +490,7 @@ test('setup refuses what no user may be, while it is switched off, and while the
 })
 
 for (const fault of ['unknown-done', 'unknown-lost'] as const)
-  test(`a setup of which the store does not say whether it was done (${fault}) is done once`, async () => {
+  test(`a setup whose outcome the store does not report (${fault}) is done once`, async () => {
     const { accounts, store } = await openWorld({ settings: { 'admin.bootstrap': false } })
     store.faults.failNext('commit', fault)
     assert.equal((await accounts.setUp('ada', PASSWORD, HERE)).kind, 'session')

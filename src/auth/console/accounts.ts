@@ -1,6 +1,7 @@
-// Who may use the admin API: sessions by cookie, HTTP Basic for the actuator, and every caller if security is off. The
-// HTTP side asks and this file decides; it knows no request and no header. Users, ended sessions and failures are in
-// the store. A change that one broker writes there holds on every other broker from its next question on.
+// Decides who may use the admin API: by a session cookie, by HTTP Basic for the actuator, and every caller if
+// security is off. The HTTP side calls this file, which knows no request and no header. Users, ended sessions and
+// failed sign-ins are in the store. A change that one broker writes there is valid on every other broker from its
+// next check on.
 
 import { type Clock, within } from '../../base/clock.ts'
 import { coalesce } from '../../base/coalesce.ts'
@@ -38,7 +39,7 @@ export interface Session {
   readonly identity: Identity
 }
 
-/** Why there is no first admin now. */
+/** Why the first-run setup did not create an admin. */
 export type SetupRefusal =
   /** Setup is switched off. */
   | { readonly kind: 'switched-off' }
@@ -48,14 +49,14 @@ export type SetupRefusal =
   | Busy
 
 export interface Accounts {
-  /** False: callers need not sign in. */
+  /** False if callers need not sign in. */
   readonly isSecured: boolean
   /**
-   * The user whose session the token is; null for a foreign, expired or ended token. Throws what the store throws:
-   * without its answer no session is valid.
+   * Resolves with the user of the session that the token carries; null for a foreign, expired or ended token. Throws
+   * what the store throws: without its answer no session is valid.
    */
   identify(token: string, visitor: Visitor): Promise<Identity | null>
-  /** The user who may use HTTP Basic with this name and password. Throws what the store throws. */
+  /** Resolves with the user who may use HTTP Basic with this name and password. Throws what the store throws. */
   checkPassword(username: string, password: string, visitor: Visitor): Promise<Identity | SignInRefusal>
   /** Begins a session by name and password. Throws what the store throws. */
   signIn(username: string, password: string, visitor: Visitor): Promise<Session | SignInRefusal>
@@ -63,14 +64,20 @@ export interface Accounts {
   issueSession(username: string, role: Role): Promise<Session>
   /** Ends a session on every broker. Throws what the store throws; the session may stay valid then. */
   endSession(session: NonNullable<Identity['session']>): Promise<void>
-  /** True at the first call for this name before `untilMs`, over all brokers. Throws what the store throws. */
+  /**
+   * Marks the name as used until `untilMs`. Resolves with true for the first call only, over all brokers. Throws what
+   * the store throws.
+   */
   spend(name: string, untilMs: number): Promise<boolean>
-  /** Whether the first admin can be created without a session at this moment. Throws what the store throws. */
+  /**
+   * Resolves with whether the first admin can be created without a session at this moment. Throws what the store
+   * throws.
+   */
   isSetupOpen(): Promise<boolean>
   /** Makes the first admin, once for all brokers, and signs it in. Throws what the store throws. */
   setUp(username: string, password: string, visitor: Visitor): Promise<Session | SetupRefusal>
   readonly users: UserStore
-  /** A user in the form that `users.change` takes. */
+  /** Makes a user in the form that `users.change` takes, and does not store it. */
   makeUser(username: string, role: Role, password: string): Promise<User | Busy>
   /** The fields of a user that change with the password; the change ends the user's sessions. */
   makePassword(password: string): Promise<Pick<User, PasswordField> | Busy>
@@ -79,7 +86,7 @@ export interface Accounts {
 
 type PasswordField = 'passwordHash' | 'hasShippedPassword' | 'passwordChangedAtMs'
 
-/** Any caller, if `svc.admin.security-enabled` is false. */
+/** The identity of every caller if `svc.admin.security-enabled` is false. */
 export const ANYBODY: Identity = Object.freeze({
   username: 'anonymous',
   role: 'ADMIN',
@@ -99,11 +106,14 @@ export interface AccountsRooms {
   /** Whether other brokers use the store too. */
   readonly isShared: boolean
   readonly unreadable?: NameUnreadable | undefined
-  /** The cost of hashing new passwords; that of password-hash.ts, unless a test signs in thousands of times. */
+  /**
+   * The cost of hashing new passwords; by default that of password-hash.ts. Tests that sign in thousands of times set
+   * a lower cost.
+   */
   readonly hashParameters?: HashParameters | undefined
 }
 
-/** How long a request waits for the store to answer about its session: shorter than the patience of people. */
+/** The time in ms that a request waits for the store to answer about its session. It is shorter than people wait. */
 const ANSWER_MS = 5_000
 
 /** Loads the users and makes the bootstrap admin. Throws SettingsError, and what the store throws. */
@@ -132,14 +142,17 @@ export async function openAccounts({
   }
   const throttle = createSignInThrottle({ store, clock, random, logger, rules, unreadable })
   const making = makingUsers(hashes, clock, random)
-  /** The first setup closes this way. The passwords of later ones are not even hashed. */
+  /**
+   * Runs setups one after the other. Once the first one has succeeded, the passwords of the later ones are not even
+   * hashed.
+   */
   const setUpInTurn = workInTurn()
 
   const makeAdmin = () => bootstrap({ settings, users, makeUser: making.makeUser, logger })
 
   /**
-   * A store that was emptied while this broker runs is like a new one: the broker creates the bootstrap admin again, so
-   * that no stranger can.
+   * Reads the newest users. If the store was emptied while this broker runs, creates the bootstrap admin again, so
+   * that no stranger can become the first admin.
    */
   const newest = coalesce(async () => {
     await users.catchUp()
@@ -263,7 +276,7 @@ export async function openAccounts({
 /** Sessions of single sign-on are valid from any address. */
 const NOWHERE: Visitor = Object.freeze({ address: '', isLocal: false })
 
-/** The user of the session: the stored one, null for a user without a row, or `ended`. */
+/** Returns the stored user of the session, null for a user who is not stored, or `ended`. */
 function userOf(
   { username, stamp, issuedAtMs, isFederated }: SessionClaims,
   { byName, cutOffs }: Users,
@@ -334,7 +347,7 @@ async function bootstrap({ settings, users, makeUser, logger }: BootstrapRooms):
   if (unreadable.has(username)) return
   if (known === undefined) {
     const user = await makeUser(username, 'ADMIN', password)
-    // Too many hashes are being made: the next start or question creates the user.
+    // Too many passwords are being hashed. The next start or request creates the user.
     if ('kind' in user) return
     const decided = await users.change(({ byName, unreadable: unread }) =>
       unread.has(username) || (byName.has(username) && byName.get(username)?.stamp !== user.stamp)

@@ -1,12 +1,15 @@
-// Threads that hash passwords while the event loop and the store's own threads continue. If Node's thread pool hashed
-// on few processors, producers would wait, because its threads have the priority of all others (bench/admin-http.ts).
-// The caller limits how many hash at once.
+// Threads that hash passwords with the lowest priority, so that the event loop and the threads of the store continue.
+// Node's own thread pool has normal priority: with few processors, producers would wait while it hashes
+// (bench/admin-http.ts). The caller limits how many passwords are hashed at once.
 
 import { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Argon2Input } from './argon2-worker.ts'
 
-/** A thread takes some megabytes and 30 ms to start, so it stays while people sign in, and ends afterwards. */
+/**
+ * The time in ms after which an idle thread ends. A thread takes some megabytes, and 30 ms to start, so it stays
+ * while people sign in.
+ */
 const IDLE_MS = 60_000
 
 export class Argon2Threads {
@@ -37,7 +40,10 @@ function startThread(): Worker {
   return new Worker(new URL('./argon2-worker.ts', import.meta.url))
 }
 
-/** Rejects when the thread ends or fails before it answers; the thread cannot be used again. */
+/**
+ * Resolves with the hash that the thread computes. Rejects if the thread ends or fails before; then it cannot be used
+ * again.
+ */
 function ask(thread: Worker, input: Argon2Input): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const end = (code: number) => reject(new Error(`the thread that hashes passwords ended with status ${code}`))

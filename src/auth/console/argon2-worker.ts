@@ -4,7 +4,7 @@ import { argon2Sync } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
 import { stepBack } from '../../base/quiet-thread.ts'
 
-/** As node:crypto's argon2 takes it. */
+/** The parameters of node:crypto's argon2. */
 export interface Argon2Input {
   readonly message: Uint8Array
   readonly nonce: Uint8Array

@@ -35,7 +35,7 @@ test('a group that is not set has no members', () => {
   assert.equal(read({ groups: 'viewers' }, onlyViewers), 'VIEWER')
 })
 
-test('the claims are those that the settings name, and none that every object has', () => {
+test('only the claims that the settings name are read, and no property that every object has', () => {
   const others = testSettings({
     ...groups,
     'admin.oauth.username-claim': 'email',

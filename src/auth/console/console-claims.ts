@@ -50,8 +50,8 @@ function own(claims: Readonly<Record<string, unknown>>, name: string): unknown {
 }
 
 /**
- * A user name must not look like `group:<name>` or, through invisible characters, like another name. It must not forge
- * a log line or be longer than one.
+ * Returns whether the value can be a user name. A name must not look like `group:<name>`, nor, through invisible
+ * characters, like another name. It must not forge a log line, and it must fit into one.
  */
 function isName(value: unknown): value is string {
   return (

@@ -54,7 +54,7 @@ test('a session that its user ends expires with its cookie', { skip }, async t =
   assert.ok(leftMs > 9 * MINUTE && leftMs <= 10 * MINUTE, `${leftMs} ms are left`)
 })
 
-test('where the user of the broker may set no expiry, an ended session is deleted by a later start', {
+test('if the Redis user of the broker may set no expiry, a later start deletes an ended session', {
   skip,
 }, async t => {
   const acl = ['user ketch on >s ~* &* +@all -pexpire']

@@ -1,8 +1,8 @@
-// Sessions that were ended before their time, by `jti`: one document each. On Redis it expires with the remaining life
-// of the token, as the specification says. A store that deletes nothing by itself keeps it for as long as the token
-// could live by any clock, and it is deleted here. On a store that others use each question goes to the store, so that
-// no broker accepts a session that another one has ended; elsewhere the answer is in memory. Without an answer of the
-// store no session holds: its error is thrown on.
+// Sessions that were ended before they expired: one document for each `jti`. On Redis the document expires with the
+// token, as the specification requires. On a store without expiry, this file keeps the document for as long as the
+// token could be valid by any broker's clock, and then deletes it. On a shared store each check asks the store, so
+// that no broker accepts a session that another broker has ended. On other stores the entries are in memory. If the
+// store does not answer, no session is valid: its error is thrown.
 
 import { cut } from '../../base/cut.ts'
 import { changeDocument, type DocumentRooms } from '../../store/document-keeper.ts'
@@ -14,8 +14,8 @@ import { MOST_CLOCK_SKEW_MS } from './clock-skew.ts'
 export interface Denylist {
   isDenied(jti: string): Promise<boolean>
   /**
-   * Resolves when the session is certainly over on every broker. Idempotent. False: the session was on the list
-   * already, or that is unknown.
+   * Ends the session. Resolves when it is certainly over on every broker; with false if it was on the list already,
+   * or if that is unknown. Idempotent.
    */
   deny(jti: string, expiresAtMs: number): Promise<boolean>
 }
@@ -27,10 +27,10 @@ export interface DenylistRooms extends DocumentRooms {
 
 const KIND: DocumentKind = 'ended-session'
 const UNTIL = 'until'
-/** How often expired entries are looked for, on brokers that end sessions. */
+/** The time in ms between two searches for expired entries, on brokers that end sessions. */
 const PRUNE_MS = 10 * 60_000
 
-/** Since 1970. */
+/** Milliseconds since 1970, in digits. */
 const MILLISECONDS = /^\d{1,16}$/
 
 export async function openDenylist({
@@ -52,10 +52,15 @@ export async function openDenylist({
       const until = Buffer.from(fields.get(UNTIL) ?? []).toString()
       if (!MILLISECONDS.test(until)) {
         const result = 'the session stays ended, and its document stays until an operator deletes it'
-        unreadable({ kind: KIND, what: `until when the session ${cut(name)} is ended`, why: 'it is no time', result })
+        unreadable({
+          kind: KIND,
+          what: `the time until which session ${cut(name)} stays ended`,
+          why: 'it is not a time',
+          result,
+        })
         continue
       }
-      // A broker whose clock is behind accepts the token for that much longer.
+      // A broker whose clock is behind accepts the token for longer, by as much as its clock is behind.
       if (Number(until) + MOST_CLOCK_SKEW_MS > nowMs) continue
       // A conflict means that another broker wrote the entry.
       await store.commit({ kind: KIND, name, expect: version, changes: [], remove: true })

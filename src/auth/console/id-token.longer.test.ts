@@ -49,7 +49,7 @@ describe('id_tokens', () => {
 
   const now = () => Math.floor(new SimulatedClock().now() / 1000)
 
-  test('a token that is right in everything is good, whichever allowed algorithm signed it', async t => {
+  test('a token without a defect is good, with every allowed algorithm', async t => {
     const { provider, claims, verify } = await setUp(t)
     const other = await makeKey('ES384')
     provider.keys = [...provider.keys, other.jwk]
@@ -94,14 +94,14 @@ describe('id_tokens', () => {
     for (const [what, changes, why] of cases) assert.match(await outcome(changes), why, what)
   })
 
-  test('the clock difference that is forgiven is forgiven, in both directions', async t => {
+  test('a clock difference of 30 s is accepted, in both directions', async t => {
     const { outcome } = await setUp(t)
     assert.equal(await outcome({ iat: now() - 300, exp: now() - 29 }), 'good')
     assert.equal(await outcome({ nbf: now() + 30 }), 'good')
     assert.equal(await outcome({ iat: now() + 30 }), 'good')
   })
 
-  test('time is that of the given clock', async t => {
+  test('times are compared with the given clock', async t => {
     const { provider, clock, claims, verify } = await setUp(t)
     const token = await provider.sign(claims())
     await clock.advance(329_000)
@@ -110,7 +110,7 @@ describe('id_tokens', () => {
     assert.equal((await verify(token)).kind, 'bad')
   })
 
-  test('an audience of its own is wanted beside the client', async t => {
+  test('if an audience is configured, a token must name it beside the client', async t => {
     const { provider, claims, verify } = await setUp(t)
     const sign = (aud: unknown, azp?: string) => provider.sign(claims({ aud, azp }))
     const expected = { audience: 'console' }
@@ -136,7 +136,7 @@ describe('id_tokens', () => {
     assert.deepEqual(provider.requests, [], 'no keys are fetched for them')
   })
 
-  test('the algorithm of the token must be that of the key, however well it is signed', async t => {
+  test('the algorithm of the token must be that of the key, even if the signature is valid', async t => {
     const { provider, claims, verify } = await setUp(t)
     assert.equal((await verify(signed(rsa, { alg: 'RS256' }, claims()))).kind, 'good')
     assert.equal((await verify(signed(key, { alg: 'ES256' }, claims()))).kind, 'good')
@@ -147,7 +147,7 @@ describe('id_tokens', () => {
     assert.equal(provider.requests.filter(request => request === 'GET /keys').length, 1)
   })
 
-  test('a signature by another key under the same name is bad, as is one of other claims', async t => {
+  test('a signature by another key under the same name is bad, as is a signature of other claims', async t => {
     const { provider, claims, verify } = await setUp(t)
     const impostor = await makeKey('ES256', key.kid)
     assert.equal((await verify(await provider.sign(claims(), {}, impostor))).kind, 'bad')
@@ -171,13 +171,13 @@ describe('id_tokens', () => {
     assert.deepEqual(asked, [])
   })
 
-  test('a header that says what has to be understood is bad, however well it is signed', async t => {
+  test('a token with `crit` in its header is bad, even if the signature is valid', async t => {
     const { claims, verify } = await setUp(t)
     for (const critical of [{ crit: ['exp'], exp: now() + 9 }, { crit: [] }, { crit: 'exp' }])
       assert.equal((await verify(signed(key, { alg: 'ES256', ...critical }, claims()))).kind, 'bad')
   })
 
-  test('of 10,000 tokens with made-up key names at most one has the keys fetched again', async t => {
+  test('10,000 tokens with made-up key names cause at most one more fetch of the keys', async t => {
     const { provider, clock, claims, verify } = await setUp(t)
     assert.equal((await verify(await provider.sign(claims()))).kind, 'good')
     const fetched = () => provider.requests.filter(request => request === 'GET /keys').length
@@ -232,7 +232,7 @@ describe('id_tokens', () => {
       assert.equal((await verify(text)).kind, 'bad', text)
   })
 
-  test('without keys that can be used nothing is good, and they are asked for again', async t => {
+  test('without usable keys no token is good, and the keys are fetched again', async t => {
     const { provider, clock, claims, verify } = await setUp(t)
     const good = await provider.sign(claims())
     const publish = (...keys: readonly unknown[]) => {
@@ -280,7 +280,7 @@ describe('id_tokens', () => {
     await assert.rejects(nowhere.find({ alg: 'ES256' }, {} as never), ProviderUnavailable)
   })
 
-  test('keys that were good are not good for ever', async t => {
+  test('fetched keys expire after ten minutes', async t => {
     const { provider, clock, claims, verify } = await setUp(t)
     assert.equal((await verify(await provider.sign(claims()))).kind, 'good')
     provider.instead.set('/keys', response => response.writeHead(500).end())
@@ -299,7 +299,7 @@ describe('id_tokens', () => {
     await refused
   })
 
-  test('weak RSA keys and points off their curve are passed over', async t => {
+  test('weak RSA keys, and points that are not on their curve, are skipped', async t => {
     const { provider, claims, verify } = await setUp(t)
     const short = { ...rsa.jwk, n: Buffer.from(rsa.jwk.n!, 'base64url').subarray(0, 255).toString('base64url') }
     const y = Buffer.from(key.jwk.y!, 'base64url').map((byte, at) => (at === 7 ? byte ^ 1 : byte))
@@ -309,7 +309,7 @@ describe('id_tokens', () => {
     await assert.rejects(verify(await provider.sign(claims(), {}, rsa)), ProviderUnavailable)
   })
 
-  test('only https is asked, and http on this machine on the word of an issuer there', async () => {
+  test('only https is fetched, and http on this machine if the issuer is there too', async () => {
     const clock = new SimulatedClock()
     for (const url of ['http://id.example/keys', 'file:///etc/passwd', 'http://169.254.169.254/', 'ftp://id.example/'])
       await assert.rejects(createProviderFetch('http://127.0.0.1:1', clock)(url), ProviderUnavailable, url)
@@ -321,8 +321,8 @@ describe('id_tokens', () => {
 })
 
 /**
- * A token whose signature is what its header says, as far as the key can: jose signs nothing that it would not take
- * itself.
+ * Returns a token with a valid signature for its header, as far as the key allows. jose does not sign tokens that it
+ * would refuse itself.
  */
 function signed({ kid, privateKey }: ProviderKey, header: Claims & { readonly alg: string }, claims: Claims): string {
   const input = `${encoded({ kid, ...header })}.${encoded(claims)}`

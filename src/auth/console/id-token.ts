@@ -1,5 +1,5 @@
-// Verifies an id_token (OpenID Connect Core 1.0, section 3.1.3.7; RFC 8725): signature, issuer, audience, times, type,
-// and the nonce of this very login. console-claims.ts says what its claims mean for the console.
+// Verifies an id_token (OpenID Connect Core 1.0, section 3.1.3.7; RFC 8725): signature, issuer, audience, times,
+// type, and the nonce of the login. console-claims.ts makes a console user from its claims.
 
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import type { Clock } from '../../base/clock.ts'
@@ -25,7 +25,7 @@ interface BadToken {
   readonly why: string
 }
 
-/** Throws ProviderUnavailable when there are no keys to verify with. */
+/** Verifies the token. Throws ProviderUnavailable if there are no keys to verify it with. */
 export async function verifyIdToken(
   token: string,
   { issuer, audience, clientId, nonce, skewMs }: ExpectedToken,
@@ -63,7 +63,8 @@ function bad(why: string): BadToken {
 }
 
 /**
- * Providers that say the type in the header mean JWT; Keycloak says it in a claim, where access tokens are `Bearer`.
+ * Returns whether the token is an id_token. A provider that writes a type into the header writes JWT. Keycloak writes
+ * the type into a claim, and access tokens have `Bearer` there.
  */
 function isIdTokenType(header: unknown, claim: unknown): boolean {
   return (

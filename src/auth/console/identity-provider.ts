@@ -1,5 +1,5 @@
-// The identity provider as openid-client knows it: its discovery document (OpenID Connect Discovery 1.0), fetched when
-// it is first needed and again after a while. A failure is not remembered: the next login asks again.
+// The identity provider as openid-client knows it: its discovery document (OpenID Connect Discovery 1.0), fetched
+// when it is first needed and again after an hour. A failure is not remembered: the next login fetches again.
 
 import {
   allowInsecureRequests,
@@ -22,10 +22,13 @@ export interface IdentityProvider {
   readonly keys: KeySet
 }
 
-/** The document is fetched again when it is this old. */
+/** The age in ms at which the document is fetched again. */
 const MAX_AGE_MS = 3_600_000
 
-/** The settings `svc.admin.oauth.*`; the required ones are present. */
+/**
+ * Returns the function that finds the provider of the settings `svc.admin.oauth.*`. The required settings must be
+ * present.
+ */
 export function createDiscovery(settings: Settings, clock: Clock): () => Promise<IdentityProvider> {
   const issuer = settings.get('admin.oauth.issuer-uri')!
   const fetch = createProviderFetch(issuer, clock)
@@ -80,7 +83,11 @@ export function createDiscovery(settings: Settings, clock: Clock): () => Promise
   }
 }
 
-/** The library treats issuers as equal if they differ only by a slash, and it accepts endpoints on any host. */
+/**
+ * Throws ProviderUnavailable if the document is from another issuer, or if the broker must not use one of its
+ * endpoints. The library itself treats issuers as equal if they differ only by a slash, and accepts endpoints on any
+ * host.
+ */
 function checkDocument(document: Readonly<ServerMetadata>, issuer: string): void {
   if (document.issuer !== issuer)
     throw new ProviderUnavailable(
@@ -95,7 +102,10 @@ function checkDocument(document: Readonly<ServerMetadata>, issuer: string): void
   }
 }
 
-/** The default if a provider does not name one (OpenID Connect Discovery 1.0, section 3). */
+/**
+ * Returns whether the client secret is sent by HTTP Basic. That is the default if a provider names no method (OpenID
+ * Connect Discovery 1.0, section 3).
+ */
 function takesBasic({ token_endpoint_auth_methods_supported: methods }: ServerMetadata): boolean {
   return methods === undefined || methods.includes('client_secret_basic') || !methods.includes('client_secret_post')
 }

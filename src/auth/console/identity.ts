@@ -7,13 +7,14 @@ export type { Role }
 export interface Identity {
   readonly username: string
   readonly role: Role
-  /** An identity provider gave the name. A stored user with the same name is another user. */
+  /** True if an identity provider gave the name. A stored user with the same name is another user. */
   readonly isFederated: boolean
   /**
-   * The default password is in force and the request comes from another machine: the user may only change the password.
+   * True if the user has the default password and the request comes from another machine. Then the user may only
+   * change the password.
    */
   readonly mustChangePassword: boolean
-  /** The default password is in force, whichever machine the request comes from. */
+  /** True if the user has the default password, whichever machine the request comes from. */
   readonly hasShippedPassword: boolean
   /** The session's id and end (milliseconds since 1970); null without a session. */
   readonly session: { readonly jti: string; readonly expiresAtMs: number } | null
@@ -24,11 +25,11 @@ export interface Visitor {
   /** An IP address without a port. */
   readonly address: string
   /**
-   * The client is certainly a program on this machine: it came by loopback, used a name of this machine, and no proxy
-   * header is present.
+   * True if the client is certainly a program on this machine: it came by loopback, used a name of this machine, and
+   * no proxy header is present.
    */
   readonly isLocal: boolean
-  /** The request has a session. */
+  /** True if the request has a session. */
   readonly isSignedIn?: boolean
   /** Aborts when the client no longer waits for the answer. */
   readonly ended?: AbortSignal | undefined

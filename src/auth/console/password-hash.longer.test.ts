@@ -19,7 +19,7 @@ test('a hash is argon2id with 19 MiB, two passes and one lane, says so, and is n
   assert.equal(((await hashes.verify('correct horsf', one as string, null)) as typeof RIGHT).isRight, false)
 })
 
-test('a password is taken whole and as any Unicode, however its characters are composed', async () => {
+test('a password is never cut, may be any Unicode, and is the same however its characters are composed', async () => {
   const hashes = createPasswordHashes(systemRandom, systemClock)
   const long = `${'a'.repeat(1_023)}`
   const made = (await hashes.make(`${long}b`)) as string
@@ -29,7 +29,7 @@ test('a password is taken whole and as any Unicode, however its characters are c
   assert.equal(((await hashes.verify('passe\u{1F511}\u0000word', composed, null)) as typeof RIGHT).isRight, false)
 })
 
-test('a hash of other parameters is right still, and outdated', async () => {
+test('a hash with other parameters is still valid, and outdated', async () => {
   const salt = Buffer.alloc(16, 7)
   const parameters = { nonce: salt, parallelism: 1, tagLength: 32, memory: 8 * 1024, passes: 3 }
   const tag = argon2Sync('argon2id', { message: 'correct horse', ...parameters })
@@ -41,11 +41,10 @@ test('a hash of other parameters is right still, and outdated', async () => {
   })
 })
 
-test('for a user that does not exist the same is computed as for one that does, and it is never right', async t => {
+test('the check for a missing user computes the same as for an existing one, and is never right', async t => {
   const hashes = createPasswordHashes(systemRandom, systemClock)
   const made = (await hashes.make('correct horse')) as string
-  // The questions go on to the threads: the time that this takes is compared where the answer is sent
-  // (routes/auth.test.ts).
+  // This test compares the inputs of the threads. routes/auth.longer.test.ts compares how long the answers take.
   const asked = t.mock.method(Worker.prototype, 'postMessage').mock
   for (const stored of [made, null])
     assert.equal(((await hashes.verify('wrong horse', stored, null)) as typeof RIGHT).isRight, false)
@@ -64,12 +63,12 @@ test('for a user that does not exist the same is computed as for one that does, 
   })
 })
 
-/** Of so little that a hash takes no time. */
+/** Parameters so small that a hash takes almost no time. */
 const CHEAP = `$argon2id$v=19$m=8,t=1,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
 const from = (network: number, ended?: AbortSignal) => ({ network: `10.0.0.${network}`, ended })
 
-test('two are hashed at once, 32 wait, and the next one is told that it is busy', async () => {
+test('two passwords are hashed at once, 32 callers wait, and the next one is told that the broker is busy', async () => {
   const hashes = createPasswordHashes(systemRandom, systemClock)
   const answers = await Promise.all(Array.from({ length: 40 }, (_, at) => hashes.verify('wrong', CHEAP, from(at))))
   assert.deepEqual(
@@ -79,7 +78,7 @@ test('two are hashed at once, 32 wait, and the next one is told that it is busy'
   assert.equal((await hashes.verify('wrong', CHEAP, from(40))).kind, 'verdict')
 })
 
-test('of one network four wait, and others find a place beside them', async () => {
+test('four callers of one network may wait, and callers of other networks still find a place', async () => {
   const hashes = createPasswordHashes(systemRandom, systemClock)
   const one = Array.from({ length: 40 }, () => hashes.verify('wrong', CHEAP, from(1)))
   const other = await hashes.verify('wrong', CHEAP, from(2))
@@ -87,7 +86,7 @@ test('of one network four wait, and others find a place beside them', async () =
   assert.deepEqual([hashed.length, other.kind], [6, 'verdict'])
 })
 
-test('who is signed in finds a place to wait, however many strangers wait', async () => {
+test('a caller who is signed in finds a place to wait, however many strangers wait', async () => {
   const hashes = createPasswordHashes(systemRandom, systemClock)
   const strangers = Array.from({ length: 40 }, (_, at) => hashes.verify('wrong', CHEAP, from(at)))
   const made = hashes.make('correct horse')
@@ -96,7 +95,7 @@ test('who is signed in finds a place to wait, however many strangers wait', asyn
   assert.equal((await Promise.all(strangers)).filter(({ kind }) => kind === 'verdict').length, 34)
 })
 
-test('a client that has left gives its place up', async () => {
+test('a client that has left gives up its place', async () => {
   const hashes = createPasswordHashes(systemRandom, systemClock)
   const leaving = new AbortController()
   const strangers = Array.from({ length: 6 }, () => hashes.verify('wrong', CHEAP, from(1, leaving.signal)))
@@ -113,7 +112,7 @@ test('a client that has left gives its place up', async () => {
 test('passwords are hashed by threads of the lowest priority, and the event loop keeps its own', {
   skip: process.platform === 'linux' ? false : 'threads have no priority of their own here',
 }, async () => {
-  // proc_pid_stat(5): the nice value is the 17th field behind the name, which may hold blanks.
+  // proc_pid_stat(5): the nice value is the 17th field behind the name, which may contain blanks.
   const niceOf = async (thread: string) =>
     (await readFile(`/proc/self/task/${thread}/stat`, 'utf8')).split(') ').at(-1)!.split(' ')[16]
   const lowest = async () => (await Promise.all((await readdir('/proc/self/task')).map(niceOf))).filter(is19).length

@@ -1,8 +1,8 @@
-// Passwords at rest: argon2id in PHC's string form, `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`, so that each hash
-// names its own parameters (RFC 9106; OWASP: password storage). Each hash takes 19 MiB and a thread for some 40 ms. So
-// few are made at once, few callers wait, and the next caller is told that the broker is busy. Callers without a
-// session wait in a queue of their own, with few places for one network, so that no host keeps the others out. This
-// file does not know users and does not count guesses.
+// Hashes passwords with argon2id, in PHC's string form `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`, so that each
+// hash names its own parameters (RFC 9106; OWASP: password storage). Each hash takes 19 MiB and a thread for some 40
+// ms. So only two are made at once, a limited number of callers wait, and the next caller is told that the broker is
+// busy. Callers without a session wait in their own queue, with few places for one network, so that no host can keep
+// the others out. This file does not know users and does not count failed attempts.
 
 import { timingSafeEqual } from 'node:crypto'
 import { assert } from '../../base/assert.ts'
@@ -13,7 +13,7 @@ import { Argon2Threads } from './argon2-threads.ts'
 export interface Verdict {
   readonly kind: 'verdict'
   readonly isRight: boolean
-  /** The hash has older parameters: it is worth making again while the password is known. */
+  /** True if the hash has older parameters. The caller should hash the password again while it is known. */
   readonly isOutdated: boolean
 }
 
@@ -31,11 +31,11 @@ export interface Stranger {
 }
 
 export interface PasswordHashes {
-  /** For a caller who is signed in, or for the broker itself. */
+  /** Hashes a password for a caller who is signed in, or for the broker itself. */
   make(password: string): Promise<string | Busy>
   /**
-   * `stored` is null for a user that does not exist: the check takes as long and is never right. `stranger` is null for
-   * a caller who is signed in.
+   * Checks a password against a stored hash. `stored` is null for a user that does not exist: then the check takes
+   * the same time and is never right. `stranger` is null for a caller who is signed in.
    */
   verify(password: string, stored: string | null, stranger: Stranger | null): Promise<Verdict | Busy>
 }
@@ -51,14 +51,17 @@ const TODAY: HashParameters = Object.freeze({ memoryKiB: 19 * 1024, passes: 2, l
 const SALT_BYTES = 16
 const TAG_BYTES = 32
 const AT_ONCE = 2
-/** Places for signed-in callers, and for strangers. */
+/** The number of signed-in callers that may wait, and of strangers. */
 const WAITING = 32
-/** Places for the strangers of one network. */
+/** The number of strangers of one network that may wait. */
 const WAITING_OF_NETWORK = 4
 
 const BUSY: Busy = Object.freeze({ kind: 'busy' })
 
-/** Hashes with other parameters than `today` stay valid. */
+/**
+ * Returns the functions that make and verify hashes. New hashes get the parameters `today`. Hashes with other
+ * parameters stay valid.
+ */
 export function createPasswordHashes(random: Random, clock: Clock, today: HashParameters = TODAY): PasswordHashes {
   const threads = new Argon2Threads(clock)
   const gated = createGate()
@@ -124,7 +127,7 @@ function createGate(): Gate {
   }
 }
 
-/** Canonically equal Unicode texts are the same password (RFC 8265, OpaqueString). */
+/** Returns the input of argon2. Canonically equal Unicode texts are the same password (RFC 8265, OpaqueString). */
 function inputOf(password: string, nonce: Buffer, { memoryKiB, passes, lanes }: HashParameters, tagLength: number) {
   const message = Buffer.from(password.normalize('NFC'))
   return { message, nonce, parallelism: lanes, tagLength, memory: memoryKiB, passes }

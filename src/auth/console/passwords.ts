@@ -24,7 +24,7 @@ export type SignInRefusal =
   | { readonly kind: 'busy' }
 
 export interface Passwords {
-  /** The user with this name and password. Throws what the store throws. */
+  /** Resolves with the user who has this name and password, or with the refusal. Throws what the store throws. */
   check(username: string, password: string, visitor: Visitor): Promise<User | SignInRefusal>
 }
 
@@ -44,8 +44,8 @@ const WRONG: SignInRefusal = Object.freeze({ kind: 'wrong-credentials' })
 const BUSY: SignInRefusal = Object.freeze({ kind: 'busy' })
 
 /**
- * A client with Basic sends its password with each request (a scrape). A password that was right a moment ago is not
- * hashed again.
+ * The time in ms for which a right password is not hashed again. A client of HTTP Basic, such as a scraper, sends its
+ * password with each request.
  */
 const REMEMBERED_MS = 5 * 60_000
 const REMEMBERED = 64
@@ -54,7 +54,7 @@ export function createPasswords(rooms: PasswordsRooms): Passwords {
   const { users, newest, hashes, throttle, clock, random, logger, metrics } = rooms
   const log = logger.named('auth')
   const turns = createTurns()
-  /** By a keyed digest of name and password: the stored hash that they matched. */
+  /** The stored hash that a name and password matched, by a keyed digest of both. */
   const remembered = new Map<string, { readonly passwordHash: string; readonly untilMs: number }>()
   const key = random.bytes(32)
   const digest = (username: string, password: string) =>
@@ -74,7 +74,7 @@ export function createPasswords(rooms: PasswordsRooms): Passwords {
     if (remembered.size > REMEMBERED) remembered.delete(oldest!)
   }
 
-  /** A hash of today's parameters in place of an older one. Sessions stay: the password is the same. */
+  /** Replaces a hash that has older parameters. The sessions stay valid, because the password is the same. */
   async function rehash(user: User, password: string): Promise<User> {
     const made = await hashes.make(password)
     if (typeof made !== 'string') return user

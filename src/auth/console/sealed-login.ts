@@ -1,6 +1,7 @@
-// A browser carries this while its user is at the identity provider: a login that was begun, sealed with AES-256-GCM so
-// that the browser can neither read nor change it. Nothing is kept here for logins that are never finished, and any
-// broker with the same `svc.admin.jwt.secret` can finish what another began.
+// The state of a login, which the browser carries in a cookie while its user is at the identity provider. It is
+// sealed with AES-256-GCM, so that the browser can neither read nor change it. The broker stores nothing for logins
+// that are never finished. Any broker with the same `svc.admin.jwt.secret` can finish a login that another broker
+// began.
 //
 //   base64url( nonce (12) | ciphertext | tag (16) ), the plain text being JSON
 
@@ -8,15 +9,18 @@ import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 
-/** How long the user may take at the provider. */
+/** The time in ms that the user may take at the provider. */
 export const LOGIN_MS = 600_000
 
 export interface Login {
-  /** Comes back in the address; only the browser that began the login has the same value in its cookie. */
+  /**
+   * The provider returns this value in the address. Only the browser that began the login has the same value in its
+   * cookie.
+   */
   readonly state: string
-  /** Comes back in the id_token. */
+  /** The provider returns this value in the id_token. */
   readonly nonce: string
-  /** Of PKCE (RFC 7636). */
+  /** The code verifier of PKCE (RFC 7636). */
   readonly verifier: string
   /** Values that the provider received at the start; it expects the same values again. */
   readonly redirectUri: string
@@ -28,7 +32,7 @@ export interface Login {
 
 export interface LoginSeal {
   seal(login: Login): string
-  /** Null: another secret sealed it, it was changed on the way, or it is too old. */
+  /** Returns the login; null if another secret sealed it, if it was changed on the way, or if it is too old. */
   open(text: string): Login | null
 }
 
@@ -37,7 +41,7 @@ const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** `secret` null: a random key, which no other broker has. */
+/** Returns the seal. If `secret` is null, its key is random, and no other broker has it. */
 export function createLoginSeal(secret: string | null, clock: Clock, random: Random): LoginSeal {
   const key = Buffer.from(
     hkdfSync('sha256', secret ?? random.bytes(KEY_BYTES), '', 'ketch: logins by single sign-on', KEY_BYTES),

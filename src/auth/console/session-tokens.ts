@@ -1,11 +1,11 @@
-// Sessions as the browser carries them: JWTs signed with HMAC-SHA256 (RFC 7515, RFC 7519), made and read here and
-// nowhere else. The algorithm is fixed: what a token says of its own is not asked (RFC 8725). Whether a session that a
-// token names was ended before its time is decided in accounts.ts.
+// Makes and reads the session tokens that browsers carry: JWTs signed with HMAC-SHA256 (RFC 7515, RFC 7519). No other
+// file does that. The algorithm is fixed: a token cannot choose another (RFC 8725). accounts.ts checks whether a
+// session was ended before it expired.
 //
 //   { "sub": "ada", "role": "ADMIN", "jti": "…", "iat": 1700000000.123, "exp": 1700028800, "stamp": "…" }
 //
-// `stamp` is that of the user in the store. Tokens of single sign-on have `"sso": true` instead, because their users
-// have no row there: what happens to a user of the same name is nothing to them.
+// `stamp` is the stamp of the user in the store. Tokens of single sign-on have `"sso": true` instead, because their
+// users are not in the store. A change of a stored user with the same name does not affect them.
 
 import { errors, jwtVerify, SignJWT } from 'jose'
 import type { Clock } from '../../base/clock.ts'
@@ -25,20 +25,23 @@ export interface SessionClaims {
 }
 
 export interface SessionTokens {
-  /** A token without a stamp belongs to single sign-on. */
+  /** Makes a token. A token without a stamp belongs to single sign-on. */
   issue(
     username: string,
     role: Role,
     stamp: string | null,
   ): Promise<{ readonly token: string; readonly claims: SessionClaims }>
-  /** Null: this broker did not issue the token, it has expired, or a required claim is missing. */
+  /**
+   * Resolves with the claims; null if the token was signed with another secret, has expired, or lacks a required
+   * claim.
+   */
   read(token: string): Promise<SessionClaims | null>
 }
 
 export interface SessionTokensRooms {
   readonly clock: Clock
   readonly random: Random
-  /** Null: a random one, which no other broker has. */
+  /** The secret of the signatures; if null, a random one that no other broker has. */
   readonly secret: string | null
   readonly expiryMs: number
 }
@@ -48,7 +51,10 @@ const SECRET_BYTES = 32
 /** The tokens of this broker have some 300 characters. */
 const MAX_TOKEN_CHARACTERS = 8_192
 const MAX_CLAIM_CHARACTERS = 1_024
-/** Tokens whose signature was verified: the result cannot change, and a console asks several times a second. */
+/**
+ * The number of verified tokens that are remembered. The result of a verification cannot change, and a console sends
+ * several requests a second.
+ */
 const REMEMBERED = 256
 
 export function createSessionTokens({ clock, random, secret, expiryMs }: SessionTokensRooms): SessionTokens {
@@ -61,7 +67,7 @@ export function createSessionTokens({ clock, random, secret, expiryMs }: Session
     if (remembered.size > REMEMBERED) remembered.delete(oldest!)
   }
 
-  /** In whole seconds, as tokens count. */
+  /** Returns whether the session has expired, in whole seconds like the times of a token. */
   function isOver({ expiresAtMs }: SessionClaims): boolean {
     return Math.floor(clock.now() / 1000) * 1000 >= expiresAtMs
   }

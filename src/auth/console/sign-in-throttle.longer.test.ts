@@ -84,7 +84,7 @@ test('lockout, any state and max-lockout without a failure: the counter is clear
   assert.equal(await lockedOutMs(), 0)
 })
 
-test('a lockout holds for one name and one address, and of IPv6 for the network of a host', async () => {
+test('a lockout applies to one name and one address, or one network of an IPv6 host', async () => {
   const { fail, lockedOutMs } = openThrottle()
   await fail(10)
   assert.deepEqual([await lockedOutMs('ada', '10.0.0.2'), await lockedOutMs('bob')], [0, 0])
@@ -104,7 +104,7 @@ test('two brokers count together', async () => {
     assert.ok(ms > 29 * SECOND && ms <= 30 * SECOND)
 })
 
-/** A second broker on the store, whose clock is ahead. */
+/** Opens a second broker on the store, whose clock is ahead. */
 function openAhead(aheadMs: number) {
   const world = openThrottle()
   const clockAhead = new SimulatedClock(world.clock.now() + aheadMs)
@@ -114,7 +114,7 @@ function openAhead(aheadMs: number) {
 
 test('brokers whose clocks are 20 minutes apart count together', async () => {
   const { clock, clockAhead, ahead, aheadMs, fail, lockedOutMs } = openAhead(20 * MINUTE)
-  // The first one is too old for the broker that is ahead; from then on the counter has its time.
+  // For the broker that is ahead, the first failure is too old. After its own failure the counter has its time.
   for (let at = 0; at < 5; at++) {
     await fail(1)
     await ahead.failed('ada', '10.0.0.1')
@@ -129,7 +129,7 @@ test('brokers whose clocks are 20 minutes apart count together', async () => {
   assert.equal(await lockedOutMs(), 0, 'a broker whose clock is behind locks out for longer, by as much as that')
 })
 
-test('a time that no clock can have by now locks no user out', async () => {
+test('a time that no clock can show yet locks no user out', async () => {
   const { ahead, fail, lockedOutMs } = openAhead(27 * 60 * MINUTE)
   for (let at = 0; at < 10; at++) await ahead.failed('ada', '10.0.0.1')
   assert.equal(await lockedOutMs(), 0)
@@ -147,7 +147,10 @@ test('brokers whose store was emptied count together again', async () => {
   for (const each of [throttle, other]) assert.equal(await each.lockedOutMs('ada', '10.0.0.1'), 30 * SECOND)
 })
 
-/** This many names of one document, for an attacker who knows how a name becomes the first byte of its digest. */
+/**
+ * Returns this many names that share one document, for an attacker who knows how a name becomes the first byte of its
+ * digest.
+ */
 function namesOfOneDocument(count: number, digestOf: (text: string) => Buffer): readonly string[] {
   const names: string[] = []
   for (let at = 0; names.length < count; at++)
@@ -155,7 +158,7 @@ function namesOfOneDocument(count: number, digestOf: (text: string) => Buffer): 
   return names
 }
 
-test('names without end take a bounded room, and a user who is locked out stays so', async () => {
+test('any number of names takes bounded room, and a user who is locked out stays so', async () => {
   const { clock, store, throttle, lockedOutMs, fail } = openThrottle()
   await throttle.failed('somebody', '10.0.0.9')
   const secret = (await store.load('signing-key', 'sign-in-failures'))!.fields.get('key')!
@@ -174,7 +177,7 @@ test('names without end take a bounded room, and a user who is locked out stays 
   assert.equal(await lockedOutMs(others[0], '10.0.0.9'), 0, 'of the weak ones the oldest went first')
 })
 
-test('who shares a document cannot be computed without the key of the store', async () => {
+test('an attacker without the key of the store cannot compute which names share a document', async () => {
   const { store, throttle } = openThrottle()
   const names = namesOfOneDocument(64, text => createHash('sha256').update(text).digest())
   for (const name of names) await throttle.failed(name, '10.0.0.9')
@@ -182,11 +185,11 @@ test('who shares a document cannot be computed without the key of the store', as
   assert.ok(documents.length > 8, `${names.length} names lie in ${documents.length} documents`)
 })
 
-test('what time has cleared is taken out of the store with the next failure beside it', async () => {
+test('an expired counter is removed from the store with the next failure in its document', async () => {
   const { clock, store, throttle } = openThrottle()
   for (let at = 0; at < 500; at++) await throttle.failed(`name ${at}`, '10.0.0.9')
   await clock.advance(15 * MINUTE)
-  // Enough for each of the documents to have one.
+  // Enough names that each document gets one.
   for (let at = 0; at < 5_000; at++) await throttle.failed(`later ${at}`, '10.0.0.9')
   const sizes = (await store.list('sign-in-failures')).map(({ fields }) => fields.size)
   assert.equal(
@@ -195,7 +198,7 @@ test('what time has cleared is taken out of the store with the next failure besi
   )
 })
 
-test('without the store no sign-in is let by', async () => {
+test('without the store no sign-in is allowed', async () => {
   const { store, lockedOutMs } = openThrottle()
   store.faults.failNext('load', 'unavailable')
   await assert.rejects(lockedOutMs(), StoreUnavailable)
@@ -220,7 +223,7 @@ test('failures that the store does not take are counted by this broker until tim
   assert.equal(await lockedOutMs(), 0)
 })
 
-test('names without end take a bounded room in memory too, and a user who is locked out stays so', async () => {
+test('any number of names takes bounded room in memory too, and a user who is locked out stays so', async () => {
   const { store, fail, lockedOutMs } = openThrottle()
   store.faults.failNext('commit', 'unavailable', 2_000)
   await fail(10)
@@ -230,7 +233,7 @@ test('names without end take a bounded room in memory too, and a user who is loc
   assert.deepEqual([await lockedOutMs('name 0'), await lockedOutMs('name 1099')], [0, 30 * SECOND])
 })
 
-test('a right password is right while the store does not take that it was', async () => {
+test('a right password is accepted even if the store does not take the success', async () => {
   const { store, throttle, fail, lockedOutMs, log } = openThrottle()
   await fail(9)
   store.faults.failNext('commit', 'unavailable')

@@ -1,7 +1,7 @@
-// How often somebody may guess a password, by user name and address (specification, "Console login lockout"). The
-// states and what moves them are pure functions; the counters rest in the store, where every broker counts the same
-// ones. If the store does not take a failure (a full disk, too few replicas), each broker counts alone, in memory: a
-// right password needs no write, so that wrong ones would be told from it without end.
+// Limits how often a caller may try a password, by user name and address (specification, "Console login lockout").
+// The states and their transitions are pure functions. The counters are in the store, so that all brokers count
+// together. If the store does not take a failure (a full disk, too few replicas), each broker counts alone, in
+// memory. Otherwise a caller could try wrong passwords without end, because a right password needs no write.
 //
 //            failure, fewer than max-failures           success, or max-lockout without a failure, from anywhere
 //          ┌──────────┐                              ┌──────────────────────────────────────────────> open, 0 failures
@@ -10,15 +10,16 @@
 //                                                         └── failure: twice as long, at most ──────┘
 //                                                             max-lockout
 //
-// Counters lie in a fixed number of documents with a fixed number of places each: names and addresses without end push
-// each other out and take no more room. The weakest goes first, so that one that locks somebody out goes last; and
-// which names share a document depends on a key that the store holds, so that no attacker can choose names which push
-// out a certain one. An attempt costs a hash before it counts: to fill all places with stronger counters takes longer
-// than it would take to wait.
+// The counters are in a fixed number of documents, each with a fixed number of places. So any number of names and
+// addresses takes the same room: a new counter replaces the weakest one, and a counter that locks a caller out is
+// replaced last. A key in the store decides which names share a document, so that no attacker can choose names that
+// push out a certain counter. Each attempt costs a hash before it counts. So filling all places with stronger
+// counters takes longer than waiting for the end of a lockout.
 //
-// Clocks of brokers may be apart. A counter keeps the latest time that any broker has given it, and a failure that
-// seems to lie in the future is one of this moment: a broker whose clock is behind locks out for longer, by as much as
-// it is behind, and one whose clock is ahead forgets what others counted only until it has counted itself.
+// The clocks of brokers may differ. A counter keeps the latest time that any broker gave it, and a failure in the
+// future counts as one of this moment. So a broker whose clock is behind locks out for longer, by as much as it is
+// behind. A broker whose clock is ahead may ignore failures that others counted, but only until it has counted a
+// failure itself.
 
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
@@ -45,15 +46,18 @@ export interface Failures {
 }
 
 export interface SignInThrottle {
-  /** How long this name is locked out from this address; 0 when it is not. Throws what the store throws. */
+  /**
+   * Resolves with the time in ms for which this name is locked out from this address; 0 if it is not. Throws what the
+   * store throws.
+   */
   lockedOutMs(username: string, address: string): Promise<number>
-  /** Counts the failure in memory if the store does not take it. */
+  /** Counts a failure. If the store does not take it, counts it in memory. */
   failed(username: string, address: string): Promise<void>
-  /** If the store does not take it, the stored counter stays until it expires. */
+  /** Clears the counter. If the store does not take that, the stored counter stays until it expires. */
   succeeded(username: string, address: string): Promise<void>
 }
 
-/** The counter while it is valid; null when it has expired. */
+/** Returns the counter while it is valid; null if it has expired. */
 export function standing(failures: Failures | null, nowMs: number, { maxLockoutMs }: ThrottleRules): Failures | null {
   if (failures === null) return null
   const agoMs = nowMs - failures.lastAtMs
@@ -66,7 +70,7 @@ export function afterFailure(failures: Failures | null, nowMs: number, rules: Th
   return { count: count + 1, lastAtMs: Math.max(lastAtMs, nowMs) }
 }
 
-/** How long attempts are refused from now on; 0 if they are allowed. */
+/** Returns for how many ms attempts are refused from now on; 0 if they are allowed. */
 export function lockedOutMs(failures: Failures | null, nowMs: number, rules: ThrottleRules): number {
   const current = standing(failures, nowMs, rules)
   if (current === null || current.count < rules.maxFailures) return 0
@@ -76,9 +80,9 @@ export function lockedOutMs(failures: Failures | null, nowMs: number, rules: Thr
 
 /** One document for each first byte of a counter's name. */
 const KIND: DocumentKind = 'sign-in-failures'
-/** Counters in each document. */
+/** The number of counters in each document. */
 const PLACES = 64
-/** Counters in memory. */
+/** The number of counters in memory. */
 const PLACES_HERE = 1_024
 const LOG_EVERY_MS = 5_000
 
@@ -115,8 +119,8 @@ export function createSignInThrottle({
         unreadable({
           kind: KIND,
           what,
-          why: 'it is no count and time',
-          result: 'it counts as none until the next failure',
+          why: 'it is not a count and a time',
+          result: 'no failure counts until the next one',
         })
       }
     }
@@ -142,7 +146,10 @@ export function createSignInThrottle({
     })
   }
 
-  /** The counters that make room for one more: the expired ones and, if that is not enough, the weakest. */
+  /**
+   * Returns the counters to remove before one more is added: the expired ones and, if that is not enough, the
+   * weakest.
+   */
   function surplusOf(others: ReadonlyMap<string, Failures>, places: number, nowMs: number): readonly string[] {
     const isOver = (failures: Failures) => standing(failures, nowMs, rules) === null
     const over = [...others].filter(([, failures]) => isOver(failures))
@@ -160,7 +167,10 @@ export function createSignInThrottle({
     countedHere.set(key, after)
   }
 
-  /** Without their key the shared counters cannot be read: this broker counts in memory, and every user can sign in. */
+  /**
+   * Reports that the stored key cannot be read. Without it the shared counters cannot be read, so this broker counts
+   * in memory, and every user can sign in.
+   */
   function unkeyed(error: unknown): null {
     if (!(error instanceof UnreadableDocument)) throw error
     const result = 'failed sign-ins are counted by each broker alone until its document is deleted'
@@ -170,7 +180,7 @@ export function createSignInThrottle({
 
   async function lockedOutByStoreMs(username: string, address: string): Promise<number> {
     const secret = await findSharedKey(store, KIND).catch(unkeyed)
-    // Without the key no failure was counted.
+    // If no broker has created the key yet, no failure was counted.
     if (secret === null) return 0
     const { bucket, key } = placeOf(secret, username, address)
     const counters = countersOf(bucket, await store.load(KIND, bucket))
@@ -202,7 +212,7 @@ export function createSignInThrottle({
         const secret = await findSharedKey(store, KIND)
         if (secret !== null) await change(placeOf(secret, username, address), () => null)
       } catch (error) {
-        // If the broker refused only the right password, the answer would reveal it.
+        // This error must not refuse the sign-in: a refusal of only the right password would reveal it.
         if (!isStoreFailure(error)) throw error
         const message = 'the store did not take a sign-in: the failures before it count until time clears them'
         log.limited('sign-in-not-cleared', LOG_EVERY_MS).warn(message, { error })
@@ -216,7 +226,10 @@ interface Place {
   readonly key: string
 }
 
-/** The store holds no name and no address. */
+/**
+ * Returns the document and the name of a counter. The name is a digest: the store contains no user name and no
+ * address.
+ */
 function placeOf(secret: Uint8Array, username: string, address: string): Place {
   const digest = createHmac('sha256', secret)
     .update(JSON.stringify([username, networkOf(address)]))
@@ -224,7 +237,7 @@ function placeOf(secret: Uint8Array, username: string, address: string): Place {
   return { bucket: digest.toString('hex', 0, 1), key: digest.toString('base64url', 1, 17) }
 }
 
-/** The network of an address: one IPv6 host has 2^64 addresses from which it can guess. */
+/** Returns the network of an address. One IPv6 host has 2^64 addresses from which it can try passwords. */
 export function networkOf(written: string): string {
   const address = written.replace(/^::ffff:(?=\d+\.)/i, '')
   if (!address.includes(':')) return address
@@ -235,13 +248,13 @@ export function networkOf(written: string): string {
   return [...before, ...zeros, ...after].slice(0, 4).join(':')
 }
 
-// A counter: `<failures> <time of the last one>`.
+// A stored counter is `<failures> <time of the last one>`.
 
 function encode({ count, lastAtMs }: Failures): Buffer {
   return Buffer.from(`${count} ${lastAtMs}`)
 }
 
-/** Null for a text that `encode` does not produce. */
+/** Returns null for a text that `encode` does not write. */
 function decode(value: Uint8Array): Failures | null {
   const [, count, lastAtMs] = /^(\d{1,9}) (\d{1,16})$/.exec(Buffer.from(value).toString()) ?? []
   return count === undefined ? null : { count: Number(count), lastAtMs: Number(lastAtMs) }

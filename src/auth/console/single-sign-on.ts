@@ -1,7 +1,7 @@
-// Signing in to the console at an identity provider: OpenID Connect, authorization code flow with PKCE (RFC 7636),
-// state, nonce and the issuer of the answer (RFC 9207). It says where to send the browser and who came back; it sets no
-// cookie and issues no session. Tokens of the provider are looked at here and dropped: no token of it leaves this
-// room.
+// Signs users in to the console at an identity provider: OpenID Connect, authorization code flow with PKCE (RFC
+// 7636), state, nonce and the issuer of the answer (RFC 9207). It returns where to send the browser and which user
+// came back. It sets no cookie and issues no session. It verifies the provider's tokens and drops them: no token
+// leaves this folder.
 //
 //   begin ──> provider ──> finish: the sealed login ─ state ─ answer ─ code for id_token ─ id_token ─ claims ─ spent
 //                                        └───────┴───────┴────────────┴─────────────────┴──────────┴──────┴──> failed
@@ -29,12 +29,12 @@ import { createDiscovery, type IdentityProvider } from './identity-provider.ts'
 import { createLoginSeal, LOGIN_MS, type Login } from './sealed-login.ts'
 
 /**
- * Why the sign-in failed, as the login page is told. It is one of these words whatever the provider or the browser
- * sent.
- * - `sso-unavailable`: the provider does not answer, or not in a way that can be used.
- * - `sso-expired`: the login was not begun in this browser, was finished before, or took longer than 10 minutes.
- * - `sso-refused`: the provider refused, or the user did there.
- * - `sso-invalid`: what the provider answered does not hold.
+ * The reason of a failed sign-in for the login page. Whatever the provider or the browser sent, it is one of these
+ * words.
+ * - `sso-unavailable`: the provider does not answer, or its answer cannot be used.
+ * - `sso-expired`: the login did not begin in this browser, was finished before, or took longer than 10 minutes.
+ * - `sso-refused`: the provider or the user refused.
+ * - `sso-invalid`: the provider's answer is not valid.
  * - `sso-no-role`: the user is in neither group.
  */
 export type SignOnError = 'sso-unavailable' | 'sso-expired' | 'sso-refused' | 'sso-invalid' | 'sso-no-role'
@@ -42,7 +42,7 @@ export type SignOnError = 'sso-unavailable' | 'sso-expired' | 'sso-refused' | 's
 export interface SignOnFailed {
   readonly kind: 'failed'
   readonly error: SignOnError
-  /** The answer belongs to another login than the one in this browser, which is still in progress. */
+  /** True if the answer belongs to another login. Then the login in this browser is still in progress. */
   readonly isOther: boolean
 }
 
@@ -50,7 +50,10 @@ interface SignOnBegun {
   readonly kind: 'begun'
   /** Where to send the browser. */
   readonly url: string
-  /** The cookie that it must bring back, for at most `LOGIN_MS`; one line of ASCII without quotes and semicolons. */
+  /**
+   * The cookie value that the browser must send back within `LOGIN_MS`: one line of ASCII without quotes and
+   * semicolons.
+   */
   readonly login: string
 }
 
@@ -64,11 +67,11 @@ interface SignedOn {
 export interface SingleSignOn {
   /** The text of the button. */
   readonly label: string
-  /** Both URIs are taken as they are: the second must be a path of this server. */
+  /** Begins a login. Takes both URIs unchecked: the second must be a path of this server. */
   begin(redirectUri: string, returnTo: string): Promise<SignOnBegun | SignOnFailed>
   /**
-   * `login` is what `begin` gave the browser, null without it; `answer` is the query that the provider sent it back
-   * with.
+   * Finishes a login. `login` is the cookie value that `begin` returned, null without a cookie. `answer` is the query
+   * with which the provider sent the browser back.
    */
   finish(login: string | null, answer: URLSearchParams): Promise<SignedOn | SignOnFailed>
 }
@@ -79,20 +82,22 @@ export interface SingleSignOnRooms {
   readonly random: Random
   readonly logger: Logger
   readonly metrics: Pick<Metrics, 'count'>
-  /** True at the first call for this name before the time (milliseconds since 1970), over all brokers. */
+  /**
+   * Resolves with true for the first call with this name before the time (milliseconds since 1970), over all brokers.
+   */
   spend(name: string, untilMs: number): Promise<boolean>
 }
 
 /** Each kind of failure is logged at most this often, because any client can cause one. */
 const LOG_EVERY_MS = 1_000
-/** Of state, nonce and verifier. */
+/** The length in bytes of state, nonce and verifier. */
 const SECRET_BYTES = 32
-/** Logins that may wait for the provider at once; further clients are asked to come back. */
+/** The most logins that may wait for the provider at once. Further logins fail as `sso-unavailable`. */
 const MOST_UNDER_WAY = 64
 
 /**
- * Asks the provider nothing until the first login, so that the broker starts and passwords work while the provider is
- * down.
+ * Opens single sign-on. Sends no request to the provider until the first login, so that the broker starts, and
+ * passwords work, while the provider is down.
  */
 export function openSingleSignOn(rooms: SingleSignOnRooms): SingleSignOn {
   const { settings, clock, random, metrics } = rooms
@@ -195,7 +200,10 @@ export function openSingleSignOn(rooms: SingleSignOnRooms): SingleSignOn {
   }
 }
 
-/** openid-client wraps what its fetch throws, and says in codes what is no answer of a token endpoint. */
+/**
+ * Returns the ProviderUnavailable for an error, or null. openid-client wraps the errors of its fetch, and has codes
+ * for answers that are not those of a token endpoint.
+ */
 function unavailabilityIn(error: unknown): ProviderUnavailable | null {
   if (error instanceof ProviderUnavailable) return error
   if (!(error instanceof ClientError)) return null
@@ -209,7 +217,10 @@ const NO_ANSWER: ReadonlySet<string> = new Set([
   'OAUTH_TIMEOUT',
 ])
 
-/** Errors of openid-client about an answer. Their causes hold tokens, so nothing but these words is logged. */
+/**
+ * Returns the failure for an error of openid-client about an answer, or null. The causes of such errors contain
+ * tokens, so only these words are logged.
+ */
 function refusalIn(error: unknown): [SignOnError, string] | null {
   if (unavailabilityIn(error) !== null) return null
   if (error instanceof AuthorizationResponseError)
@@ -223,7 +234,7 @@ function refusalIn(error: unknown): [SignOnError, string] | null {
   return error instanceof ClientError ? ['sso-invalid', `${error.message} (${error.code})`] : null
 }
 
-/** Error codes are single words; any other text comes from outside and is not logged. */
+/** Returns the code of an error. Codes are single words: any other text comes from outside and is not logged. */
 function wordIn(code: string): string {
   return /^[a-z_]{1,64}$/.test(code) ? code : 'an error that is no word'
 }

@@ -4,7 +4,7 @@
 const WAITING = 256
 
 export interface Turns {
-  /** The result of the work, or null when too many wait for the key already. */
+  /** Runs the work and returns its result; null if too many callers wait for the key already. */
   take<T>(key: string, work: () => Promise<T>): Promise<T> | null
 }
 

@@ -1,11 +1,11 @@
-// Console users as the store has them: immutable snapshots, and the keeper that replaces them. Rests in one document,
-// one field for each user, one for each name whose older sessions are cut off. Whether a change is allowed is the
-// caller's: `decide` sees the newest state, and the store takes what it decided only if that was the newest state
-// still, so that a rule over all users (there is an ADMIN left) holds when others write too. It hashes nothing and
-// knows no session.
+// Keeps the console users of the store as immutable snapshots, and changes them. They are in one document: one field
+// for each user, and one for each name whose older sessions are cut off. The caller decides whether a change is
+// allowed: `decide` gets the newest state, and the store takes the change only if that state is still the newest. So
+// a rule over all users (at least one ADMIN is left) also holds when other brokers write. This file hashes no
+// password and knows no session.
 //
-// A user that cannot be read (a bad hand, a later version) cannot sign in, and is still a user: the name is not given
-// again, and the first admin is not made beside it. It goes when an ADMIN removes it by its name.
+// A user that cannot be read (edited by hand, or written by a later version) cannot sign in, but still counts as a
+// user: the name is not given again, and no first admin is created. An ADMIN can remove such a user by its name.
 
 import { cut } from '../../base/cut.ts'
 import { type DocumentRooms, keepDocument } from '../../store/document-keeper.ts'
@@ -17,9 +17,9 @@ import type { Role } from './identity.ts'
 export interface User {
   readonly username: string
   readonly role: Role
-  /** As password-hash.ts made it. */
+  /** The hash in the form of password-hash.ts. */
   readonly passwordHash: string
-  /** The password is the shipped one. */
+  /** True if the password is the default one, which is public. */
   readonly hasShippedPassword: boolean
   /**
    * A new one after each change of password or role. It is never used again, not even for a new user with the same
@@ -35,20 +35,22 @@ export interface Users {
   readonly version: number
   readonly byName: ReadonlyMap<string, User>
   /**
-   * Names with a time in milliseconds since 1970: sessions without a stamp (from before stamps existed) that were
-   * issued at this time or earlier are over.
+   * By name, a time in milliseconds since 1970. Sessions without a stamp (from before stamps existed) are over if
+   * they were issued at this time or earlier.
    */
   readonly cutOffs: ReadonlyMap<string, number>
   /** Names of users that cannot be read. */
   readonly unreadable: ReadonlySet<string>
 }
 
-/** Whether there is no user, so that the first visitor may become the first admin. */
+/** Returns whether there is no user. Then the first visitor may become the first admin. */
 export function isEmpty({ byName, unreadable }: Pick<Users, 'byName' | 'unreadable'>): boolean {
   return byName.size + unreadable.size === 0
 }
 
-/** Sets this user, or with null removes the one of the name. `isSilent` leaves sessions alone. */
+/**
+ * Stores this user; null removes the user with the name. If `isSilent` is true, the sessions of the user stay valid.
+ */
 export interface UserChange {
   readonly kind: 'change'
   readonly username: string
@@ -76,7 +78,7 @@ export interface UserStore {
 export interface UserStoreRooms extends DocumentRooms {
   /** Whether other brokers use the store too. */
   readonly isShared: boolean
-  /** How long a session can live. */
+  /** The longest life of a session in ms. */
   readonly sessionMs: number
   readonly unreadable?: NameUnreadable | undefined
 }
@@ -158,20 +160,20 @@ function isChange(decided: { readonly kind: string } | null): decided is UserCha
   return decided?.kind === 'change'
 }
 
-/** Whether the store has the change whose outcome was unknown. */
+/** Returns whether the store has the change whose outcome was unknown. */
 function isMade({ username, user }: UserChange, { byName }: Users): boolean {
   const stored = byName.get(username)
   if (user === null) return stored === undefined
   return stored !== undefined && stored.stamp === user.stamp && stored.passwordHash === user.passwordHash
 }
 
-// A user's field: JSON of the user without the name. A cut-off's: the time in digits.
+// The field of a user is JSON of the user without the name. The field of a cut-off is the time in digits.
 
 function encodeUser({ username: _, ...rest }: User): Buffer {
   return Buffer.from(JSON.stringify(rest))
 }
 
-/** Throws when it is not what `encodeUser` makes. */
+/** Returns the user. Throws if the value is not in the form that `encodeUser` writes. */
 function decodeUser(username: string, value: Uint8Array): User {
   const user = JSON.parse(Buffer.from(value).toString()) as Omit<User, 'username'>
   const isKnown =
@@ -202,18 +204,18 @@ function decodeUsers(version: number, fields: ReadonlyMap<string, Uint8Array>, t
       const isRead = MILLISECONDS.test(text)
       cutOffs.set(username, isRead ? Number(text) : Number.POSITIVE_INFINITY)
       if (!isRead) {
-        const what = `since when sessions of the console user ${JSON.stringify(cut(username))} are cut off`
-        tell({ kind: KIND, what, why: 'it is no time', result: 'all of its sessions without a stamp are over' })
+        const what = `the time up to which sessions of the console user ${JSON.stringify(cut(username))} are cut off`
+        tell({ kind: KIND, what, why: 'it is not a time', result: 'all of its sessions without a stamp are over' })
       }
     }
   }
   return Object.freeze({ version, byName, cutOffs, unreadable })
 }
 
-/** Since 1970. */
+/** Milliseconds since 1970, in digits. */
 const MILLISECONDS = /^\d{1,16}$/
 
-/** The users as the store has them after a change. */
+/** Returns the users after a change. */
 function withChange(users: Users, { username, user }: UserChange, rows: readonly Row[], version: number): Users {
   const byName = new Map(users.byName)
   if (user === null) byName.delete(username)

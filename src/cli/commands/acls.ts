@@ -1,4 +1,4 @@
-// ACL rules on the command line. A rule allows a principal something; no rule denies.
+// The commands for ACL rules. A rule allows a principal an operation; no rule denies one.
 
 import type { AclList, AclRule, GrantedAcl, NewAcl } from '../../api/acls.ts'
 import { OPERATIONS } from '../../api/words.ts'

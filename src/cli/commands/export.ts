@@ -1,4 +1,4 @@
-// Records of a topic as a file, on the standard output.
+// The command that writes the records of a topic as a file to the standard output.
 
 import { DECODINGS, EDGES, FILE_FORMATS, READING_ORDERS } from '../../api/words.ts'
 import { type Command, integerOption, segment, timestampOf, wordOption } from '../command.ts'
@@ -49,7 +49,7 @@ export const exportCommands: readonly Command[] = [
           written += chunk.length
         }
       }
-      // On a terminal a changing line would stand between the records.
+      // On a terminal the progress line would stand between the records.
       if (terminal.isOutSeen) await work()
       else await withProgressSignedIn(call, seconds => `${bytes(written)} in ${seconds} s`, work)
       return EXIT.OK

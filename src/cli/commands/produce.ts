@@ -1,6 +1,6 @@
-// Produces records from the command line: the values of options, or the lines of the standard input, as text or as
-// JSON. The command sends each lot after the one before is acknowledged. So if it fails, the records that are missing
-// are the end of the input.
+// Produces records from the values of options, or from the lines of the standard input as text or JSON. The command
+// sends each request after the one before is acknowledged. So if it fails, the records that are missing are the end
+// of the input.
 
 import { isUtf8 } from 'node:buffer'
 import type { Content, NewMessages, Produced, ProducedMessages, RecordToProduce } from '../../api/messages.ts'
@@ -16,7 +16,7 @@ interface Sum {
   lastOffset: number
 }
 
-/** The API takes this many records in one request, and twice as many bytes. */
+/** The most records in one request, as the API takes them, and the most bytes, of which the API takes twice as many. */
 const MOST_AT_ONCE = 1_000
 const MOST_BYTES = 1024 * 1024
 const NEWLINE = 0x0a
@@ -31,7 +31,10 @@ export const produceCommands: readonly Command[] = [
       key: { value: 'text', doc: 'The key of every record.' },
       'key-separator': { value: 'text', doc: 'The part of a line before this text is the key.' },
       header: { value: 'name=value', doc: 'A header of every record.', isMany: true },
-      partition: { value: 'n', doc: 'The partition of every record; else that of its key, or any.' },
+      partition: {
+        value: 'n',
+        doc: 'The partition of every record; by default the one of its key, or any without a key.',
+      },
       ndjson: {
         value: null,
         doc: 'Each line is a record as ketch export and ketch tail --json write it: partition, key, value, headers, timestamp.',
@@ -62,7 +65,7 @@ async function produce(call: Call): Promise<ExitStatus> {
     if (error) throw new CommandFailed(EXIT.REFUSED, `${error.detail} [${error.code}]`, { problem: error })
   }
   const work = async () => {
-    // Before anything is read: it may ask for a password.
+    // This request comes before the input is read, because it may ask for a password.
     if (values.length === 0) await call.api.get(`/api/v1/topics/${segment(call.args[0]!)}`)
     const lots = values.length > 0 ? [values.map(value => Buffer.from(value))] : linesOf(call.terminal.input())
     let at = 0
@@ -111,7 +114,7 @@ function add(sums: Map<number, Sum>, { partition, offset }: Produced): void {
   }
 }
 
-/** The complete lines after each chunk. The last line needs no line end. */
+/** Yields the complete lines after each chunk. The last line needs no line end. */
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Buffer[], void> {
   let parts: Buffer[] = []
   for await (const chunk of chunks) {
@@ -128,7 +131,7 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<reado
   if (parts.length > 0) yield [Buffer.concat(parts)]
 }
 
-/** Reads a line as a record, in the way that the options ask for. */
+/** Returns the function that reads a line as a record, in the form that the options name. */
 function reader(call: Call): (line: Buffer, at: number) => RecordToProduce {
   const partition = integerOption(call, 'partition', 0)
   if (call.has('ndjson'))
@@ -188,7 +191,7 @@ function readJson(line: Buffer, at: number): RecordToProduce {
       if (typeof header?.key !== 'string') return fail('a header takes a key')
       return { key: header.key, value: content(header.value, `header ${header.key}`) }
     }),
-    // Null stands for no timestamp. The API checks the others.
+    // Null means no timestamp. The API checks all other values.
     timestamp: (timestamp ?? undefined) as number | undefined,
   }
 }

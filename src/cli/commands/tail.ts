@@ -1,4 +1,4 @@
-// Records of a topic as they arrive. For programs each is one line of JSON.
+// The command that shows the records of a topic as they arrive. With --json each record is one line of JSON.
 
 import type { MessagePage, ShownRecord, ShownValue, TailEventData } from '../../api/messages.ts'
 import { DECODINGS } from '../../api/words.ts'
@@ -10,7 +10,7 @@ import { CommandFailed, EXIT, type ExitStatus } from '../exit-status.ts'
 import { withProgressSignedIn } from '../progress.ts'
 import { time } from '../table.ts'
 
-/** The API gives at most this many in one page. */
+/** The most records that the API returns in one page. */
 const PAGE_RECORDS = 1_000
 const PAUSE_MS = 1_000
 /** The command gives up after this many failures in a row. */
@@ -75,7 +75,7 @@ async function tail(call: Call): Promise<ExitStatus> {
         cursor = id ?? cursor
         if (type === 'messages') print(dataOf('messages', data).messages)
         if (type === 'dropped') {
-          // Null in a topic whose offsets have gaps: the number is unknown.
+          // The count is null if the offsets of the topic have gaps: then the number is unknown.
           const { count } = dataOf('dropped', data)
           terminal.err(`ketch: ${count ?? 'some'} records came faster than they were read\n`)
         }
@@ -100,11 +100,12 @@ function dataOf<N extends keyof TailEventData>(_name: N, data: string): TailEven
 }
 
 /**
- * At most this many of the newest records, newest first, and the cursor of a tail that misses no record after them.
+ * Reads at most this many of the newest records, newest first. Returns them and a cursor: a tail from this cursor
+ * misses no later record.
  */
 async function readNewest(call: Call, path: string, query: Query, most: number) {
   const records: ShownRecord[] = []
-  /** A page tries again what the one before could not read. */
+  /** The partitions that could not be read. Each page tries those of the page before again. */
   let unavailable: MessagePage['unavailable'] = []
   const readPage = async (cursor?: string): Promise<MessagePage> => {
     const limit = Math.min(most - records.length, PAGE_RECORDS)
@@ -116,7 +117,8 @@ async function readNewest(call: Call, path: string, query: Query, most: number) 
   const read = async (): Promise<string> => {
     const { nextCursor, tailCursor } = await readPage()
     for (let next = nextCursor; next !== null && records.length < most; ) next = (await readPage(next)).nextCursor
-    // A record that arrives during the further pages is above the end that the first page saw.
+    // A record that arrives while further pages are read lies after the end that the first page saw, and so after
+    // this cursor.
     return tailCursor
   }
   const said = () => `${records.length} of ${most} records`

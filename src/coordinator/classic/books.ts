@@ -1,5 +1,5 @@
-// The books of a group: each change of its members goes through here, so that its counters, its indexes and the memory
-// that it takes always agree with its members. Nothing here begins or ends a rebalance.
+// The books of a group. Each change of its members goes through this file, so that its counters, its indexes and its
+// counted memory always agree with its members. No function here begins or ends a rebalance.
 
 import { because, GROUP_MAX_SIZE_REACHED, type Refusal, UNKNOWN_MEMBER_ID } from '../../protocol/errors.ts'
 import type { Parked } from '../machine.ts'
@@ -11,7 +11,7 @@ import { type JoinReply, type JoinRequest, type Protocol, refuseJoin, refuseSync
 const costs = Object.freeze({
   /** A group with members or promised ids: its maps, its timer. */
   group: 4_096,
-  /** A member with the request that waits in its name. */
+  /** A member with its waiting request. */
   member: 2_048,
   /** A promised id. */
   promise: 512,
@@ -34,7 +34,7 @@ export function strike(group: ClassicGroup, member: Member): void {
   countProtocols(group, member.protocols, -1)
 }
 
-/** Removes a member, in whichever phase it is. A request that waits in its name is answered UNKNOWN_MEMBER_ID. */
+/** Removes a member in any phase. Its waiting request is answered with UNKNOWN_MEMBER_ID. */
 export function removeMember(group: ClassicGroup, memberId: string, out: Draft): void {
   const member = group.members.get(memberId)
   if (member === undefined) return
@@ -91,15 +91,15 @@ export function releaseSync(group: ClassicGroup, member: Member, reply: SyncRepl
 }
 
 /**
- * Null, or GROUP_MAX_SIZE_REACHED. A group that takes no more memory than before is never refused, however much was
- * loaded.
+ * Returns null, or GROUP_MAX_SIZE_REACHED if there is no memory for the growth. A group that takes no more memory
+ * than before is never refused, even if the loaded groups exceed the limit.
  */
 export function checkFits(growthBytes: number, { leftBytes }: Pick<GroupRules, 'leftBytes'>): Refusal | null {
   if (growthBytes <= 0 || growthBytes <= leftBytes) return null
   return because(GROUP_MAX_SIZE_REACHED, 'The groups of this broker have reached svc.broker.groups-max-bytes together.')
 }
 
-/** The bytes that a join adds to the group, with the member that a promise is for. */
+/** Returns the bytes that a join adds to the group. A promised id already counts with its future member. */
 export function growthBy(group: ClassicGroup, request: JoinRequest): number {
   const { memberId, instanceId } = request
   const replaced = memberId === '' && instanceId !== null ? group.staticMembers.get(instanceId) : undefined
@@ -131,7 +131,10 @@ export function countProtocols(group: ClassicGroup, protocols: readonly Protocol
   }
 }
 
-/** A small slice keeps its whole slab in memory. Bytes that stay get a buffer of their own size. */
+/**
+ * Copies bytes that stay in memory into a buffer of their own size, because a small slice keeps its whole slab in
+ * memory.
+ */
 function exact(bytes: Uint8Array): Uint8Array {
   if (bytes.buffer.byteLength === bytes.byteLength) return bytes
   const own = Buffer.allocUnsafeSlow(bytes.byteLength)
@@ -139,13 +142,13 @@ function exact(bytes: Uint8Array): Uint8Array {
   return own
 }
 
-/** Memory that a member takes. */
+/** Returns the memory of a member, in bytes. */
 function costOf(member: Member): number {
   const { id, clientHost, assignment, waitingBytes } = member
   return costs.member + id.length + clientHost.length + sizeOf(member) + assignment.byteLength + waitingBytes
 }
 
-/** The fixed cost of a group, without its members and promises. */
+/** Returns the fixed cost of a group, without its members and promises. */
 function costOfGroup(group: ClassicGroup): number {
   return isInUse(group) ? costs.group : 0
 }

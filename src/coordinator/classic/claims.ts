@@ -1,4 +1,4 @@
-// Whether a request comes from the member that it names.
+// Checks whether a request comes from the member that it names.
 
 import { FENCED_INSTANCE_ID, ILLEGAL_GENERATION, type Refusal, UNKNOWN_MEMBER_ID } from '../../protocol/errors.ts'
 import type { ClassicGroup } from './group.ts'

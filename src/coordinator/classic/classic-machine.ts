@@ -1,6 +1,6 @@
-// A classic group and its committed offsets as the machine of one document: how they are read from the store, written
-// to it, and woken. The events are in join.ts, sync.ts, presence.ts and offsets/group-offsets.ts; live-group.ts brings
-// them to the document.
+// The machine of documents that contain a classic group and its committed offsets. It reads them from the store,
+// encodes them for it, and ends what is due. The events are in join.ts, sync.ts, presence.ts and
+// offsets/group-offsets.ts; live-group.ts passes them to the document.
 
 import { decodeGroup, KIND } from '../group-record.ts'
 import type { Machine } from '../machine.ts'

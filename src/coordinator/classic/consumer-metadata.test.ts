@@ -10,14 +10,14 @@ function encode(version: number, topics: readonly string[]): Buffer {
   return Buffer.concat([Buffer.from([0, version]), ...encodeMessage(consumerProtocolSubscription, version, value)])
 }
 
-test('the topics of a subscription are read whatever its version', () => {
+test('the topics of a subscription are read for any version', () => {
   for (let version = 0; version <= 3; version++) {
     assert.deepEqual(subscribedTopics(encode(version, ['a', 'ü', 'a'])), new Set(['a', 'ü']))
     assert.deepEqual(subscribedTopics(encode(version, [])), new Set())
   }
 })
 
-test('metadata that is no subscription has no topics and does no harm', () => {
+test('metadata that is not a subscription has no topics, and nothing throws', () => {
   const good = encode(1, ['topic'])
   for (let end = 0; end < 13; end++) assert.equal(subscribedTopics(good.subarray(0, end)), null)
   assert.equal(subscribedTopics(Buffer.from([0xff, 0xff, 0, 0, 0, 0])), null)
@@ -31,7 +31,7 @@ test('metadata that is no subscription has no topics and does no harm', () => {
   )
 })
 
-test('the partitions of an assignment are read whatever its version, and only from one', () => {
+test('the partitions of an assignment are read for any version, and not from other bytes', () => {
   const assigned = [
     { topic: 'a', partitions: [0, 5] },
     { topic: 'ü', partitions: [] },

@@ -1,10 +1,11 @@
-// Reads two messages that consumers send each other through the broker: the topics of a subscription and the partitions
-// of an assignment of the `consumer` protocol. The schemas are in protocol/messages/consumer-protocol.ts and not here:
-// version 0 is the prefix of every version. A client may send other bytes, which is no error. Nothing here throws.
+// Reads two messages that consumers send each other through the broker: the topics of a subscription and the
+// partitions of an assignment of the `consumer` protocol. It reads only the fields of version 0, because every
+// version begins with them. The full schemas are in protocol/messages/consumer-protocol.ts. A client may send other
+// bytes, which is not an error. Nothing here throws.
 
 const strict = new TextDecoder('utf-8', { fatal: true })
 
-/** The topics, or null when the bytes are not a ConsumerProtocolSubscription. */
+/** Returns the topics, or null if the bytes are not a ConsumerProtocolSubscription. */
 export function subscribedTopics(metadata: Uint8Array): ReadonlySet<string> | null {
   const read = reader(metadata)
   const topics = new Set<string>()
@@ -15,7 +16,7 @@ export function subscribedTopics(metadata: Uint8Array): ReadonlySet<string> | nu
   return isRead ? topics : null
 }
 
-/** The partitions by topic, or null when the bytes are not a ConsumerProtocolAssignment. */
+/** Returns the partitions by topic, or null if the bytes are not a ConsumerProtocolAssignment. */
 export function assignedPartitions(assignment: Uint8Array): ReadonlyMap<string, readonly number[]> | null {
   const read = reader(assignment)
   const topics = new Map<string, number[]>()
@@ -30,7 +31,10 @@ export function assignedPartitions(assignment: Uint8Array): ReadonlyMap<string, 
   return isRead ? topics : null
 }
 
-/** version int16, then an array of topics, each with what `rest` reads; false where that does not fit. */
+/**
+ * Reads the version (int16) and an array of topics. `rest` reads the fields that follow each topic name. Returns
+ * false if the bytes have another form.
+ */
 function readTopics(read: ReturnType<typeof reader>, rest: (topic: string) => boolean): boolean {
   const version = read.int16()
   const count = read.count(2)
@@ -42,7 +46,7 @@ function readTopics(read: ReturnType<typeof reader>, rest: (topic: string) => bo
   return true
 }
 
-/** A cursor. Each read returns null if the bytes end too early. */
+/** Returns a cursor over the bytes. Each read returns null if the bytes end too early. */
 function reader(bytes: Uint8Array) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let at = 0
@@ -60,7 +64,9 @@ function reader(bytes: Uint8Array) {
   return {
     int16,
     int32,
-    /** A count of elements with at least this many bytes each; null if the bytes cannot hold them all. */
+    /**
+     * Reads a count of elements with at least this many bytes each; null if the remaining bytes are too few for them.
+     */
     count(bytesEach: number) {
       const count = int32()
       return count !== null && count >= 0 && has(count * bytesEach) ? count : null

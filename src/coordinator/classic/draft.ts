@@ -13,7 +13,7 @@ const HEAD_ONLY: readonly string[] = Object.freeze([HEAD])
 
 export const draft = (): Draft => ({ changes: [], answers: [], notes: [] })
 
-/** The stored part of the group has changed. All of it is one field. */
+/** Marks the stored part of the group as changed. All of it is one field. */
 export function commit(out: Draft): void {
   out.changes = HEAD_ONLY
 }

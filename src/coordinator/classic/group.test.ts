@@ -10,8 +10,9 @@ import type { JoinReply, Left, SyncReply } from './requests.ts'
 import { resume } from './resume.ts'
 import { sync } from './sync.ts'
 
-// A whole life of a group against clients that behave as Kafka's do, and against whatever goes wrong with them: any
-// order of joins, leaves, crashes, pauses and restarts of the coordinator must keep the books right and come to rest.
+// Simulates the whole life of a group with clients that behave like Kafka's clients and that may fail. After any
+// order of joins, leaves, crashes, pauses and restarts of the coordinator, the books must be right, and the group
+// must become stable.
 
 const RULES: GroupRules = {
   firstJoinDelayMs: 3_000,
@@ -34,7 +35,7 @@ class Client {
   generation = -1
   members: readonly string[] = []
   assignment = ''
-  /** Requests that were sent and not answered, over all connections. */
+  /** The number of requests on all connections that were sent and not answered. */
   open = 0
 
   constructor(index: number) {
@@ -44,7 +45,7 @@ class Client {
   }
 }
 
-/** The group, its clients, and what was last stored. */
+/** The group, its clients, and the state that was stored last. */
 class World {
   now: Now = { ms: 0, wallMs: 1_700_000_000_000 }
   group: ClassicGroup = emptyGroup(this.now)
@@ -54,7 +55,7 @@ class World {
   rebalances = 0
   /** Assignments by generation and member id. */
   readonly dealt = new Map<string, string>()
-  /** Parked requests of the coordinator's present life. */
+  /** Requests that were parked since the last start of the coordinator. */
   waiting = new Set<object>()
 
   apply(decision: Decision & { readonly isRebalanced?: true }): void {
@@ -154,7 +155,7 @@ class World {
     this.apply(sync(this.group, request, parked, RULES, this.now))
   }
 
-  /** The next step of a client that lives. */
+  /** Does the next step of a living client. */
   step(client: Client): void {
     if (client.stage === 'idle') this.join(client)
     else if (client.stage === 'joined') this.sync(client)
@@ -187,7 +188,7 @@ class World {
     assert.notEqual(rows, null, 'a leave is answered at once')
   }
 
-  /** Without a word. */
+  /** Ends the client without LeaveGroup. */
   crash(client: Client): void {
     client.stage = 'gone'
     client.memberId = ''
@@ -205,7 +206,7 @@ class World {
     this.now = { ms: end, wallMs: this.now.wallMs + ms }
   }
 
-  /** kill -9 of the coordinator: connections break, what was stored is all there is. */
+  /** Restarts the coordinator as after kill -9: connections break, and only the stored state is left. */
   restart(): void {
     this.waiting = new Set()
     this.group = resume(decodeHead(this.stored), this.now)
@@ -263,7 +264,7 @@ const commands = fc.array(
   { maxLength: 80 },
 )
 
-test('whatever members do and however the coordinator restarts, its books are right and no live member is lost', () => {
+test('for any actions of members and any restarts of the coordinator, its books are right and no living member is lost', () => {
   fc.assert(
     fc.property(commands, plan => {
       const world = new World()
@@ -283,7 +284,8 @@ test('whatever members do and however the coordinator restarts, its books are ri
         generation = world.group.generation
       }
 
-      // Left alone, the group comes to rest: those that live work in one generation, each with its own assignment.
+      // Without further events the group becomes stable: all living members are in one generation, each with its own
+      // assignment.
       for (let second = 0; second < 120; second++) {
         for (const client of world.clients) world.step(client)
         world.advance(1_000)

@@ -1,12 +1,12 @@
-// A classic consumer group (JoinGroup, SyncGroup, Heartbeat, LeaveGroup) as a value: its members, and how far its
-// rebalance has come. The other files of this folder change it. Their events take the group, a request or a moment, and
-// the time, and return a decision (draft.ts). rebalance.ts draws the states. Promises, timers and the store are not
-// here: live-document.ts has them.
+// A classic consumer group (JoinGroup, SyncGroup, Heartbeat, LeaveGroup) as a value: its members and the progress of
+// its rebalance. The other files of this folder change it. Their events take the group, a request (unless a deadline
+// has passed) and the time, and return a decision (draft.ts). rebalance.ts draws the states. Promises, timers and the
+// store are not here: live-document.ts has them.
 //
 // Differences from Apache Kafka, all of them bounds or courtesies:
 // - the first rebalance ends one delay after the last arrival (Kafka waits in whole delays, so up to two);
 // - a static member that comes back with other subscribed topics causes a rebalance (Kafka looks at the protocol only);
-// - a request that a newer one of the same member replaces is answered REBALANCE_IN_PROGRESS, Kafka never answers it;
+// - if a newer request of a member replaces its waiting one, the old one gets REBALANCE_IN_PROGRESS (Kafka: no answer);
 // - an assignment for a client that is not a member is refused with UNKNOWN_MEMBER_ID, Kafka drops it silently;
 // - members, protocols and bytes are bounded (join.ts, sync.ts), and so is the memory of all groups together.
 
@@ -22,7 +22,7 @@ export interface GroupRules {
   readonly maxSessionTimeoutMs: number
   /** `broker.group-max-size`: members and promised member ids together. */
   readonly maxSize: number
-  /** Bytes that all groups of this broker together may still take; negative if more was loaded than fits. */
+  /** Bytes that all groups of this broker together may still take; negative if the loaded groups exceed the limit. */
   readonly leftBytes: number
 }
 
@@ -41,7 +41,7 @@ export interface Member {
   assignment: Uint8Array
   parkedJoin: Parked<JoinReply> | null
   parkedSync: Parked<SyncReply> | null
-  /** Bytes of the assignments that a follower sent with the sync that waits. Nothing reads them. */
+  /** Bytes of the assignments in the waiting SyncGroup request of a follower. The broker does not read them. */
   waitingBytes: number
   /** True until its first join has been answered: such a member cannot send heartbeats yet. */
   isNew: boolean
@@ -80,7 +80,7 @@ export interface ClassicGroup {
   firstJoin: { readonly delayMs: number; readonly untilMs: number } | null
   /** When members that have not synced are removed; Infinity when all have synced. */
   syncDeadlineMs: number
-  /** No deadline lies before this. It may be too early, never too late. */
+  /** No deadline is before this time. The time may be too early, but never too late. */
   wakeAtMs: number
 }
 
@@ -129,17 +129,17 @@ export type StoredMember = Pick<
   | 'assignment'
 >
 
-/** The stored part, as a view of the group: encode it before the group changes. */
+/** Returns the stored part as a view of the group. The caller must encode it before the group changes. */
 export function toStore(group: ClassicGroup): StoredGroup {
   return { ...group, members: [...group.members.values()] }
 }
 
-/** Whether the group has members or promised ids. */
+/** Returns whether the group has members or promised ids. */
 export function isInUse(group: ClassicGroup): boolean {
   return group.members.size > 0 || group.promised.size > 0
 }
 
-/** The longest rebalance timeout of the members; 0 without members. */
+/** Returns the longest rebalance timeout of the members in milliseconds; 0 without members. */
 export function rebalanceTimeout(group: ClassicGroup): number {
   let longest = 0
   for (const member of group.members.values()) longest = Math.max(longest, member.rebalanceTimeoutMs)

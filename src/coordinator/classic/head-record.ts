@@ -1,5 +1,5 @@
-// How a classic group rests in the store: the group as a whole and all of its members, in the field `head` of its
-// document. Only names and bytes are here; group.ts says what they mean.
+// Encodes and decodes a classic group for the store: the group as a whole and all of its members, in the field `head`
+// of its document. This file has only names and bytes; group.ts says what they mean.
 
 import { array, bytes, int8, int32, int64, message, nullable, string } from '../../protocol/schema.ts'
 import { decodeValue, encodeValue } from '../field-value.ts'
@@ -7,7 +7,7 @@ import type { GroupState, StoredGroup } from './group.ts'
 
 export const HEAD = 'head'
 
-/** The store has the place of a state in this list: new states go to the end. */
+/** A state is stored as its index in this list, so new states must go to the end. */
 const states: readonly GroupState[] = Object.freeze([
   'Empty',
   'PreparingRebalance',
@@ -44,7 +44,7 @@ export function encodeHead(group: StoredGroup): Uint8Array {
   return encodeValue(groupHead, { ...group, state })
 }
 
-/** Throws when the bytes are not what `encodeHead` makes. */
+/** Throws if `encodeHead` does not make such bytes. */
 export function decodeHead(value: Uint8Array): StoredGroup {
   const head = decodeValue(groupHead, value)
   const state = states[head.state]

@@ -37,21 +37,23 @@ import { completeIfAllJoined, joined, rebalance, selectProtocol } from './rebala
 import { type JoinReply, type JoinRequest, NO_BYTES, type Protocol, refuseJoin, refuseSync } from './requests.ts'
 
 const bounds = Object.freeze({
-  /** A new member whose first join is not answered by then is removed (Kafka: five minutes). */
+  /** A new member is removed if its first join is not answered within this time (Kafka: five minutes). */
   newMemberJoinTimeoutMs: 300_000,
   protocolsOfMember: 256,
-  /** Characters of an instance id, a protocol type, a protocol's name. Every version of every answer can hold them. */
+  /**
+   * Characters of an instance id, a protocol type, or a protocol's name. They fit into every version of every answer.
+   */
   charactersOfName: 1_000,
   /** Names, ids and metadata of one member. */
   bytesOfMember: 1024 * 1024,
-  /** The same of all members together. */
+  /** Names, ids and metadata of all members together. */
   bytesOfMembers: 32 * 1024 * 1024,
 })
 
 /**
- * JoinGroup. `newMemberId` is used when the request has no member id. Answers at once with MEMBER_ID_REQUIRED,
- * UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, INCONSISTENT_GROUP_PROTOCOL, INVALID_SESSION_TIMEOUT, GROUP_MAX_SIZE_REACHED,
- * INVALID_REQUEST or the current generation; otherwise when the rebalance ends.
+ * Handles JoinGroup. `newMemberId` is used if the request has no member id. Answers at once with MEMBER_ID_REQUIRED,
+ * UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, INCONSISTENT_GROUP_PROTOCOL, INVALID_SESSION_TIMEOUT,
+ * GROUP_MAX_SIZE_REACHED, INVALID_REQUEST or the current generation. Otherwise answers when the rebalance ends.
  */
 export function join(
   group: ClassicGroup,
@@ -165,7 +167,7 @@ function fullGroup({ maxSize }: GroupRules): Refusal {
   return because(GROUP_MAX_SIZE_REACHED, `A group has at most ${maxSize} members.`)
 }
 
-/** Every member must support at least one of the protocols. */
+/** Returns whether the request has a protocol that every member supports. */
 function supportsProtocols(group: ClassicGroup, { protocolType, protocols }: JoinRequest): boolean {
   if (group.state === 'Empty') return protocolType !== '' && protocols.length > 0
   return (
@@ -233,7 +235,10 @@ function updateMember(
   group.parkedJoins++
 }
 
-/** A static member returns with a new id (KIP-345): its old id is fenced, and it keeps its place and its assignment. */
+/**
+ * Handles a static member that returns with a new id (KIP-345). Its old id is fenced, and the member keeps its
+ * assignment.
+ */
 function replaceStaticMember(
   group: ClassicGroup,
   request: JoinRequest,
@@ -271,8 +276,8 @@ function replaceStaticMember(
   out.notes.push(`${who}; its assignment stays`)
   commit(out)
   const reply = joined(group, member, request.canSkipAssignment && group.leader === newId)
-  // A leader that does not know skipAssignment must not assign: a stable group would not hand its assignments out. So
-  // the answer names another member as leader.
+  // A leader that does not know skipAssignment must not assign, because a stable group would not use its assignments.
+  // So the answer names the id of the previous leader, which is not the new id of this member.
   releaseJoin(
     group,
     member,

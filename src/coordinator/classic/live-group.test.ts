@@ -77,13 +77,13 @@ const commit = async (group: LiveGroup, offset: number, generation = -1) =>
     ),
   )
 
-/** The offset, or the name of the refusal. */
+/** Resolves to the committed offset, or to the name of the refusal. */
 async function fetch(group: LiveGroup): Promise<number | string> {
   const found = await group.readOffsets(offsets => ({ offset: offsets.get(TOPIC)?.get(0)?.offset ?? -1 }))
   return 'kind' in found ? found.name : found.offset
 }
 
-test('a group that no client uses leaves nothing in memory, whatever clients asked of it', async () => {
+test('a group that no client uses leaves nothing in memory, after any request', async () => {
   const { clock, around, told } = surround()
   const group = new LiveGroup('g', null, around)
   await group.join({ ...joining, memberId: 'stranger' }, '')
@@ -106,7 +106,7 @@ test('a group with committed offsets stays in memory', async () => {
   assert.equal(told.vacant, 0)
 })
 
-test('requests that wait for others keep copies of what they say, and not their frames', async () => {
+test('requests that wait for others keep copies of their fields, and not their frames', async () => {
   const { clock, around } = surround()
   const group = new LiveGroup('g', null, around)
   const frames: WeakRef<ArrayBufferLike>[] = []
@@ -178,7 +178,7 @@ test('a group that the store has lost is stored again as it is in memory, offset
   assert.match(lines.join(''), /WARN .*the store has lost this group: this broker stores its own copy again group=g/)
 })
 
-test('a group that was removed through another broker begins anew, and is said to be gone', async () => {
+test('a group that was removed through another broker begins anew, and a log line says that it is gone', async () => {
   const { clock, store, around } = surround()
   const lines: string[] = []
   const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain' })
@@ -195,7 +195,7 @@ test('a group that was removed through another broker begins anew, and is said t
   )
 })
 
-test('what an operator wrote through another broker is loaded with an INFO line, and is no failure', async () => {
+test('a change of an operator through another broker is loaded with an INFO line, and is not a failure', async () => {
   const { clock, store, around, told } = surround()
   const lines: string[] = []
   const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain' })
@@ -241,8 +241,8 @@ test('no acknowledged offset is lost or goes back, whatever the store and rivals
       let group = new LiveGroup('g', null, around)
       let attempted = -1
       let acknowledged = -1
-      // A coordinator learns from its next commit that it was deposed. Until then it may read what is old: who may be
-      // asked at all is decided by the lead, which one broker always has.
+      // A coordinator learns from its next commit that it was deposed. Until then it may read old offsets. The lead
+      // decides which broker may be asked, and one broker always has the lead.
       let deposed = false
       const look = async () => {
         const found = await fetch(group)
@@ -255,7 +255,7 @@ test('no acknowledged offset is lost or goes back, whatever the store and rivals
       }
       for (const step of plan) {
         if (step.kind === 'commit') {
-          // Pipelined, as by one client that does not wait: the highest acknowledged one counts.
+          // The commits are pipelined, as from one client that does not wait. The highest acknowledged offset counts.
           const burst = Array.from({ length: step.burst }, () => ++attempted)
           deposed = false
           const answers = await Promise.all(burst.map(offset => commit(group, offset)))

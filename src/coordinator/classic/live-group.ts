@@ -1,6 +1,7 @@
-// One classic group that this broker coordinates: it brings requests to the group and its offsets (classic-machine.ts)
-// through a live document (../live-document.ts), which stores what they decide and answers. It counts the memory that
-// the group takes, and tells the deliveries which partitions the members own. It decides nothing about members itself.
+// One classic group that this broker coordinates. It passes requests to the group and its offsets
+// (classic-machine.ts) through a live document (../live-document.ts), which stores the decisions and answers the
+// requests. It counts the memory of the group, and tells the deliveries which partitions the members own. It decides
+// nothing about members itself.
 
 import type { Catalogue } from '../../log/catalogue.ts'
 import {
@@ -58,9 +59,12 @@ export interface GroupSurroundings extends Surroundings {
   rebalanced(): void
   /** Called with the growth of the memory that the members of a group take; below zero when they take less. */
   held(growthBytes: number): void
-  /** The same for the memory that a group takes even while it is empty. */
+  /** Called in the same way for the memory that a group takes even while it is empty. */
   kept(growthBytes: number): void
-  /** Bytes of that memory that all groups of this broker may still take; below 0 if more was loaded than fits. */
+  /**
+   * Bytes of that memory that all groups of this broker may still take; below 0 if the loaded groups exceed the
+   * limit.
+   */
   readonly keptLeftBytes: number
   /** Called when the group no longer needs memory. */
   vacant(groupId: string, group: LiveGroup): void
@@ -72,14 +76,16 @@ const MAY_PARK = Object.freeze({ mayPark: true })
 
 const itself = (refusal: Refusal): Refusal => refusal
 
-/** A separate function, so that a waiting join does not keep its request in memory. */
+/**
+ * Makes the refusal of a join. It is a separate function, so that a waiting join does not keep its request in memory.
+ */
 const joinRefused = (memberId: string) => (refusal: Refusal) => refuseJoin(refusal, memberId)
 
-/** A rebalance in progress is lost with the state. Clients take this refusal as "join again" (as in Kafka). */
+/** A rebalance in progress is lost with the state. After REBALANCE_IN_PROGRESS clients join again (as in Kafka). */
 const syncRefused = (refusal: Refusal) =>
   refuseSync(refusal === COORDINATOR_LOAD_IN_PROGRESS ? REBALANCE_IN_PROGRESS : refusal)
 
-/** A decision that changes these fields and answers when they are stored. */
+/** Returns a decision that changes these fields, and answers when they are stored. */
 const stored = (changes: readonly string[], answer: () => void): Decision => ({ changes, answers: [answer], notes: [] })
 
 export class LiveGroup implements Keeper<ClassicState> {
@@ -92,7 +98,7 @@ export class LiveGroup implements Keeper<ClassicState> {
   #keptBytes = 0
 
   /**
-   * `document` is the document in the store; null when the store certainly has none. A group that cannot be read
+   * `document` is the document in the store; null if the store certainly has no document. A group that cannot be read
    * refuses every request except its deletion with COORDINATOR_NOT_AVAILABLE, until it is repaired in the store.
    */
   constructor(id: string, document: Document | null, around: GroupSurroundings) {
@@ -128,7 +134,10 @@ export class LiveGroup implements Keeper<ClassicState> {
     )
   }
 
-  /** Constant cost, nothing is stored. While the group is being loaded every heartbeat is good (as in Kafka). */
+  /**
+   * Answers a heartbeat at constant cost, and stores nothing. While the group is being loaded, every heartbeat
+   * succeeds (as in Kafka).
+   */
   heartbeat(claim: Claim): Refusal | null {
     const { state, absence } = this.#document
     if (state === null) return absence === COORDINATOR_LOAD_IN_PROGRESS ? null : absence
@@ -145,8 +154,8 @@ export class LiveGroup implements Keeper<ClassicState> {
   // ---- offsets
 
   /**
-   * Stores all offsets or none, except those for which there is no memory. `missing` is the refusal when the group does
-   * not exist and the client claims to be a member.
+   * Stores the offsets, except those for which there is no memory, or refuses all of them. `missing` is the refusal
+   * if the group does not exist and the client claims to be a member.
    */
   commitOffsets(claim: Claim, wanted: readonly OffsetToCommit[], missing: Refusal): Promise<CommitReply> {
     return this.#document.ask<CommitReply>(({ group, offsets }, parked, now) => {
@@ -160,21 +169,25 @@ export class LiveGroup implements Keeper<ClassicState> {
     }, itself)
   }
 
-  /** The result of `read`, which must not keep the offsets. They are committed, by this or by another coordinator. */
+  /**
+   * Resolves to the result of `read`, which must not keep the offsets. All these offsets are committed, by this or by
+   * another coordinator.
+   */
   readOffsets<Reply>(read: (offsets: StoredOffsets) => Reply): Promise<Reply | Refusal> {
     return this.#document.askCurrent<Reply | Refusal>(
       ({ offsets }, parked) => {
         const reply = read(offsets.byTopic)
         return stored([], () => parked.settle(reply))
       },
-      // In this one answer the Java client treats COORDINATOR_NOT_AVAILABLE as fatal.
+      // The Java client treats COORDINATOR_NOT_AVAILABLE as fatal in the answer to OffsetFetch.
       refusal => (refusal.code === COORDINATOR_NOT_AVAILABLE.code ? COORDINATOR_LOAD_IN_PROGRESS : refusal),
     )
   }
 
   /**
-   * One answer for each topic: null, or GROUP_SUBSCRIBED_TO_TOPIC. For all of them NON_EMPTY_GROUP when the members are
-   * no consumers, or GROUP_ID_NOT_FOUND. Partitions without an offset are skipped.
+   * Deletes offsets. Resolves to one answer for each topic: null, or GROUP_SUBSCRIBED_TO_TOPIC. Resolves to one
+   * refusal for all topics if it is NON_EMPTY_GROUP (the members are not consumers) or GROUP_ID_NOT_FOUND. Skips
+   * partitions without an offset.
    */
   deleteOffsets(topics: readonly TopicPartitions[]): Promise<readonly (Refusal | null)[] | Refusal> {
     return this.#document.ask<readonly (Refusal | null)[] | Refusal>(({ group, offsets }, parked) => {
@@ -193,8 +206,8 @@ export class LiveGroup implements Keeper<ClassicState> {
   }
 
   /**
-   * Replaces offsets of a group without members, all of them or none: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, or CHANGED
-   * when an offset differs from the expected one.
+   * Replaces offsets of a group without members, all of them or none. Resolves to null, NON_EMPTY_GROUP,
+   * GROUP_ID_NOT_FOUND, or CHANGED if an offset differs from the expected one.
    */
   replaceOffsets(replacements: readonly OffsetReplacement[]): Promise<ReplaceOutcome> {
     return this.#document.askCurrent<ReplaceOutcome>(({ group, offsets }, parked, now) => {
@@ -207,8 +220,9 @@ export class LiveGroup implements Keeper<ClassicState> {
   }
 
   /**
-   * Forgets the offsets that no consumer has used for the retention time (KIP-211), and then the group, if it is empty
-   * and has no offset left. Resolves to the number of offsets when the change is stored or refused.
+   * Forgets the offsets that no consumer has used for the retention time (KIP-211), and then the group, if it is
+   * empty and has no offset left. Resolves to the number of forgotten offsets when the change is stored, or to 0 when
+   * it is refused.
    */
   expireOffsets(nowMs: number): Promise<number> {
     return this.#document.ask<number>(
@@ -231,12 +245,15 @@ export class LiveGroup implements Keeper<ClassicState> {
     )
   }
 
-  /** Forgets the offsets of all topics except these. They are invisible at once; no client waits for the commit. */
+  /**
+   * Forgets the offsets of all topics except these. The forgotten offsets are invisible at once; no client waits for
+   * the commit.
+   */
   keepTopics(topicIds: { has(topicId: string): boolean }): void {
     this.#forgetTopics(({ offsets: { byTopic } }) => [...byTopic.keys()].filter(topicId => !topicIds.has(topicId)))
   }
 
-  /** Forgets the offsets of deleted topics in the same way. Returns the number of topics that had any. */
+  /** Forgets the offsets of deleted topics in the same way. Returns the number of topics that had offsets. */
   forgetTopics(topicIds: ReadonlySet<string>): number {
     // Looks through the shorter of the two lists.
     return this.#forgetTopics(({ offsets: { byTopic } }) =>
@@ -248,12 +265,12 @@ export class LiveGroup implements Keeper<ClassicState> {
 
   // ---- the group as a whole
 
-  /** Its row in a list; null while it is being loaded or deleted, or when the group does not exist. */
+  /** The row of the group in a list; null while the group is being loaded or deleted, or if it does not exist. */
   get listed(): { readonly state: GroupState; readonly protocolType: string | null } | null {
     return this.exists ? this.#document.state!.group : null
   }
 
-  /** It is being loaded after a failure, so it is unknown whether it exists. */
+  /** Whether the group is being loaded after a failure, so that it is unknown whether it exists. */
   get isUncertain(): boolean {
     return this.#document.isUncertain
   }
@@ -263,7 +280,7 @@ export class LiveGroup implements Keeper<ClassicState> {
     return this.#document.exists
   }
 
-  /** The committed state. GROUP_ID_NOT_FOUND when the group does not exist. */
+  /** Resolves to the committed state, or to GROUP_ID_NOT_FOUND if the group does not exist. */
   describe(): Promise<GroupDescription | Refusal> {
     return this.#document.ask<GroupDescription | Refusal>(({ group }, parked) => {
       const described = this.exists ? describe(group) : GROUP_ID_NOT_FOUND
@@ -271,7 +288,10 @@ export class LiveGroup implements Keeper<ClassicState> {
     }, itself)
   }
 
-  /** Deletes the group with its offsets. NON_EMPTY_GROUP while it has members, GROUP_ID_NOT_FOUND. */
+  /**
+   * Deletes the group with its offsets. Resolves to null, NON_EMPTY_GROUP while it has members, or
+   * GROUP_ID_NOT_FOUND.
+   */
   remove(): Promise<Refusal | null> {
     if (this.#document.isUnreadable) return this.#document.removeUnread()
     return this.#document.ask<Refusal | null>(({ group }, parked) => {
@@ -281,18 +301,21 @@ export class LiveGroup implements Keeper<ClassicState> {
     }, itself)
   }
 
-  /** How long JoinGroup and SyncGroup may wait beyond an ordinary request. */
+  /** Returns how many milliseconds longer than an ordinary request JoinGroup and SyncGroup may wait. */
   patienceMs(): number {
     const { state } = this.#document
     return state === null ? 0 : rebalanceTimeout(state.group)
   }
 
-  /** No rebalance continues here: the answer to parked requests is to look for the coordinator again. */
+  /**
+   * Ends each rebalance here: parked requests are refused with NOT_COORDINATOR, so that their clients look for the
+   * coordinator again.
+   */
   drain(): void {
     this.#document.drain()
   }
 
-  /** Resolves when the commits that were begun have ended. */
+  /** Drains, and resolves when the commits that have begun have ended. */
   async close(): Promise<void> {
     await this.#document.close()
     this.#hold(0)
@@ -318,7 +341,7 @@ export class LiveGroup implements Keeper<ClassicState> {
 
   // ---- inside
 
-  /** At DEBUG: the members of the generation that a rebalance has made. */
+  /** Logs the members of the new generation at DEBUG. */
   #tellMembers({ generation, protocolName, leader, members }: ClassicGroup): void {
     const { logger } = this.#around
     if (!logger.isEnabled('DEBUG')) return
@@ -331,12 +354,15 @@ export class LiveGroup implements Keeper<ClassicState> {
     })
   }
 
-  /** The group would be new, and there is no memory for it. */
+  /** Returns whether the group would be new while there is no memory for a new group. */
   #isTooMany(): boolean {
     return !this.exists && costOfGroup(this.#id) > this.#around.keptLeftBytes
   }
 
-  /** While it is being loaded the catalogue hides these topics, and the next start forgets their offsets. */
+  /**
+   * Does nothing while the group is being loaded: the catalogue hides these topics, and the next start forgets their
+   * offsets.
+   */
   #forgetTopics(which: (state: ClassicState) => readonly string[]): number {
     let count = 0
     this.#document.tell(state => {
@@ -353,7 +379,7 @@ export class LiveGroup implements Keeper<ClassicState> {
     return nowMs >= (expireAtMs >= 0 ? expireAtMs : sinceMs + this.#around.offsetsRetentionMs)
   }
 
-  /** While the group is loaded again or deleted, its offsets count as before. */
+  /** Counts the memory of the group. While the group is loaded again or deleted, its offsets count as before. */
   #count(state: ClassicState | null): void {
     this.#hold(state?.group.heldBytes ?? 0)
     if (this.#document.isUnreadable) this.#keep(costOfGroup(this.#id))
@@ -371,8 +397,8 @@ export class LiveGroup implements Keeper<ClassicState> {
   }
 
   /**
-   * Records which client owns which partition: its fetches count for the group. Owners go on reading during a
-   * rebalance.
+   * Records which client owns which partition, so that its fetches count for the group. Owners stay recorded during a
+   * rebalance, because they continue to read.
    */
   #own(group: ClassicGroup): void {
     const { deliveries, logger } = this.#around
@@ -397,7 +423,7 @@ export class LiveGroup implements Keeper<ClassicState> {
   }
 }
 
-/** The same decision, with the deletion of the group. */
+/** Adds the deletion of the group to a decision. */
 function removal(why: string, decision: Decision): Decision {
   return { ...decision, remove: true, notes: [`the group is deleted: ${why}`] }
 }

@@ -1,5 +1,5 @@
-// Members that stay and members that leave: Heartbeat, LeaveGroup, the check of an OffsetCommit, and deadlines that
-// pass.
+// Handles members that stay and members that leave: Heartbeat, LeaveGroup, the check of an OffsetCommit, and
+// deadlines that have passed.
 
 import { REBALANCE_IN_PROGRESS, type Refusal, UNKNOWN_MEMBER_ID } from '../../protocol/errors.ts'
 import type { Decision, Now, Parked } from '../machine.ts'
@@ -11,7 +11,7 @@ import type { ClassicGroup } from './group.ts'
 import { complete, completeIfAllJoined, listed, prepare, syncIsDue } from './rebalance.ts'
 import type { Claim, Leaving, Left } from './requests.ts'
 
-/** Heartbeat. Null when all is well; otherwise the refusal that tells the member what to do. Constant cost. */
+/** Handles Heartbeat at constant cost. Returns null, or the refusal that tells the member what to do. */
 export function heartbeat(group: ClassicGroup, claim: Claim, now: Now): Refusal | null {
   const stranger = checkClaim(group, claim)
   if (stranger !== null) return stranger
@@ -19,7 +19,9 @@ export function heartbeat(group: ClassicGroup, claim: Claim, now: Now): Refusal 
   return group.state === 'PreparingRebalance' ? REBALANCE_IN_PROGRESS : null
 }
 
-/** LeaveGroup: answers with one row for each identity, in their order. There is one rebalance for all of them. */
+/**
+ * Handles LeaveGroup. Answers with one row for each identity, in order. All leaving members cause only one rebalance.
+ */
 export function leave(
   group: ClassicGroup,
   leaving: readonly Leaving[],
@@ -48,8 +50,9 @@ export function leave(
 }
 
 /**
- * Null when the client may commit offsets, which is a sign of life too; otherwise the refusal. A generation below zero
- * without member id is a simple consumer or a tool, and may commit while the group is empty.
+ * Returns null if the client may commit offsets, else the refusal. A commit of a member is a sign of life too. A
+ * generation below zero without member id comes from a simple consumer or a tool, which may commit while the group is
+ * empty.
  */
 export function checkOffsetCommit(group: ClassicGroup, claim: Claim, now: Now): Refusal | null {
   if (claim.generation < 0 && group.state === 'Empty') return null
@@ -62,7 +65,7 @@ export function checkOffsetCommit(group: ClassicGroup, claim: Claim, now: Now): 
   return null
 }
 
-/** Ends everything whose deadline has passed. Sets `wakeAtMs` again. */
+/** Ends every wait whose deadline has passed, and sets `wakeAtMs` again. */
 export function expire(group: ClassicGroup, now: Now): Decision {
   const out = draft()
   for (const [memberId, lapsesAtMs] of group.promised) if (lapsesAtMs <= now.ms) lapse(group, memberId)
@@ -70,8 +73,8 @@ export function expire(group: ClassicGroup, now: Now): Decision {
   const failed: string[] = []
   for (const member of group.members.values()) {
     if (member.deadlineMs > now.ms) continue
-    // A member that waits for an answer cannot send heartbeats, so it stays. A new member does not: its client may have
-    // gone and joined again under another id.
+    // A member that waits for an answer cannot send heartbeats, so it stays. A new member does not stay, because its
+    // client may have gone and joined again under another id.
     if (!member.isNew && (member.parkedJoin !== null || member.parkedSync !== null)) keepAlive(group, member, now)
     else failed.push(member.id)
   }

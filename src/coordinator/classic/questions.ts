@@ -1,4 +1,4 @@
-// Questions that a group answers without a change: for operators, for the retention of offsets, and for deletions.
+// Reads the state of a group without changing it: for operators, for the retention of offsets, and for deletions.
 
 import { NON_EMPTY_GROUP, type Refusal } from '../../protocol/errors.ts'
 import { subscribedTopics } from './consumer-metadata.ts'
@@ -36,8 +36,8 @@ export function describe(group: ClassicGroup): GroupDescription {
 }
 
 /**
- * Whether any member subscribes to the topic of this name. Consumers that do not say what they read count as
- * subscribers of every topic; members of another protocol type count as subscribers of none.
+ * Returns a function that says whether any member subscribes to a topic name. Consumers whose subscription cannot be
+ * read count as subscribers of every topic. Members of another protocol type subscribe to no topic.
  */
 export function subscriptionOf(group: ClassicGroup): (topicName: string) => boolean {
   if (group.protocolType !== 'consumer') return () => false
@@ -51,9 +51,9 @@ export function subscriptionOf(group: ClassicGroup): (topicName: string) => bool
 }
 
 /**
- * The time since which a committed offset has been out of use (KIP-211). In a group that became empty it is the time
- * when that happened. In a group without a first member, and for a topic that a stable group no longer reads, it is the
- * time of the commit. Null while the offset may be in use.
+ * Returns the time since which a committed offset has been out of use (KIP-211). In an empty group this is the time
+ * when it became empty. In a group that never had a member, and for a topic that a stable group no longer reads, it
+ * is the time of the commit. Returns null while the offset may be in use.
  */
 export function idleSinceMs(group: ClassicGroup, commitTimestampMs: number): number | null {
   if (group.protocolType === null) return commitTimestampMs
@@ -61,12 +61,15 @@ export function idleSinceMs(group: ClassicGroup, commitTimestampMs: number): num
   return group.state === 'Stable' && group.protocolType === 'consumer' ? commitTimestampMs : null
 }
 
-/** Null, or why the group cannot be deleted: NON_EMPTY_GROUP. */
+/** Returns null, or NON_EMPTY_GROUP if the group cannot be deleted. */
 export function checkDelete(group: ClassicGroup): Refusal | null {
   return group.state === 'Empty' ? null : NON_EMPTY_GROUP
 }
 
-/** Null, or NON_EMPTY_GROUP for members whose topics this broker does not know: no offset can be deleted then. */
+/**
+ * Returns null, or NON_EMPTY_GROUP if the members are not consumers. The broker does not know their topics, so no
+ * offset can be deleted.
+ */
 export function checkOffsetDelete(group: ClassicGroup): Refusal | null {
   return group.state === 'Empty' || group.protocolType === 'consumer' ? null : NON_EMPTY_GROUP
 }

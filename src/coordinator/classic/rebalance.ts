@@ -12,7 +12,7 @@
 //                                                                                 │ Stable │
 //                                                                                 └────────┘
 //
-// Dead, Kafka's fifth state, is the absence of a value here: a group that was dropped has no state to decide upon.
+// Kafka's fifth state, Dead, does not exist here: a group that was dropped has no state.
 //
 // The generation rises by one each time PreparingRebalance ends. `svc.broker.rebalance-delay` maps to Kafka's
 // `group.initial.rebalance.delay.ms`: the first rebalance of a group that was empty waits this long after the last
@@ -117,14 +117,17 @@ export function awaitSyncs(group: ClassicGroup, now: Now): void {
   wakeBy(group, group.syncDeadlineMs)
 }
 
-/** Removes members that joined and did not sync: they hold their partitions without working on them. */
+/** Removes members that joined and did not sync, because they would own partitions without reading them. */
 export function syncIsDue(group: ClassicGroup, now: Now, out: Draft): void {
   const silent = [...group.pendingSync]
   for (const memberId of silent) removeMember(group, memberId, out)
   prepare(group, `members did not sync in time: ${listed(silent)}`, 0, now, out)
 }
 
-/** Each member votes for the first of its protocols that all members know. Ties go to the earliest vote. */
+/**
+ * Returns the protocol with the most votes. Each member votes for the first of its protocols that all members know.
+ * If votes are equal, the earliest vote wins.
+ */
 export function selectProtocol(group: ClassicGroup): string {
   const votes = new Map<string, number>()
   for (const member of group.members.values()) {
@@ -158,7 +161,7 @@ export function joined(group: ClassicGroup, member: Member, skipAssignment: bool
   }
 }
 
-/** The first ones by name, for a log line. */
+/** Lists the first ids, for a log line. */
 export function listed(ids: readonly string[]): string {
   const shown = ids.slice(0, 5).join(', ')
   return ids.length > 5 ? `${shown} and ${ids.length - 5} more` : shown

@@ -8,13 +8,15 @@ export const NO_BYTES = new Uint8Array(0)
 
 export interface Protocol {
   readonly name: string
-  /** In a member, a copy: a view would keep the request's frame in memory as long as the group. */
+  /**
+   * A member has a copy, because a view would keep the frame of the request in memory as long as the group exists.
+   */
   readonly metadata: Uint8Array
 }
 
 export interface JoinRequest {
   readonly groupId: string
-  /** Empty when the client has none yet. */
+  /** Empty if the client has no member id yet. */
   readonly memberId: string
   readonly instanceId: string | null
   readonly clientId: string
@@ -23,7 +25,7 @@ export interface JoinRequest {
   readonly rebalanceTimeoutMs: number
   readonly protocolType: string
   readonly protocols: readonly Protocol[]
-  /** The client's words (KIP-800); null when it gave none. */
+  /** The reason that the client gives (KIP-800); null if it gives no reason. */
   readonly reason: string | null
   /** A dynamic member without id gets one in the answer and must join again with it (JoinGroup 4, KIP-394). */
   readonly memberIdRequired: boolean
@@ -75,7 +77,7 @@ export interface Claim {
 }
 
 export interface Leaving {
-  /** Empty to name a static member by its instance id alone. */
+  /** Empty if the request names a static member only by its instance id. */
   readonly memberId: string
   readonly instanceId: string | null
   readonly reason: string | null
@@ -87,7 +89,7 @@ export interface Left {
   readonly error: Refusal | null
 }
 
-/** A reply that refuses. Clients read its member id. */
+/** Returns a reply that refuses. Clients read its member id. */
 export function refuseJoin(error: Refusal, memberId: string): JoinReply {
   return {
     error,

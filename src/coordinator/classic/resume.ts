@@ -1,4 +1,4 @@
-// How a group continues after it was loaded from the store.
+// Continues a group after it was loaded from the store.
 
 import type { Decision, Now } from '../machine.ts'
 import { enrol } from './books.ts'
@@ -8,7 +8,7 @@ import { type ClassicGroup, emptyGroup, type GroupRules, rebalanceTimeout, type 
 import { awaitSyncs, prepare } from './rebalance.ts'
 
 /**
- * The loaded group, ready to continue: no request waits for an answer, every member has a fresh session, and an
+ * Returns the loaded group, ready to continue: no request waits for an answer, every member has a new session, and an
  * unfinished rebalance has its full time again.
  */
 export function resume(stored: StoredGroup, now: Now): ClassicGroup {

@@ -1,4 +1,4 @@
-// SyncGroup: the leader hands in the assignments, and each member gets its own.
+// SyncGroup: the leader sends the assignments, and each member gets its own.
 
 import { assert } from '../../base/assert.ts'
 import {
@@ -18,16 +18,16 @@ import type { ClassicGroup, GroupRules, Member } from './group.ts'
 import { become } from './rebalance.ts'
 import { NO_BYTES, refuseSync, type SyncReply, type SyncRequest } from './requests.ts'
 
-/** All assignments of one generation. */
+/** The most bytes of all assignments of one generation. */
 const MAX_ASSIGNMENT_BYTES = 16 * 1024 * 1024
 
 interface SyncDecision extends Decision {
-  /** The rebalance has ended: the assignments are known. */
+  /** True if the rebalance has ended, because the assignments are known. */
   readonly isRebalanced?: true
 }
 
 /**
- * SyncGroup. The leader's request brings the assignments; each member is answered with its own. Refuses with
+ * Handles SyncGroup. The leader's request contains the assignments, and each member gets its own. Refuses with
  * UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS,
  * GROUP_MAX_SIZE_REACHED or INVALID_REQUEST.
  */

@@ -1,17 +1,20 @@
-// How far the consumers of all groups in the store have committed, those of other brokers included. A log that begins
-// again after a loss begins there, so that it gives no offset to a second record.
+// Finds how far all groups in the store have committed, also the groups of other brokers. A log that begins again
+// after a loss begins at that offset, so that it gives no offset to a second record.
 
 import type { Store } from '../../store/store.ts'
 import { KIND } from '../group-record.ts'
 import { decodeOffset, offsetField } from './offset-record.ts'
 
-/** Clients may commit any number. Above this limit a log would soon run out of offsets. */
+/**
+ * Committed offsets above this limit are ignored. Clients may commit any number, and a log that begins above this
+ * limit would soon run out of offsets.
+ */
 const HIGHEST = 2 ** 52
 
 /**
- * The highest offset that any group has committed for a partition, which is the next one that the group reads; 0
- * without commits. An answer reads all groups; callers that ask meanwhile share it. A group that cannot be read is
- * ignored. Throws what the store throws.
+ * Returns a function that resolves to the highest offset that any group has committed for a partition; 0 without
+ * commits. A committed offset is the next offset that the group reads. A call reads all groups; calls at the same
+ * time share one read. A group or an offset that cannot be read is ignored. Throws what the store throws.
  */
 export function committedBounds(store: Pick<Store, 'list'>): (topicId: string, partition: number) => Promise<number> {
   let listing: ReturnType<Store['list']> | null = null

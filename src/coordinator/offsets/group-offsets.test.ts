@@ -20,7 +20,7 @@ const steps = fc.array(
   { maxLength: 40 },
 )
 
-test('the fields that each change names make the stored offsets what they are in memory, and the memory is counted', () => {
+test('if the fields that each change names are stored, the stored offsets equal those in memory, and their memory is counted', () => {
   fc.assert(
     fc.property(steps, plan => {
       const offsets = new GroupOffsets(new Map())
@@ -71,7 +71,7 @@ function change(offsets: GroupOffsets, step: Step): readonly string[] {
   return changes
 }
 
-test('a commit takes what there is room for, and names the rest', () => {
+test('a commit stores the offsets for which there is memory, and refuses the others by name', () => {
   const offsets = new GroupOffsets(new Map())
   const wanted = [0, 1, 2].map(partition => {
     return { topicId: TOPICS[0]!, partition, offset: 5, leaderEpoch: -1, metadata: '', retentionMs: 60_000 }
@@ -87,7 +87,7 @@ test('a commit takes what there is room for, and names the rest', () => {
   assert.equal(offsets.commit(wanted.slice(0, 2), 0, 2_000).reply, null, 'an offset that takes no more is stored')
 })
 
-test('replacements hold as a whole or not at all', () => {
+test('replacements are made all together or not at all', () => {
   const offsets = new GroupOffsets(new Map())
   const set = (partition: number, isExpected: boolean) => {
     return { topicId: TOPICS[0]!, partition, offset: 1, isExpected: () => isExpected }

@@ -19,7 +19,9 @@ export interface OffsetToCommit {
   readonly offset: number
   readonly leaderEpoch: number
   readonly metadata: string
-  /** Milliseconds from the commit to its end, if the client asked for that; -1 leaves it to the settings. */
+  /**
+   * Milliseconds from the commit until the offset expires, if the client asked for a time; -1 if the settings decide.
+   */
   readonly retentionMs: number
 }
 
@@ -28,7 +30,7 @@ export interface TopicPartitions {
   readonly partitions: readonly number[]
 }
 
-/** Null when all offsets are stored; a refusal when none is; else an answer for each, in order. */
+/** Null if all offsets are stored; a refusal if no offset is stored; else one answer for each offset, in order. */
 export type CommitReply = null | Refusal | readonly (Refusal | null)[]
 
 export class GroupOffsets {
@@ -42,12 +44,12 @@ export class GroupOffsets {
       for (const committed of partitions.values()) this.#bytes += costOfOffset(committed)
   }
 
-  /** All offsets. Not a copy: the next commit changes it. */
+  /** All offsets. The map is not a copy: the next commit changes it. */
   get byTopic(): StoredOffsets {
     return this.#topics
   }
 
-  /** The memory that they take. */
+  /** The memory that the offsets take, in bytes. */
   get bytes(): number {
     return this.#bytes
   }
@@ -57,7 +59,7 @@ export class GroupOffsets {
       for (const partition of partitions.keys()) yield offsetField(topicId, partition)
   }
 
-  /** Null when the field is not an offset, or the offset was forgotten. */
+  /** Returns the stored form of a field; null if the field is not an offset, or the offset was forgotten. */
   encode(field: string): Uint8Array | null {
     const of = parseOffsetField(field)
     const committed = of === null ? undefined : this.#topics.get(of.topicId)?.get(of.partition)
@@ -65,8 +67,8 @@ export class GroupOffsets {
   }
 
   /**
-   * Sets the offsets, at this time of the wall clock. An offset that takes more memory than before, and more than
-   * `leftBytes` has left, is refused with TOO_MANY_OFFSETS.
+   * Sets the offsets. `nowMs` is the time of the wall clock. An offset that takes more memory than before is refused
+   * with TOO_MANY_OFFSETS if `leftBytes` does not suffice.
    */
   commit(offsets: readonly OffsetToCommit[], leftBytes: number, nowMs: number) {
     let left = leftBytes
@@ -85,8 +87,8 @@ export class GroupOffsets {
   }
 
   /**
-   * Sets or forgets all of them, at this time of the wall clock. If one differs from the expected value, changes
-   * nothing and returns CHANGED.
+   * Sets or forgets all these offsets. `nowMs` is the time of the wall clock. If an offset differs from the expected
+   * value, changes nothing and returns CHANGED.
    */
   replace(replacements: readonly OffsetReplacement[], nowMs: number): readonly string[] | typeof CHANGED {
     const isExpected = (each: OffsetReplacement) =>
@@ -97,7 +99,7 @@ export class GroupOffsets {
     )
   }
 
-  /** Partitions without an offset are skipped. */
+  /** Forgets the offsets of these partitions. Skips partitions without an offset. */
   forget(topicId: string, partitions: Iterable<number>): readonly string[] {
     const own = this.#topics.get(topicId)
     const fields: string[] = []
@@ -116,7 +118,7 @@ export class GroupOffsets {
     return topicIds.flatMap(topicId => this.forget(topicId, this.#topics.get(topicId)?.keys() ?? []))
   }
 
-  /** Forgets the offsets that are out of use by the two questions. A topic in use keeps all of its offsets. */
+  /** Forgets the expired offsets of topics that are not in use. A topic in use keeps all of its offsets. */
   expire(isInUse: (topicId: string) => boolean, isExpired: (committed: CommittedOffset) => boolean): readonly string[] {
     return [...this.#topics].flatMap(([topicId, partitions]) => {
       if (isInUse(topicId)) return []

@@ -1,4 +1,5 @@
-// How committed offsets rest in the store: each in a field `offset/<topic id>/<partition>` of its group's document.
+// Encodes and decodes committed offsets. Each is stored in a field `offset/<topic id>/<partition>` of its group's
+// document.
 
 import { int32, int64, message, string, tagged } from '../../protocol/schema.ts'
 import { decodeValue, encodeValue } from '../field-value.ts'
@@ -21,7 +22,7 @@ const groupOffset = message({
 export interface CommittedOffset {
   /** As the client sent it; it may be below zero. */
   readonly offset: number
-  /** -1 when the client sent none. */
+  /** -1 if the client sent no leader epoch. */
   readonly leaderEpoch: number
   /** Empty when the client sent no metadata. */
   readonly metadata: string
@@ -35,7 +36,7 @@ export function offsetField(topicId: string, partition: number): string {
   return `${OFFSET_PREFIX}${topicId}/${partition}`
 }
 
-/** The partition of this field; null for a field that is not an offset. */
+/** Returns the partition of a field; null if the field is not an offset. */
 export function parseOffsetField(key: string): { readonly topicId: string; readonly partition: number } | null {
   if (!key.startsWith(OFFSET_PREFIX)) return null
   const slash = key.lastIndexOf('/')
@@ -46,7 +47,7 @@ export function encodeOffset(committed: CommittedOffset): Uint8Array {
   return encodeValue(groupOffset, committed)
 }
 
-/** Throws when the bytes are not what `encodeOffset` makes. */
+/** Throws if `encodeOffset` does not make such bytes. */
 export function decodeOffset(value: Uint8Array): CommittedOffset {
   return decodeValue(groupOffset, value)
 }

@@ -1,4 +1,5 @@
-// An operator's change of committed offsets. It is made only while the offsets are still those that the operator saw.
+// Defines an operator's change of committed offsets. The change is made only if the offsets are still those that the
+// operator saw.
 
 import type { Refusal } from '../../protocol/errors.ts'
 import type { CommittedOffset } from './offset-record.ts'
@@ -6,13 +7,13 @@ import type { CommittedOffset } from './offset-record.ts'
 export interface OffsetReplacement {
   readonly topicId: string
   readonly partition: number
-  /** Whether the committed offset is the one that the operator saw. */
+  /** Returns whether the committed offset is the one that the operator saw. */
   isExpected(committed: CommittedOffset | null): boolean
   /** Null forgets the offset. */
   readonly offset: number | null
 }
 
-/** Some offset differs from the one that the operator saw; nothing was replaced. */
+/** An offset differs from the offset that the operator saw. Nothing was replaced. */
 export const CHANGED = 'changed'
 
 /**
@@ -21,7 +22,7 @@ export const CHANGED = 'changed'
  */
 export type ReplaceOutcome = null | typeof CHANGED | Refusal
 
-/** An offset that an operator sets. */
+/** Returns the committed offset for an offset that an operator sets. */
 export function committedBy(offset: number, nowMs: number): CommittedOffset {
   return { offset, leaderEpoch: -1, metadata: '', commitTimestampMs: nowMs, expireAtMs: -1 }
 }

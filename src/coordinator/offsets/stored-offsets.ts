@@ -1,5 +1,5 @@
-// The offsets of a group that another broker coordinates, as they rest in the store. Reading them asks no broker.
-// Replacing them is a compare-and-set of the group's document, which succeeds or fails as a whole. Afterwards the
+// Reads and replaces the stored offsets of a group that another broker coordinates. To read them, no broker is asked.
+// To replace them is a compare-and-set of the group's document, which succeeds or fails as a whole. Afterwards the
 // coordinator's version is outdated, so it loads the group again before it answers or stores offsets.
 
 import { GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP } from '../../protocol/errors.ts'
@@ -8,15 +8,18 @@ import { decodeGroup, KIND } from '../group-record.ts'
 import { encodeOffset, offsetField, type StoredOffsets } from './offset-record.ts'
 import { CHANGED, committedBy, type OffsetReplacement, type ReplaceOutcome } from './offset-replacement.ts'
 
-/** Empty for a group that does not exist. Throws what the store throws, or UnreadableDocument. */
+/**
+ * Resolves to the stored offsets; empty if the group does not exist. Throws what the store throws, or
+ * UnreadableDocument.
+ */
 export async function loadOffsets(store: Store, groupId: string): Promise<StoredOffsets> {
   const document = await store.load(KIND, groupId)
   return document === null ? new Map() : decodeGroup(document).offsets
 }
 
 /**
- * Replaces the offsets of a group without members, all of them or none; see LiveGroup.replaceOffsets. Members that join
- * at this moment are not seen, and begin again. Throws what the store throws, or UnreadableDocument.
+ * Replaces the offsets of a group without members, all of them or none; see LiveGroup.replaceOffsets. Members that
+ * join at this moment are not seen, and must join again. Throws what the store throws, or UnreadableDocument.
  */
 export async function replaceStoredOffsets(
   store: Store,

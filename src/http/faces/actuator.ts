@@ -1,5 +1,5 @@
-// The face of the actuator, of the reference of the HTTP side, and of the page at `/` that links both: HTTP Basic in
-// place of a session, as the specification asks for. The rest is as in the admin API.
+// The face of the actuator, of the reference of the HTTP side, and of the page at `/` that links both. It takes HTTP
+// Basic in place of a session, as the specification requires. Everything else is as in the admin API.
 
 import { type AccessRooms, admit, byBasic } from '../access.ts'
 import { readJson } from '../json-body.ts'

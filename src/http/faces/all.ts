@@ -6,7 +6,7 @@ import { actuatorFace } from './actuator.ts'
 import { ADMIN_PATH, adminFace } from './admin.ts'
 import type { Face } from './face.ts'
 
-/** `routes`: those of the admin API and of the actuator together, told apart by their paths. */
+/** Opens the faces. `routes` are those of the admin API and of the actuator together; their paths tell them apart. */
 export function openFaces(
   { accounts, clock, settings }: Pick<HttpRooms, 'accounts' | 'clock' | 'settings'>,
   routes: readonly AnyRoute[] = allRoutes,

@@ -1,5 +1,5 @@
-// The smallest face that differs in everything that a face may own: paths, a bearer token, a media type, an error body.
-// It stands beside the broker's own faces on a real server.
+// Tests the smallest face that differs in everything that a face may own: paths, a bearer token, a media type, an
+// error body. A real server serves it beside the broker's own faces.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -78,7 +78,7 @@ async function start(t: TestContext, face = exampleFace()) {
   return { url, broker, ask }
 }
 
-test('a face answers with its own media type, lets in whom it knows, and reads what it says that it reads', async t => {
+test('a face answers with its own media type, lets in the callers that it knows, and reads its own types of bodies', async t => {
   const { url, ask } = await start(t)
   assert.deepEqual(await ask('/subjects'), { status: 200, type: `${TYPE}; charset=utf-8`, body: ['orders'] })
   const post = { method: 'POST', body: '{"version":1}' }
@@ -119,7 +119,7 @@ test('every error below the paths of a face has its form: 400, 404, 405, 413, 43
   assert.doesNotMatch(JSON.stringify(answers['a mistake']), /registry\.ts/)
 })
 
-test('a path outside of every face is the problem that nothing is there', async t => {
+test('a path outside of every face is answered 404', async t => {
   const { url } = await start(t)
   for (const path of ['/nothing', '/subjectsx', '/Subjects']) {
     const answer = await fetch(`${url}${path}`)
@@ -130,7 +130,7 @@ test('a path outside of every face is the problem that nothing is there', async 
 
 test('while the broker drains a request is refused in the form of its face', async t => {
   const gate = Promise.withResolvers<void>()
-  // It began before, so its connection is still good for another request.
+  // This connection began before the drain, so it is still good for another request.
   const stream = route({
     ...common,
     method: 'GET',
@@ -171,7 +171,7 @@ test('while the broker drains a request is refused in the form of its face', asy
   )
   const ended = once(client, 'close')
   client.write(request('/subjects'))
-  // Refused at once; the answer waits behind the stream.
+  // The broker refuses this request at once, but the answer waits behind the stream.
   await refused.promise
   gate.resolve()
   await Promise.all([closed, ended])

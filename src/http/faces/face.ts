@@ -1,7 +1,7 @@
-// A face: a part of the HTTP port with paths, an authentication, media types and error bodies of its own. The admin API
-// is one, the actuator another; a face may speak the dialect of a foreign API. The port itself (server.ts, listener.ts)
-// holds for every face: limits, security headers, the Origin of a change, draining, the audit line. It asks the face of
-// the request's path for everything else.
+// The type of a face: a part of the HTTP port with its own paths, authentication, media types and error bodies. The
+// admin API is one face, the actuator another, and a face may follow the rules of a foreign API. server.ts and
+// listener.ts do the same for every face: limits, security headers, the check of the Origin, draining, the audit
+// line. The face that owns the path of a request decides everything else.
 
 import type { Identity } from '../../auth/console/identity.ts'
 import type { Caller } from '../access.ts'
@@ -12,8 +12,8 @@ export interface Face {
   /** The name, for messages about defects of the broker. */
   readonly name: string
   /**
-   * The paths of this face, each with everything below it: `/api/v1` is also `/api/v1/topics`, and not `/api/v1x`. `/`
-   * is only that one path.
+   * The paths of this face, each with everything below it: `/api/v1` includes `/api/v1/topics`, and not `/api/v1x`.
+   * `/` includes no other path.
    */
   readonly paths: readonly string[]
   /** The routes below these paths. Other requests there are answered 404, in this face's own form. */
@@ -23,15 +23,19 @@ export interface Face {
   /** The Content-Type of a good answer with a body, if its route sets no other. */
   readonly writes: string
   /**
-   * The caller, null if any client may call the route, or the reason why it is closed to the caller. Throws what the
-   * store throws. A change asks twice: before its body is read, and when the body has arrived.
+   * Resolves with the caller, null if any client may call the route, or the problem if the caller may not call it.
+   * Throws what the store throws. It is called twice for a change: before the body is read, and when the body has
+   * arrived.
    */
   admit(route: AnyRoute, caller: Caller): Promise<Identity | Problem | null>
-  /** An error as this face's clients read it. The status and the headers of the problem are sent as they are. */
+  /**
+   * Returns the body of an error in the form of this face. The status and the headers of the problem are sent as they
+   * are.
+   */
   errorOf(problem: Problem, requestId: string): ErrorBody
 }
 
-/** The value in the bytes, or the sentence that says why they are refused. */
+/** Returns the value of the bytes, or the sentence that says why they are refused. */
 export type ReadBody = (bytes: Buffer) => { readonly value: unknown } | { readonly refused: string }
 
 export interface ErrorBody {
@@ -40,7 +44,7 @@ export interface ErrorBody {
   readonly body: object
 }
 
-/** The face that owns the path of this request target; undefined if no face owns it. */
+/** Returns the face that owns the path of this request target; undefined if no face owns it. */
 export function faceAt(faces: readonly Face[], target: string): Face | undefined {
   const [path] = target.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1) as [string]
   return faces.find(face => owns(face, path))

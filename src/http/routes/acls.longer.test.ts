@@ -49,7 +49,7 @@ test('rules are granted in either form, listed, and taken back one by one', asyn
     'ada GROUP billing READ',
   ])
   assert.deepEqual(await texts('/api/v1/acls/group%3Aempty'), [])
-  // A provider names its groups as it likes.
+  // An identity provider may name its groups as it likes.
   const urn = { principal: 'group:urn:example:staff', resource: 'a', operation: 'READ' }
   await grant(urn)
   assert.deepEqual(await texts('/api/v1/acls?principal=group:urn:example:staff'), [
@@ -66,7 +66,7 @@ test('rules are granted in either form, listed, and taken back one by one', asyn
   assert.deepEqual(await texts('/api/v1/acls/ada'), ['ada TOPIC logs-* WRITE'])
 })
 
-test('rules that say something of a topic or a group are found by its name', async t => {
+test('the rules that match a topic or a group are found by its name', async t => {
   const { ask, grant, texts } = await open(t)
   for (const resource of ['orders', 'orders-*', 'ord*', '*', 'Orders'])
     await grant({ principal: 'ada', resource, operation: 'READ' })
@@ -78,7 +78,7 @@ test('rules that say something of a topic or a group are found by its name', asy
   await ask('/api/v1/acls/match', 400)
 })
 
-test('a rule is refused for what cannot be a principal, a topic or a group', async t => {
+test('a rule is refused if its principal, topic or group has a forbidden name', async t => {
   const { grant, texts, ask } = await open(t)
   const refuse = async (body: object, expected: RegExp) =>
     assert.match((await grant({ principal: 'ada', operation: 'READ', ...body }, 400)).detail, expected)
@@ -110,7 +110,7 @@ test('a rule is refused for what cannot be a principal, a topic or a group', asy
   }
 })
 
-test('rules that are granted to one principal at once are all kept', async t => {
+test('if rules are granted to one principal at the same time, all of them are kept', async t => {
   const { grant, texts } = await open(t)
   const topics = Array.from({ length: 20 }, (_, i) => `topic-${i}`)
   await Promise.all(topics.map(topic => grant({ principal: 'ada', topic, operation: 'WRITE' })))

@@ -1,5 +1,5 @@
-// Rules that allow principals of Kafka clients something. Once enforcement is on, an operation that no rule allows is
-// refused.
+// The rules for principals of Kafka clients. A rule allows an operation. Once enforcement is on, an operation that no
+// rule allows is refused.
 
 import type { z } from 'zod'
 import { createAcl, deleteAcl, describeAcls, listAcls, matchAcls } from '../../admin/acls.ts'
@@ -59,7 +59,7 @@ export const aclRoutes = [
     needs: 'viewer',
     verb: 'match acls',
     tag: 'security',
-    doc: 'The rules of all principals that hold for this topic or this group: by its name, by its beginning, or for all.',
+    doc: 'The rules of all principals that match this topic or this group: by its name, by a prefix, or for all.',
     query: aclMatchQuery,
     answers: { 200: aclMatchShape },
     problems: { 409: 'UNREADABLE' },

@@ -27,7 +27,7 @@ async function started(t: CleanUp, settings: Partial<Values> = {}) {
   return { url, get, post, ...rest }
 }
 
-test('health answers anybody with statuses, and with no address, version or path whatever is asked', async t => {
+test('health answers every caller with statuses only, and never with an address, a version or a path', async t => {
   const { get, dir } = await started(t)
   const up = { status: 'UP' }
   for (const path of ['/actuator/health', '/actuator/health?detail', '/actuator/health?show-details=always']) {
@@ -78,7 +78,7 @@ test('a lost store answers 503 from health and readiness, and 200 from liveness'
   assert.deepEqual(await ask('/api/v1/health'), [200, 'DOWN'])
 })
 
-test('while it drains a broker is alive, out of rotation and says so', async t => {
+test('while a broker drains it is alive, not ready, and reports that', async t => {
   const store = createMemoryStore(systemClock)
   const { url, broker, connect } = await startBroker(t, {}, { hasHttp: true, openStore: async () => store })
   const wire = await connect()
@@ -119,12 +119,12 @@ test('a signed-in user reads the reasons: the tree wrapped, with a check and its
   )
 })
 
-test('without a session the full health is closed', async t => {
+test('the full health needs a session', async t => {
   const { get } = await started(t)
   assert.equal((await get('/api/v1/health')).status, 401)
 })
 
-test('the probes can be switched off, and leave no trace in health', async t => {
+test('the probes can be switched off, and health does not list them then', async t => {
   const { get } = await started(t, { 'management.endpoint.health.probes.enabled': false })
   assert.equal((await get('/actuator/health/liveness')).status, 404)
   assert.equal((await get('/actuator/health/readiness')).status, 404)
@@ -132,7 +132,7 @@ test('the probes can be switched off, and leave no trace in health', async t => 
   assert.deepEqual([status, 'groups' in body], [200, false])
 })
 
-test('an endpoint that is not exposed is not there, and a star exposes all', async t => {
+test('an endpoint that is not exposed is not found, and a star exposes all', async t => {
   const some = await started(t, { ...OPEN, [EXPOSURE]: ['info'] })
   const statuses = async ({ get }: typeof some) => {
     const paths = ['health', 'health/liveness', 'health/readiness', 'info', 'prometheus', 'loggers', 'loggers/svc']
@@ -163,13 +163,13 @@ test('the actuator asks for Basic if the Authorization is missing, empty, broken
       assert.match(headers.get('www-authenticate') ?? '', /^Basic realm=/)
     }
   }
-  // No session would help here, and the problem asks for none.
+  // A session would not help here, and the problem does not ask for one.
   const { body } = await get('/actuator/info')
   const words = ['UNAUTHENTICATED', 'The caller is not signed in.', 'A username and a password are required.']
   assert.deepEqual([body.code, body.title, body.detail], words)
 })
 
-test('the scrape is open where the setting says so, and only it', async t => {
+test('the setting opens the scrape, and no other endpoint', async t => {
   const { get } = await started(t, { 'admin.anonymous-prometheus': true })
   const { status, headers, text } = await get('/actuator/prometheus')
   assert.equal(status, 200)
@@ -222,7 +222,7 @@ test('a VIEWER may read the actuator by Basic, and only an ADMIN may set a level
       .status
   }
   assert.deepEqual([await set(viewer), await set(admin)], [403, 204])
-  // A session is for the console: the actuator asks for Basic all the same, and health shows it nothing more.
+  // A session is only for the console: the actuator still requires Basic, and health shows no more.
   assert.equal((await get('/actuator/info', { headers: { cookie } })).status, 401)
   const { body } = await get('/actuator/health', { headers: { cookie, authorization: admin } })
   assert.deepEqual(body.components.store, { status: 'UP' })
@@ -230,7 +230,7 @@ test('a VIEWER may read the actuator by Basic, and only an ADMIN may set a level
   assert.deepEqual(full.body.checks[0].details.servers[0].durability.facts, { fsync: 'always' })
 })
 
-test('the build is told, with the time of its commit', async t => {
+test('the build is shown with the time of its commit', async t => {
   const { get } = await started(t, OPEN)
   const { build } = (await get('/actuator/info')).body
   assert.deepEqual([build.group, build.artifact], ['ketch', 'ketch'])
@@ -238,7 +238,7 @@ test('the build is told, with the time of its commit', async t => {
   assert.ok(build.time === null || !Number.isNaN(Date.parse(build.time)))
 })
 
-test('a level set by the actuator holds at once, is shown, and is taken back', async t => {
+test('a level that the actuator sets is effective at once, is shown, and can be reset', async t => {
   const { get, post, broker, log } = await started(t, LOGGERS)
   const kafka = broker.logger.named('kafka')
   kafka.debug('before')
@@ -276,7 +276,7 @@ test('an unknown level, a name with a newline and thousands of names are refused
   assert.equal((await get('/actuator/loggers/svc%0a')).status, 400)
 })
 
-test('the console reads and changes levels under names of its own', async t => {
+test('the console reads and changes levels through its own routes', async t => {
   const { get, post } = await started(t, OPEN)
   const named = async () =>
     (await get('/api/v1/loggers')).body.loggers.find(({ name }: { name: string }) => name === 'svc.http')

@@ -24,7 +24,7 @@ type Endpoint = (typeof ACTUATOR_ENDPOINTS)[number]
 
 const EXPOSURE = 'management.endpoints.web.exposure.include'
 
-/** Why an endpoint is not served, or null. */
+/** Returns why an endpoint is not served, or null. */
 function checkExposed({ settings }: HttpRooms, endpoint: Endpoint): Problem | null {
   const exposed = settings.get(EXPOSURE)
   if (exposed.includes(endpoint) || exposed.includes('*')) return null
@@ -74,7 +74,7 @@ export const actuatorRoutes = [
     isProbe: true,
     verb: 'probe liveness',
     tag: 'actuator',
-    doc: 'Whether the process lives. The store has no say: a restart would not bring it back.',
+    doc: 'Whether the process lives. The state of the store does not count, because a restart would not repair it.',
     problems: { 404: 'NOT_FOUND' },
     answers: healthAnswers,
     answer({ identity }, rooms) {
@@ -101,7 +101,7 @@ export const actuatorRoutes = [
     needs: 'basic-viewer',
     verb: 'show build',
     tag: 'actuator',
-    doc: 'Which build this is. The time is that of its commit, and null where it is not known.',
+    doc: 'The build of this broker. The time is that of its commit; null if it is unknown.',
     problems: { 404: 'NOT_FOUND' },
     answers: {
       200: z
@@ -125,7 +125,7 @@ export const actuatorRoutes = [
     needs: 'scrape',
     verb: 'scrape metrics',
     tag: 'actuator',
-    doc: 'Every metric: in the text format of Prometheus, or in OpenMetrics 1.0 where the Accept header prefers it.',
+    doc: 'Every metric: in the text format of Prometheus, or in OpenMetrics 1.0 if the Accept header prefers it.',
     problems: { 404: 'NOT_FOUND' },
     answers: { 200: z.string() },
     contentType: ['text/plain', 'application/openmetrics-text'],
@@ -141,7 +141,7 @@ export const actuatorRoutes = [
     needs: 'basic-viewer',
     verb: 'show loggers',
     tag: 'actuator',
-    doc: 'Every logger with the level that holds and the one that was set for it.',
+    doc: 'Every logger with its effective level and the level that was set for it.',
     problems: { 404: 'NOT_FOUND' },
     answers: { 200: actuatorLoggersShape },
     answer(_request, rooms) {

@@ -24,12 +24,12 @@ async function startSecured(t: CleanUp, overrides: Partial<Values> = {}, http: H
   return { ...broker, store, visitor: adminClient(broker.url) }
 }
 
-test('the session comes in a cookie for no script and no other site, and goes with the logout', async t => {
+test('the session is in a cookie that no script and no other site can read, and the logout ends it', async t => {
   const { url, visitor } = await startSecured(t)
   const signIn = () => visitor.ask('POST', '/api/v1/auth/login', { username: 'admin', password: PASSWORD })
   const second = () => Math.floor(systemClock.now() / 1000)
   let [begun, answer] = [second(), await signIn()]
-  // The rest of a session is in whole seconds: one less if a second went by meanwhile.
+  // The remaining time of a session is in whole seconds: one less if a second went by meanwhile.
   while (second() !== begun) [begun, answer] = [second(), await signIn()]
   assert.equal(answer.status, 200)
   const { expiresAt, ...body } = answer.body
@@ -55,7 +55,7 @@ test('the session comes in a cookie for no script and no other site, and goes wi
   )
 })
 
-test('whatever is wrong with the cookie, the answer is the same', async t => {
+test('the answer is the same for every defect of the cookie', async t => {
   const { url } = await startSecured(t)
   const { cookie } = await signInAt(url, 'admin', PASSWORD)
   const other = (await signInAt(url, 'admin', PASSWORD)).cookie
@@ -101,7 +101,7 @@ test('whatever is wrong with the cookie, the answer is the same', async t => {
     assert.equal((await brokersFor(each)).status, 200, what)
 })
 
-test('what signing in needs is said without a session, and who is signed in with one', async t => {
+test('without a session the status shows the ways to sign in, and with a session the user', async t => {
   const { url, visitor } = await startSecured(t)
   const sso = { enabled: false, label: null, href: null }
   const status = await visitor.ask('GET', '/api/v1/auth/status')
@@ -122,7 +122,7 @@ test('what signing in needs is said without a session, and who is signed in with
   assert.deepEqual((await adminClient(url, 'svc-admin-session=x').ask('GET', '/api/v1/auth/status')).body, status.body)
 })
 
-test('without security no sign-in is needed: everything is open, and the status says so', async t => {
+test('without security every route is open without a sign-in, and the status reports that', async t => {
   const { visitor } = await startSecured(t, { 'admin.security-enabled': false })
   const { body } = await visitor.ask('GET', '/api/v1/auth/status')
   assert.deepEqual([body.securityEnabled, body.setupRequired], [false, false])
@@ -130,7 +130,7 @@ test('without security no sign-in is needed: everything is open, and the status 
   assert.equal((await visitor.ask('GET', '/api/v1/users')).status, 200)
 })
 
-test('wrong is wrong in the same words, the eleventh failure waits, and X-Forwarded-For changes nothing', async t => {
+test('every wrong sign-in gets the same answer, the eleventh is locked out, and X-Forwarded-For changes nothing', async t => {
   const { visitor } = await startSecured(t)
   const attempt = (username: string, password: string, headers = {}) =>
     visitor.ask('POST', '/api/v1/auth/login', { username, password }, headers)
@@ -146,7 +146,7 @@ test('wrong is wrong in the same words, the eleventh failure waits, and X-Forwar
   assert.equal(refused.headers.get('set-cookie'), null)
 })
 
-test('bodies that are no credentials are told so, and one of a megabyte is too large', async t => {
+test('a body without credentials is refused as such, and a body of a megabyte is too large', async t => {
   const { visitor } = await startSecured(t)
   for (const body of [
     {},
@@ -161,7 +161,7 @@ test('bodies that are no credentials are told so, and one of a megabyte is too l
   assert.equal(huge.status, 413)
 })
 
-test('fifty setups at once make one admin, who is signed in; afterwards there is nothing to set up', async t => {
+test('fifty setups at once make one admin, who is signed in; afterwards the setup is closed', async t => {
   const { url, visitor } = await startSecured(t, { 'admin.bootstrap': false })
   assert.equal((await visitor.ask('GET', '/api/v1/auth/status')).body.setupRequired, true)
   const bad = await visitor.ask('POST', '/api/v1/auth/setup', { username: 'a:b', password: PASSWORD })
@@ -183,7 +183,7 @@ test('fifty setups at once make one admin, who is signed in; afterwards there is
   assert.equal((await visitor.ask('GET', '/api/v1/auth/status')).body.setupRequired, false)
 })
 
-test('setup is not there while it is switched off, and unavailable while the store is down', async t => {
+test('setup is not found while it is switched off, and unavailable while the store is down', async t => {
   const off = await startSecured(t, { 'admin.bootstrap': false, 'admin.first-run-setup-enabled': false })
   const body = { username: 'ada', password: PASSWORD }
   assert.equal((await off.visitor.ask('POST', '/api/v1/auth/setup', body)).status, 404)
@@ -194,13 +194,13 @@ test('setup is not there while it is switched off, and unavailable while the sto
   assert.deepEqual([answer.status, answer.code], [503, 'STORE_UNAVAILABLE'])
 })
 
-test('while the store is down a session is refused, and a logout is not said to be done', async t => {
+test('while the store is down a session is refused, and a logout is not confirmed', async t => {
   const { url, store } = await startSecured(t)
   const admin = await signInAt(url, 'admin', PASSWORD)
   store.faults.failNext('commit', 'unavailable')
   assert.equal((await admin.ask('POST', '/api/v1/auth/logout')).code, 'STORE_UNAVAILABLE')
   assert.equal((await admin.ask('GET', '/api/v1/brokers')).status, 200)
-  // If other brokers write too, the store is asked for each caller.
+  // On a shared store each check of a caller asks the store.
   const shared = await startSecured(t, {}, {}, true)
   const somebody = await signInAt(shared.url, 'admin', PASSWORD)
   shared.store.faults.failNext('version', 'unavailable')
@@ -209,7 +209,7 @@ test('while the store is down a session is refused, and a logout is not said to 
   assert.equal((await somebody.ask('GET', '/api/v1/brokers')).status, 200)
 })
 
-test('with the shipped password nothing but changing it is allowed from elsewhere, and everything from here', async t => {
+test('with the default password another machine may only change it, and this machine may do everything', async t => {
   const { url, log } = await startSecured(t, { 'admin.password': 'change-me-now' })
   const admin = await signInAt(url, 'admin', 'change-me-now')
   assert.match(log(), /signed in with the default password/)
@@ -245,7 +245,7 @@ test('with the shipped password nothing but changing it is allowed from elsewher
   }
   const asked = (host: string) =>
     sendRaw(url, `GET /api/v1/users HTTP/1.1\r\nHost: ${host}\r\nCookie: ${admin.cookie}\r\nConnection: close\r\n\r\n`)
-  // A page whose name has been made to resolve to this machine (DNS rebinding).
+  // This is a page whose name was made to resolve to this machine (DNS rebinding).
   for (const host of ['console.example', '127.0.0.1.example:8080', 'localhost.example'])
     assert.match((await asked(host)).body, /PASSWORD_CHANGE_REQUIRED/, host)
   for (const host of ['localhost', 'LOCALHOST:8080', '127.0.0.2:80', '[::1]', '[::1]:8080'])
@@ -263,7 +263,7 @@ test('with the shipped password nothing but changing it is allowed from elsewher
   assert.equal((await again.ask('GET', '/api/v1/brokers', undefined, far)).status, 200)
 })
 
-test('somebody who must change the password can leave', async t => {
+test('a user who must change the password can sign out', async t => {
   const { url } = await startSecured(t, { 'admin.password': 'change-me-now' })
   const admin = await signInAt(url, 'admin', 'change-me-now')
   assert.equal(
@@ -272,14 +272,14 @@ test('somebody who must change the password can leave', async t => {
   )
 })
 
-test('HTTP Basic is nothing to the admin API', async t => {
+test('the admin API ignores HTTP Basic', async t => {
   const { visitor } = await startSecured(t)
   const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`
   const answer = await visitor.ask('GET', '/api/v1/brokers', undefined, { authorization })
   assert.deepEqual([answer.status, answer.headers.get('www-authenticate')], [401, null])
 })
 
-test('only a configured proxy may say who the client is and how it came', async t => {
+test('only a configured proxy may name the address and the scheme of the client', async t => {
   const proxied = {
     'x-forwarded-for': '203.0.113.9',
     'x-forwarded-proto': 'https',
@@ -318,7 +318,7 @@ test('only a configured proxy may say who the client is and how it came', async 
   assert.match(plain.headers.get('set-cookie')!, /; SameSite=Lax$/)
 })
 
-test('of a thousand sign-ins at once under as many names a few are looked at, and the others told to come back', async t => {
+test('of a thousand sign-ins at once under as many names, a few are checked and the others are told to try again', async t => {
   const { visitor } = await startSecured(t, {}, { hashParameters: { memoryKiB: 512, passes: 1, lanes: 1 } })
   const answers = await Promise.all(
     Array.from({ length: 1_000 }, (_, at) =>
@@ -330,7 +330,7 @@ test('of a thousand sign-ins at once under as many names a few are looked at, an
   assert.equal((await visitor.ask('POST', '/api/v1/auth/login', { username: 'admin', password: PASSWORD })).status, 200)
 })
 
-test('a client that has left is not hashed for, neither at the login nor by HTTP Basic', async t => {
+test('the broker computes no hash for a client that has left, neither at the login nor for HTTP Basic', async t => {
   const { url, store, visitor } = await startSecured(t)
   const wrong = { username: 'admin', password: 'wrong horse' }
   const authorization = `Basic ${Buffer.from('admin:wrong horse').toString('base64')}`
@@ -348,10 +348,10 @@ test('a client that has left is not hashed for, neither at the login nor by HTTP
     await eventually('the attempt waits for the store', () => store.calls.load > before)
     leaving.abort()
     await left
-    // By then the broker has seen the connection close.
+    // Here the broker has seen the connection close.
     for (let at = 0; at < 3; at++) await visitor.ask('GET', '/api/v1/auth/status')
     letGo()
-    // One name from one address goes in turns: once this one is in, the other is over.
+    // Attempts for one name from one address run one after the other: when this one has begun, the other has ended.
     await signInAt(url, 'admin', PASSWORD)
     assert.deepEqual(await store.list('sign-in-failures'), [], path)
   }
@@ -360,7 +360,8 @@ test('a client that has left is not hashed for, neither at the login nor by HTTP
 test('how long the answer takes does not tell whether the user exists, in hundreds of tries', {
   timeout: 180_000,
 }, async t => {
-  // Little enough for that many tries, and enough for the answer to come a third sooner where nothing is hashed.
+  // Parameters small enough for that many tries, and large enough that an answer without a hash would come a third
+  // sooner.
   const hashParameters = { memoryKiB: 512, passes: 1, lanes: 1 }
   const { visitor } = await startSecured(t, { 'admin.login-throttle.max-failures': 10_000 }, { hashParameters })
   const attempt = async (username: string) => {
@@ -371,7 +372,8 @@ test('how long the answer takes does not tell whether the user exists, in hundre
   }
   const known: number[] = []
   const unknown: number[] = []
-  // Side by side, so that whatever else this machine does delays both; in turns, so that neither always comes first.
+  // Run both kinds side by side, so that other work of this machine delays both; in turns, so that neither always
+  // comes first.
   for (let at = 0; at < atLength(500, 150); at++) {
     known.push(await attempt('admin'))
     unknown.push(await attempt('nobdy'))

@@ -1,5 +1,5 @@
-// Beginning and ending a session with a password, saying who is signed in, and making the first admin. Single sign-on
-// has routes of its own.
+// The routes that begin and end a session with a password, say who is signed in, and make the first admin. Single
+// sign-on has its own routes.
 
 import { authStatusShape, signedInShape, signInShape } from '../../api/auth.ts'
 import type { Identity } from '../../auth/console/identity.ts'
@@ -8,7 +8,10 @@ import { problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
 import { noSessionCookie, sessionCookie, sessionTokenIn, visitorOf } from '../session-cookie.ts'
 
-/** Enough for the longest name and password, each character escaped, and quick to parse: every caller may send it. */
+/**
+ * The largest body in bytes. It is enough for the longest name and password with each character escaped, and quick to
+ * parse, because every caller may send it.
+ */
 const CREDENTIALS_BYTES = 16 * 1024
 
 function signedIn({ username, role, hasShippedPassword, session }: Identity, nowMs: number) {
@@ -25,7 +28,7 @@ export const authRoutes = [
     needs: 'anybody',
     verb: 'sign in',
     tag: 'auth',
-    doc: 'Begins a session, which the cookie svc-admin-session carries. Repeated failures of a name and address lock it out for a while.',
+    doc: 'Begins a session, which the cookie svc-admin-session carries. Repeated failures lock a name out from an address for a while.',
     body: signInShape,
     bodyLimit: CREDENTIALS_BYTES,
     audited: ['username'],
@@ -84,7 +87,7 @@ export const authRoutes = [
     needs: 'anybody',
     verb: 'make first admin',
     tag: 'auth',
-    doc: 'Makes the first admin and signs it in, while there is no user at all. Of several at once one succeeds.',
+    doc: 'Makes the first admin and signs it in, while there is no user at all. Of several requests at the same time, one succeeds.',
     body: signInShape,
     bodyLimit: CREDENTIALS_BYTES,
     audited: ['username'],

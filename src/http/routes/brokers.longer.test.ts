@@ -13,7 +13,7 @@ interface Configs {
   readonly configs: readonly { readonly name: string; readonly value: string | null; readonly isSet: boolean }[]
 }
 
-test('each broker knows all that live, and what each is set to', async t => {
+test('each broker knows all living brokers and the settings of each', async t => {
   const cluster = createCluster(t, { 'admin.security-enabled': false }, { hasHttp: true })
   const one = await cluster.start(1, { 'broker.rack': 'a' })
   const two = await cluster.start(2, { 'broker.rack': 'b', 'broker.fetch-max-wait': 700 })

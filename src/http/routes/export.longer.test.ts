@@ -25,7 +25,7 @@ async function openApi(
   }
 }
 
-/** A topic of more than the two ends of a connection keep, also where it is compressed. */
+/** Fills a topic with more bytes than the two ends of a connection buffer, even if they are compressed. */
 async function fill({ connect: begin, api }: Pick<Awaited<ReturnType<typeof openApi>>, 'connect' | 'api'>) {
   assert.equal((await api('POST', '/topics', { name: 't' })).status, 201)
   const wire = await begin()
@@ -38,7 +38,7 @@ async function fill({ connect: begin, api }: Pick<Awaited<ReturnType<typeof open
   }
 }
 
-/** An export that has begun and that no client reads. */
+/** Begins an export that no client reads. */
 async function unread(t: CleanUp, url: string): Promise<Socket> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -49,7 +49,7 @@ async function unread(t: CleanUp, url: string): Promise<Socket> {
   return socket
 }
 
-/** RFC 4180, and nothing else. */
+/** Parses RFC 4180, and nothing else. */
 function rowsOf(csv: string): string[][] {
   const rows: string[][] = []
   let row: string[] = []
@@ -67,7 +67,7 @@ function rowsOf(csv: string): string[][] {
 
 const AT = 1_700_000_000_123
 
-test('an export has what a page has, whole, a line each', async t => {
+test('an export has the records of a page, whole, one line each', async t => {
   const { api, file } = await openApi(t)
   await api('POST', '/topics', { name: 't', partitions: 2 })
   const long = `${'é"\n\u{1f600}'.repeat(30_000)}x`
@@ -111,7 +111,7 @@ test('an export has what a page has, whole, a line each', async t => {
   assert.equal(rest.trimEnd().split('\n').length, 2)
 })
 
-test('a CSV export is RFC 4180, base64 where it is no text, and no formula to a spreadsheet', async t => {
+test('a CSV export is RFC 4180, has base64 for bytes that are not text, and has no formula for a spreadsheet', async t => {
   const { api, file } = await openApi(t)
   await api('POST', '/topics', { name: 't' })
   const texts = [
@@ -171,14 +171,14 @@ test('a CSV export is RFC 4180, base64 where it is no text, and no formula to a 
     shown,
   ]
   assert.deepEqual(rows.at(-1), last)
-  // An empty text is quoted, none is not.
+  // An empty text is quoted; null is not.
   assert.match(csv, /,"",,decoded,"",,decoded,/)
   assert.equal(await (await file('format=csv&offset=99')).text(), `${head!.join()}\r\n`)
-  // To programs, which read the other form, nothing is a formula.
+  // Programs read NDJSON, where no text is a formula.
   assert.equal(JSON.parse((await (await file('')).text()).split('\n')[0]!).value.text, texts[0][0])
 })
 
-test('what cannot be asked for is refused, and an export can be turned off', async t => {
+test('an invalid request for an export is refused, and exports can be turned off', async t => {
   const { api } = await openApi(t)
   const status = async (query: string) => (await api('GET', `/topics/t/messages/export?${query}`)).status
   assert.equal(await status(''), 404)
@@ -198,7 +198,7 @@ test('what cannot be asked for is refused, and an export can be turned off', asy
   assert.deepEqual([refused.status, refused.body.code], [403, 'EXPORT_DISABLED'])
 })
 
-test('an error in the middle cuts the connection, compressed or not, and leaves a line', async t => {
+test('an error in the middle cuts the connection, compressed or not, and writes a line', async t => {
   const broker = await openApi(t)
   for (const encoding of ['identity', 'br']) {
     await fill(broker)
@@ -216,7 +216,7 @@ test('an error in the middle cuts the connection, compressed or not, and leaves 
   assert.match(lines[0]!, /partition 0 cannot be read further: /)
 })
 
-/** Whether this many exports begin at the same time. No client reads them. */
+/** Returns whether this many exports can begin at the same time. No client reads them. */
 async function haveRoom(t: CleanUp, url: string, count: number): Promise<boolean> {
   const sockets = await Promise.all(Array.from({ length: count }, () => unread(t, url)))
   const heads = sockets.map(socket => socket.read().toString('latin1', 0, 12))
@@ -224,7 +224,7 @@ async function haveRoom(t: CleanUp, url: string, count: number): Promise<boolean
   return heads.every(head => head === 'HTTP/1.1 200')
 }
 
-test('four exports are made at a time, and one whose reader has gone makes room', async t => {
+test('four exports run at a time, and an export whose client disconnects makes room', async t => {
   const broker = await openApi(t)
   await fill(broker)
   const sockets = await Promise.all(Array.from({ length: 4 }, () => unread(t, broker.url)))

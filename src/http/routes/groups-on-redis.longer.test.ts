@@ -1,4 +1,4 @@
-// Groups that another broker coordinates, on a Redis that both share.
+// Tests groups that another broker coordinates, on a Redis that both share.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -32,7 +32,10 @@ interface Listed {
   readonly unavailableBrokers: readonly { readonly brokerId: number }[]
 }
 
-/** Two brokers that see each other, a topic of six partitions with five records each, and a group of each. */
+/**
+ * Starts two brokers that see each other, and creates a topic of six partitions with five records each, and a group
+ * on each broker.
+ */
 async function openTwo(t: TestContext) {
   const { uri } = await startRedis(t)
   const start = async (id: number): Promise<Side> => {
@@ -116,7 +119,7 @@ test('a group that the other broker coordinates is listed, described, reset and 
   const { token } = await one.ask<Described>(path, 200, { body: { ...body, dryRun: true } })
   await commit(two.wire, theirs, { 0: 1 })
   assert.equal((await one.ask<Described>(path, 409, { body: { ...body, token } })).code, 'PREVIEW_OUTDATED')
-  // Shown by one broker, applied by the other.
+  // One broker shows the preview, the other applies it.
   const again = await two.ask<Described>(path, 200, { body: { ...body, dryRun: true } })
   await one.ask(path, 200, { body: { ...body, token: again.token } })
   for (const { ask } of [one, two]) {

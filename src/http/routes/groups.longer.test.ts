@@ -70,7 +70,7 @@ test('groups are listed with their lag, searched, sorted and cut into pages', as
     await ask(`/api/v1/groups${query}`, 400)
 })
 
-test('a group is described with its members, and with what was delivered to them', async t => {
+test('a group is described with its members and the offsets that were delivered to them', async t => {
   const { wire, ask } = await open(t)
   const { memberId } = await enter(wire, 'readers')
   const topics = [{ topic: 'orders', partitions: [{ partition: 0, fetchOffset: 0, partitionMaxBytes: 1_000 }] }]
@@ -159,7 +159,7 @@ test('a reset shows what it would clear, changes nothing, and then clears exactl
   assert.deepEqual(await offsetsOf('g'), [])
 })
 
-test('a reset goes to either end, to an offset or to a time, where it was asked to', async t => {
+test('a reset goes to either end, to an offset or to a time', async t => {
   const { wire, offsetsOf, reset } = await open(t)
   await append(wire, 2, ['late'], 1_700_000_000_009)
   await commit(wire, 'g', { 0: 3 })
@@ -182,7 +182,7 @@ test('a reset goes to either end, to an offset or to a time, where it was asked 
   assert.deepEqual([unknown.code, unknown.detail], ['GROUP_ID_NOT_FOUND', "There is no group 'unknown'."])
 })
 
-test('a reset that is misspelt is refused, and does not become one of everything', async t => {
+test('a misspelt reset is refused, and does not become a reset of everything', async t => {
   const { wire, offsetsOf, reset } = await open(t)
   await commit(wire, 'g', { 0: 1 })
   const cases = [
@@ -202,7 +202,7 @@ test('a reset that is misspelt is refused, and does not become one of everything
   assert.deepEqual(await offsetsOf('g'), [[0, 1]])
 })
 
-test('a reset without the token of its preview, or with that of another or an outdated one, changes nothing', async t => {
+test('a reset without the token of its preview, or with the token of another or outdated preview, changes nothing', async t => {
   const { wire, offsetsOf, reset } = await open(t)
   await commit(wire, 'g', { 0: 1 })
   await commit(wire, 'other', { 0: 1 })
@@ -229,7 +229,7 @@ test('a reset without the token of its preview, or with that of another or an ou
   assert.equal(await codeOf({ token: fresh.token }), 'PREVIEW_OUTDATED')
 })
 
-test('whatever a group is called, it is found by its name and nothing else is', async t => {
+test('a group with any name is found by its name, and no other group is', async t => {
   const { wire, ask, offsetsOf } = await open(t)
   const names = ['a/b', '../groups', 'a b', '%2e%2e', 'ünï', '<img onerror=x>', 'x'.repeat(2_000), '{a}:b', '?#&']
   for (const name of names) await commit(wire, name, { 0: 1 })

@@ -222,7 +222,10 @@ export const groupRoutes = [
   }),
 ]
 
-/** A place that belongs to another `to` is refused: a client that names a place does not mean `clear`. */
+/**
+ * Returns the target of a reset. An `offset` or a `timestamp` that does not belong to `to` is refused: a client that
+ * sends one does not mean `clear`.
+ */
 function targetOf({ to, offset, timestamp }: z.output<typeof resetRequestShape>): ResetTarget | Problem {
   const stray = to !== 'offset' && offset !== undefined ? 'offset' : 'timestamp'
   if (stray === 'offset' || (to !== 'timestamp' && timestamp !== undefined))
@@ -236,7 +239,7 @@ function misplaced(field: 'offset' | 'timestamp', why: string): Problem {
   return problem('INVALID_REQUEST', `${field} ${why}.`, { fields: { [field]: why } })
 }
 
-/** Kafka's own text does not say which group it is about. */
+/** Returns the refusal with the name of the group, which Kafka's own text does not contain. */
 function named(refusal: Refusal, group: string): Refusal {
   if (refusal.code !== GROUP_ID_NOT_FOUND.code) return refusal
   return because(refusal, `There is no group '${group}'.`)

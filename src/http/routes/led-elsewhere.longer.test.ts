@@ -5,12 +5,12 @@ import { createCluster } from '../../../testing/cluster.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { createTopicOfAll } from '../../../testing/topic.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: rows of answers, looked into as the test likes
+// biome-ignore lint/suspicious/noExplicitAny: rows of answers, the test reads their members without types
 type Row = any
 
 const PARTITIONS = 8
 
-test('what another broker leads is listed, read, written, watched and deleted as if it were led here', async t => {
+test('partitions that another broker leads are listed, read, written, tailed and deleted like own ones', async t => {
   const cluster = createCluster(t, { 'admin.security-enabled': false }, { hasHttp: true })
   const brokers = [await cluster.start(1), await cluster.start(2)]
   await cluster.agreed(brokers, [1, 2])
@@ -23,7 +23,7 @@ test('what another broker leads is listed, read, written, watched and deleted as
     const { body } = await api.ask('POST', '/topics/t/messages', { messages })
     return body.messages?.filter((row: Row) => row.error === null).length ?? 0
   }
-  // Leads are taken one after the other, and each broker learns of them by itself.
+  // A broker takes its partitions one after the other, and the other broker learns of each by itself.
   const isLed = async (api: AdminClient) => (await produced(api, 'first')) === PARTITIONS
   await eventually('each partition is led', async () => (await isLed(one)) && (await isLed(two)))
   assert.equal(await produced(two, 'second'), PARTITIONS)

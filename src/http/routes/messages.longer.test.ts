@@ -29,10 +29,10 @@ async function openApi(t: CleanUp, overrides: Partial<Values> = {}) {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: rows of a page, looked into as each test likes
+// biome-ignore lint/suspicious/noExplicitAny: rows of a page, each test reads their members without types
 type Row = any
 
-test('what is produced is answered with its place and read back as it was', async t => {
+test('a produced record is answered with its partition and offset, and read back unchanged', async t => {
   const { api } = await openApi(t)
   await api('POST', '/topics', { name: 't', partitions: 3 })
   const produced = await api('POST', '/topics/t/messages', {
@@ -106,7 +106,7 @@ test('what is produced is answered with its place and read back as it was', asyn
   assert.ok(body.bytes > 0)
 })
 
-test('records are decoded as asked for, and what cannot be never fails the page', async t => {
+test('records are decoded as requested, and a value that cannot be decoded never fails the page', async t => {
   const { api } = await openApi(t)
   await api('POST', '/topics', { name: 't' })
   const values = [{ text: '[1]' }, { text: 'plain' }, { base64: '/w==' }, { base64: 'AAAAAAdhYg==' }]
@@ -149,7 +149,7 @@ test('a large or hostile value is text, cut in lists, whole by its offset, and a
   await listed.body?.cancel()
   const { body } = await api('GET', '/topics/t/messages?decode=utf8&previewBytes=2047')
   const [first, second] = body.messages
-  // Never half a character.
+  // A cut never splits a character.
   assert.deepEqual(first.value, { status: 'decoded', text: 'é'.repeat(1023), bytes: 5_000_000, truncated: true })
   assert.equal(second.value.text, script)
   const raw = await api('GET', '/topics/t/messages?decode=raw&limit=1')
@@ -170,7 +170,7 @@ test('a large or hostile value is text, cut in lists, whole by its offset, and a
   for (const path of ['/topics/t/messages/0/2', '/topics/t/messages/0/9007199254740991', '/topics/t/messages/1/0']) {
     assert.equal((await api('GET', path)).status, 404, path)
   }
-  // The API itself takes a megabyte too.
+  // The API itself accepts a value of one megabyte too.
   const messages = [{ key: { text: script }, value: { text: 'é'.repeat(500_000) } }, { value: { text: script } }]
   const produced = await api('POST', '/topics/t/messages', { messages })
   assert.equal(produced.status, 200, JSON.stringify(produced.body))
@@ -179,7 +179,7 @@ test('a large or hostile value is text, cut in lists, whole by its offset, and a
 test('a page of all partitions is in the order of time, and pages go through every record once', async t => {
   const { api } = await openApi(t)
   await api('POST', '/topics', { name: 't', partitions: 3 })
-  // Interleaved, in batches of different sizes, one of them much later than its neighbours.
+  // The partitions take turns, in batches of different sizes, and one timestamp is much later than its neighbours.
   const messages = Array.from({ length: 100 }, (_, i) => ({
     partition: (i * 7) % 3,
     value: { text: String(i) },
@@ -235,7 +235,7 @@ test('a page begins at an offset or a time, forwards or backwards', async t => {
   assert.equal(await texts('order=newest'), '9876543')
 })
 
-test('a cursor of another question is refused, and one of deleted records goes on where the log begins', async t => {
+test('a cursor of another request is refused, and a cursor of deleted records continues where the log begins', async t => {
   const { api } = await openApi(t)
   for (const name of ['t', 'other']) {
     await api('POST', '/topics', { name, partitions: 2 })
@@ -266,13 +266,13 @@ test('a cursor of another question is refused, and one of deleted records goes o
   await refused(`/topics/t/messages?cursor=${cursor}`)
 })
 
-test('every codec is read, and a batch that cannot be unpacked is shown as what it is', async t => {
+test('every codec is read, and a batch that cannot be unpacked is shown with its error', async t => {
   const { api, send } = await openApi(t)
   await api('POST', '/topics', { name: 't' })
   for (const compression of codecs) {
     await send('t', 0, encodeBatch([{ value: compression }, { value: `${compression} again` }], { compression }))
   }
-  // It says that it is gzip.
+  // The batch claims to be gzip.
   const broken = encodeBatch([{ value: 'broken' }, { value: 'both' }], { compression: 'none' })
   await send('t', 0, breakCodec(broken))
   await send('t', 0, encodeBatch([{ value: 'last' }]))
@@ -289,7 +289,7 @@ test('every codec is read, and a batch that cannot be unpacked is shown as what 
   assert.match(body.value.reason, /^The records at the offsets 10 to 11 cannot be read: gzip/)
 })
 
-/** Makes an uncompressed batch say that it is compressed with gzip, with the checksum that belongs to that. */
+/** Marks an uncompressed batch as compressed with gzip, with the checksum for that. */
 function breakCodec(batch: Buffer): Buffer {
   const bytes = Buffer.from(batch)
   bytes.writeInt16BE(1, 21)
@@ -297,7 +297,7 @@ function breakCodec(batch: Buffer): Buffer {
   return bytes
 }
 
-test('only what has the text is shown, and the page goes on after what was looked at', async t => {
+test('only records with the text are shown, and the next page continues after the records that were searched', async t => {
   const { api, send } = await openApi(t)
   await api('POST', '/topics', { name: 't' })
   for (let batch = 0; batch < 20; batch++) {
@@ -316,7 +316,7 @@ test('only what has the text is shown, and the page goes on after what was looke
   assert.equal(byKey.body.messages.length, 20)
 })
 
-test('a key goes to the partition that the clients of Kafka choose, and what is refused says why', async t => {
+test('a key goes to the partition that Kafka clients choose, and a refusal says why', async t => {
   const { api } = await openApi(t)
   await api('POST', '/topics', { name: 't', partitions: 7, configs: { 'max.message.bytes': '300' } })
   const { body } = await api('POST', '/topics/t/messages', {
@@ -359,7 +359,7 @@ test('a key goes to the partition that the clients of Kafka choose, and what is 
   assert.equal((await api('POST', '/topics/none/messages', { messages: [{}] })).status, 404)
 })
 
-test('a time before 1970 is taken as it is, as far as the topic takes it and a batch can hold it', async t => {
+test('a time before 1970 is accepted unchanged, if the topic accepts it and a batch can hold it', async t => {
   const { api } = await openApi(t)
   const after = { 'message.timestamp.after.max.ms': '9223372036854775807' }
   await api('POST', '/topics', { name: 't', configs: after })
@@ -382,7 +382,7 @@ test('a time before 1970 is taken as it is, as far as the topic takes it and a b
   assert.match(sought.body.fields.timestamp, /cannot ask for a time before 1970/)
 })
 
-test('a time beyond 2^53 is shown as the nearest number, as the document says, and is not taken', async t => {
+test('a time beyond 2^53 is shown as the nearest number, as the document says, and cannot be produced', async t => {
   const { api, base, send } = await openApi(t)
   await api('POST', '/topics', { name: 't', configs: { 'message.timestamp.after.max.ms': '9223372036854775807' } })
   const batch = encodeBatch([{ value: 'late', timestamp: 0 }])
@@ -391,16 +391,16 @@ test('a time beyond 2^53 is shown as the nearest number, as the document says, a
   await send('t', 0, batch)
   assert.equal((await api('GET', '/topics/t/messages/0/0')).body.timestamp, 2 ** 53)
   const { body } = await adminClient(base.replace('/api/v1', '')).ask('GET', '/v3/api-docs')
+  assert.match(body.info.description, /are strings, except the `timestamp` of a record, which is then the nearest/)
   assert.match(
-    body.info.description,
-    /travel as strings, but for the `timestamp` of a record, which is then the nearest/,
+    body.components.schemas.Message.properties.timestamp.description,
+    /beyond 2\^53 it is the nearest number/i,
   )
-  assert.match(body.components.schemas.Message.properties.timestamp.description, /beyond 2\^53 the nearest number/)
   const again = await api('POST', '/topics/t/messages', { messages: [{ timestamp: 2 ** 53 }] })
   assert.deepEqual([again.status, again.code], [400, 'INVALID_REQUEST'])
 })
 
-test('where there is no record, it is said which there are', async t => {
+test('if there is no record at an offset, the problem names the offsets with records', async t => {
   const { api } = await openApi(t)
   await api('POST', '/topics', { name: 't', partitions: 2 })
   await api('POST', '/topics/t/messages', { messages: [{ partition: 1 }, { partition: 1 }] })
@@ -435,7 +435,7 @@ test('a batch of a few hundred bytes that unpacks to millions of headers is show
     bytes: 5_998_000,
     truncated: true,
     reason:
-      '2999000 of 3000000 headers are not decoded: of one record at most 1000 are, and at most 1048576 bytes of them.',
+      '2999000 of 3000000 headers are not decoded: at most 1000 headers of a record are decoded, and at most 1048576 bytes of headers.',
   })
   assert.equal('undecodedHeaders' in (await api('GET', '/topics/t/messages/0/2')).body, false)
   const lines = (await (await fetch(`${base}/topics/t/messages/export`)).text()).trim().split('\n')
@@ -445,7 +445,7 @@ test('a batch of a few hundred bytes that unpacks to millions of headers is show
   assert.equal((await api('GET', `/topics/t/messages?timestamp=${at + 2}`)).body.messages[0].offset, 2)
 })
 
-test('a value that unpacks to more than is shown is cut and says so, and is downloaded as a whole', async t => {
+test('a value that unpacks to more than is shown is marked as truncated, and is downloaded as a whole', async t => {
   const { api, base, send } = await openApi(t)
   await api('POST', '/topics', { name: 't' })
   const value = Buffer.alloc(20_000_000, 'long')
@@ -459,7 +459,7 @@ test('a value that unpacks to more than is shown is cut and says so, and is down
   assert.ok(Buffer.from(await file.arrayBuffer()).equals(value))
 })
 
-test('a value that is compressed is downloaded as it was produced, whatever the client would decompress', async t => {
+test('a compressed value is downloaded unchanged, even if the client would decompress it', async t => {
   const { api, base, send } = await openApi(t)
   await api('POST', '/topics', { name: 't' })
   for (const [offset, value] of [

@@ -1,4 +1,5 @@
-// Records: browse, export, show one, download one, produce, and follow them live. The rules are in admin/.
+// The routes for records: browse, export, show one, download one, produce, and follow them live. The rules are in
+// admin/.
 
 import { z } from 'zod'
 import { browseRecords, findRecord, type Selection } from '../../admin/records/browse.ts'
@@ -29,9 +30,9 @@ import { isProblem, type Problem, problem } from '../problems.ts'
 import { fileFormats, fileName, fileOf } from '../record-files.ts'
 import { type Answer, reply, route } from '../route.ts'
 
-/** The request for a record of the largest default size: its base64 and the JSON around it. */
+/** The largest body in bytes: a record of the largest default size as base64, with the JSON around it. */
 const PRODUCE_BODY_BYTES = 2 * 1024 * 1024
-/** A longer record, or a longer part of one, is sent in pieces. */
+/** The size in bytes above which a record, or a part of one, is sent in pieces. */
 const PIECE_BYTES = 1024 * 1024
 
 const problems = {
@@ -52,8 +53,8 @@ export const messageRoutes = [
     verb: 'browse messages',
     tag: 'messages',
     doc:
-      'A page of records of one partition or of all, in the order of their timestamps, within a partition in that of their offsets. It begins at ' +
-      '`from`, `offset` or `timestamp` (one of them; otherwise at the earliest, or newest first at the latest), or goes on at `cursor`. ' +
+      'A page of records of one partition or of all, in the order of their timestamps, and within a partition in the order of their offsets. It begins at ' +
+      '`from`, `offset` or `timestamp` (at most one of them; by default at the earliest, or with newest first at the latest), or continues at `cursor`. ' +
       'A value that cannot be decoded is shown as base64 with the reason.',
     params: topicParams,
     query: messagePageQuery,
@@ -76,8 +77,8 @@ export const messageRoutes = [
     verb: 'produce messages',
     tag: 'messages',
     doc:
-      'Appends records, as a producer with acks=all does. Those of one partition are written together or not at all; each row says what came of ' +
-      'it. To ask again after REQUEST_TIMED_OUT may write them twice.',
+      'Appends records, as a producer with acks=all does. The records of one partition are written together or not at all. Each row has the result of ' +
+      'one record. A second request after REQUEST_TIMED_OUT may write them twice.',
     params: topicParams,
     body: newMessagesShape,
     bodyLimit: PRODUCE_BODY_BYTES,
@@ -102,10 +103,10 @@ export const messageRoutes = [
     verb: 'export messages',
     tag: 'messages',
     doc:
-      'The records that a page would have, as many as are asked for, as one file: NDJSON, where each line is a `Message`, whole; or CSV (RFC 4180), where the text of ' +
-      'keys and values is quoted and what is no text is base64 in a column of its own. Text that a spreadsheet would take for a formula has an apostrophe in front, and so ' +
-      `has text that begins with one. A record of more than ${LARGEST_DECODED_BYTES / 1024} KiB is base64 in any case; of a key or a value of more than ` +
-      `${LARGEST_SHOWN_BYTES / 1024 / 1024} MiB only the beginning is there, as \`truncated\` says, and of a record its first ${HEADER_LIMITS.count} headers. It ends where the partitions ended when it was asked for; when something goes ` +
+      'The records of a page, up to `limit`, as one file: NDJSON, where each line is a whole `Message`; or CSV (RFC 4180), where the text of ' +
+      'keys and values is quoted, and other bytes are base64 in their own column. Text that a spreadsheet would take for a formula has an apostrophe in front, and so ' +
+      `has text that begins with one. A record of more than ${LARGEST_DECODED_BYTES / 1024} KiB is always base64. If a key or a value has more than ` +
+      `${LARGEST_SHOWN_BYTES / 1024 / 1024} MiB, the file has only its beginning, with \`truncated\`; of a record it has the first ${HEADER_LIMITS.count} headers. The file ends where the partitions ended when it was requested. If something goes ` +
       'wrong before, the connection is cut, so that the answer is incomplete.',
     params: topicParams,
     query: messageExportQuery,
@@ -138,8 +139,8 @@ export const messageRoutes = [
     verb: 'tail messages',
     tag: 'messages',
     doc:
-      'Server-sent events of the records as they come: `begin`, then `messages` with a list, `dropped` with a count where the reader is too slow, ' +
-      '`end` when the topic is gone. The id of an event is a cursor; Last-Event-ID or `cursor` goes on there. A comment comes every 15 seconds.',
+      'Server-sent events of the records as they come: `begin`, then `messages` with a list, `dropped` with a count if the reader is too slow, ' +
+      '`end` when the topic is gone. The id of an event is a cursor; Last-Event-ID or `cursor` continues there. A comment comes every 15 seconds.',
     params: topicParams,
     query: messageTailQuery,
     contentType: 'text/event-stream',
@@ -174,7 +175,7 @@ export const messageRoutes = [
     needs: 'viewer',
     verb: 'show message',
     tag: 'messages',
-    doc: `One record as a whole: of a key or a value that is longer than ${LARGEST_SHOWN_BYTES / 1024 / 1024} MiB the beginning, and its first ${HEADER_LIMITS.count} headers.`,
+    doc: `One record as a whole, with its first ${HEADER_LIMITS.count} headers. Of a key or a value of more than ${LARGEST_SHOWN_BYTES / 1024 / 1024} MiB it has the beginning.`,
     params: messageParams,
     query: messageQuery,
     answers: { 200: messageShape },
@@ -187,7 +188,7 @@ export const messageRoutes = [
       if (isRefusal(record)) return asMissing(record)
       const message = record.content
       if (bytesOf(message) <= PIECE_BYTES) return reply(200, message)
-      // As text it can be six times as long.
+      // The text of a record can be six times as long as its bytes.
       const leave = rooms.recordReaders.enterLarge()
       if (leave === null) return TOO_LARGE_NOW
       const chunks = fileOf(fileFormats.ndjson, only(message), rooms.clock)
@@ -202,7 +203,7 @@ export const messageRoutes = [
     needs: 'viewer',
     verb: 'download message',
     tag: 'messages',
-    doc: 'The bytes of one record, of its value or its key, as a file.',
+    doc: 'The bytes of the value or the key of one record, as a file.',
     params: messageParams,
     query: messagePartQuery,
     contentType: 'application/octet-stream',
@@ -236,7 +237,7 @@ export const messageRoutes = [
   }),
 ]
 
-/** The bytes of one part, unchanged; null if the part is null. */
+/** Keeps the bytes of one part, unchanged; null if the part is null. */
 function bytesOfPart(part: 'key' | 'value'): Keeping<Buffer | null> {
   return {
     headers: { count: 0, bytes: 0 },
@@ -256,7 +257,7 @@ async function* piecesOf(bytes: Buffer): AsyncGenerator<Uint8Array, void> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
 }
 
-/** The records that a query asks for. */
+/** Returns the selection of records for a query. */
 function selectionOf({ from, offset, timestamp, partition, cursor, contains, order, limit }: MessageSelection) {
   const places = [from, offset, timestamp].filter(each => each !== undefined)
   if (places.length > 1) {
@@ -279,7 +280,7 @@ function selectionOf({ from, offset, timestamp, partition, cursor, contains, ord
   return selection
 }
 
-/** Holds a place as long as the stream lasts. If no stream begins, the place is free at once. */
+/** Keeps a place as long as the stream lasts. If no stream begins, frees the place at once. */
 async function holding(leave: () => void, ended: AbortSignal, begin: () => Promise<Answer>): Promise<Answer> {
   ended.addEventListener('abort', leave)
   let answer: Answer | null = null
@@ -291,18 +292,18 @@ async function holding(leave: () => void, ended: AbortSignal, begin: () => Promi
   }
 }
 
-/** The answer to a refused question. Only a cursor that does not fit makes the request invalid. */
+/** Returns the answer to a refused request. Only a cursor that does not fit makes the request invalid. */
 function asProblem(refusal: Refusal): Problem | Refusal {
   if (refusal.code !== INVALID_REQUEST.code) return refusal
   return problem('INVALID_REQUEST', `cursor: ${refusal.message}`, { fields: { cursor: refusal.message } })
 }
 
-/** An offset without a record is a place that does not exist. */
+/** Returns the answer to a refused request for one record. An offset without a record is not found. */
 function asMissing(refusal: Refusal): Problem | Refusal {
   return refusal.code === OFFSET_OUT_OF_RANGE.code ? problem('NOT_FOUND', refusal.message) : refusal
 }
 
-/** The events as the browser's EventSource reads them. JSON has no line breaks. */
+/** Yields the events in the form of the browser's EventSource. JSON has no line breaks. */
 async function* written(events: AsyncIterable<TailEvent>): AsyncGenerator<string, void> {
   for await (const event of events) yield textOf(event)
 }

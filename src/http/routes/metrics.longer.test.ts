@@ -14,7 +14,7 @@ import { metricRows } from '../../telemetry/metrics.ts'
 
 const STEP_MS = 15_000
 
-/** A broker whose clock the test moves, with a face for its metrics. */
+/** Starts a broker whose clock the test moves, with a client for its metrics. */
 async function begin(t: TestContext, overrides: Partial<Values> = {}) {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
@@ -24,7 +24,7 @@ async function begin(t: TestContext, overrides: Partial<Values> = {}) {
   const get = async (path: string, headers: Readonly<Record<string, string>> = {}) => {
     const response = await fetch(`${test.url}/api/v1/${path}`, { headers })
     const body = response.status === 304 ? null : await response.json()
-    // biome-ignore lint/suspicious/noExplicitAny: what a program would read of it.
+    // biome-ignore lint/suspicious/noExplicitAny: a program reads its members without types.
     return { status: response.status, etag: response.headers.get('etag'), body: body as any }
   }
   const create = (...names: readonly string[]) => wire.send(metadata, 4, { topics: names.map(name => ({ name })) })
@@ -46,7 +46,7 @@ test('100,000 records that a client counted are as many in the scrape, the snaps
       await send(i % 3 === 0 ? 'a' : 'b', Buffer.from(batch))
       counted += 1000
     }
-    // Not on the grid: what counts is what came in, not when it was looked at.
+    // The clock does not stop at whole steps: records count when they arrive, not when the history is read.
     await clock.advance(STEP_MS + 1)
   }
   assert.equal(counted, 100_000)
@@ -80,7 +80,7 @@ test('100,000 records that a client counted are as many in the scrape, the snaps
   assert.equal(Math.round(produced), counted)
 })
 
-test('what is produced over HTTP counts as what Kafka clients produce', async t => {
+test('records that are produced over HTTP count like those of Kafka clients', async t => {
   const { url, create, get, send } = await begin(t)
   await create('a')
   await send('a', batchOf(['first']))
@@ -94,7 +94,7 @@ test('what is produced over HTTP counts as what Kafka clients produce', async t 
   assert.equal((await get('metrics')).body.messages, 3)
 })
 
-test('the scrape of a broker at work is read by a strict reader and has every metric whose room exists', async t => {
+test('a strict parser reads the scrape of a working broker, and it has every metric whose room exists', async t => {
   const { url, create, send, clock, wire } = await begin(t, { topics: [pattern('*', { partitions: 128 })] })
   await create('a', 'b')
   await send('a', batchOf(['v']))
@@ -118,7 +118,7 @@ test('the scrape of a broker at work is read by a strict reader and has every me
   assert.equal(plain.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
 })
 
-test('the snapshot says what it is of, before anything has happened', async t => {
+test('the snapshot has all its members before anything has happened', async t => {
   const { clock, get } = await begin(t)
   await clock.advance(2_500)
   const { status, body } = await get('metrics')
@@ -141,7 +141,7 @@ test('the snapshot says what it is of, before anything has happened', async t =>
   })
 })
 
-test('topics come in pages by name, by a rate, by part of the name, by names, with as many samples as are asked for', async t => {
+test('topics come in pages by name, by a rate, by part of the name, by names, with the requested number of samples', async t => {
   const { clock, create, send, get } = await begin(t)
   await create('a', 'b', 'bb', 'c')
   const none = (await get('metrics/topics?limit=1')).body.topics[0]
@@ -175,7 +175,7 @@ test('topics come in pages by name, by a rate, by part of the name, by names, wi
     assert.equal((await get(`metrics/topics?${query}`)).status, 400, query)
 })
 
-test('what was fetched of a topic has its rates too', async t => {
+test('a topic also has the rates of fetched records', async t => {
   const { clock, create, send, get, wire } = await begin(t)
   await create('a')
   await send('a', batchOf(Array.from({ length: 45 }, () => 'v')))
@@ -203,7 +203,7 @@ test('polling between two steps is answered that nothing has changed', async t =
   assert.equal((await get('metrics/topics', { 'if-none-match': before.etag! })).body.total, 1)
 })
 
-test('the history can be had from a time on and in coarser steps', async t => {
+test('the history can be read from a given time and in coarser steps', async t => {
   const { clock, create, send, get } = await begin(t)
   await create('a')
   for (let step = 1; step <= 4; step++) {
@@ -231,7 +231,7 @@ test('a disabled history is empty, and topics have their rates without samples',
   assert.deepEqual([a.produce.recordsPerSecond * 15, a.samples], [1, []])
 })
 
-test('the lag of every group is what it has not committed or been delivered', async t => {
+test('the lag of a group counts the records that were not delivered to it or not committed', async t => {
   const { clock, create, send, get, wire } = await begin(t, { topics: [pattern('*', { partitions: 2 })] })
   await create('a')
   await send('a', batchOf(Array.from({ length: 10 }, () => 'v')))
@@ -261,12 +261,12 @@ test('the lag of every group is what it has not committed or been delivered', as
   assert.equal('samples' in (await get('metrics/consumer-lag')).body.groups[0], false)
 })
 
-test('without a remote tier nothing is offloaded and nothing waits', async t => {
+test('without a remote tier no segment is offloaded and none waits', async t => {
   const { get } = await begin(t)
   assert.deepEqual((await get('storage-stats')).body, { segmentsPerMin: 0, bytesPerMin: 0, backlogAgeSeconds: null })
 })
 
-test('a number of a query is one, or is refused by its name', async t => {
+test('a query parameter that is not a number is refused by its name', async t => {
   const { get } = await begin(t)
   for (const [query, field] of [
     ['metrics/topics?offset=', 'offset'],

@@ -1,5 +1,5 @@
-// The metrics that the console and programs poll; the scrape is the actuator's. An answer that changes only with a step
-// of the history carries an entity tag, so that a poll between two steps costs almost nothing.
+// The routes for metrics that the console and programs poll; the scrape is a route of the actuator. An answer that
+// changes only with a step of the history has an entity tag, so that a poll between two steps costs almost nothing.
 
 import { listGroupsOfCluster } from '../../admin/groups/cluster-groups.ts'
 import { groupLags } from '../../admin/groups/lag.ts'
@@ -146,10 +146,10 @@ function known({ p50, p95, p99 }: Percentiles) {
   return { p50: orNull(p50), p95: orNull(p95), p99: orNull(p99) }
 }
 
-/** Samples that are written before other work gets its turn: a millisecond. */
+/** The number of samples that are written before other work gets its turn. That takes about a millisecond. */
 const SAMPLES_AT_ONCE = 1000
 
-/** The same text as JSON.stringify of one object with all topics. */
+/** Yields the text that JSON.stringify would write for one object with all topics. */
 async function* inSlices(head: object, topics: Iterable<TopicMetrics>, clock: Clock): AsyncGenerator<string> {
   let text = `${JSON.stringify(head).slice(0, -1)},"topics":[`
   let samples = 0
@@ -175,8 +175,8 @@ async function* inSlices(head: object, topics: Iterable<TopicMetrics>, clock: Cl
 }
 
 /**
- * An answer that changes only with the steps of the history and with the topics, or 304 if the client has it (RFC 9110,
- * 13.1.2).
+ * Returns an answer that changes only with the steps of the history and with the topics; 304 if the client has it
+ * (RFC 9110, 13.1.2).
  */
 function unlessKnown(
   { history, catalogue, nodeId }: HttpRooms,

@@ -62,7 +62,7 @@ describe('single sign-on', () => {
     return await browser.callback(provider.signIn(await browser.begin(returnTo), idToken))
   }
 
-  test('an ADMIN and a VIEWER come back with a session, and with nothing of the provider', async t => {
+  test('an ADMIN and a VIEWER come back with a session, and with no token of the provider', async t => {
     const { provider, broker, good, browser } = await setUp(t)
     for (const [groups, role] of [
       [['staff', 'ketch-admins'], 'ADMIN'],
@@ -81,7 +81,7 @@ describe('single sign-on', () => {
     assert.match(broker.log(), /sign in by single sign-on who=ada role=ADMIN/)
   })
 
-  test('the browser is sent with PKCE, state and nonce, and remembers it where only we can read it', async t => {
+  test('the browser is sent with PKCE, state and nonce, and keeps them in a cookie that only the broker can read', async t => {
     const { provider, browser } = await setUp(t, { 'admin.oauth.scopes': 'openid profile groups' })
     const one = browser()
     const answer = await one.get('/api/v1/auth/oidc/login?returnTo=/topics')
@@ -110,7 +110,7 @@ describe('single sign-on', () => {
     for (const secret of ['state', 'nonce', 'code_challenge']) assert.notEqual(again.get(secret), query[secret])
   })
 
-  test('a user in neither group lands on the login page', async t => {
+  test('a user in neither group is sent to the login page', async t => {
     const { provider, good, browser } = await setUp(t)
     for (const groups of [['staff'], [], undefined]) {
       const one = browser()
@@ -119,7 +119,7 @@ describe('single sign-on', () => {
     }
   })
 
-  test('an answer that is not the one to this browser’s login is refused with a fixed word', async t => {
+  test('an answer that does not belong to this browser’s login is refused with a fixed word', async t => {
     const { provider, good, browser } = await setUp(t)
     const cases: readonly [string, string, (query: URLSearchParams, theirs: URLSearchParams) => void][] = [
       ['without a code', 'sso-invalid', query => query.delete('code')],
@@ -166,7 +166,7 @@ describe('single sign-on', () => {
     }
   })
 
-  test('of two logins at once in one browser the second one counts, whichever returns first', async t => {
+  test('of two logins at the same time in one browser the second one counts, whichever returns first', async t => {
     const { provider, good, browser } = await setUp(t)
     const begun = async () => {
       const one = browser()
@@ -223,7 +223,7 @@ describe('single sign-on', () => {
     }
     refused(await again().callback(query), 'sso-expired', 'the same code')
     await clock.advance(1_000)
-    // A provider that takes its codes twice does not make a login good twice.
+    // A login cannot be used twice, even if the provider takes its codes twice.
     const url = new URL(`${provider.issuer}/authorize`)
     for (const [name, value] of new URL(lastUrl(one)).searchParams) url.searchParams.set(name, value)
     refused(await again().callback(provider.signIn(url.href, good())), 'sso-expired', 'another code')
@@ -256,7 +256,7 @@ describe('single sign-on', () => {
     assert.doesNotMatch(broker.log(), /eyJ|SECRET-/)
   })
 
-  test('a login holds for 10 minutes by the clock of the broker', async t => {
+  test('a login is valid for 10 minutes by the clock of the broker', async t => {
     const { provider, clock, good, browser } = await setUp(t)
     const [early, late] = [browser(), browser()]
     const [soon, tooLate] = [
@@ -269,7 +269,7 @@ describe('single sign-on', () => {
     refused(await late.callback(tooLate), 'sso-expired')
   })
 
-  test('with a provider that is down, slow or strange no user signs in by it, and every user by password', async t => {
+  test('with a provider that is down, slow or faulty no user signs in through it, and every user can sign in by password', async t => {
     const { provider, good, browser } = await setUp(t)
     const wellKnown = '/.well-known/openid-configuration'
     const cases: readonly [string, () => void][] = [
@@ -327,7 +327,7 @@ describe('single sign-on', () => {
     assert.equal((await signIn(one, provider, good())).location, '/')
   })
 
-  test('while 64 logins wait for a provider that does not answer, more are sent back at once', async t => {
+  test('while 64 logins wait for a provider that does not answer, further logins are sent back at once', async t => {
     const { provider, broker, clock, browser } = await setUp(t)
     provider.instead.set('/.well-known/openid-configuration', () => {})
     let answered = 0
@@ -342,7 +342,7 @@ describe('single sign-on', () => {
     assert.deepEqual(provider.requests, ['GET /.well-known/openid-configuration'], 'they wait for one answer')
   })
 
-  test('a broker starts while its provider is down, and answers who it is', async t => {
+  test('a broker starts while its provider is down, and shows the ways to sign in', async t => {
     const { browser } = await setUp(t, { 'admin.oauth.issuer-uri': 'http://127.0.0.1:1' })
     refused(await browser().get('/api/v1/auth/oidc/login'), 'sso-unavailable')
     const local = browser()
@@ -350,7 +350,7 @@ describe('single sign-on', () => {
     assert.equal((await local.get('/api/v1/brokers')).status, 200)
   })
 
-  test('the keys may be elsewhere than the provider says', async t => {
+  test('a setting may name another address of the keys than the provider', async t => {
     const { provider, good, browser } = await setUp(t)
     const other = await startProvider(t, key)
     const overridden = await setUp(t, {
@@ -373,7 +373,7 @@ describe('single sign-on', () => {
     assert.equal((await signIn(browser(), provider, good())).location, '/')
   })
 
-  test('without the setting it is the host of the request, which only a configured proxy can forward, and only a host', async t => {
+  test('without the setting it is the host of the request, which only a configured proxy can forward, and it must be a valid host', async t => {
     const { broker } = await setUp(t)
     const callback = async (headers: Readonly<Record<string, string>>) => {
       const { location } = await raw(broker.url, '/api/v1/auth/oidc/login', headers)
@@ -406,7 +406,7 @@ describe('single sign-on', () => {
     }
   })
 
-  test('a path to come back to is refused where the cookie of the login would be larger than browsers keep', async t => {
+  test('a path to come back to is refused if the cookie of the login would be larger than browsers keep', async t => {
     const { provider, good, browser } = await setUp(t)
     const login = (returnTo: string) => browser().get(`/api/v1/auth/oidc/login?${new URLSearchParams({ returnTo })}`)
     for (const length of [600, 2_000]) assert.equal((await login(`/${'é'.repeat(length)}`)).status, 400, `${length}`)
@@ -417,7 +417,7 @@ describe('single sign-on', () => {
     }
   })
 
-  test('somebody of the provider and a local user of the same name are two', async t => {
+  test('a user of the provider and a local user of the same name are two users', async t => {
     const { provider, broker, good, browser } = await setUp(t)
     const federated = browser()
     assert.equal((await signIn(federated, provider, good({ preferred_username: ADMIN.username }))).location, '/')
@@ -439,7 +439,7 @@ describe('single sign-on', () => {
     assert.deepEqual(changes, ['who=admin sso=false', 'who=admin sso=true'])
   })
 
-  test('a session keeps its role until it ends, whatever the provider says by then', async t => {
+  test('a session keeps its role until it ends, whatever the provider changes meanwhile', async t => {
     const { provider, clock, good, browser } = await setUp(t, { 'admin.jwt.expiry': 3_600_000 })
     const one = browser()
     await signIn(one, provider, good())
@@ -452,7 +452,7 @@ describe('single sign-on', () => {
     assert.equal((await one.get('/api/v1/brokers')).status, 401)
   })
 
-  test('of two brokers one finishes what the other began, once, and with the store away neither does', async t => {
+  test('one broker finishes a login that another began, only once; if the store is away, neither does', async t => {
     const provider = await startProvider(t, key)
     const store = createMemoryStore(systemClock)
     const other = store.beside()
@@ -462,7 +462,7 @@ describe('single sign-on', () => {
       startBroker(t, { ...settings, 'broker.id': id }, { hasHttp: true, isShared: true, openStore: async () => own })
     const brokers = [await start(0, store), await start(1, other)] as const
     const good = (nonce: string) => provider.claims(nonce, Date.now())
-    /** A browser to which both are one server. */
+    /** A browser that sees both brokers as one server. */
     const begun = async () => {
       const [one, two] = [new Browser(brokers[0].url), new Browser(brokers[1].url)]
       const answer = provider.signIn(await one.begin('/topics'), good)
@@ -480,7 +480,7 @@ describe('single sign-on', () => {
     refused(await next.two.callback(next.answer), 'sso-unavailable')
   })
 
-  test('without single sign-on, or without any sign-on, there is nothing to begin', async t => {
+  test('without single sign-on, or without any sign-in, no login can begin', async t => {
     for (const overrides of [{ 'admin.oauth.enabled': false }, { 'admin.security-enabled': false }]) {
       const { browser } = await setUp(t, overrides)
       for (const path of ['login', 'callback'])
@@ -493,7 +493,7 @@ describe('single sign-on', () => {
 
 interface Answer {
   readonly status: number
-  /** '' without one. */
+  /** Empty without a Location header. */
   readonly location: string
   readonly cookies: readonly string[]
   readonly body: string
@@ -510,7 +510,7 @@ function refused(answer: Answer, word: string, what = ''): void {
   )
 }
 
-/** Refused as well, but the login that this browser carries is still under way. */
+/** Checks a refusal after which the login of this browser is still in progress. */
 function passedOver(answer: Answer, what = ''): void {
   assert.deepEqual([answer.status, answer.location], [302, '/login?error=sso-expired'], what)
   assert.deepEqual([answer.body, answer.cookies], ['', []], what)
@@ -518,12 +518,12 @@ function passedOver(answer: Answer, what = ''): void {
 
 const urls = new WeakMap<Browser, string>()
 
-/** Where the browser was sent last. */
+/** Returns the address to which the browser was sent last. */
 function lastUrl(browser: Browser): string {
   return urls.get(browser)!
 }
 
-/** As much of a browser as redirects and cookies need. */
+/** The part of a browser that redirects and cookies need. */
 class Browser {
   readonly origin: string
   readonly jar = new Map<string, string>()
@@ -576,7 +576,7 @@ function jsonBody(body: unknown): RequestInit {
   return body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
 }
 
-/** fetch does not let its callers choose the Host. */
+/** Sends a request with a chosen Host header, which fetch does not allow. */
 function raw(
   url: string,
   path: string,

@@ -27,7 +27,7 @@ export const oidcRoutes = [
     needs: 'anybody',
     verb: 'begin single sign-on',
     tag: 'auth',
-    doc: 'Sends the browser to the identity provider; back at `returnTo`, a path of this server, it has a session.',
+    doc: 'Sends the browser to the identity provider. It comes back with a session to `returnTo`, a path of this server.',
     query: z.object({ returnTo: z.string().default('/') }),
     answers: { 302: null },
     headers: { 302: ['Location', 'Set-Cookie'] },
@@ -54,7 +54,7 @@ export const oidcRoutes = [
     verb: 'finish single sign-on',
     tag: 'auth',
     doc:
-      'Where the identity provider sends the browser back to: on to where the login began with the session cookie, or to ' +
+      'The identity provider sends the browser back here. It gets the session cookie and goes to `returnTo`, or goes to ' +
       '`/login?error=` and one of `sso-unavailable`, `sso-expired`, `sso-refused`, `sso-invalid`, `sso-no-role`.',
     query: z.looseObject({ code: many, state: many, iss: many, error: many }),
     answers: { 302: null },
@@ -90,7 +90,8 @@ export const oidcRoutes = [
 type Browser = Pick<HttpRequest<unknown, unknown, unknown>, 'scheme' | 'host'>
 
 /**
- * Failures differ only in the word. A failure ends the login of this browser, unless it belongs to another login.
+ * Sends the browser to the login page. Failures differ only in the error word. A failure ends the login of this
+ * browser, unless the answer belongs to another login.
  */
 function toLogin({ error, isOther }: Pick<SignOnFailed, 'error' | 'isOther'>, request: Browser): Reply {
   const location = `/login?error=${error}`
@@ -102,19 +103,27 @@ function forgetLogin(request: Browser): string {
   return `${LOGIN_COOKIE}=; ${attributes(request)}; Max-Age=0`
 }
 
-/** Lax: the browser comes back from another site, by a navigation. */
+/**
+ * Returns the attributes of the cookie. It is Lax, because the browser comes back from another site by a navigation.
+ */
 function attributes({ scheme }: Browser): string {
   return `Path=${COOKIE_PATH}; HttpOnly; SameSite=Lax${scheme === 'https' ? '; Secure' : ''}`
 }
 
-/** The origin of this server as the browser sees it; null if the Host header is not a host with an optional port. */
+/**
+ * Returns the address to come back to, on this server as the browser sees it; null if the Host header is not a host
+ * with an optional port.
+ */
 function derivedRedirectUri({ scheme, host }: Browser): string | null {
   if (!/^([\w.-]{1,255}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i.test(host)) return null
   const uri = `${scheme}://${host}${CALLBACK_PATH}`
   return URL.canParse(uri) ? uri : null
 }
 
-/** A parameter that was sent twice stays twice, so that single-sign-on.ts can refuse it. */
+/**
+ * Returns the query as it was sent. A parameter that was sent twice stays twice, so that single-sign-on.ts can refuse
+ * it.
+ */
 function asSent(query: Readonly<Record<string, unknown>>): URLSearchParams {
   const sent = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) for (const each of [value].flat()) sent.append(name, String(each))

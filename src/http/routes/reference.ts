@@ -9,7 +9,7 @@ import { type AnyRoute, reply, route } from '../route.ts'
 const DOCUMENT_PATH = '/v3/api-docs'
 const PAGE_PATH = '/swagger-ui'
 
-/** For the document of these routes; it does not list its own. */
+/** Returns the routes of the reference. Its document lists the `described` routes and not its own. */
 export function referenceRoutes(described: readonly AnyRoute[]): readonly AnyRoute[] {
   return [
     route({
@@ -31,8 +31,8 @@ export function referenceRoutes(described: readonly AnyRoute[]): readonly AnyRou
 }
 
 /**
- * The address where people, and Spring's clients, look for the page. It redirects and needs no sign-in; the page itself
- * does.
+ * Returns a redirect from an address where people, and Spring's clients, look for the page. The redirect needs no
+ * sign-in; the page does.
  */
 function redirect(ending: string): AnyRoute {
   return route({
@@ -66,7 +66,7 @@ function readAsset(file: string): Promise<string> {
   return readFile(new URL(`static/${file}`, import.meta.resolve('@fastify/swagger-ui/package.json')), 'utf8')
 }
 
-/** Without inline scripts and styles: the policy of this server forbids both. */
+/** The page has no inline scripts and styles, because the policy of this server forbids both. */
 const INDEX = `<!doctype html>
 <html lang="en">
 <head>
@@ -84,7 +84,7 @@ const INDEX = `<!doctype html>
 </html>
 `
 
-/** The page is for reading: it sends nothing, so it needs no password. */
+/** The page is only for reading: it sends no requests, so it needs no password. */
 const INITIALIZER = `SwaggerUIBundle({
   url: '${DOCUMENT_PATH}',
   dom_id: '#reference',

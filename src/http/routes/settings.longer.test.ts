@@ -13,7 +13,7 @@ interface Listed {
   readonly total: number
 }
 
-test('every setting is shown with its source, its default and what it means, and no secret', async t => {
+test('every setting is shown with its source, its default and its meaning, and no secret', async t => {
   const secret = 'a-secret-that-no-client-may-read-0123456789'
   const overrides = { 'admin.security-enabled': false, 'admin.password': secret, 'admin.jwt.secret': secret } as const
   const { url } = await startBroker(t, overrides, { hasHttp: true })
@@ -45,12 +45,15 @@ test('every setting is shown with its source, its default and what it means, and
   await ask('/api/v1/settings?set=maybe', 400)
 })
 
-test('of a list of entries it is shown, and documented, how many there are', () => {
+test('of a list of entries the number is shown and documented', () => {
   const argv = ['--svc.topics[0].name=orders']
   const settings = loadSettings({ argv, env: {}, cwd: '/', readFile: () => new Uint8Array() })
   assert.equal(listSettings(settings).find(({ key }) => key === 'svc.topics')!.value, '1 entry')
   const { components } = describeRoutes(settingRoutes) as {
     components: { schemas: { Setting: { properties: { value: { description: string } } } } }
   }
-  assert.match(components.schemas.Setting.properties.value.description, /a list of entries is its number of entries/)
+  assert.match(
+    components.schemas.Setting.properties.value.description,
+    /a list of entries gives the number of its entries/i,
+  )
 })

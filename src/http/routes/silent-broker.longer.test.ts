@@ -1,4 +1,4 @@
-// A broker that lives, as the store says, and whose listener no client can reach.
+// Tests a broker that lives by its record in the store, but whose listener no client can reach.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ interface Listed {
   readonly unavailableBrokers: readonly { readonly brokerId: number; readonly reason: string }[]
 }
 
-test('while a broker does not answer, the others answer for what they know and say what is missing', async t => {
+test('while a broker does not answer, the others answer what they know and name what is missing', async t => {
   const brokers = createCluster(t, { 'admin.security-enabled': false }, { hasHttp: true })
   const one = await brokers.start(1)
   const wire = await one.connect()

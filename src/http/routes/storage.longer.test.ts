@@ -18,7 +18,7 @@ interface Producers {
   readonly total: number
 }
 
-test('storage shows what each partition takes, by name or the largest first', async t => {
+test('storage shows the size of each partition, by name or the largest first', async t => {
   const broker = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
   const ask = askHttp(broker.url)
   await createTopic(broker, 'orders', 3)

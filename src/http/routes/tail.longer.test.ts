@@ -7,7 +7,7 @@ import { eventually } from '../../../testing/eventually.ts'
 interface Event {
   readonly id: string
   readonly event: string
-  // biome-ignore lint/suspicious/noExplicitAny: looked into as each test likes
+  // biome-ignore lint/suspicious/noExplicitAny: each test reads their members without types
   readonly data: any
 }
 
@@ -67,7 +67,7 @@ async function openApi(t: CleanUp) {
   return { ...broker, base, api, send }
 }
 
-test('a tail tells what comes, and goes on where its reader was', async t => {
+test('a tail sends new records, and continues at the cursor of its reader', async t => {
   const { base, send, api } = await openApi(t)
   await send('before')
   const tail = await listen(t, `${base}/topics/t/messages/tail?decode=utf8`)
@@ -98,7 +98,7 @@ test('a tail ends when its topic is deleted, and when the broker drains', async 
   const { base, api, broker } = await openApi(t)
   const gone = await listen(t, `${base}/topics/t/messages/tail`)
   await api('DELETE', '/topics/t')
-  await eventually('the end is said', () => gone.isOver)
+  await eventually('the end event has come', () => gone.isOver)
   assert.deepEqual([gone.events.at(-1)!.event, gone.events.at(-1)!.data.code], ['end', 'UNKNOWN_TOPIC_ID'])
   await api('POST', '/topics', { name: 't' })
   const drained = await listen(t, `${base}/topics/t/messages/tail`)
@@ -137,5 +137,5 @@ test('a tail ends when the session of its reader does, and others go on', async 
   assert.equal((await one.ask('POST', '/api/v1/auth/logout')).status, 204)
   await eventually('the session is over', () => ending.isOver)
   await other.ask('POST', '/api/v1/topics/t/messages', { messages: [{ value: { text: 'still' } }] })
-  await eventually('the other one hears', () => lasting.texts().join() === 'still')
+  await eventually('the other tail gets the record', () => lasting.texts().join() === 'still')
 })

@@ -60,7 +60,7 @@ test('a topic is created, described, grown and deleted', async t => {
   assert.equal((await api('DELETE', '/topics/orders')).status, 404)
 })
 
-test('a topic that cannot be is refused with what is wrong, and nothing is made', async t => {
+test('an impossible topic is refused with the reason, and no topic is created', async t => {
   const api = await openApi(t, { 'max-partitions-per-topic': 4 })
   const cases = [
     [{ name: 'a', partitions: 5 }, 400, 'INVALID_PARTITIONS', /max-partitions-per-topic is 4/],
@@ -82,12 +82,12 @@ test('a topic that cannot be is refused with what is wrong, and nothing is made'
   await api('POST', '/topics', { name: 'there' })
   const twice = await api('POST', '/topics', { name: 'there' })
   assert.deepEqual([twice.status, twice.body.code], [409, 'TOPIC_ALREADY_EXISTS'])
-  // The title is of the code, the detail of this very request (RFC 9457, 3.1.3).
+  // The title belongs to the code, the detail to this request (RFC 9457, 3.1.3).
   const titles = ['Topic with this name already exists.', "Topic 'there' already exists."]
   assert.deepEqual([twice.body.title, twice.body.detail], titles)
   const grown = await api('POST', '/topics/there/partitions', { count: 5 })
   assert.match(grown.body.detail, /max-partitions-per-topic is 4/)
-  // Of all topics together.
+  // The limit counts the partitions of all topics together.
   const bounded = await openApi(t, { 'max-partitions': 4 })
   await bounded('POST', '/topics', { name: 'there' })
   for (const [path, body] of [
@@ -134,7 +134,7 @@ test('topics are searched, sorted and paged', async t => {
   assert.deepEqual(await names('fields=name&sort=createdAt&offset=2'), ['gamma-Beta', 3])
 })
 
-test('a query is taken as documented or refused with the name of the field', async t => {
+test('a query is accepted as documented, or refused with the name of the field', async t => {
   const api = await openApi(t)
   await api('POST', '/topics', { name: 't' })
   const cases = [
@@ -189,7 +189,7 @@ test('names of topics are checked by one rule in every path and body, and decode
   const refused = ['a b', 'a/b', 'a%2Fb', 'a:b', '{x}', 'ä', 'a\0', 'a\nb', '.', '..', `${long}n`, 'a;x=1', '<script>']
   for (const name of refused) {
     const answers = [await api('POST', '/topics', { name })]
-    // A client resolves what is only dots itself, and the broker sees another path.
+    // A client resolves a segment of only dots itself, so the broker sees another path.
     if (!/^\.+$/.test(name)) {
       const path = `/topics/${encodeURIComponent(name)}`
       answers.push(
@@ -212,7 +212,7 @@ test('names of topics are checked by one rule in every path and body, and decode
     }
   }
   assert.equal((await api('POST', '/topics', { name: '' })).status, 400)
-  // Names that a metric could not tell apart, and names that a client would take for the broker's own.
+  // These are names that a metric could not tell apart, and names that look like the broker's own.
   for (const name of ['a-b_c.D', '__consumer_offsets']) {
     const { status, body } = await api('POST', '/topics', { name })
     assert.deepEqual([status, body.code], [400, 'INVALID_TOPIC_EXCEPTION'], name)
@@ -220,7 +220,7 @@ test('names of topics are checked by one rule in every path and body, and decode
   }
 })
 
-test('configs say who gave them, and change one by one', async t => {
+test('configs show their source, and change one by one', async t => {
   const api = await openApi(t)
   await api('POST', '/topics', { name: 't', configs: { 'retention.ms': '60000' } })
   const find = async (name: string) => {

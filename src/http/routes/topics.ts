@@ -32,7 +32,7 @@ import { isRefusal } from '../../protocol/errors.ts'
 import { problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
 
-/** The store has this long to make the change; browsers and proxies wait longer. */
+/** The time in ms that the store has to make the change; browsers and proxies wait longer. */
 const TIMEOUT_MS = 20_000
 const RANKED_SORTS = RANKED_TOPIC_SORTS.join(', ')
 

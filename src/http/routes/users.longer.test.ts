@@ -61,7 +61,7 @@ test('users are searched, sorted and paged', async t => {
     assert.equal((await admin.ask('GET', `/api/v1/users?${query}`)).code, 'INVALID_REQUEST', query)
 })
 
-test('a user without a role is an ADMIN, and of one name there is one', async t => {
+test('a user is an ADMIN by default, and a name can have only one user', async t => {
   const { admin } = await startSecured(t)
   const body = { username: 'ada', password: PASSWORD }
   const answers = await Promise.all([1, 2, 3].map(() => admin.ask('POST', '/api/v1/users', body)))
@@ -72,7 +72,7 @@ test('a user without a role is an ADMIN, and of one name there is one', async t 
   assert.equal((await admin.ask('POST', '/api/v1/users', { ...body, username: 'zo\u00eb' })).status, 409)
 })
 
-test('names and passwords that are not taken are told why, by their field, and never shown', async t => {
+test('a refused name or password gets the reason at its field, and is never shown', async t => {
   const { admin } = await startSecured(t)
   const refusal = async (body: Readonly<Record<string, unknown>>) => {
     const {
@@ -96,7 +96,7 @@ test('names and passwords that are not taken are told why, by their field, and n
     assert.equal((await refusal({ username })).username, "is '.' or '..', which no browser can ask for")
   for (const password of ['', 's3cret!', 'é'.repeat(3), 'x'.repeat(1_025), 'change-me-now'])
     assert.ok((await refusal({ password })).password, password)
-  // No body may have it, so there is no field of it.
+  // No body may contain such text, so the problem names no field.
   for (const body of [{ username: '\ud800' }, { password: `${'x'.repeat(20)}\ud800` }]) await refusal(body)
   assert.ok(await refusal({ role: 'ROOT' }))
   for (const password of ['éééé', '\u{1F511}\u{1F511}', ' '.repeat(8), 'x'.repeat(1_024)]) {
@@ -105,7 +105,7 @@ test('names and passwords that are not taken are told why, by their field, and n
   }
 })
 
-test('a VIEWER looks at everything and changes nothing, not even the own password or role', async t => {
+test('a VIEWER may read everything and change nothing, not even the own password or role', async t => {
   const { admin, url } = await startSecured(t)
   await admin.ask('POST', '/api/v1/users', { username: 'vic', password: PASSWORD, role: 'VIEWER' })
   const vic = await signInAt(url, 'vic', PASSWORD)
@@ -138,7 +138,7 @@ test('the own password takes the current one; success ends the sessions of the u
   await signInAt(url, 'admin', 'another one')
 })
 
-test('guesses at the current password are throttled like any other', async t => {
+test('wrong current passwords are throttled like wrong sign-ins', async t => {
   const { admin } = await startSecured(t)
   const change = (currentPassword: string) =>
     admin.ask('PUT', '/api/v1/users/admin', { password: 'another one', currentPassword })
@@ -148,7 +148,7 @@ test('guesses at the current password are throttled like any other', async t => 
   assert.ok(Number(headers.get('retry-after')) > 0)
 })
 
-test('another role or password ends the sessions of that user alone; the same role changes nothing', async t => {
+test('another role or password ends the sessions of only that user; the same role changes nothing', async t => {
   const { admin, url } = await startSecured(t)
   await admin.ask('POST', '/api/v1/users', { username: 'ada', password: PASSWORD })
   const ada = await signInAt(url, 'ada', PASSWORD)
@@ -193,7 +193,7 @@ test('the last ADMIN is neither removed nor demoted, by however many requests at
   assert.equal(users.filter(({ role }: { role: string }) => role === 'ADMIN').length, 1)
 })
 
-test('every change leaves a line with who, from where and what, and no secret is in it', async t => {
+test('every change writes a line with the user, the address and the change, and without a secret', async t => {
   const { admin, log } = await startSecured(t)
   await admin.ask('POST', '/api/v1/users', { username: 'ada', password: 'a marked secret' })
   await admin.ask('PUT', '/api/v1/users/ada', { password: 'another marked secret' })
@@ -204,7 +204,7 @@ test('every change leaves a line with who, from where and what, and no secret is
   assert(!log().includes('argon2'))
 })
 
-test('an ADMIN whose session ends while the body of a change is on its way does not make the change', async t => {
+test('an ADMIN whose session ends while the body of a change is on its way cannot make the change', async t => {
   const { admin, url } = await startSecured(t)
   const ends: Readonly<Record<string, (ada: AdminClient) => Promise<AdminAnswer>>> = {
     'is removed': () => admin.ask('DELETE', '/api/v1/users/ada'),

@@ -1,5 +1,5 @@
-// The page at `/`, until the console is there: it tells a person or a program where the rest of the HTTP side is. It
-// says nothing about this broker, because it asks for no sign-in.
+// The page at `/`, until the console exists: it shows people and programs where the rest of the HTTP side is. It
+// shows nothing about this broker, because it needs no sign-in.
 
 import { z } from 'zod'
 import { reply, route } from '../route.ts'
@@ -23,7 +23,7 @@ const welcomeShape = z
 
 const LINES = Object.values(LINKS).map(({ path, doc }) => `<li><a href="${path}">${doc}</a> <code>${path}</code></li>`)
 
-/** Without inline scripts and styles: the policy of this server forbids both. */
+/** The page has no inline scripts and styles, because the policy of this server forbids both. */
 const PAGE = `<!doctype html>
 <html lang="en">
 <head>

@@ -1,4 +1,4 @@
-// Rules and credentials that another program wrote to Redis in a form that this version cannot read.
+// Tests rules and credentials that another program wrote to Redis in a form that this version cannot read.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ async function open(t: Parameters<typeof startRedis>[0]) {
   return { redis, ask, refused, log }
 }
 
-test('rules in another form are refused with the principal and what is wrong, and listed as unreadable', {
+test('rules in another form are refused with the principal and the defect, and listed as unreadable', {
   skip,
 }, async t => {
   const { redis, ask, refused, log } = await open(t)
@@ -53,7 +53,7 @@ test('rules in another form are refused with the principal and what is wrong, an
   assert.doesNotMatch(log(), / (WARN|ERROR) +svc\.http/)
 })
 
-test('a credential in another form is refused with the user and what is wrong, and can be replaced and removed', {
+test('a credential in another form is refused with the user and the defect, and can be replaced and removed', {
   skip,
 }, async t => {
   const { redis, ask, refused, log } = await open(t)

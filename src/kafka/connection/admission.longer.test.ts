@@ -9,11 +9,11 @@ const SEAT_LIMITS = { inFlightLimit: 4, inFlightResume: 3, maxPendingBytes: 40, 
 /** A connection from the admission's side; its client sends the requested bytes and takes as many as it likes. */
 class Client implements Member {
   readonly seat: Seat
-  /** Read, and not a request yet. */
+  /** Bytes that were read and are not a request yet. */
   input = 0
   /** Frames of requests that are worked on. */
   readonly work: number[] = []
-  /** Answers that are not taken. */
+  /** Answers that the client has not taken. */
   readonly answers: number[] = []
   taken = 0
   isMuted = false
@@ -41,7 +41,7 @@ class Client implements Member {
 
   receive(bytes: number): void {
     if (this.isGone || this.seat.state === 'drained') return
-    // All that came with it is counted, even where its first part was too much.
+    // All bytes that arrived together are counted, even if the first part of them was too much.
     for (const part of [Math.ceil(bytes / 2), Math.floor(bytes / 2)]) {
       if (this.isGone || part === 0) return
       this.input += part
@@ -57,7 +57,7 @@ class Client implements Member {
     this.seat.begin(bytes)
   }
 
-  /** The oldest request is done: its frame is let go of, and an answer is made of it, or none. */
+  /** Finishes the oldest request: releases its frame, and counts an answer if it has one. */
   settle(answerBytes: number): void {
     const bytes = this.work.shift()
     if (bytes === undefined) return
@@ -146,7 +146,7 @@ function check(admission: Admission, clients: readonly Client[]): void {
   }
 }
 
-test('in every order of events all that was counted is released, and no connection waits for one that waits itself', () => {
+test('in every order of events all counted bytes are released, and no connection waits for one that itself waits', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100, size: 'max' }), fc.boolean(), (steps, doTake) => {
       const admission = new Admission(LIMITS)
@@ -167,7 +167,7 @@ test('in every order of events all that was counted is released, and no connecti
         else client.close()
         check(admission, clients)
       }
-      // Nothing more comes: handlers come to their end, and clients take their answers, or time passes and they do not.
+      // No more bytes arrive. Handlers finish, and clients take their answers, or time passes and they do not.
       for (const client of clients) while (client.work.length > 0) client.settle(1)
       if (doTake) for (const client of clients) while (client.answers.length > 0) client.take()
       else for (let looks = 0; looks < 2; looks++) admission.look()
@@ -242,7 +242,7 @@ test('a client that takes nothing while all wait for it is closed, one that take
   assert.equal(small!.seat.state, 'reading')
 })
 
-test('of the connections that wait, one that holds nothing is read first, then the one that has waited for longest', () => {
+test('among waiting connections, one without pending bytes is read first, then the one that has waited for longest', () => {
   const admission = new Admission(LIMITS)
   const order: string[] = []
   const join = (name: string) => {

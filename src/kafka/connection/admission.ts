@@ -1,24 +1,24 @@
-// Which connections may be read. A state machine without clock and sockets: it is told which bytes come and go, and
-// says who is read, who waits, and who has to go.
+// Decides which connections may be read. It is a state machine without clock and sockets: connections report the
+// bytes that arrive and leave, and it decides which connections are read, which wait, and which are closed.
 //
 //              limits of its own
 //   reading <───────────────────> paused
 //      │  ^                      │  ^        all together above the maximum:  every connection is suspended
 //      v  │                      v  │        below the resume mark:           every connection goes on
 //      └──┴───── suspended ──────┴──┘
-//   any of them ──drain──> drained (is read no more, what is under way goes on) ──close──> closed
+//   any of them ──drain──> drained (no longer read, requests in flight go on) ──close──> closed
 //
-// Bytes of a connection are counted by who can let go of them:
+// The bytes of a connection are counted in three groups, by the event that releases them:
 //
-//   input    a frame that is not complete, and what was read beyond a pause: only by reading on, or by closing
-//   work     frames that a handler looks at: by the handlers, in a time that they bound
-//   output   answers that the network has not taken: by the client
+//   input    an incomplete frame, and bytes that were read beyond a pause: released by further reading, or by closing
+//   work     frames that a handler uses: released by the handler, in a time that it limits
+//   output   answers that the network has not taken: released by the client
 //
-// While every connection is suspended none is read, so input stays, and so does the output of a client that takes
-// nothing. Where these alone reach the resume mark, all would wait for ever: the machine closes the connections that
-// hold most of it until the rest is below the mark. So work and the network always bring the sum there. After that
-// memory is tight for a while: each connection is read for one request at a time, so that a client that asks for little
-// gets its turn between those that ask for much.
+// While every connection is suspended, none is read. So input stays, and so does the output of a client that takes
+// nothing. If these bytes alone reached the resume mark, all connections would wait for ever. So the machine closes
+// the connections that have most of these bytes until the rest is below the mark. Then work and the network always
+// bring the sum below the mark. After that memory is tight for a while: each connection is read for one request at a
+// time, so that a client that requests little gets its turn between those that request much.
 //
 // Batches that the log keeps in memory have a budget of their own (the tail cache).
 
@@ -36,19 +36,19 @@ export interface BudgetLimits {
 export interface SeatLimits {
   /** Reads pause at this many requests in flight. */
   readonly inFlightLimit: number
-  /** Reads go on at this many requests in flight or fewer; below inFlightLimit. */
+  /** Reads resume at this many requests in flight or fewer; below inFlightLimit. */
   readonly inFlightResume: number
   readonly maxPendingBytes: number
   readonly resumePendingBytes: number
 }
 
-/** The interface of a connection to the admission's decisions. */
+/** The interface through which the admission controls a connection. */
 export interface Member {
-  /** The state may have changed. The connection must count nothing before this returns. */
+  /** Called when the state may have changed. The connection must count nothing before this returns. */
   changed(): void
-  /** Closes the connection, and its seat before this returns. */
+  /** Closes the connection. Its seat must be closed before this returns. */
   shed(): void
-  /** Bytes of answers that the network has taken so far. */
+  /** Returns the number of bytes of answers that the network has taken so far. */
   takenBytes(): number
 }
 
@@ -78,7 +78,7 @@ export class Admission {
     return this.#isSuspended
   }
 
-  /** All connections were suspended a short time ago. */
+  /** True if all connections are suspended, or were suspended a short time ago. */
   get isTight(): boolean {
     return this.#isTight
   }
@@ -89,14 +89,18 @@ export class Admission {
     return seat
   }
 
-  /** Calls back when memory becomes scarce: then `look` must be called from time to time until it no longer is. */
+  /**
+   * Calls `listener` when memory becomes scarce. The caller must then call `look` from time to time until `isTight`
+   * is false.
+   */
   whenTight(listener: () => void): void {
     this.#listeners.push(listener)
   }
 
   /**
-   * Some time has passed. A connection that has taken no byte of its answers since the last look, or since all were
-   * suspended, is stuck.
+   * Must be called from time to time while memory is tight. Closes stuck connections if their bytes keep all
+   * connections waiting. A connection is stuck if it has taken no byte of its answers since the last call, or since
+   * all were suspended. Memory is no longer tight if no suspension happened since the last call.
    */
   look(): void {
     if (!this.#isSuspended) {
@@ -109,7 +113,7 @@ export class Admission {
     this.#relieve(stuck)
   }
 
-  /** For seats: the sum changes by `deltaBytes`, and `inputBytes` of that are input. */
+  /** Changes the sum by `deltaBytes`, of which `inputBytes` are input. Only seats call this. */
   count(deltaBytes: number, inputBytes: number): void {
     this.#pendingBytes += deltaBytes
     this.#inputBytes += inputBytes
@@ -119,7 +123,7 @@ export class Admission {
     else if (inputBytes > 0) this.#relieveInput()
   }
 
-  /** For seats. */
+  /** Removes a seat. Only seats call this. */
   leave(seat: Seat): void {
     this.#seats.delete(seat)
   }
@@ -147,8 +151,8 @@ export class Admission {
   }
 
   /**
-   * Connections that hold nothing go first, then the one that was not read for longest: one small request must not wait
-   * for floods.
+   * Lets every connection be read again. Connections without pending bytes come first, then the one that was not read
+   * for longest: one small request must not wait for floods.
    */
   #resume(): void {
     this.#isSuspended = false
@@ -185,7 +189,7 @@ export class Seat {
   #output = 0
   #inFlight = 0
   #paused = 0
-  /** It may have one request in flight. */
+  /** True if its throttle time is not over: it may have one request in flight. */
   #isOwing = false
   #isDrained = false
   #isClosed = false
@@ -209,12 +213,15 @@ export class Seat {
     return this.#paused === 0 && !this.#admission.isSuspended && !this.#isDrained
   }
 
-  /** Only throttling stops it from being read: the broker may listen for the end of its connection. */
+  /**
+   * True if only throttling stops the connection from being read. The broker may then read its socket to notice its
+   * end.
+   */
   get isOnlyMuted(): boolean {
     return this.#paused === MUTED && !this.#admission.isSuspended && !this.#isDrained
   }
 
-  /** Whether it waits for memory, its own or that of all connections. */
+  /** True if it waits for memory: for its own limit or for the broker-wide budget. */
   get isHeldBack(): boolean {
     return !this.#isClosed && ((this.#paused & OUTBOUND) !== 0 || this.#admission.isSuspended)
   }
@@ -244,7 +251,7 @@ export class Seat {
     return this.#input + this.#work + this.#output === 0 && this.#inFlight === 0
   }
 
-  /** Input has arrived, or was given back. */
+  /** Counts input that has arrived, or was released. */
   read(deltaBytes: number): void {
     if (this.#isClosed) return
     if (deltaBytes > 0) this.#wasRead = true
@@ -252,7 +259,7 @@ export class Seat {
     this.#admission.count(deltaBytes, deltaBytes)
   }
 
-  /** A frame of the input has become a request. */
+  /** Counts a frame of the input as a request. */
   begin(frameBytes: number): void {
     this.#input -= frameBytes
     this.#work += frameBytes
@@ -261,15 +268,15 @@ export class Seat {
   }
 
   /**
-   * The frames of its requests hold this much less. Bytes that the log still holds when the connection is gone count
-   * until then.
+   * Counts released bytes of its requests' frames. Bytes that the log still needs after the connection has closed
+   * count until they are released.
    */
   settle(frameBytes: number): void {
     this.#work -= frameBytes
     this.#admission.count(-frameBytes, 0)
   }
 
-  /** An answer was built. */
+  /** Counts an encoded answer. */
   answer(bytes: number): void {
     if (this.#isClosed) return
     this.#output += bytes
@@ -277,7 +284,7 @@ export class Seat {
     this.#admission.count(bytes, 0)
   }
 
-  /** The network has taken this number of bytes, and with them the last byte of this number of answers. */
+  /** Counts this number of bytes as taken by the network, and with them the last byte of this number of answers. */
   sent(bytes: number, answers: number): void {
     if (this.#isClosed) return
     this.#output -= bytes
@@ -286,25 +293,28 @@ export class Seat {
     this.finish(answers)
   }
 
-  /** This number of requests is over. */
+  /** Counts this number of requests as finished. */
   finish(requests: number): void {
     this.#inFlight -= requests
     if (this.#inFlight <= (this.#isOneByOne ? 0 : this.#limits.inFlightResume)) this.#unpause(IN_FLIGHT)
   }
 
-  /** It is not read until unmute. */
+  /** Stops the reading until unmute() is called. */
   mute(): void {
     this.#pause(MUTED)
   }
 
-  /** If it still owes time, it is read for one request only, until that request is over and the opposite was said. */
+  /**
+   * Ends a mute. If `isOwing` is true, the throttle time is not over: the connection is read for one request at a
+   * time until it is forgiven.
+   */
   unmute(isOwing: boolean): void {
     this.#isOwing = isOwing
     this.#unpause(MUTED)
     if (isOwing && this.#inFlight >= 1) this.#pause(IN_FLIGHT)
   }
 
-  /** It owes no more time. */
+  /** Ends the reading of one request at a time that `unmute(true)` has begun. */
   forgive(): void {
     if (!this.#isOwing) return
     this.#isOwing = false
@@ -315,12 +325,12 @@ export class Seat {
     return this.#isOwing || this.#admission.isTight
   }
 
-  /** It is not read any more. */
+  /** Stops the reading for good. */
   drain(): void {
     this.#isDrained = true
   }
 
-  /** Everything that the connection holds is given back at once. */
+  /** Releases the input and the output of the connection at once. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -334,14 +344,14 @@ export class Seat {
     this.#admission.count(-input - output, -input)
   }
 
-  /** For the admission: whether it was read since the last call. */
+  /** Returns true if input has arrived since the last call. Only the admission calls this. */
   wasRead(): boolean {
     const before = this.#wasRead
     this.#wasRead = false
     return before
   }
 
-  /** For the admission: whether the network has taken anything since the last call. */
+  /** Returns true if the network has taken answers since the last call. Only the admission calls this. */
   hasTaken(): boolean {
     const before = this.#takenBytes
     this.#takenBytes = this.member.takenBytes()

@@ -38,7 +38,7 @@ test('answers come in the order of their requests, however long each takes', asy
   assert.deepEqual(order, ['fetch that waits', 'versions', 'produce', 'metadata'])
 })
 
-test('requests behind one that waits are worked on meanwhile', async t => {
+test('while one request waits, the requests behind it are worked on', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const waiting = wire.send(fetch, 12, fetchFrom(0))
@@ -65,7 +65,7 @@ test('a request that arrives byte by byte is answered', async t => {
   assert.equal((await wire.answer()).readInt32BE(0), 77)
 })
 
-test('correlation ids are echoed, be they negative or the same', async t => {
+test('correlation ids are echoed, even if they are negative or repeated', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   for (const correlationId of [-1, 0x7fffffff, -2_147_483_648]) {
@@ -95,7 +95,7 @@ test('at the in-flight limit reading pauses, and goes on when answers are out', 
   await fifth
 })
 
-test('requests that arrive together are worked on a limit at a time, however many they are', async t => {
+test('of many requests that arrive together, at most the in-flight limit is worked on at a time', async t => {
   const ground = await startGround(t, { 'broker.in-flight-limit': 4 })
   const [wire, other] = [await ground.connect(), await ground.connect()]
   const release = ground.store.faults.hold('append')
@@ -114,7 +114,7 @@ test('requests that arrive together are worked on a limit at a time, however man
   await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
 })
 
-test('netty reads on when one answer is out, reactor_netty when three quarters of the limit are', async t => {
+test('netty reads again when one answer is sent, reactor_netty when three quarters of the limit are sent', async t => {
   for (const [stack, needed] of [
     ['netty', 1],
     ['reactor_netty', 6],
@@ -145,7 +145,7 @@ test('netty reads on when one answer is out, reactor_netty when three quarters o
   }
 })
 
-test('what was read beyond the limit is let go of with its connection', async t => {
+test('bytes that were read beyond the limit are released when their connection closes', async t => {
   const ground = await startGround(t, { 'broker.in-flight-limit': 4 })
   const wire = await ground.connect()
   const release = ground.store.faults.hold('append')
@@ -176,7 +176,7 @@ test('a client that does not take its answers is read no further, and then serve
   await other.send(apiVersions, 0, {})
   wire.socket.resume()
   for (const { responses } of await Promise.all(answers)) {
-    // Less than all there is where the client has turned out to be slow.
+    // A client that has turned out to be slow gets less than all bytes.
     assert.ok(responses[0]!.partitions[0]!.records!.length > size)
   }
   await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
@@ -224,7 +224,7 @@ test('a client that takes no byte of its answer for thirty seconds is closed, on
   for (let i = 0; i < 20; i++) await produceTo(slow, batchOf([Buffer.alloc(900_000, i)]))
   for (const wire of [slow, stuck]) {
     wire.socket.pause()
-    // More than the kernel takes on the way.
+    // More bytes than the kernel buffers.
     for (let i = 0; i < 4; i++) void wire.send(fetch, 12, fetchFrom(0)).catch(() => {})
   }
   await eventually('both are answered', async () => (await ground.sample('svc_broker_pending_bytes')) > 20_000_000)
@@ -243,7 +243,7 @@ test('a client that takes no byte of its answer for thirty seconds is closed, on
   assert.equal(await ground.sample('svc_broker_fetch_granted_bytes'), 0)
 })
 
-test('incomplete frames that fill the budget cost the largest of them its connection, and the others go on', async t => {
+test('if incomplete frames fill the budget, the connection with the largest one is closed, and the others go on', async t => {
   const ground = await startGround(t, {
     'broker.global-max-pending-bytes': 4_000_000,
     'broker.global-resume-pending-bytes': 2_000_000,
@@ -260,7 +260,7 @@ test('incomplete frames that fill the budget cost the largest of them its connec
   assert.equal(await ground.sample('svc_broker_pending_bytes'), 0)
 })
 
-test('joins that wait for others hold none of the budget, however much they said', async t => {
+test('joins that wait for other members use none of the budget, even if their metadata is large', async t => {
   const ground = await startGround(t, {
     'broker.global-max-pending-bytes': 4_000_000,
     'broker.global-resume-pending-bytes': 2_000_000,
@@ -408,7 +408,7 @@ test('a produce that wants no answer gets no bytes, and a failure closes the con
   assert.equal((await produceTo(again, broken)).errorCode, CORRUPT_MESSAGE.code)
 })
 
-test('behind a request that closes the connection no later request is waited for, also where earlier answers are not taken', async t => {
+test('after a request that closes the connection no later request is waited for, even if earlier answers are not taken', async t => {
   const clock = new SimulatedClock()
   const ground = await startGround(t, {}, clock)
   const [wire, other] = [await ground.connect(), await ground.connect()]
@@ -453,7 +453,7 @@ test('3,000 pipelined requests whose client does not read at first are all answe
   )
 })
 
-test('what a client sent without wanting answers is written although it closes right after', async t => {
+test('records of a client that wants no answers are written, even if it closes right after sending', async t => {
   const ground = await startGround(t, { 'broker.in-flight-limit': 4 })
   const [wire, other] = [await ground.connect(), await ground.connect()]
   wire.socket.cork()
@@ -469,7 +469,7 @@ test('what a client sent without wanting answers is written although it closes r
   assert.equal(await ground.sample('svc_broker_pending_bytes'), 0)
 })
 
-test('a client that closes its side while it waits for an answer is let go of', async t => {
+test('if a client closes its side while it waits for an answer, the broker closes the connection', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const release = ground.store.faults.hold('append')
@@ -482,7 +482,7 @@ test('a client that closes its side while it waits for an answer is let go of', 
   await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
 })
 
-test('a client that sends nonsense after a request that waits, and leaves, is let go of at once', async t => {
+test('if a client sends nonsense after a request that waits, and disconnects, the broker closes the connection at once', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const release = ground.store.faults.hold('append')
@@ -569,7 +569,7 @@ test('a throttled client is answered at once and not read for that long', async 
   assert.equal(seen.received, 2)
 })
 
-test('a client that is throttled for days and asks all the same is read for one request every thirty seconds', async t => {
+test('a client that is throttled for days and still sends requests is read for one request every thirty seconds', async t => {
   const clock = new SimulatedClock()
   const { client, frame, seen } = await startAnswering(t, clock, { throttleMs: 86_400_000 })
   client.write(Buffer.concat([frame, frame, frame]))
@@ -588,7 +588,7 @@ for (const [how, leave] of [
   ['closes its side', (client: Socket) => void client.end()],
   ['resets its connection', (client: Socket) => void client.resetAndDestroy()],
 ] as const) {
-  test(`a throttled client that ${how} is let go of at once`, async t => {
+  test(`if a throttled client ${how}, the broker closes the connection at once`, async t => {
     const { client, frame, closed } = await startAnswering(t, new SimulatedClock(), { throttleMs: 86_400_000 })
     client.write(frame)
     await once(client, 'data')
@@ -597,7 +597,7 @@ for (const [how, leave] of [
   })
 }
 
-test('a throttled client that leaves behind requests is let go of with the answer to the next', async t => {
+test('if a throttled client sends requests and disconnects, the broker closes the connection when it answers the next one', async t => {
   const clock = new SimulatedClock()
   const { client, frame, seen, admission, closed } = await startAnswering(t, clock, { throttleMs: 86_400_000 })
   client.write(Buffer.concat(Array.from({ length: 50 }, () => frame)))
@@ -634,7 +634,7 @@ test('a connection closes behind its last answer, and requests that follow are n
   assert.equal(admission.pendingBytes, 0)
 })
 
-test('a connection that the client closes says so, and one that it resets names the error', async t => {
+test('the log says that a client closed its connection, and names the error if the client reset it', async t => {
   const { client, seen, closed, join } = await startAnswering(t, new SimulatedClock(), {})
   client.end()
   await closed

@@ -1,17 +1,18 @@
-// One client's connection: bytes in, answers out in the order of their requests, and every limit that one client must
-// not pass. Requests are worked on concurrently; they are handed to their handlers in the order in which they arrived.
-// It does not know what a request means (dispatch.ts does), who the client is (session.ts) or what a socket is
-// (transport.ts).
+// Serves one client's connection: it takes the bytes of requests, sends the answers in the order of their requests,
+// and enforces the limits of one client. Requests go to their handlers in the order in which they arrived, and
+// handlers work concurrently. It does not know the meaning of a request (dispatch.ts), the client's identity
+// (session.ts) or sockets (transport.ts).
 //
 //   bytes ──> FrameSplitter ──> dispatch ──> queue of exchanges ──> Outgoing ──> transport
 //             incomplete frame               unanswered
 //                                            |<──────────── in flight ──────────────>|
 //
-// Whether it is read is decided by its seat in connection/admission.ts: at the in-flight limit, while the client does
-// not take its answers, while it is throttled (KIP-219) and above the broker-wide budget it is not. Reading pauses
-// between two frames: what the socket had read beyond is kept and comes first afterwards, so that clients that send
-// thousands of requests at once are worked on a limit at a time. A throttled client's socket is listened to until it
-// says something, because its end is seen only there.
+// The connection's seat in connection/admission.ts decides whether it is read. It is not read at the in-flight limit,
+// while the client does not take its answers, while the client is throttled (KIP-219), and above the broker-wide
+// budget. Reading pauses between two frames. Bytes that the socket has read beyond that point are kept, and are
+// processed first afterwards. So if clients send thousands of requests at once, the broker works on them one
+// in-flight limit at a time. The socket of a throttled client is read until bytes arrive, because only a read shows
+// that the client disconnects.
 
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Dispatch, Exchange, Outcome } from '../dispatch.ts'
@@ -39,23 +40,23 @@ export interface ConnectionOptions {
   readonly admission: Admission
   readonly clock: Clock
   readonly limits: ConnectionLimits
-  /** Called once, when nothing can be read or written any more. The reason is for the log. */
+  /** Called once, when the connection is closed. The reason is for the log. */
   onClosed(connection: Connection, reason: string): void
-  /** Called when the connection closes for breaking a limit of this file. The message is for the log. */
+  /** Called when the broker closes the connection because of a limit of this file. The message is for the log. */
   onRefused(reason: CloseReason, message: string): void
-  /** Called when reading pauses because of pending bytes, and when it goes on. */
+  /** Called when reading pauses because of pending bytes, and when it resumes. */
   onBackpressure(paused: boolean): void
 }
 
-/** A client that takes no byte of its answers for this long is closed. */
+/** If a client takes no byte of its answers for this long, the broker closes the connection. */
 const ANSWER_TIMEOUT_MS = 30_000
 
-/** How often the broker checks whether a client takes its answers, while there are some. */
+/** The time between two checks whether a client takes its answers, while some are being sent. */
 const ANSWER_CHECK_MS = 2_000
 
 /**
- * The longest mute. A client that was told a longer time and sends before it is over is read for one request, and muted
- * again.
+ * The longest time for which a throttled client is not read. If its throttle time is longer and it still sends, the
+ * broker reads one request after this time, and stops reading again.
  */
 const LONGEST_MUTE_MS = 30_000
 
@@ -73,31 +74,31 @@ export class Connection implements Member, FrameSink {
   readonly #splitter: FrameSplitter
   readonly #seat: Seat
   readonly #outgoing: Outgoing
-  /** Every deadline that begins now is at least this far away. */
+  /** The shortest of the timeouts: no deadline that begins now is nearer. */
   readonly #nearestMs: number
   /** Unanswered exchanges in order of arrival, from #first on. */
   #queue: Exchange[] = []
   #first = 0
-  /** When the first of the queue became its head. */
+  /** The time since when the first exchange is at the head of the queue. */
   #headSinceMs = 0
   /** Bytes that were read but not split into frames, because reading has paused. */
   #rest: Buffer | null = null
   #frameSinceMs = 0
   #activeAtMs: number
-  /** The bytes that the network had taken at the last look, and the time since which it has taken no more. */
+  /** The bytes that the network had taken at the last check, and the time since when it has taken no more. */
   #takenBytes = 0
   #takenAtMs = 0
-  /** The socket is being read, if only for its end. */
+  /** True if the socket is read, even if only to notice that the client disconnects. */
   #isListening = true
   #wasReading = true
   #isHeldBack = false
-  /** The connection is not read any more. */
+  /** True if the connection is no longer read. */
   #closing = false
-  /** The connection sends no more answers: bytes that are gathered go out, the queue does not. */
+  /** True if the connection accepts no more answers. Answers that are gathered are sent, the queue is not. */
   #abandoned = false
   #ended = false
   #released = false
-  /** Why it closes; null while the broker does not close it. */
+  /** Why the broker closes the connection; null while it does not close it. */
   #reason: string | null = null
   #timer: Timer | null = null
   #timerAtMs = 0
@@ -128,7 +129,7 @@ export class Connection implements Member, FrameSink {
     return this.#session
   }
 
-  /** Stops reading, lets the requests in flight be answered, then closes. */
+  /** Stops reading, lets the requests in flight finish, then closes. */
   drain(): void {
     this.#stopReading('drained')
     this.#closeWhenDone()
@@ -151,13 +152,14 @@ export class Connection implements Member, FrameSink {
     const goesOn = mayRead && !this.#wasReading
     this.#wasReading = mayRead
     if (goesOn) {
-      // The client could not finish its frame while it was not read.
+      // The client could not finish its frame while it was not read, so its time begins again.
       this.#frameSinceMs = this.#clock.monotonic()
       this.#watch(this.#frameSinceMs)
     }
-    // Not at once: other connections are being told the same, and kept bytes would come in between.
+    // The kept bytes are processed later: other connections are notified at this moment, and must be notified first.
     if (mayRead && this.#rest !== null) {
-      // While memory is scarce, connections that hold nothing are read first: their sockets are read between two turns.
+      // While memory is scarce, connections without pending bytes are read first: their sockets are read between two
+      // turns.
       if (goesOn && this.#seat.isTight) this.#clock.soon(() => this.#clock.soon(this.#proceed))
       else if (goesOn) process.nextTick(this.#proceed)
     } else this.#listen(mayRead || (this.#seat.isOnlyMuted && this.#rest === null))
@@ -213,7 +215,7 @@ export class Connection implements Member, FrameSink {
     return this.#queue.length - this.#first
   }
 
-  /** Takes what the socket has read. The memory may be used again when this returns. */
+  /** Takes the bytes that the socket has read. The memory may be reused when this returns. */
   read(chunk: Buffer): void {
     if (this.#closing) return
     const now = this.#clock.monotonic()
@@ -245,7 +247,7 @@ export class Connection implements Member, FrameSink {
     if (this.#rest === null && !this.#closing) this.changed()
   }
 
-  /** The outcome of a request that was not known when its handler gave way. */
+  /** Takes the outcome of a request whose handler has returned a promise. */
   readonly #settled = (exchange: Exchange, outcome: Outcome): void => {
     this.#seat.settle(exchange.frameBytes)
     if (exchange.outcome !== null || this.#abandoned || this.#released) return
@@ -342,7 +344,8 @@ export class Connection implements Member, FrameSink {
     this.#seat.drain()
     this.#splitter.stop()
     this.#keep(null)
-    // Later bytes are dropped unread, so that the broker notices a client that leaves before its last answer is ready.
+    // Later bytes are read and dropped, so that the broker notices a client that disconnects before its last answer
+    // is ready.
     this.#transport.resume()
   }
 
@@ -351,8 +354,8 @@ export class Connection implements Member, FrameSink {
     if (this.#waiting > 0 && !this.#abandoned) return
     if (this.#outgoing.answers > 0) return
     this.#ended = true
-    // Closing with unread input resets the connection, and a reset overtakes answers that the client has not read yet.
-    // So the broker closes its side first and discards what still comes.
+    // Closing a socket with unread input resets the connection, and a reset overtakes answers that the client has not
+    // read yet. So the broker closes its side first and discards later bytes.
     this.#transport.end()
     this.#transport.resume()
     this.#timer?.cancel()
@@ -427,11 +430,11 @@ export class Connection implements Member, FrameSink {
       }
       nextMs = Math.min(nextMs, atMs, now + ANSWER_CHECK_MS)
     }
-    // A client that is not read cannot show that it is alive; a throttled client is listened to.
+    // A client that is not read cannot show that it is alive. The socket of a throttled client is read.
     if (head === undefined && !this.#seat.isSuspended) {
       const atMs = this.#activeAtMs + this.#limits.idleTimeoutMs
       if (atMs <= now) {
-        this.#refuse('idle', `nothing was asked or taken for ${this.#limits.idleTimeoutMs} ms`)
+        this.#refuse('idle', `the client sent no request and took no answer for ${this.#limits.idleTimeoutMs} ms`)
         return
       }
       nextMs = Math.min(nextMs, atMs)
@@ -440,7 +443,7 @@ export class Connection implements Member, FrameSink {
   }
 }
 
-/** Whether the connection closes with this outcome: without an answer, or behind it. */
+/** Returns true if the connection closes with this outcome: without an answer, or after it. */
 function isLast(outcome: Outcome): outcome is Outcome & { readonly reason: string } {
   return outcome.kind === 'close' || (outcome.kind === 'answer' && outcome.reason !== null)
 }

@@ -1,10 +1,11 @@
-// The connections of all listeners: lets in who may come, hands each its bytes, counts them, and drains them. At DEBUG
-// the log has a line for each that opens, and one with the reason for each that closes.
+// Manages the connections of all listeners: it accepts or refuses them, passes each its bytes, counts them, and
+// drains them. At DEBUG it logs each connection that opens, and each that closes with the reason.
 //
-// Limits: the number of connections in all, and the number from one address. One more is closed at once, before
-// anything is read of it; a client that is connected keeps its place, however quiet. The same holds where the
-// descriptors of the process run out. Apache Kafka leaves those over the whole number waiting unaccepted. An address
-// that connects more often than its quota allows waits, and is then closed (KIP-612).
+// Two settings limit the number of all connections and the number from one address. A connection above a limit is
+// closed at once, before the broker reads from it. A connected client stays connected, even if it is idle. The same
+// holds if the process runs out of descriptors. Apache Kafka instead leaves connections above the total limit
+// unaccepted. If an address connects more often than its quota allows, the connection waits and is then closed
+// (KIP-612).
 
 import type { Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
@@ -35,19 +36,19 @@ export interface ConnectionRooms {
 export interface Connections {
   /** Takes a socket that was accepted with pauseOnConnect. */
   accept(socket: Socket, listener: Listener): void
-  /** Lets each connection finish what is in flight. Resolves when all are closed. */
+  /** Lets each connection finish its requests in flight. Resolves when all are closed. */
   drain(): Promise<void>
-  /** Closes what is still open. */
+  /** Closes the connections that are still open. */
   destroy(): void
 }
 
-/** How often a reason for closing connections is logged. */
+/** The shortest time between two log lines with the same reason for closing. */
 const LOG_EVERY_MS = 10_000
 
-/** How often the broker looks for connections that do not give memory back, while all connections wait for memory. */
+/** The time between two checks for connections that do not release memory, while all connections wait for memory. */
 const LOOK_EVERY_MS = 150
 
-/** Reasons that are normal for a quiet client, and not worth a line. */
+/** Reasons that are normal for a quiet client. They are logged only at DEBUG. */
 const ORDINARY: ReadonlySet<CloseReason> = new Set(['idle'])
 
 /** Reasons that mean that the client does not speak the protocol. */
@@ -69,7 +70,7 @@ export function openConnections(rooms: ConnectionRooms): Connections {
   const mostOfAddress = settings.get('broker.max-connections-per-address')
   const backpressured = metrics.child('svc.broker.backpressure_connections', {})
   const connections = new Set<Connection>()
-  /** How many connections each address has, none of them 0. */
+  /** The number of connections of each address. No entry is 0. */
   const addresses = new Map<string, number>()
   const turnedAway = new Set<Socket>()
   let onLastClosed = (): void => {}
@@ -82,7 +83,7 @@ export function openConnections(rooms: ConnectionRooms): Connections {
 
   function lookLater(): void {
     clock.timer(LOOK_EVERY_MS, () => {
-      // After the sockets had their turn: a pause of this process must not look like a pause of its clients.
+      // The sockets are read first: a pause of this process must not look like a pause of its clients.
       clock.soon(() => {
         admission.look()
         if (admission.isTight) lookLater()
@@ -186,7 +187,10 @@ export function openConnections(rooms: ConnectionRooms): Connections {
   }
 }
 
-/** If the settings set no number of connections, only a low limit of the process is worth a line. */
+/**
+ * If the settings do not set the number of connections, the broker warns only if the limit of the process is below
+ * this.
+ */
 const LOW_LIMIT = 4_096
 
 function warnOfLimit(settings: Settings, { limit, kept }: Descriptors, logger: Logger): void {
@@ -194,7 +198,7 @@ function warnOfLimit(settings: Settings, { limit, kept }: Descriptors, logger: L
   if (!settings.isSet('broker.max-connections') && limit >= LOW_LIMIT) return
   logger.warn(
     `svc.broker.max-connections is ${settings.show('broker.max-connections')} (${settings.origin('broker.max-connections')}), and the process may have ${limit} descriptors: ` +
-      `from ${limit - kept} on, files and HTTP among them, connections are closed as they come; raise the limit (ulimit -n, LimitNOFILE)`,
+      `when ${limit - kept} are open, files and HTTP included, new connections are closed; raise the limit (ulimit -n, LimitNOFILE)`,
     { limit, kept },
   )
 }
@@ -204,7 +208,7 @@ function limitsOf(settings: Settings): ConnectionLimits {
   return {
     maxRequestBytes: settings.get('broker.max-request-bytes'),
     inFlightLimit,
-    // Reactor asks for more when three quarters of what it asked for are done.
+    // Reactor requests more elements when three quarters of the requested ones are done.
     inFlightResume: settings.get('broker.stack') === 'netty' ? inFlightLimit - 1 : Math.floor(inFlightLimit / 4),
     maxPendingBytes: settings.get('broker.max-pending-bytes'),
     resumePendingBytes: settings.get('broker.resume-pending-bytes'),

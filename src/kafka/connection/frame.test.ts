@@ -49,7 +49,7 @@ function sizeOf(size: number): Buffer {
 
 const bodies = [8, 9, 64, 1000, 70_000].map((length, at) => Buffer.alloc(length, at + 1))
 
-test('frames come out whole whatever pieces they arrive in', () => {
+test('frames are complete, whatever pieces they arrive in', () => {
   const stream = Buffer.concat(bodies.map(framed))
   for (const piece of [1, 3, 7, 64, 1460, 65_536, stream.length]) {
     const { splitter, frames, held } = observe()
@@ -69,7 +69,7 @@ test('each frame has an ArrayBuffer of its own and of its size, and the chunk ma
   for (const frame of frames) assert.equal(frame.buffer.byteLength, frame.byteLength)
 })
 
-test('a frame of exactly the largest size passes, and one byte more stops at the fourth byte with nothing allocated', () => {
+test('a frame of exactly the largest size passes, and one that is a byte larger is refused after four bytes with nothing allocated', () => {
   const largest = observe(100)
   largest.splitter.push(framed(Buffer.alloc(100)))
   assert.equal(largest.frames.length, 1)
@@ -104,7 +104,7 @@ test('greetings of other protocols are named', () => {
   }
 })
 
-test('what a fault says holds nothing that the client sent', () => {
+test('the message of a fault has nothing that the client sent', () => {
   const { splitter, faults } = observe()
   splitter.push(Buffer.from('GET /secret HTTP/1.1\r\n'))
   assert.doesNotMatch(faults[0]!.message, /secret/)
@@ -135,7 +135,7 @@ test('after a fault nothing more is split', () => {
   assert.equal(faults.length, 1)
 })
 
-test('a large frame is allocated as it arrives, never at more than twice what came and a megabyte', () => {
+test('a large frame is allocated as it arrives, with at most twice the bytes that arrived and a megabyte', () => {
   const size = 3_500_000
   const body = Buffer.alloc(size, 7)
   const { splitter, frames, held } = observe()
@@ -148,7 +148,7 @@ test('a large frame is allocated as it arrives, never at more than twice what ca
   assert.equal(frames[0]!.buffer.byteLength, size)
 })
 
-test('stopping lets go of the frame under way', () => {
+test('stopping releases the incomplete frame', () => {
   const { splitter, frames, held } = observe()
   splitter.push(framed(Buffer.alloc(1000)).subarray(0, 500))
   assert.equal(held(), 1000)

@@ -1,11 +1,11 @@
-// Splits the byte stream of one connection into Kafka request frames, and refuses what cannot be one before anything is
-// allocated for it. It knows sizes only: what a frame holds is dispatch.ts's business.
+// Splits the byte stream of one connection into Kafka request frames. It refuses bytes that cannot be a frame before
+// it allocates memory for them. It knows only sizes: dispatch.ts reads the content of a frame.
 //
 //   0        4                      4 + size
 //   | size   | header, body ...      |            size: int32, big endian, not counting itself
 //
-// Each frame is copied once into an ArrayBuffer of exactly its size. A view of the socket's chunk would keep the whole
-// chunk alive for as long as a batch of the frame stays in a cache.
+// Each frame is copied once into an ArrayBuffer of exactly its size. A view of the socket's chunk would keep the
+// whole chunk alive for as long as a batch of the frame stays in a cache.
 
 /** The shortest header: API key, version, correlation id. */
 const SHORTEST_FRAME = 8
@@ -16,18 +16,19 @@ const TRUSTED_BYTES = 1024 * 1024
 export interface FrameFault {
   /** A short word for metrics. */
   readonly reason: 'negative-size' | 'short-frame' | 'too-large' | 'http' | 'tls' | 'ssh' | 'proxy-protocol'
-  /** A sentence for the log; it holds no byte that the client sent. */
+  /** A sentence for the log. It has no byte that the client sent. */
   readonly message: string
 }
 
 export interface FrameSink {
   /**
-   * A whole frame without its size; from now on the receiver counts its memory. False: push() must not take more now.
+   * Takes a whole frame without its size; from then on the receiver counts its memory. Returns false if push() must
+   * not take more now.
    */
   frame(bytes: Buffer): boolean
-  /** The stream is not Kafka's, or its frame is too large. The splitter has stopped. */
+  /** Called when the stream is not Kafka's, or when its frame is too large. The splitter has stopped. */
   fault(fault: FrameFault): void
-  /** The memory held for a frame that is not handed over has grown, or with stop() been given back. */
+  /** Called when the memory of an incomplete frame has grown, or when stop() has released it. */
   held(deltaBytes: number): void
 }
 
@@ -44,7 +45,10 @@ const HTTP_METHODS: ReadonlySet<string> = new Set([
   'PRI ',
 ])
 
-/** Names the protocol whose greeting begins with these four bytes, if people send it here by mistake. */
+/**
+ * Returns a fault if these four bytes begin the greeting of a protocol that people send here by mistake; otherwise
+ * null.
+ */
 function recognise(size: number): FrameFault | null {
   const bytes = Buffer.allocUnsafe(4)
   bytes.writeInt32BE(size)
@@ -82,7 +86,7 @@ function faultOf(size: number, maxBytes: number): FrameFault | null {
 export class FrameSplitter {
   readonly #maxBytes: number
   readonly #sink: FrameSink
-  /** The size's bytes so far, and how many of them there are. */
+  /** The bytes of the size that have arrived, and their number. */
   #size = 0
   #sizeBytes = 0
   /** The frame in progress; shorter than #size while a large one is growing. */
@@ -96,12 +100,12 @@ export class FrameSplitter {
     this.#sink = sink
   }
 
-  /** True when bytes of a frame, or of its size, have arrived and the rest has not. */
+  /** True if a part of a frame, or of its size, has arrived and the rest has not. */
   get incomplete(): boolean {
     return this.#sizeBytes > 0
   }
 
-  /** How many frames have begun to arrive so far. */
+  /** The number of frames that have begun to arrive. */
   get begun(): number {
     return this.#begun
   }
@@ -112,8 +116,8 @@ export class FrameSplitter {
   }
 
   /**
-   * Takes the next bytes of the stream, which may be reused by the caller afterwards. Returns how many: fewer than all
-   * when the receiver wants no further frame now, or the splitter has stopped.
+   * Takes the next bytes of the stream. The caller may reuse their memory afterwards. Returns how many bytes it took.
+   * These are fewer than all if the receiver wants no further frame now, or if the splitter has stopped.
    */
   push(chunk: Uint8Array): number {
     let at = 0

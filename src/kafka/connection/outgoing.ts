@@ -1,6 +1,6 @@
-// The answers of one connection on their way to the network. They are gathered until the end of the turn, and small
-// ones are joined. A few are written at a time, so that their memory is freed as the client takes them, even if it is
-// slow. This file knows bytes only; connection.ts keeps the order of the answers.
+// Writes the answers of one connection to its transport. It gathers them until the end of the turn, and joins small
+// ones. It writes a few at a time, so that their memory is freed as the client takes them, even if the client is
+// slow. This file knows only bytes; connection.ts keeps the order of the answers.
 
 import type { Transport } from './transport.ts'
 
@@ -8,34 +8,38 @@ import type { Transport } from './transport.ts'
 export interface EncodedAnswer {
   readonly parts: readonly Uint8Array[]
   readonly byteLength: number
-  /** Called when the network has taken all of it. */
+  /** Called when the network has taken the whole answer. */
   readonly onSent: (() => void) | null
 }
 
-/** Written at once at most: an answer of 1 MiB goes in one piece. */
+/** The most bytes that one call writes. An answer of 1 MiB is written in one piece. */
 const RUN_BYTES = 2 << 20
 
 /**
- * Runs that were handed to the transport and that the network has not taken: one is being written, and one follows it.
+ * The most bytes that were passed to the transport and that the network has not taken: one run is being written, and
+ * one follows it.
  */
 const WINDOW_BYTES = 2 * RUN_BYTES
 
-/** Neighbouring pieces smaller than this are joined before they are written: a piece costs more than copying it. */
+/**
+ * Neighbouring pieces smaller than this are joined before they are written, because a piece costs more than copying
+ * it.
+ */
 const SMALL_PIECE_BYTES = 2048
 
 /** The answers that one call writes. */
 interface Run {
   readonly pieces: Uint8Array[]
   bytes: number
-  /** Answers whose last byte is in it. */
+  /** The number of answers whose last byte is in this run. */
   answers: number
-  /** Called when those are out. */
+  /** The `onSent` callbacks of these answers. */
   readonly told: (() => void)[]
 }
 
-/** The interface of a connection to its outgoing answers. */
+/** The callbacks for the connection. */
 export interface OutgoingTold {
-  /** The network has taken these bytes, and with them the end of this number of answers. */
+  /** The network has taken this number of bytes, and with them the end of this number of answers. */
   sent(bytes: number, answers: number): void
   /** The network did not take the bytes at once. */
   behind(): void
@@ -45,11 +49,11 @@ export class Outgoing {
   readonly #transport: Transport
   readonly #told: OutgoingTold
   #gathered: EncodedAnswer[] = []
-  /** Not handed to the transport. */
+  /** Runs that were not yet passed to the transport. */
   #runs: Run[] = []
-  /** Handed to the transport, and not taken by the network as a whole. */
+  /** The bytes of runs that were passed to the transport and that the network has not taken completely. */
   #handedBytes = 0
-  /** Answers that are gathered, wait or are handed over. */
+  /** The number of answers that are gathered, waiting or passed to the transport. */
   #answers = 0
   #isStopped = false
 
@@ -58,7 +62,7 @@ export class Outgoing {
     this.#told = told
   }
 
-  /** Answers that the network has not taken completely. */
+  /** The number of answers that the network has not taken completely. */
   get answers(): number {
     return this.#answers
   }
@@ -68,7 +72,7 @@ export class Outgoing {
     this.#answers++
   }
 
-  /** Drops everything; the transport is closed. */
+  /** Drops all answers, because the transport is closed. */
   stop(): void {
     this.#isStopped = true
     this.#gathered = []
@@ -105,7 +109,7 @@ export class Outgoing {
     }
   }
 
-  /** Writes a run with one call to the system. */
+  /** Writes a run with one system call. */
   #hand({ pieces, bytes, answers, told }: Run): void {
     this.#handedBytes += bytes
     this.#transport.write(join(pieces), error => {
@@ -124,7 +128,7 @@ function newRun(): Run {
   return { pieces: [], bytes: 0, answers: 0, told: [] }
 }
 
-/** Joins runs of small pieces; large ones stay the slices that they are. */
+/** Joins neighbouring small pieces. Large pieces are not copied. */
 function join(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
   if (pieces.length === 1) return pieces
   const joined: Uint8Array[] = []

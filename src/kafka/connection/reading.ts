@@ -1,28 +1,31 @@
-// Reads all plain connections through one buffer. Node gives each read of an accepted socket a fresh 64 KiB of memory;
-// at a gigabyte per second those, and the garbage collections that they bring, cost a third of the work of receiving.
-// The framer copies what it keeps at once, so one buffer serves everybody: the operating system fills it and the bytes
-// are taken before the next read. Node offers that (`onread`) for sockets that are made, not for those that are
-// accepted, so the accepted socket's handle is moved to a made one.
+// Reads all plain connections through one buffer. By default, Node allocates 64 KiB for each read of an accepted
+// socket. At a gigabyte per second this memory and its garbage collection cost a third of the work of receiving. The
+// frame splitter copies the bytes that it keeps at once, so all connections can share one buffer. The operating
+// system fills it, and the bytes are taken before the next read. Node offers this (`onread`) only for sockets that a
+// program creates, not for accepted ones. So the handle of the accepted socket is moved to a new socket.
 
 import { Socket, type SocketConstructorOpts } from 'node:net'
 
-/** More at once costs fewer calls; much more falls out of the processor's cache. */
+/**
+ * The size of the buffer. A larger one needs fewer system calls, but a much larger one does not fit into the
+ * processor's cache.
+ */
 export const READ_BUFFER_BYTES = 256 * 1024
 
-/** Node does not document these fields of its sockets, and every Node of the last ten years has them. */
+/** Fields of a socket that Node does not document. Every Node of the last ten years has them. */
 interface Inner {
   _handle: unknown
   _server: unknown
 }
 
 /**
- * The socket to use from now on: its bytes go to `take`, which must copy the bytes that it keeps, and no 'data' event
- * is emitted. The given socket must have been accepted with pauseOnConnect and must not be used any more.
+ * Returns the socket to use from now on. Its bytes go to `take`, which must copy the bytes that it keeps. It emits no
+ * 'data' event. The given socket must have been accepted with pauseOnConnect, and must not be used any more.
  */
 export function readThrough(buffer: Buffer, accepted: Socket, take: (bytes: Buffer) => void): Socket {
   const inner = accepted as unknown as Inner
   if (!inner._handle) {
-    // The client has gone already, or this is no plain TCP socket.
+    // The client has already disconnected, or this is not a plain TCP socket.
     accepted.on('data', take)
     accepted.resume()
     return accepted
@@ -34,13 +37,13 @@ export function readThrough(buffer: Buffer, accepted: Socket, take: (bytes: Buff
   }
   const options = { handle: inner._handle, onread: { buffer, callback } }
   const socket = new Socket(options as unknown as SocketConstructorOpts)
-  // The server counts its connections down when this one closes.
+  // With this field the server counts its connections down when this one closes.
   ;(socket as unknown as Inner)._server = inner._server
   inner._handle = null
   inner._server = null
-  // Collections of the young heap keep a closed socket, and through its references a whole connection, until the next
-  // collection of the whole heap. Under a client that connects again and again that is hundreds of times the live
-  // memory.
+  // Otherwise a collection of the young heap keeps a closed socket, and through its references a whole connection,
+  // until the next collection of the whole heap. If a client connects again and again, that is hundreds of times the
+  // live memory.
   socket.on('close', () => {
     taker = null
     socket.removeAllListeners()

@@ -1,10 +1,10 @@
-// One client's connection as the broker knows it: by which listener and from which address it came, who the client is,
-// and when it ends. An authentication sets who the client is, and a re-authentication replaces it (KIP-368); a request
-// that is being worked on meanwhile sees the new identity. It knows no bytes: transport.ts does.
+// Describes one client's connection: its listener, the client's address and identity, and the signal that it is
+// closed. An authentication sets the identity, and a re-authentication replaces it (KIP-368). A request in progress
+// sees the new identity. It handles no bytes: transport.ts does.
 
 import type { Said, Saying } from '../repeats.ts'
 
-/** The address of a listener, as clients are told. */
+/** The advertised address of a listener. */
 export interface Listener {
   readonly name: string
   readonly host: string
@@ -25,7 +25,7 @@ export interface Identity {
 const ANONYMOUS: Identity = Object.freeze({ principal: 'User:ANONYMOUS', tenant: null, deadlineMs: null })
 
 export class Session implements Saying {
-  /** Numbers the connections of this process from 1 on; log lines name it. */
+  /** The number of the connection in this process, from 1 on. Log lines have it. */
   readonly id: number
   readonly listener: Listener
   /** The client's address, without its port. */
@@ -33,7 +33,7 @@ export class Session implements Saying {
   last: Said | null = null
   #identity: Identity = ANONYMOUS
   readonly #ending = new AbortController()
-  /** Aborts when the connection is gone. */
+  /** Aborts when the connection is closed. */
   readonly closed = this.#ending.signal
 
   constructor(id: number, listener: Listener, address: string) {
@@ -56,12 +56,12 @@ export class Session implements Saying {
     return deadlineMs !== null && nowMs >= deadlineMs
   }
 
-  /** Sets or replaces who the client is. It holds from the next request on. */
+  /** Sets or replaces the client's identity. */
   identify(identity: Identity): void {
     this.#identity = identity
   }
 
-  /** The connection is gone. */
+  /** Aborts `closed`, because the connection is closed. */
   end(): void {
     this.#ending.abort()
   }

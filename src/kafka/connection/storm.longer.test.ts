@@ -1,5 +1,5 @@
-// Floods of requests from clients that wait for nothing, on budgets from 1 MB to the default. However much they hold,
-// another client's small request is answered within a second.
+// Clients flood the broker with requests without waiting for answers, on budgets from 1 MB to the default. Another
+// client's small request must still be answered within a second.
 
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
@@ -14,7 +14,7 @@ import type { Api, RequestInput } from '../../protocol/schema.ts'
 
 const MB = 2 ** 20
 
-/** An answer that takes longer is one that waited for the storm. */
+/** An answer that takes longer than this has waited for the flood. */
 const SOON_MS = 1000
 
 function frameOf<A extends Api>(api: A, version: number, body: RequestInput<A>): Buffer {
@@ -27,7 +27,7 @@ function frameOf<A extends Api>(api: A, version: number, body: RequestInput<A>):
 const repeat = (frame: Buffer, bytes: number) =>
   Buffer.concat(Array.from({ length: bytes / frame.length }, () => frame))
 
-/** Each sends these bytes and does not look at what it is answered. */
+/** Each client sends these bytes and does not read its answers. */
 async function flood(t: TestContext, ground: Ground, clients: number, bytes: Buffer): Promise<Socket[]> {
   const sockets: Socket[] = []
   for (let i = 0; i < clients; i++) {
@@ -51,7 +51,7 @@ async function askWithinASecond(ground: Ground): Promise<void> {
   await wire.close()
 }
 
-/** Asks while the storm lasts, and when it has gone. */
+/** Sends requests during the flood and after it. */
 async function assertServed(ground: Ground, sockets: readonly Socket[]): Promise<void> {
   for (let asked = 0; asked < 5; asked++) await askWithinASecond(ground)
   for (const socket of sockets) socket.destroy()

@@ -1,10 +1,10 @@
-// The bytes of one connection on their way to and from the network. Everything that is special about Node's sockets is
-// here and in reading.ts; a connection that is encrypted is another socket behind the same face. It knows no frames, no
-// requests and no client: connection.ts and session.ts do.
+// Writes the bytes of one connection to its socket, and pauses and resumes reading. All code that depends on the
+// details of Node's sockets is here and in reading.ts. An encrypted connection is another socket behind the same
+// interface. This file knows no frames, no requests and no client: connection.ts and session.ts do.
 
 import type { Socket } from 'node:net'
 
-/** Node does not document these fields of a socket; its own timeouts of sockets read them too. */
+/** Fields of a socket that Node does not document. Node's own socket timeouts read them too. */
 interface Inner {
   readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null
 }
@@ -16,7 +16,10 @@ export class Transport {
   #takenBytes = 0
   #errorCode: string | null = null
 
-  /** The bytes that the socket reads do not pass here: its creator hands them to Connection.read(). */
+  /**
+   * The bytes that the socket reads do not pass through here. The creator of the socket must pass them to
+   * Connection.read().
+   */
   constructor(socket: Socket) {
     this.#socket = socket
     socket.setNoDelay(true)
@@ -27,24 +30,24 @@ export class Transport {
     })
   }
 
-  /** The code of the error that ended it, such as ECONNRESET; null while there was no error. */
+  /** The code of the error that closed the connection, such as ECONNRESET; null if there was no error. */
   get errorCode(): string | null {
     return this.#errorCode
   }
 
-  /** Bytes that the network has taken, to the byte. */
+  /** The exact number of bytes that the network has taken. */
   get takenBytes(): number {
     const { _handle: handle } = this.#socket as unknown as Inner
     if (handle) this.#takenBytes = handle.bytesWritten - handle.writeQueueSize
     return this.#takenBytes
   }
 
-  /** Whether the network has not taken all that was written. */
+  /** True if the network has not taken all written bytes. */
   get isBehind(): boolean {
     return this.#socket.writableLength > 0
   }
 
-  /** Calls back once, when nothing can be read or written any more. */
+  /** Calls `listener` once, when nothing can be read or written any more. */
   whenClosed(listener: () => void): void {
     this.#socket.on('close', listener)
   }
@@ -57,7 +60,7 @@ export class Transport {
     this.#socket.pause()
   }
 
-  /** Writes the pieces with one call to the system. `written` is called when the network has taken all of them. */
+  /** Writes the pieces with one system call. `written` is called when the network has taken all of them. */
   write(pieces: readonly Uint8Array[], written: (error?: Error | null) => void): void {
     const last = pieces.length - 1
     if (last > 0) this.#socket.cork()

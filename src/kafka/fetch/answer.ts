@@ -1,4 +1,4 @@
-// The shapes of a fetch's answer: its rows, and the refusal of the whole request. The results of reading are in row.ts.
+// Makes the answer of a fetch: its rows, or the refusal of the whole request. The results of reading are in row.ts.
 
 import type { Isolation } from '../../log/partition.ts'
 import { isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
@@ -14,7 +14,10 @@ type PartitionRow = TopicRow['partitions'][number]
 
 const FIRST_WITH_SESSIONS = 7
 
-/** Neighbouring rows of one topic share one entry. `leaderOf` is asked about rows that were refused. */
+/**
+ * Returns the topics of an answer. Neighbouring rows of one topic share one entry. `leaderOf` is called for rows that
+ * were refused.
+ */
 export function responsesOf(
   rows: readonly FetchRow[],
   isolation: Isolation,
@@ -48,7 +51,10 @@ export function responsesOf(
 const NOTHING = Object.freeze({ batches: [], highWatermark: -1, lastStableOffset: -1, logStartOffset: -1 })
 const NO_LEADER = Object.freeze({})
 
-/** Clients retry after an error of the whole request; after an unexpected code in a row they stop. */
+/**
+ * Returns the answer to a fetch that is refused as a whole. Versions with sessions have an error of the whole
+ * request. Clients retry after it, but after an unexpected code in a row they stop.
+ */
 export function refuseAll(
   { body, apiVersion }: { readonly body: FetchBody; readonly apiVersion: number },
   refusal: Refusal,

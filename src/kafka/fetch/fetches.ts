@@ -1,5 +1,5 @@
-// The state of a broker's fetches between requests: the sessions, the rows that stand for the next request of a
-// connection, the memory for answers, and the turns. handlers/fetch.ts decides about answers with it.
+// Opens the state that a broker's fetches keep between requests: the sessions, the rows for the next request of a
+// connection, the memory for answers, and the turns. handlers/fetch.ts uses it to make answers.
 
 import type { CounterChild } from '../../telemetry/metrics.ts'
 import type { Rooms } from '../handler.ts'
@@ -13,7 +13,7 @@ export interface Fetches {
   readonly standing: StandingFetches
   readonly share: FetchShare
   readonly turns: Turns
-  /** Fetches that are answered without records because there was no memory for them. */
+  /** Counts fetches that are answered without records because there was no memory for them. */
   readonly deferred: CounterChild
 }
 

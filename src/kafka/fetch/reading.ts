@@ -1,8 +1,9 @@
-// Reads the rows of a fetch, within an allowance of bytes: which of them are read, in which order, and how much of each
-// result a client of that version can take. It waits for nothing but the store, and decides nothing about answers.
+// Reads the rows of a fetch, within an allowance of bytes. It decides which rows are read, in which order, and how
+// much of a result a client of the request's version can take. It waits only for the store, and decides nothing about
+// answers.
 //
-// The batch that covers the asked offset is always read whole, and the first row that has anything gives at least one
-// batch, whatever the byte limits say (KIP-74).
+// The batch that has the requested offset is always read whole. The first row with records returns at least one
+// batch, even if the byte limits are smaller (KIP-74).
 
 import type { Isolation, ReadResult } from '../../log/partition.ts'
 import { because, isRefusal, type Refusal, UNSUPPORTED_COMPRESSION_TYPE } from '../../protocol/errors.ts'
@@ -14,8 +15,8 @@ const FIRST_WITH_EMPTY_BATCHES = 5
 const FIRST_WITH_ZSTD = 10
 
 /**
- * The request whose rows are read. Another request may look at the same rows meanwhile: each result belongs to one of
- * them.
+ * The request whose rows are read. Another request may take over the same rows meanwhile. Each result belongs to one
+ * request.
  */
 export interface Reader {
   readonly request: { readonly apiVersion: number }
@@ -25,32 +26,32 @@ export interface Reader {
 /** The bytes that one pass over rows may still take. */
 export interface Allowance {
   leftBytes: number
-  /** No records have been found yet: the next batch is read whole. */
+  /** True if no records have been found yet: then the next batch is read whole. */
   isFirst: boolean
-  /** Other fetches hold part of the memory for answers, and this one gets less than it could use. */
+  /** True if this fetch gets less than it could use, because other fetches have part of the memory for answers. */
   readonly isShort: boolean
 }
 
 export type Wanted = Pick<Asking, 'mostBytes' | 'leastBytes'>
 
 export interface RowReading {
-  /** The memory that reading these rows may take, of at most maxBytes; null if there is nothing to read. */
+  /** Returns the memory that reading these rows may take, at most maxBytes; null if there is nothing to read. */
   wanted(rows: readonly FetchRow[], isolation: Isolation, maxBytes: number): Wanted | null
   /**
-   * Reads the rows from `from` on, which `reader` has claimed, and leaves the result in each. Null if the log had all
-   * of it in memory. Rows that must be read from the store are read at the same time, as many as fit if each takes its
-   * maximum, because their batches lie close together on the disk.
+   * Reads the rows from `from` on, which `reader` has claimed, and stores the result in each row. Returns null if the
+   * log had all of it in memory. Rows that must be read from the store are read at the same time, because their
+   * batches lie close together on the disk. These are as many rows as fit if each takes its maximum.
    */
   read(reader: Reader, rows: readonly FetchRow[], allowance: Allowance, from?: number): Promise<void> | null
 }
 
-/** `usualBytes`: the most of a partition for a request that does not say a size for it. */
+/** Makes the reading. `usualBytes` is the most bytes of a partition if the request does not give a size for it. */
 export function createRowReading(usualBytes: number): RowReading {
   const partitionBytesOf = ({ partitionMaxBytes }: FetchRow) => (partitionMaxBytes > 0 ? partitionMaxBytes : usualBytes)
 
   /**
-   * The store reads whole batches. If the batch did not fit, the store would read it in vain. Here only its largest
-   * possible size is known.
+   * Returns false if the next batch might not fit. The store reads whole batches, so it would read such a batch in
+   * vain. Only the batch's largest possible size is known here.
    */
   function mayFit(row: FetchRow, isolation: Isolation, leftBytes: number): boolean {
     return Math.min(row.batchBytes(isolation), partitionBytesOf(row)) <= leftBytes
@@ -121,7 +122,7 @@ const NO_ZSTD = because(
   `Fetch must have version ${FIRST_WITH_ZSTD} or later for a batch that is compressed with zstd.`,
 )
 
-/** The part of the result that a client of an early version can read. */
+/** Returns the part of the result that a client of an early version can read. */
 function readable(found: ReadResult | Refusal, apiVersion: number): ReadResult | Refusal {
   if (isRefusal(found)) return found
   const [first] = found.batches

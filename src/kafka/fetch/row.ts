@@ -1,5 +1,6 @@
-// One partition of a fetch: the client's question, the result of the last read, and the marks that the client was told.
-// It lives as long as a request, or as long as the session that it is in. reading.ts decides when it is read.
+// Represents one partition of a fetch: the values of the client's request, the result of the last read, and the high
+// watermark and log start that the client was told. It lives as long as its request, or as long as its session.
+// reading.ts decides when it is read.
 
 import type { Isolation, Partition, ReadResult } from '../../log/partition.ts'
 import { Watch, type Watchlist } from '../../log/waiters.ts'
@@ -18,14 +19,14 @@ export class FetchRow extends Watch {
   readonly topic: string
   readonly topicId: string
   readonly index: number
-  /** The numbers of the question are fields of their own: many thousands of rows wait at a time. */
+  /** The numbers of the request are fields of their own to save memory: many thousands of rows wait at a time. */
   fetchOffset = 0
   currentLeaderEpoch = -1
   partitionMaxBytes = 0
   /** Null if it was not found; `found` then says why. */
   partition: Partition | null = null
   found: ReadResult | Refusal = UNKNOWN_TOPIC_OR_PARTITION
-  /** The values that the session's answers named last; -1 before the first. */
+  /** The values in the last answer of the session; -1 before the first one. */
   toldHighWatermark = -1
   toldLogStartOffset = -1
   /** The request that works on the row. */
@@ -39,19 +40,19 @@ export class FetchRow extends Watch {
     this.ask(asked)
   }
 
-  /** Whether the row is for this partition, in a request that names topics the same way. */
+  /** Returns true if the row is for this partition, in a request that names topics the same way. */
   is({ topic, topicId }: Topic, index: number): boolean {
     return this.index === index && this.topic === topic && this.topicId === topicId
   }
 
-  /** Another request takes the row over with these values. */
+  /** Sets the values of another request that takes over the row. */
   ask({ fetchOffset, currentLeaderEpoch, partitionMaxBytes }: Asked): void {
     this.fetchOffset = fetchOffset
     this.currentLeaderEpoch = currentLeaderEpoch
     this.partitionMaxBytes = partitionMaxBytes
   }
 
-  /** Looks the partition up, once for as long as it lives. */
+  /** Looks up the partition, unless a valid one is already known. */
   resolve(rooms: Rooms, naming: Naming): void {
     if (this.partition !== null && this.partition.refusal === null) return
     const topic = findTopic(rooms.catalogue.current(), naming, naming === 'name' ? this.topic : this.topicId)
@@ -63,7 +64,7 @@ export class FetchRow extends Watch {
     } else this.partition = found
   }
 
-  /** The most bytes that the next batch can have; 0 if the reader has reached the end. */
+  /** Returns the most bytes that the next batch can have; 0 if the reader has reached the end. */
   batchBytes(isolation: Isolation): number {
     return this.partition === null ? 0 : this.partition.mostBytesAt(this.fetchOffset, isolation)
   }
@@ -100,7 +101,9 @@ export class FetchRow extends Watch {
     return found.highWatermark !== this.toldHighWatermark || found.logStartOffset !== this.toldLogStartOffset
   }
 
-  /** Drops the result after the client got it. After an error, the row is answered again when the error is over. */
+  /**
+   * Drops the result after the client got it. After an error, the row is in an answer again when the error is over.
+   */
   tell(): void {
     const { found } = this
     this.toldHighWatermark = isRefusal(found) ? -1 : found.highWatermark
@@ -116,7 +119,7 @@ export class FetchRow extends Watch {
 }
 
 /**
- * The partitions of a full request. Known rows are used again if they stand for the same partitions at the same places.
+ * Returns the rows of a full request. A known row is used again if it is for the same partition at the same position.
  * If several rows of the request name a partition, the last of them counts.
  */
 export function rowsOf({ topics }: Body, naming: Naming, known: readonly FetchRow[]): FetchRow[] {
@@ -143,7 +146,7 @@ export function rowsOf({ topics }: Body, naming: Naming, known: readonly FetchRo
   return rows
 }
 
-/** Rows without news wait at their partitions; the others are looked at again. */
+/** Lets rows without news watch their partitions. Marks the other rows, so that they are read again. */
 export function settle(list: Watchlist<FetchRow>, rows: readonly FetchRow[]): void {
   for (const row of rows) {
     if (row.isQuiet) list.rest(row, row.partition!.waits)

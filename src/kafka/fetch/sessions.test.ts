@@ -76,14 +76,14 @@ test('a session answers in full once, and then only what is new', async t => {
   await produceTo(producer, batch, { index: 1 })
   const second = await ask({ sessionId, sessionEpoch: 2 })
   assert.deepEqual([second.sessionId, said(second)], [sessionId, [[1, batch.length, 1]]])
-  // Who does not say that it has read them gets them again.
+  // A client that does not move its offset gets the records again.
   assert.deepEqual(said(await ask({ sessionId, sessionEpoch: 3 })), [[1, batch.length, 1]])
   const topics = [{ topic: 't', partitions: at([1, 1]) }]
   assert.deepEqual(said(await ask({ sessionId, sessionEpoch: 4, topics })), [])
   assert.deepEqual(said(await ask({ sessionId, sessionEpoch: 5 })), [])
 })
 
-test('a high watermark that moved is told, also where the client has the records', async t => {
+test('an answer has a high watermark that moved, even if the client has the records', async t => {
   const { producer, ask } = await begin(t)
   const { sessionId } = await ask({ sessionEpoch: 0, topics: [{ topic: 't', partitions: at([0, 0]) }] })
   await produceTo(producer, batchOf(['a']))
@@ -169,7 +169,7 @@ test('partitions are added to a session and forgotten, and forgetting the last e
   assert.equal(await ground.sample('svc_broker_fetch_session_partitions'), 0)
 })
 
-test('a session is known by its id and its epoch, and holds to names or to ids', async t => {
+test('a session is known by its id and its epoch, and uses either topic names or topic ids', async t => {
   const { wire, ask } = await begin(t)
   const { topics } = await wire.send(metadata, 12, { topics: [{ name: 't' }] })
   const { topicId } = topics[0]!
@@ -206,7 +206,7 @@ test('a full request ends the session that it names, and gets a new one only whe
   assert.equal((await ask(fetchFrom(0, { maxWaitMs: 0 }), 6)).sessionId, 0)
 })
 
-test('an error is said in every answer of a session until it is gone, and then the partition is named again', async t => {
+test('an error is in every answer of a session until it is over, and then the partition is named again', async t => {
   const { wire, ask } = await begin(t)
   const topics = [
     { topic: 't', partitions: [{ partition: 0, fetchOffset: 0, partitionMaxBytes: 1, currentLeaderEpoch: 0 }] },
@@ -223,7 +223,7 @@ test('an error is said in every answer of a session until it is gone, and then t
   assert.deepEqual(fenced, [[0, FENCED_LEADER_EPOCH.code]])
 })
 
-test('deleting a topic ends the wait of its sessions, and one that is made again is read by its name', async t => {
+test('deleting a topic ends the wait of its sessions, and a topic that is created again is read by its name', async t => {
   const { ground, wire, producer, ask } = await begin(t)
   const { topics } = await wire.send(metadata, 12, { topics: [{ name: 't' }] })
   const { topicId } = topics[0]!
@@ -242,7 +242,7 @@ test('deleting a topic ends the wait of its sessions, and one that is made again
   assert.deepEqual(said(await ask({ sessionId, sessionEpoch: 2 })), [[0, batch.length, 1]])
 })
 
-test('of two requests of one session at a time the earlier is told that its epoch is over', async t => {
+test('if two requests of one session run at the same time, the earlier gets the error that its epoch is over', async t => {
   const { ground, producer, ask } = await begin(t)
   const { sessionId } = await ask({ sessionEpoch: 0, topics: [{ topic: 't', partitions: at([0, 0]) }] })
   const before = await ground.received('Fetch')
@@ -257,14 +257,14 @@ test('of two requests of one session at a time the earlier is told that its epoc
   assert.deepEqual(said(await later), [[0, batch.length, 1]])
 })
 
-test('requests of one session that read from the store at a time do not mix', async t => {
+test('requests of one session that read from the store at the same time do not mix their results', async t => {
   const { ground, producer, wire, ask } = await begin(t, { 'storage.local.tail-cache-bytes': 0 })
   const batch = batchOf(['a'])
   for (const index of [0, 1]) await produceTo(producer, batch, { index })
   const { sessionId } = await ask({ sessionEpoch: 0, topics: [{ topic: 't', partitions: at([0, 1], [1, 1]) }] })
   const topics = [{ topic: 't', partitions: at([0, 0], [1, 0]) }]
   const other = await ground.connect()
-  // Its pace is known: it is granted more than one partition at a time beside the first.
+  // Its speed is known: it gets memory for more than one partition at a time beside the first.
   await other.send(fetch, 12, { maxWaitMs: 0, minBytes: 1, topics })
   assert.equal(ground.store.calls.read, 2)
   const release = ground.store.faults.hold('read')
@@ -281,7 +281,7 @@ test('requests of one session that read from the store at a time do not mix', as
   assert.equal((await wire.send(fetch, 12, fetchFrom(0))).errorCode, NONE)
 })
 
-test('a partition with news is told later where the memory is taken by others, and not said to be missing', async t => {
+test('if other fetches have the memory, a partition with news is answered later, and not as missing', async t => {
   const { ground, producer, ask } = await begin(t, {
     'storage.local.tail-cache-bytes': 0,
     'broker.global-max-pending-bytes': 8 << 20,
@@ -331,11 +331,11 @@ test('without slots every fetch is a full one', async t => {
   assert.deepEqual([answer.sessionId, said(answer)], [0, [[0, 0, 0]]])
 })
 
-test('epochs go round from the largest to 1', () => {
+test('the epoch after the largest is 1', () => {
   assert.deepEqual([epochAfter(0), epochAfter(0x7ffffffe), epochAfter(0x7fffffff)], [1, 0x7fffffff, 1])
 })
 
-test('a full cache gives the slot of a session that is unused for two minutes, or is old and smaller', async () => {
+test('a full cache evicts a session that is unused for two minutes, or is old and smaller', async () => {
   const clock = new SimulatedClock()
   const sessions = createFetchSessions({ clock, random: systemRandom, metrics: createMetrics() }, 2)
   const waiters = createWaiters(clock)
@@ -366,7 +366,7 @@ test('a full cache gives the slot of a session that is unused for two minutes, o
   assert.ok(!use(large.id, 3) && use(third.id, 3) && use(fourth.id, 1), 'the unused one went, though it is large')
 })
 
-test('a session that was too large to go makes room when it has shrunk', async () => {
+test('a session that was too large to be evicted makes room when it has shrunk', async () => {
   const clock = new SimulatedClock()
   const sessions = createFetchSessions({ clock, random: systemRandom, metrics: createMetrics() }, 1)
   const waiters = createWaiters(clock)
@@ -388,7 +388,7 @@ test('a session that was too large to go makes room when it has shrunk', async (
   assert.ok(first.isClosed)
 })
 
-test('all sessions together hold a bounded number of partitions, and one that grows beyond is ended', async () => {
+test('all sessions together have a limited number of partitions, and a session that grows beyond the limit ends', async () => {
   const clock = new SimulatedClock()
   const sessions = createFetchSessions({ clock, random: systemRandom, metrics: createMetrics() }, 10, 100)
   const waiters = createWaiters(clock)

@@ -1,13 +1,15 @@
-// Fetch sessions (KIP-227): the broker remembers which partitions a client reads and from where, so that a request says
-// only what is different, and an answer only what is new. A session keeps a watch at each of its partitions; a request
-// looks at those that are marked and at no others, and what was served goes behind the rest.
+// Keeps the fetch sessions (KIP-227): the broker remembers which partitions a client reads and from which offset. So
+// a request names only the partitions that change, and an answer only the partitions with news. A session watches
+// each of its partitions. A request reads only the marked partitions. A partition that returned records goes behind
+// the others.
 //
 //   full request, epoch 0 ──open──> session, next epoch 1 ──next──> 2 ──> … ──> 2^31-1 ──> 1
 //                                       │ closed by a full request that names it, by forgetting its last partition,
-//                                       └ or evicted: unused for two minutes, or as old and smaller than a new one
+//                                       └ or evicted: unused for two minutes, or that old and smaller than a new one
 //
-// Any connection that knows its id may go on with a session, as in Apache Kafka. Unlike there no session is privileged,
-// since there are no followers, and all sessions together hold a limited number of partitions.
+// Any connection that knows the id of a session may continue it, as in Apache Kafka. Unlike in Apache Kafka, no
+// session is privileged, because there are no followers. The number of partitions in all sessions together is
+// limited.
 
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
@@ -24,9 +26,9 @@ import type { Metrics } from '../../telemetry/metrics.ts'
 import type { Naming } from '../partitions.ts'
 import { FetchRow } from './row.ts'
 
-/** Says that a request has no session and wants none. */
+/** The epoch of a request that has no session and wants none. */
 export const FINAL_EPOCH = -1
-/** Asks for a new session. */
+/** The epoch of a request that asks for a new session. */
 export const INITIAL_EPOCH = 0
 /** The session id of an answer without a session. */
 export const NO_SESSION = 0
@@ -39,7 +41,7 @@ const LARGEST_INT32 = 0x7fff_ffff
  */
 const EVICTABLE_AFTER_MS = 120_000
 
-/** Partitions of all sessions together: some 100 MB. */
+/** The most partitions of all sessions together; they need some 100 MB. */
 const MOST_PARTITIONS = 250_000
 
 type Body = RequestOf<typeof fetch>
@@ -50,16 +52,16 @@ export interface FetchSession {
   readonly list: Watchlist<FetchRow>
   /** The epoch that the next request must name. */
   readonly nextEpoch: number
-  /** It ended while a request was at work. */
+  /** True if the session has ended; a request may still be using it. */
   readonly isClosed: boolean
 }
 
 export interface FetchSessions {
-  /** Makes a session of the rows of a full request. Null when there is no room. */
+  /** Makes a session of the rows of a full request. Returns null if there is no room. */
   open(rows: readonly FetchRow[], naming: Naming, list: Watchlist<FetchRow>): FetchSession | null
   /**
-   * Continues the session that the request names, with the partitions that it adds, changes and forgets. Null when the
-   * request forgets the last partition: the session is over then. Ends the wait of an earlier request.
+   * Continues the session that the request names, with the partitions that it adds, changes and forgets. Ends the
+   * wait of an earlier request. If the request forgets the last partition, the session ends and this returns null.
    */
   next(body: Body, naming: Naming): FetchSession | Refusal | null
   close(id: number): void
@@ -91,7 +93,10 @@ export function createFetchSessions(
   /** The session that was unused for the longest time comes first. */
   const sessions = new Map<number, Held>()
   let partitions = 0
-  /** A session of that size, or a smaller one, evicts no other before that time, unless one shrinks or goes. */
+  /**
+   * A search that found no session to evict. Until `untilMs` a session of at most `size` partitions evicts no other
+   * one, unless a session shrinks or ends.
+   */
   let fullFor = NOT_FULL
   const evictions = metrics.child('svc.broker.fetch.session_evictions', {})
   metrics.sample('svc.broker.fetch.sessions', {}, () => sessions.size)
@@ -119,7 +124,7 @@ export function createFetchSessions(
     session.list.interrupt()
   }
 
-  /** Whether there is room for a session of that size, if need be after the eviction of a less valuable one. */
+  /** Returns true if there is room for a session of this size. Evicts a less valuable session if that makes room. */
   function makeRoom(size: number): boolean {
     if (sessions.size < slots) return partitions + size <= mostPartitions
     const evicted = findEvictable(size)
@@ -130,8 +135,9 @@ export function createFetchSessions(
   }
 
   /**
-   * A session that is no longer used, else the smallest of those that are old enough and smaller than this one. While
-   * all slots are taken every full request asks, so a search without a result is remembered.
+   * Returns a session that is no longer used, else the smallest of those that are old enough and smaller than this
+   * one. Returns null if no session can be evicted. While all slots are taken every full request searches, so a
+   * search without a result is remembered.
    */
   function findEvictable(size: number): Held | null {
     const nowMs = clock.monotonic()
@@ -235,7 +241,7 @@ export function createFetchSessions(
   }
 }
 
-/** The epoch of the request that follows one of this epoch. */
+/** Returns the epoch of the request that follows a request with this epoch. */
 export function epochAfter(epoch: number): number {
   return epoch === LARGEST_INT32 ? 1 : epoch + 1
 }

@@ -34,7 +34,7 @@ function start() {
       leave: () => gone.abort(),
     }
   }
-  /** Connections that hold all that may be held. */
+  /** Connections that have all the memory that may be granted. */
   function fill(): Grant[] {
     const grants: Grant[] = []
     for (let grant = join().take(); grant !== null; grant = join().take()) grants.push(grant)
@@ -48,7 +48,7 @@ test('the memory for answers ends well below the budget and below its resume mar
   assert.deepEqual(shareLimits(400 * MB, 399 * MB), { commonBytes: 150 * MB, endBytes: 175 * MB })
 })
 
-test('each grant is at most a third of what is free, and all of them together are what may be held', () => {
+test('each grant is at most a third of the free memory, and all grants together reach the limit', () => {
   const { share, join, fill } = start()
   const [first, second] = [join(), join()]
   for (const reader of [first, second]) {
@@ -61,7 +61,7 @@ test('each grant is at most a third of what is free, and all of them together ar
   assert.equal(share.bytes, LIMITS.endBytes, 'two of them are in the part of prompt readers')
 })
 
-test('a reader that holds nothing while no other does is granted all that its batch needs', () => {
+test('if no reader has memory, the first one gets all that its batch needs', () => {
   const { share, join } = start()
   const grant = join().take(50 * MB, 90 * MB)
   assert.equal(grant?.bytes, 50 * MB)
@@ -81,7 +81,7 @@ test('a reader that has not taken an answer yet may have several while half of t
   )
 })
 
-test('those that wait are served in the order in which they began to, also when their time was up in between', async () => {
+test('waiting readers are served in the order in which they began to wait, even if their time was up in between', async () => {
   const { clock, join, fill } = start()
   const [large] = fill()
   const order: string[] = []
@@ -116,7 +116,7 @@ test('a reader that took its last answer promptly has a part for itself, and a s
   assert.notEqual(prompt.take(MB), null)
 })
 
-test('once half is taken, a reader that asks again late is granted what it took in a second, though its answer went out at once', async () => {
+test('once half is taken, a reader that asks again late gets what it took in a second, even if its answer was sent at once', async () => {
   const { clock, share, join } = start()
   const holders = [join().take()!, join().take()!]
   assert.equal(share.bytes, 6 * MB)
@@ -148,7 +148,7 @@ test('once half is taken, a reader that asks again late is granted what it took 
   assert.equal(take()!.bytes, 4 * MB, 'the memory is free: a client that asks now and then has all that fits')
 })
 
-test('who asks ahead of its answers has no part of those that took one promptly', async () => {
+test('a reader that asks ahead of its answers may not use the part for prompt readers', async () => {
   const { clock, join, fill } = start()
   const [ahead, prompt] = [join(), join()]
   const first = ahead.take(1000)!
@@ -161,7 +161,7 @@ test('who asks ahead of its answers has no part of those that took one promptly'
   assert.notEqual(ahead.take(MB), null, 'it came afterwards')
 })
 
-test('who asks ahead of its answers has several under way while half of the common part is free', async () => {
+test('a reader that asks ahead of its answers has several grants while half of the common part is free', async () => {
   const { clock, join } = start()
   const ahead = join()
   const first = ahead.take(MB)!
@@ -201,7 +201,7 @@ test('a newcomer does not wait behind those that are known to be slow', async ()
   assert.equal((await waiting)?.bytes, MB)
 })
 
-test('a connection that goes gives back everything, and its waits end', async () => {
+test('a connection that closes releases all its memory, and its waits end', async () => {
   const { share, join, fill } = start()
   const leaver = join()
   const grant = leaver.take()
@@ -252,7 +252,7 @@ test('a reader whose batch is larger than its part is served beside prompt reade
   assert.equal(slow.take(MB, 13 * MB)?.bytes, MB)
 })
 
-test('a client that does not want to wait comes first in the end, as one that does', async () => {
+test('a client that does not want to wait gets its turn in the end, like one that waits', async () => {
   const { clock, join, fill } = start()
   const grants = fill()
   const [hasty, patient] = [join(), join()]
@@ -267,7 +267,7 @@ test('a client that does not want to wait comes first in the end, as one that do
   await waiting
 })
 
-test('the time in which an answer waits for more records is not its client', async () => {
+test('the time in which an answer waits for more records does not count for its client', async () => {
   const { clock, join } = start()
   join().take(MB)
   const reader = join()
@@ -294,7 +294,7 @@ test('waits end when the broker drains, and when their time is up', async () => 
   assert.equal(await join().wait(), null)
 })
 
-test('whatever clients ask, take and leave, nothing is held beyond the end but one answer, and all of it comes back', async () => {
+test('whatever clients do, at most one answer has memory beyond the end, and all memory is released', async () => {
   const client = fc.nat(4)
   const bytes = fc.integer({ min: 1, max: 6 * MB })
   const step = fc.oneof(

@@ -1,47 +1,48 @@
-// The memory that answers to fetches may take, all connections together, from before they are read until the network
-// has taken them. It ends well below `broker.global-max-pending-bytes`, so that clients which take their answers slowly
-// wait for each other alone, and never for the requests of other clients. It reads nothing and knows no partitions;
-// handlers/fetch.ts does.
+// Limits the memory of the answers to fetches, for all connections together. Memory is granted before the records are
+// read, and released when the network has taken the answer. The limit is well below
+// `broker.global-max-pending-bytes`, so that clients which take their answers slowly wait only for each other, and
+// never block the requests of other clients. It reads nothing and knows no partitions; handlers/fetch.ts does.
 //
 //   0                                         slow end    common end       end        resume mark           maximum
 //   | all readers, in the order of their waits | newcomers | prompt readers | ... everything else that is pending ... |
 //
-// A grant is at most a third of the free memory, so that the readers that come next find some too. It is also at most
-// the bytes that its connection takes in a second, as its last answer has shown. The time of an answer ends when the
-// client asks again: the buffers of the network hide how slowly a client reads. A prompt reader may be granted more
-// while less than half of the common memory is taken.
+// A grant is at most a third of the free memory, so that the next readers find free memory too. It is also at most
+// the number of bytes that its connection takes in a second, measured with its last answer. The time of an answer
+// ends when the client's next request arrives, because the buffers of the network hide how slowly a client reads. A
+// prompt reader may get more while less than half of the common memory is taken.
 //
-// A slow reader needed longer than a second for its last answer. It is granted one answer at a time. A reader that has
-// not taken an answer yet, or that asks ahead of its answers, may have several while half of the common part is free.
+// A slow reader needed longer than a second for its last answer. It gets memory for one answer at a time. A reader
+// that has not taken an answer yet, or that sends requests ahead of its answers, may have several grants while half
+// of the common part is free.
 //
-// A prompt reader took its last answer within a second. The last part is for prompt readers alone, for a request that
-// came when that answer was out. They may use the other parts too, unless an earlier reader waits that would find room
-// there without them. A newcomer holds nothing, and nothing is known of it yet. Its part lets a consumer start before
-// slow readers have taken their answers.
+// A prompt reader took its last answer within a second. Only prompt readers may use the last part, for a request that
+// arrived after the network had taken that answer. They may use the other parts too, unless an earlier reader waits
+// that would find room there without them. A newcomer has no grant, and its speed is not known yet. Its part lets a
+// consumer start before slow readers have taken their answers.
 //
-// A fetch waits its turn while there is no room for the one batch that it must be given whole. It keeps its turn when
-// its time is up before. While no other connection holds anything, or prompt readers hold only their own part, the
-// first to ask is granted all that it needs.
+// A fetch waits its turn while there is no room for its first batch, which must be read whole. If its time is up
+// before, its connection keeps the turn. If no other connection has memory, or if prompt readers use only their own
+// part, the first request gets all the memory that it needs.
 
 import type { Clock, Timer } from '../../base/clock.ts'
 
 export interface ShareLimits {
-  /** Beyond it only prompt readers are granted anything. */
+  /** Above this only prompt readers get memory. */
   readonly commonBytes: number
   readonly endBytes: number
 }
 
-/** A connection, known by its identity alone. */
+/** A connection; only its object identity is used. */
 type Key = object
 
 /** A connection that asks for memory, and the amount. */
 export interface Asking {
   readonly connection: Key
-  /** Aborts when the connection is gone: all that it holds is given back. */
+  /** Aborts when the connection is closed; then all its memory is released. */
   readonly closed: AbortSignal
-  /** When the request came, on the clock of the share. */
+  /** When the request arrived, on the clock of the share. */
   readonly askedAtMs: number
-  /** The most memory that it can use. */
+  /** The most bytes that the request can use. */
   readonly mostBytes: number
   /** The largest possible size of the first batch, which is read whole. */
   readonly leastBytes: number
@@ -50,59 +51,65 @@ export interface Asking {
 export interface Grant {
   /** The bytes that may be read, not counting the first batch. */
   readonly bytes: number
-  /** It is less than the request asked for. */
+  /** True if the grant is less than the request asked for. */
   readonly isShort: boolean
-  /** Keeps this part for the records that were found, and gives the rest back. */
+  /** Keeps this number of bytes for the records that were found, and releases the rest. */
   trim(bytes: number): void
-  /** The answer is built: from now on it waits only for its client. */
+  /** Called when the answer is built: from then on it waits only for its client. */
   made(): void
-  /** The network has taken the answer; the time shows how fast the client is. Idempotent, like `release`. */
+  /**
+   * Called when the network has taken the answer. Measures the speed of the client and releases the memory.
+   * Idempotent, like `release`.
+   */
   sent(): void
-  /** There will be no answer. */
+  /** Releases the memory, because there is no answer that needs it. */
   release(): void
   /**
-   * A new grant in place of this one, ahead of the waiting requests. Null if there is no room for it; then this grant
-   * stays.
+   * Replaces this grant by a new one, ahead of the waiting requests. Returns null if there is no room for it; then
+   * this grant stays.
    */
   exchange(asking: Asking): Grant | null
 }
 
 export interface FetchShare {
-  /** The bytes that are granted. */
+  /** The sum of all grants in bytes. */
   readonly bytes: number
   /** Must be called for each request: its arrival shows how long the client needed for the previous answer. */
   asked(connection: Key, atMs: number): void
-  /** Null if it must wait. */
+  /** Returns null if the request must wait. */
   take(asking: Asking): Grant | null
-  /** Null when its time is up, at the earliest after LEAST_WAIT_MS, when the connection is gone, or `drain` aborts. */
+  /**
+   * Resolves to a grant when there is room. Resolves to null when its time is up (at the earliest after
+   * LEAST_WAIT_MS), when the connection closes, or when `drain` aborts.
+   */
   wait(asking: Asking, maxWaitMs: number, drain: AbortSignal): Promise<Grant | null>
 }
 
-/** A client that takes an answer within this time is prompt, until one takes longer. */
+/** A client that took its last answer within this time is prompt. */
 const PROMPT_MS = 1000
 
 /** A grant that is smaller than requested is a whole multiple of this, so that read-ahead reads the same length. */
 const STEP_BYTES = 1 << 20
 
-/** A client whose speed is unknown has at most one such answer while others hold memory. */
+/** The largest grant of a client whose speed is unknown, while other memory is in use. */
 const FIRST_BYTES = 4 << 20
 
-/** The part of the common memory for clients that are not known to be slow. */
+/** The fraction of the common memory that is reserved for newcomers. */
 const NEWCOMERS = 1 / 8
 
 /**
- * A client that does not want to wait still has a place in the line for this long. Free memory goes to waiting
- * requests, so a client that only asks now and then would never get any.
+ * The shortest time for which a request keeps its place in the line, even if its client does not want to wait. Free
+ * memory goes to waiting requests, so a client that never waits would get none.
  */
 const LEAST_WAIT_MS = 100
 
-/** If the common memory is small, a step is this part of it. */
+/** If the common memory is small, a step is the common memory divided by this. */
 const STEPS = 8
 
 /** The most waits that time out in one turn of the event loop, because each needs an answer. */
 const ENDED_AT_ONCE = 16
 
-/** The share that the settings of the budget leave for answers to fetches. */
+/** Returns the limits that follow from the settings of the budget. */
 export function shareLimits(maxPendingBytes: number, resumePendingBytes: number): ShareLimits {
   const most = Math.min(maxPendingBytes / 2, resumePendingBytes)
   return { commonBytes: Math.floor((most * 3) / 4), endBytes: Math.floor((most * 7) / 8) }
@@ -112,7 +119,7 @@ export function shareLimits(maxPendingBytes: number, resumePendingBytes: number)
 class Reader {
   readonly grants = new Set<Held>()
   bytes = 0
-  /** Its place among the waiting connections; null after a grant. */
+  /** Its position among the waiting connections; null after a grant. */
   ticket: number | null = null
   isProven = false
   /** When the network had taken its last answer. */
@@ -123,7 +130,7 @@ class Reader {
   /** The bytes that it takes in a second, by its last answer. */
   bytesPerSecond = Number.POSITIVE_INFINITY
 
-  /** It has not taken an answer yet. */
+  /** True if it has not taken an answer yet. */
   get isNew(): boolean {
     return !this.isProven && !this.isSlow
   }
@@ -133,14 +140,14 @@ class Reader {
   }
 
   /**
-   * A slow client is granted the bytes that it takes in a second. It counts as prompt again only when it is much
-   * quicker than that.
+   * The time within which it must take an answer to be prompt. A slow client gets the bytes that it takes in a
+   * second. So it must be much quicker than a second to be prompt again.
    */
   get promptMs(): number {
     return this.isSlow ? PROMPT_MS / 4 : PROMPT_MS
   }
 
-  /** The network has taken an answer. */
+  /** Notes that the network has taken an answer. */
   sent({ bytes, sinceMs }: Answered, nowMs: number): void {
     const tookMs = nowMs - sinceMs
     this.isProven = tookMs < this.promptMs
@@ -149,7 +156,10 @@ class Reader {
     this.answered = { bytes, sinceMs }
   }
 
-  /** Its next request has arrived. The network may have taken the answer long before the client did. */
+  /**
+   * Measures the last answer when the next request arrives. The network may have taken the answer long before the
+   * client did.
+   */
   asked(atMs: number): void {
     if (this.answered === null) return
     const { bytes, sinceMs } = this.answered
@@ -158,7 +168,8 @@ class Reader {
   }
 
   /**
-   * A prompt client may try one step more: a small answer takes only the round trip and shows nothing about its speed.
+   * Computes the speed. A prompt client may try one step more, because a small answer takes only the round trip and
+   * does not show the client's speed.
    */
   #measured(bytes: number, tookMs: number): void {
     this.isSlow = tookMs >= this.promptMs
@@ -166,8 +177,9 @@ class Reader {
   }
 
   /**
-   * The buffers of the network take the first answers even of a client that reads nothing. So a prompt answer counts
-   * for later requests, and not for those that were sent ahead of it.
+   * Returns true if the last answer was prompt and the request arrived after it. The buffers of the network take the
+   * first answers even if the client reads nothing. So a prompt answer does not count for requests that were sent
+   * ahead of it.
    */
   isTrusted({ askedAtMs }: Asking): boolean {
     return this.isProven && askedAtMs >= this.sentAtMs
@@ -184,7 +196,7 @@ interface Held {
   bytes: number
   /** When it was granted; later, when its answer was built. */
   sinceMs: number
-  /** It was granted to a prompt reader. */
+  /** True if it was granted to a prompt reader. */
   readonly isPrompt: boolean
 }
 
@@ -208,7 +220,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
   const stepBytes = Math.min(STEP_BYTES, commonBytes / STEPS)
   let isDrainWatched = false
   let usedBytes = 0
-  /** The part of it that prompt readers hold. */
+  /** The part of `usedBytes` that prompt readers have. */
   let promptBytes = 0
   let nextTicket = 0
   let isDue = false
@@ -237,7 +249,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
 
   const othersBytes = () => usedBytes - promptBytes
 
-  /** The free bytes outside of the part for prompt readers. */
+  /** Returns the used bytes outside of the part for prompt readers. */
   const commonUsedBytes = () => usedBytes - Math.min(promptBytes, promptPartBytes)
 
   const limitOf = (reader: Reader) => (reader.isNewcomer ? commonBytes : slowBytes)
@@ -247,7 +259,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
     return isConfined ? promptPartBytes - promptBytes : endBytes - usedBytes
   }
 
-  /** A request waits that would fit if prompt readers held nothing. */
+  /** Returns true if this waiting request would fit if prompt readers had no memory. */
   function isKeptOut({ asking, reader }: Waiter, nowMs: number): boolean {
     if (reader.bytes > 0 || reader.isPrompt(asking, nowMs)) return false
     const needBytes = Math.max(Math.min(stepBytes, asking.mostBytes), asking.leastBytes)
@@ -255,7 +267,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
     return othersBytes() + Math.min(needBytes, limitBytes) <= limitBytes
   }
 
-  /** The size of a grant; null if there is no room for it. */
+  /** Returns the size of a grant; null if there is no room for it. */
   function sizeFor({ mostBytes, leastBytes }: Asking, reader: Reader, isPrompt: boolean, isConfined: boolean) {
     const freeBytes = freeFor(reader, isPrompt, isConfined)
     const spareBytes = slowBytes / 2 - usedBytes
@@ -267,7 +279,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
     const wholeBytes = isAll ? mostBytes : Math.max(likedBytes - (likedBytes % STEP_BYTES), stepBytes)
     const needBytes = Math.ceil(Math.max(Math.min(wholeBytes, mostBytes), leastBytes))
     if (reader.bytes > 0 && !mayHoldMore(reader, isPrompt, needBytes)) return null
-    // A reader that is alone is granted all that it needs, even a batch that is larger than its part.
+    // A reader that is alone gets all that it needs, even a batch that is larger than its part.
     const isAlone = othersBytes() === 0 && promptBytes <= (isPrompt ? 0 : promptPartBytes)
     return isAlone || needBytes <= freeBytes ? needBytes : null
   }
@@ -277,7 +289,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
     return !reader.isSlow && usedBytes + needBytes <= commonBytes / 2
   }
 
-  /** `isConfined`: prompt readers have their own part only. */
+  /** Returns null if there is no room. `isConfined` is true if prompt readers may use only their own part. */
   function tryGrant(asking: Asking, reader: Reader, isPrompt: boolean, isConfined: boolean): Grant | null {
     const size = sizeFor(asking, reader, isPrompt, isConfined)
     if (size === null) return null
@@ -341,7 +353,8 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
   function serveSoon(): void {
     if (isDue || line.length + overdue.length === 0) return
     isDue = true
-    // Sockets are read between two turns: all requests may have waited for the memory that is released here.
+    // Sockets are read between two turns. So a request that could not be read for lack of this memory joins the line
+    // before the line is served.
     clock.soon(() =>
       clock.soon(() => {
         isDue = false
@@ -359,7 +372,7 @@ export function createFetchShare(clock: Clock, { commonBytes, endBytes }: ShareL
       if (isPrompt ? isPromptTaken : isCommonTaken || (isSlowTaken && !reader.isNewcomer)) continue
       const grant = tryGrant(asking, reader, isPrompt, isConfined)
       if (grant !== null) waiter.end(grant)
-      // A reader that waits for its own answers to be taken does not make others wait.
+      // A reader that still has grants of its own does not make others wait.
       else if (reader.bytes > 0) continue
       else if (isPrompt) {
         if (!isConfined) break

@@ -25,7 +25,7 @@ function world() {
   return { waits, connection, left, standing: createStandingFetches() }
 }
 
-test('what is left is given to one request, and nothing to the next', () => {
+test('kept rows are given to one request, and not to the one after it', () => {
   const { waits, connection, left, standing } = world()
   const first = left(3)
   assert.equal(standing.take(peer, first.body), null)
@@ -36,7 +36,7 @@ test('what is left is given to one request, and nothing to the next', () => {
   assert.equal(waits.size, 3)
 })
 
-test('a request that says something else gets the rows, which stand no more', () => {
+test('a request with another body gets the rows, which no longer watch their partitions', () => {
   const { waits, connection, left, standing } = world()
   const first = left(3)
   standing.leave(peer, connection.signal, first)
@@ -44,7 +44,7 @@ test('a request that says something else gets the rows, which stand no more', ()
   assert.deepEqual([taken!.rows === first.rows, taken!.standing, waits.size], [true, null, 0])
 })
 
-test('of two requests that leave something the rows of the first stand no more', () => {
+test('if two requests leave rows, those of the first no longer watch their partitions', () => {
   const { waits, connection, left, standing } = world()
   standing.leave(peer, connection.signal, left(3))
   const second = left(2)
@@ -53,7 +53,7 @@ test('of two requests that leave something the rows of the first stand no more',
   assert.equal(standing.take(peer, second.body), second)
 })
 
-test('nothing stands for a connection that is gone, before and after', () => {
+test('no rows are kept for a closed connection, whether they were left before or after it closed', () => {
   const { waits, connection, left, standing } = world()
   standing.leave(peer, connection.signal, left(3))
   connection.abort()

@@ -1,18 +1,17 @@
-// The rows that a connection's last full fetch leaves behind for the next one. Consumers without sessions ask for the
-// same again and again while nothing comes, so rows that had nothing to say stay at their partitions, and their answer
-// is kept with them: the same request again has to look only at rows with news. It decides nothing about answers; the
-// handler does.
+// Keeps the rows of a connection's last full fetch for its next one. Consumers without sessions repeat the same
+// request while no records arrive. So rows without news keep watching their partitions, and their answer is kept with
+// them. If the request is repeated, only rows with news are read. It decides nothing about answers; the handler does.
 
 import type { Watchlist } from '../../log/waiters.ts'
 import type { fetch } from '../../protocol/messages/fetch.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import type { FetchRow } from './row.ts'
 
-/** A request of more rows leaves nothing behind. */
+/** The most rows that are kept for a connection. The rows of a larger request are not kept. */
 export const MOST_KEPT_ROWS = 500
 
 type Body = RequestOf<typeof fetch>
-/** A connection, known by its identity alone. */
+/** A connection; only its object identity is used. */
 type Key = object
 
 export interface Left {
@@ -21,7 +20,7 @@ export interface Left {
   readonly standing: Standing | null
 }
 
-/** All rows wait in the list, and this is their last answer. */
+/** The last answer of rows that all wait in `list`. */
 export interface Standing {
   readonly list: Watchlist<FetchRow>
   readonly responses: ResponseInput<typeof fetch>['responses']
@@ -29,12 +28,15 @@ export interface Standing {
 
 export interface StandingFetches {
   /**
-   * Null if there are no rows. The rows belong to the caller from now on, because another request of the connection may
-   * arrive before this one is answered. If the rows come from another body (dispatch.ts gives the same value for the
-   * same bytes), they no longer wait at their partitions.
+   * Returns the kept rows; null if there are none. They belong to the caller from then on, because another request of
+   * the connection may arrive before this one is answered. If they come from another body, they no longer watch their
+   * partitions (dispatch.ts gives the same value for the same bytes).
    */
   take(connection: Key, body: Body | null): Left | null
-  /** `closed` aborts when the connection is closed; then no rows are kept for it. */
+  /**
+   * Keeps rows for the next request of a connection. When the connection closes, `closed` aborts, and no rows are
+   * kept for it.
+   */
   leave(connection: Key, closed: AbortSignal, left: Left): void
 }
 
@@ -77,7 +79,7 @@ export function createStandingFetches(): StandingFetches {
   }
 }
 
-/** No row waits at its partition any longer. */
+/** Stops the rows from watching their partitions. */
 function clear(left: Left | null): void {
   if (left === null || left.standing === null) return
   for (const row of left.rows) {

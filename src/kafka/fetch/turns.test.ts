@@ -7,7 +7,7 @@ const MB = 2 ** 20
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
-test('a turn that has answered enough leaves the others to later ones, one each, in order', async () => {
+test('if a turn has answered enough bytes, later turns answer the other fetches, one each, in order', async () => {
   const clock = new SimulatedClock()
   const turns = createTurns(clock)
   assert.equal(turns.wait(), null)
@@ -28,7 +28,7 @@ test('a turn that has answered enough leaves the others to later ones, one each,
   assert.equal(turns.wait(), null)
 })
 
-test('small answers do not fill a turn, and the next one begins at nothing', async () => {
+test('small answers do not fill a turn, and the next turn begins at zero', async () => {
   const clock = new SimulatedClock()
   const turns = createTurns(clock)
   for (let i = 0; i < 100; i++) {
@@ -41,7 +41,7 @@ test('small answers do not fill a turn, and the next one begins at nothing', asy
   assert.equal(turns.wait(), null)
 })
 
-test('those that have nothing to answer share a turn with the next one, up to a number of them', async () => {
+test('fetches that have nothing to answer share a turn with the next one, up to a limit', async () => {
   const clock = new SimulatedClock()
   const turns = createTurns(clock)
   turns.count(MB)

@@ -1,24 +1,27 @@
-// Limits how many bytes fetches are answered in one turn of the event loop. Hundreds of readers may ask at once, each
-// for megabytes. Without the limit all other requests would wait until the last of them has its answer.
+// Limits the bytes of fetch answers in one turn of the event loop. Hundreds of readers may fetch at once, each for
+// megabytes. Without the limit all other requests would wait until the last of them has its answer.
 
 import type { Clock } from '../../base/clock.ts'
 
 export interface Turns {
-  /** These bytes were found for an answer. */
+  /** Counts the bytes that were found for an answer. */
   count(bytes: number): void
-  /** Null if this turn has room for another answer. Otherwise resolves in a turn that has, first come, first served. */
+  /**
+   * Returns null if this turn has room for another answer. Otherwise resolves in a turn that has room, first come,
+   * first served.
+   */
   wait(): Promise<void> | null
   /**
-   * The fetch whose turn it is has nothing to answer, for example because its connection is gone: the next one may use
-   * the turn.
+   * Gives the turn to the next fetch, because this one has nothing to answer, for example because its connection is
+   * closed.
    */
   pass(): void
 }
 
-/** A millisecond of copying, or two. */
+/** The bytes that fill a turn. Copying them takes a millisecond or two. */
 const TURN_BYTES = 1 << 20
 
-/** The most fetches that pass in one turn: finding out that one has nothing to answer takes time too. */
+/** The most fetches that give away one turn: to find out that one has nothing to answer takes time too. */
 const MOST_PASSES = 16
 
 export function createTurns(clock: Clock): Turns {

@@ -1,4 +1,4 @@
-// Every handler. protocol/messages/all.ts lists the APIs; each of them has one here.
+// Lists every handler: one for each API in protocol/messages/all.ts.
 
 import type { Handler } from '../handler.ts'
 import { alterClientQuotasHandler } from './alter-client-quotas.ts'

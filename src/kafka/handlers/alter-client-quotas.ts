@@ -1,8 +1,8 @@
-// AlterClientQuotas 0-1: gives users, client ids and addresses quotas and takes them away, or with validateOnly says
-// whether it could (KIP-546). The rules are in admin/client-quotas.ts.
+// AlterClientQuotas 0-1 (KIP-546): sets and removes quotas of users, client ids and addresses. With validateOnly it
+// only says whether it could. The rules are in admin/client-quotas.ts.
 //
-// An entity is changed whole or not at all. The answer comes when the change is durable and counts. As in Kafka it has
-// one row for each entity, in the order of Kafka's table of them.
+// An entity is changed completely or not at all. The answer is sent when the change is durable and in effect. As in
+// Kafka it has one row for each entity, in the order of Kafka's hash map.
 
 import { alterClientQuotas as alter } from '../../admin/client-quotas.ts'
 import { NONE, type Refusal } from '../../protocol/errors.ts'

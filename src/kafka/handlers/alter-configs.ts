@@ -1,7 +1,8 @@
-// AlterConfigs 0-2: gives topics other overrides, or with validateOnly says whether it could; an override that is not
-// named goes away. The rules are in admin/configs.ts. The settings of a broker cannot be changed while it runs.
+// AlterConfigs 0-2: replaces the overrides of topics. An override that the request does not name is removed. With
+// validateOnly it only says whether it could. The rules are in admin/configs.ts. The settings of a broker cannot be
+// changed while it runs.
 //
-// A resource is changed whole or not at all. The answer comes when the change is durable and acts.
+// A resource is changed completely or not at all. The answer is sent when the change is durable and in effect.
 
 import { alterConfigs as alter } from '../../admin/configs.ts'
 import { alterConfigs } from '../../protocol/messages/alter-configs.ts'

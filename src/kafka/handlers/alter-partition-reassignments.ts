@@ -1,9 +1,9 @@
-// AlterPartitionReassignments 0-1: gives partitions other replicas. The rules are in admin/reassignments.ts.
+// AlterPartitionReassignments 0-1: changes the replicas of partitions. The rules are in admin/reassignments.ts.
 //
-// Each partition has its own outcome. No records are moved. The answer comes when the new replicas are stored. After
-// the client's timeout it is REQUEST_TIMED_OUT, although the replicas may still change. A partition whose replicas are
-// null asks to cancel its reassignment; the answer is NO_REASSIGNMENT_IN_PROGRESS. After the change the brokers lead in
-// the order of the list.
+// Each partition has its own outcome. No records are moved. The answer is sent when the new replicas are stored.
+// After the client's timeout the answer is REQUEST_TIMED_OUT, although the replicas may still change. Null replicas
+// ask to cancel the reassignment of a partition; the answer is NO_REASSIGNMENT_IN_PROGRESS. After the change the
+// brokers lead in the order of the list.
 
 import { reassignPartitions } from '../../admin/reassignments.ts'
 import { NONE, type Refusal } from '../../protocol/errors.ts'
@@ -33,7 +33,7 @@ export const alterPartitionReassignmentsHandler = handler(alterPartitionReassign
   refused: ({ body }, refusal) => answerOf(body, refusal, () => refusal),
 }))
 
-/** `nextOutcome` is asked once for each partition, in order. */
+/** `nextOutcome` is called once for each partition, in order. */
 function answerOf(
   { topics, allowReplicationFactorChange }: Body,
   whole: Refusal | null,

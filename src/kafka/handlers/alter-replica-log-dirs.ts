@@ -1,5 +1,5 @@
-// AlterReplicaLogDirs 1-2: moves replicas that this broker has to another of its log directories (KIP-113). The rules
-// are in admin/log-dirs.ts: a broker has one directory, so there is nothing to move.
+// AlterReplicaLogDirs 1-2 (KIP-113): moves replicas of this broker to another of its log directories. A broker has
+// one log directory, so there is nothing to move. The rules are in admin/log-dirs.ts.
 //
 // Versions: 2 is flexible.
 
@@ -26,7 +26,7 @@ export const alterReplicaLogDirsHandler = handler(alterReplicaLogDirs, rooms => 
   refused: ({ body }, refusal) => answerOf(body, () => refusal),
 }))
 
-/** `nextOutcome` is asked once for each partition, in order. */
+/** `nextOutcome` is called once for each partition, in order. */
 function answerOf({ dirs }: Body, nextOutcome: () => Refusal | null): Answer {
   return {
     results: dirs.flatMap(({ topics }) =>

@@ -1,12 +1,13 @@
-// ApiVersions 0-4 (KIP-35, KIP-511, KIP-584): which APIs in which versions this broker serves.
+// ApiVersions 0-4 (KIP-35, KIP-511, KIP-584): returns the APIs and the versions that this broker serves.
 //
-// The list is the table of messages; Produce names versions that it then refuses, see protocol/messages/produce.ts.
-// An unknown version is answered in version 0 with UNSUPPORTED_VERSION and the one entry of this API, so that the
-// client can ask again; its body is not read. Version 3 and later name the client's software, which must look like a
-// name (KIP-511). Version 3 leaves out features whose lowest version is 0, which its readers refuse (KAFKA-17011).
+// The list is the table of messages. It names versions of Produce that the broker refuses;
+// protocol/messages/produce.ts says why. An unknown version is answered in version 0 with UNSUPPORTED_VERSION and
+// only the entry of this API, so that the client can ask again. The broker does not read its body. From version 3 on,
+// a request names the client's software, and the text must look like a name (KIP-511). In version 3 the answer leaves
+// out features whose lowest version is 0, because clients of that version refuse them (KAFKA-17011).
 //
-// Unlike Apache Kafka it reports no metadata.version and no kraft.version: there is no quorum here that a tool could
-// talk to.
+// Unlike Apache Kafka it reports no metadata.version and no kraft.version, because there is no quorum that a tool
+// could use.
 
 import { INVALID_REQUEST, NONE, UNSUPPORTED_VERSION } from '../../protocol/errors.ts'
 import { messages } from '../../protocol/messages/all.ts'

@@ -105,7 +105,7 @@ test('an entity that is altered twice in a request has one row, a refusal', asyn
 
 const ACKNOWLEDGED = 'svc_storage_ack_seconds_count{tier="local",result="success"}'
 
-/** Produces this number of bytes as the client `app`, and answers how long the client is told to wait. */
+/** Produces this number of bytes as the client `app`, and returns how long the client is told to wait. */
 async function produceAs(wire: Wire, bytes: number, acks = -1): Promise<number | null> {
   const records = batchOf([Buffer.alloc(bytes)])
   const topicData = [{ name: 't', partitionData: [{ index: 0, records }] }]
@@ -119,7 +119,7 @@ async function produceAs(wire: Wire, bytes: number, acks = -1): Promise<number |
   return throttleTimeMs
 }
 
-/** Asserts that a request of this connection is answered after so long, give or take, and not before. */
+/** Asserts that a request of this connection is answered after about this time, and not before. */
 async function assertMuted(
   ground: Ground,
   clock: SimulatedClock,
@@ -146,7 +146,7 @@ test('a producer over its quota is answered at once, told to wait, and not read 
   await setQuota(wire, 'producer_byte_rate', 10_000)
   assert.equal(await produceAs(wire, 90_000), 0)
   const throttleMs = (await produceAs(wire, 20_000))!
-  // 110,000 bytes and what is around them, at 10,000 a second with a window of ten seconds.
+  // 110,000 bytes and their overhead, at 10,000 a second with a window of ten seconds.
   assert(throttleMs > 1000 && throttleMs < 1100, `${throttleMs} ms`)
   assert.equal(await ground.sample('svc_broker_throttle_seconds_count{api_key="Produce"}'), 1)
   await assertMuted(ground, clock, wire, throttleMs, 0)
@@ -199,7 +199,7 @@ test('requests that keep the broker busy longer than their share make their clie
   const ground = await startGround(t)
   const wire = await ground.connect()
   const anonymous = [{ entityType: 'user', entityName: 'ANONYMOUS' }]
-  // A millionth of a percent: whatever is asked is too much.
+  // The quota is a millionth of a percent, so every request exceeds it.
   await setQuota(wire, 'request_percentage', 1e-6, anonymous)
   const other = await ground.connect()
   const { throttleTimeMs } = await other.send(apiVersions, 3, { clientSoftwareName: 'x', clientSoftwareVersion: '1' })

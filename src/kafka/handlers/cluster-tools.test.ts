@@ -1,4 +1,4 @@
-// ElectLeaders, AlterReplicaLogDirs, DescribeProducers and DescribeQuorum: Kafka's tools for clusters ask them.
+// ElectLeaders, AlterReplicaLogDirs, DescribeProducers and DescribeQuorum, which Kafka's tools for clusters use.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -27,7 +27,7 @@ import { electLeaders } from '../../protocol/messages/elect-leaders.ts'
 import { metadata } from '../../protocol/messages/metadata.ts'
 import { ZERO_UUID } from '../../protocol/schema.ts'
 
-test('no partition needs an election, in every version, and what is not there is named', async t => {
+test('no partition needs an election, in every version, and an unknown partition has an error', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const topicPartitions = [
@@ -86,7 +86,7 @@ async function move(wire: Wire, path: string, topics: readonly { name: string; p
   )
 }
 
-test('a replica may move to where it rests, and there is no other log directory', async t => {
+test('a replica may move to its own log directory, and there is no other log directory', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const place = await placeOf(wire)
@@ -116,7 +116,7 @@ async function producersOf(wire: Wire, topics: readonly { name: string; partitio
   return answer.topics.flatMap(({ name, partitions }) => partitions.map(row => ({ name, ...row })))
 }
 
-test('a partition tells its idempotent producers: epoch, last sequence and when they wrote', async t => {
+test('the idempotent producers of a partition are listed with epoch, last sequence and the time of their last write', async t => {
   const clock = new SimulatedClock()
   const ground = await startGround(t, {}, clock)
   const wire = await ground.connect()
@@ -136,7 +136,7 @@ test('a partition tells its idempotent producers: epoch, last sequence and when 
   ])
 })
 
-test('producers are refused for what is not there and for a partition that is named twice', async t => {
+test('producers are refused for an unknown partition and for a partition that is named twice', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const rows = await producersOf(wire, [

@@ -25,7 +25,7 @@ async function describe(wire: Wire, resourceType: number, resourceName: string, 
   return (await wire.send(describeConfigs, version, body)).results[0]!
 }
 
-test('configs are described in every version, those that are asked for, with what is asked about them', async t => {
+test('the requested configs are described in every version, with the requested details', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   for (let version = 1; version <= 4; version++) {
@@ -59,7 +59,7 @@ test('configs are described in every version, those that are asked for, with wha
   )
 })
 
-test('overrides that are altered act on the next request, in every version', async t => {
+test('altered overrides take effect on the next request, in every version', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const topic = { resourceType: TOPIC, resourceName: 't' }
@@ -98,7 +98,7 @@ test('overrides that are altered act on the next request, in every version', asy
   }
 })
 
-test('each resource of a request is answered in its place, whatever is wrong with the others', async t => {
+test('each resource of a request is answered in its own row, even if others are wrong', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const set = (configOperation: number, name: string, value: string) => [{ name, configOperation, value }]
@@ -123,7 +123,7 @@ test('each resource of a request is answered in its place, whatever is wrong wit
   assert.equal((await describe(wire, LOGGER, '0', ['svc.kafka.dispatch'])).configs[0]?.value, 'DEBUG')
 })
 
-test('what has configs is listed by type', async t => {
+test('resources with configs are listed by type', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const list = (version: number, resourceTypes: number[]) => wire.send(listConfigResources, version, { resourceTypes })

@@ -128,7 +128,7 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
     store,
     send: async <A extends Api>(api: A, version: number, body: RequestInput<A>): Promise<ResponseOf<A>> =>
       read(api, version, await answering.get(api.key)!.answer(ask(api, version, body))),
-    /** For what no encoder writes. */
+    /** For bytes that no encoder writes. */
     answerDecoded: async <A extends Api>(api: A, version: number, body: RequestOf<A>): Promise<ResponseOf<A>> =>
       read(api, version, await answering.get(api.key)!.answer(about(version, body))),
     refused: <A extends Api>(api: A, version: number, body: RequestInput<A>): ResponseOf<A> =>
@@ -185,7 +185,7 @@ async function member(room: Room, groupId: string) {
 
 // ---- FindCoordinator
 
-test('FindCoordinator names this broker as the listener is advertised', async t => {
+test('FindCoordinator names this broker with the advertised endpoint of the listener', async t => {
   const room = await open(t)
   for (const version of versionsOf(findCoordinator)) {
     const node = { nodeId: 5, host: 'kafka.example', port: 9093, errorCode: 0, errorMessage: null }
@@ -306,7 +306,7 @@ test('refusals of the group APIs can be written in every version', async t => {
   }
 })
 
-test('SyncGroup 5 has to name its protocol, and rightly', async t => {
+test('SyncGroup 5 must name the right protocol', async t => {
   const room = await open(t)
   const { memberId, generationId } = await member(room, 'g')
   const asked = { groupId: 'g', memberId, generationId, assignments: [] }
@@ -518,7 +518,7 @@ test('an unknown topic is refused when committed; when fetched only an unknown i
   }
 })
 
-test('each row of a commit is judged for itself', async t => {
+test('each row of a commit gets its own error code', async t => {
   const room = await open(t)
   const topic = await room.topic('t', 7)
   const rows: [Partial<Position>, number][] = [
@@ -535,7 +535,7 @@ test('each row of a commit is judged for itself', async t => {
   assert.deepEqual(await commit(room, 9, topic, positions), expected)
 })
 
-test('an offset beyond every exact number is refused, and the rows beside it are stored', async t => {
+test('an offset above the largest exact number is refused, and the other rows are stored', async t => {
   const room = await open(t)
   await room.topic('t')
   const rows = [2 ** 63, 3].map((committedOffset, partitionIndex) => ({
@@ -558,7 +558,7 @@ test('an offset beyond every exact number is refused, and the rows beside it are
   )
 })
 
-test('a position that there is no room for is refused in its row, and the one beside it is stored', async t => {
+test('an offset that there is no room for is refused in its row, and the other offsets are stored', async t => {
   const room = await open(t, { 'broker.groups-max-bytes': 5_000 })
   const topic = await room.topic('t', 10)
   const positions = (...offsets: number[]) =>
@@ -624,7 +624,7 @@ test('a request that came too late is refused row by row', async t => {
   }
 })
 
-test('a store that is away is told to committers as something to retry', async t => {
+test('while the store is unavailable, a commit gets a code after which clients retry', async t => {
   const room = await open(t)
   const topic = await room.topic('t')
   room.store.faults.failNext('commit', 'unavailable')
@@ -659,7 +659,7 @@ test('a producer that names its former id and epoch is given a fresh id, and has
   assert.equal((await ask(-1, 3)).errorCode, INVALID_REQUEST)
 })
 
-test('a transactional id is refused for good, after it has made sense', async t => {
+test('a transactional id is refused with a code after which clients do not retry, and an invalid request with its own code', async t => {
   const room = await open(t)
   const ask = async (transactionalId: string, transactionTimeoutMs: number) => {
     const answer = await room.send(initProducerId, 5, { transactionalId, transactionTimeoutMs })

@@ -40,7 +40,7 @@ async function open(t: TestContext, overrides: Partial<Values> = {}) {
   return { ground, wire, grow, partitions }
 }
 
-test('a topic gets more partitions, which clients see and which take records at once; what it held stays', async t => {
+test('a topic gets more partitions, which clients see and which take records at once; its records stay', async t => {
   const { wire, grow, partitions } = await open(t)
   await produceTo(wire, batchOf(['old']))
   for (let version = 0; version <= 3; version++) {
@@ -58,7 +58,7 @@ test('a topic gets more partitions, which clients see and which take records at 
   assert.equal((await produceTo(wire, batchOf(['old 2']))).baseOffset, 1)
 })
 
-test('what is no increase, too many or named twice is refused in Kafka words', async t => {
+test('a count that is no increase or too large, and a topic that is named twice, are refused in Kafka words', async t => {
   const { grow, partitions } = await open(t, { 'max-partitions-per-topic': 8 })
   await grow([{ count: 3 }])
   const cases: [Parameters<typeof grow>[0], number, string][] = [
@@ -106,7 +106,7 @@ test('what is no increase, too many or named twice is refused in Kafka words', a
   assert.deepEqual(await grow([{ count: 4, assignments: [[SELF]] }]), [['t', NONE, null]])
 })
 
-test('validation alone adds nothing, and of two who ask for the same at once one is told', async t => {
+test('validation alone adds nothing, and of two requests for the same count at once one is refused', async t => {
   const { grow, partitions } = await open(t)
   assert.deepEqual(await grow([{ count: 3 }], { validateOnly: true }), [['t', NONE, null]])
   assert.equal((await partitions()).length, 1)
@@ -121,7 +121,7 @@ test('validation alone adds nothing, and of two who ask for the same at once one
   assert.equal((await partitions()).length, 3)
 })
 
-test('a store that takes too long is a timeout, and the partitions come all the same', async t => {
+test('if the store takes too long the answer is a timeout, and the partitions are still created', async t => {
   const { ground, grow, partitions } = await open(t)
   const release = ground.store.faults.hold('commit')
   assert.equal((await grow([{ count: 2 }], { timeoutMs: 5 }))[0]![1], REQUEST_TIMED_OUT.code)

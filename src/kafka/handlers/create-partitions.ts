@@ -1,9 +1,9 @@
-// CreatePartitions 0-3: gives topics more partitions, or with validateOnly says whether it could. The rules are in
+// CreatePartitions 0-3: adds partitions to topics. With validateOnly it only says whether it could. The rules are in
 // admin/partitions.ts.
 //
-// One row for each topic name; a name that is given twice is refused with INVALID_REQUEST in its one row, as in Kafka.
-// The answer comes when the partitions are durable and take appends. After the client's timeout it is
-// REQUEST_TIMED_OUT, although the partitions may still be created. Clients see them in their next Metadata.
+// The answer has one row for each topic name. A name that is given twice has one row with INVALID_REQUEST, as in
+// Kafka. The answer is sent when the partitions are durable and accept appends. After the client's timeout the answer
+// is REQUEST_TIMED_OUT, although the partitions may still be created. Clients see them in their next Metadata.
 
 import { createPartitions as create } from '../../admin/partitions.ts'
 import { isRefusal, NONE } from '../../protocol/errors.ts'

@@ -89,7 +89,7 @@ test('a name that is given twice is refused and not created', async t => {
   assert.equal((await wire.send(metadata, 4, { topics: null })).topics.length, 1)
 })
 
-test('a refusal can be written in every version, however long the texts are that it is about', async t => {
+test('a refusal can be encoded in every version, even if it is about very long texts', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const long = 'x'.repeat(32_000)

@@ -1,11 +1,13 @@
-// CreateTopics 2-7: creates topics, or with validateOnly says whether it could. The rules are in admin/topics.ts.
+// CreateTopics 2-7: creates topics. With validateOnly it only says whether it could. The rules are in
+// admin/topics.ts.
 //
-// One row for each topic name; a name that is given twice is refused with INVALID_REQUEST in its one row, as in Kafka.
-// The answer comes when the topics are durable and take appends. After the client's timeout it is REQUEST_TIMED_OUT,
-// although the topics may still be created.
+// The answer has one row for each topic name. A name that is given twice has one row with INVALID_REQUEST, as in
+// Kafka. The answer is sent when the topics are durable and accept appends. After the client's timeout the answer is
+// REQUEST_TIMED_OUT, although the topics may still be created.
 //
-// Versions: 4 takes -1 partitions and replicas for the defaults (KIP-464), earlier ones do here too. 5 answers the
-// partitions, replicas and configs of the new topic (KIP-525). 7 answers the id (KIP-516).
+// Versions: from 4 on, -1 partitions or replicas mean the defaults (KIP-464); this broker accepts -1 in earlier
+// versions too. From 5 on, the answer has the partitions, replicas and configs of the new topic (KIP-525). From 7 on,
+// it has the id (KIP-516).
 
 import type { CreatedTopic } from '../../admin/contract.ts'
 import { createTopics as create } from '../../admin/topics.ts'
@@ -37,7 +39,10 @@ export const createTopicsHandler = handler(createTopics, rooms => ({
   }),
 }))
 
-/** From version 5 on an answer shows the configs of a topic to clients that may describe them. */
+/**
+ * Returns the needs of a request. From version 5 on an answer shows the configs of a topic to clients that may
+ * describe them.
+ */
 function needsOf({ topics }: RequestOf<typeof createTopics>, apiVersion: number): readonly Need[] {
   const names = topics.map(({ name }) => name)
   const create = onEach('CREATE', 'TOPIC', names).map(need => ({

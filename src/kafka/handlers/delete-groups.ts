@@ -1,5 +1,6 @@
-// DeleteGroups 0-2: removes consumer groups without members, with their offsets (KIP-229). NON_EMPTY_GROUP,
-// GROUP_ID_NOT_FOUND. A group that is named twice is deleted and answered once, as in Kafka.
+// DeleteGroups 0-2 (KIP-229): deletes consumer groups without members, with their offsets. A group with members gets
+// NON_EMPTY_GROUP, an unknown group gets GROUP_ID_NOT_FOUND. A group that is named twice is deleted once and has one
+// row, as in Kafka.
 //
 // Differences from Apache Kafka: none known.
 

@@ -43,7 +43,7 @@ async function open(t: TestContext) {
   return { ground, wire }
 }
 
-test('records go below an offset, in every version; the batch that holds it stays whole', async t => {
+test('records below an offset are deleted, in every version; the batch that contains the offset stays whole', async t => {
   const { wire } = await open(t)
   for (const [version, offset] of [2, 4, 6].entries()) {
     assert.deepEqual(await remove(wire, offset, { version }), [[0, NONE, offset]])
@@ -64,7 +64,7 @@ test('-1 deletes up to the high watermark, and the offsets go on', async t => {
   assert.deepEqual(await valuesOf(await fetchOne(wire, 12)), [[12, 'x']])
 })
 
-test('what cannot be deleted is said in its row', async t => {
+test('a row has an error if its records cannot be deleted', async t => {
   const { wire } = await open(t)
   assert.deepEqual(await remove(wire, 13), [[0, OFFSET_OUT_OF_RANGE.code, -1]])
   assert.deepEqual(await remove(wire, -2), [[0, OFFSET_OUT_OF_RANGE.code, -1]])
@@ -79,7 +79,7 @@ test('what cannot be deleted is said in its row', async t => {
   assert.equal(await earliest(wire), 2)
 })
 
-test('a fetch that waits below the new log start is told at once; one at the end waits on', async t => {
+test('a fetch that waits below the new log start is answered at once; a fetch at the end keeps waiting', async t => {
   const { ground, wire } = await open(t)
   const [below, atEnd] = [await ground.connect(), await ground.connect()]
   const waiting = fetchOne(below, 0, { maxWaitMs: 20_000, minBytes: 1_000_000 })
@@ -91,7 +91,7 @@ test('a fetch that waits below the new log start is told at once; one at the end
   assert.deepEqual(await valuesOf(await parked), [[12, 'x']])
 })
 
-test('a store that is away or slow deletes nothing or later, and says which', async t => {
+test('an unavailable store deletes nothing, a slow store deletes later, and the answer shows which', async t => {
   const { ground, wire } = await open(t)
   ground.store.faults.failNext('trim', 'unavailable')
   assert.deepEqual(await remove(wire, 5), [[0, KAFKA_STORAGE_ERROR.code, -1]])
@@ -105,7 +105,7 @@ test('a store that is away or slow deletes nothing or later, and says which', as
   await eventually('the log start moves', async () => (await earliest(wire)) === 7)
 })
 
-test('what was deleted stays deleted through a restart', async t => {
+test('deleted records stay deleted after a restart', async t => {
   const first = await startBroker(t)
   const wire = await first.connect()
   await createTopic(first, 't', 1)

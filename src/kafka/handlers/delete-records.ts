@@ -1,10 +1,10 @@
-// DeleteRecords 0-2: moves the log start of partitions up to an offset, -1 for the high watermark. The rules are in
+// DeleteRecords 0-2: moves the log start of partitions up to an offset; -1 means the high watermark. The rules are in
 // admin/records/deletion.ts.
 //
-// The low watermark in the answer is the log start, which is durable by then. From then on a read below it gets
-// OFFSET_OUT_OF_RANGE, even if the reader was waiting already. An offset above the high watermark is
-// OFFSET_OUT_OF_RANGE; an offset below the log start changes nothing. A batch that holds the new log start stays whole,
-// and readers skip its first records.
+// The low watermark in the answer is the new log start, which is durable by then. After that, a read below it gets
+// OFFSET_OUT_OF_RANGE, even if the reader was already waiting. An offset above the high watermark gets
+// OFFSET_OUT_OF_RANGE. An offset below the log start changes nothing. A batch that contains the new log start stays
+// whole, and readers skip its first records.
 
 import type { DeleteRecordsRequest } from '../../admin/contract.ts'
 import { deleteRecords as remove } from '../../admin/records/deletion.ts'
@@ -32,7 +32,7 @@ export const deleteRecordsHandler = handler(deleteRecords, rooms => ({
   refused: ({ body }, refusal) => answerOf(body, () => refusal),
 }))
 
-/** `nextResult` is asked once for each partition, in order. */
+/** `nextResult` is called once for each partition, in order. */
 function answerOf({ topics }: Body, nextResult: () => number | Refusal): Answer {
   return {
     topics: topics.map(({ name, partitions }) => ({

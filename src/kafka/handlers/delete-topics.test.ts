@@ -52,7 +52,7 @@ test('version 6 takes an id in place of a name, and not both', async t => {
   )
 })
 
-test('groups forget the offsets of a topic that is deleted, so that one made again begins anew', async t => {
+test('groups lose the offsets of a deleted topic, so that a topic that is created again starts without', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const partitions = [{ partitionIndex: 0, committedOffset: 5, committedMetadata: '' }]

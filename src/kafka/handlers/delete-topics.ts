@@ -1,7 +1,7 @@
-// DeleteTopics 1-6: removes topics with everything in them. The rules are in admin/topics.ts.
+// DeleteTopics 1-6: deletes topics with all their records. The rules are in admin/topics.ts.
 //
-// One row for each name or id. Clients that read or write a topic that goes away are told UNKNOWN_TOPIC_OR_PARTITION at
-// once; fetches that wait are answered. Groups forget its offsets.
+// The answer has one row for each name or id. Clients that read or write a deleted topic get
+// UNKNOWN_TOPIC_OR_PARTITION at once. Waiting fetches are answered. Groups lose their offsets of the topic.
 //
 // Versions: 5 has error messages (KIP-599). 6 names a topic by its name or by its id (KIP-516), never by both.
 

@@ -1,5 +1,5 @@
-// DescribeClientQuotas 0-1: the quotas of the users, client ids and addresses that a filter lets through (KIP-546). The
-// rules are in admin/client-quotas.ts. Entities and values come in the order in which Kafka's image has them.
+// DescribeClientQuotas 0-1 (KIP-546): lists the quotas of the users, client ids and addresses that match a filter.
+// The rules are in admin/client-quotas.ts. Entities and values are in the order of Kafka's ClientQuotasImage.
 
 import { describeClientQuotas as describe, type QuotaFilter } from '../../admin/client-quotas.ts'
 import { because, INVALID_REQUEST, isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
@@ -11,7 +11,7 @@ import { orderEntity, orderRows, VALUE_ORDER } from '../quota-order.ts'
 
 type Component = RequestOf<typeof describeClientQuotas>['components'][number]
 
-/** By Kafka's DescribeClientQuotasRequest.MATCH_TYPE_*. */
+/** The matches, by Kafka's DescribeClientQuotasRequest.MATCH_TYPE_*. */
 const MATCHES: readonly QuotaFilter['match'][] = Object.freeze(['exact', 'default', 'any'])
 
 export const describeClientQuotasHandler = handler(describeClientQuotas, rooms => ({

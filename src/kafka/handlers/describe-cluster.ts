@@ -1,7 +1,8 @@
-// DescribeCluster 0-2: the cluster's id, its brokers and what one may do with it.
+// DescribeCluster 0-2: returns the cluster's id, its brokers, and the operations that the client may do on it.
 //
-// Versions: 1 says which kind of endpoint is meant (KIP-919): 1 brokers, which this is, or 2 controllers, which is
-// MISMATCHED_ENDPOINT_TYPE. 2 may ask for fenced brokers (KIP-1073): there are none, a broker lives or is not there.
+// Versions: from 1 on, a request names an endpoint type (KIP-919): 1 for brokers, or 2 for controllers, which gets
+// MISMATCHED_ENDPOINT_TYPE. From 2 on, a request may ask for fenced brokers (KIP-1073); this cluster has no fenced
+// brokers.
 
 import {
   because,

@@ -1,16 +1,16 @@
-// DescribeConfigs 1-4: every config of topics, brokers and loggers, or those that are named. The rules are in
-// admin/configs.ts.
+// DescribeConfigs 1-4: returns all configs of topics, brokers and loggers, or those that the request names. The rules
+// are in admin/configs.ts.
 //
-// Topics answer every config that acts and Kafka's names that have no effect here, with the source of the value: the
-// topic itself (1), the settings with the topic patterns (4), or the default (5). A broker answers its settings and
-// Kafka's names for some of them (admin/kafka-configs.ts), all read-only, secrets without their value. The broker
-// without a name stands for configs that all brokers were given while they run, and has no configs. Groups and client
-// metrics have no configs either.
+// A topic has every config that takes effect, and Kafka's names that have no effect here. Each value has its source:
+// the topic itself (1), the settings with the topic patterns (4), or the default (5). A broker has its settings, and
+// Kafka's names for some of them (admin/kafka-configs.ts). All of these are read-only, and secrets have no value. A
+// broker resource without a name stands for configs that all brokers were given while they run, and has no configs.
+// Groups and client metrics have no configs either.
 //
 // Versions: 1 has sources and synonyms (KIP-226). 3 has types and documentation (KIP-569).
 //
-// Unlike Apache Kafka a resource that is named more than once is refused in each of its rows, because every row costs
-// much more than its name, and an unknown type of resource is refused in its own row only.
+// Unlike in Apache Kafka, a resource that is named more than once is refused in each of its rows, because a row costs
+// much more than its name. An unknown resource type is refused only in its own row.
 
 import { describeConfigs as describe } from '../../admin/configs.ts'
 import type { ConfigEntry } from '../../admin/contract.ts'

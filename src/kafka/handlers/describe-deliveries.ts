@@ -1,8 +1,9 @@
-// DescribeDeliveries 0: an API of ours, by which brokers tell each other what was delivered to groups
-// (docs/decisions/0031): who owns partitions in the groups that this broker coordinates, and how far clients have read
-// the partitions that it leads. ApiVersions does not name it. Where this broker knows nothing it answers that.
+// DescribeDeliveries 0: an API that Kafka does not have. Brokers use it to ask each other what was delivered to
+// groups (docs/decisions/0031): which members own partitions in the groups that this broker coordinates, and how far
+// clients have read the partitions that it leads. ApiVersions does not name it. If this broker knows nothing about a
+// group or a partition, the answer says so.
 //
-// A group that is named more than once is answered once: its answer may be much longer than its name.
+// A group that is named more than once is answered once, because its answer may be much longer than its name.
 
 import { deliveryHere, ownedHere } from '../../admin/groups/delivered.ts'
 import { describeDeliveries } from '../../protocol/messages/describe-deliveries.ts'

@@ -1,9 +1,9 @@
-// DescribeGroups 0-6: state, protocol and members of consumer groups. Only a stable group shows the metadata and the
-// assignments of its members. An unknown group has the state Dead.
+// DescribeGroups 0-6: returns the state, the protocol and the members of consumer groups. Only a stable group shows
+// the metadata and the assignments of its members. An unknown group has the state Dead.
 //
-//   3    authorized operations can be asked for (KIP-430)
+//   3    a request may ask for authorized operations (KIP-430)
 //   4    instance ids (KIP-345)
-//   6    an unknown group is GROUP_ID_NOT_FOUND (KIP-1043)
+//   6    an unknown group gets GROUP_ID_NOT_FOUND (KIP-1043)
 //
 // Differences from Apache Kafka: a group that is named twice is answered once.
 

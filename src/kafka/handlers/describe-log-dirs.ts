@@ -1,9 +1,10 @@
-// DescribeLogDirs 1-4: where partitions rest and how many bytes they have there. admin/log-dirs.ts looks them up.
+// DescribeLogDirs 1-4: returns the log directory, its partitions, and how many bytes they have there.
+// admin/log-dirs.ts looks them up.
 //
-// Null topics ask for all; partitions that do not exist are left out. There is one place, and no replica lags behind or
-// moves.
+// Null topics ask for all topics. Partitions that do not exist are left out. There is one log directory, and no
+// replica lags behind or moves.
 //
-// Versions: 3 has an error of the whole request. 4 says how large the volume is and what is left on it (KIP-827).
+// Versions: 3 has an error of the whole request. 4 has the size of the volume and the usable bytes on it (KIP-827).
 
 import { describeLogDirs as describe } from '../../admin/log-dirs.ts'
 import { NONE } from '../../protocol/errors.ts'

@@ -1,9 +1,10 @@
-// DescribeProducers 0: the idempotent producers that partitions know (KIP-664). Only the leader of a partition answers;
-// another broker answers NOT_LEADER_OR_FOLLOWER, because it does not keep them.
+// DescribeProducers 0 (KIP-664): lists the idempotent producers of partitions. Only the leader of a partition lists
+// them. Another broker answers NOT_LEADER_OR_FOLLOWER, because it does not keep them.
 //
-// A partition that is named more than once is refused in each of its rows, because a row costs much more than its name.
-// There are no transactions, so the coordinator epoch and the start of a transaction are -1. Unlike in Apache Kafka the
-// last timestamp is when this broker wrote the producer's last batch, and not the newest time that the batch holds.
+// A partition that is named more than once is refused in each of its rows, because a row costs much more than its
+// name. There are no transactions, so the coordinator epoch and the start of a transaction are -1. Unlike in Apache
+// Kafka, the last timestamp is the time when this broker wrote the producer's last batch, and not the newest time in
+// the batch.
 
 import { producersOf } from '../../admin/producers.ts'
 import { cut } from '../../base/cut.ts'

@@ -1,12 +1,12 @@
-// DescribeQuorum 0-2: which nodes keep the metadata of the cluster, as Kafka describes its quorum of controllers
-// (KIP-595). Here the store keeps it, and every broker that lives reads and writes it. So each broker is a voter that
-// has all of it.
+// DescribeQuorum 0-2 (KIP-595): returns the nodes that keep the metadata of the cluster, in the form of Kafka's
+// quorum of controllers. In this cluster the store keeps the metadata, and every living broker reads and writes it.
+// So each broker is a voter that has all of it.
 //
-//   leader           the broker that clients are told as the controller
-//   leader epoch     1: nothing is elected
-//   offsets          the version of the catalogue of topics, as this broker has read it
-//   times            when the answer was made, because a voter is a broker that lives
-//   directory        the zero id: no voter has a directory of its own
+//   leader           the broker that clients get as the controller
+//   leader epoch     1, because there are no elections
+//   offsets          the version of the topic catalogue that this broker has read
+//   times            the time of the answer, because every voter is a living broker
+//   directory        the zero id, because no voter has a directory of its own
 //
 // Versions: 1 has the times (KIP-836). 2 has error messages, directories and the voters' endpoints (KIP-853).
 
@@ -62,7 +62,7 @@ export const describeQuorumHandler = handler(describeQuorum, rooms => ({
   refused: (_request, { code, message }) => ({ errorCode: code, errorMessage: message, topics: [] }),
 }))
 
-/** Kafka answers for the one partition of the metadata, when it is all that is asked for. */
+/** Returns true if the request names only the one partition of the metadata. Only then Kafka returns the quorum. */
 function isOfMetadata({ topics: [topic, ...others] }: Body): boolean {
   if (topic === undefined || others.length > 0 || topic.topicName !== TOPIC) return false
   const { partitions } = topic

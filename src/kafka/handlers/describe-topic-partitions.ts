@@ -1,11 +1,12 @@
-// DescribeTopicPartitions 0 (KIP-966): topics in the order of their names with their partitions, in pages.
+// DescribeTopicPartitions 0 (KIP-966): returns topics with their partitions in pages, in the order of the topics'
+// names.
 //
-// An empty list asks for all topics. An answer holds as many partitions as the request allows, at least one and at most
-// MOST_PARTITIONS (Kafka's max.request.partition.size.limit); where there is more, its cursor names the topic and the
-// partition that the next request should begin at. A topic that does not exist has its row and no partitions.
+// An empty list asks for all topics. An answer has as many partitions as the request allows, at least one and at most
+// MOST_PARTITIONS (Kafka's max.request.partition.size.limit). If there are more, its cursor names the topic and the
+// partition at which the next request should begin. A topic that does not exist has a row without partitions.
 //
-// The message has no place for an error of the whole request: a cursor that cannot be is INVALID_REQUEST in the row of
-// each topic that was named, as in Kafka.
+// The message has no error of the whole request. If the cursor is invalid, the row of each named topic has
+// INVALID_REQUEST, as in Kafka.
 
 import type { Topic } from '../../log/catalogue.ts'
 import {

@@ -10,7 +10,7 @@ import { seededRandom } from '../../base/random.ts'
 import { DUPLICATE_RESOURCE, NONE, RESOURCE_NOT_FOUND, UNACCEPTABLE_CREDENTIAL } from '../../protocol/errors.ts'
 import { describeUserScramCredentials } from '../../protocol/messages/describe-user-scram-credentials.ts'
 
-test('users have the SCRAM credentials that were stored, and PLAIN ones are none', async t => {
+test('users have the SCRAM credentials that were stored, and PLAIN credentials do not count', async t => {
   const store = createMemoryStore(new SimulatedClock())
   const wire = await (await startBroker(t, {}, { openStore: async () => store })).connect()
   const ask = async (users: readonly string[] | null) => {

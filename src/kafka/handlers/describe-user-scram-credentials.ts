@@ -1,11 +1,11 @@
-// DescribeUserScramCredentials 0: who has a SCRAM credential, and of how many iterations (KIP-554). Kafka's
-// kafka-configs.sh asks this whenever it describes users and their quotas. Credentials are stored over HTTP; a PLAIN
-// credential does not count.
+// DescribeUserScramCredentials 0 (KIP-554): lists the users with a SCRAM credential, and its number of iterations.
+// Kafka's kafka-configs.sh sends this request whenever it describes users and their quotas. Credentials are stored
+// over HTTP. A PLAIN credential does not count.
 //
-// A request that names no user is answered with all of them. A user without a credential is answered
-// RESOURCE_NOT_FOUND, and DUPLICATE_RESOURCE when named twice, as in Kafka. A credential that another program stored in
-// a form that is not read here is answered UNACCEPTABLE_CREDENTIAL when its user is named. The list of all leaves it
-// out: Kafka's admin client gives up the whole list for one row with an error.
+// A request without users gets all of them. A user without a credential gets RESOURCE_NOT_FOUND, and a user that is
+// named twice gets DUPLICATE_RESOURCE, as in Kafka. If another program stored a credential in a form that this broker
+// cannot read, its user gets UNACCEPTABLE_CREDENTIAL when it is named. The list of all users leaves it out, because
+// Kafka's admin client gives up the whole list for one row with an error.
 
 import { type CredentialView, describeCredential, listCredentials } from '../../admin/credentials.ts'
 import { aFewAtATime } from '../../base/a-few.ts'
@@ -22,7 +22,7 @@ import { UnreadableDocument } from '../../store/store.ts'
 import { handler } from '../handler.ts'
 import { onCluster } from '../needs.ts'
 
-/** As Kafka counts mechanisms. */
+/** Kafka's number of the mechanism. */
 const SCRAM_SHA_256 = 1
 
 export const describeUserScramCredentialsHandler = handler(describeUserScramCredentials, rooms => {

@@ -42,7 +42,7 @@ test('the cluster is described as Metadata does, in every version', async t => {
   }
 })
 
-test('a controller is not to be found here, and other kinds of endpoint are unknown', async t => {
+test('the endpoint type of controllers is refused, and other endpoint types are unknown', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const ask = async (endpointType: number) => {
@@ -136,7 +136,7 @@ test('pages follow each other by their cursors until everything was seen once', 
   assert.deepEqual((await page(['a', 'b'], 3)).nextCursor, { topicName: 'b', partitionIndex: 0 })
 })
 
-test('a cursor may name what is gone, but nothing that was not asked for', async t => {
+test('a cursor may name a topic that is gone, but no topic that was not requested', async t => {
   const { page } = await threeTopics(t)
   assert.deepEqual((await page([], 9, { topicName: 'aa', partitionIndex: 7 })).found[0], ['b', [0, 1]])
   assert.deepEqual((await page([], 9, { topicName: 'b', partitionIndex: 7 })).found[0], ['b', []])
@@ -147,7 +147,7 @@ test('a cursor may name what is gone, but nothing that was not asked for', async
   assert.deepEqual((await page(['b'], 9, { topicName: 'b', partitionIndex: -1 })).found, [['b', INVALID_REQUEST.code]])
 })
 
-test('log directories name the folder, its room and the bytes of each partition, which deleting gives back', async t => {
+test('log directories name the folder, its size and the bytes of each partition, which a deletion releases', async t => {
   const broker = await startBroker(t)
   await createTopic(broker, 't', 2)
   await createTopic(broker, 'u', 1)
@@ -187,7 +187,7 @@ test('log directories name the folder, its room and the bytes of each partition,
   assert.deepEqual((await describe(some)).sizes, [['t-1', batch.length, 0, false]])
 })
 
-test('a store that cannot say how much room there is, is an error of the whole answer', async t => {
+test('if the store cannot say how much space there is, the whole answer is an error', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   ground.store.faults.failNext('space', 'unavailable')

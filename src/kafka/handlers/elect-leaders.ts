@@ -1,9 +1,10 @@
-// ElectLeaders 0-2: makes the preferred replica, or any that lives, the leader of partitions. The rules are in
+// ElectLeaders 0-2: elects the leaders of partitions: the preferred replica, or any living one. The rules are in
 // admin/elections.ts.
 //
-// Null partitions ask for all of them. As in Kafka, that answer leaves out the partitions that need no election.
+// Null partitions ask for all partitions. As in Kafka, the answer then leaves out the partitions that need no
+// election.
 //
-// Versions: 1 says which election is meant and has an error of the whole request (KIP-460).
+// Versions: from 1 on, a request names the election type, and the answer has an error of the whole request (KIP-460).
 
 import { type Election, electLeaders as elect } from '../../admin/elections.ts'
 import { because, INVALID_REQUEST, NONE, type Refusal } from '../../protocol/errors.ts'
@@ -15,7 +16,7 @@ import { onCluster } from '../needs.ts'
 type Body = RequestOf<typeof electLeaders>
 type Answer = ResponseInput<typeof electLeaders>
 
-/** By Kafka's ElectionType. */
+/** The elections, by Kafka's ElectionType. */
 const ELECTIONS: readonly Election[] = Object.freeze(['preferred', 'unclean'])
 
 export const electLeadersHandler = handler(electLeaders, rooms => ({

@@ -97,7 +97,7 @@ for (const [place, settings] of [
   })
 }
 
-test('where an end has leapt the answer goes on behind, below version 5 once records follow', async t => {
+test('where a log end has moved forward over offsets, a fetch continues behind them, below version 5 once records follow', async t => {
   const store: Store = createMemoryStore(systemClock)
   const openStore = async () => Object.assign(Object.create(store) as Store, { close: async () => {} })
   const former = await startBroker(t, {}, { openStore })
@@ -123,7 +123,7 @@ test('where an end has leapt the answer goes on behind, below version 5 once rec
   assert.deepEqual(await valuesOf(await old), [[50, 'b']])
 })
 
-test('a batch that only rests in zstd is fetched in every version', async t => {
+test('a batch that only the store compresses with zstd is fetched in every version', async t => {
   const ground = await startGround(t, {
     'storage.local.tail-cache-bytes': 0,
     'storage.local.compression.codec': 'zstd',
@@ -143,7 +143,7 @@ test('an offset inside a batch gets the whole batch', async t => {
   assert.deepEqual(values.at(-1), [4, 'e'])
 })
 
-test('the first partition that has anything gives one batch however small the limits are, and later ones keep to them', async t => {
+test('the first partition with records returns one batch even if the limits are smaller, and later ones obey the limits', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   await wire.send(metadata, 4, { topics: [{ name: 'empty' }] })
@@ -172,7 +172,7 @@ test('the first partition that has anything gives one batch however small the li
   for (const each of enough.responses) assert.ok(each.partitions[0]!.records!.length > 20_000)
 })
 
-test('the whole answer stays below the limit of the broker, whatever the client asks', async t => {
+test('the whole answer stays below the limit of the broker, even if the client asks for more', async t => {
   const ground = await startGround(t, { 'broker.fetch-max-bytes': 25_000 })
   const wire = await ground.connect()
   for (let i = 0; i < 5; i++) await produceTo(wire, batchOf([Buffer.alloc(10_000)]))
@@ -220,7 +220,7 @@ test('the wait is never longer than the broker allows', async t => {
   for (const maxWaitMs of [0x7fffffff, 1]) assert.equal((await fetchOne(wire, 0, { maxWaitMs })).errorCode, NONE)
 })
 
-test('more bytes asked for than may be answered do not make a fetch wait', async t => {
+test('a fetch that asks for more bytes than an answer may have does not wait for them', async t => {
   const ground = await startGround(t, { 'broker.fetch-max-wait': 60_000 })
   const wire = await ground.connect()
   await produceTo(wire, batchOf([Buffer.alloc(1000)]))
@@ -240,7 +240,7 @@ test('an append between the read and the wait is not missed', async t => {
   }
 })
 
-test('an offset out of range is said at once, and holds up no other partition', async t => {
+test('an offset out of range is answered at once, and delays no other partition', async t => {
   const ground = await startGround(t, { 'broker.fetch-max-wait': 60_000 })
   const wire = await ground.connect()
   await produceTo(wire, batchOf(['a']))
@@ -250,7 +250,7 @@ test('an offset out of range is said at once, and holds up no other partition', 
   }
 })
 
-test('offsets that no number holds are out of range', async t => {
+test('offsets beyond the safe integers of JavaScript are out of range', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   for (const hex of ['7fffffffffffffff', '0020000000000001', '8000000000000000']) {
@@ -300,7 +300,7 @@ test('batches and ListOffsets carry the leader epoch that Metadata says', async 
   }
 })
 
-test('a topic, partition or id that is not there is said in its row, beside those that are', async t => {
+test('an unknown topic, partition or id has an error in its row, and the other rows are answered', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   await produceTo(wire, batchOf(['a']))
@@ -362,7 +362,7 @@ test('a fetch of no partitions is answered at once', async t => {
   assert.deepEqual(responses, [])
 })
 
-test('the same fetch again finds what came since, and then again nothing', async t => {
+test('a repeated fetch finds the records that arrived since, and then no records', async t => {
   const ground = await startGround(t, { topics: [pattern('*', { partitions: 4 })] })
   const [consumer, producer] = [await ground.connect(), await ground.connect()]
   const batch = batchOf(['a', 'b'])
@@ -409,7 +409,7 @@ test('the same fetch again finds what came since, and then again nothing', async
   )
 })
 
-test('consumers that say the same again and again miss nothing, whenever it comes', async t => {
+test('consumers that repeat the same fetch miss no records, whenever they arrive', async t => {
   const ground = await startGround(t, { 'broker.fetch-max-wait': 1, topics: [pattern('*', { partitions: 3 })] })
   const producer = await ground.connect()
   const batch = batchOf(['a'])
@@ -435,7 +435,7 @@ test('consumers that say the same again and again miss nothing, whenever it come
   for (const offsets of await Promise.all(consumers)) assert.deepEqual(offsets, [10, 10, 10])
 })
 
-test('another fetch of the same connection is answered as it asks, and so is the first one after it', async t => {
+test('a different fetch of the same connection gets its own answer, and so does the first fetch when it is repeated', async t => {
   const ground = await startGround(t, { topics: [pattern('*', { partitions: 2 })] })
   const wire = await ground.connect()
   await produceTo(wire, batchOf(['a']))
@@ -556,7 +556,7 @@ test('once an answer is full the store is not asked for the partitions that are 
   assert.equal(ground.store.calls.read, before + 1)
 })
 
-test('where memory for answers is short the store is not asked for a batch that may not fit into what is left', async t => {
+test('if memory for answers is scarce, the store is not asked for a batch that may not fit into the rest', async t => {
   // A third of what is free is a megabyte.
   const ground = await startGround(t, {
     'storage.local.tail-cache-bytes': 0,
@@ -576,7 +576,7 @@ test('where memory for answers is short the store is not asked for a batch that 
   assert.equal(ground.store.calls.read, before + 1)
 })
 
-test('fetches that read from the store at a time share the memory for answers, and each gets a batch', async t => {
+test('fetches that read from the store at the same time share the memory for answers, and each gets a batch', async t => {
   const ground = await startGround(t, {
     'storage.local.tail-cache-bytes': 0,
     'broker.global-max-pending-bytes': 40 << 20,
@@ -607,7 +607,7 @@ test('fetches that read from the store at a time share the memory for answers, a
   await eventually('all is given back', async () => (await granted()) === 0)
 })
 
-test('a fetch that waits for more bytes is answered with those that it has when others have the memory by then', async t => {
+test('a fetch that waits for more bytes is answered with the bytes that it has if others have the memory by then', async t => {
   const ground = await startGround(t, {
     'storage.local.tail-cache-bytes': 0,
     'broker.fetch-max-wait': 10_000,
@@ -653,7 +653,7 @@ test('the memory of an answer that came too late is given back', async t => {
   await eventually('it is given back', async () => (await ground.sample('svc_broker_fetch_granted_bytes')) === 0)
 })
 
-test('a store that cannot be read is said in the row, as a code that clients try again', async t => {
+test('if the store cannot be read, the row has a code after which clients retry', async t => {
   const ground = await startGround(t, { 'storage.local.tail-cache-bytes': 0 })
   const wire = await ground.connect()
   await produceTo(wire, batchOf(['a']))
@@ -662,7 +662,7 @@ test('a store that cannot be read is said in the row, as a code that clients try
   assert.equal((await valuesOf(await fetchOne(wire, 0))).length, 1)
 })
 
-test('when the first partition cannot be read, the next one gives a batch however small the limits are', async t => {
+test('if the first partition cannot be read, the next one returns a batch even if the limits are smaller', async t => {
   const ground = await startGround(t, { 'storage.local.tail-cache-bytes': 0 })
   const wire = await ground.connect()
   for (const name of ['one', 'two', 'three']) await produceInto(wire, name, ['v'])

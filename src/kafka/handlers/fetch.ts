@@ -1,28 +1,34 @@
-// Fetch 4-18: reads whole record batches from partitions, up to the high watermark or to the last stable offset, and
-// waits for bytes when there are few.
+// Fetch 4-18: reads whole record batches from partitions, up to the high watermark or to the last stable offset. It
+// waits for more bytes if there are too few.
 //
-// The way of a request, from top to bottom: a full request makes rows or takes those that stand for it, a request of a
-// session takes the rows with news (begin); the rows are read (look) with a grant of memory, or wait for one
-// (lookLater); then the answer is made, or waits for more records and looks again (conclude).
+// The steps of a request: a full request makes rows, or takes the rows that are kept for it (beginFull). A request of
+// a session takes the rows with news. The rows are read with a grant of memory (look), or wait for one (lookLater).
+// Then the answer is made (deliver), or the request waits for more records and reads again (conclude).
 //
-// An answer waits while it has fewer than `minBytes` and nothing went wrong, at most for the smaller of the client's
-// wait and `broker.fetch-max-wait`; an append wakes it. It holds at most `broker.fetch-max-bytes`, whatever the client
-// asks, and no more than it is granted of the memory for answers (fetch/share.ts) before it reads: while that is taken
-// it waits its turn, and is answered without records when its wait is over. How rows are read is in fetch/reading.ts.
+// An answer waits while it has fewer than `minBytes` and no row has an error. It waits at most for the smaller of the
+// client's wait and `broker.fetch-max-wait`, and an append wakes it. It has at most `broker.fetch-max-bytes`, even if
+// the client asks for more. Before a request reads, it needs a grant of the memory for answers (fetch/share.ts). If
+// that memory is taken, the request waits its turn, and is answered without records when its wait is over.
+// fetch/reading.ts reads the rows.
 //
-// Versions: 5 is the first that is answered a batch without records where an end has leapt; before, nothing is answered
-// there until records follow, because kafka-python 2.0, which knows 4 at most, fails at such a batch. 7 has sessions
-// (KIP-227), which fetch/sessions.ts keeps: a request of one looks only at partitions that it changes or that have
-// news, and the answer names only those with records, another high watermark or log start, or an error. 9 compares
-// leader epochs (KIP-320). 10 is the first that may carry zstd (KIP-110): before, a partition answers the batches in
-// front of such a batch, and UNSUPPORTED_COMPRESSION_TYPE where it is the first. 13 names topics by id only (KIP-516).
+//   5    a fetch may return a batch without records, if the log end has moved forward over offsets without records
+//        (docs/decisions/0037). Earlier versions return nothing there until records follow, because kafka-python 2.0,
+//        which knows at most version 4, fails at such a batch
+//   7    sessions (KIP-227), which fetch/sessions.ts keeps. A request of a session reads only partitions that it
+//        changes or that have news. The answer names only those with records, another high watermark or log start,
+//        or an error
+//   9    leader epochs are compared (KIP-320)
+//   10   zstd (KIP-110). In earlier versions a partition returns the batches before a batch in zstd, and
+//        UNSUPPORTED_COMPRESSION_TYPE if that batch is the first
+//   13   topics by id only (KIP-516)
 //
-// A full request that says the same as the connection's last one, and whose answer had nothing, is served like one of a
-// session: its rows have stayed at their partitions, and only those with news are looked at (standing-fetches.ts).
+// If a full request repeats the connection's last one, whose answer had no records, it is served like a request of a
+// session: its rows still watch their partitions, and only those with news are read (fetch/standing-fetches.ts).
 //
-// Unlike Apache Kafka there are no followers: a replica id gives no right to read beyond the end for consumers. A
-// partition that is named twice is answered once, as its last row says; so does Kafka. A request of a session needs the
-// topics that it names: it needed the others when they came into the session.
+// Unlike in Apache Kafka there are no followers: a replica id gives no right to read beyond the end for consumers. A
+// partition that is named twice is answered once, with the values of its last row, as in Kafka. A request of a
+// session needs permission only for the topics that it names: it needed it for the others when they were added to the
+// session.
 
 import type { Isolation } from '../../log/partition.ts'
 import type { Watchlist } from '../../log/waiters.ts'
@@ -47,7 +53,7 @@ const FIRST_WITH_IDS = 13
 const FIRST_WITH_REPLICA_STATE = 15
 const READ_COMMITTED = 1
 
-/** One request on its way to its answer. */
+/** One request, from its arrival until its answer. */
 interface Reading {
   readonly request: Asked
   readonly naming: Naming
@@ -60,7 +66,7 @@ interface Reading {
   list: Watchlist<FetchRow> | null
   /** Set for a full request that repeats the last one, while none of its rows has had news. */
   still: Standing | null
-  /** The memory for the records that were found; null if nothing was looked for. */
+  /** The memory for the records that were found; null if the request has no grant. */
   grant: Grant | null
   readonly maxBytes: number
   /** On Clock.monotonic(). */
@@ -117,7 +123,7 @@ export const fetchHandler = handler(fetch, rooms => {
   }
 
   function beginFull(request: Asked, naming: Naming): Answer {
-    // While another broker may lead here, every partition must answer so.
+    // While another broker may already lead the partitions, every row must be looked up again.
     const left = standing.take(request.connection, cluster.isConfirmed ? request.body : null)
     const still = left?.standing ?? null
     if (left !== null && still !== null) {
@@ -150,13 +156,16 @@ export const fetchHandler = handler(fetch, rooms => {
     const grant = former === null ? share.take(asking) : former.exchange(asking)
     if (grant !== null) return lookWith(reading, rows, grant)
     turns.pass()
-    // The request waited for more records, but there is no memory for more: the answer holds those that it has. The
-    // other rows stay marked.
+    // The request waited for more records, but there is no memory for them: the answer has the records that were
+    // found. The other rows stay marked.
     if (reading.rows.some(row => row.bytes > 0)) return deliver(reading)
     return lookLater(reading, rows, asking)
   }
 
-  /** Other fetches hold the memory. An error is answered at once, and records when its turn comes or its time is up. */
+  /**
+   * Waits for memory that other fetches have. An error is answered at once. Otherwise the rows are read when the
+   * request gets memory, or answered without records when its time is up.
+   */
   async function lookLater(reading: Reading, rows: readonly FetchRow[], asking: Asking): Promise<FetchAnswer> {
     const { drain } = reading.request
     claim(reading, rows)
@@ -193,7 +202,7 @@ export const fetchHandler = handler(fetch, rooms => {
     )
   }
 
-  /** From now on the rows are read for this request, and its answer holds them. */
+  /** Claims the rows for this request: its answer has their results. */
   function claim(reading: Reading, rows: readonly FetchRow[]): void {
     for (const row of rows) {
       if (row.reader !== reading && reading.session !== null) reading.rows.push(row)
@@ -230,7 +239,7 @@ export const fetchHandler = handler(fetch, rooms => {
     settle(list, looked)
     const hasMoved = looked.some(row => row.hasMoved)
     const sinceMs = clock.monotonic()
-    // No watch was marked for records that arrived while the store was reading.
+    // Records that arrived while the store was read have marked no watch, so the request must not wait.
     const maxWaitMs = hasMoved ? 0 : reading.untilMs - sinceMs
     return list.wait({ minBytes, alreadyBytes, maxWaitMs, signal: request.closed }).then(() => {
       request.waitedMs += clock.monotonic() - sinceMs
@@ -238,18 +247,19 @@ export const fetchHandler = handler(fetch, rooms => {
     })
   }
 
-  /** The next step of a request that has waited, unless another request has taken over its rows. */
+  /** Runs the next step of a request that has waited, unless another request has taken over its rows. */
   function goOn(reading: Reading, step: () => Answer): Answer {
     return logger.during(reading.request, () => (isSuperseded(reading) ? conclude(reading, []) : step()))
   }
 
-  /** Another request of the session has arrived meanwhile, and continues from this one's place. */
+  /** Returns true if another request of the session has arrived meanwhile and continues the session. */
   function isSuperseded({ session, request }: Reading): boolean {
     return session !== null && !session.isClosed && session.nextEpoch !== epochAfter(request.body.sessionEpoch)
   }
 
   /**
-   * The answer, which is empty if the client's quota does not allow its bytes: it asks again after its wait (KIP-219).
+   * Returns the answer. It is empty if the client's quota does not allow its bytes: the client fetches again after
+   * its wait (KIP-219).
    */
   function deliver(reading: Reading): FetchAnswer {
     const { request, session, rows, still } = reading
@@ -272,7 +282,9 @@ export const fetchHandler = handler(fetch, rooms => {
     return { throttleTimeMs, errorCode: NONE, sessionId: session?.id ?? NO_SESSION, responses: [] }
   }
 
-  /** The records in an answer are delivered to the client: it may be a member of a group that owns the partition. */
+  /**
+   * Notes the records in an answer as delivered to the client: it may be a member of a group that owns the partition.
+   */
   function remember({ clientId, connection }: Asked, rows: readonly FetchRow[]): void {
     const reader = readPositions.reader(clientId ?? '', connection.address)
     for (const { partition, fetchOffset, found } of rows) {
@@ -301,7 +313,10 @@ export const fetchHandler = handler(fetch, rooms => {
     return { errorCode: NONE, sessionId: session?.id ?? NO_SESSION, responses, nodeEndpoints: leaders.endpoints() }
   }
 
-  /** A full request without a session leaves its rows to the next one, if none of them has news. */
+  /**
+   * Leaves the rows of a full request without a session to the connection's next one. They keep watching their
+   * partitions if none of them has news.
+   */
   function leave(reading: Reading, responses: readonly TopicRow[] | null): void {
     const { request, rows } = reading
     const { body, connection, closed } = request
@@ -332,7 +347,7 @@ function namingOf(apiVersion: number): Naming {
   return apiVersion >= FIRST_WITH_IDS ? 'topicId' : 'name'
 }
 
-/** A follower asks as a part of the cluster. */
+/** Returns the needs of a request. A follower needs the permission of a cluster member. */
 function needsOf({ body, apiVersion }: Asked): readonly Need[] {
   const replicaId = apiVersion >= FIRST_WITH_REPLICA_STATE ? body.replicaState.replicaId : body.replicaId
   if (replicaId >= 0) return [onCluster('CLUSTER_ACTION')]
@@ -344,7 +359,10 @@ function needsOf({ body, apiVersion }: Asked): readonly Need[] {
   )
 }
 
-/** Gives back the memory of the records; called when the network has taken them. Null if there were none. */
+/**
+ * Returns a function that releases the memory of the records, to call when the network has taken them. Returns null
+ * if the request has no grant.
+ */
 function releaseOf(rows: readonly FetchRow[], grant: Grant | null): (() => void) | null {
   if (grant === null) return null
   const releases: (() => void)[] = []

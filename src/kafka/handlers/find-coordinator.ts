@@ -1,14 +1,14 @@
-// FindCoordinator 0-6: which broker coordinates a group (key type 0), with the endpoint of the listener that the client
-// came by. COORDINATOR_NOT_AVAILABLE while no coordinator can be reached through that listener.
+// FindCoordinator 0-6: returns the broker that coordinates a group (key type 0), with its endpoint on the client's
+// listener. The answer is COORDINATOR_NOT_AVAILABLE while no coordinator can be reached through that listener.
 //
 //   0-3  one key; its error is the answer's error
 //   4    many keys with an error each; the single key is ignored (KIP-699)
-//   6    share partitions, key type 2 (KIP-932): answered INVALID_REQUEST, as by a Kafka without share groups
+//   6    share partitions, key type 2 (KIP-932): the answer is INVALID_REQUEST, as from a Kafka without share groups
 //
-// Differences from Apache Kafka: there are no transactions yet, so the answer to a transactional id (key type 1, from
-// version 1 on) is INVALID_REQUEST with a sentence that says so. The Java client asks this before InitProducerId, which
-// has no field for a sentence; it prints the sentence and stops. librdkafka asks again until its timeout, so the broker
-// logs the sentence too.
+// Differences from Apache Kafka: there are no transactions yet. So the answer to a transactional id (key type 1, from
+// version 1 on) is INVALID_REQUEST with a message that says so. The Java client sends this request before
+// InitProducerId, which has no field for a message. The client prints the message and stops. librdkafka retries until
+// its timeout, so the broker logs the message too.
 
 import { cut } from '../../base/cut.ts'
 import { because, COORDINATOR_NOT_AVAILABLE, INVALID_REQUEST, NONE, type Refusal } from '../../protocol/errors.ts'
@@ -27,7 +27,7 @@ const NO_TRANSACTIONS = because(
   'This broker has no transactions yet. Leave out transactional.id; an idempotent producer works without it.',
 )
 
-/** How often a line with this sentence is logged. */
+/** The shortest time between two log lines with this message. */
 const LOG_EVERY_MS = 10_000
 
 export const findCoordinatorHandler = handler(findCoordinator, rooms => {

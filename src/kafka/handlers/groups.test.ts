@@ -1,4 +1,4 @@
-// The questions of operators about consumer groups, over the wire in every version.
+// The APIs for operators of consumer groups, over the wire in every version.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -58,7 +58,7 @@ async function commit(wire: Wire, groupId: string, name = 't') {
   return committed.topics[0]!.partitions[0]!.errorCode
 }
 
-test('groups are listed in every version, by state and type where they can be asked for', async t => {
+test('groups are listed in every version, by state and type if the version has these filters', async t => {
   const wire = await open(t)
   await enter(wire, 'members')
   await commit(wire, 'offsets')
@@ -162,7 +162,7 @@ test('positions are deleted row by row', async t => {
   assert.equal(await deletion('workers'), NON_EMPTY_GROUP.code)
 })
 
-test('what a fetch answers is delivered to its client, by client id and address', async t => {
+test('the records in a fetch answer count as delivered to its client, by client id and address', async t => {
   const { clock, store, settings, metrics, catalogue, logs, create, partition } = await openLogWorld(t)
   const topic = await create('t')
   await partition('t').append(batchOf(10), 0)

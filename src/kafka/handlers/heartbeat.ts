@@ -1,6 +1,6 @@
-// Heartbeat 0-4: a member of a classic group lives. REBALANCE_IN_PROGRESS calls it to join again;
-// UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION and FENCED_INSTANCE_ID tell it that the group went on without it. Constant
-// cost, nothing is stored.
+// Heartbeat 0-4: tells the coordinator that a member of a classic group is alive. REBALANCE_IN_PROGRESS tells the
+// member to join again. UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION and FENCED_INSTANCE_ID tell it that the group continues
+// without it. The cost is constant, and nothing is stored.
 //
 //   3    static members (KIP-345)
 //

@@ -1,9 +1,9 @@
-// IncrementalAlterConfigs 0-1: sets and deletes single configs of topics, levels of loggers, and members of lists, or
-// with validateOnly says whether it could. The rules are in admin/configs.ts. The settings of a broker cannot be
-// changed while it runs.
+// IncrementalAlterConfigs 0-1: sets and deletes single configs of topics, levels of loggers, and members of lists.
+// With validateOnly it only says whether it could. The rules are in admin/configs.ts. The settings of a broker cannot
+// be changed while it runs.
 //
-// A resource is changed whole or not at all. The answer comes when the change is durable and acts; the level of a
-// logger lasts until the process ends, as in Kafka.
+// A resource is changed completely or not at all. The answer is sent when the change is durable and in effect. The
+// level of a logger lasts until the process ends, as in Kafka.
 
 import { alterConfigs as alter } from '../../admin/configs.ts'
 import type { ConfigEdit } from '../../admin/contract.ts'
@@ -15,7 +15,7 @@ import { handler } from '../handler.ts'
 
 type Config = RequestOf<typeof incrementalAlterConfigs>['resources'][number]['configs'][number]
 
-/** By Kafka's AlterConfigOp.OpType. */
+/** The operations, by Kafka's AlterConfigOp.OpType. */
 const OPERATIONS: readonly ConfigEdit['operation'][] = Object.freeze(['set', 'delete', 'append', 'subtract'])
 
 export const incrementalAlterConfigsHandler = handler(incrementalAlterConfigs, rooms => ({

@@ -1,12 +1,13 @@
-// InitProducerId 0-5: a producer id that no other producer has, with epoch 0, for an idempotent producer (KIP-98).
+// InitProducerId 0-5 (KIP-98): gives an idempotent producer an id that no other producer has, with epoch 0.
 //
-//   3    a producer may say which id and epoch it had (KIP-360); without a transactional id it is given a fresh id,
-//        as in Kafka, and naming only one of the two is INVALID_REQUEST
-//   4    PRODUCER_FENCED, 5 TRANSACTION_ABORTABLE (KIP-890): about transactions, never answered here
+//   3    a producer may name its former id and epoch (KIP-360). Without a transactional id it gets a fresh id, as in
+//        Kafka. If it names only one of the two, the answer is INVALID_REQUEST
+//   4    PRODUCER_FENCED (KIP-890), an error about transactions that this broker never returns
+//   5    TRANSACTION_ABORTABLE (KIP-890), the same
 //
 // Differences from Apache Kafka: there are no transactions yet. A transactional id is refused with
-// TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which every client reports instead of retrying; before that the request must
-// make sense: an empty id is INVALID_REQUEST, a timeout out of bounds INVALID_TRANSACTION_TIMEOUT.
+// TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which every client reports instead of retrying. Other errors come first: an
+// empty id is INVALID_REQUEST, a timeout out of range is INVALID_TRANSACTION_TIMEOUT.
 
 import {
   because,
@@ -25,7 +26,7 @@ import { CLUSTER, type Need, onTransactionalId } from '../needs.ts'
 
 /** Kafka's transaction.max.timeout.ms. */
 const MAX_TRANSACTION_TIMEOUT_MS = 900_000
-/** Kafka's limit for a string, which flexible versions do not have by themselves. */
+/** Kafka's limit for a string in bytes. The format of flexible versions has no such limit. */
 const MAX_TRANSACTIONAL_ID_BYTES = 32_767
 
 const NO_ID = -1
@@ -50,7 +51,10 @@ export const initProducerIdHandler = handler(initProducerId, rooms => {
   }
 })
 
-/** Without a transactional id a producer that may write to any topic needs no more (KIP-679). */
+/**
+ * Returns the needs of a request. Without a transactional id, the permission to write to any topic is enough
+ * (KIP-679).
+ */
 function needsOf({ transactionalId }: RequestOf<typeof initProducerId>): readonly Need[] {
   if (transactionalId !== null) return [onTransactionalId('WRITE', transactionalId)]
   const or = { operation: 'WRITE', resource: { type: 'TOPIC', name: null } } as const

@@ -1,16 +1,16 @@
-// JoinGroup 0-9: a member enters or re-enters a classic group. The answer comes when the rebalance ends, with
-// the generation, and for the leader with everybody's metadata; a member that nothing has changed for is answered at
+// JoinGroup 0-9: a member joins or rejoins a classic group. The answer is sent when the rebalance ends. It has the
+// generation, and for the leader the metadata of all members. If nothing has changed for a member, it is answered at
 // once.
 //
-//   0    no rebalance timeout: the session timeout stands for it
-//   4    a dynamic member without id is given one with MEMBER_ID_REQUIRED and joins with it (KIP-394)
+//   0    no rebalance timeout: the session timeout is used for it
+//   4    a dynamic member without id gets one with MEMBER_ID_REQUIRED and joins with it (KIP-394)
 //   5    static members, known by their instance id (KIP-345)
 //   7    the answer names the protocol type, and a refusal has no protocol name (KIP-559)
 //   8    the client's reason, for the log (KIP-800)
 //   9    skipAssignment: a returning static leader leads a stable group without assigning (KIP-814)
 //
-// Differences from Apache Kafka: those of coordinator/classic/group.ts (bounds, and a returning static member that
-// subscribes to other topics causes a rebalance); a negative rebalance timeout is taken as the session timeout.
+// Differences from Apache Kafka: those of coordinator/classic/group.ts (limits, and a returning static member that
+// subscribes to other topics causes a rebalance). A negative rebalance timeout means the session timeout.
 
 import type { JoinReply } from '../../coordinator/classic/requests.ts'
 import { refuseJoin } from '../../coordinator/classic/requests.ts'

@@ -1,11 +1,11 @@
-// LeaveGroup 0-5: members leave a classic group for good, or are removed by a tool. Those that stay rebalance
-// once for all that left in one request.
+// LeaveGroup 0-5: members leave a classic group, or a tool removes them. The remaining members rebalance once for all
+// members that left in one request.
 //
 //   0-2  one member; its error is the answer's error
 //   3    many members with an error each; a static member may be named by its instance id alone (KIP-345)
 //   5    the client's reason, for the log (KIP-800)
 //
-// Differences from Apache Kafka: what has left is stored before the answer.
+// Differences from Apache Kafka: the broker stores that the members have left before it answers.
 
 import { COORDINATOR_NOT_AVAILABLE, NONE } from '../../protocol/errors.ts'
 import { leaveGroup } from '../../protocol/messages/leave-group.ts'

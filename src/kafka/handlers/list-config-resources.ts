@@ -1,7 +1,8 @@
-// ListConfigResources 0-1: the topics and brokers that have configs (KIP-1142). Groups and client metrics have none.
+// ListConfigResources 0-1 (KIP-1142): lists the topics and brokers that have configs. Groups and client metrics have
+// no configs.
 //
-// Version 0 is KIP-714's ListClientMetricsResources and always answers an empty list. In version 1 no types mean all of
-// them; a type that has no configs is refused with UNSUPPORTED_VERSION, as in Kafka.
+// Version 0 is KIP-714's ListClientMetricsResources and always answers an empty list. In version 1 an empty list of
+// types asks for all types. An unknown type is refused with UNSUPPORTED_VERSION, as in Kafka.
 
 import { listConfigResources as list } from '../../admin/configs.ts'
 import type { ConfigResourceType } from '../../admin/contract.ts'

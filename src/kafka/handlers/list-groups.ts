@@ -1,10 +1,10 @@
-// ListGroups 0-5: the consumer groups of this broker.
+// ListGroups 0-5: lists the consumer groups of this broker.
 //
-//   4    states, as an answer and as a filter (KIP-518)
-//   5    types likewise; all groups here are `classic` (KIP-848)
+//   4    states in the answer, and a filter for them (KIP-518)
+//   5    types in the answer, and a filter for them; all groups here are `classic` (KIP-848)
 //
-// Filters do not tell upper from lower case, and one that names nothing that exists lets nothing through, as in Kafka.
-// A group that waits for its first rebalance is listed.
+// Filters ignore upper and lower case. A filter with an unknown value matches no group, as in Kafka. A group that
+// waits for its first rebalance is listed.
 //
 // Differences from Apache Kafka: none known.
 

@@ -88,7 +88,7 @@ test('leader epochs are compared', async t => {
   assert.equal((await ask(wire, 5, -1, { currentLeaderEpoch: leaderEpoch + 1 })).errorCode, UNKNOWN_LEADER_EPOCH.code)
 })
 
-test('a partition that is named twice and one that is not there are said in their rows', async t => {
+test('a partition that is named twice and an unknown partition have errors in their rows', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const partitions = [0, 0, 9].map(partitionIndex => ({ partitionIndex, timestamp: -1 }))

@@ -1,14 +1,16 @@
-// ListOffsets 1-11: the offset that belongs to a timestamp, or to one of the special ones.
+// ListOffsets 1-11: returns the offset for a timestamp, or for a special timestamp:
 //
 //   -1  latest: the high watermark, or the last stable offset for read_committed (2+)
 //   -2  earliest: the log start
 //   -3  the record with the largest timestamp (7+, KIP-734)
-//   -4  earliest local (8+, KIP-405): all that is readable is local, so the log start
-//   -5  latest tiered (9+, KIP-1005), -6 earliest that waits for tiering (11+, KIP-1023): there is no tier, so none
+//   -4  earliest local (8+, KIP-405): the log start, because all readable records are local
+//   -5  latest tiered (9+, KIP-1005): no offset, because there is no tier
+//   -6  earliest that waits for tiering (11+, KIP-1023): no offset, because there is no tier
 //
-// A time answers the first record at or after it, with that record's own time. No such record is offset -1 and
-// timestamp -1 without an error. A special timestamp in a version that does not know it is UNSUPPORTED_VERSION, as in
-// Kafka. Looking through records ends with the deadline of the request and with its connection.
+// For a timestamp the answer has the first record at or after it, with that record's own timestamp. If there is no
+// such record, the offset and the timestamp are -1, without an error. If the version does not know a special
+// timestamp, the answer is UNSUPPORTED_VERSION, as in Kafka. The search stops at the deadline of the request, and
+// when its connection closes.
 
 import { type Patience, patience } from '../../base/patience.ts'
 import type { Partition } from '../../log/partition.ts'
@@ -111,7 +113,7 @@ async function find(
   }
 }
 
-/** The epoch of the first batch, so that a reader that begins there never sees a lower epoch later. */
+/** Returns the epoch of the first batch, so that a reader that begins there never sees a lower epoch later. */
 function epochOfStart({ logStartOffset, leaderEpoch, state }: Partition): number {
   return state.epochs.findLast(each => each.startOffset <= logStartOffset)?.epoch ?? leaderEpoch
 }

@@ -1,6 +1,6 @@
-// ListPartitionReassignments 0: the partitions whose replicas are being moved. The list is always empty: the log rests
-// in the store, and a change by AlterPartitionReassignments is done when it is answered. As in Kafka, topics that do
-// not exist are left out without an error.
+// ListPartitionReassignments 0: lists the partitions whose replicas are being moved. The list is always empty: the
+// log is in the store, and a change by AlterPartitionReassignments is complete when it is answered. As in Kafka,
+// topics that do not exist are left out without an error.
 
 import { NONE } from '../../protocol/errors.ts'
 import { listPartitionReassignments } from '../../protocol/messages/list-partition-reassignments.ts'

@@ -29,7 +29,7 @@ test('version 0 takes an empty list for all topics, later ones for none and null
   }
 })
 
-test('every version says the broker, the controller, the cluster and each partition with its leader', async t => {
+test('every version returns the broker, the controller, the cluster and each partition with its leader', async t => {
   const ground = await startGround(t, { 'broker.id': 3, topics: [pattern('*', { partitions: 2 })] })
   const wire = await ground.connect()
   for (let version = 0; version <= 13; version++) {
@@ -50,14 +50,14 @@ test('every version says the broker, the controller, the cluster and each partit
   }
 })
 
-test('the advertised host and port are told in place of those that are bound', async t => {
+test('clients get the advertised host and port in place of the bound ones', async t => {
   const ground = await startGround(t, { 'broker.advertised-host': 'kafka.example', 'broker.advertised-port': 19092 })
   const wire = await ground.connect()
   const { brokers } = await wire.send(metadata, 1, { topics: [] })
   assert.deepEqual(brokers, [{ nodeId: 0, host: 'kafka.example', port: 19092, rack: null }])
 })
 
-test('a broker that is bound to every interface says localhost', async t => {
+test('a broker that is bound to every interface advertises localhost', async t => {
   const ground = await startGround(t, { 'broker.host': '0.0.0.0' })
   const wire = await ground.connect()
   assert.equal((await wire.send(metadata, 1, { topics: [] })).brokers[0]!.host, 'localhost')
@@ -148,7 +148,7 @@ test('a name that is asked for twice is answered once', async t => {
   )
 })
 
-test('two clients that create one topic at a time both get it', async t => {
+test('two clients that create one topic at the same time both get it', async t => {
   const ground = await startGround(t)
   const [one, two] = [await ground.connect(), await ground.connect()]
   const answers = await Promise.all([one, two].map(wire => wire.send(metadata, 12, { topics: named('new') })))
@@ -183,7 +183,7 @@ test('a hundred thousand names are answered', async t => {
   assert.equal(topics.length, 100_000)
 })
 
-test('operations are told to those who ask, and are the smallest number otherwise', async t => {
+test('operations are returned if the request asks for them, and are the smallest number otherwise', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const asked = await wire.send(metadata, 8, {
@@ -197,7 +197,7 @@ test('operations are told to those who ask, and are the smallest number otherwis
   assert.deepEqual([silent.topics[0]!.topicAuthorizedOperations, silent.clusterAuthorizedOperations], [none, none])
 })
 
-test('a topic that was deleted and made again under its name has another id', async t => {
+test('a topic that was deleted and created again under its name has another id', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const idOf = async () => (await wire.send(metadata, 12, { topics: named('t') })).topics[0]!.topicId

@@ -1,19 +1,21 @@
-// Metadata 0-13: the brokers that live, and of topics the partitions and who leads them; makes topics that patterns
-// allow.
+// Metadata 0-13: returns the living brokers, and the partitions of topics with their leaders. It creates topics that
+// a topic pattern allows.
 //
-// Which topics: in version 0 an empty list asks for all; later null asks for all and an empty list for none. From
-// version 12 on a topic may be named by its id alone (KIP-516); 10 and 11 have the field and must not use it. An id
-// that nothing has is UNKNOWN_TOPIC_ID. A topic that is named twice is answered once.
+// Which topics: in version 0 an empty list asks for all topics. In later versions null asks for all topics, and an
+// empty list for none. From version 12 on, a request may name a topic by its id alone (KIP-516). Versions 10 and 11
+// have the field and must not use it. An unknown id gets UNKNOWN_TOPIC_ID. A topic that is named twice is answered
+// once.
 //
-// Auto-creation: a name that is unknown is created when the request allows it and a topic pattern (svc.topics) does,
-// before the answer, so that the first answer has the partitions. One request creates at most MOST_CREATED topics; the
-// rest of its names answer LEADER_NOT_AVAILABLE, which clients ask again for.
+// Auto-creation: an unknown name is created if the request and a topic pattern (svc.topics) allow it. This happens
+// before the answer, so that the first answer has the partitions. One request creates at most MOST_CREATED topics.
+// The rest of its names get LEADER_NOT_AVAILABLE, after which clients ask again.
 //
-// Replicas that are away are offline for version 5 on. Version 0 is not told of them, as in Kafka: the partition has
-// REPLICA_NOT_AVAILABLE, and those that live.
+// From version 5 on, the answer lists unreachable replicas as offline. Version 0 leaves them out, as in Kafka: the
+// partition has REPLICA_NOT_AVAILABLE and only the reachable replicas.
 //
-// Unlike Apache Kafka, which creates in the background and answers UNKNOWN_TOPIC_OR_PARTITION first. A leader that the
-// client's listener does not reach is LISTENER_NOT_FOUND, as in Kafka, in versions before 6 too.
+// Differences from Apache Kafka: Kafka creates topics in the background and answers UNKNOWN_TOPIC_OR_PARTITION first.
+// If the client's listener does not reach a leader, the partition gets LISTENER_NOT_FOUND, as in Kafka; here also in
+// versions before 6.
 
 import { createTopics } from '../../admin/topics.ts'
 import { type Catalogue, type Topic, unreadableTopic } from '../../log/catalogue.ts'
@@ -49,9 +51,9 @@ const FIRST_WITH_ALL_REPLICAS = 1
 const FIRST_WITH_IDS = 12
 const FIRST_WITH_TOP_LEVEL_ERROR = 13
 
-/** Topics that one request may create. */
+/** The most topics that one request may create. */
 const MOST_CREATED = 100
-/** How long a request waits for its topics. */
+/** How long a request waits for the creation of its topics. */
 const CREATION_MS = 5000
 
 export const metadataHandler = handler(metadata, rooms => ({
@@ -79,7 +81,10 @@ export const metadataHandler = handler(metadata, rooms => ({
   },
 }))
 
-/** A name that the request may create must be permitted to be created, too; that it is unknown is found out later. */
+/**
+ * Returns the needs of a request. A name that the request may create also needs the permission to create it. Whether
+ * it is unknown is found out later.
+ */
 function needsOf({ body, apiVersion }: Request<Body>): readonly Need[] {
   if (isForAll(body, apiVersion)) return [onListed('DESCRIBE', 'TOPIC')]
   const asked = distinct(body.topics ?? [])
@@ -103,7 +108,7 @@ function isForAll({ topics }: Body, apiVersion: number): boolean {
   return topics === null || (apiVersion < FIRST_WITH_NULL && topics.length === 0)
 }
 
-/** Null if all requested topics are known, else a look whether another broker has created them. */
+/** Looks for topics that another broker may have created. Returns null if all requested topics are known. */
 function lookFor(rooms: Rooms, asked: readonly Asked[]): Promise<void> | null {
   const names = asked.flatMap(({ name }) => name ?? [])
   const ids = asked.flatMap(({ name, topicId }) => (name === null ? [topicId] : []))
@@ -116,12 +121,12 @@ function answerFor(rooms: Rooms, request: Request<Body>, asked: readonly Asked[]
   return create(rooms, missing).then(refusals => answerOf(rooms, request, rowsOf(rooms, request, asked, refusals)))
 }
 
-/** Each topic once, by name or by id, in the order of the request. */
+/** Returns each topic once, by name or by id, in the order of the request. */
 function distinct(asked: readonly Asked[]): readonly Asked[] {
   return [...new Map(asked.map(topic => [topic.name ?? `${topic.topicId}\0`, topic])).values()]
 }
 
-/** Names that are unknown and that a pattern lets a client create. */
+/** Returns the unknown names that a topic pattern lets a client create. */
 function creatable(rooms: Rooms, asked: readonly Asked[]): readonly string[] {
   const { topics, unreadable } = rooms.catalogue.current()
   return asked.flatMap(({ name, topicId }) => {
@@ -135,7 +140,7 @@ type Refusals = ReadonlyMap<string, Refusal>
 
 const NOTHING_CREATED: Refusals = new Map()
 
-/** Creates the topics and says why some were not. */
+/** Creates the topics. Returns the refusals of those that were not created, by name. */
 async function create(rooms: Rooms, names: readonly string[]): Promise<Refusals> {
   const refusals = new Map<string, Refusal>(names.slice(MOST_CREATED).map(name => [name, LEADER_NOT_AVAILABLE]))
   const requests = names

@@ -1,22 +1,22 @@
-// OffsetCommit 2-10: stores positions of a group, answered when they are durable. Positions belong to topic
-// ids: those of a topic that is deleted are gone, and one that is made again under the name begins without.
+// OffsetCommit 2-10: stores committed offsets of a group, and answers when they are durable. Offsets belong to topic
+// ids: if a topic is deleted and created again under the same name, it has no offsets.
 //
-//   6    the leader epoch of what was read last is kept with the position (KIP-320)
+//   6    the leader epoch of the record that was read last is kept with the offset (KIP-320)
 //   7    static members (KIP-345)
 //   9    GROUP_ID_NOT_FOUND for a member of a group that does not exist; before, ILLEGAL_GENERATION (KIP-848)
-//   10   topics by id only: UNKNOWN_TOPIC_ID (KIP-848)
+//   10   topics by id only; an unknown id gets UNKNOWN_TOPIC_ID (KIP-848)
 //
 // A consumer that assigns partitions itself commits with generation -1 and no member id, to a group without members.
-// The empty group id is taken, as in Kafka. Any offset is taken, below zero too.
+// The empty group id is accepted, as in Kafka. Any offset is accepted, even below zero.
 //
-// Versions 2 to 4 can say for how long the position is to be kept. Metadata has at most 4096 UTF-16 units, as Kafka
+// In versions 2 to 4 a request can say how long the offset is kept. Metadata has at most 4096 UTF-16 units, as Kafka
 // counts.
 //
-// Where the offsets of all groups are as many as the broker keeps, a position that is new, or says more than before,
-// gets INVALID_COMMIT_OFFSET_SIZE in its row; the others are stored.
+// If the broker already keeps as many offsets as it may, an offset that is new, or that needs more memory than
+// before, gets INVALID_COMMIT_OFFSET_SIZE in its row. The others are stored.
 //
-// Differences from Apache Kafka: an offset beyond 2^53 - 1 is refused with INVALID_REQUEST, since every number here is
-// exact.
+// Differences from Apache Kafka: an offset beyond 2^53 - 1 is refused with INVALID_REQUEST, because every number here
+// is exact.
 
 import type { CommitReply, OffsetToCommit } from '../../coordinator/offsets/group-offsets.ts'
 import {

@@ -1,8 +1,9 @@
-// OffsetDelete 0-0: removes positions of a group (KIP-496). A row is GROUP_SUBSCRIBED_TO_TOPIC while members read its
-// topic, UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist, and without error if it had no position. The whole
-// answer is NON_EMPTY_GROUP while members of the group are no consumers, GROUP_ID_NOT_FOUND or INVALID_GROUP_ID.
+// OffsetDelete 0-0 (KIP-496): removes committed offsets of a group. A row is GROUP_SUBSCRIBED_TO_TOPIC while members
+// read its topic, and UNKNOWN_TOPIC_OR_PARTITION if the partition does not exist. A row without a committed offset
+// has no error. The whole answer is NON_EMPTY_GROUP while the group has members that are not consumers,
+// GROUP_ID_NOT_FOUND or INVALID_GROUP_ID.
 //
-// Differences from Apache Kafka: rows of a topic that is named more than once are answered under each naming.
+// Differences from Apache Kafka: if a topic is named more than once, each of its entries is answered.
 
 import { deleteOffsets } from '../../admin/groups/groups.ts'
 import { isRefusal, NONE } from '../../protocol/errors.ts'

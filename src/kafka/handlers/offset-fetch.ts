@@ -1,18 +1,17 @@
-// OffsetFetch 1-10: the stored positions of a group, or of many. A partition without a position has offset -1
-// and no error, and so has a topic name that does not exist; a group that does not exist has no positions. Null topics
-// ask for all.
+// OffsetFetch 1-10: returns the committed offsets of one group, or of many. A partition without a committed offset
+// has offset -1 and no error, and so has a topic name that does not exist. A group that does not exist has no
+// offsets. Null topics ask for all topics.
 //
-//   1    no error for the group as a whole: every row carries it
-//   2    null topics; an error of the answer
-//   5    the leader epoch that was committed with the position (KIP-320)
-//   7    requireStable (KIP-447): answers always wait for commits under way; there are no transactions to wait for
+//   1    no error for the whole group: every row has it
+//   2    null topics; an error for the whole answer
+//   5    the leader epoch that was committed with the offset (KIP-320)
+//   7    requireStable (KIP-447): answers always wait for commits in progress; there are no transactions to wait for
 //   8    many groups with an error each; the single group is ignored (KIP-709)
-//   9    member id and epoch, which mean something to the new consumer protocol only (KIP-848): not looked at, as in
-//        Kafka
-//   10   topics by id only: UNKNOWN_TOPIC_ID (KIP-848)
+//   9    member id and epoch, which only the new consumer protocol uses (KIP-848): ignored, as in Kafka
+//   10   topics by id only; an unknown id gets UNKNOWN_TOPIC_ID (KIP-848)
 //
-// Differences from Apache Kafka: a group that a request names more than once is refused, and so is a partition in each
-// of its rows, with INVALID_REQUEST. Their answers may be much longer than their names.
+// Differences from Apache Kafka: a group that a request names more than once is refused with INVALID_REQUEST, and so
+// is such a partition in each of its rows, because their answers may be much longer than their names.
 
 import { aFewAtATime } from '../../base/a-few.ts'
 import type { FetchedOffset } from '../../coordinator/groups.ts'

@@ -23,11 +23,11 @@ async function ask(
   return [row.errorCode, row.leaderEpoch, row.endOffset]
 }
 
-test('each start has an epoch of its own, and all that a broker says of epochs is one story', async t => {
+test('each start has an epoch of its own, and all APIs of a broker agree about the epochs', async t => {
   let broker: TestBroker = await startBroker(t)
   await createTopic(broker, 't', 1)
   const dir = broker.dir
-  // Epochs 1 and 4 have records; those of two starts without any have none.
+  // Epochs 1 and 4 have records. The epochs of two other starts have no records.
   const restart = async () => {
     await broker.broker.close()
     broker = await startBroker(t, {}, { dir })
@@ -82,7 +82,7 @@ test('each start has an epoch of its own, and all that a broker says of epochs i
   assert.deepEqual(await ask(wire, 6), [NONE, 6, 6])
 })
 
-test('a client whose own epoch is old or not known yet is told, and so is one that names nothing', async t => {
+test('a client gets an error if its own epoch is old or not known yet, or if it names an unknown partition', async t => {
   const broker = await startBroker(t)
   await createTopic(broker, 't', 1)
   const wire = await broker.connect()

@@ -1,11 +1,11 @@
-// OffsetForLeaderEpoch 2-4: where the records of a leader epoch end (KIP-101), by which a consumer finds out after a
-// change of leaders whether its log was cut (KIP-320).
+// OffsetForLeaderEpoch 2-4 (KIP-101): returns the offset at which the records of a leader epoch end. With it a
+// consumer finds out after a change of leaders whether its log was truncated (KIP-320).
 //
-// The answer names the largest epoch up to the one asked for that the log has records of; -1 and -1 without an error
-// when the log has never had that epoch. Epochs rise whenever a broker takes the lead, so after each start too; the
-// store keeps where each begins. The client's own epoch is compared as in Fetch.
+// The answer has the largest epoch with records in the log, up to the requested one. If the log has never had the
+// epoch, epoch and offset are -1, without an error. The epoch rises whenever a broker becomes the leader, so also
+// after each start. The store keeps the start offset of each epoch. The client's own epoch is compared as in Fetch.
 //
-// Versions: 3 names a replica, which grants nothing here: there are no followers.
+// Versions: 3 names a replica, which grants nothing here, because there are no followers.
 
 import { isRefusal, NONE } from '../../protocol/errors.ts'
 import { offsetForLeaderEpoch } from '../../protocol/messages/offset-for-leader-epoch.ts'

@@ -65,7 +65,7 @@ test('acks other than -1, 0 and 1 are refused and nothing is written', async t =
   assert.equal((await produceTo(wire, batchOf(['v']))).baseOffset, 0)
 })
 
-test('what is not one whole batch is refused with a code and a sentence, and others beside it are written', async t => {
+test('records that are not one whole batch are refused with a code and a message, and other partitions are written', async t => {
   const ground = await startGround(t, { topics: [pattern('*', { partitions: 2 })] })
   const wire = await ground.connect()
   const broken = batchOf(['v'])
@@ -138,7 +138,7 @@ test('zstd needs version 7', async t => {
   assert.equal((await produceTo(wire, batch(), { version: 7 })).errorCode, NONE)
 })
 
-test('every codec is taken and handed out as it came', async t => {
+test('batches of every codec are accepted and returned unchanged', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   for (const [offset, compression] of (['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const).entries()) {
@@ -186,7 +186,7 @@ test('a partition that is named twice is refused in both rows, and nothing is wr
   assert.equal((await produceTo(wire, batchOf(['v']))).baseOffset, 0)
 })
 
-test('topics, partitions and ids that are not there are said in their rows', async t => {
+test('unknown topics, partitions and ids have errors in their rows', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   const partitionData = [{ index: 0, records: batchOf(['v']) }]
@@ -240,7 +240,7 @@ test('batches stay behind one that came before its topic', async t => {
   assert.deepEqual([await send(0), await send(1)], [NONE, NONE])
 })
 
-test('a topic that cannot be looked up refuses its own rows, and what follows its first batch stays behind it', async t => {
+test('if a topic cannot be looked up, only its rows are refused, and batches after its first batch stay behind it', async t => {
   const broker = await createCluster(t, { topics: [pattern('*', { autoCreate: false }), pattern('t')] }).start(1)
   const wire = await broker.connect()
   await createTopic(broker, 't', 1)
@@ -286,7 +286,7 @@ test('an append takes at most the smaller of the two timeouts, and is then REQUE
   }
 })
 
-test('a store that is away is a code that producers try again', async t => {
+test('while the store is unavailable, producers get a code after which they retry', async t => {
   const ground = await startGround(t)
   const wire = await ground.connect()
   ground.store.faults.failNext('append', 'unavailable')
@@ -295,7 +295,7 @@ test('a store that is away is a code that producers try again', async t => {
   assert.equal((await produceTo(wire, batchOf(['v']))).baseOffset, 0)
 })
 
-test('a request that the broker could not carry out did not succeed, whatever its answer says of other partitions', async t => {
+test('a request that the broker could not carry out counts as failed, even if other partitions have no error', async t => {
   const ground = await startGround(t, { topics: [pattern('*', { partitions: 2 })] })
   const wire = await ground.connect()
   const requests = (result: string) =>

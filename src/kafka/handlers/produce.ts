@@ -1,16 +1,16 @@
-// Produce 3-13: appends one record batch to each partition that is named.
+// Produce 3-13: appends one record batch to each named partition.
 //
-// acks -1 and 1 are answered after the store accepted the append; with one copy, or with replicas that the store's own
-// setting waits for, there is no difference between them. acks 0 is never answered: a failure closes the connection,
-// which is how such a producer learns of it. The append of a partition is bounded by the smaller of
-// `broker.produce-timeout` and the client's timeout; what takes longer answers REQUEST_TIMED_OUT and may still be
-// written, as in Kafka.
+// For acks -1 and 1 the answer is sent after the store has accepted the append. The store has one copy, or waits for
+// replicas by its own setting, so there is no difference between the two. For acks 0 there is no answer. A failure
+// closes the connection, and the producer learns of it that way. An append may take at most the smaller of
+// `broker.produce-timeout` and the client's timeout. After that the answer is REQUEST_TIMED_OUT, and the records may
+// still be written, as in Kafka.
 //
-// Versions: 7 is the first that may carry zstd (KIP-110). 8 has error messages (KIP-467). 10 names the leader where
-// this broker is not it (KIP-951). 13 names topics by id only (KIP-516).
+// Versions: 7 is the first that may have zstd (KIP-110). 8 has error messages (KIP-467). 10 names the leader if it is
+// not this broker (KIP-951). 13 names topics by id only (KIP-516).
 //
-// Unlike Apache Kafka a partition that is named twice in one request is refused in both of its rows, and there are no
-// transactions yet: a transactional id or batch answers TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
+// Unlike in Apache Kafka, a partition that is named twice in one request is refused in both of its rows. There are no
+// transactions yet: a transactional id or batch gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
 
 import type { Topic } from '../../log/catalogue.ts'
 import type { Appended } from '../../log/lane.ts'
@@ -64,7 +64,7 @@ export const produceHandler = handler(produce, rooms => {
     answer({ body, apiVersion, connection, clientId }) {
       const refusal = refusalOf(body)
       if (refusal !== null) return body.acks === 0 ? CLOSE : refuseAll(body, refusal)
-      // A negative timeout of a client counts as no timeout.
+      // A negative timeout of a client counts as 0.
       const timeoutMs = Math.max(0, body.timeoutMs)
       const stallMs = rooms.settings.get('broker.produce-timeout')
       const naming = namingOf(apiVersion)
@@ -74,7 +74,7 @@ export const produceHandler = handler(produce, rooms => {
           partitions: topic.partitionData.map(data => data.index),
         })),
       )
-      // Every append takes its place in its lane here, before any await, so that requests stay in order. If another
+      // Every append is queued at its partition here, before any await, so that requests stay in order. If another
       // broker may have created a topic, it is looked up first, and later requests for it wait behind.
       const appends: Promise<Appended | Refusal>[] = []
       for (const topic of body.topicData) {
@@ -92,10 +92,10 @@ export const produceHandler = handler(produce, rooms => {
         if (body.acks === 0) return appended.some(isRefusal) ? CLOSE : null
         return answerOf(body, appended)
       }
-      // A small request usually has one batch, and needs no machinery for several.
+      // A small request usually has one batch, and does not need Promise.all.
       return appends.length === 1 ? appends[0]!.then(only => answered([only])) : Promise.all(appends).then(answered)
 
-      /** `unlooked`: why the topic could not be looked for. */
+      /** `unlooked` is the refusal if the topic could not be looked up, else null. */
       function append(
         said: string,
         { index, records }: PartitionData,
@@ -124,7 +124,10 @@ export const produceHandler = handler(produce, rooms => {
         else if (checkTopicName(said) === null) rooms.logs.refused({ name: said }, index, batch, refusal)
       }
 
-      /** Usually the next attempt succeeds. After a store has lost the end of a log, some clients never recover. */
+      /**
+       * Logs a batch that is out of order. Usually the next attempt succeeds. If a store has lost the end of a log,
+       * some clients never recover.
+       */
       function tellOutOfOrder(partition: string, { message }: Refusal): void {
         logger
           .limited('out of order', 10_000)
@@ -134,7 +137,10 @@ export const produceHandler = handler(produce, rooms => {
           )
       }
 
-      /** The refusal of one row: records for other topics of the same request may be in the log. */
+      /**
+       * Returns the refusal for the rows of one topic: records for other topics of the same request may be in the
+       * log.
+       */
       function awayFor(error: unknown): Refusal {
         if (!isStoreFailure(error)) throw error
         logger.limited('unlooked', 10_000).warn('a topic could not be looked up for a producer', { error })
@@ -169,7 +175,7 @@ function namingOf(apiVersion: number): Naming {
   return apiVersion >= FIRST_WITH_IDS ? 'topicId' : 'name'
 }
 
-/** Why the whole request must not be written. */
+/** Returns the refusal of the whole request; null if it may be written. */
 function refusalOf(body: Body): Refusal | null {
   if (body.acks !== -1 && body.acks !== 0 && body.acks !== 1) {
     return because(INVALID_REQUIRED_ACKS, `acks must be -1, 0 or 1, got ${body.acks}.`)

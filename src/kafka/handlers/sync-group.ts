@@ -1,11 +1,11 @@
-// SyncGroup 0-5: the leader of a classic group hands in the assignments of a generation; every member is
-// answered with its own bytes, once they are stored. Followers wait for the leader.
+// SyncGroup 0-5: the leader of a classic group sends the assignments of a generation. Every member gets its own
+// assignment when they are stored. Followers wait for the leader.
 //
 //   3    static members (KIP-345)
-//   5    the client says which protocol it believes in, and must (KIP-559): INCONSISTENT_GROUP_PROTOCOL otherwise
+//   5    the client must name the protocol of its group (KIP-559), or gets INCONSISTENT_GROUP_PROTOCOL
 //
-// Differences from Apache Kafka: assignments for a member that is not in the group are refused with UNKNOWN_MEMBER_ID,
-// and their bytes are bounded. Assignments of a follower are ignored, as in Kafka.
+// Differences from Apache Kafka: assignments for a member that is not in the group are refused with
+// UNKNOWN_MEMBER_ID, and the bytes of assignments are limited. Assignments of a follower are ignored, as in Kafka.
 
 import { refuseSync, type SyncReply } from '../../coordinator/classic/requests.ts'
 import { COORDINATOR_NOT_AVAILABLE, INCONSISTENT_GROUP_PROTOCOL, NONE } from '../../protocol/errors.ts'

@@ -1,6 +1,6 @@
 // Every API of Kafka that the broker knows, in the order of Kafka's keys. ApiVersions, the dispatcher and
-// docs/reference/apis.md follow from this list. Beside it stand the APIs of ours that brokers ask each other, which
-// ApiVersions does not name.
+// docs/reference/apis.md are derived from this list. `betweenBrokers` has our own APIs, which only brokers request
+// from each other and which ApiVersions does not name.
 
 import type { Api } from '../schema.ts'
 import { alterClientQuotas } from './alter-client-quotas.ts'

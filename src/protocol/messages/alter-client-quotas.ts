@@ -1,4 +1,4 @@
-// AlterClientQuotas: gives users, client ids and addresses quotas, or takes them away (KIP-546).
+// AlterClientQuotas: sets or removes the quotas of users, client ids and addresses (KIP-546).
 
 import { api, array, bool, float64, int16, int32, nullable, string } from '../schema.ts'
 

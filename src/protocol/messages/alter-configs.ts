@@ -1,4 +1,4 @@
-// AlterConfigs: gives resources other configs; those that are not named lose theirs.
+// AlterConfigs: replaces the configs of resources. Configs that the request does not name return to their defaults.
 
 import { api, array, bool, int8, int16, int32, nullable, string } from '../schema.ts'
 

@@ -1,5 +1,5 @@
-// AlterPartitionReassignments: gives partitions other replicas, or ends what moves them (KIP-455). Version 1 can forbid
-// another number of them (KIP-860).
+// AlterPartitionReassignments: moves partitions to other replicas, or cancels such a move (KIP-455). Version 1 can
+// forbid a change of the number of replicas (KIP-860).
 
 import { api, array, bool, int16, int32, nullable, string } from '../schema.ts'
 

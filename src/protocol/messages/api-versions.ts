@@ -1,5 +1,5 @@
-// ApiVersions: which APIs in which versions this broker serves, and its features (KIP-35, KIP-584).
-// The response header is version 0 even where the body is flexible, so that any client can read it (KIP-511).
+// ApiVersions: returns the APIs and versions that this broker serves, and its features (KIP-35, KIP-584). The
+// response header is version 0 even if the body is flexible, so that any client can read it (KIP-511).
 
 import { api, array, bool, int16, int32, int64, string, tagged } from '../schema.ts'
 

@@ -1,6 +1,6 @@
-// The bytes that consumers put into JoinGroup (their subscription) and SyncGroup (their assignment) when the protocol
-// type of the group is `consumer`. The broker carries them unread; it reads them to show a group to people.
-// Each begins with its version as an int16.
+// The bytes that consumers put into JoinGroup (their subscription) and SyncGroup (their assignment) if the protocol
+// type of the group is `consumer`. The broker passes them on unread; it decodes them only to show a group to people.
+// Both begin with their version as an int16.
 
 import { array, bytes, int32, message, nullable, string } from '../schema.ts'
 

@@ -1,4 +1,4 @@
-// CreatePartitions: gives topics more partitions, or only checks that it could (KIP-195).
+// CreatePartitions: adds partitions to topics, or only checks whether that is possible (KIP-195).
 
 import { api, array, bool, int16, int32, nullable, string } from '../schema.ts'
 

@@ -1,4 +1,4 @@
-// CreateTopics: creates topics with partitions and configs, or only checks that it could.
+// CreateTopics: creates topics with partitions and configs, or only checks whether that is possible.
 
 import { api, array, bool, int8, int16, int32, nullable, string, tagged, uuid } from '../schema.ts'
 

@@ -1,4 +1,4 @@
-// DeleteTopics: removes topics. Names only: 1-5, names or ids: 6+ (KIP-516).
+// DeleteTopics: deletes topics, by name in versions 1-5, by name or id in versions 6+ (KIP-516).
 
 import { api, array, int16, int32, nullable, string, uuid } from '../schema.ts'
 

@@ -1,4 +1,4 @@
-// DescribeClientQuotas: which quotas users, client ids and addresses have (KIP-546).
+// DescribeClientQuotas: returns the quotas of users, client ids and addresses (KIP-546).
 
 import { api, array, bool, float64, int8, int16, int32, nullable, string } from '../schema.ts'
 

@@ -1,4 +1,5 @@
-// DescribeCluster: the cluster's id and its brokers (KIP-700). 1+: which kind of endpoint is meant (KIP-919).
+// DescribeCluster: returns the cluster's id and its brokers (KIP-700). 1+: the request names the type of endpoint
+// (KIP-919).
 
 import { api, array, bool, int8, int16, int32, nullable, string } from '../schema.ts'
 

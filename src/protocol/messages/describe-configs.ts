@@ -1,4 +1,5 @@
-// DescribeConfigs: the configs of topics, brokers, loggers, groups and client metrics, with who gave each its value.
+// DescribeConfigs: returns the configs of topics, brokers, loggers, groups and client metrics, and the source of each
+// value.
 
 import { api, array, bool, int8, int16, int32, nullable, string } from '../schema.ts'
 

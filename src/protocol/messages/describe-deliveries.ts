@@ -1,7 +1,6 @@
-// DescribeDeliveries: an API of ours by which brokers ask each other what was delivered to groups
-// (docs/decisions/0031). ApiVersions does not name it. A coordinator knows who owns a partition: `groups`. A leader
-// knows how far a client has read: `readers`, answered in the order of the question. Times are durations, since brokers
-// have no clock in common.
+// DescribeDeliveries: our own API, with which brokers ask each other for deliveries to groups (docs/decisions/0031).
+// ApiVersions does not name it. A coordinator knows the owners of partitions: `groups`. A leader knows how far a
+// client has read: `readers`, in the order of the request. Times are durations, because brokers have no common clock.
 
 import { api, array, int32, int64, string, uuid } from '../schema.ts'
 
@@ -33,7 +32,7 @@ export const describeDeliveries = api({
           topicId: uuid(),
           partitions: array({
             partition: int32(),
-            /** For how long the member has owned it, in ms. */
+            /** How long the member has owned the partition, in ms. */
             ownedMs: int64(),
           }),
         }),
@@ -44,11 +43,14 @@ export const describeDeliveries = api({
         topicId: uuid(),
         partitions: array({
           partition: int32(),
-          /** In how many groups that this broker coordinates such a member owns it. */
+          /** In how many groups of this coordinator a member of that client id and host owns the partition. */
           owners: int32(),
-          /** The offset after the last that was delivered; -1 where this broker does not know, or does not lead. */
+          /**
+           * The offset after the last delivered record; -1 if this broker does not know it, or does not lead the
+           * partition.
+           */
           nextOffset: int64(),
-          /** For how long the client has not been answered, in ms; -1 with `nextOffset`. */
+          /** How long ago the fetch that read up to `nextOffset` arrived, in ms; -1 if `nextOffset` is -1. */
           agoMs: int64(),
         }),
       }),

@@ -1,4 +1,4 @@
-// DescribeGroups: state and members of classic groups. Unknown groups are an error: 6+ (KIP-1043).
+// DescribeGroups: returns state and members of classic groups. 6+: an unknown group is an error (KIP-1043).
 
 import { api, array, bool, bytes, int16, int32, nullable, string } from '../schema.ts'
 

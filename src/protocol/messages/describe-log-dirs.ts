@@ -1,5 +1,5 @@
-// DescribeLogDirs: where partitions rest, and how much room they take (KIP-113). Null topics ask for all. 4+: the room
-// that the place has (KIP-827).
+// DescribeLogDirs: returns the log directories of partitions and the partitions' sizes (KIP-113). Null topics request
+// all. 4+: the total and the free bytes of the volume (KIP-827).
 
 import { api, array, bool, int16, int32, int64, nullable, string } from '../schema.ts'
 

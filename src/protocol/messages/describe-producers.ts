@@ -1,4 +1,4 @@
-// DescribeProducers: the idempotent and transactional producers that partitions know (KIP-664).
+// DescribeProducers: returns the idempotent and transactional producers of partitions (KIP-664).
 
 import { api, array, int16, int32, int64, nullable, string } from '../schema.ts'
 

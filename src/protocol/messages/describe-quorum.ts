@@ -1,5 +1,5 @@
-// DescribeQuorum: which nodes keep the metadata of the cluster, and how much of it each has (KIP-595). 1+: when a voter
-// fetched last (KIP-836). 2+: error messages, directories and the endpoints of the voters (KIP-853).
+// DescribeQuorum: returns the nodes that keep the metadata of the cluster, and how much of it each one has (KIP-595).
+// 1+: when a voter last fetched (KIP-836). 2+: error messages, directories and the endpoints of the voters (KIP-853).
 
 import { api, array, int16, int32, int64, nullable, string, uint16, uuid } from '../schema.ts'
 

@@ -1,4 +1,4 @@
-// DescribeTopicPartitions: topics and their partitions, in pages that a cursor leads through (KIP-966).
+// DescribeTopicPartitions: returns topics and their partitions in pages. A cursor names the next page (KIP-966).
 
 import { api, array, bool, int16, int32, nullable, string, struct, uuid } from '../schema.ts'
 

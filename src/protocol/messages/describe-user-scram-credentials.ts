@@ -1,4 +1,4 @@
-// DescribeUserScramCredentials: which SCRAM credentials users have (KIP-554).
+// DescribeUserScramCredentials: returns the kinds of SCRAM credentials that users have (KIP-554).
 
 import { api, array, int8, int16, int32, nullable, string } from '../schema.ts'
 

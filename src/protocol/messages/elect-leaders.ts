@@ -1,5 +1,5 @@
-// ElectLeaders: makes the preferred or another replica the leader of partitions. 1+: which of the two, and an error of
-// the whole request (KIP-460). Null partitions ask for all.
+// ElectLeaders: makes the preferred or another replica the leader of partitions. 1+: the request names the kind of
+// election, and the response has an error for the whole request (KIP-460). Null partitions request all.
 
 import { api, array, int8, int16, int32, nullable, string } from '../schema.ts'
 

@@ -1,5 +1,5 @@
-// FindCoordinator: which broker coordinates a group (keyType 0), a transactional id (1) or a share partition (2, 6+).
-// One key: 0-3, many keys with an error each: 4+ (KIP-699).
+// FindCoordinator: returns the broker that coordinates a group (keyType 0), a transactional id (1) or a share
+// partition (2, 6+). 0-3: one key. 4+: many keys with an error each (KIP-699).
 
 import { api, array, int8, int16, int32, nullable, string } from '../schema.ts'
 

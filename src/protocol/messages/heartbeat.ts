@@ -1,4 +1,4 @@
-// Heartbeat: a member of a classic group is alive, and learns of a rebalance.
+// Heartbeat: a member of a classic group shows that it is alive. The response tells it about a rebalance.
 
 import { api, int16, int32, nullable, string } from '../schema.ts'
 

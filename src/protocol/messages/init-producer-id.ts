@@ -1,5 +1,5 @@
-// InitProducerId: hands out a producer id and epoch for an idempotent or transactional producer (KIP-98, KIP-360).
-// Version 6 (two-phase commit, KIP-939) is not stable in Kafka 4.2 and therefore not here.
+// InitProducerId: returns a producer id and epoch for an idempotent or transactional producer (KIP-98, KIP-360).
+// Version 6 (two-phase commit, KIP-939) is not stable in Kafka 4.2 and therefore missing here.
 
 import { api, int16, int32, int64, nullable, string } from '../schema.ts'
 

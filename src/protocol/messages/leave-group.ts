@@ -1,4 +1,4 @@
-// LeaveGroup: members leave a classic group. One member: 0-2, many: 3+ (KIP-345).
+// LeaveGroup: members leave a classic group. 0-2: one member. 3+: many (KIP-345).
 
 import { api, array, int16, int32, nullable, string } from '../schema.ts'
 

@@ -1,4 +1,5 @@
-// ListConfigResources: what has configs (KIP-1142). Version 0 is ListClientMetricsResources (KIP-714).
+// ListConfigResources: lists resources that have configs (KIP-1142). Version 0 is ListClientMetricsResources
+// (KIP-714).
 
 import { api, array, int8, int16, int32, string } from '../schema.ts'
 

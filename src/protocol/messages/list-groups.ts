@@ -1,4 +1,4 @@
-// ListGroups: the groups that this broker coordinates. Filters by state: 4+ (KIP-518), by type: 5+ (KIP-848).
+// ListGroups: lists the groups that this broker coordinates. 4+: filters by state (KIP-518). 5+: by type (KIP-848).
 
 import { api, array, int16, int32, string } from '../schema.ts'
 

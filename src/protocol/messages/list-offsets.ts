@@ -1,5 +1,5 @@
-// ListOffsets: the offset of a timestamp, or of a special one: -1 latest, -2 earliest, -3 largest timestamp (7+),
-// -4 earliest local (8+), -5 latest tiered (9+), -6 earliest pending upload (11+).
+// ListOffsets: returns the offset of a timestamp. Special timestamps: -1 latest, -2 earliest, -3 largest timestamp
+// (7+), -4 earliest local (8+), -5 latest tiered (9+), -6 earliest pending upload (11+).
 
 import { api, array, int8, int16, int32, int64, string } from '../schema.ts'
 

@@ -1,4 +1,4 @@
-// ListPartitionReassignments: the partitions whose replicas are being moved (KIP-455).
+// ListPartitionReassignments: lists the partitions whose replicas are being moved (KIP-455).
 
 import { api, array, int16, int32, nullable, string } from '../schema.ts'
 

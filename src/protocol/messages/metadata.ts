@@ -1,5 +1,5 @@
-// Metadata: which brokers live, which topics and partitions exist, who leads them; may create topics.
-// Version 0: an empty topic list asks for all. 1+: null asks for all, an empty list for none. 12+: topics by id
+// Metadata: returns the brokers, the topics and their partitions, and the leaders; may create topics. Version 0: an
+// empty topic list requests all topics. 1+: null requests all, an empty list requests no topic. 12+: topics by id
 // (KIP-516).
 
 import { api, array, bool, int16, int32, nullable, string, uuid } from '../schema.ts'
@@ -9,7 +9,8 @@ export const metadata = api({
   name: 'Metadata',
   versions: '0-13',
   flexible: '9+',
-  // librdkafka 2 asks for all topics with a null array of four bytes where one belongs, and three are left at the end.
+  // librdkafka 2 requests all topics with a null array of four bytes instead of one, so three bytes are left at the
+  // end.
   mayBeFollowed: true,
   request: {
     topics: nullable(

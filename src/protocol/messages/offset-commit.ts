@@ -1,5 +1,5 @@
-// OffsetCommit: stores the positions of a consumer group. Names: 2-9, topic ids: 10+ (KIP-848).
-// generationIdOrMemberEpoch and memberId are empty for a consumer that assigns partitions itself.
+// OffsetCommit: commits offsets of a consumer group. 2-9: topic names, 10+: topic ids (KIP-848). For a consumer that
+// assigns partitions itself, generationIdOrMemberEpoch is -1 and memberId is empty.
 
 import { api, array, int16, int32, int64, nullable, string, uuid } from '../schema.ts'
 

@@ -1,4 +1,4 @@
-// OffsetDelete: removes positions of a group (KIP-496).
+// OffsetDelete: deletes committed offsets of a group (KIP-496).
 
 import { api, array, int16, int32, string } from '../schema.ts'
 

@@ -1,5 +1,5 @@
-// OffsetFetch: the stored positions of one consumer group, and from version 8 on of many (KIP-709).
-// Names: 1-9, topic ids: 10+ (KIP-848). A null topic list asks for all.
+// OffsetFetch: returns the committed offsets of one consumer group; 8+: of many groups (KIP-709). 1-9: topic names,
+// 10+: topic ids (KIP-848). A null topic list requests all.
 
 import { api, array, bool, int16, int32, int64, nullable, string, uuid } from '../schema.ts'
 

@@ -1,5 +1,5 @@
-// OffsetForLeaderEpoch: where a leader epoch ends, by which a consumer finds out that its log was cut (KIP-101,
-// KIP-320).
+// OffsetForLeaderEpoch: returns the end offset of a leader epoch. A consumer learns from it that its log was
+// truncated (KIP-101, KIP-320).
 
 import { api, array, int16, int32, int64, string } from '../schema.ts'
 

@@ -1,4 +1,4 @@
-// SyncGroup: the leader of a classic group hands in the assignments, every member receives its own.
+// SyncGroup: the leader of a classic group sends the assignments, and every member receives its own.
 
 import { api, array, bytes, int16, int32, nullable, string } from '../schema.ts'
 

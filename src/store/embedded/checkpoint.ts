@@ -1,6 +1,7 @@
-// The checkpoint: what of the contents lies in lmdb, and how far into the journal that reaches. Loading reads streams
-// and document heads, never the run index. Taking one is a moment between two rounds: the changes since the last are
-// gathered at once; they are written after the journal has been synced up to that moment, and never before.
+// The checkpoint: the contents that are stored in lmdb, and the position in the journal up to which they are
+// complete. Loading reads streams and document heads, but never the run index. A checkpoint is taken between two
+// rounds: all changes since the last checkpoint are collected at once. They are written only after the journal has
+// been synced up to that point.
 //
 //   meta       'store'              position, counters, era (below)
 //   streams    stream number        name, epoch, start, end, …
@@ -17,28 +18,28 @@ import { type Contents, newStream, type Overlay, type Stream } from './contents.
 import { decodeRun, type Run, runKey, streamEnd, streamStart } from './run-index.ts'
 import type { Change, TableName, Tables } from './tables.ts'
 
-/** A place between two rounds. */
+/** A position between two rounds of the journal. */
 export interface Position {
   readonly file: number
   readonly position: number
-  /** The sequence of the round before this place. */
+  /** The sequence of the round before this position. */
   readonly sequence: number
 }
 
 export interface FileUse {
-  /** Bytes of runs in lmdb. */
+  /** The size in bytes of the batches in this file whose runs are in lmdb. */
   readonly stored: number
-  /** Bytes used, as of the last checkpoint. */
+  /** The used size in bytes at the last checkpoint. */
   readonly end: number
 }
 
 export interface Checkpoint {
   readonly at: Position
   readonly era: number
-  /** True if a closing store wrote it last: the journal holds nothing after it. */
+  /** True if a closing store wrote the checkpoint: the journal has nothing after it. */
   readonly clean: boolean
   readonly files: ReadonlyMap<number, FileUse>
-  /** Numbers of removed streams that are still to be swept. */
+  /** The numbers of removed streams whose runs and rows are not all deleted yet. */
   readonly gone: readonly number[]
 }
 
@@ -56,7 +57,7 @@ interface MetaValue {
   lastVersion: number
 }
 
-/** A stream as a checkpoint keeps it. */
+/** The fields of a stream that a checkpoint stores. */
 type StreamValue = Pick<
   Stream,
   | 'name'
@@ -71,7 +72,7 @@ type StreamValue = Pick<
   | 'sweptTo'
 >
 
-/** Null when lmdb was never written. */
+/** Loads the checkpoint. Returns null if lmdb was never written. */
 export function loadCheckpoint(tables: Tables, contents: Contents): Checkpoint | null {
   const stored = tables.meta.get(META)
   if (stored === undefined) return null
@@ -117,29 +118,32 @@ function* everything(tables: Tables, table: TableName) {
   yield* tables[table].range({ start: Buffer.from([0]), end: Buffer.alloc(16, 0xff) })
 }
 
-/** A run that lmdb holds after a checkpoint, with the place that it had there before (null: none). */
+/** A run that lmdb contains after a checkpoint, and its position there before (null: it was not in lmdb). */
 interface StoredRun {
   readonly stream: number
   readonly run: Run
   readonly formerly: Run | null
 }
 
-/** A checkpoint that was taken and waits to be written. Exactly one of `written` and `abandoned` is called. */
+/** A checkpoint that was taken but not written yet. The caller calls exactly one of `written` and `abandoned`. */
 export interface Taken {
   readonly at: Position
-  /** All but the runs, which are many and stay as they are: they are encoded (run-index.ts) when there is time. */
+  /**
+   * All changes except the runs. There are many runs and they do not change, so they are encoded later
+   * (run-index.ts).
+   */
   readonly changes: readonly Change[]
   readonly runs: readonly StoredRun[]
-  /** The streams that lmdb calls removed, and the log starts that it names, once it is written. */
+  /** The streams that lmdb marks as removed, and the log starts that it contains, once the checkpoint is written. */
   readonly removed: readonly Stream[]
   readonly starts: ReadonlyMap<Stream, number>
-  /** It is in lmdb: the overlays that it wrote are forgotten. */
+  /** Tells that the checkpoint is in lmdb: its overlays are dropped. */
   written(): void
-  /** It will not be written: everything counts as changed again. */
+  /** Tells that the checkpoint will not be written: all its changes are due again. */
   abandoned(): void
 }
 
-/** Gathers the changes since the last checkpoint was taken. No checkpoint may be waiting. */
+/** Collects the changes since the last checkpoint was taken. No other checkpoint may be waiting. */
 export function takeCheckpoint(tables: Tables, contents: Contents, at: Position, era: number, clean: boolean): Taken {
   const changes: Change[] = []
   const runs: StoredRun[] = []
@@ -268,7 +272,7 @@ function encodeStream(stream: Stream): Buffer {
   return Buffer.from(JSON.stringify(value))
 }
 
-/** The rows of a stream, or the fields of a document: those in lmdb with the overlays on top. */
+/** Returns the rows of a stream or the fields of a document: those in lmdb with the overlays on top. */
 export function readOverlaid(
   tables: Tables,
   table: 'rows' | 'fields',
@@ -280,7 +284,7 @@ export function readOverlaid(
     const kept = value.readUInt32BE(0)
     const nameBytes = Math.max(0, kept - 1)
     const name = kept === 0 ? key.toString('utf8', 4) : value.toString('utf8', 4, 4 + nameBytes)
-    // An exact copy: a slice would keep lmdb's whole answer, and a pooled one its pool.
+    // An exact copy: a view would keep the whole buffer of lmdb in memory, and a pooled copy the whole pool.
     merged.set(name, Uint8Array.prototype.slice.call(value, 4 + nameBytes))
   }
   for (const overlay of overlays) {
@@ -293,8 +297,9 @@ export function readOverlaid(
 }
 
 /**
- * lmdb takes keys of up to 1978 bytes; a longer name (or an empty one) is kept in the value and its key holds its
- * digest. A value begins with a u32: 0 when the name is in the key, else 1 + the length of the name that follows.
+ * The longest name in bytes that is stored in a key. lmdb allows keys of up to 1978 bytes. A longer (or empty) name
+ * is stored in the value, and the key has its digest. A value begins with a u32: 0 if the name is in the key, else 1
+ * + the length of the name that follows.
  */
 const LONGEST_NAME = 512
 

@@ -1,6 +1,6 @@
-// The contents of the store, as its journal entries make them: streams, their rows, documents. `apply` is the only way
-// that it changes, for a call that was just decided and for a replayed round alike. A batch that has not reached lmdb
-// yet lies here as an overlay; what has, is read from there. Nothing here waits, and nothing here is durable by itself.
+// The contents of the store in memory, built from journal entries: streams, their rows, documents. Only `apply`
+// changes them, both for a call that was just decided and for a replayed round. Batches that are not in lmdb yet are
+// overlays here; all others are read from lmdb. Nothing here waits, and nothing here is durable.
 
 import { assert } from '../../base/assert.ts'
 import type { EpochStart, Row, StreamId } from '../store.ts'
@@ -15,9 +15,9 @@ export interface Stream {
   readonly name: StreamId
   epoch: number
   /**
-   * A lead that was taken while nothing could be written; null when `epoch` is the lead. It becomes an entry with the
-   * next append. When it is lost in a crash the next start gives the same number again: nothing was ever written under
-   * it.
+   * The epoch of a lead that was taken while nothing could be written; null if `epoch` is the lead. It becomes an
+   * entry with the next append. After a crash the next start may use the same number again, because nothing was
+   * written under it.
    */
   claim: number | null
   start: number
@@ -25,18 +25,18 @@ export interface Stream {
   epochs: readonly EpochStart[]
   lastAttempt: string | null
   damage: { readonly offset: number; readonly message: string } | null
-  /** Bytes of all batches ever appended, and of those that lie below the start. */
+  /** The size in bytes of all batches that were ever appended, and of those below the start. */
   appendedBytes: number
   droppedBytes: number
-  /** The part that readers may know: like the fields above, but only of rounds that are acknowledged. */
+  /** The state that readers may see: like the fields above, but only with acknowledged rounds. */
   visible: boolean
   visibleStart: number
   visibleEnd: number
-  /** lmdb holds no run that lies wholly below this offset. */
+  /** lmdb contains no run that lies completely below this offset. */
   sweptTo: number
   recent: Run[]
   moved: Map<number, Run>
-  /** Rows since the last checkpoint was taken, and those of a checkpoint that is being written. */
+  /** The rows that changed since the last checkpoint was taken, and the rows of a checkpoint that is being written. */
   rows: Overlay
   rowsStoring: Overlay | null
   dirty: boolean
@@ -54,13 +54,13 @@ export interface Head {
   dirty: boolean
 }
 
-/** The effects of a round apart from changing the contents; each list runs in order. */
+/** The effects of a round beside the changes of the contents. The functions of each list run in order. */
 export interface Effects {
   /** The file that holds the round. */
   readonly file: number
   /**
-   * Bytes of payload so far. The places of runs are relative to the payload; its position in the file is added when it
-   * is known.
+   * The bytes of payload so far. Positions of runs are relative to the payload; the payload's position in the file is
+   * added when it is known.
    */
   payloadBytes: number
   readonly runs: Run[]
@@ -71,7 +71,7 @@ export interface Effects {
 }
 
 export interface LiveBytes {
-  /** Counts bytes of batches in a journal file that a reader may still need. */
+  /** Adds to the bytes of batches in a journal file that a reader may still need. */
   count(file: number, bytes: number): void
 }
 
@@ -82,7 +82,7 @@ export class Contents {
   nextStream = 1
   nextDocument = 1
   lastVersion = 0
-  /** Since the last checkpoint was taken. */
+  /** The streams that changed since the last checkpoint was taken. */
   dirtyStreams = new Set<Stream>()
   dirtyHeads = new Set<Head>()
   removedStreams: Stream[] = []
@@ -121,10 +121,10 @@ export class Contents {
     return runsFrom(this.#tables.runs, stream, offset)
   }
 
-  /** From this offset to the end the stream holds nothing. */
+  /** Returns the offset from which on the stream has no batches up to its end. */
   emptyFrom(stream: Stream): number {
     const { epochs, start, end } = stream
-    // Behind the newest lead batches follow each other.
+    // If the newest lead has appended, the end is the end of the last batch.
     if (end === start || epochs.at(-1)?.startOffset !== end) return end
     return Math.max(start, lastRun(this.#tables.runs, stream, end)?.nextOffset ?? start)
   }
@@ -324,7 +324,10 @@ export class Contents {
     })
   }
 
-  /** Forgets young runs below the offset. One that a checkpoint is writing stays: it will be swept out of lmdb. */
+  /**
+   * Drops runs below the offset that are not in lmdb yet. A run that a checkpoint is writing stays: it is swept from
+   * lmdb later.
+   */
   #dropRecent(stream: Stream, offset: number): void {
     const { recent } = stream
     let count = 0
@@ -364,12 +367,12 @@ export function newStream(number: number, name: StreamId): Stream {
   }
 }
 
-/** The epoch that holds the lead of a stream. */
+/** Returns the epoch of the current lead of a stream. */
 export function leadOf({ epoch, claim }: Stream): number {
   return claim ?? epoch
 }
 
-/** The live epochs of a stream once this one has begun. */
+/** Returns the live epochs of a stream after this epoch has begun. */
 export function epochsWith({ epochs, start }: Stream, epoch: number, startOffset: number): readonly EpochStart[] {
   return liveEpochs([...epochs, { epoch, startOffset }], start)
 }
@@ -387,7 +390,7 @@ function setRows(overlay: Overlay, rows: readonly Row[]): () => void {
   }
 }
 
-/** Without the epochs that own no offset at or above the start; the newest stays. */
+/** Returns the epochs that own offsets at or above the start, and the newest epoch. */
 function liveEpochs(epochs: readonly EpochStart[], start: number): readonly EpochStart[] {
   return epochs.filter((each, i) => {
     const next = epochs[i + 1]

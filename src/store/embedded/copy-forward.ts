@@ -1,10 +1,9 @@
-// Copies the live rest of journal files that are mostly dead into new rounds, so that the files can be given up. It
-// decides which files and runs; a copy is a round like any other, and lmdb names its new place with the next
-// checkpoint.
+// Copies the live batches of mostly dead journal files into new rounds, so that the files can be freed. It chooses
+// the files and the runs. A copy is a round like any other, and lmdb gets its new position with the next checkpoint.
 //
-// A file is combed once: its own rounds say which runs were written there, and lmdb which of them still are. So a worn
-// file costs what it holds itself, however many runs lie elsewhere. Where some of its rounds cannot be read, runs may
-// be missed that way; then all runs are gone through, once.
+// A file is scanned once: its rounds tell which runs were written there, and lmdb tells which of them are still
+// there. So the cost depends on the file alone, not on the number of runs in other files. If some of its rounds
+// cannot be read, the scan may miss runs; then all runs are checked once.
 
 import { afterOthers, type Clock } from '../../base/clock.ts'
 import { isStoreFailure } from '../store.ts'
@@ -32,15 +31,16 @@ export interface CopyForwardOptions {
   readonly journal: Journal
 }
 
-/** A file is copied forward when less than this part of it is live. */
+/** A file is copied forward if less than this part of it is live. */
 const LIVE_PART = 0.25
-/** Bytes copied forward after one checkpoint. */
+/** The most bytes that are copied forward after one checkpoint. */
 const MOST_MOVED = 32 << 20
-/** Runs that are looked up in one turn of the event loop. */
+/** The most runs that are looked up in one turn of the event loop. */
 const LOOKED_UP_AT_ONCE = 1_000
 
 /**
- * How far a worn file is: combed up to a position, combed to its end, gone through with all others, or left as it is.
+ * The progress of a mostly dead file: scanned up to a position (a number), scanned to its end (`combed`), or finished
+ * (`left`) because all runs were checked or a batch is damaged.
  */
 type Progress = number | 'combed' | 'left'
 
@@ -55,8 +55,8 @@ export class CopyForward {
   }
 
   /**
-   * Copies the runs in worn files before this one, as much as one checkpoint allows; `isOver` says when to stop. A run
-   * that cannot be written is tried again after the next checkpoint.
+   * Copies the runs in mostly dead files before this one, as many as one checkpoint allows. It stops when `isOver`
+   * returns true. A run that cannot be written is tried again after the next checkpoint.
    */
   async run(rounds: Rounds, before: number, isOver: () => boolean): Promise<void> {
     const { journal } = this.#options
@@ -66,7 +66,7 @@ export class CopyForward {
     this.#budget = MOST_MOVED
     const goesOn = () => this.#budget > 0 && !isOver()
     try {
-      // One that was combed and is still worn has runs that its own rounds do not tell of.
+      // A file that was scanned and still has live runs has runs that its rounds do not show.
       const missed = new Set(worn.map(file => file.number).filter(number => this.#progress.get(number) === 'combed'))
       if (missed.size > 0) await this.#goThroughAll(rounds, missed, goesOn)
       for (const file of worn) if (!missed.has(file.number) && goesOn()) await this.#comb(rounds, file, goesOn)
@@ -109,7 +109,7 @@ export class CopyForward {
     if (this.#progress.get(file.number) !== 'left') this.#progress.set(file.number, 'combed')
   }
 
-  /** The runs that an entry wrote to its file, of streams that still have them. */
+  /** Yields the runs that an entry wrote to its file, if their streams still have them. */
   *#runsOf(entry: Entry): Generator<{ readonly stream: Stream; readonly baseOffset: number }> {
     if (entry.type !== 'append' && entry.type !== 'move') return
     const stream = this.#options.contents.streamsByNumber.get(entry.stream)
@@ -130,7 +130,9 @@ export class CopyForward {
     for (const file of files) this.#progress.set(file, 'left')
   }
 
-  /** The stream's runs in lmdb, some at a time, so that no read transaction stays open across a wait. */
+  /**
+   * Yields the stream's runs in lmdb. It reads some at a time, so that no read transaction stays open across a wait.
+   */
   *#storedRuns(stream: Stream): Generator<Run> {
     const { tables } = this.#options
     let from = streamStart(stream.number)
@@ -153,7 +155,7 @@ export class CopyForward {
     const bytes = await journal.read(run.file, run.position, run.length)
     const marks = marksOf(run, bytes)
     if (marks === null) {
-      // Damaged bytes stay where they are: a reader finds them by their CRC, and the file is kept.
+      // Damaged bytes are not copied: a reader detects them by their CRC, and the file is kept.
       this.#progress.set(run.file, 'left')
       return
     }

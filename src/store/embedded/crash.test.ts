@@ -13,9 +13,9 @@ import { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded-store.t
 const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
 const STREAMS = Array.from({ length: 6 }, (_, i) => `AAAAAAAAAAAAAAAAAAAAAQ:${i}`)
 
-/** The attempts of a writer and the answers to them. */
+/** The calls of a writer and their results. */
 interface Told {
-  /** Acknowledged and attempted ends, starts, and versions. */
+  /** The acknowledged and the attempted ends, starts and versions. */
   readonly ends: Map<string, number>
   readonly tried: Map<string, number>
   readonly starts: Map<string, number>
@@ -35,7 +35,10 @@ const newTold = (): Told => ({
 
 const sizeAt = (offset: number) => 200 + ((offset * 7919) % 9_000)
 
-/** Writes until it is done or the store stops. The busy streams are trimmed; the slow one keeps old files alive. */
+/**
+ * Writes until all steps are done or the store stops. The busy streams are trimmed; the slow stream keeps old files
+ * alive.
+ */
 async function work(store: Store, random: Random, told: Told, steps: number): Promise<void> {
   try {
     await store.create(STREAMS)
@@ -78,7 +81,10 @@ async function work(store: Store, random: Random, told: Told, steps: number): Pr
   }
 }
 
-/** Everything acknowledged is there (unless `lossy`), whole, in order, with its rows; nothing was made up. */
+/**
+ * Checks that everything that was acknowledged exists (unless `lossy`), complete, in order and with its rows, and
+ * that there is no other data.
+ */
 async function check(store: Store, told: Told, lossy: boolean): Promise<void> {
   const exist = new Set(await store.streams())
   for (const stream of STREAMS) {
@@ -121,7 +127,10 @@ async function check(store: Store, told: Told, lossy: boolean): Promise<void> {
   }
 }
 
-/** One life after the other on one folder, each ending at a chosen call; the contents are checked after each. */
+/**
+ * Runs stores one after the other on one folder. Each ends at a chosen disk call; the contents are checked after
+ * each.
+ */
 export async function crashRun(seed: number, lives: number): Promise<void> {
   const random = seededRandom(seed)
   const path = mkdtempSync(join(tmpdir(), 'ketch-crash-'))
@@ -154,7 +163,7 @@ export async function crashRun(seed: number, lives: number): Promise<void> {
       })
       if (store !== null) {
         await work(store, random, told, 24)
-        // The last sync may fail as well, and then it says so.
+        // The last sync may fail as well; then close() rejects.
         await store.close().catch((error: Error) => assert.ok(disk.stopped, error.stack))
       }
       if (disk.stopped && power) disk.losePower()
@@ -173,6 +182,5 @@ export async function crashRun(seed: number, lives: number): Promise<void> {
 }
 
 for (let seed = 1; seed <= 3; seed++) {
-  test(`whatever call of the disk is the last, what was acknowledged is there afterwards (seed ${seed})`, () =>
-    crashRun(seed, 3))
+  test(`acknowledged data survives a stop at any call of the disk (seed ${seed})`, () => crashRun(seed, 3))
 }

@@ -55,7 +55,7 @@ function edit(path: string, change: (bytes: Buffer) => Buffer | undefined): void
   fs.writeFileSync(path, change(bytes) ?? bytes)
 }
 
-/** Where a needle first stands in a file. */
+/** Returns the position of the first occurrence of the bytes in a file. */
 function positionOf(path: string, needle: Uint8Array): number {
   const at = fs.readFileSync(path).indexOf(needle)
   assert.ok(at >= 0, 'the journal holds it')
@@ -77,7 +77,7 @@ test('a torn tail is cut, everything before it stays, and the next append goes t
   const from = whole.findIndex((byte, i) => byte !== (base[i] ?? 0))
   const to = whole.indexOf(last.bytes) + last.bytes.length
   assert.ok(from > 4096 && to > from)
-  // In the header, in the entry, in the batch. Every single byte is the matter of recovery.test.ts.
+  // In the header, in the entry, in the batch. recovery.test.ts tests every single byte.
   for (const cut of [from + 20, from + 80, to - 100]) {
     for (const rest of ['zeros', 'end'] as const) {
       const torn = snapshot(t, after)
@@ -94,12 +94,13 @@ test('a torn tail is cut, everything before it stays, and the next append goes t
   }
 })
 
-test('what was cut does not come back, whatever is written over it', async t => {
+test('a torn tail that was cut does not come back, whatever is written over it', async t => {
   const path = newFolder(t)
   const first = await open(t, path)
   const epoch = await lead(first.store, A)
   await append(first.store, A, epoch, 0)
-  // Three rounds in one turn's wake, all after the last position that is known synced: tear the first of them.
+  // Three rounds, one directly after the other, all after the last position that is known as synced: tear the first
+  // of them.
   for (const at of [1, 2, 3]) await append(first.store, A, epoch, at)
   const torn = snapshot(t, path)
   const victim = positionOf(journalOf(torn), exampleBatch(3, 1, 300, epoch).bytes)
@@ -123,7 +124,7 @@ test('what was cut does not come back, whatever is written over it', async t => 
   )
 })
 
-test('a batch whose bytes rot is handed out as it is, and the rest reads on', async t => {
+test('a batch with damaged bytes is returned unchanged, and the batches after it can be read', async t => {
   const path = newFolder(t)
   const { store } = await open(t, path)
   const epoch = await lead(store, A)
@@ -153,7 +154,7 @@ test('a batch whose bytes rot is handed out as it is, and the rest reads on', as
   }
 })
 
-/** Damages the round that holds these bytes: its header stands 64 bytes before its first entry. */
+/** Damages the round that contains these bytes: its header is 64 bytes before its first entry. */
 function spoilRound(path: string, needle: Uint8Array | string, at: readonly number[] = [20, 64 + 15]): number {
   const bytes = fs.readFileSync(journalOf(path))
   const from = bytes.lastIndexOf('KRND', bytes.indexOf(needle))
@@ -176,7 +177,7 @@ test('a round whose header alone is damaged loses nothing', async t => {
     const position = spoilRound(copy, needle, [20])
     const again = await open(t, copy)
     assert.deepEqual(again.reports, [
-      `the header of the round in journal-0000000001 at ${position} was damaged; all that it holds is whole and kept`,
+      `the header of the round in journal-0000000001 at ${position} was damaged; its content is complete and kept`,
     ])
     assert.deepEqual(await offsetsOf(again.store, A), [0, 1, 2, 3, 4])
     const { batches } = expectKind(await again.store.read(A, 1, EVERYTHING), 'read')
@@ -185,7 +186,7 @@ test('a round whose header alone is damaged loses nothing', async t => {
   }
 })
 
-test('streams that may have lost their newest batches stop there, whether or not something was appended later', async t => {
+test('streams that may have lost their newest batches refuse appends, whether or not they were appended to later', async t => {
   const path = newFolder(t)
   const { store } = await open(t, path)
   const epochs = [await lead(store, A), await lead(store, B), await lead(store, C)] as const
@@ -231,7 +232,7 @@ test('a stream that is opened again after the loss does not hide it', async t =>
   assert.deepEqual(await offsetsOf(again.store, A), [0])
 })
 
-test('a store that may have lost a commit is refused, with the place, and left as it is', async t => {
+test('a store that may have lost a commit is refused with the position of the damage, and does not change', async t => {
   const path = newFolder(t)
   const { store } = await open(t, path)
   const epoch = await lead(store, A)
@@ -267,7 +268,7 @@ test('a store that may have lost a commit is refused, with the place, and left a
   }
 })
 
-test('a store that was killed is refused without its newest journal file', async t => {
+test('a store that was killed cannot be opened without its newest journal file', async t => {
   const path = newFolder(t)
   const { store } = await open(t, path)
   await append(store, A, await lead(store, A), 0)
@@ -279,7 +280,7 @@ test('a store that was killed is refused without its newest journal file', async
   await assert.rejects(open(t, headless), /journal-0000000001, the newest journal file, is damaged; restore it/)
 })
 
-test('a round lost before the tail stops its stream with a sentence, and others go on', async t => {
+test('a round lost before the tail makes its stream damaged, and other streams continue', async t => {
   const path = newFolder(t)
   const { store } = await open(t, path)
   const epochs = [await lead(store, A), await lead(store, B), await lead(store, C)] as const
@@ -312,7 +313,7 @@ test('a round lost before the tail stops its stream with a sentence, and others 
   assert.equal(expectKind(await third.store.open(A, 0, 0), 'opened').damage?.offset, 2)
 })
 
-test('an entry that rots before the tail costs its own stream only', async t => {
+test('a damaged entry before the tail damages its own stream only', async t => {
   const path = newFolder(t)
   const { store } = await open(t, path)
   const epochs = [await lead(store, A), await lead(store, B)] as const
@@ -399,7 +400,7 @@ test('a folder that cannot be a store is refused with one sentence that names it
     broken(folder => fs.truncateSync(join(folder, 'index'), 0)),
     /index is empty/,
   )
-  // Room that is filled ahead counts for nothing.
+  // Space that was filled ahead does not count.
   const cut = (folder: string) => fs.truncateSync(join(folder, 'index'), 3 * 4096)
   await refuses(broken(cut), /index .* is truncated: it holds/)
   await refuses(
@@ -413,7 +414,7 @@ test('a folder that cannot be a store is refused with one sentence that names it
   await refuses('/proc/ketch/below', /\/proc\/ketch cannot be made there/)
 })
 
-test('a second store on the folder is refused at once and told who holds it', async t => {
+test('a second store on the folder is refused at once, and the error names the process that uses it', async t => {
   const path = newFolder(t)
   const { store } = await open(t, path)
   await assert.rejects(
@@ -428,7 +429,7 @@ test('a second store on the folder is refused at once and told who holds it', as
   assert.deepEqual(await again.store.streams(), [A])
 })
 
-test('the folder and everything in it is for its owner only', async t => {
+test('only the owner can read the folder and its files', async t => {
   const path = join(newFolder(t), 'deep', 'store')
   const { store } = await open(t, path)
   await lead(store, A)
@@ -436,14 +437,14 @@ test('the folder and everything in it is for its owner only', async t => {
   for (const name of fs.readdirSync(path)) assert.equal(fs.statSync(join(path, name)).mode & 0o777, 0o600, name)
 })
 
-test('a path longer than a socket address can hold is fine', async t => {
+test('a path that is too long for a socket address works', async t => {
   const path = join(newFolder(t), 'x'.repeat(120), 'y'.repeat(120))
   const { store } = await open(t, path)
   await lead(store, A)
   await assert.rejects(open(t, path), /in use by this process/)
 })
 
-/** Where the rounds of a journal file begin, and what of a former life follows them as if it were one. */
+/** Returns the positions of the rounds in a journal file, including old rounds that follow them without a gap. */
 function roundsOf(path: string): number[] {
   const bytes = fs.readFileSync(path)
   const { incarnation } = decodeFileHeader(bytes)!
@@ -456,7 +457,7 @@ function roundsOf(path: string): number[] {
   }
 }
 
-/** The sequence of the last round that a folder's checkpoint covers. */
+/** Returns the sequence of the last round that a folder's checkpoint covers. */
 async function checkpointed(path: string): Promise<number> {
   const tables = openTables(join(path, 'index'), 0)
   try {

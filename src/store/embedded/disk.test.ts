@@ -6,11 +6,11 @@ import { test } from 'node:test'
 import { systemClock } from '../../base/clock.ts'
 import { realDisk } from './disk.ts'
 
-test('short reads are done here until one waits for the disk, and then by the pool for a while', async t => {
+test('short reads run on this thread until one waits for the disk, and then in the pool for a while', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'ketch-disk-'))
   t.after(() => rmSync(folder, { recursive: true }))
   let nowMs = 0
-  /** The time that each look at the clock adds: a call takes as long as two are apart. */
+  /** The milliseconds that each read of the clock adds. A call takes the time between two reads. */
   let stepMs = 0
   let blocks = 0
   let stepBlocks = 0

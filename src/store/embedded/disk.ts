@@ -1,32 +1,36 @@
-// The file calls that the embedded store makes, behind a face so that tests can stand a failing disk between. It knows
-// paths and bytes, nothing of journals. It deliberately has no growing, truncating or mapping: the journal needs none.
+// The file operations of the embedded store, behind an interface, so that tests can use a failing disk. It handles
+// paths and bytes, and does not know the journal. It deliberately has no operation to extend, truncate or map a file:
+// the journal needs none.
 //
-// A small write is done on the calling thread, and a read where its caller says so. Each copies some pages from or to
-// the page cache, which takes some tens of microseconds; handing it to libuv's pool and hearing of it costs several
-// times as much, twice a sleeping thread is woken. When one has been slow, because memory is short, the disk behind or
-// the pages not in memory, the pool does those of its kind for a while. A read that was slow without the disk being
-// asked was only kept from the processor, as the pool's would be.
+// A small write runs on the calling thread, and so does a read if its caller requests that. Each copies some pages
+// from or to the page cache, which takes some tens of microseconds. libuv's thread pool would cost several times as
+// much, because a sleeping thread is woken twice. A call can be slow because memory is short, the disk is behind, or
+// the pages are not in memory. Then the pool makes calls of that kind for a while. If a read was slow but the process
+// read nothing from a disk, it only waited for the processor; a read in the pool would have waited too.
 
 import fs from 'node:fs'
 import { promisify } from 'node:util'
 import type { Clock } from '../../base/clock.ts'
 
 export interface DiskFile {
-  /** Bytes in the file when it was opened. */
+  /** The size of the file in bytes when it was opened. */
   readonly size: number
-  /** Fills the buffer from the position and returns the number of bytes; fewer only at the end of the file. */
+  /**
+   * Fills the buffer from the position. Resolves to the number of bytes, which is smaller only at the end of the
+   * file.
+   */
   read(buffer: Uint8Array, position: number): Promise<number>
-  /** Like read, on the calling thread; null, without reading, if that might take long. */
+  /** Like read, on the calling thread. Returns null without reading if the read might take long. */
   readHere(buffer: Uint8Array, position: number): number | null
-  /** Writes all the buffers, one after the other, or throws; then some of the bytes may have been written. */
+  /** Writes all the buffers, one after the other. If it throws, some of the bytes may have been written. */
   write(buffers: readonly Uint8Array[], position: number): Promise<void>
-  /** fdatasync: what was written before the call is on the disk when it resolves. */
+  /** Calls fdatasync. When it resolves, everything that was written before the call is on the disk. */
   sync(): Promise<void>
   close(): Promise<void>
 }
 
 export interface Disk {
-  /** Opens for reading and writing. With `create`, makes the file (mode 0600); it must not exist. */
+  /** Opens a file for reading and writing. With `create`, creates the file (mode 0600); it must not exist. */
   open(path: string, create: boolean): Promise<DiskFile>
   rename(from: string, to: string): Promise<void>
   unlink(path: string): Promise<void>
@@ -35,9 +39,9 @@ export interface Disk {
 }
 
 /**
- * The disk as a store sees that holds a folder: what makes, renames or removes a name there fails while the folder is
- * not at its path any more. Another's folder may be there by then. Files that are open are read and written wherever
- * they have gone.
+ * Returns a disk for the store of one folder. Operations that create, rename or remove a name in the folder fail
+ * while the folder is not at its path: another store's folder may be there. Open files are read and written wherever
+ * they are.
  */
 export function heldDisk(disk: Disk, folder: string, isHere: () => boolean): Disk {
   const held = <A extends readonly unknown[], T>(call: (...args: A) => Promise<T>) => {
@@ -68,24 +72,27 @@ const fstat = promisify(fs.fstat)
 const close = promisify(fs.close)
 const fsync = promisify(fs.fsync)
 
-/** A longer write goes to the pool: it would block the event loop for more than some tens of microseconds. */
+/**
+ * The longest write in bytes on the calling thread. A longer write would block the event loop for more than some tens
+ * of microseconds.
+ */
 const SHORT_WRITE_BYTES = 256 << 10
-/** The same for a longer read. */
+/** The longest read in bytes on the calling thread. */
 const SHORT_READ_BYTES = 1 << 20
-/** A short one that took this long was not only a copy, and the next ones are left to the pool for a while. */
+/** A short call that took this many milliseconds was not only a copy. The pool makes the next ones for a while. */
 const SLOW_MS = 2
 /**
- * A disk that is behind with writing stays so for a while; of pages that are not in memory only the first ones are
- * asked for.
+ * The milliseconds for which the pool makes all calls after a slow write, or after a slow read. A disk that is behind
+ * with its writes stays so for a while; of pages that are not in memory, only the first ones must be read.
  */
 const WRITE_REST_MS = 5_000
 const READ_REST_MS = 1_000
 
-/** `blocksRead`: the number of blocks that this process has read from disks so far. */
+/** Returns the real disk. `blocksRead` returns the number of blocks that this process has read from disks so far. */
 export function realDisk(clock: Clock, blocksRead = () => process.resourceUsage().fsRead): Disk {
   /**
-   * Makes calls of one kind on this thread; null where this one, or that kind for the time being, is the pool's. A slow
-   * one during which `progress` stood still was not the disk's fault.
+   * Returns a function that makes calls of one kind on this thread. It returns null if the call is too large or calls
+   * of that kind are left to the pool. If `progress` did not change during a slow call, the disk was not the cause.
    */
   function callHere(mostBytes: number, restMs: number, progress: (() => number) | null) {
     let fromMs = Number.NEGATIVE_INFINITY
@@ -179,7 +186,7 @@ function fileOf(fd: number, size: number, here: { readonly read: CallHere; reado
   }
 }
 
-/** The rest of the buffers after their first `count` bytes. */
+/** Returns the rest of the buffers after their first `count` bytes. */
 function after(buffers: readonly Uint8Array[], count: number): readonly Uint8Array[] {
   let left = count
   for (const [i, buffer] of buffers.entries()) {

@@ -1,6 +1,6 @@
-// The embedded store: the port on one folder of the local disk. The journal is the write-ahead log of everything;
-// lmdb is its checkpoint. This file opens the folder and decides each call; rounds.ts makes calls durable, contents.ts
-// holds what they did, upkeep.ts keeps the journal short. One folder belongs to one store at a time.
+// The embedded store: the store port in one folder of the local disk. The journal is its write-ahead log, and lmdb
+// has its checkpoint. This file opens the folder and decides each call. rounds.ts makes calls durable, contents.ts
+// has the current state, upkeep.ts keeps the journal short. Only one store at a time can use a folder.
 
 import { statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -43,41 +43,44 @@ import { Upkeep } from './upkeep.ts'
 export { StoreOpenError }
 
 export interface EmbeddedStoreOptions {
-  /** The folder; it is made when it does not exist. */
+  /** The path of the folder. It is created if it does not exist. */
   readonly path: string
-  /** `always`: acknowledged means synced. `interval`: written, and synced within `fsyncIntervalMs` plus one sync. */
+  /**
+   * `always`: a call is synced before it is acknowledged. `interval`: it is written before, and synced within
+   * `fsyncIntervalMs` plus the time of one sync.
+   */
   readonly fsync: 'always' | 'interval'
   readonly fsyncIntervalMs: number
   readonly clock: Clock
   readonly random?: Random
-  /** A journal file is rolled when it is about to pass this, or a sixteenth of the disk. */
+  /** The most bytes of a journal file, but at most a sixteenth of the disk. */
   readonly journalFileBytes?: number
-  /** A checkpoint is taken after this much journal; a start replays the journal after the last one. */
+  /** A checkpoint is taken after this many bytes of journal. A start replays the journal after the last checkpoint. */
   readonly checkpointBytes?: number
   readonly disk?: Disk
-  /** Opens the index: openTables, or a test's, which sees what is asked of it. */
+  /** The function that opens the index: openTables by default. A test passes another one to observe the index. */
   readonly openIndex?: typeof openTables
-  /** The disk failed in a way that ends the store: every later call throws. The broker should stop. */
+  /** Called if a failure of the disk ends the store: every later call throws. The broker should stop. */
   readonly onFatal?: (error: Error) => void
-  /** Sentences for the operator: a torn tail that was cut, damage, a checkpoint that had to wait. */
+  /** Gets sentences for the operator: a torn tail that was cut, damage, a checkpoint that had to wait. */
   readonly report: (message: string) => void
 }
 
 const JOURNAL_FILE_BYTES = 256 << 20
-/** No journal file is larger than this part of its disk: the one that is written gives no room back. */
+/** No journal file is larger than this part of its disk, because the file that is being written cannot be freed. */
 const FILE_DISK_PART = 1 / 16
 const LEAST_FILE_BYTES = 1 << 20
 const CHECKPOINT_BYTES = 64 << 20
 
 /**
- * The most bytes that a journal file may have. `diskBytes` is 0 on a file system that does not tell its size: there is
+ * Returns the most bytes of a journal file. If the file system does not tell its size, `diskBytes` is 0 and there is
  * no limit.
  */
 function mostFileBytes(diskBytes: number): number {
   return diskBytes === 0 ? Number.POSITIVE_INFINITY : Math.max(LEAST_FILE_BYTES, Math.floor(diskBytes * FILE_DISK_PART))
 }
 
-/** Opens the store, or throws StoreOpenError with one sentence. */
+/** Opens the store. Throws StoreOpenError with one sentence. */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
   const path = resolve(options.path)
   const folder = openFolder(path)
@@ -128,7 +131,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   }
 }
 
-/** Does work that the reserve makes room for, and repeats it once if it was refused. */
+/** Does the work. If it is refused and `mayHelp` returns true, releases the reserve and does the work once more. */
 async function withReserve<T>(
   reserve: Reserve,
   work: () => T,
@@ -142,7 +145,10 @@ async function withReserve<T>(
   }
 }
 
-/** lmdb does not say of every refusal that the disk was full: the reserve is given up for any. */
+/**
+ * Returns tables that release the reserve if a commit fails. They do so for every error, because lmdb does not always
+ * tell that the disk was full.
+ */
 function sparing(tables: Tables, reserve: Reserve): Tables {
   const commit: Tables['commit'] = changes =>
     withReserve(
@@ -216,7 +222,7 @@ async function start(
   upkeep.attach(rounds)
   holder.current = rounds
   journal.ready()
-  // The new era is on the disk before its first round. On a full disk what is there can be read meanwhile.
+  // The new era is on the disk before its first round. On a full disk the existing data can be read meanwhile.
   let marking: Promise<void> | null = null
   let isMarked = false
   const mark = () => {
@@ -230,7 +236,7 @@ async function start(
       })
     return marking
   }
-  // The first write that needs it waits for it.
+  // The first write that needs the reserve waits for it.
   void reserve.make()
   await mark().catch((error: Error) => report(`nothing can be written until this start is noted: ${error.message}`))
 
@@ -257,7 +263,7 @@ async function start(
     refuseClosed((...args: A): Promise<T> => (isMarked ? verb(...args) : mark().then(() => verb(...args), unmarked)))
   const opening = refuseUnmarked(verbs.open)
   const claiming = refuseClosed(verbs.claim)
-  /** When nothing can be written, reads must still work: then the lead is taken in memory. */
+  /** Opens a stream. If nothing can be written, reads must still work: then the lead is taken in memory only. */
   async function openOrClaim(...args: Parameters<Store['open']>): ReturnType<Store['open']> {
     try {
       return await opening(...args)
@@ -290,7 +296,7 @@ async function start(
     close: () => (closing ??= close()),
   }
 
-  /** The queue that every call goes through moves, and the round before this one is on the disk. */
+  /** Checks that the queue of all calls makes progress, and that the round before this call is on the disk. */
   async function ping(withinMs: number): Promise<readonly Pong[]> {
     const startedAtMs = clock.monotonic()
     const turn = refuseClosed(() => rounds.call(0, null, () => null))()
@@ -329,20 +335,20 @@ async function start(
   }
 }
 
-/** A failure of the store as a sentence. */
+/** Returns the sentence of a store failure. Throws every other error. */
 function explain(error: unknown): string {
   if (!isStoreFailure(error)) throw error
   return error.message
 }
 
-/** Whether a round was ever written to the file. */
+/** Returns true if a round was ever written to the file. */
 async function holdsRound(journal: Journal, file: JournalFile): Promise<boolean> {
   const incarnation = await journal.header(file)
   if (incarnation === null) return false
   return decodeRoundHeader(await journal.read(file.number, FIRST_ROUND, ROUND_HEADER_BYTES), incarnation) !== null
 }
 
-/** Replays the journal onto the checkpoint; answers where it ends and the era of this start. */
+/** Replays the journal onto the checkpoint. Returns the end of the journal and the era of this start. */
 async function readBack(
   tables: Tables,
   journal: Journal,
@@ -351,7 +357,7 @@ async function readBack(
   report: (message: string) => void,
 ): Promise<{ end: Position; era: number }> {
   if (checkpoint === null) {
-    // Nothing was ever acknowledged: the first checkpoint precedes the first round.
+    // Without a checkpoint nothing was ever acknowledged, because the first checkpoint precedes the first round.
     await journal.begin()
     return { end: { file: journal.active.number, position: FIRST_ROUND, sequence: 0 }, era: 1 }
   }
@@ -383,7 +389,7 @@ async function readBack(
     era = recovery.end.era
     for (const { file, position } of recovery.mended) {
       report(
-        `the header of the round in ${fileName(file)} at ${position} was damaged; all that it holds is whole and kept`,
+        `the header of the round in ${fileName(file)} at ${position} was damaged; its content is complete and kept`,
       )
     }
     if (recovery.cutBytes > 0) {
@@ -396,7 +402,7 @@ async function readBack(
   for (const file of journal.files.values()) {
     if (file.number >= checkpoint.at.file && file.number < end.file) file.end = Math.max(file.end, file.size)
   }
-  // Prepared and never written to, or cut off with a torn tail.
+  // These files were prepared but never written, or they were cut off with a torn tail.
   for (const file of [...journal.files.values()]) if (file.number > end.file) await journal.discard(file)
   const last = journal.files.get(end.file)
   if (last === undefined || last.size === 0 || (await journal.header(last)) === null) {
@@ -407,7 +413,7 @@ async function readBack(
     return { end: { ...end, file: journal.active.number, position: FIRST_ROUND }, era: era + 1 }
   }
   await journal.resume(end.file, end.position)
-  // Bytes that were read back may still be in the page cache only.
+  // The bytes that were read may still be in the page cache only.
   await journal.sync()
   return { end, era: era + 1 }
 }
@@ -452,7 +458,7 @@ interface Parts {
 }
 
 interface Verbs extends Omit<Store, 'description' | 'ping' | 'renewed' | 'close'> {
-  /** Like open, without a write; null if the end would have to rise. */
+  /** Like open, but without a write. Resolves to null if the end would have to rise. */
   claim(...args: Parameters<Store['open']>): Promise<Opened | Fenced | Gone | null>
 }
 
@@ -601,7 +607,8 @@ function verbsOf({ path, contents, rounds, reads, tables }: Parts): Verbs {
       return rounds.call(64 + rowBytes(rows), name, decide, makesRoom ? 'relief' : 'change')
     },
 
-    // A loss here is a part of the folder, and its other partitions can be read on: the folder is restored from a copy.
+    // This store cannot recreate one stream: part of the folder is lost, the other partitions stay readable, and the
+    // operator restores the folder from a copy.
     remake: async () => ({ kind: 'kept' as const }),
 
     load: (kind, name) =>
@@ -636,8 +643,8 @@ function rowBytes(rows: readonly Row[]): number {
   return bytes
 }
 
-/** The part of a run that a read takes: whole batches that follow each other. */
-/** Batches of a run that lie one behind the other. */
+/** Returns the part of a run that a read takes: complete batches that follow each other. */
+/** Batches of a run that lie directly one behind the other. */
 interface RunPiece extends Piece {
   readonly batches: readonly Extent[]
 }
@@ -645,7 +652,7 @@ interface RunPiece extends Piece {
 interface Extent {
   readonly baseOffset: number
   readonly nextOffset: number
-  /** In the piece. */
+  /** The position in the piece. */
   readonly from: number
   readonly to: number
 }
@@ -691,8 +698,7 @@ async function readPieces(reads: GatheredReads, pieces: readonly RunPiece[]): Pr
 }
 
 /**
- * A batch as the index knows it and as its own header describes it. Whether that is undamaged, its CRC tells its
- * reader.
+ * Returns the batch by its index entry and its own header. Its CRC is not checked: the reader of the batch checks it.
  */
 function batchOf(baseOffset: number, nextOffset: number, bytes: Buffer): Batch {
   const whole = bytes.length >= 61

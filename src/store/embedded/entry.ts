@@ -1,5 +1,6 @@
-// The bytes of the journal: file header, round header, entries. Pure: values to bytes and back, no files, no state.
-// All integers are big-endian; offsets, positions and sequences are 64 bits wide.
+// Encodes and decodes the bytes of the journal: file header, round header, entries. It has only pure functions of
+// bytes and values, no files and no state. All integers are big-endian; offsets, positions and sequences are 64 bits
+// wide.
 //
 //   file     +--------------+---- 4096 --+---------+---------+-- - -
 //            | file header  | unused     | round   | round   |        up to the file's size; what follows the last
@@ -37,23 +38,23 @@
 //      8  type                        u8       entry of a former use never passes
 //      9  body                                 by type, below
 //
-// A batch's bytes lie in the payload and are not summed a second time: the append's entry holds what batch bytes 0..21
-// must say (base offset, length, leader epoch, magic 2, and the batch's own CRC-32C over bytes 21 and up). When the
-// tail is replayed, the batch must agree with the entry and its own CRC must be right. Elsewhere the batch's CRC is
-// its reader's business.
+// The bytes of a batch are in the payload and have no second CRC: the append's entry contains the expected values of
+// batch bytes 0..21 (base offset, length, leader epoch, magic 2, and the batch's own CRC-32C over bytes 21 and up).
+// When the tail is replayed, the batch must match the entry and its own CRC must be right. Otherwise the reader
+// checks the batch's CRC.
 
 import { assert } from '../../base/assert.ts'
 import { crc32c } from '../../base/crc32c.ts'
 import type { Row } from '../store.ts'
 
 export const FILE_HEADER_BYTES = 32
-/** Where the first round of a file begins. */
+/** The position of the first round in a file. */
 export const FIRST_ROUND = 4096
 export const ROUND_HEADER_BYTES = 64
 const ENTRY_HEADER_BYTES = 9
-/** The part of a batch that an entry vouches for. */
+/** The number of bytes at the beginning of a batch that its entry describes. */
 export const BATCH_CHECKED_BYTES = 21
-/** The smallest record batch of magic 2. */
+/** The size in bytes of the smallest record batch of magic 2. */
 const SMALLEST_BATCH = 61
 
 const FILE_MAGIC = Buffer.from('KETCHJNL')
@@ -76,12 +77,12 @@ export interface RoundHeader {
   readonly syncedPosition: number
 }
 
-/** A batch as an entry describes it. */
+/** The description of a batch in an entry. */
 export interface BatchMark {
   readonly baseOffset: number
   readonly nextOffset: number
   readonly length: number
-  /** Bytes 12..16 and 17..21 of the batch: what it must still say when it is replayed. */
+  /** The expected bytes 12..16 and 17..21 of the batch, which are checked when it is replayed. */
   readonly leaderEpoch: number
   readonly crc: number
 }
@@ -97,7 +98,7 @@ export type Entry =
       readonly at: number
       readonly attempt: string
       readonly batches: readonly BatchMark[]
-      /** Where in the round's payload the batches begin; set when it was read back. */
+      /** The position of the batches in the round's payload; set if the entry was read back. */
       readonly payloadAt?: number
       readonly rows: readonly Row[]
     }
@@ -111,7 +112,7 @@ export type Entry =
       readonly name: string
       readonly changes: readonly Row[]
     }
-  /** Batches copied forward from a file that is mostly dead: their place changes, the stream does not. */
+  /** Batches that were copied from a mostly dead file: their position changes, the stream does not. */
   | {
       readonly type: 'move'
       readonly stream: number
@@ -131,7 +132,7 @@ export function encodeFileHeader({ number, incarnation }: FileHeader): Buffer {
   return bytes
 }
 
-/** Null when the bytes are no file header of this layout. */
+/** Decodes a file header. Returns null if the bytes are no file header of this layout. */
 export function decodeFileHeader(bytes: Buffer): FileHeader | null {
   if (bytes.length < FILE_HEADER_BYTES || !bytes.subarray(0, 8).equals(FILE_MAGIC)) return null
   if (bytes.readUInt32BE(24) !== crc32c(bytes.subarray(0, 24)) || bytes.readUInt32BE(8) !== LAYOUT_VERSION) return null
@@ -139,7 +140,8 @@ export function decodeFileHeader(bytes: Buffer): FileHeader | null {
 }
 
 /**
- * Every round of a file has this at its bytes 8..16, and so a scan finds rounds again: the magic is 8 bytes before.
+ * Returns the position of the next round at or after `from`. Every round of a file has the incarnation at its bytes
+ * 8..16, so its magic is 8 bytes before.
  */
 export function findRound(bytes: Buffer, incarnation: Buffer, from: number): number {
   for (let at = from; ; ) {
@@ -166,7 +168,7 @@ function readUInt64(bytes: Buffer, at: number): number {
   return bytes.readUInt32BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 4)
 }
 
-/** Collects the entries of one round behind room for its header. */
+/** Collects the entries of one round. It leaves room for the header before them. */
 export class RoundWriter {
   readonly sequence: number
   readonly #incarnation: Buffer
@@ -191,7 +193,7 @@ export class RoundWriter {
     return this.#payloadBytes
   }
 
-  /** Bytes before the payload. */
+  /** The number of bytes before the payload. */
   get headBytes(): number {
     return this.#length
   }
@@ -246,7 +248,7 @@ export class RoundWriter {
     this.#entries++
   }
 
-  /** Header and entries; the payload and the padding follow them in the file. */
+  /** Returns the header and the entries. The payload and the padding follow them in the file. */
   finish(era: number, roundBytes: number, syncedFile: number, syncedPosition: number): Buffer {
     const bytes = this.#bytes.subarray(0, this.#length)
     ROUND_MAGIC.copy(bytes, 0)
@@ -319,7 +321,7 @@ export class RoundWriter {
   }
 }
 
-/** Null when the bytes are no intact header of a round of this incarnation. */
+/** Decodes a round header. Returns null if the bytes are no intact header of a round of this incarnation. */
 export function decodeRoundHeader(bytes: Buffer, incarnation: Buffer): RoundHeader | null {
   if (bytes.length < ROUND_HEADER_BYTES || !bytes.subarray(0, 4).equals(ROUND_MAGIC)) return null
   if (!bytes.subarray(8, 16).equals(incarnation)) return null
@@ -340,8 +342,8 @@ export function decodeRoundHeader(bytes: Buffer, incarnation: Buffer): RoundHead
 }
 
 /**
- * The entries of a round. `bytes` are exactly those between its header and its payload. `intact` is false when an entry
- * failed its CRC or the count is wrong; the entries before and after it are still answered where they can be told.
+ * Decodes the entries of a round. `bytes` are exactly the bytes between its header and its payload. `intact` is false
+ * if an entry failed its CRC or the count is wrong. The other entries are still returned if their limits are known.
  */
 export function decodeEntries(
   bytes: Buffer,
@@ -361,7 +363,10 @@ export function decodeEntries(
   return { entries, intact: intact && at === bytes.length && entries.length === header.entries }
 }
 
-/** The entries at the beginning of these bytes, of a round whose header is lost, and how far they reach. */
+/**
+ * Decodes the entries at the beginning of these bytes, for a round without a readable header. Returns the entries and
+ * the position of their end.
+ */
 export function decodeLeadingEntries(
   bytes: Buffer,
   sequence: number,
@@ -379,21 +384,21 @@ export function decodeLeadingEntries(
   return { entries, length }
 }
 
-/** Where an entry says that it ends; null when that cannot be. */
+/** Returns the end of an entry by its length field; null if that end is impossible. */
 function entryEnd(bytes: Buffer, at: number): number | null {
   if (at + ENTRY_HEADER_BYTES > bytes.length) return null
   const length = bytes.readUInt32BE(at)
   return length < ENTRY_HEADER_BYTES || at + length > bytes.length ? null : at + length
 }
 
-/** Null when the entry fails its CRC. */
+/** Decodes an entry. Returns null if the entry fails its CRC. */
 function entryAt(bytes: Buffer, at: number, end: number, seed: number): Entry | null {
   const type = TYPES[bytes[at + 8]! - 1]
   if (type === undefined || bytes.readUInt32BE(at + 4) !== crc32c(bytes.subarray(at + 8, end), seed)) return null
   return decodeEntry(type, new EntryReader(bytes, at + ENTRY_HEADER_BYTES, end))
 }
 
-/** Bytes of the payload that entries describe. */
+/** Returns the number of payload bytes that the entries describe. */
 export function payloadBytesOf(entries: readonly Entry[]): number {
   let bytes = 0
   for (const entry of entries) {
@@ -437,7 +442,7 @@ function decodeEntry(type: (typeof TYPES)[number], reader: EntryReader): Entry {
   }
 }
 
-/** Reads a body whose CRC was right: what does not fit was written wrongly by us, and asserts. */
+/** Reads a body whose CRC was right. If the body is malformed, this store wrote it wrongly, and the reader asserts. */
 class EntryReader {
   readonly #bytes: Buffer
   readonly #end: number
@@ -503,7 +508,7 @@ class EntryReader {
   }
 }
 
-/** How an entry describes a batch's bytes. */
+/** Returns the description of a batch for an entry. */
 export function markOf(batch: {
   readonly baseOffset: number
   readonly nextOffset: number
@@ -520,7 +525,7 @@ export function markOf(batch: {
   }
 }
 
-/** Whether the bytes are the batch that was marked, whole and undamaged. */
+/** Returns true if the bytes are the described batch, complete and undamaged. */
 export function isIntact(mark: BatchMark, bytes: Buffer): boolean {
   return (
     bytes.length === mark.length &&

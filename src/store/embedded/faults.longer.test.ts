@@ -92,7 +92,7 @@ test('a full disk refuses the round, reads go on, and writing works again withou
   assert.deepEqual(await offsetsOf(store, A), [0])
   assert.equal((await store.load('k', 'n'))!.version, version)
   assert.equal(await store.load('k', 'new'), null)
-  // The lead is taken without a write: the broker that had it is fenced, and reading needs no more.
+  // The lead is taken without a write: the former leader is fenced, and reads work.
   const claimed = expectKind(await store.open(A, epoch, 0), 'opened')
   assert.deepEqual([claimed.epoch, claimed.start, claimed.end, [...claimed.rows.keys()]], [epoch + 1, 0, 1, ['end']])
   assert.deepEqual(claimed.epochs.at(-1), { epoch: epoch + 1, startOffset: 1 })
@@ -118,7 +118,10 @@ test('a full disk refuses the round, reads go on, and writing works again withou
   )
 })
 
-/** A disk of this many bytes. It refuses to grow files beyond them, and allows writes within the size of a file. */
+/**
+ * Returns a disk with this many bytes. It refuses to extend files beyond them, and allows writes within the size of a
+ * file.
+ */
 function diskOf(capacity: number): Disk & { fill(): void } {
   const real = realDisk(systemClock)
   const sizes = new Map<string, number>()
@@ -157,7 +160,7 @@ function diskOf(capacity: number): Disk & { fill(): void } {
   }
 }
 
-test('on a full disk writes that make room go into the reserve, and appends resume once files are freed', async t => {
+test('on a full disk, writes that free space go into the reserve, and appends resume once files are freed', async t => {
   const options = { journalFileBytes: 2 << 20, checkpointBytes: 64 << 10, disk: diskOf(32 << 20) }
   const { store, path, fatal } = await open(t, options)
   const epoch = await lead(store, A)
@@ -191,7 +194,7 @@ test('on a full disk writes that make room go into the reserve, and appends resu
   assert.equal((await again.store.load('k', 'n'))!.fields.get('f')!.length, 60_000)
 })
 
-test('on a disk that another program has filled, what a removal frees is appended to, in rounds that are smaller and larger than a file', async t => {
+test('on a disk that another program has filled, appends use the space that a removal frees, in rounds smaller and larger than a file', async t => {
   const disk = diskOf(64 << 20)
   const options = { journalFileBytes: 256 << 10, checkpointBytes: 1, disk }
   const { store, path, fatal } = await open(t, options)
@@ -207,7 +210,7 @@ test('on a disk that another program has filled, what a removal frees is appende
   await assert.rejects(append(store, B, other, end, 9_000), StoreUnavailable)
   await store.remove([A])
   const isTaken = async (count: number) => {
-    // Without this, the store would also use the room that the removal gave back to the file system.
+    // Without this, the store would also use the space that the removal gave back to the file system.
     disk.fill()
     const asked = Array.from({ length: count }, (_, i) => append(store, B, other, end + i, 9_000))
     const taken = (await Promise.allSettled(asked)).filter(each => each.status === 'fulfilled').length
@@ -230,7 +233,7 @@ test('on a disk that another program has filled, what a removal frees is appende
   assert.equal((await offsetsOf(again.store, B)).length, end)
 })
 
-test('a full disk is a sign of life, for reads go on; a sync that failed is none', async t => {
+test('ping succeeds on a full disk, because reads work; it fails after a failed sync', async t => {
   const { store, disk } = await open(t)
   const epoch = await lead(store, A)
   disk.failNext('write', 'ENOSPC')
@@ -241,10 +244,10 @@ test('a full disk is a sign of life, for reads go on; a sync that failed is none
   assert.match((await store.ping(2_000))[0]!.failure!, /has stopped/)
 })
 
-test('with fsync interval, what is written while a sync is under way is synced without another append', async t => {
+test('with fsync interval, data that is written during a sync is synced without another append', async t => {
   const { store, disk } = await open(t, { fsync: 'interval' })
   const epoch = await lead(store, A)
-  // Whatever the opening wrote is synced by then.
+  // By then the writes of the opening are synced.
   await new Promise(resolve => setTimeout(resolve, 50))
   const release = disk.holdNext('sync')
   await append(store, A, epoch, 0)
@@ -256,11 +259,12 @@ test('with fsync interval, what is written while a sync is under way is synced w
   const { calls } = disk
   release()
   await until(() => disk.unsyncedWrites === 0)
-  // The only call was that sync. No other write, such as that of the zeros ahead in the journal, had to cause it.
+  // The only disk call was that sync. No other write was necessary to cause it, for example zeros ahead in the
+  // journal.
   assert.equal(disk.calls, calls + 1)
 })
 
-test('a round that was refused is not there after a kill either, even if all of it had reached the disk', async t => {
+test('a refused round does not exist after a kill either, even if all of it had reached the disk', async t => {
   const { store, disk, path } = await open(t)
   const epoch = await lead(store, A)
   await append(store, A, epoch, 0)
@@ -286,7 +290,7 @@ test('a part of a round that was refused is cut by the next start', async t => {
   assert.deepEqual(await offsetsOf(again.store, A), [0, 1])
 })
 
-test('a next file that cannot be made is a refusal, not the end', async t => {
+test('if the next file cannot be created, the call is refused and the store continues', async t => {
   const { store, disk } = await open(t, { journalFileBytes: 64 << 10 })
   const epoch = await lead(store, A)
   disk.failNext('open', 'EFBIG', 1)
@@ -352,7 +356,7 @@ test('files are used again after retention, and what they held before never come
   assert.deepEqual(await offsetsOf(again.store, A, start), await offsetsOf(store, A, start))
 })
 
-test('a store whose folder was moved writes nothing more, above all not into the folder that is there instead', async t => {
+test('a store whose folder was moved writes nothing more, and nothing into another folder at its path', async t => {
   const small = { journalFileBytes: 64 << 10, checkpointBytes: 32 << 10 }
   const { store, path } = await open(t, small)
   const epoch = await lead(store, A)
@@ -397,7 +401,7 @@ test('a store whose folder was moved writes nothing more, above all not into the
   assert.equal((await offsetsOf(second.store, B)).length, 20)
 })
 
-test('a store whose folder was removed soon refuses to write, however much its files could still take', async t => {
+test('a store whose folder was removed soon refuses to write, even if its files have room', async t => {
   const { store, path } = await open(t)
   const epoch = await lead(store, A)
   await append(store, A, epoch, 0)
@@ -417,7 +421,7 @@ test('a store whose folder was removed soon refuses to write, however much its f
   assert.equal((await offsetsOf(store, A)).length, end)
 })
 
-test('a store that is closed where its folder was moved away leaves alone what is there instead', async t => {
+test('a store whose folder was moved leaves another folder at its path unchanged when it closes', async t => {
   const { store, path } = await open(t)
   await append(store, A, await lead(store, A), 0)
   const moved = `${path}-moved`
@@ -432,7 +436,7 @@ test('a store that is closed where its folder was moved away leaves alone what i
   assert.deepEqual(await offsetsOf(again.store, A), [0])
 })
 
-test('some of the files that are given up at once are kept to be used again, and the others leave the disk', async t => {
+test('of files that are freed at once, some are kept for reuse and the others are unlinked', async t => {
   const { store, path } = await open(t, { fsync: 'interval', journalFileBytes: 64 << 10, checkpointBytes: 32 << 10 })
   const epoch = await lead(store, A)
   for (let at = 0; at < 120; at++) await append(store, A, epoch, at, 9_000)
@@ -454,7 +458,7 @@ test('some of the files that are given up at once are kept to be used again, and
   assert.ok(sparesIn(path).length <= 8, sparesIn(path).join(' '))
 })
 
-test('spares that a former start has left beyond two are unlinked', async t => {
+test('if an earlier run has left more than two spares, the others are unlinked', async t => {
   const { store, path } = await open(t)
   await store.close()
   for (let i = 1; i <= 9; i++) fs.writeFileSync(join(path, `spare-000000000${i}`), Buffer.alloc(9_000))
@@ -472,7 +476,7 @@ test('a start that finds no reserve gives up all spares for it', async t => {
   await eventually('it is made', () => fs.existsSync(join(path, 'reserve')))
 })
 
-test('files that a start finds to hold nothing are given up, though nothing is written', async t => {
+test('files without live data are freed at a start, even if nothing is written', async t => {
   const options = { journalFileBytes: 64 << 10 }
   const { store, path } = await open(t, options)
   const epoch = await lead(store, A)
@@ -486,7 +490,7 @@ test('files that a start finds to hold nothing are given up, though nothing is w
   assert.deepEqual(again.reports, [])
 })
 
-test('appends that a checkpoint takes several turns to put into the index are found there, and those that came meanwhile after it', async t => {
+test('a checkpoint that needs several turns puts its appends into the index, and appends made meanwhile can be read too', async t => {
   const { store, path } = await open(t, { fsync: 'interval', checkpointBytes: 100 << 10 })
   const epoch = await lead(store, A)
   const total = 2_000
@@ -500,7 +504,7 @@ test('appends that a checkpoint takes several turns to put into the index are fo
   assert.deepEqual((await offsetsOf(again.store, A, 1_234)).length, total - 1_234)
 })
 
-test('the live rest of files that are mostly dead is copied forward, and reads the same from there', async t => {
+test('the live batches of mostly dead files are copied forward, and reads return the same bytes', async t => {
   const { store, path } = await open(t, { journalFileBytes: 128 << 10, checkpointBytes: 64 << 10 })
   const busy = await lead(store, A)
   const slow = await lead(store, B)
@@ -532,7 +536,7 @@ test('the live rest of files that are mostly dead is copied forward, and reads t
   assert.deepEqual([opened.start, opened.end], [0, kept.length * 3])
 })
 
-test('a worn file costs what it holds itself, however many batches lie in other files', async t => {
+test('the cost of copying a mostly dead file does not depend on the number of batches in other files', async t => {
   let lookedAt = 0
   const openIndex: typeof openTables = (...args) => {
     const tables = openTables(...args)
@@ -553,7 +557,7 @@ test('a worn file costs what it holds itself, however many batches lie in other 
   const still = await lead(store, A)
   const many = 3_000
   await Promise.all(Array.from({ length: many }, (_, at) => append(store, A, still, at)))
-  // The rest of two files that are mostly dead.
+  // The live batches of two mostly dead files.
   const busy = await lead(store, B)
   for (let at = 0; at < 30; at++) await append(store, B, busy, at, 9_000)
   await append(store, A, still, many)
@@ -600,7 +604,7 @@ test('streams that are removed while their batches are copied forward leave no f
   }
 })
 
-test('a trimmed file stays for a reader that is in it', async t => {
+test('a trimmed file is kept while a reader reads it', async t => {
   const { store } = await open(t, { journalFileBytes: 128 << 10, checkpointBytes: 32 << 10 })
   const epoch = await lead(store, A)
   for (let at = 0; at < 60; at++) await append(store, A, epoch, at, 9_000)
@@ -613,7 +617,7 @@ test('a trimmed file stays for a reader that is in it', async t => {
   }
 })
 
-test('a document is not shown before the commit that wrote it is on the disk', async t => {
+test('a document is not visible before its commit is on the disk', async t => {
   const sync = Promise.withResolvers<void>()
   t.after(() => sync.resolve())
   let isHeld = false
@@ -630,7 +634,7 @@ test('a document is not shown before the commit that wrote it is on the disk', a
   isHeld = true
   const order: string[] = []
   const committed = store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] }).then(() => order.push('committed'))
-  // Once the round is written its sync is under way, and nothing else waits for one.
+  // Once the round is written its sync is in progress, and no other call waits for one.
   for (let turn = 0; turn < 50; turn++) await new Promise(resolve => setImmediate(resolve))
   const loaded = store.load('k', 'n').then(document => order.push(document === null ? 'absent' : 'shown'))
   for (let turn = 0; turn < 50; turn++) await new Promise(resolve => setImmediate(resolve))
@@ -641,7 +645,7 @@ test('a document is not shown before the commit that wrote it is on the disk', a
   assert.deepEqual(order, ['committed', 'shown'])
 })
 
-test('a sync that takes long is told of, with how long', async t => {
+test('a slow sync is reported with its duration', async t => {
   let nowMs = 0
   const disk = createFaultyDisk(seededRandom(7))
   const slow: Disk = {

@@ -12,7 +12,7 @@ import { openEmbeddedStore } from './embedded-store.ts'
 const STREAMS = ['AAAAAAAAAAAAAAAAAAAAAQ:0', 'AAAAAAAAAAAAAAAAAAAAAQ:1', 'AAAAAAAAAAAAAAAAAAAAAQ:2']
 const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
 
-/** The streams are led. */
+/** Opens a store in which the streams are led. */
 async function open(t: TestContext, disk?: Disk): Promise<Store> {
   const path = mkdtempSync(join(tmpdir(), 'ketch-reads-'))
   const store = await openEmbeddedStore({
@@ -32,7 +32,7 @@ async function open(t: TestContext, disk?: Disk): Promise<Store> {
   return store
 }
 
-test('streams that lie between each other and are read in one turn cost one read of the disk, and get what is theirs', async t => {
+test('interleaved streams that are read in one turn cost one read of the disk, and each gets its own batches', async t => {
   const lengths: number[] = []
   const real = realDisk(systemClock)
   const disk: Disk = {
@@ -65,7 +65,7 @@ test('streams that lie between each other and are read in one turn cost one read
   }
 })
 
-test('memory is read into again once all who asked have released it, and what is not released stays', async t => {
+test('memory is reused once all its callers have released it, and memory that is not released does not change', async t => {
   const store = await open(t)
   const size = 50 << 10
   for (const [i, stream] of STREAMS.entries()) {
@@ -94,7 +94,7 @@ test('memory is read into again once all who asked have released it, and what is
   }
 })
 
-test('what is asked for in one turn is read over several, so that others have theirs between', async t => {
+test('many reads requested in one turn are spread over several turns, so that other work runs in between', async t => {
   const store = await open(t)
   const size = 256 << 10
   const each = 8

@@ -1,30 +1,36 @@
-// Reads of the journal, gathered. The batches of a partition lie scattered between those of all others, and a fetch
-// asks for many partitions at once: what is asked for in one turn of the event loop and lies close together in a file
-// is read in one go. It keeps nothing of it: there is no cache here, the operating system has one.
+// Combines reads of the journal. The batches of a partition lie between those of all other partitions, and a fetch
+// reads many partitions at once. Requests of one turn of the event loop that lie close together in a file are read
+// with one call. It has no cache: the operating system has one.
 
 import type { Clock } from '../../base/clock.ts'
 import { StoreUnavailable } from '../store.ts'
 import { fileName, type Journal } from './journal.ts'
 import { type Loan, ReadMemory } from './read-memory.ts'
 
-/** The largest gap between two pieces that is read along, because that costs less than another call. */
+/**
+ * The largest gap in bytes between two pieces that are read with one call: reading the gap costs less than another
+ * call.
+ */
 const READ_THROUGH = 16 << 10
-/** The longest read, unless a single request is longer: a caller that keeps a batch keeps the whole read in memory. */
+/**
+ * The most bytes of one read, unless a single request is longer. A caller that keeps a batch keeps the whole read in
+ * memory.
+ */
 const MOST_TOGETHER = 512 << 10
-/** The most reads that one turn of the event loop does itself: a fetch of six partitions must not block other work. */
+/** The most bytes that one turn of the event loop reads itself: a fetch of six partitions must not block other work. */
 const MOST_IN_A_TURN = 1 << 20
 
-/** A piece of a file of the journal. */
+/** A part of a journal file. */
 export interface Piece {
   readonly file: number
   readonly position: number
   readonly length: number
 }
 
-/** One caller's request, until all of its pieces are read. */
+/** The request of one caller, until all its pieces are read. */
 interface Request {
   readonly found: Buffer[]
-  /** The buffer of the pieces. */
+  /** The memory that contains the pieces. */
   readonly loans: Set<Loan>
   waiting: number
   failure: Error | null
@@ -47,16 +53,16 @@ interface Together {
   readonly length: number
 }
 
-/** The answer, piece by piece. */
+/** The result: the bytes of each piece. */
 export interface Gathered {
   readonly found: readonly Buffer[]
-  /** As Read.release of the store port. */
+  /** The same as Read.release of the store port. */
   release(): void
 }
 
 export interface GatheredReads {
   /**
-   * As Journal.read, of each piece; throws StoreUnavailable. The bytes may share their memory with those of other
+   * Reads each piece like Journal.read. Throws StoreUnavailable. The bytes may share memory with those of other
    * reads.
    */
   read(pieces: readonly Piece[]): Promise<Gathered>
@@ -88,7 +94,7 @@ export function gatherReads(journal: Journal, clock: Clock): GatheredReads {
     }
   }
 
-  /** Reads as much as one turn may, and the rest in the next ones. */
+  /** Reads as much as one turn may read, and the rest in the next turns. */
   function go(): void {
     gather()
     let bytes = 0
@@ -127,7 +133,7 @@ export function gatherReads(journal: Journal, clock: Clock): GatheredReads {
   return {
     read: pieces =>
       new Promise((resolve, reject) => {
-        // From now on, or the file might be reused before it is read.
+        // The files are held at once: otherwise a file might be reused before it is read.
         const holds: (() => void)[] = []
         const letGo = () => {
           for (const letGoOfFile of holds) letGoOfFile()

@@ -24,15 +24,15 @@ interface Opened {
   readonly journal: Journal
   readonly reserve: Reserve
   readonly clock: SimulatedClock
-  /** Bytes of the disk that are left for other programs and for the folder. */
+  /** The bytes of the disk that are left for other programs and for the folder. */
   room: number
   spares(): string[]
   journals(): string[]
-  /** Lets time pass, a little at a time, until the folder looks so. */
+  /** Lets time pass in small steps until the condition on the folder is true. */
   comes(what: string, condition: () => boolean): Promise<void>
   /** Writes one round to each of `files` files. A round has `bytes` bytes; by default it fills its file. */
   write(files: number, bytes?: number): Promise<JournalFile[]>
-  /** As write, and gives all of them up at once. */
+  /** Writes like `write`, and then frees all the files at once. */
   writeAndRetire(files: number, bytes?: number): Promise<void>
 }
 
@@ -86,7 +86,7 @@ async function open(t: TestContext, options: Options = {}): Promise<Opened> {
   return opened
 }
 
-test('of the files that are given up at once some are kept for a busy store, and two for one at rest', async t => {
+test('of files that are freed at once, a busy store keeps some and an idle store keeps two', async t => {
   const { clock, spares, comes, writeAndRetire } = await open(t)
   await writeAndRetire(20)
   await eventually('eight are kept', () => spares().length === 8)
@@ -103,7 +103,7 @@ test('spares that are used in time stay, and the others go when their own time i
   await writeAndRetire(12)
   await eventually('eight are kept', () => spares().length === 8)
   await clock.advance(3_000)
-  // The newest are used first: these are young again, the others are not.
+  // The newest spares are used first: these are new again, the others are not.
   await writeAndRetire(3)
   await eventually('they are back', () => spares().length >= 7)
   const before = spares().length
@@ -114,7 +114,7 @@ test('spares that are used in time stay, and the others go when their own time i
   await comes('two are kept', () => spares().length === 2)
 })
 
-test('on a small disk no spare is kept beyond two that would not fit its part', async t => {
+test('on a small disk, spares beyond two are kept only within a part of the disk', async t => {
   const { spares, writeAndRetire } = await open(t, { mostSpareBytes: 3.5 * FILE_BYTES })
   await writeAndRetire(10)
   await eventually('three are kept', () => spares().length === 3)
@@ -133,7 +133,7 @@ test('files are unlinked one after the other, with time between them, and the re
   assert.ok(journals().length <= 2, journals().join(' '))
 })
 
-test('the time between two files that are unlinked goes by their own size, not by that of a file to come', async t => {
+test('the pause after a file was unlinked depends on the size of that file, not of the next one', async t => {
   const { clock, journals, comes, writeAndRetire } = await open(t)
   await writeAndRetire(3, 8 << 20)
   await eventually('one is unlinked', () => journals().length === 3)
@@ -144,14 +144,14 @@ test('the time between two files that are unlinked goes by their own size, not b
   await comes('the next is unlinked', () => journals().length === 2)
 })
 
-test('a file that is given up in the turn in which the store is closed leaves the disk', async t => {
+test('a file that is freed in the turn in which the store is closed is unlinked', async t => {
   const { journal, journals, writeAndRetire } = await open(t)
   await writeAndRetire(1, 8 << 20)
   await eventually('it is unlinked', () => journals().length === 1)
   await journal.write([Buffer.alloc(8 << 20)], 8 << 20)
   const last = journal.active
   await journal.roll()
-  // Nothing is waited for on its way.
+  // Nothing is awaited on the way.
   const handle = await last.handle
   last.handle = null
   await handle!.close()
@@ -160,7 +160,7 @@ test('a file that is given up in the turn in which the store is closed leaves th
   assert.deepEqual(journals(), ['journal-0000000003'])
 })
 
-test('a store that is closed leaves two spares to the next start', async t => {
+test('a closed store leaves two spares for the next start', async t => {
   const { journal, spares, writeAndRetire } = await open(t)
   await writeAndRetire(20)
   await eventually('eight are kept', () => spares().length === 8)
@@ -168,7 +168,7 @@ test('a store that is closed leaves two spares to the next start', async t => {
   assert.equal(spares().length, 2)
 })
 
-test('a round that the next file has no blocks for goes into a spare that has them, under a higher number', async t => {
+test('if the next file has no blocks for a round, the round goes into a spare with a higher number that has them', async t => {
   const { journal, journals, spares, write } = await open(t)
   const written = await write(2)
   const half = FILE_BYTES / 2
@@ -185,7 +185,7 @@ test('a round that the next file has no blocks for goes into a spare that has th
   await eventually('the one that was prepared is unlinked', () => !journals().includes('journal-0000000004'))
 })
 
-test('the reserve is made again in the room of spares and of the file that was to come next', async t => {
+test('the reserve is created again in the space of the spares and of the prepared next file', async t => {
   const MIB = 1 << 20
   const opened = await open(t, { fileBytes: MIB, reserveBytes: 2 * MIB })
   const { journal, reserve, journals, spares, writeAndRetire } = opened
@@ -194,7 +194,7 @@ test('the reserve is made again in the room of spares and of the file that was t
   await journal.write([Buffer.alloc(MIB / 2)], MIB / 2)
   await eventually('the next file is one of them', () => journals().length === 2)
   assert.equal(await reserve.release(), true)
-  // Another program takes what that gave, and all else.
+  // Another program takes the space that this freed, and all other space.
   opened.room = 0.5 * MIB + 3 * (MIB + 10_000)
   const isWhole = () => reserve.make().then(() => !reserve.isGone)
   await eventually('the reserve is made', isWhole)

@@ -1,11 +1,11 @@
-// The journal's files: writing at their end, reading anywhere, rolling to the next, using dead ones again. It moves
-// bytes and syncs; what a round means and when it is acknowledged is for embedded-store.ts.
+// The journal's files. This file writes at their end, reads anywhere, rolls to the next file and reuses dead files.
+// It moves and syncs bytes; rounds.ts decides what a round contains and when it is acknowledged.
 //
-// Writing into blocks that were written before makes fdatasync cheaper than growing a file does (measured on ext4 with
-// rounds of 130 KB to 1.3 MB: up to twice the rate). So a dead file is renamed to be the next one; its old rounds carry
-// another incarnation and never parse again. Without such a file zeros are written ahead of the end, but only when
-// the store has nothing else to do: under load they cost as much as they save (measured). A fresh store begins small,
-// the zeros reach as far ahead as was already written.
+// fdatasync is cheaper for writes into existing blocks than for a growing file (measured on ext4 with rounds of 130
+// KB to 1.3 MB: up to twice the rate). So a dead file is renamed to be the next one; its old rounds have another
+// incarnation and never parse again. Without a dead file, zeros are written ahead of the end, but only if the store
+// is idle: under load they cost as much as they save (measured). The zeros reach as far ahead as the file was
+// written, so they are few in a new store.
 
 import { join } from 'node:path'
 import { assert } from '../../base/assert.ts'
@@ -17,16 +17,16 @@ import type { Reserve } from './reserve.ts'
 
 export interface JournalFile {
   readonly number: number
-  /** Bytes of batches that a reader may still need, wherever their index is. */
+  /** The bytes of batches that a reader may still need, whether their runs are in lmdb or in memory. */
   live: number
-  /** Of these, the bytes whose run lies in lmdb. */
+  /** The part of these bytes whose runs are in lmdb. */
   stored: number
-  /** Where the last round ends. */
+  /** The end of the last round. */
   end: number
-  /** Bytes that the file has on the disk. */
+  /** The size of the file on the disk in bytes. */
   size: number
   readers: number
-  /** Nothing refers to the file any longer; it is removed when its last reader is done. */
+  /** True if nothing refers to the file any longer. It is removed when its last reader has finished. */
   retired: boolean
   incarnation: Buffer | null
   handle: Promise<DiskFile> | null
@@ -37,34 +37,34 @@ const SPARE = /^spare-(\d{10})$/
 const FILL_STEP = 4 << 20
 const FILL_LEAST = 4 << 20
 const FILL_MOST = 128 << 20
-/** After this long without a round the store counts as idle. */
+/** The milliseconds without a round after which the store counts as idle. */
 const IDLE_MS = 200
-/** How often a store that writes looks whether its folder is still at its path. */
+/** The milliseconds between two checks of a writing store that its folder is still at its path. */
 const LOOK_MS = 1000
 const SPARES = 2
 /**
- * Kept for a moment beyond those: retention gives up several files at once, and a store that is busy fills them again
- * in seconds.
+ * The number of spares that are kept for a short time: retention frees several files at once, and a busy store fills
+ * them again in seconds.
  */
 const BUSY_SPARES = 8
-/** A spare beyond SPARES that was not used for this long is unlinked. */
+/** The milliseconds after which an unused spare beyond SPARES is unlinked. */
 const SPARE_MS = 5000
 /**
- * Files are unlinked one after the other, no faster than this: retention gives up gigabytes in one moment, and a disk
- * that frees them at once lets no sync through for most of a second (measured on ext4). It is faster than journals are
- * written.
+ * The rate in bytes per millisecond at which files are unlinked, one after the other. Retention frees gigabytes at
+ * once, and a disk that frees them all at once delays every sync for most of a second (measured on ext4). The rate is
+ * higher than the rate at which journals are written.
  */
 const UNLINKED_BYTES_PER_MS = 2 << 20
-/** More open files than this, and idle ones are closed. */
+/** If more files than this are open, idle ones are closed. */
 const MOST_OPEN = 200
 const ZEROS = Buffer.alloc(1 << 20)
-/** A file is begun with its header, and with zeros where its first round goes. */
+/** The bytes that a new file gets: its header, and zeros at the position of its first round. */
 const BEGUN_BYTES = 2 * FIRST_ROUND
 
 export const fileName = (number: number) => `journal-${String(number).padStart(10, '0')}`
 const spareName = (number: number) => `spare-${String(number).padStart(10, '0')}`
 
-/** The number of a journal file by its name, or null for any other name. */
+/** Returns the number of a journal file by its name, or null for any other name. */
 export function fileNumber(name: string): number | null {
   const match = NAME.exec(name)
   return match === null ? null : Number(match[1])
@@ -77,21 +77,24 @@ export function isSpare(name: string): boolean {
 export interface JournalOptions {
   readonly disk: Disk
   readonly folder: string
-  /** Whether the folder is still at its path. */
+  /** Returns true if the folder is still at its path. */
   readonly isHere: () => boolean
   readonly fileBytes: number
-  /** Spares beyond two together take no more than this, for a moment. */
+  /** The most bytes that all spares together take if more than SPARES of them are kept for a short time. */
   readonly mostSpareBytes: number
   readonly clock: Clock
   readonly random: Random
   readonly reserve: Reserve
-  /** A sync in the background failed: the kernel may have dropped rounds with it, and will not say so again. */
+  /**
+   * Called if a sync in the background failed: the kernel may have dropped rounds with it, and will not report that
+   * again.
+   */
   readonly onSyncFailed: (error: Error) => void
 }
 
 interface Spare {
   readonly name: string
-  /** Bytes that it has on the disk. */
+  /** The size of the spare on the disk in bytes. */
   readonly size: number
   readonly sinceMs: number
 }
@@ -99,7 +102,7 @@ interface Spare {
 export class Journal {
   readonly files = new Map<number, JournalFile>()
   readonly #options: JournalOptions
-  /** The last is used first. */
+  /** The spares; the last one is used first. */
   readonly #spares: Spare[] = []
   readonly #mostSpares: number
   #active: JournalFile | null = null
@@ -107,22 +110,22 @@ export class Journal {
   #next: Promise<JournalFile> | null = null
   #lastNumber = 0
   #lastSpare = 0
-  /** Files that are on their way to be spares. */
+  /** The number of files that are becoming spares. */
   #sparing = 0
   /** The file that comes after the active one, once it is ready. */
   #nextFile: JournalFile | null = null
-  /** The file that was the reserve, when that was used last. */
+  /** The file that was made from the reserve, the last time the reserve was used. */
   #reserveFile: JournalFile | null = null
-  /** The part of a file that is being filled just now, and when that is done. */
+  /** The part of a file that is being filled with zeros, and a promise for its end. */
   #filling: { readonly file: JournalFile; readonly from: number; readonly done: Promise<boolean> } | null = null
   #fillTimer: Timer | null = null
   #spareTimer: Timer | null = null
-  /** Files to unlink, whether a loop is unlinking them, and how to end its pause. */
+  /** The files to unlink, whether a loop is unlinking them, and a function that ends the loop's pause. */
   readonly #doomed: { readonly path: string; readonly size: number }[] = []
   #isUnlinking = false
   #endPause: (() => void) | null = null
   #writtenAtMs = 0
-  /** Whether the folder was missing from its path, and when that was checked last. */
+  /** The error if the folder was not at its path at the last check, and the time of that check. */
   #moved: FolderMoved | null = null
   #lookedAtMs = Number.NEGATIVE_INFINITY
   readonly #background = new Set<Promise<unknown>>()
@@ -134,7 +137,7 @@ export class Journal {
     this.#mostSpares = Math.max(SPARES, Math.min(BUSY_SPARES, Math.floor(mostSpareBytes / fileBytes)))
   }
 
-  /** Tells of a file or spare that the folder holds. */
+  /** Adds a journal file or a spare that exists in the folder. */
   known(name: string, size: number): void {
     if (isSpare(name)) {
       this.#spares.push({ name, size, sinceMs: Number.NEGATIVE_INFINITY })
@@ -148,15 +151,15 @@ export class Journal {
   }
 
   /**
-   * Unlinks the spares beyond those that are kept for another start: where the reserve is gone they hold the room for
-   * it.
+   * Unlinks the spares beyond those that the next start keeps. If the reserve is gone, unlinks all spares, because
+   * they occupy the space for it.
    */
   async unlinkSurplus(): Promise<void> {
     const { disk, folder, reserve } = this.#options
     for (const { name } of this.#spares.splice(reserve.isGone ? 0 : SPARES)) await disk.unlink(join(folder, name))
   }
 
-  /** Unlinks spares beyond those that are kept, once they have not been used for a while. */
+  /** Unlinks spares beyond SPARES once they have not been used for a while. */
   #unlinkSurplusLater(): void {
     const oldest = this.#spares[0]
     if (this.#spares.length <= SPARES || oldest === undefined || this.#spareTimer !== null || this.#closed) return
@@ -183,7 +186,7 @@ export class Journal {
     for (let file = this.#doomed.shift(); file !== undefined; file = this.#doomed.shift()) {
       // The next start tries again.
       await disk.unlink(file.path).catch(() => {})
-      // On a full disk their space is needed more.
+      // On a full disk the space is more important.
       if (this.#closed || reserve.isGone) continue
       const pauseMs = file.size / UNLINKED_BYTES_PER_MS
       await new Promise<void>(resolve => {
@@ -194,16 +197,16 @@ export class Journal {
         }
       })
     }
-    // In the turn in which the list became empty: a file that is added later needs a new loop.
+    // This happens in the turn in which the list became empty: a file that is added later needs a new loop.
     this.#isUnlinking = false
   }
 
-  /** Numbers up to this one are taken, by files that are missing. */
+  /** Marks the numbers up to this one as used: their files are missing. */
   reserve(number: number): void {
     this.#lastNumber = Math.max(this.#lastNumber, number)
   }
 
-  /** Puts away a file that a start found to hold nothing. */
+  /** Removes a file in which a start found no rounds. */
   async discard(file: JournalFile): Promise<void> {
     await this.#reuse(file)
   }
@@ -224,7 +227,10 @@ export class Journal {
     return incarnation
   }
 
-  /** The header of a file; null when it was never begun under this name or its header is damaged. */
+  /**
+   * Reads the header of a file. Resolves to null if the file was never begun under this name or its header is
+   * damaged.
+   */
   async header(file: JournalFile): Promise<Buffer | null> {
     if (file.incarnation !== null) return file.incarnation
     const bytes = Buffer.alloc(FILE_HEADER_BYTES)
@@ -236,7 +242,7 @@ export class Journal {
     return header.incarnation
   }
 
-  /** Continues writing at the end that a start has found. */
+  /** Continues writing at the end of the journal that a start has found. */
   async resume(number: number, end: number): Promise<void> {
     const file = this.files.get(number)
     assert(file !== undefined, `journal file ${number} is resumed but not known`)
@@ -245,17 +251,17 @@ export class Journal {
     await this.#activate(file)
   }
 
-  /** Begins the first file of a journal, or the one after a file that cannot be continued. */
+  /** Begins the first file of a journal, or the file after one that cannot be continued. */
   async begin(): Promise<void> {
     await this.#activate(await this.#prepare(this.#takeSpare()))
   }
 
-  /** Rounds may come now: zeros are written ahead of them from here on. */
+  /** Tells that rounds may come now. From then on zeros are written ahead of them. */
   ready(): void {
     this.#fillWhenIdle()
   }
 
-  /** Whether a round of this many bytes goes into the active file. A file's first round always does. */
+  /** Returns true if a round of this many bytes fits into the active file. The first round of a file always fits. */
   fits(bytes: number): boolean {
     const { fileBytes, reserve } = this.#options
     const { end } = this.active
@@ -269,9 +275,9 @@ export class Journal {
   }
 
   /**
-   * As roll, but only into a file whose blocks hold a round of this many bytes already, and answers whether it did. On
-   * a full disk the active file cannot grow, though it is smaller than a full one, nor can one that was prepared before
-   * the disk was full.
+   * Like roll, but only into a file whose existing blocks have room for a round of this many bytes. Resolves to
+   * whether it found such a file. On a full disk the active file cannot grow even if it is smaller than a full file,
+   * nor can a file that was prepared before.
    */
   async rollIntoSpare(bytes: number): Promise<boolean> {
     const holds = ({ size }: { readonly size: number }) => size >= FIRST_ROUND + bytes
@@ -288,7 +294,7 @@ export class Journal {
   }
 
   /**
-   * As roll, into the blocks of the reserve, which no other program can have taken. Throws where the reserve is gone,
+   * Like roll, into the blocks of the reserve, which no other program can have taken. Throws if the reserve is gone
    * or the disk refuses that too.
    */
   async rollIntoReserve(): Promise<void> {
@@ -298,7 +304,7 @@ export class Journal {
   }
 
   async #rollInto(path: string): Promise<JournalFile> {
-    // The one that was prepared has the lower number: it must not come after this one.
+    // The prepared file has the lower number: it must not come after this one.
     const prepared = (await this.#takeNext()?.catch(() => null)) ?? null
     if (prepared !== null) await this.#reuse(prepared)
     const file = await this.#prepare(path)
@@ -307,15 +313,15 @@ export class Journal {
   }
 
   /**
-   * Gives the space of an emptied file back to the file system, even of the file that would come next. Returns whether
-   * there was such a file.
+   * Gives the space of an empty file back to the file system, even the space of the prepared next file. Resolves to
+   * whether there was such a file.
    */
   async giveRoom(): Promise<boolean> {
     const { disk } = this.#options
     let path = this.#takeSpare()
     if (path === null) {
       const next = this.#nextFile
-      // A new one holds no more than it was begun with.
+      // A new file has only the bytes that it was begun with.
       if (next === null || next.size <= BEGUN_BYTES) return false
       void this.#takeNext()
       path = await this.#forget(next)
@@ -329,7 +335,7 @@ export class Journal {
     this.#active = file
   }
 
-  /** The caller owns the prepared file from here on. */
+  /** Returns the prepared file, which then belongs to the caller. */
   #takeNext(): Promise<JournalFile> | null {
     const next = this.#next
     this.#next = null
@@ -343,9 +349,9 @@ export class Journal {
   }
 
   /**
-   * Writes a round at the end of the active file. The end moves when it succeeds. Refused once the folder was found to
-   * be gone from its path, until it is back, though this file could take more: the next start would not look for it
-   * where it is, and of a folder that was removed nothing is left.
+   * Writes a round at the end of the active file. The end moves if the write succeeds. If the folder was found
+   * missing from its path, the journal refuses to write until the folder is back, even if the active file has room:
+   * the next start would not find the round there, or the folder was removed.
    */
   async write(buffers: readonly Uint8Array[], bytes: number): Promise<void> {
     this.#checkHere()
@@ -353,7 +359,7 @@ export class Journal {
     const end = file.end + bytes
     const filling = this.#filling
     if (filling?.file === file && end > filling.from) await filling.done
-    if (end > file.size) file.size = end // claimed: the fill goes on behind it
+    if (end > file.size) file.size = end // from here on zeros are filled only behind it
     await this.#activeFile!.write(buffers, file.end)
     file.end = end
     this.#writtenAtMs = this.#options.clock.monotonic()
@@ -371,8 +377,9 @@ export class Journal {
   }
 
   /**
-   * Makes sure that a round whose writing failed is never read back: when its header has reached the file in spite of
-   * the error, so may have the rest, and the header is overwritten and synced. Throws when that is not possible.
+   * Makes sure that a round is never read back after its write has failed. If its header has reached the file in
+   * spite of the error, the rest may have too: then it overwrites and syncs the header. Throws if that is not
+   * possible.
    */
   async erase(buffers: readonly Uint8Array[]): Promise<void> {
     const { end } = this.active
@@ -388,14 +395,14 @@ export class Journal {
     await this.#activeFile!.sync()
   }
 
-  /** The bytes of a part of a file; fewer when the file ends before. The file is not used again meanwhile. */
+  /** Reads a part of a file. Resolves to fewer bytes if the file ends before. The file is not reused meanwhile. */
   read(number: number, position: number, length: number): Promise<Buffer> {
     return this.#read(number, position, Buffer.allocUnsafeSlow(length), false)
   }
 
   /**
-   * As read, into this memory, on this thread where that is quick: for a caller who lets others have their turn between
-   * two.
+   * Like read, into the given memory, and on this thread if that is quick. The caller lets other work run between two
+   * calls.
    */
   readInto(number: number, position: number, memory: Buffer): Promise<Buffer> {
     return this.#read(number, position, memory, true)
@@ -412,9 +419,7 @@ export class Journal {
     }
   }
 
-  /**
-   * Keeps a file from being reused until the returned function is called, once. Throws when the file does not exist.
-   */
+  /** Prevents the reuse of a file until the returned function is called, once. Throws if the file does not exist. */
   hold(number: number): () => void {
     const file = this.files.get(number)
     if (file === undefined) throw new Error(`journal file ${fileName(number)} is missing`)
@@ -425,7 +430,7 @@ export class Journal {
     }
   }
 
-  /** Gives up a file that nothing refers to any more; the checkpoint that says so is on the disk. */
+  /** Frees a file that nothing refers to any longer. The checkpoint that shows this is on the disk. */
   retire(file: JournalFile): void {
     assert(file !== this.#active && file.live === 0, `journal file ${file.number} is still in use`)
     if (file.retired) return
@@ -433,7 +438,7 @@ export class Journal {
     if (file.readers === 0) this.#later(this.#reuse(file))
   }
 
-  /** From now on no background work starts. */
+  /** Stops the start of new background work. */
   stop(): void {
     this.#closed = true
     this.#fillTimer?.cancel()
@@ -446,7 +451,7 @@ export class Journal {
     while ([...this.files.values()].some(file => file.readers > 0)) {
       await new Promise<void>(resolve => this.#options.clock.soon(resolve))
     }
-    // The last reader of a file puts it away.
+    // The last reader of a file removes it.
     while (this.#background.size > 0) await Promise.all(this.#background)
     // The next start tries again.
     await this.unlinkSurplus().catch(() => {})
@@ -483,18 +488,18 @@ export class Journal {
   }
 
   /**
-   * Work that no caller waits for. If it fails, it is tried again when there is cause: a fill, a spare, a file to
-   * unlink.
+   * Runs work that no caller waits for: a fill, a spare, a file to unlink. If it fails, it is tried again when it is
+   * next needed.
    */
   #later(work: Promise<unknown>): void {
     const settled: Promise<unknown> = work.catch(() => {}).finally(() => this.#background.delete(settled))
     this.#background.add(settled)
   }
 
-  /** Zeros ahead of the end, as far again as it has come, whenever nothing else is written. */
+  /** Writes zeros ahead of the end, as many bytes as the file already has, whenever the store is idle. */
   #fillWhenIdle(): void {
     const { clock, reserve } = this.#options
-    // While the reserve is gone, free room is kept for it.
+    // While the reserve is gone, free space is kept for it.
     if (this.#fillTimer !== null || this.#filling !== null || this.#closed || reserve.isGone) return
     const part = this.#unfilled()
     if (part === null) return
@@ -518,7 +523,7 @@ export class Journal {
     )
   }
 
-  /** The part to fill next: a part of the active file or of the one after it. */
+  /** Returns the part to fill next: a part of the active file or of the next file. */
   #unfilled(): { readonly file: JournalFile; readonly from: number; readonly bytes: number } | null {
     const { fileBytes } = this.#options
     const goal = this.active.end + Math.min(Math.max(this.active.end, FILL_LEAST), FILL_MOST)
@@ -532,7 +537,7 @@ export class Journal {
     return null
   }
 
-  /** Has the next file ready some time before the active one is full. */
+  /** Prepares the next file some time before the active file is full. */
   #prepareAhead(): void {
     if (this.#closed || this.active.end < this.#options.fileBytes / 2) return
     void this.#prepareNext()
@@ -555,7 +560,7 @@ export class Journal {
     return next
   }
 
-  /** Whether it could; on a full disk the next round may fare better. */
+  /** Fills a part with zeros. Resolves to false if it could not; on a full disk the next round may still succeed. */
   async #fill(file: JournalFile, from: number, bytes: number): Promise<boolean> {
     let handle: DiskFile
     try {
@@ -577,7 +582,7 @@ export class Journal {
     return true
   }
 
-  /** The next file, begun with a new header and durable under its name: the one at `used`, or a new one. */
+  /** Prepares the next file with a new header, durable under its name: the file at `used`, or a new one. */
   async #prepare(used: string | null): Promise<JournalFile> {
     const { disk, folder, random } = this.#options
     const number = ++this.#lastNumber
@@ -587,7 +592,8 @@ export class Journal {
     try {
       if (used !== null) await disk.rename(used, path)
       handle = await disk.open(path, used === null)
-      // The block of the first round is zeroed as well: a file that was never written to can be told at a glance.
+      // The block of the first round is zeroed as well, so that a start can recognize a file that was never written
+      // to.
       const header = Buffer.alloc(BEGUN_BYTES)
       encodeFileHeader({ number, incarnation }).copy(header)
       await handle.write([header], 0)
@@ -608,8 +614,8 @@ export class Journal {
 
   async #reuse(file: JournalFile): Promise<void> {
     const { clock, disk, folder, fileBytes, reserve } = this.#options
-    // Decided before anything is waited for: many files may be given up at once. On a full disk their room is wanted
-    // more.
+    // This is decided before the first await, because many files may be freed at once. On a full disk their space is
+    // needed.
     const isWanted = this.#spares.length + this.#sparing < this.#mostSpares && !this.#closed && !reserve.isGone
     const { size } = file
     const isSpared = isWanted && size >= fileBytes / 2 && size <= fileBytes * 2
@@ -626,10 +632,10 @@ export class Journal {
     }
   }
 
-  /** Takes the file out of the journal, closes it, and answers its path. */
+  /** Removes the file from the journal, closes it, and resolves to its path. */
   async #forget(file: JournalFile): Promise<string> {
     this.files.delete(file.number)
-    // Zeros that are written ahead go through its handle, whose number the next file that is opened may get.
+    // Zeros are written through its file descriptor. After a close the next opened file could get the same number.
     if (this.#filling?.file === file) await this.#filling.done
     const handle = await file.handle
     file.handle = null

@@ -73,7 +73,7 @@ async function checkAcknowledged(t: TestContext, path: string, told: Acknowledge
   }
 }
 
-test('a disk that is full for the index only holds up checkpoints, and nothing acknowledged is lost', async t => {
+test('if only the index cannot grow, checkpoints wait and nothing acknowledged is lost', async t => {
   const path = mkdtempSync(join(tmpdir(), 'ketch-full-'))
   t.after(() => rmSync(path, { recursive: true }))
   const modules = ['../../base/clock.ts', '../conformance.ts', './embedded-store.ts']
@@ -94,7 +94,7 @@ test('a disk that is full for the index only holds up checkpoints, and nothing a
       if (outcome.kind !== 'appended') throw new Error(outcome.kind)
     }
     await store.close()`
-  // The limit is in blocks of 512 bytes or more: far below what the rows take, far above a journal file.
+  // The limit is in blocks of 512 bytes or more: much less than the rows need, and much more than a journal file.
   const command = `ulimit -f 320; exec "$0" --input-type=module -e "$1"`
   const child = spawn('sh', ['-c', command, process.execPath, script], { stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''

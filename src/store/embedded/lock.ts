@@ -1,22 +1,28 @@
-// One folder, one store: an exclusive lock that dies with its holder, whatever killed it. Node has no flock, but SQLite
-// (built into Node) takes POSIX record locks on its database file, and unlike a lock of lmdb it also tells two
-// connections of one process apart. Files lock across network namespaces and containers, which an abstract socket does
-// not. The database stays empty: nothing is ever stored in it. No other code may open and close that file in this
-// process, for POSIX drops a process's locks when any of its descriptors on the file is closed.
+// An exclusive lock, so that only one store uses a folder. The lock ends with its process, however the process ends.
+// Node has no flock, but SQLite (built into Node) takes POSIX record locks on its database file. Unlike a lock of
+// lmdb, it also distinguishes two connections of one process. A file lock works across network namespaces and
+// containers; an abstract socket does not. The database stays empty. No other code in this process may open and close
+// that file, because POSIX drops a process's locks when any of its descriptors of the file is closed.
 
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 export interface Lock {
-  /** Whether the folder's path still leads to the locked folder. If not, it was moved, removed or replaced. */
+  /**
+   * Returns true if the folder's path still leads to the locked folder. If not, the folder was moved, removed or
+   * replaced.
+   */
   isHere(): boolean
   release(): void
 }
 
 const SQLITE_BUSY = 5
 
-/** Takes the folder's lock, or answers who holds it: a sentence's end such as `process 123`. */
+/**
+ * Takes the folder's lock. If another store has it, returns the end of a sentence that names its process: `process
+ * 123`.
+ */
 export function lockFolder(folder: string): Lock | string {
   const path = join(folder, 'lock')
   const holder = join(folder, 'lock-holder')
@@ -42,16 +48,16 @@ export function lockFolder(folder: string): Lock | string {
   try {
     fs.writeFileSync(holder, `${process.pid}\n`, { mode: 0o600 })
   } catch {
-    // A full disk has no room for it, and only a sentence needs it.
+    // A full disk has no space for the file. It is needed only for an error message.
   }
   return {
     isHere,
     release() {
       try {
-        // The holder that is named where the folder was may be another store's.
+        // If the folder was moved, the lock-holder file at its old path may belong to another store.
         if (isHere()) fs.rmSync(holder, { force: true })
       } catch {
-        // The disk takes no writes any more. The next holder writes another name over it.
+        // The disk refuses writes. The next holder overwrites the name.
       }
       database.close()
     },

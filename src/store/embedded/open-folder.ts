@@ -1,5 +1,6 @@
-// The folder of an embedded store: made with its modes, checked for what does not belong, locked, its layout version
-// read. Every refusal is one StoreOpenError that names the folder. It opens neither journal nor index.
+// Opens the folder of an embedded store: creates it with its modes, checks it for foreign files, locks it and reads
+// its layout version. Every refusal is one StoreOpenError that names the folder. It opens neither the journal nor the
+// index.
 //
 //   format         one line of JSON: whose folder this is and in which layout
 //   lock           held while a store is open (lock.ts); lock-holder names the process
@@ -22,10 +23,10 @@ const OURS = new Set([FORMAT, FORMAT_DRAFT, 'lock', 'lock-journal', 'lock-holder
 
 export interface Folder {
   readonly lock: Lock
-  /** Journal files and spares with their sizes. */
+  /** The journal files and spares with their sizes in bytes. */
   readonly journal: readonly { readonly name: string; readonly size: number }[]
   readonly hasIndex: boolean
-  /** The bytes of the reserve that the disk holds; a file of holes holds nothing. */
+  /** The bytes of the reserve that occupy blocks of the disk. A sparse file occupies none. */
   readonly reserveBytes: number
 }
 
@@ -111,7 +112,10 @@ function checkFormat(path: string, names: readonly string[]): void {
   }
 }
 
-/** Not mkdir's `recursive`, which tries for ever where no process may make a folder (/proc). */
+/**
+ * Creates the folder and its parents. It does not use mkdir's `recursive`, which never ends in places where no
+ * process may create a folder (/proc).
+ */
 function makeFolder(path: string): void {
   if (fs.existsSync(path)) return
   makeFolder(dirname(path))

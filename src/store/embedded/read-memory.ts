@@ -1,32 +1,35 @@
-// Memory for reads of the journal, reused after the caller has said that it no longer needs the bytes. Fresh memory
-// costs more than the read: the system must clear its pages, and the collector must find out that they are free. A
-// caller that never says so keeps its memory until the collector frees it, like any other object.
+// Memory for reads of the journal, reused after the caller has released it. New memory costs more than the read: the
+// operating system must clear its pages, and the garbage collector must find out that they are free. If a caller does
+// not release its memory, the collector frees it like any other object.
 
-/** Smaller reads get memory of their own, which the allocator has at hand. */
+/**
+ * The smallest read in bytes that uses this memory. Smaller reads get separate memory, which the allocator provides
+ * quickly.
+ */
 const LEAST_BYTES = 64 << 10
-/** Longer reads get memory of their own too: there are few. */
+/** The largest read in bytes that uses this memory. Larger reads are rare and get separate memory. */
 const MOST_BYTES = 1 << 20
-/** Memory that is kept for reads to come. */
+/** The most bytes of memory that are kept for later reads. */
 const KEPT_BYTES = 16 << 20
 
 /** Memory for one read. */
 export interface Loan {
   readonly bytes: Buffer
-  /** One more caller looks at the bytes. */
+  /** Tells that one more caller uses the bytes. */
   hold(): void
-  /** One caller no longer looks at the bytes. After the last one the memory is overwritten. */
+  /** Tells that one caller no longer uses the bytes. After the last one the memory may be overwritten. */
   release(): void
 }
 
 export class ReadMemory {
-  /** By size, a power of two. */
+  /** The free memory by size, a power of two. */
   readonly #free = new Map<number, ArrayBuffer[]>()
   #keptBytes = 0
 
-  /** This many bytes, which no caller holds yet. */
+  /** Returns memory of this many bytes that no caller uses yet. */
   lend(length: number): Loan {
     if (length < LEAST_BYTES || length > MOST_BYTES) {
-      // An ArrayBuffer of its own: a kept batch must not pin a shared pool.
+      // It has a separate ArrayBuffer: a batch that a caller keeps must not keep a shared pool in memory.
       return { bytes: Buffer.allocUnsafeSlow(length), hold() {}, release() {} }
     }
     const size = 2 ** Math.ceil(Math.log2(length))

@@ -11,12 +11,12 @@ const START = { file: 1, position: FIRST_ROUND, sequence: 0, era: 1 }
 interface RoundSpec {
   readonly sequence: number
   readonly era?: number
-  /** Known synced when it was formed; a position of file 1 unless the file is named. */
+  /** The position that was known as synced when the round was formed; in file 1 unless a file is named. */
   readonly synced?: number
   readonly syncedFile?: number
 }
 
-/** One append of one batch at offset `sequence`. */
+/** Returns a round with one append of one batch at offset `sequence`. */
 function roundOf(
   { sequence, era = 1, synced = FIRST_ROUND, syncedFile = 1 }: RoundSpec,
   incarnation = INCARNATION,
@@ -74,7 +74,7 @@ test('an undamaged journal is read to its end', async () => {
   assert.deepEqual(end, { file: 1, position: file.length - 5000, sequence: 3, era: 1 })
 })
 
-test('what a round holds comes back as it was written', async () => {
+test('the content of a round is read back as it was written', async () => {
   const [entry] = await new Promise<readonly unknown[]>(resolve => {
     void recover(
       [sourceOf(fileOf([roundOf({ sequence: 1 })]))],
@@ -131,7 +131,7 @@ test('a hole below a position that was synced is damage, and the rounds after it
   const bytes = fileOf([first, second, third])
   const position = FIRST_ROUND + first.length
   bytes[position + 20]! ^= 1
-  // Any other byte of the round as well: its entry, its batch, or (at the very end) its padding.
+  // The same for any other byte of the round: its entry, its batch, or (at the very end) its padding.
   for (let at = 64; at < second.length; at++) {
     const worse = Buffer.from(bytes)
     worse[position + at]! ^= 1 << (at % 8)
@@ -141,7 +141,7 @@ test('a hole below a position that was synced is damage, and the rounds after it
   }
 })
 
-test('a round below a position that was synced is put together again when only its header is damaged', async () => {
+test('a round below a synced position is restored if only its header is damaged', async () => {
   const first = roundOf({ sequence: 1 })
   const second = roundOf({ sequence: 2 })
   const third = roundOf({ sequence: 3, synced: FIRST_ROUND + first.length + second.length })
@@ -170,7 +170,7 @@ test('a hole is damage also when the round after it is torn', async () => {
   assert.deepEqual(holes, [{ file: 1, position, rounds: 1 }])
 })
 
-test('rounds of an older era behind a newer one are what a cut tail left, and stay away', async () => {
+test('rounds of an older era behind a newer one are the rest of a cut tail, and are ignored', async () => {
   const stale = [1, 2, 3, 4].map(sequence => roundOf({ sequence }))
   const bytes = fileOf(stale)
   roundOf({ sequence: 2, era: 2 }).copy(bytes, FIRST_ROUND + stale[0]!.length)
@@ -178,10 +178,11 @@ test('rounds of an older era behind a newer one are what a cut tail left, and st
   assert.deepEqual([sequences, end.era, holes, cutBytes], [[1, 2], 2, [], 0])
 })
 
-test('rounds of an older era right behind the checkpoint, which a cut tail left, stay away', async () => {
+test('rounds of an older era directly behind the checkpoint are the rest of a cut tail, and are ignored', async () => {
   const stale = [1, 2, 3].map(sequence => roundOf({ sequence }))
   const sequences: number[] = []
-  // The start that noted this place has cut the tail, written one round over it that was as long, and was killed.
+  // The start that stored this position has cut the tail, written one round of the same length over it, and was
+  // killed.
   const from = { file: 1, position: FIRST_ROUND + stale[0]!.length, sequence: 1, era: 2 }
   const recovery = await recover(
     [sourceOf(fileOf(stale))],
@@ -201,13 +202,13 @@ test('rounds of a former use of the file never parse', async () => {
 })
 
 test("a client's bytes that look like a round are not one", async () => {
-  // The journal's incarnation is random; without it, nothing passes.
+  // The journal's incarnation is random. Bytes without it never pass as a round.
   const forged = roundOf({ sequence: 2 }, Buffer.from('guessing'))
   const bytes = fileOf([roundOf({ sequence: 1 }), Buffer.alloc(64), forged])
   assert.deepEqual((await read(sourceOf(bytes))).sequences, [1])
 })
 
-test('rounds go on in the next file, and one that was only prepared holds none', async () => {
+test('rounds continue in the next file, and a file that was only prepared has none', async () => {
   const first = fileOf([1, 2].map(sequence => roundOf({ sequence })))
   const second = fileOf(
     [3, 4].map(sequence => roundOf({ sequence })),
@@ -229,7 +230,7 @@ test('a missing file between two is a hole with its count of rounds', async () =
   assert.equal(holes[0]!.rounds, 2)
 })
 
-test('no bytes whatever make recovery fail, or invent a round', async () => {
+test('recovery never fails and never finds a wrong round, whatever the bytes are', async () => {
   const rounds = [1, 2, 3, 4].map(sequence => roundOf({ sequence, synced: FIRST_ROUND + 100 * sequence }))
   const whole = fileOf(rounds, 1, 100)
   const edits = fc.array(fc.record({ at: fc.nat(whole.length - 1), byte: fc.nat(255) }), { maxLength: 12 })

@@ -1,11 +1,12 @@
-// Reading the journal back after a start: from the checkpoint on, which rounds are there, what was torn, what is
-// damaged. It only reads, through a face that a test can put bytes behind, and decides nothing about streams.
+// Reads the journal after a start, from the checkpoint on, and finds its rounds, its torn tail and its damage. It
+// only reads, through an interface that tests can implement, and decides nothing about streams.
 //
-// A round that does not parse is one of three things. Nothing: zeros, or a former use of the file. A torn tail: the
-// crash met it while it was being written; it lies above every position that a later round calls synced, no caller was
-// told of it, and it is cut together with whatever follows. Damage: some later round says that it was on the disk. Then
-// the rounds after it are looked for and kept. A round whose header alone is damaged is put together again, since its
-// entries and batches vouch for themselves; any other hole is reported.
+// Bytes that do not parse as a round are one of three things. Nothing: zeros, or a former use of the file. A torn
+// tail: the store stopped while it wrote the round. The round lies above every position that a later round records as
+// synced, and no caller got an answer for it. It is cut with everything behind it. Damage: a later round records that
+// the round was on the disk. Then the search continues, and the rounds after it are kept. If only the header of a
+// round is damaged, the round is restored, because its entries and batches have their own CRCs. Any other hole is
+// reported.
 
 import {
   type BatchMark,
@@ -23,20 +24,21 @@ import {
 
 export interface SourceFile {
   readonly number: number
-  /** Null when the file was never begun or its header is damaged. */
+  /** Null if the file was never begun or its header is damaged. */
   readonly incarnation: Buffer | null
   readonly size: number
-  /** Up to `length` bytes; fewer at the end of the file. */
+  /** Reads `length` bytes; fewer at the end of the file. */
   read(position: number, length: number): Promise<Buffer>
 }
 
 export interface From {
   readonly file: number
   readonly position: number
-  /** The sequence of the last round before this place. */
+  /** The sequence of the last round before this position. */
   readonly sequence: number
   /**
-   * Of the start that noted this place: a round of an older one behind it is what a torn tail that was cut left there.
+   * The era of the start that stored this position. A round of an older era behind it is the rest of a torn tail that
+   * was cut.
    */
   readonly era: number
 }
@@ -44,13 +46,13 @@ export interface From {
 export interface RecoveredRound {
   readonly file: number
   readonly position: number
-  /** Where the batches' bytes begin. */
+  /** The position of the batches' bytes. */
   readonly payload: number
   readonly sequence: number
   readonly entries: readonly Entry[]
   /** False if some entries could not be read. */
   readonly intact: boolean
-  /** Entries that could not be read, and the bytes of payload that they describe. */
+  /** The number of entries that could not be read, and the bytes of their payload. */
   readonly lostEntries: number
   readonly lostPayload: number
 }
@@ -58,17 +60,17 @@ export interface RecoveredRound {
 export interface Hole {
   readonly file: number
   readonly position: number
-  /** How many rounds are missing, by their sequence numbers. */
+  /** The number of missing rounds, by the sequence numbers. */
   readonly rounds: number
 }
 
 export interface Recovery {
-  /** Where the next round goes. */
+  /** The position of the next round. */
   readonly end: From
-  /** Bytes of rounds that were cut as a torn tail. */
+  /** The bytes of rounds that were cut as a torn tail. */
   readonly cutBytes: number
   readonly holes: readonly Hole[]
-  /** Rounds whose header was damaged, and nothing else. */
+  /** The rounds of which only the header was damaged. */
   readonly mended: readonly RecoveredRound[]
 }
 
@@ -76,15 +78,15 @@ interface Found {
   readonly file: SourceFile
   readonly position: number
   readonly header: RoundHeader
-  /** Rounds are missing before this one. */
+  /** The hole before this round, or null. */
   readonly hole: Hole | null
 }
 
 const WINDOW = 1 << 20
-/** A round ends on a page at the latest. */
+/** The most bytes of padding: a round ends at the next page boundary at the latest. */
 const LONGEST_PADDING = 4096
 
-/** Calls `visit` for every valid round, in order, and `lost` before the round that follows a hole. */
+/** Calls `visit` for every valid round in order. Calls `lost` before the round that follows a hole. */
 export async function recover(
   files: readonly SourceFile[],
   from: From,
@@ -111,7 +113,7 @@ export async function recover(
     for (;;) {
       const head = await window.at(position, ROUND_HEADER_BYTES)
       const header = decodeRoundHeader(head, file.incarnation)
-      // Of an older era: what a torn tail that was cut left behind.
+      // A round of an older era is the rest of a torn tail that was cut.
       if (header !== null && header.era >= era && header.sequence > sequence) {
         if (header.sequence !== sequence + 1) missing(end.file, end.position)
         const before = hole as Hole | null
@@ -128,7 +130,7 @@ export async function recover(
         end = { file: file.number, position, sequence }
         continue
       }
-      // A file that was prepared and never written to.
+      // The file was prepared and never written to.
       if (position === FIRST_ROUND && file.number !== from.file && head.every(byte => byte === 0)) break
       const next: number = await findNext(file, file.incarnation, position + 1, sequence, era)
       if (next < 0) break
@@ -137,7 +139,7 @@ export async function recover(
     }
   }
 
-  // Everything below the last place that any round calls synced was on the disk.
+  // Everything below the last position that a round records as synced was on the disk.
   let syncedFile = from.file
   let syncedPosition = from.position
   for (const { header } of found) {
@@ -191,7 +193,10 @@ export async function recover(
   return { end: { ...last, era }, cutBytes, holes, mended }
 }
 
-/** The round before `next` if only its header is damaged: the bytes between must fill the place up to its padding. */
+/**
+ * Returns the round before `next` if only its header is damaged: its bytes must fill the space up to `next`, except
+ * for padding.
+ */
 async function mend(hole: Hole, file: SourceFile, next: number, sequence: number): Promise<RecoveredRound | null> {
   if (hole.rounds !== 1 || hole.file !== file.number) return null
   const bytes = (await file.read(hole.position, next - hole.position)).subarray(ROUND_HEADER_BYTES)
@@ -208,7 +213,7 @@ function isBefore(file: number, position: number, otherFile: number, otherPositi
   return file < otherFile || (file === otherFile && position < otherPosition)
 }
 
-/** Whether all batches of a round's payload are there and undamaged. */
+/** Resolves to true if all batches of a round's payload exist and are undamaged. */
 async function isWhole(file: SourceFile, payload: number, entries: readonly Entry[]): Promise<boolean> {
   let position = payload
   for (const entry of entries) {
@@ -221,7 +226,7 @@ async function isWhole(file: SourceFile, payload: number, entries: readonly Entr
   return true
 }
 
-/** The position of the next round above `sequence` and not below `era`, or -1. */
+/** Resolves to the position of the next round above `sequence` and not below `era`, or -1. */
 async function findNext(
   file: SourceFile,
   incarnation: Buffer,
@@ -245,7 +250,10 @@ async function findNext(
   return -1
 }
 
-/** Reads ahead, so that many small rounds cost few reads, and little where large ones are passed over. */
+/**
+ * Returns a reader that reads ahead, so that many small rounds need few reads. It reads little if large rounds are
+ * skipped.
+ */
 export function windowOf(file: Pick<SourceFile, 'read'>): { at(position: number, length: number): Promise<Buffer> } {
   let start = 0
   let bytes: Buffer = Buffer.alloc(0)

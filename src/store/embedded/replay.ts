@@ -1,8 +1,8 @@
-// Applies rounds that were read back, and says what a hole has damaged. A stream whose next append does not begin where
-// the last known one ended has lost batches in between: it stays readable below and refuses appends. One that has no
-// later append in the journal may have lost batches just as well, and is treated the same. Documents have versions that
-// rise by one with each commit: a store that may have lost a commit is not opened, because what topics there are, which
-// producer ids are taken and what groups have read would silently fall back.
+// Applies the rounds that recovery found, and reports the damage of a hole. If the next append of a stream does not
+// begin at its last known end, the stream has lost batches: it stays readable below the loss and refuses appends. A
+// stream without a later append in the journal may have lost batches too, and is treated the same. Document versions
+// rise by one with each commit. If the store may have lost a commit, it is not opened: otherwise the list of topics,
+// the used producer ids and the committed offsets would silently be out of date.
 
 import type { Contents, Effects, Stream } from './contents.ts'
 import type { Entry } from './entry.ts'
@@ -12,18 +12,18 @@ import type { Hole, RecoveredRound } from './recovery.ts'
 export interface Replay {
   visit(round: RecoveredRound): void
   lost(hole: Hole): void
-  /** Marks what may have been lost. Throws when that cannot be confined to streams. */
+  /** Marks the streams that may have lost batches. Throws if a commit may have been lost. */
   finish(): void
 }
 
 export function replayInto(contents: Contents, report: (message: string) => void): Replay {
-  /** The newest damage, and the round that is applied just now. */
+  /** The position of the newest damage, and of the round that is being applied. */
   let where: string | null = null
   let here = ''
   let skipped = 0
-  /** Streams that may have lost batches, and where. */
+  /** The streams that may have lost batches, and the position of the damage. */
   const suspects = new Map<Stream, string>()
-  /** Where a commit may have been lost, until the next commit shows that none was. */
+  /** The position at which a commit may have been lost; null after the next commit has shown that none was lost. */
   let commitsLost: string | null = null
 
   function damage(stream: Stream, message: string): void {
@@ -41,9 +41,9 @@ export function replayInto(contents: Contents, report: (message: string) => void
     if (others) commitsLost ??= place
   }
 
-  /** Whether the entry can be applied; notes the damage that it shows. */
+  /** Returns true if the entry can be applied. Records the damage that the entry reveals. */
   function fits(entry: Entry): boolean {
-    if (entry.type === 'move') return false // lmdb says where runs lie; a copy that it does not name is dead
+    if (entry.type === 'move') return false // lmdb has the positions of runs; a copy that it does not name is dead
     if (entry.type === 'create') return true
     if (entry.type === 'commit') {
       if (entry.version !== contents.lastVersion + 1) refuse(commitsLost ?? where ?? here)
@@ -57,7 +57,7 @@ export function replayInto(contents: Contents, report: (message: string) => void
     }
     if (entry.type === 'remove') suspects.delete(stream)
     if (entry.type !== 'append' && entry.type !== 'open') return true
-    // Opening may raise the end, but after a loss that is how the next append would seem to fit.
+    // An opening may raise the end. After a loss, that would hide the loss: the next append would seem to fit.
     const at = entry.type === 'append' ? entry.at : entry.end
     if (at === stream.end) suspects.delete(stream)
     else if (entry.type === 'append' || suspects.has(stream)) {
@@ -88,7 +88,7 @@ export function replayInto(contents: Contents, report: (message: string) => void
       }
       for (const run of effects.runs) run.position += round.payload
       for (const reveal of effects.reveal) reveal()
-      // A single entry that had batches was an append or a copy; one without was neither.
+      // A lost single entry with batches was an append or a copy; without batches it was neither.
       if (!round.intact) suspect(round.lostPayload > 0, !(round.lostPayload > 0 && round.lostEntries === 1))
     },
     lost(hole) {

@@ -1,11 +1,11 @@
-// The reserve: a file that holds room on the disk for what a full disk must still take. It is given up when room runs
-// out, to the journal, which goes on in its blocks so that no other program can take them meanwhile, or to the file
-// system, where the index needs more pages. It is made again as soon as there is room, for which the journal gives up
-// emptied files. While it is gone nothing is appended.
+// The reserve: a file that occupies disk space for writes that must succeed on a full disk. When the disk is full,
+// the reserve is released. Either the journal continues in its blocks, so that no other program can take them, or the
+// file system gets the space if the index needs more pages. The reserve is created again as soon as there is space;
+// the journal frees empty files for it. While it is gone, appends are refused.
 //
-// A write is one of three kinds. An `append` adds batches: it never goes into the reserve. A `change` adds little, an
-// opening or a committed offset: it may use an eighth of it, so that what the index needs for all of them is there
-// (tables.ts). `relief` makes room or adds nothing, a trim or a removal: it may use all of it.
+// There are three kinds of writes. An `append` adds batches: it never uses the reserve. A `change` adds little data
+// (an opening, a committed offset): all changes may use an eighth of the reserve, so that there is enough space for
+// the index (tables.ts). `relief` frees space or adds nothing (a trim, a removal): it may use the whole reserve.
 
 import { join } from 'node:path'
 import type { Disk } from './disk.ts'
@@ -15,17 +15,17 @@ export type Weight = 'append' | 'change' | 'relief'
 export const RESERVE = 'reserve'
 
 const MOST_BYTES = 8 << 20
-/** The part of the whole disk, on a small disk. */
+/** The size of the reserve on a small disk, as a part of the disk. */
 const DISK_PART = 1 / 16
 const CHANGES_PART = 1 / 8
 const ZEROS = Buffer.alloc(1 << 20)
 
-/** How large the reserve is on a disk of this size: 8 MiB, or a sixteenth of a disk below 128 MiB. */
+/** Returns the size in bytes of the reserve on a disk of this size: 8 MiB, or a sixteenth of a disk below 128 MiB. */
 export function reserveBytes(diskBytes: number): number {
   return Math.min(MOST_BYTES, Math.floor((diskBytes * DISK_PART) / ZEROS.length) * ZEROS.length)
 }
 
-/** Whether a write failed because the disk, or this user's quota on it, is full. */
+/** Returns true if a write failed because the disk, or this user's quota on it, is full. */
 export function isNoRoom(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   return code === 'ENOSPC' || code === 'EDQUOT'
@@ -35,15 +35,15 @@ export interface ReserveOptions {
   readonly disk: Disk
   readonly folder: string
   readonly bytes: number
-  /** The bytes of it that the disk holds already. */
+  /** The bytes of the reserve that exist on the disk already. */
   readonly foundBytes: number
-  /** Bytes that this process may still write to the disk. */
+  /** Resolves to the number of bytes that this process can still write to the disk. */
   readonly usableBytes: () => Promise<number>
-  /** Frees space that is kept for later; returns whether there was any. */
+  /** Frees space that is kept for later. Resolves to whether there was any. */
   readonly giveRoom: () => Promise<boolean>
 }
 
-/** `without`: the disk is too small for one, or a limit of this process does not allow a file of that size. */
+/** `without`: the disk is too small for a reserve, or a limit of this process does not allow a file of that size. */
 type State = 'whole' | 'gone' | 'without'
 
 export class Reserve {
@@ -52,7 +52,8 @@ export class Reserve {
   #state: State
   #making: Promise<void> | null = null
   /**
-   * Why the last attempt to make it failed, if the reason was not missing space: then the disk takes no writes at all.
+   * The error of the last attempt to create the reserve, if the reason was not missing space: then the disk refuses
+   * all writes.
    */
   trouble: Error | null = null
 
@@ -68,14 +69,14 @@ export class Reserve {
     return this.#state === 'gone'
   }
 
-  /** How many bytes of changes may be written while it is gone. */
+  /** The bytes of changes that may be written while the reserve is gone. */
   get changeBytes(): number {
     return this.bytes * CHANGES_PART
   }
 
   /**
-   * Makes it if it is gone and the disk has space for it and a little more, or if space that is kept for later can be
-   * freed. Does not throw: `isGone` tells the result.
+   * Creates the reserve if it is gone, and the disk has enough space or the journal can free some. Does not throw:
+   * `isGone` tells the result.
    */
   make(): Promise<void> {
     if (this.#state !== 'gone') return Promise.resolve()
@@ -85,14 +86,14 @@ export class Reserve {
     return this.#making
   }
 
-  /** Resolves when nothing is being made. */
+  /** Resolves when the reserve is not being created. */
   async idle(): Promise<void> {
     await this.#making
   }
 
   /**
-   * Gives it up to the journal: the path of the file, whose blocks are the caller's from here on. Null when there is
-   * none.
+   * Gives the reserve to the journal. Returns the path of the file, which then belongs to the caller; null if there
+   * is no reserve.
    */
   take(): string | null {
     if (this.#state !== 'whole') return null
@@ -100,7 +101,7 @@ export class Reserve {
     return this.#path
   }
 
-  /** Gives it up to the file system; returns whether that freed space. */
+  /** Gives the space of the reserve to the file system. Resolves to whether that freed space. */
   async release(): Promise<boolean> {
     const path = this.take()
     if (path === null) return false
@@ -123,10 +124,13 @@ export class Reserve {
     }
   }
 
-  /** Whether there was room for it. Where there was not, or it throws, no part of it stays. */
+  /**
+   * Writes the reserve. Resolves to whether there was space for it. If there was not, or if it throws, the file is
+   * removed.
+   */
   async #write(): Promise<boolean> {
     const { disk, bytes, usableBytes } = this.#options
-    // A part of one that could not be finished.
+    // An earlier attempt may have left a part of the reserve.
     await disk.unlink(this.#path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error
     })
@@ -142,7 +146,7 @@ export class Reserve {
       return true
     } catch (error) {
       await disk.unlink(this.#path).catch(() => {})
-      // A user's quota may be used up while the disk has space.
+      // The user's quota may be exhausted although the disk has space.
       if (isNoRoom(error)) return false
       throw error
     }

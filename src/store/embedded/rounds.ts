@@ -1,15 +1,15 @@
-// Turns calls into rounds and rounds into answers. Whatever was called while the former round was being written goes
-// into the next one together; a round is one write, and one sync serves every round that was written before it began.
-// Writing a round overlaps with the sync of those before it.
+// Turns calls into rounds and rounds into answers. All calls that arrive while a round is being written go into the
+// next round together. A round is one write. One sync covers every round that was written before it began. A round is
+// written while the rounds before it are synced.
 //
 //   call ──> queue ──> formed (decided, applied) ──> written ──> synced ──> revealed, answered
 //                                                       └── with fsync `interval`: revealed and answered here
 //
-// A call is decided when its round is formed, against contents that hold everything formed before. Its answer is given
-// when its round, and so all before it, is acknowledged; only then do readers see it. A write that fails takes its
-// round back: nothing later was built on it. Where the disk has no room for it, nor an emptied file, its appends are
-// refused and the rest is written into the reserve (reserve.ts). A sync that fails ends the store: what the disk holds
-// is unknown from then on, and a second sync would lie about it.
+// A call is decided when its round is formed, with the contents of all earlier rounds. Its answer is given when its
+// round and all rounds before it are acknowledged; only then do readers see its effect. If a write fails, its round
+// is undone: no later round depends on it. If the disk has no space for the round and there is no empty file, its
+// appends are refused and its other calls are written into the reserve (reserve.ts). If a sync fails, the store ends:
+// the state of the disk is unknown from then on, and a later sync could wrongly succeed.
 
 import { assert } from '../../base/assert.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
@@ -20,13 +20,13 @@ import { type Entry, RoundWriter } from './entry.ts'
 import type { Journal } from './journal.ts'
 import { isNoRoom, type Reserve, type Weight } from './reserve.ts'
 
-/** Adds an entry to the round that is being formed; `payload` are the batches that it describes. */
+/** Adds an entry to the round that is being formed. `payload` has the batches that the entry describes. */
 export type AddEntry = (entry: Entry, payload?: readonly Uint8Array[]) => void
 
 interface Call {
-  /** An upper bound of what it adds to a round. */
+  /** The most bytes that the call adds to a round. */
   readonly bytes: number
-  /** The stream that it writes to, for the limit of one stream's share; null for none. */
+  /** The stream that the call writes to, for the limit of one stream's share; null if it writes to no stream. */
   readonly stream: string | null
   readonly weight: Weight
   readonly decide: (add: AddEntry) => unknown
@@ -51,26 +51,32 @@ export interface RoundsOptions {
   readonly contents: Contents
   readonly reserve: Reserve
   readonly era: number
-  /** Null: every round is synced before it is acknowledged. */
+  /** The milliseconds between two syncs; null: every round is synced before it is acknowledged. */
   readonly fsyncIntervalMs: number | null
   readonly onFatal: (error: Error) => void
-  /** Takes a sentence for people. */
+  /** Gets sentences for the operator. */
   readonly report: (message: string) => void
-  /** Called between two rounds; rounds go on when it returns. */
+  /** Called between two rounds. The next round begins when it returns. */
   readonly between: () => void
 }
 
-/** After this time a write is logged: clients time out because of such a slow disk, and no other line would say so. */
+/**
+ * The milliseconds after which a slow sync is logged: clients time out because of such a slow disk, and no other log
+ * line would tell the cause.
+ */
 const SLOW_SYNC_MS = 1000
 const MOST_ROUND_BYTES = 16 << 20
 const MOST_STREAM_BYTES = 4 << 20
-/** Written rounds that may wait for their sync while the next is written. */
+/** The number of written rounds that may wait for their sync while the next one is written. */
 const MOST_UNSYNCED = 2
-/** Larger rounds end on a page, so that the next never has to read back the page that it begins in. */
+/**
+ * The size in bytes from which a round ends at a page boundary. The next write then need not read the page in which
+ * it begins.
+ */
 const PAGED_FROM = 32 << 10
 const PAGE = 4096
 const PADDING = Buffer.alloc(PAGE)
-/** Room for header and padding. */
+/** The most bytes of header and padding. */
 const ROUND_OVERHEAD = PAGE + 64
 
 export class Rounds {
@@ -81,16 +87,16 @@ export class Rounds {
   #scheduled = false
   #writing = false
   #syncing: Promise<void> | null = null
-  /** Written, and acknowledged by the next sync. */
+  /** The rounds that are written and will be acknowledged by the next sync. */
   #unsynced: Round[] = []
-  /** The calls that the sync under way will acknowledge. */
+  /** The rounds that the sync in progress will acknowledge. */
   #beingSynced: readonly Round[] = []
   #written: Position
   #synced: Position
   #syncTimer: Timer | null = null
   #failed: Error | null = null
   #idle: (() => void)[] = []
-  /** Bytes written since the store was opened, and how many of them when the reserve was whole last. */
+  /** The bytes written since the store was opened, and their number when the reserve last existed. */
   writtenBytes = 0
   #amplyWritten = 0
 
@@ -102,7 +108,7 @@ export class Rounds {
     this.#synced = from
   }
 
-  /** Where the last formed round ends. Between two rounds all of it is written. */
+  /** The end of the last formed round. Between two rounds everything before it is written. */
   get written(): Position {
     return this.#written
   }
@@ -111,7 +117,10 @@ export class Rounds {
     return this.#failed
   }
 
-  /** `weight`: how much of a full disk's reserve the call may use; a call that writes nothing has no weight. */
+  /**
+   * Queues a call. `weight` limits how much of the reserve the call may use on a full disk. A call that writes
+   * nothing has no weight.
+   */
   call<T>(bytes: number, stream: string | null, decide: (add: AddEntry) => T, weight: Weight = 'relief'): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#failed !== null) return reject(refusalOf(this.#failed))
@@ -120,7 +129,7 @@ export class Rounds {
     })
   }
 
-  /** Makes sure that `between` and the queue get their turn soon. */
+  /** Makes sure that `between` is called and the queue is processed soon. */
   wake(): void {
     if (this.#scheduled || this.#writing) return
     this.#scheduled = true
@@ -130,7 +139,7 @@ export class Rounds {
     })
   }
 
-  /** Resolves when everything that is written now is on the disk. */
+  /** Resolves when everything that has been written is on the disk. */
   async synced(): Promise<void> {
     const goal = this.#written.sequence
     while (this.#synced.sequence < goal) {
@@ -163,7 +172,7 @@ export class Rounds {
       this.#form()
       return
     }
-    // All other calls wait meanwhile: calls take effect in order.
+    // All other calls wait meanwhile, because calls take effect in order.
     void reserve.make().then(() => {
       if (reserve.isGone) this.#refuseForRoom()
       this.#form()
@@ -199,9 +208,9 @@ export class Rounds {
   }
 
   /**
-   * The disk refused a round of these calls. If the disk is full, the journal goes on in an emptied file that is large
-   * enough. If all are too small, it unlinks one, so that the active file can grow, and the calls are tried again. If
-   * no emptied file is left, appends are refused and the reserve takes the other calls.
+   * Handles a round that the disk refused. If the disk is full, the journal continues in an empty file that is large
+   * enough. If all empty files are too small, it unlinks one, so that the active file can grow, and tries the calls
+   * again. If there is no empty file, appends are refused and the reserve takes the other calls.
    */
   async #writeLess(calls: readonly Call[], error: Error): Promise<void> {
     if (isNoRoom(error)) {
@@ -255,7 +264,7 @@ export class Rounds {
     }
   }
 
-  /** The calls of the next round, in order. */
+  /** Takes the calls of the next round from the queue, in order. */
   #take(): Call[] {
     const shares = new Map<string, number>()
     let bytes = 0
@@ -292,8 +301,8 @@ export class Rounds {
       try {
         answered.push({ call, answer: call.decide(add) })
       } catch (error) {
-        // A defect of the store: a call is checked before it is queued. A half of it that was added must not be
-        // written.
+        // This is a defect of the store, because a call is checked before it is queued. The entries that the call has
+        // already added must not be written.
         this.#writing = false
         this.#fail(error as Error)
         for (const each of calls) each.reject(refusalOf(error as Error))
@@ -302,7 +311,7 @@ export class Rounds {
     }
     if (writer.entries === 0) {
       this.#writing = false
-      // It may depend on calls that are written but not acknowledged yet.
+      // The answer may depend on calls that are written but not acknowledged yet.
       const last = this.#unsynced.at(-1) ?? this.#beingSynced.at(-1)
       if (last !== undefined) last.answered.push(...answered)
       else for (const { call, answer } of answered) call.resolve(answer)
@@ -337,14 +346,14 @@ export class Rounds {
       this.#unsynced.push(round)
       if (this.#syncing === null) void this.#sync()
     } else {
-      // No caller waits for its sync, so it is not kept until then.
+      // No caller waits for the sync of this round, so the round is not kept until then.
       acknowledge(round)
       this.#syncLater(this.#options.fsyncIntervalMs)
     }
     this.#pump()
   }
 
-  /** The disk refused the round: certainly no part of it will ever be read. */
+  /** Undoes a round that the disk refused. Certainly no part of it will ever be read. */
   async #takeBack(calls: readonly Call[], round: Round, buffers: readonly Uint8Array[], error: Error): Promise<void> {
     try {
       await this.#journal.erase(buffers)
@@ -366,7 +375,7 @@ export class Rounds {
     if (this.#syncTimer !== null) return
     this.#syncTimer = this.#options.clock.timer(ms, () => {
       this.#syncTimer = null
-      // A sync in progress need not cover the last write. If it fails, every caller has been told.
+      // A sync in progress may not cover the last write. If it fails, every caller has been told.
       this.synced().catch(() => {})
     })
   }
@@ -401,7 +410,10 @@ export class Rounds {
     return done
   }
 
-  /** Bytes written since the last good sync may be lost, whatever a later sync says: the end. */
+  /**
+   * Ends the store after a failed sync. Bytes that were written since the last successful sync may be lost, even if a
+   * later sync succeeds.
+   */
   syncFailed(error: Error): void {
     this.#fail(new Error(`fdatasync of the journal failed: ${error.message}`, { cause: error }))
   }
@@ -419,7 +431,7 @@ export class Rounds {
   }
 
   /**
-   * Answers the calls of rounds that may or may not be on the disk. (Calls that were acknowledged are not affected.)
+   * Rejects the calls of rounds that may or may not be on the disk. (Calls that were acknowledged are not affected.)
    */
   #lose(rounds: readonly Round[]): void {
     for (const round of rounds) {
@@ -432,7 +444,7 @@ export class Rounds {
   }
 }
 
-/** A round of them is at most this long. */
+/** Returns the most bytes of a round of these calls. */
 function bytesOf(calls: readonly Call[]): number {
   return calls.reduce((sum, call) => sum + call.bytes, ROUND_OVERHEAD)
 }

@@ -1,31 +1,31 @@
-// Where a stream's batches lie in the journal: one run for the batches of one append that follow each other in one
-// file. Young runs live in memory with their stream; a checkpoint puts them into lmdb, keyed by stream and base offset.
-// A run knows where each of its batches ends, so that a reader never depends on a batch's bytes to find the next one.
+// The index of a stream's batches in the journal. A run describes batches of one append that follow each other in one
+// file. New runs are in memory with their stream; a checkpoint puts them into lmdb, keyed by stream and base offset.
+// A run has the end of each of its batches, so that a reader never needs a batch's bytes to find the next one.
 
 import type { Change, Key, Table } from './tables.ts'
 
 export interface Run {
   readonly baseOffset: number
   readonly nextOffset: number
-  /** Bytes of the batches together; they lie at `position` of the file without a gap. */
+  /** The size in bytes of all batches of the run. They lie at `position` of the file without a gap. */
   readonly length: number
-  /** Bytes of all the stream's batches before this run, dropped ones included. */
+  /** The size in bytes of all the stream's batches before this run, with the dropped ones. */
   readonly before: number
-  /** One mark for each batch when there are several; null for a single batch. */
+  /** The end of each batch if there are several; null for a single batch. */
   readonly ends: readonly BatchEnd[] | null
   file: number
   position: number
-  /** A checkpoint is writing it to lmdb just now. */
+  /** True while a checkpoint is writing the run to lmdb. */
   storing: boolean
 }
 
 export interface BatchEnd {
   readonly nextOffset: number
-  /** Bytes of the run up to the end of this batch. */
+  /** The bytes of the run up to the end of this batch. */
   readonly end: number
 }
 
-/** More batches than this begin a new run, so that finding one stays cheap. */
+/** The most batches of one run. A higher number would make it slow to find a batch. */
 const MOST_BATCHES = 256
 const MOST_BYTES = 1 << 20
 
@@ -35,7 +35,7 @@ interface Extent {
   readonly length: number
 }
 
-/** Cuts the batches of an append into runs; positions count from `position`. */
+/** Splits the batches of an append into runs. Their positions begin at `position`. */
 export function runsOf(batches: readonly Extent[], file: number, position: number, before: number): Run[] {
   const runs: Run[] = []
   let from = 0
@@ -73,7 +73,7 @@ export function runsOf(batches: readonly Extent[], file: number, position: numbe
   return runs
 }
 
-/** Bytes of a run's batches that lie wholly below the offset. */
+/** Returns the size in bytes of a run's batches that lie completely below the offset. */
 export function bytesBelow(run: Run, offset: number): number {
   if (run.nextOffset <= offset) return run.length
   let bytes = 0
@@ -84,7 +84,10 @@ export function bytesBelow(run: Run, offset: number): number {
   return bytes
 }
 
-/** Stream number and base offset: 4 + 8 bytes, so that lmdb's order is the stream's. */
+/**
+ * Returns the key of a run: stream number and base offset, 4 + 8 bytes. In lmdb's order the runs of a stream are in
+ * offset order.
+ */
 export function runKey(stream: number, baseOffset: number): Buffer {
   const key = Buffer.allocUnsafe(KEY_BYTES)
   writeRunKey(key, 0, stream, baseOffset)
@@ -103,9 +106,9 @@ const FIXED_BYTES = 44
 const END_BYTES = 12
 
 /**
- * A run in lmdb: file u32, position f64, length u32, next offset f64, bytes before f64, zero 8, count u32, and when
- * the count is above 1 for each batch: next offset f64, end u32. Keys and values of all lie in one piece of memory:
- * lmdb looks the address of each piece up, which takes longer than to write the run.
+ * Encodes runs for lmdb: file u32, position f64, length u32, next offset f64, bytes before f64, zero 8, count u32. If
+ * the count is above 1, for each batch: next offset f64, end u32. All keys and values are in one buffer: lmdb looks
+ * up the address of each buffer, which takes longer than to write the run.
  */
 export function encodeRuns(runs: readonly { readonly stream: number; readonly run: Run }[]): Change[] {
   let size = 0
@@ -154,16 +157,16 @@ export function decodeRun(key: Buffer, bytes: Buffer): Run {
   }
 }
 
-/** A stream as the index needs to know it. */
+/** The fields of a stream that the index needs. */
 export interface Indexed {
   readonly number: number
-  /** Runs that are not in lmdb yet, ascending. */
+  /** The runs that are not in lmdb yet, ascending. */
   readonly recent: readonly Run[]
-  /** Runs whose place in lmdb is out of date, by base offset. */
+  /** The runs whose position in lmdb is out of date, by base offset. */
   readonly moved: ReadonlyMap<number, Run>
 }
 
-/** The stream's runs that hold anything at or above the offset, ascending. */
+/** Yields the stream's runs that contain offsets at or above the given one, ascending. */
 export function* runsFrom(table: Table, stream: Indexed, offset: number): Generator<Run> {
   const { recent } = stream
   const first = recent[0]
@@ -178,7 +181,7 @@ export function* runsFrom(table: Table, stream: Indexed, offset: number): Genera
   for (let i = firstAbove(recent, offset); i < recent.length; i++) yield recent[i]!
 }
 
-/** The newest run of the stream that begins below its end; it may be one that was dropped. */
+/** Returns the newest run of the stream that begins below its end. It may be a dropped one. */
 export function lastRun(table: Table, stream: Indexed, end: number): Run | null {
   return stream.recent.at(-1) ?? floorRun(table, stream, end)
 }
@@ -193,7 +196,7 @@ function placed(stream: Indexed, run: Run): Run {
   return stream.moved.get(run.baseOffset) ?? run
 }
 
-/** The index of the first run that ends above the offset. */
+/** Returns the index of the first run that ends above the offset. */
 function firstAbove(runs: readonly Run[], offset: number): number {
   let low = 0
   let high = runs.length
@@ -205,14 +208,14 @@ function firstAbove(runs: readonly Run[], offset: number): number {
   return low
 }
 
-/** Below every key of the stream. */
+/** Returns a key below every key of the stream. */
 export function streamStart(stream: number): Buffer {
   const key = Buffer.allocUnsafe(4)
   key.writeUInt32BE(stream, 0)
   return key
 }
 
-/** Above every key of the stream. */
+/** Returns a key above every key of the stream. */
 export function streamEnd(stream: number): Buffer {
   return streamStart(stream + 1)
 }

@@ -1,10 +1,11 @@
-// The lmdb file that holds the checkpoint: its tables, opened with care, and written in one atomic, durable batch at a
-// time. It knows keys and values as bytes; what they mean is for checkpoint.ts and run-index.ts.
+// The lmdb file of the checkpoint. It opens the tables safely and writes one atomic, durable batch at a time. Keys
+// and values are bytes here; checkpoint.ts and run-index.ts know their meaning.
 //
-// lmdb maps its file, so a truncated one would end the process with SIGBUS: its size is checked before it is opened. So
-// would its lock file, where the disk has no block for a page of it: its bytes are written before lmdb maps it.
+// lmdb maps its file, so a truncated file would end the process with SIGBUS: its size is checked before it is opened.
+// The lock file would do the same if the disk has no block for one of its pages: its bytes are written before lmdb
+// maps it.
 //
-// Behind the pages that are used the file is filled ahead with zeros, so that a commit finds blocks on a full disk.
+// The file is filled with zeros beyond the used pages, so that a commit finds blocks on a full disk.
 
 import fs from 'node:fs'
 import { type Database, open, type RootDatabase } from 'lmdb'
@@ -13,18 +14,18 @@ import { StoreOpenError } from '../open-error.ts'
 export type Key = Buffer
 
 export interface Range {
-  /** Included. */
+  /** The first key of the range. */
   readonly start: Key
-  /** Excluded. */
+  /** The key after the range. */
   readonly end: Key
   readonly reverse?: boolean
   readonly limit?: number
 }
 
 export interface Table {
-  /** The value is a copy. */
+  /** Returns a copy of the value. */
   get(key: Key): Buffer | undefined
-  /** The answered buffers are copies and stay valid. */
+  /** Yields copies of keys and values, which stay valid. */
   range(range: Range): Iterable<{ readonly key: Buffer; readonly value: Buffer }>
 }
 
@@ -39,7 +40,10 @@ export interface Change {
 }
 
 export interface Tables extends Readonly<Record<TableName, Table>> {
-  /** All or nothing, and on the disk when it resolves. Reads see it from then on. One at a time. */
+  /**
+   * Commits all changes or none. When it resolves, they are on the disk and reads see them. Only one commit may run
+   * at a time.
+   */
   commit(changes: readonly Change[]): Promise<void>
   close(): Promise<void>
 }
@@ -47,8 +51,8 @@ export interface Tables extends Readonly<Record<TableName, Table>> {
 const LMDB_MAGIC = 0xbeefc0de
 
 /**
- * `leastAhead`: how many bytes the file is filled ahead of what is used, where the disk has room; up to twice as many
- * when the index is larger than that.
+ * Opens the tables. `leastAhead` is the number of zero bytes beyond the used part, if the disk has space. A file
+ * whose used part is larger gets up to twice as many.
  */
 export function openTables(path: string, leastAhead: number): Tables {
   if (fs.existsSync(path)) checkWhole(path)
@@ -64,9 +68,9 @@ export function openTables(path: string, leastAhead: number): Tables {
       pageSize: PAGE_BYTES,
       encoding: 'binary',
       keyEncoding: 'binary',
-      // Our batches are explicit. The implicit one of each turn has a promise of its own that no code can catch.
+      // The store uses explicit batches. The implicit batch of each turn has a promise that no code can catch.
       eventTurnBatching: false,
-      // A commit's promise then means that it is on the disk.
+      // With this, a commit's promise resolves when the commit is on the disk.
       overlappingSync: false,
     })
     for (const name of TABLES) {
@@ -83,9 +87,7 @@ export function openTables(path: string, leastAhead: number): Tables {
     ...tables,
     async commit(changes) {
       if (changes.length === 0) return
-      // A batch is one lmdb transaction; a failed operation aborts it whole. lmdb keeps raw pointers into the buffers,
-      // so `changes` stays referenced until it is done.
-      // Every operation answers a promise of its own fate; the batch's says the same for all.
+      // Every operation returns its own promise; the promise of the batch tells the same for all.
       const fates = new Set<Promise<boolean>>()
       const whole = root.batch(() => {
         for (const { table, key, value } of changes) {
@@ -127,15 +129,15 @@ function tableOf(database: Database<Buffer, Buffer>): Table {
 }
 
 /**
- * Throws when an lmdb file is not one, or is shorter than the pages that its newest meta page counts. A commit may
- * leave its last few pages unwritten when it freed them again; `fillAhead` makes up for that after every commit, so
- * only a crash in between leaves such a file, and then by no more than a few pages.
+ * Throws if the file is not an lmdb file, or is shorter than the pages that its newest meta page counts. A commit may
+ * leave its last few pages unwritten if it freed them again. `fillAhead` adds them after every commit, so only a
+ * crash in between leaves such a file, and then only a few pages are missing.
  */
 function checkWhole(path: string): void {
   const file = fs.openSync(path, 'r+')
   try {
     const { size, needed } = measure(file)
-    if (size === 0) return // lmdb had not begun it
+    if (size === 0) return // lmdb has not initialized it
     if (needed === null) {
       throw new StoreOpenError(`the index ${path} is not an lmdb file, or its first pages are damaged`)
     }
@@ -158,7 +160,7 @@ const ZEROS = Buffer.alloc(1 << 20)
 function fillAhead(file: number, leastAhead: number): void {
   const { size, needed } = measure(file)
   if (needed === null) return
-  // A commit writes every changed page to a new place: the larger the index, the more pages can change.
+  // A commit writes every changed page to a new position: the larger the index, the more pages can change.
   const ahead = Math.min(2 * leastAhead, Math.max(needed, leastAhead))
   if (size >= needed + ahead / 2) return
   try {
@@ -166,29 +168,30 @@ function fillAhead(file: number, leastAhead: number): void {
       at += fs.writeSync(file, ZEROS, 0, Math.min(ZEROS.length, needed + ahead - at), at)
     }
   } catch {
-    // A full disk: less is filled ahead. The bytes that count must be there, even as a hole.
+    // On a full disk less is filled ahead. The used bytes must exist, even as a hole.
     if (fs.fstatSync(file).size < needed) fs.ftruncateSync(file, needed)
   }
 }
 
-/** The bytes of lmdb's lock file. */
+/** The size in bytes of lmdb's lock file. */
 const LOCK_FILE_BYTES = 8192
 
 /**
- * Sees to it that the lock file has its blocks: lmdb writes it through a mapping, where a full disk ends the process.
+ * Makes sure that the lock file has its blocks: lmdb writes it through a mapping, and a full disk would then end the
+ * process.
  */
 function fillLockFile(path: string): void {
   const file = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600)
   try {
     const { size, blocks } = fs.fstatSync(file)
-    // lmdb begins it anew where no other process has it open, and no other has.
+    // lmdb initializes the file again if no other process has it open, and no other process has.
     if (Math.min(size, blocks * 512) < LOCK_FILE_BYTES) fs.writeSync(file, ZEROS, 0, LOCK_FILE_BYTES, 0)
   } finally {
     fs.closeSync(file)
   }
 }
 
-/** The bytes of an lmdb file, and the bytes that its newest state spans (null: no meta page can be read). */
+/** Returns the size of an lmdb file, and the size that its newest state needs (null: no meta page can be read). */
 function measure(file: number): { readonly size: number; readonly needed: number | null } {
   const { size } = fs.fstatSync(file)
   let needed: number | null = null

@@ -1,9 +1,9 @@
-// The store's work beside its calls: checkpoints, sweeping dead runs out of lmdb, giving journal files free, and
-// having the live rest of a file that is mostly dead copied forward (copy-forward.ts). One piece at a time, never in
-// the way of a round.
+// The background work of the store: it takes checkpoints, deletes dead runs from lmdb, frees journal files, and
+// starts the copying of mostly dead files (copy-forward.ts). Only one task runs at a time, and it does not delay
+// rounds.
 //
-// The order keeps every crash harmless: journal synced, then lmdb written and flushed, then a file given free. Until
-// lmdb names the new place of a copied run, the old file stays, so copies need no replay.
+// The order makes every crash harmless: the journal is synced, then lmdb is written and flushed, then a file is
+// freed. An old file stays until lmdb has the new position of its copied runs, so copies need no replay.
 
 import { assert } from '../../base/assert.ts'
 import { afterOthers, type Clock, type Timer } from '../../base/clock.ts'
@@ -23,17 +23,17 @@ export interface UpkeepOptions {
   readonly journal: Journal
   readonly reserve: Reserve
   readonly era: number
-  /** A checkpoint is taken after this much journal. */
+  /** A checkpoint is taken after this many bytes of journal. */
   readonly checkpointBytes: number
   readonly report: (message: string) => void
 }
 
-/** A checkpoint is also taken after this many young runs, and this long after the first change. */
+/** A checkpoint is also taken after this many runs that are not in lmdb, and CHECKPOINT_MS after the first change. */
 const CHECKPOINT_RUNS = 20_000
 const CHECKPOINT_MS = 5_000
-/** Runs that are encoded in one turn of the event loop. */
+/** The number of runs that are encoded in one turn of the event loop. */
 const ENCODED_AT_ONCE = 256
-/** Rows that one lmdb batch deletes. */
+/** The number of rows that one lmdb batch deletes. */
 const SWEEP_ROWS = 2_000
 
 export class Upkeep {
@@ -41,7 +41,7 @@ export class Upkeep {
   readonly #gone: number[]
   readonly #stored = new Map<number, FileUse>()
   #rounds: Rounds | null = null
-  /** Streams with dead runs in lmdb, and the log start that lmdb names: below it nothing comes back. */
+  /** The streams with dead runs in lmdb, and the log start in lmdb: offsets below it never become live again. */
   readonly #toSweep = new Map<Stream, number>()
   #checkpointed: Position
   #checkpointedBytes = 0
@@ -67,14 +67,14 @@ export class Upkeep {
     this.#rounds = rounds
   }
 
-  /** Between two rounds: takes a checkpoint when one is due. */
+  /** Called between two rounds. Takes a checkpoint if one is due. */
   between(): void {
     const { contents, clock } = this.#options
     const rounds = this.#attached()
     if (this.#running !== null || this.#closing) return
     const bytes = rounds.writtenBytes - this.#checkpointedBytes
     const full = bytes >= this.#options.checkpointBytes || contents.recentRuns >= CHECKPOINT_RUNS
-    // After a failure it waits for the timer, and is not repeated with every round.
+    // After a failure the checkpoint waits for the timer, and is not tried with every round.
     const due = this.#wanted || (full && !this.#failing)
     if (due && rounds.written.sequence > this.#checkpointed.sequence) {
       this.#wanted = false
@@ -88,15 +88,15 @@ export class Upkeep {
     }
   }
 
-  /** Takes and writes a checkpoint now; nothing may be in flight. */
+  /** Takes and writes a checkpoint at once. No round may be in flight. */
   async checkpoint(clean: boolean): Promise<void> {
     await this.#running
     await this.#write(this.#take(clean))
   }
 
   /**
-   * Notes a start in lmdb. The unfinished work of the last one continues in the background, without a write to the
-   * journal: on a full disk no write may come before it has freed space.
+   * Records a start in lmdb. The unfinished work of the last run continues in the background. It does not write to
+   * the journal: on a full disk it must free space before any write.
    */
   async begin(): Promise<void> {
     await this.checkpoint(false)
@@ -146,7 +146,7 @@ export class Upkeep {
     await this.#copyForward.run(this.#attached(), this.#checkpointed.file, () => this.#closing)
   }
 
-  /** Gives up everything that lmdb marks as dead. */
+  /** Deletes everything that lmdb marks as dead. */
   async #giveUp(): Promise<void> {
     await this.#sweep()
     await this.#free()
@@ -174,7 +174,7 @@ export class Upkeep {
       await tables.commit(changes)
     } catch (error) {
       taken.abandoned()
-      this.#stored.clear() // unknown what lmdb says now: all are written again
+      this.#stored.clear() // the content of lmdb is unknown: all are written again
       throw error
     }
     for (const [number, bytes] of stored) {
@@ -188,7 +188,7 @@ export class Upkeep {
     this.#checkpointed = taken.at
     for (const stream of taken.removed) {
       this.#gone.push(stream.number)
-      // Runs and copies that lmdb never named go with their stream.
+      // Runs and copies that were never in lmdb are dropped with their stream.
       for (const run of [...stream.recent, ...stream.moved.values()]) journal.count(run.file, -run.length)
       contents.recentRuns -= stream.recent.length
       stream.recent = []
@@ -207,7 +207,7 @@ export class Upkeep {
     changes.push(fileChange(file.number, use))
   }
 
-  /** Deletes runs that no reader can reach any more from lmdb, some at a time. */
+  /** Deletes runs that no reader can reach from lmdb, some at a time. */
   async #sweep(): Promise<void> {
     for (const [stream, start] of this.#toSweep) {
       this.#toSweep.delete(stream)
@@ -270,7 +270,7 @@ export class Upkeep {
     }
   }
 
-  /** Frees files without live data that lie wholly before the checkpoint. */
+  /** Frees files without live data that lie completely before the checkpoint. */
   async #free(): Promise<void> {
     const { tables, journal } = this.#options
     const dead = [...journal.files.values()].filter(

@@ -18,7 +18,7 @@ const FEW = {
   'storage.local.read.connections': 2,
 } as const
 
-/** A key of a hash tag whose slot this primary has. */
+/** Returns a hash tag whose slot is in this range of slots. */
 function keyIn([first, last]: readonly [number, number]): string {
   for (let at = 0; ; at++) {
     const slot = slotOf(`{${at}}`)
@@ -27,17 +27,20 @@ function keyIn([first, last]: readonly [number, number]): string {
 }
 
 test('a Redis Cluster', { skip }, async t => {
-  // One for all that leaves it as it was: starting one takes seconds.
+  // All subtests share one cluster, because a start takes seconds. Each leaves it unchanged.
   const cluster = await startRedisCluster(t, { spares: 1 })
   await t.test('each key goes to the primary that has its slot', each => keysGoHome(each, cluster))
-  await t.test('a slot that moves: reads follow it, a write is refused for certain and finds it then', each =>
-    slotMoves(each, cluster),
+  await t.test(
+    'when a slot moves, reads follow it; a write is refused for certain, and the next one finds the slot',
+    each => slotMoves(each, cluster),
   )
-  await t.test('what has gone ahead of its slot is written and read where it is; in between it is refused', each =>
-    partitionMoves(each, cluster),
+  await t.test(
+    'keys that have moved before their slot are written and read on the new primary; half-moved keys are refused',
+    each => partitionMoves(each, cluster),
   )
-  await t.test('a node that takes its first slot is connected to, and let go when it has none again', each =>
-    nodeJoins(each, cluster),
+  await t.test(
+    'the broker connects to a node that gets its first slot, and disconnects when the node has no slots',
+    each => nodeJoins(each, cluster),
   )
 })
 
@@ -72,7 +75,7 @@ async function slotMoves(t: TestContext, cluster: RedisCluster) {
     const gone = (await from.ask('CLUSTER', 'GETKEYSINSLOT', slotOf(tag), 10)) as string[]
     const moved = keys.find(key => !gone.includes(key))!
     assert.equal(gone.length, 1)
-    // ASK, followed by reads alone.
+    // Redis replies ASK. Only reads follow it.
     assert.deepEqual(await links.read(moved).send(['GET', moved]), Buffer.from('x'))
     assert.deepEqual(await links.read(moved).transaction([['GET', moved]]), [Buffer.from('x')])
     assert.deepEqual(await links.read(gone[0]!).send(['GET', gone[0]!]), Buffer.from('x'))
@@ -151,7 +154,7 @@ async function partitionMoves(t: TestContext, cluster: RedisCluster) {
       },
     },
   )
-  // The map of slots is looked at again after the first refusal.
+  // The map of slots is read again after the first refusal.
   await eventually('an append on the new primary', async () => {
     try {
       ;({ epoch, end } = expectKind(await store.open(id, 0, 0), 'opened'))
@@ -188,19 +191,19 @@ async function nodeJoins(t: TestContext, cluster: RedisCluster) {
   assert.equal(await write(), `127.0.0.1:${spare!.port}`)
   assert.equal(links.primaries().length, 4)
   await cluster.move(slotOf('k'), spare!, primary!)
-  // MOVED, unless the look at the slots that the first move caused came late enough to see this one.
+  // Redis replies MOVED, unless the read of the slots after the first move was late enough to see this move.
   await eventually('the write goes back', async () => (await write()) === `127.0.0.1:${primary!.port}`)
   await eventually('its connections are let go', () => links.primaries().length === 3)
 }
 
-test('a primary that is killed: its replica takes over, and so do the connections', { skip }, async t => {
+test('when a primary is killed, its replica takes over, and the connections follow', { skip }, async t => {
   const cluster = await startRedisCluster(t, { replicasEach: 1, config: { 'cluster-node-timeout': '500' } })
   const { links, metrics, log } = await openTestLinks(t, {
     ...FEW,
     'redis.uri': cluster.uri,
     'redis.circuit-breaker.enabled': false,
   })
-  // The first is also the one that the URI names.
+  // The first primary is also the one in the URI.
   const [primary] = cluster.primaries
   const [replica] = cluster.replicas
   const key = keyIn(cluster.slotsOf(primary!))

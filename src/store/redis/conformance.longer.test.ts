@@ -1,5 +1,5 @@
-// The store's conformance suite on real servers, in every form that a Redis is met in. One server serves all cases of a
-// form; each case has a namespace of its own.
+// Runs the store's conformance suite on real servers, in every form in which Redis is deployed. One server serves all
+// cases of a form; each case has its own namespace.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ import type { Values } from '../../settings/settings.ts'
 import { type StoreUnderTest, storeConformance } from '../conformance.ts'
 import { isStoreFailure, OutcomeUnknown } from '../store.ts'
 
-/** The user that docs/reference/redis-keys.md tells an operator to make, as a line of an ACL file. */
+/** Returns the user that docs/reference/redis-keys.md recommends, as a line of an ACL file. */
 function documentedUser(namespaces: string): string {
   const page = readFileSync(new URL('../../../docs/reference/redis-keys.md', import.meta.url), 'utf8')
   const [, rules] = /^ACL SETUSER (ketch .*)$/m.exec(page)!
@@ -24,14 +24,14 @@ function documentedUser(namespaces: string): string {
 
 let namespaces = 0
 
-/** A form that a Redis is met in. */
+/** One form in which Redis is deployed. */
 interface Form {
   readonly values: Partial<Values>
-  /** The next answer to a trim vanishes with its connection. */
+  /** Makes the next answer to a trim disappear with its connection. */
   readonly loseNextTrim?: () => void
 }
 
-/** Connecting takes longer than most cases: but for one form, all of a form's cases share their connections. */
+/** Connecting takes longer than most cases, so all cases of a form share their connections, except in one form. */
 function conformance(name: string, start: (cleanUp: CleanUp) => Promise<Form>, { sharesLinks = true } = {}): void {
   if (noRedis !== false) return
   const ends: (() => Promise<void>)[] = []
@@ -109,7 +109,7 @@ conformance('a cluster', async cleanUp => {
 
 conformance('over TLS', async cleanUp => {
   const certificate = await makeCertificate(cleanUp)
-  // As NODE_EXTRA_CA_CERTS would, which is read once, when a process begins.
+  // The same effect as NODE_EXTRA_CA_CERTS, which Node reads only when a process starts.
   const trusted = getCACertificates('default')
   setDefaultCACertificates([...trusted, readFileSync(certificate.certificateFile, 'utf8')])
   cleanUp.after(async () => setDefaultCACertificates(trusted))

@@ -36,12 +36,12 @@ test('streams go to the storage Redis and everything else to the primary one', {
   assert.doesNotMatch(scrape, /svc_redis_command_seconds_bucket\{le="0.001"/)
   assert.match(scrape, /svc_storage_local_redis_command_seconds_bucket\{le="0.002",command="FCALL"/)
   assert.match(scrape, /svc_redis_connections\{client="storage"\} 17/)
-  // While its store is there: what is left of the test goes down in the order in which it came up.
+  // The connection is closed while its store exists: the rest of the test ends in the order in which it started.
   await wire.close()
   await broker.close()
 })
 
-test('when the second of two Redis cannot be used nothing stays open', { skip }, async t => {
+test('if the second of two Redis servers cannot be used, no connection stays open', { skip }, async t => {
   const storage = await startRedis(t)
   const away = await startRedis(t)
   await away.stop()
@@ -57,7 +57,7 @@ test('when the second of two Redis cannot be used nothing stays open', { skip },
   await eventually('only the test is connected', async () => (await clients()) === 1)
 })
 
-/** Produces one record to the topic `t`, which is made if it is missing; the error code. */
+/** Produces one record to the topic `t`, which is created if it is missing. Returns the error code. */
 async function produced({ connect }: TestBroker): Promise<number> {
   const wire = await connect()
   await wire.send(metadata, 4, { topics: [{ name: 't' }], allowAutoTopicCreation: true })
@@ -66,7 +66,7 @@ async function produced({ connect }: TestBroker): Promise<number> {
   return errorCode
 }
 
-/** Commits an offset of a group without members; the error code. */
+/** Commits an offset of a group without members. Returns the error code. */
 async function committed({ connect }: TestBroker): Promise<number> {
   const wire = await connect()
   const partitions = [{ partitionIndex: 0, committedOffset: 1, committedMetadata: null }]
@@ -101,7 +101,7 @@ test('a broker starts without its replica, refuses records and offsets until it 
   await eventually('an offset is taken again', async () => (await committed(broker)) === 0, 20_000)
 })
 
-test('replicas count on the Redis of streams, and the other one is not asked for any', { skip }, async t => {
+test('replicas are required on the Redis of streams, and not on the other one', { skip }, async t => {
   const { primary: storage } = await startReplicated(t)
   const documents = await startRedis(t)
   const broker = await startBroker(t, {

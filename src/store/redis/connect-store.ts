@@ -1,5 +1,5 @@
-// The Redis store by its settings: connections for streams and for documents, which are the same unless
-// svc.storage.local.redis says otherwise, and the store on them.
+// Opens the Redis store from the settings: the connections for streams and for documents, and the store on them. Both
+// use the same connections unless svc.storage.local.redis names another Redis for streams.
 
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
@@ -19,7 +19,10 @@ export interface ConnectOptions {
   readonly logger: Logger
 }
 
-/** Throws StoreOpenError or StoreUnavailable, with nothing left open, when a Redis cannot be used. */
+/**
+ * Connects and opens the store. Throws StoreOpenError or StoreUnavailable, and leaves nothing open, if a Redis cannot
+ * be used.
+ */
 export async function connectRedisStore({ settings, logger, ...rooms }: ConnectOptions): Promise<Store> {
   const targets = redisTargets(settings)
   const waitReplicas = settings.get('storage.local.write.wait-replicas')

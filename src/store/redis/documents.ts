@@ -1,6 +1,7 @@
-// Documents on Redis: a hash each, changed by the Function `commit`, listed through the index of their bucket. Every
-// commit and every load goes over the connection that carries writes, in call order. Fields of the document stand in
-// the hash with an `f` before them, beside `name` and `version`. Two kinds rest elsewhere: fixed-documents.ts.
+// Documents on Redis. Each document is a hash, changed by the Function `commit` and listed through the index of its
+// bucket. Commits and loads use the connection for writes, in call order. A field of the document is stored in the
+// hash with the prefix `f`, beside the fields `name` and `version`. Two kinds are stored in another way:
+// fixed-documents.ts.
 
 import {
   type Commit,
@@ -24,7 +25,7 @@ export interface DocumentsRooms {
   readonly links: RedisLinks
   readonly keys: Keys
   readonly rounds: Rounds
-  /** Replicas that must have a commit; 0 on a Redis that holds no streams. */
+  /** The number of replicas that must have a commit; 0 on a Redis without streams. */
   readonly replicas: number
 }
 
@@ -37,17 +38,20 @@ export interface Documents {
 
 const FIELD_PREFIX = 'f'
 
-/** As DELETED of functions.lua: the field is being deleted, or was being deleted when Redis was killed. */
+/**
+ * The same value as DELETED of functions.lua. A field with this value is being deleted, or was being deleted when
+ * Redis was killed.
+ */
 const DELETED = Buffer.from('\0\0ketch:deleted\0\0')
 
-/** How many documents are asked for at once. */
+/** The number of documents that are loaded at once. */
 const LIST_AT_ONCE = 256
 
 export function createDocuments({ links, keys, rounds, replicas }: DocumentsRooms): Documents {
   /**
-   * A load returns only commits that the replicas have too. It sends a write behind all earlier ones, and a WAIT counts
-   * the replicas that have it. So no broker acts on a commit that a fail-over may still undo. Until enough replicas
-   * have been connected once, the load does not wait: without documents a broker could not even start.
+   * Reads with a command, and returns only commits that the replicas have too. It sends a write behind all earlier
+   * ones, and WAIT counts the replicas that have it. So no broker acts on a commit that a fail-over may undo. Until
+   * enough replicas have been connected once, it does not wait: without documents a broker could not even start.
    */
   async function readAt(key: string, counter: string, command: readonly string[]): Promise<Reply> {
     if (replicas === 0) return await followAsk(links, key, links.write(key), link => link.send(command))
@@ -72,7 +76,10 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
     return decodeDocument(kind, name, reply as readonly Buffer[])
   }
 
-  /** Like `load`; a key that holds no document is answered as a document without version and fields. */
+  /**
+   * Like `load`, but if the key has another type of value than a document, it returns a document without version and
+   * fields.
+   */
   async function find(kind: string, name: string): Promise<Document | null> {
     try {
       return await load(kind, name)
@@ -90,7 +97,7 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
   return {
     load,
 
-    // No caller acts on a version: one that sees another version loads the document.
+    // It does not wait for replicas: a caller that sees a new version loads the document before it acts.
     async version(kind, name) {
       if (keys.fixed(kind) !== null) return (await load(kind, name))?.version ?? 0
       const { document } = keys.document(kind, name)
@@ -170,7 +177,10 @@ function decodeDocument(kind: string, name: string, stored: readonly Buffer[]): 
   return { kind, name, version: versionOf(kind, name, version ?? Buffer.alloc(0)), fields }
 }
 
-/** A hash without a version would be overwritten by a writer that takes it for absent. */
+/**
+ * Returns the stored version. Throws if the hash has no version: a writer would take the document for absent and
+ * overwrite it.
+ */
 function versionOf(kind: string, name: string, stored: Buffer | null): number {
   if (stored === null) return 0
   const version = Number(stored.toString())

@@ -1,11 +1,11 @@
-// One entry of a partition's Redis stream, to and from a batch. Its id says the epoch and the base offset, field `h` is
-// the header, field `b` the bytes of the batch.
+// Encodes a batch as one entry of a partition's Redis stream, and decodes it. The id has the epoch and the base
+// offset. Field `h` is the header, field `b` has the bytes of the batch.
 //
 //   0       1         2         4             8      12              20
 //   | format | encoding | 0 0 | recordCount | span | maxTimestamp    | position        |   28 bytes, big-endian
 //
-// span: nextOffset - baseOffset. position: bytes of all batches that were ever appended before this one, by which the
-// size of what lies between two entries is known without reading it.
+// span: nextOffset - baseOffset. position: the total size of all batches that were appended before this one. The
+// positions of two entries give the size of the entries between them without a read.
 
 import { assert } from '../../base/assert.ts'
 import { readInt64, writeInt64 } from '../../base/int64.ts'
@@ -13,7 +13,7 @@ import type { Batch, EpochStart } from '../store.ts'
 import type { Reply } from './client/links.ts'
 
 const FORMAT = 1
-/** The batch as clients see it. */
+/** The encoding of an unchanged batch, as clients see it. */
 const PLAIN = 0
 const HEADER_BYTES = 28
 
@@ -23,12 +23,12 @@ export interface Entry {
   readonly position: number
 }
 
-/** 0-0 is no id in Redis, so offsets begin at 1 in ids. */
+/** Returns the id of an entry. It has the offset plus 1, because Redis does not allow the id 0-0. */
 export function entryId(epoch: number, offset: number): string {
   return `${epoch}-${offset + 1}`
 }
 
-/** The id that an entry at this offset has, by the epoch that the offset belongs to. */
+/** Returns the id that an entry at this offset has, with the epoch that owns the offset. */
 export function idAt(epochs: readonly EpochStart[], offset: number): string {
   const owner = epochs.findLast(({ startOffset }) => startOffset <= offset) ?? epochs[0]
   assert(owner !== undefined, 'a stream that was opened has an epoch')
@@ -47,7 +47,7 @@ export function encodeHeader(batch: Batch, position: number): Buffer {
   return header
 }
 
-/** One element of XRANGE's reply. Throws UnreadableEntry where it is not what this version writes. */
+/** Decodes one element of an XRANGE reply. Throws UnreadableEntry if this version did not write it. */
 export function decodeEntry(reply: Reply): Entry {
   const [id, fields] = reply as readonly [Buffer, readonly Buffer[]]
   const [epoch, sequence] = id.toString().split('-').map(Number) as [number, number]
@@ -69,7 +69,7 @@ export function decodeEntry(reply: Reply): Entry {
   }
 }
 
-/** Another program, or a later version, wrote to the stream. */
+/** Thrown if another program or a later version wrote to the stream. */
 export class UnreadableEntry extends Error {
   override readonly name = 'UnreadableEntry'
 }

@@ -1,5 +1,5 @@
-// Streams and documents when Redis, its operator, or the network does what it should not. Against real
-// servers; the holes H1 to H33 that docs/decisions/0025 lists are named where a test closes one.
+// Tests streams and documents with faults of Redis, its operator and the network, against real servers. The names H1
+// to H33 are the problems that docs/decisions/0025 lists; each test names the one that it covers.
 
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
@@ -54,7 +54,7 @@ async function standing(t: TestContext, more: Partial<Values> = {}): Promise<Sta
   return { redis, ...(await openTestStore(t as CleanUp, at(redis, more))) }
 }
 
-test('an append ahead of the end is refused, leaves no entry, and the next one goes on', { skip }, async t => {
+test('an append above the end is refused and leaves no entry, and the next append succeeds', { skip }, async t => {
   const { redis, store } = await standing(t)
   await led(store)
   await appended(store, exampleAppend(A, 1, 0, [exampleBatch(0, 10)]))
@@ -105,7 +105,7 @@ test('eight writers that jump, fall behind and take the lead from each other lea
   }
 })
 
-test('an append under way at an end that the store lost finds no place when that is raised', {
+test('an append in flight at an end that the store has lost is refused after the end is raised', {
   skip,
 }, async t => {
   const { redis, store } = await standing(t)
@@ -120,7 +120,7 @@ test('an append under way at an end that the store lost finds no place when that
   assert.deepEqual(await offsetsOf(store), [0, 5])
 })
 
-test('what is sealed has changed behind its leader: it is refused once, and goes on by what it finds', {
+test('if the sealed state has changed without its leader, one append is refused and the next one succeeds', {
   skip,
 }, async t => {
   const { redis, store } = await standing(t)
@@ -134,7 +134,7 @@ test('what is sealed has changed behind its leader: it is refused once, and goes
   assert.deepEqual([await offsetsOf(store, 2), (await store.usage([A]))[0]?.entries], [[2, 3], 2])
 })
 
-test('a meta hash that somebody broke is named, and refuses its stream only', { skip }, async t => {
+test('a damaged meta hash is named in the error, and only calls on its stream are refused', { skip }, async t => {
   const { redis, store } = await standing(t)
   await led(store)
   await led(store, B)
@@ -153,7 +153,7 @@ test('a meta hash that somebody broke is named, and refuses its stream only', { 
   await appended(store, exampleAppend(B, 1, 0))
 })
 
-test('an append whose answer is lost is unknown, and opening tells that it happened, once', { skip }, async t => {
+test('an append whose answer is lost is unknown, and open shows that it happened exactly once', { skip }, async t => {
   const redis = await startRedis(t as CleanUp)
   const proxy = await startProxy({ target: redis })
   t.after(() => proxy.close())
@@ -186,14 +186,14 @@ test('the appends of one turn share one WAIT, which blocks until the replicas ha
   assert.match(stats, /cmdstat_wait:calls=1,/)
 })
 
-test('what no replica has is neither told nor shown by any broker until one has it', { skip }, async t => {
+test('no broker acknowledges or shows data that no replica has', { skip }, async t => {
   const { primary, replicas } = await startReplicated(t as CleanUp, { replicas: 1 })
   const [replica] = replicas as [RedisServer]
   const values = at(primary, { 'storage.local.write.wait-replicas': 1 })
   const { store: patient } = await openTestStore(t as CleanUp, values)
   await patient.create([A])
   const { version } = expectKind(await patient.commit({ kind: 'k', name: 'n', expect: 0, changes: [] }), 'committed')
-  // Waiting in vain takes this long: a replica on a busy machine may not make it.
+  // A WAIT that fails takes this long. On a busy machine a replica may not answer in this time.
   const brisk = { ...values, 'storage.local.write.wait-timeout': 500 }
   const { store } = await openTestStore(t as CleanUp, brisk)
   const { store: other } = await openTestStore(t as CleanUp, brisk)
@@ -229,7 +229,7 @@ test('an append to a stream that was removed is gone, and makes no key again', {
   assert.deepEqual(await redis.ask('KEYS', '*stream:*'), [])
 })
 
-test('a read that retention overtakes answers where the log begins, and never skips', { skip }, async t => {
+test('a read that retention overtakes returns the log start, and never skips offsets', { skip }, async t => {
   const { redis, store } = await standing(t)
   const { store: reader } = await openTestStore(t as CleanUp, at(redis))
   await led(store)
@@ -262,7 +262,9 @@ test('a read that retention overtakes answers where the log begins, and never sk
   await trimming
 })
 
-test('a server that has lost the functions gets them again, and nothing is stored twice', { skip }, async t => {
+test('the functions are loaded again on a server that has lost them, and nothing is stored twice', {
+  skip,
+}, async t => {
   const { redis, store, reports } = await standing(t)
   await led(store)
   await appended(store, exampleAppend(A, 1, 0))
@@ -288,11 +290,11 @@ test('a server that has lost the functions gets them again, and nothing is store
   }
 })
 
-test("a stranger's entry never passes for one of an append that was refused beside it", { skip }, async t => {
+test('an entry of another program is never counted as an entry of a refused append', { skip }, async t => {
   const { redis, store } = await standing(t)
   await led(store)
   await appended(store, exampleAppend(A, 1, 0))
-  // Its id is above every one of ours: one entry too many before, none added by the append.
+  // Its id is above all ids of the broker: one entry too many before, and none added by the append.
   await redis.ask('XADD', KEYS.batches, '9999999-1', 'who', 'me')
   const append = exampleAppend(A, 1, 1)
   await assert.rejects(store.append(append), OutcomeUnknown)
@@ -301,7 +303,9 @@ test("a stranger's entry never passes for one of an append that was refused besi
   assert.notEqual(opened.lastAttempt, append.attempt)
 })
 
-test('somebody who writes to a stream is repaired once, and the second time the partition stops', { skip }, async t => {
+test('a write of another program to a stream is repaired once; the second time the partition stops', {
+  skip,
+}, async t => {
   const { redis, store, reports } = await standing(t)
   await led(store)
   await appended(store, exampleAppend(A, 1, 0))
@@ -318,7 +322,9 @@ test('somebody who writes to a stream is repaired once, and the second time the 
   assert.deepEqual(await offsetsOf(store), [0, 1])
 })
 
-test('an entry that somebody deleted is told of, and the log goes on; all of them are damage', { skip }, async t => {
+test('a deleted entry is reported and the log continues; if all entries are deleted, the stream is damaged', {
+  skip,
+}, async t => {
   const { redis, store, reports } = await standing(t)
   await led(store)
   for (const i of [0, 1, 2]) await appended(store, exampleAppend(A, 1, i))
@@ -342,7 +348,7 @@ test('an entry that somebody deleted is told of, and the log goes on; all of the
   assert.equal((await store.read(A, 0, EVERYTHING)).kind, 'damaged')
 })
 
-test('a stream of which Redis has dropped a key begins anew where it ended, once that is asked for', {
+test('if Redis has dropped a key of a stream, remake makes the stream begin where it ended', {
   skip,
 }, async t => {
   for (const lost of [[KEYS.batches], [KEYS.meta], [KEYS.meta, KEYS.rows], [KEYS.batches, KEYS.meta, KEYS.rows]]) {
@@ -354,7 +360,7 @@ test('a stream of which Redis has dropped a key begins anew where it ended, once
     const found = await store.read(A, 0, EVERYTHING)
     assert.equal(found.kind, lost.includes(KEYS.meta) ? 'gone' : 'damaged', lost.join())
     const { store: other } = await openTestStore(t as CleanUp, at(redis))
-    // This broker alone knows the offsets that it was told of; any broker sees what is left in Redis.
+    // Only this broker knows the offsets that the store told it. Any broker sees the data that is left in Redis.
     const isKnown = !(lost.includes(KEYS.meta) && lost.includes(KEYS.batches))
     const remade = expectKind(await other.remake(A, 1, isKnown ? 3 : 17), 'remade')
     assert.equal(remade.start, 17, lost.join())
@@ -368,7 +374,7 @@ test('a stream of which Redis has dropped a key begins anew where it ended, once
   }
 })
 
-test('records that are deleted up to the end of a stream make good for entries that were dropped', {
+test('deleting all records up to the end repairs a stream whose entries were dropped', {
   skip,
 }, async t => {
   const { redis, store } = await standing(t)
@@ -381,7 +387,7 @@ test('records that are deleted up to the end of a stream make good for entries t
   assert.deepEqual([opened.start, opened.end, opened.damage], [10, 11, null])
 })
 
-test('a document that Redis has dropped is told from one that was removed, and an index fills again', {
+test('a document that Redis has dropped is distinguished from a removed one, and the index is filled again', {
   skip,
 }, async t => {
   const { redis, store } = await standing(t)
@@ -400,7 +406,7 @@ test('a document that Redis has dropped is told from one that was removed, and a
   assert.deepEqual(await change(removed.version), { kind: 'conflict', version: 0 })
 })
 
-test('a stored header that is not ours is damage at its batch, and what lies before it is read', {
+test('a stored header of another format is damage at its batch, and the batches before it can be read', {
   skip,
 }, async t => {
   const { redis, store } = await standing(t)
@@ -413,7 +419,7 @@ test('a stored header that is not ours is damage at its batch, and what lies bef
   assert.match(JSON.stringify(await other.read(A, 1, EVERYTHING)), /damaged.*entry 1-2 is not in a form/)
 })
 
-test('a store that comes back with less is noticed, and no offset or epoch is used again', {
+test('a store that has lost data is detected, and no offset or epoch is used again', {
   skip,
 }, async t => {
   const { redis, remember, forget } = await startForgetfulRedis(t as CleanUp)
@@ -426,7 +432,7 @@ test('a store that comes back with less is noticed, and no offset or epoch is us
   const news = store.renewed()
   await forget()
   assert.deepEqual(await news, [A])
-  // A cached place in a log that is not there any more: refused before it is sent.
+  // The cached end of a log that no longer exists: the append is refused before it is sent.
   await assert.rejects(store.append(exampleAppend(A, 2, 15)), OutcomeUnknown)
   const opened = await reopened(store, 2, 15)
   assert.ok(opened.epoch > 1000)
@@ -438,7 +444,7 @@ test('a store that comes back with less is noticed, and no offset or epoch is us
   assert.deepEqual([lostEnds(), lostOffsets()], [1, 5])
 })
 
-test('a broker that has led before keeps its offsets out of use, also when another one leads next', {
+test('the offsets of a broker that has led are not used again, even if another broker leads next', {
   skip,
 }, async t => {
   const { redis, remember, forget } = await startForgetfulRedis(t as CleanUp)
@@ -454,7 +460,7 @@ test('a broker that has led before keeps its offsets out of use, also when anoth
   assert.deepEqual([opened.end, await offsetsOf(stranger)], [10, []])
 })
 
-test('versions of documents leap over those that the store may have lost', { skip }, async t => {
+test('document versions skip those that the store may have lost', { skip }, async t => {
   const { redis, remember, forget } = await startForgetfulRedis(t as CleanUp)
   const { store } = await openTestStore(t as CleanUp, at(redis))
   const commit = async (expect: number) =>
@@ -467,7 +473,7 @@ test('versions of documents leap over those that the store may have lost', { ski
   assert.ok((await commit(kept)) > lost + 100_000)
 })
 
-test('a full Redis refuses appends and commits by name; reads, leads, signs of life and retention go on', {
+test('a full Redis refuses appends and commits with a clear error; reads, leads, signs of life and retention work', {
   skip,
 }, async t => {
   const { redis, store } = await standing(t)
@@ -492,7 +498,7 @@ test('a full Redis refuses appends and commits by name; reads, leads, signs of l
   await appended(store, exampleAppend(A, 2, 2))
 })
 
-test('what an operator may meet is refused by name, and nothing is written', { skip }, async t => {
+test('when Redis refuses writes, the error names the cause, and nothing is written', { skip }, async t => {
   const { redis, store } = await standing(t)
   await led(store)
   const refusals: readonly [string, () => Promise<unknown>, () => Promise<unknown>, RegExp][] = [
@@ -505,7 +511,7 @@ test('what an operator may meet is refused by name, and nothing is written', { s
     [
       'a disk that cannot be written',
       async () => {
-        // A snapshot cannot take the place of a folder.
+        // A snapshot cannot replace a folder.
         await mkdir(join(redis.folder, 'dump.rdb', 'x'), { recursive: true })
         await redis.ask('CONFIG', 'SET', 'save', '3600 1')
         await redis.ask('BGSAVE')
@@ -531,7 +537,7 @@ test('what an operator may meet is refused by name, and nothing is written', { s
   await appended(store, exampleAppend(A, 1, 0))
 })
 
-test('where the user may not drop entries, a trim is refused and leaves nothing behind, and the partition can be opened', {
+test('if the Redis user may not delete entries, a trim is refused and leaves no note, and the partition can be opened', {
   skip,
 }, async t => {
   const { redis, store } = await standing(t)
@@ -542,21 +548,21 @@ test('where the user may not drop entries, a trim is refused and leaves nothing 
   const refused = { name: 'StoreUnavailable', message: /trimming .*can't run this command/ }
   await assert.rejects(store.trim(A, 1, 2, []), refused)
   assert.equal(await noted(), '')
-  // The state that a kill after the note leaves.
+  // The state after a kill directly after the note was written.
   await redis.ask('HSET', KEYS.meta, 'trim', '2 1-3 1024 2')
   assert.equal((await reopened(store, 1)).start, 0)
   assert.equal(expectKind(await store.trim(A, 2, 0, []), 'trimmed').start, 0)
   assert.equal(await noted(), '2 1-3 1024 2')
   assert.deepEqual(await offsetsOf(store), [0, 1, 2])
   await redis.ask('ACL', 'SETUSER', 'default', '+xtrim')
-  // Another note than the one of this trim is left to an opening.
+  // This trim ignores the note of another trim; an opening finishes that one.
   assert.deepEqual(expectKind(await store.trim(A, 2, 0, []), 'trimmed'), { kind: 'trimmed', start: 0, bytes: 0 })
   assert.equal((await reopened(store, 2)).start, 2)
   assert.equal(await noted(), '')
   assert.equal(expectKind(await store.trim(A, 3, 3, []), 'trimmed').start, 3)
 })
 
-test('a key of the wrong type is named, and harms nothing else', { skip }, async t => {
+test('the error names a key of the wrong type, and other keys work', { skip }, async t => {
   const { redis, store } = await standing(t)
   const B = 'AAAAAAAAAAAAAAAAAAAAAQ:1'
   await led(store)
@@ -574,7 +580,7 @@ test('a key of the wrong type is named, and harms nothing else', { skip }, async
     if (name === 'meta') await assert.rejects(store.open(A, epoch, 0), wrong('meta'))
     await redis.ask('DEL', key)
     await redis.ask('RENAME', 'aside', key).catch(() => {})
-    // Takes back what landed beside the wrong key.
+    // Removes the entries that were written beside the wrong key.
     epoch = (await reopened(store, epoch)).epoch
   }
   const document = keysOf('svc').document('k', 'n').document
@@ -585,7 +591,7 @@ test('a key of the wrong type is named, and harms nothing else', { skip }, async
   assert.equal(expectKind(await store.append(exampleAppend(B, 1, 0)), 'appended').end, 1)
 })
 
-test('a read where nothing lies below does not make Redis walk through the whole stream', { skip }, async t => {
+test('a read with no entry below its offset does not make Redis walk through the whole stream', { skip }, async t => {
   const { redis, store } = await standing(t)
   await led(store)
   await reopened(store, 1, 100)
@@ -607,7 +613,7 @@ test('a read where nothing lies below does not make Redis walk through the whole
   assert.notEqual(await walks(), '0')
 })
 
-test('a read asks for as much as fits, and never for much more', { skip }, async t => {
+test('a read requests as many entries as fit, and never many more', { skip }, async t => {
   const { redis, store } = await standing(t)
   await led(store)
   const size = 50_000
@@ -625,12 +631,12 @@ test('a read asks for as much as fits, and never for much more', { skip }, async
     const before = await sent()
     const { batches } = expectKind(await store.read(A, 3, { maxBytes, until: 40 }), 'read')
     assert.equal(batches.length, count)
-    // The last INFO is part of it, and the entry before the first.
+    // The number includes the last INFO and the entry before the first one.
     assert.ok((await sent()) - before < (count + 1) * size + 20_000, `${maxBytes}`)
   }
 })
 
-test('a format that a later version wrote is not touched', { skip }, async t => {
+test('a store with the format of a later version is refused and not changed', { skip }, async t => {
   const redis = await startRedis(t as CleanUp)
   await redis.ask('SET', 'svc:format', '7')
   await assert.rejects(openTestStore(t as CleanUp, at(redis)), (error: Error) => {
@@ -640,7 +646,7 @@ test('a format that a later version wrote is not touched', { skip }, async t => 
   })
 })
 
-test('two brokers of one Redis with a namespace each know nothing of each other', { skip }, async t => {
+test('two brokers with different namespaces on one Redis do not see each other', { skip }, async t => {
   const { redis, store } = await standing(t)
   const { store: other } = await openTestStore(t as CleanUp, at(redis, { namespace: 'other' }))
   await led(store)
@@ -648,7 +654,7 @@ test('two brokers of one Redis with a namespace each know nothing of each other'
   assert.deepEqual([await other.streams(), await other.list('k'), (await other.open(A, 0, 0)).kind], [[], [], 'gone'])
 })
 
-test('no key holds a string of a user', { skip }, async t => {
+test('no key contains text that a user chose', { skip }, async t => {
   const { redis, store } = await standing(t)
   await led(store)
   await store.commit({

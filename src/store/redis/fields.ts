@@ -1,11 +1,11 @@
-// Changes of a hash's fields, as `applyFields` of functions.lua takes them.
+// Encodes changes of a hash's fields for `applyFields` of functions.lua.
 
 import type { Row } from '../store.ts'
 import type { Argument } from './client/links.ts'
 
 /**
- * How many are set, then each with its value, then those that are deleted; nothing for none. Of two changes of one
- * field the last counts.
+ * Returns the number of fields to set, each of them with its value, then the fields to delete; an empty list if there
+ * are no changes. If one field is changed twice, the last change counts.
  */
 export function encodeFields(rows: readonly Row[]): readonly Argument[] {
   if (rows.length === 0) return []

@@ -1,4 +1,4 @@
-// Where credentials and rules rest on a real Redis: the keys and shapes of the specification, and nothing else.
+// Checks on a real Redis that credentials and rules are stored under the keys and in the forms of the specification.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -57,7 +57,9 @@ test('rules are one JSON document for each principal in one hash', { skip }, asy
   assert.equal(await redis.ask('HEXISTS', 'ns[1]*:broker:acls', 'ada'), 0)
 })
 
-test('a credential is one hash under the name of its user, and gone with its key', { skip }, async t => {
+test('a credential is one hash under the name of its user; if the key is deleted, the credential is gone', {
+  skip,
+}, async t => {
   const { redis, rooms, hash } = await open(t)
   const ada = { username: 'ada', password: 'correct horse', iterations: 4_096, tenantId: 'acme' }
   await storeCredential(rooms, { ...ada, mechanism: 'SCRAM-SHA-256' })
@@ -92,7 +94,7 @@ test('a credential is one hash under the name of its user, and gone with its key
   assert.equal(await redis.ask('EXISTS', 'ns[1]*:broker:credentials:broken'), 0)
 })
 
-test('a commit holds only while the document is what was looked at', { skip }, async t => {
+test('a commit conflicts if the document has changed since it was read', { skip }, async t => {
   const { redis, rooms, hash } = await open(t)
   const { store } = rooms
   const change = (kind: string, field: string, expect: number, text: string) =>
@@ -122,7 +124,7 @@ test('a commit holds only while the document is what was looked at', { skip }, a
   assert.deepEqual(await hash('ns[1]*:broker:acls'), {})
 })
 
-test('what is granted to one principal at once is all kept', { skip }, async t => {
+test('rules that are added to one principal at the same time are all kept', { skip }, async t => {
   const { rooms } = await open(t)
   const brokers = [rooms, await roomsOn(rooms.store), await roomsOn(rooms.store)]
   const resources = Array.from({ length: 30 }, (_, i) => `topic-${i}`)

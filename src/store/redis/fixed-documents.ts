@@ -1,9 +1,10 @@
-// Documents whose key and shape the specification fixes, so that other programs can write and read them too: SASL
-// credentials, a hash each, and the rules of principals, one member each of one hash. Nothing but what it names rests
-// there: the version of such a document is a digest of what it holds. So a commit is still a compare-and-set, but a
-// document that comes back to what it held has the version that it had then.
+// Documents whose key and form the specification fixes, so that other programs can write and read them too. A SASL
+// credential is one hash; the rules of a principal are one member of a common hash. Nothing else may be stored there,
+// so the version of such a document is a digest of its content. A commit is still a compare-and-set, but if a
+// document returns to an earlier content, it has its earlier version again.
 //
-// A commit waits for replicas like any other; a look does not, so that it may show what a fail-over takes back.
+// A commit waits for replicas like any other commit. A read does not wait, so it may return data that a fail-over
+// will undo.
 
 import { createHash } from 'node:crypto'
 import { assert } from '../../base/assert.ts'
@@ -16,10 +17,10 @@ import { type FixedPlace, type FixedPlaces, placeOf } from './keys.ts'
 import { refuse } from './refusals.ts'
 import type { WrittenOne } from './rounds.ts'
 
-/** How many keys a server looks at in one step of a listing, so that no client waits long behind it. */
+/** The number of keys that a server looks at in one step of a listing, so that no client waits long behind it. */
 const SCAN_COUNT = '1000'
 
-/** How many documents are asked for at once. */
+/** The number of documents that are loaded at once. */
 const LIST_AT_ONCE = 256
 
 export async function loadFixed(
@@ -61,13 +62,13 @@ export async function listFixed(links: RedisLinks, places: FixedPlaces, kind: st
   const found: Document[] = []
   for (let at = 0; at < names.length; at += LIST_AT_ONCE) {
     const some = names.slice(at, at + LIST_AT_ONCE).map(name => loadFixed(links, places, kind, name))
-    // A document that was removed meanwhile.
+    // A document is null if it was removed after its name was found.
     found.push(...(await Promise.all(some)).filter(document => document !== null))
   }
   return found
 }
 
-/** The call that commits, the key that it concerns, and its answer. */
+/** Sends the commit with `write`. Resolves to its outcome, and whether the outcome is settled (rounds.ts). */
 export function commitFixed(
   links: RedisLinks,
   places: FixedPlaces,
@@ -88,7 +89,10 @@ export function commitFixed(
     })
 }
 
-/** Another program wrote a key of another type. The store itself is well. */
+/**
+ * Returns a handler for errors of a read. It throws UnreadableDocument if another program wrote a key of another
+ * type, and StoreUnavailable for other error replies.
+ */
 function refuseReading(document: string, key: string): (error: unknown) => never {
   return error => {
     if (error instanceof RedisError && error.code === 'WRONGTYPE')
@@ -141,7 +145,7 @@ function documentOf(
   return { kind, name, version, fields: new Map(fields) }
 }
 
-/** As `versionAt` of functions.lua. */
+/** Returns the same version as `versionAt` of functions.lua. */
 function versionOf(parts: readonly Uint8Array[]): number {
   const digest = createHash('sha1')
   for (const part of parts) digest.update(part)

@@ -1,43 +1,54 @@
 #!lua name=ketch_VERSION
--- What is decided inside Redis: a Function library (Redis 7.0), loaded by functions.ts, which puts a digest of this
--- text in place of VERSION, so that brokers of two releases can share one Redis. docs/reference/redis-keys.md describes
--- the keys.
+-- A Function library (Redis 7.0) with the decisions that are made inside Redis. functions.ts loads it and replaces
+-- VERSION by a digest of this text, so that brokers of two releases can share one Redis. docs/reference/redis-keys.md
+-- describes the keys.
 --
--- No payload passes through here on the way in: an append is
+-- The payload of an append does not pass through these Functions. An append is
 --
 --   MULTI
 --   FCALL arm                            notes how many entries there are
 --   XADD batches NOMKSTREAM <id> ...     one for each batch, id = <epoch>-<base offset + 1>
---   FCALL seal                           decides: everything above counts only if this says so
+--   FCALL seal                           decides: the entries count only if it returns 1
 --   EXEC
 --
--- Nothing comes between those commands. So all entries of the append have landed if, and only if, there are as many
--- more when it is sealed as when it was armed; a count alone would take a stranger's entry for one that was refused.
+-- Redis runs no other command between these. So all entries of the append exist if, and only if, the stream has grown
+-- by their number between `arm` and `seal`. `arm` also makes sure that an entry of another program is not counted as
+-- one of this append.
 --
--- An entry above the last that was sealed counts for nothing: no reader sees it, the next `open` sweeps it.
+-- An entry above the last sealed one does not count: no reader sees it, and the next `open` deletes it.
 --
--- Fields of meta: epoch, epochs ("<epoch>:<start>:<id of the newest entry before it> ..." ascending), start (the log
--- start), sealed (see below), attempt (the last one that was sealed), replid (the incarnation of the store that it was
--- opened under), sizes (the leader's book-keeping), floor (offsets below it were told to somebody before the store lost
--- them: until `open` has raised the end nothing is sealed), swept (the incarnation under which voids were looked
--- through), vouched (the incarnation under which the last leader, which led under another, said how far it had told
--- clients), empty ("<from> <to>": the end was raised there, and counts while it is the end that is sealed), leader (the
--- process that led last, be it without having heard of it), settled (the epoch whose leader ended in order: it told
--- clients of nothing more), trim ("<start> <keep> <position> <offset>", see `intend`: what a trim that is not finished
--- drops).
+-- Fields of meta:
+-- - epoch: the current leader epoch.
+-- - epochs: "<epoch>:<start>:<id of the newest entry before it> ...", ascending.
+-- - start: the log start.
+-- - sealed: see below.
+-- - attempt: the attempt id of the last sealed append.
+-- - replid: the incarnation of the store when the stream was last opened.
+-- - sizes: the leader's statistics of entry sizes (sizes.ts).
+-- - floor: clients were told offsets below it before the store lost them. Nothing is sealed until `open` has raised
+--   the end.
+-- - swept: the incarnation under which the voids were last swept.
+-- - vouched: the incarnation in which the last leader, which led in an earlier one, has stored how far it had told
+--   clients.
+-- - empty: "<from> <to>": `open` raised the end from <from> to <to>. It is valid while <to> is the sealed end.
+-- - leader: the process that led last. It may not have received the answer of its `open`.
+-- - settled: the epoch of a leader that ended in order and told clients no further offsets.
+-- - trim: "<start> <keep> <position> <offset>", see `intend`: what an unfinished trim deletes.
 --
--- sealed is "<end> <visible> <length> <last>": the next offset, the high watermark, the entries that must be there, and
--- the id of the newest. One field, because a leader knows it by heart and `seal` compares it whole.
+-- sealed is "<end> <visible> <length> <last>": the next offset, the high watermark, the number of entries that must
+-- exist, and the id of the newest entry. It is one field because the leader remembers its text and `seal` compares
+-- the whole text.
 --
--- A Redis that is killed can leave its append-only file torn inside a transaction, and writes behind that. When it
--- loads the file the next time, the torn beginning runs after all, before whatever was written since
--- (docs/decisions/0037). So
--- - each transaction is written such that its beginning alone is nothing, or the whole: one command decides, or can be
---   followed up;
--- - the first write under a new incarnation writes anew all that such a beginning may have changed, which overrides it.
--- Between the newest entry before an epoch and that epoch lies nothing that counts, be it there: a void.
+-- A Redis that is killed can leave a transaction torn in its append-only file, with later writes behind it. When
+-- Redis loads the file the next time, the first part of the torn transaction runs after all, before the writes that
+-- were made since (docs/decisions/0037). So
+-- - each transaction is written so that its first part alone either changes nothing that counts or can be completed
+--   later: one command decides;
+-- - the first write under a new incarnation writes again everything that such a first part may have changed. That
+--   overrides it.
+-- A void is the range of ids between the newest entry before an epoch and that epoch. Entries in a void do not count.
 
--- Numbers go out as text: Lua would write large ones as 1e+15.
+-- Returns the number as text. Lua itself would write large numbers as 1e+15.
 local function whole(number) return string.format('%.0f', number) end
 
 local function pair(id)
@@ -51,7 +62,8 @@ local function above(id, other)
   return high > otherHigh or (high == otherHigh and low > otherLow)
 end
 
--- Each: the epoch, where it begins, the newest entry before it ('' where an earlier version wrote it).
+-- Returns a list of epochs, each with its start offset and the id of the newest entry before it ('' if an earlier
+-- version wrote it).
 local function unpackEpochs(epochs)
   local list = {}
   for epoch, from, before in string.gmatch(epochs, '(%d+):(%d+):?([%d-]*)') do
@@ -60,7 +72,7 @@ local function unpackEpochs(epochs)
   return list
 end
 
--- The epochs that own live offsets, and the newest.
+-- Returns the epochs that own live offsets, and the newest epoch.
 local function living(epochs, start)
   local list, kept = unpackEpochs(epochs), {}
   for i, each in ipairs(list) do
@@ -72,7 +84,8 @@ local function living(epochs, start)
   return table.concat(kept, ' ')
 end
 
--- Deletes entries between two ids, this many at most; one at a time, because looking at them copies their payloads.
+-- Deletes at most `most` entries between two ids, and returns their number. It reads one entry at a time, because
+-- Redis copies the payload of each entry that it returns.
 local function sweep(batches, from, to, most)
   for swept = 0, most - 1 do
     local stray = redis.call('XRANGE', batches, from, to, 'COUNT', 1)[1]
@@ -82,18 +95,20 @@ local function sweep(batches, from, to, most)
   return most
 end
 
--- Writes the whole key again, in one command. Where the user of the broker may not, it stays as it is.
+-- Writes the whole key again in one command. If the broker's Redis user may not do that, the key does not change.
 local function restate(key)
   local dumped = redis.pcall('DUMP', key)
   if type(dumped) == 'string' then redis.pcall('RESTORE', key, '0', dumped, 'REPLACE') end
 end
 
--- Changes with every start of a server and with every fail-over: what was written before may be gone.
+-- Returns the id of the incarnation. It changes with every start of a server and with every fail-over: earlier writes
+-- may be lost then.
 local function incarnation()
   return string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
 end
 
--- The next ids may be anything above this one. Refused where something lies above it, which `seal` then meets.
+-- Sets the last id of the stream, so that the next ids need only be above this one. Redis refuses it if the stream
+-- has an entry above it; then `seal` detects that entry.
 local function setLastId(batches, id)
   redis.pcall('XSETID', batches, id, 'ENTRIESADDED', redis.call('XLEN', batches), 'MAXDELETEDID', '0-0')
 end
@@ -110,7 +125,8 @@ local function packSealed(ending, visible, length, last)
   return whole(ending) .. ' ' .. whole(visible) .. ' ' .. whole(length) .. ' ' .. last
 end
 
--- As sizes.ts draws them: the first live entry begins at `position`, and everything before `offset` is gone.
+-- Returns the sizes (see sizes.ts) after a trim: the first live entry begins at `position`, and all entries before
+-- `offset` are deleted.
 local function cutSizes(sizes, position, offset, ending)
   local total, _, largest, largestAt, after = string.match(sizes, '^(%d+) (%d+) (%d+) (%-?%d+) (%d+)$')
   if not total then return sizes end
@@ -118,8 +134,8 @@ local function cutSizes(sizes, position, offset, ending)
   return total .. ' ' .. position .. ' ' .. largest .. ' ' .. largestAt .. ' ' .. after
 end
 
--- Drops what `intend` noted. Answers the log start, the entries that must be there, and the sizes; and the error where
--- the user of the broker may not drop entries.
+-- Deletes the entries that `intend` noted. Returns the log start, the number of entries that must exist, and the
+-- sizes. Returns the error too if the broker's Redis user may not delete entries.
 local function finishTrim(batches, noted, start, sealed, sizes)
   local ending, _, length, last = unpackSealed(sealed)
   local asked, keep, position, offset = string.match(noted or '', '^(%d+) (%d+%-%d+) (%d+) (%d+)$')
@@ -127,7 +143,7 @@ local function finishTrim(batches, noted, start, sealed, sizes)
   local dropped = redis.pcall('XTRIM', batches, 'MINID', '=', keep)
   if type(dropped) == 'table' then return start, length, sizes, dropped.err end
   length = length - dropped
-  -- Where entries were lost, nothing is missing any more.
+  -- All entries are deleted. If some of them were lost before, they are no longer missing.
   if above(keep, last) then length = 0 end
   return tonumber(asked), length, cutSizes(sizes, position, offset, ending)
 end
@@ -137,19 +153,21 @@ local function makeEmpty(batches)
   redis.call('XDEL', batches, '0-1')
 end
 
--- Rows are a key even where there are none: while a slot is on its way, a cluster refuses whatever names a key that is
--- not there beside one that is, be it that it was never made.
+-- Creates the key of the rows even if there are no rows. While a slot migrates, a cluster refuses a command that
+-- names an existing key and a missing key, even if the missing key never existed.
 local function keepRows(rows)
   if redis.call('EXISTS', rows) == 0 then redis.call('HSET', rows, '.', '') end
 end
 
--- In one command, up to what Lua can unpack: 3,000 fields, and so on.
+-- Calls the command with the arguments, at most 6,000 in one call (3,000 fields with their values), because Lua
+-- cannot unpack more.
 local function callWith(command, key, args)
   for i = 1, #args, 6000 do redis.call(command, key, unpack(args, i, math.min(#args, i + 5999))) end
 end
 
--- Fields as arguments from `at`: how many are set, then each with its value, then the ones that are deleted; or none.
--- Answers those that are set, each with its value behind it, and those that are deleted.
+-- Reads changes of fields from the arguments, from index `at` on: the number of fields to set, each of them with its
+-- value, then the fields to delete. The arguments may be absent. Returns the list of fields to set, each followed by
+-- its value, and the list of fields to delete.
 local function unpackFields(args, at)
   local set, dropped = {}, {}
   if not args[at] then return set, dropped end
@@ -173,6 +191,7 @@ local function register(name, flags, callback)
   redis.register_function{function_name = 'ketch_VERSION_' .. name, flags = flags, callback = callback}
 end
 
+-- Creates an empty stream if it does not exist.
 -- keys: batches meta rows
 register('create', {}, function(keys)
   if redis.call('HEXISTS', keys[2], 'epoch') == 1 then return {'exists'} end
@@ -183,9 +202,10 @@ register('create', {}, function(keys)
   return {'created'}
 end)
 
--- Deletes what a torn transaction left in the voids. `open` asks for it once in each incarnation.
--- keys: batches meta   args: the number of the epoch to begin with, how many entries at most
--- answers the number to go on with (0: done), and how many entries it deleted
+-- Deletes the entries that a torn transaction left in the voids. `open` requests it once in each incarnation.
+-- keys: batches meta
+-- args: the index of the epoch to begin with, the most entries to delete
+-- returns the index to continue with (0: done), and the number of deleted entries
 register('sweep', {'allow-oom'}, function(keys, args)
   local list, most, swept = unpackEpochs(redis.call('HGET', keys[2], 'epochs') or ''), tonumber(args[2]), 0
   local first = math.max(2, tonumber(args[1]))
@@ -194,33 +214,33 @@ register('sweep', {'allow-oom'}, function(keys, args)
     local epoch, from, before = unpack(list[i])
     if before == '' then before = list[i - 1][1] .. '-' .. whole(from) end
     swept = swept + sweep(keys[1], '(' .. before, '(' .. epoch .. '-0', most - swept)
-    -- More may lie before this epoch.
+    -- More entries may lie before this epoch.
     if swept >= most then return {whole(i), whole(swept)} end
   end
   if #list > 0 then redis.call('HSET', keys[2], 'swept', incarnation()) end
   return {'0', whole(swept)}
 end)
 
--- Whether this server, since it was started, took over from a primary that it had followed, and may lack the end of
--- what that had.
+-- Returns true if this server has taken over from a primary since it was started. It may lack the last writes of that
+-- primary.
 local function wasReplica()
   return not string.match(redis.call('INFO', 'replication'), 'master_replid2:0+[\r\n]')
 end
 
--- How many offsets are left out where clients may have been told of some that the store has lost, and no broker knows
--- of which.
+-- The number of offsets that `open` skips if the store may have lost offsets that clients know, and no broker can
+-- tell which.
 local LEAP = 100000000
 
--- Whether the caller led last of all that the store remembers, or it has forgotten that the caller did: then no process
--- else knows more.
+-- Returns true if the caller was the last leader that the store remembers, or if it led with the stored epoch or a
+-- later one that the store has lost. Then no other process knows more.
 local function ledLast(leader, epoch, caller, itsEpoch) return leader == caller or tonumber(itsEpoch) >= epoch end
 
--- Takes the lead, or settles an unknown outcome: the only place where the epoch rises and where damage is repaired.
+-- Takes the lead, or settles an unknown outcome. It raises the epoch and repairs damage.
 -- keys: batches meta rows
--- args: the epoch that the caller knows (0: none), floor, whether all that is there is visible at once, the caller's
--- process, the last epoch that it led with (0: none), whether it waits for somebody who vouches, whether Redis syncs
--- its file before it answers Repairing and taking over must work on a full Redis: it frees memory, and the lead must
--- not hang on it.
+-- args: the epoch that the caller knows (0: none), floor, '1' if all entries are visible at once, the caller's
+-- process, the last epoch that the caller led with (0: none), '1' if the caller waits for a broker that vouches, '1'
+-- if Redis syncs its file before it replies
+-- It must work on a full Redis: repairs free memory, and a lead must not depend on free memory.
 register('open', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'epochs', 'start', 'sealed', 'attempt', 'replid', 'sizes', 'floor', 'swept',
     'vouched', 'settled', 'leader', 'empty', 'trim')
@@ -229,10 +249,11 @@ register('open', {'allow-oom'}, function(keys, args)
   if known > 0 and epoch > known then return {'fenced', m[1]} end
   local replid = incarnation()
   if m[9] ~= replid and #unpackEpochs(m[2]) > 1 then return {'unswept'} end
-  -- The store may have lost a later lead, and what that told: only who led last knows, or said that it ended.
+  -- The store may have lost the last appends and even a later lead. The end is certain only if the caller led last,
+  -- if the last leader has vouched since, or if it ended in order.
   local renewed, leap = m[6] and m[6] ~= replid, 0
   local isVouched = ledLast(m[12], epoch, args[4], args[5]) or (m[10] and m[10] ~= m[6]) or m[11] == m[1]
-  -- A server that syncs each write and never followed another has lost nothing that it answered.
+  -- A server that syncs each write and did not take over from another primary has lost no write that it acknowledged.
   local isWhole = args[7] == '1' and not wasReplica()
   if renewed and not isVouched and not isWhole then
     if args[6] == '1' then return {'unvouched'} end
@@ -242,7 +263,7 @@ register('open', {'allow-oom'}, function(keys, args)
   local attempt, sizes = m[5] or '', m[7] or ''
 
   keepRows(keys[3])
-  -- An append that was torn between its rows and its seal: all its entries are there, so it is finished.
+  -- Finishes an append that was torn between its rows and its seal, if all its entries exist.
   local torn, itsAttempt, itsSizes = string.match(redis.call('HGET', keys[3], '.') or '', '^([^\n]*)\n([^\n]*)\n([^\n]*)$')
   if torn then
     local itsEnd, itsVisible, itsLength, itsLast = unpackSealed(torn)
@@ -255,7 +276,7 @@ register('open', {'allow-oom'}, function(keys, args)
   local former = packSealed(formerEnd, visible, expected, last)
   local trimmed, left, cut, refused = finishTrim(keys[1], m[14], start, former, sizes)
   local length = redis.call('XLEN', keys[1])
-  -- A torn trim may have dropped its entries without counting them.
+  -- A torn trim may have deleted its entries without updating the length.
   if trimmed > start and length > 0 then left = math.min(left, length) end
   start, expected, sizes = trimmed, left, cut
   if redis.call('EXISTS', keys[1]) == 0 then makeEmpty(keys[1]) end
@@ -270,8 +291,8 @@ register('open', {'allow-oom'}, function(keys, args)
   if args[3] == '1' then visible = ending end
   local emptyFrom, emptyTo = string.match(m[13] or '', '^(%d+) (%d+)$')
   if tonumber(emptyTo) ~= formerEnd then emptyFrom = whole(formerEnd) end
-  -- With everything gone, or more there than there may be, the length stays, so that the next opening learns of it
-  -- too.
+  -- If all entries are gone, or if there are too many, the stored length does not change, so that the next `open`
+  -- finds the damage too.
   local isCounted = length > 0 and length <= expected
   local sealed = packSealed(ending, visible, isCounted and length or expected, last)
   redis.call('HSET', keys[2], 'epoch', whole(epoch), 'epochs', epochs, 'start', whole(start), 'trim', refused and m[14] or '', 'sealed', sealed,
@@ -282,25 +303,28 @@ register('open', {'allow-oom'}, function(keys, args)
     whole(expected - length), whole(length), whole(leap), emptyFrom}
 end)
 
--- Of which stream the append that is under way is, and how many entries that had when it began. Held here from `arm` to
--- `seal`, between which nothing else runs.
+-- The stream of the append in progress, and the number of its entries before the append. `arm` sets them and `seal`
+-- reads them. No other call runs in between.
 --
--- Both come with every append, between payloads that have driven all of this out of the processor's caches: what they
--- touch is what they cost. So they answer a number where there is nothing to say (a table is looked through for its
--- type), and take as few arguments as will do.
+-- `arm` and `seal` run with every append. The payloads between them displace this code from the processor's caches,
+-- so each access to memory is slow. For that reason they return a number if there is nothing to report (Redis looks
+-- through a table to find its type), and take as few arguments as possible.
 local armed, armedLength
 
--- The first command of an append. keys: batches
+-- The first command of an append. It notes the number of entries.
+-- keys: batches
 register('arm', {'no-writes'}, function(keys)
   armed, armedLength = keys[1], redis.call('XLEN', keys[1])
   return 1
 end)
 
--- The last command of an append. Writes nothing but in its last lines, and takes back what the XADDs before it did
--- otherwise: those of its own ids that lie above the last sealed one can only be this append's.
+-- The last command of an append. It seals the append in its last lines. If it refuses the append, it deletes the
+-- entries that the XADDs before it added: an entry with one of the append's own ids above the last sealed id can only
+-- come from this append.
 -- keys: batches meta rows
--- args: epoch, what is sealed as the leader knows it, attempt, what is sealed with this append, sizes, length as the
--- leader knows it, number of ids, the ids, rows answers 1, or why not
+-- args: epoch, the sealed state that the leader knows, attempt, the sealed state after this append, sizes, the length
+-- that the leader knows, number of ids, the ids, rows
+-- returns 1, or the reason of the refusal
 register('seal', {}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'sealed', 'floor')
   local before = armed == keys[1] and armedLength or -1
@@ -331,8 +355,9 @@ register('seal', {}, function(keys, args)
     redis.call('HSET', keys[2], 'sealed', args[4], 'attempt', args[3], 'sizes', args[5])
     return 1
   end
-  -- Rows first: where they cannot be written this ends here, and nothing has been sealed. With them stands what is
-  -- sealed, by which `open` finishes what was torn in between; a deletion that is left undone does no harm.
+  -- The rows are written first: if Redis refuses them, the call ends here and nothing is sealed. The field '.' of the
+  -- rows gets the new sealed state. `open` uses it to finish an append that was torn before the next command. If only
+  -- the deletion of rows is torn off, that does no harm.
   local set, dropped = unpackFields(args, 9)
   append(set, '.', args[4] .. '\n' .. args[3] .. '\n' .. args[5])
   callWith('HSET', keys[3], set)
@@ -341,10 +366,12 @@ register('seal', {}, function(keys, args)
   return 1
 end)
 
--- The first call of a trim: notes what the second one drops, which is sent right behind it. It writes one command,
--- which is in the append-only file whole or not at all, before the entries go: where the second call is torn, `open`
--- finishes it. A start that is not above the stored one drops nothing. keys: meta args: epoch, new log start, the high
--- watermark that the leader knows, id of the first entry to keep, position of that entry, its offset
+-- The first call of a trim. It notes what the second call deletes, which is sent directly behind it. The note is a
+-- single command before the entries are deleted, so the append-only file has all of it or nothing. If the second call
+-- is torn, `open` finishes the trim. A log start that is not above the stored one deletes nothing.
+-- keys: meta
+-- args: epoch, new log start, the high watermark that the leader knows, id of the first entry to keep, position of
+-- that entry, its offset
 register('intend', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[1], 'epoch', 'start', 'sealed')
   if m[1] ~= args[1] then return {'refused'} end
@@ -356,11 +383,12 @@ register('intend', {'allow-oom'}, function(keys, args)
   return {'noted'}
 end)
 
--- Retention must work on a full Redis.
+-- The second call of a trim. Retention must work on a full Redis.
 -- keys: batches meta rows
--- args: epoch, the log start that was noted (another note stays as it is), the high watermark that the leader knows,
--- rows answers what is stored afterwards, and the sizes before; or why the entries could not be dropped, and then the
--- note is gone
+-- args: epoch, the noted log start (a note with another log start does not change), the high watermark that the
+-- leader knows, rows
+-- returns the state that is stored afterwards and the sizes before; or the reason why the entries could not be
+-- deleted, and then the note is removed
 register('trim', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'start', 'sealed', 'epochs', 'sizes', 'trim')
   if not m[1] then return {'gone'} elseif m[1] ~= args[1] then return {'fenced', m[1]} end
@@ -380,8 +408,10 @@ register('trim', {'allow-oom'}, function(keys, args)
   return {'trimmed', whole(start), epochs, sealed, sizes, m[5]}
 end)
 
--- Gives up the lost records, which adds nothing. Where meta is gone, the newest entry says where the log ended.
--- keys: batches meta rows   args: an epoch and an end that the next ones must not be below
+-- Recreates the stream and gives up the lost records. It adds no data, so it works on a full Redis. If meta is gone,
+-- the newest entry tells where the log ended.
+-- keys: batches meta rows
+-- args: the lowest epoch and the lowest end that the stream may have
 register('remake', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'sealed', 'floor')
   local epoch, ending = tonumber(args[1]), tonumber(args[2])
@@ -403,14 +433,16 @@ register('remake', {'allow-oom'}, function(keys, args)
   redis.call('DEL', keys[1], keys[2], keys[3])
   makeEmpty(keys[1])
   keepRows(keys[3])
-  -- Epochs that are not known here may have been in use.
+  -- Later epochs that this server does not know may have been in use.
   redis.call('HSET', keys[2], 'epoch', whole(epoch + 1000), 'epochs', '', 'start', whole(ending),
     'sealed', packSealed(ending, ending, 0, '0-1'), 'sizes', '')
   return {'remade', whole(ending)}
 end)
 
--- A write that a WAIT after it can count: what was written before it is then on the replicas too.
--- keys: meta   args: epoch
+-- Writes a field without changing its value. A WAIT after it counts the replicas that have this write, and so all
+-- writes before it.
+-- keys: meta
+-- args: epoch
 register('confirm', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[1], 'epoch', 'sealed')
   if not m[1] then return {'gone'} elseif m[1] ~= args[1] then return {'fenced', m[1]} end
@@ -418,10 +450,11 @@ register('confirm', {'allow-oom'}, function(keys, args)
   return {'confirmed', endOf(m[2])}
 end)
 
--- After the store has lost the end of a log: offsets that somebody was told of are not used again by the next leader.
--- The end itself stays, or an append that a former leader has under way, at the end that it knew, would find its place
--- again.
--- keys: meta   args: floor, the caller's process, the last epoch that it led with
+-- Makes sure, after the store has lost the end of a log, that the next leader does not use offsets again that clients
+-- were told. The end itself does not change: otherwise an append that a former leader has in flight at its old end
+-- would fit again.
+-- keys: meta
+-- args: floor, the caller's process, the last epoch that the caller led with
 register('raise', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[1], 'sealed', 'floor', 'epoch', 'leader')
   if not m[1] then return {'gone'} end
@@ -432,33 +465,36 @@ register('raise', {'allow-oom'}, function(keys, args)
   return {'raised', ending}
 end)
 
--- The last write of a leader that ends in order. Where it is found, nothing that came before it was lost.
--- keys: meta   args: epoch
+-- The last write of a leader that ends in order. If the server has it, it has lost no earlier write.
+-- keys: meta
+-- args: epoch
 register('settle', {'allow-oom'}, function(keys, args)
   if redis.call('HGET', keys[1], 'epoch') == args[1] then redis.call('HSET', keys[1], 'settled', args[1]) end
   return {'settled'}
 end)
 
--- As `confirm`, for a broker that reads documents. keys: counter
+-- Like `confirm`, for a broker that reads documents.
+-- keys: counter
 register('touch', {'allow-oom'}, function(keys)
   return redis.call('HINCRBY', keys[1], 'touched', 1)
 end)
 
--- Stands for a field of a document that is being deleted: so that one command changes all of it.
+-- The value of a document's field that is being deleted. With it one command changes all fields of the document.
 local DELETED = '\0\0ketch:deleted\0\0'
 
--- Compare-and-set of one document. Versions come from a counter beside the documents of its bucket that is never
--- deleted; where the store may have lost some of them, or all, it leaps over those. keys: document index counter args:
--- name, the version that is expected (0: it must not exist), '1' to remove it, the milliseconds that it is kept for
+-- Changes one document by compare-and-set. Versions come from a counter that all documents of the bucket share and
+-- that is never deleted. If the store may have lost some versions, or all of them, the counter skips them.
+-- keys: document index counter
+-- args: name, the expected version (0: the document must not exist), '1' to remove it, the milliseconds to keep it
 -- ('': until it is removed), changes
 --
--- A document that Redis deletes by itself is not in the index: nothing would take its name out again. Where the user of
--- the broker may not let it expire, it is kept and listed like any other.
+-- A document that expires is not in the index, because Redis would not remove its name from there. If the broker's
+-- Redis user may not set an expiry, the document is stored and listed like any other.
 local function commit(keys, args)
   local version = redis.call('HGET', keys[1], 'version') or '0'
   if version ~= args[2] then
-    -- A removal takes the document from the index. SADD asks whether it is in there: the broker's user may run no
-    -- SISMEMBER.
+    -- A removal takes the name from the index, so a name without a document shows a loss. SADD tells if the name is
+    -- in the index: the broker's Redis user may not run SISMEMBER.
     if version == '0' then
       if redis.call('SADD', keys[2], args[1]) == 0 then return {'lost', '0'} end
       redis.call('SREM', keys[2], args[1])
@@ -469,10 +505,10 @@ local function commit(keys, args)
   local c = redis.call('HMGET', keys[3], 'replid', 'since')
   local former, since = c[1], tonumber(c[2] or 0)
   local raise = former == replid and 1 or 1000001
-  -- A store that was emptied begins above whatever it may have given before: a thousand versions for each second since
+  -- After the store was emptied, versions begin above all earlier versions: a thousand versions for each second since
   -- 1970.
   if not former then
-    -- INFO, which the broker's user may run anyway.
+    -- The broker's Redis user may run INFO in any case.
     local microseconds = string.match(redis.call('INFO', 'server'), 'server_time_usec:(%d+)')
     raise = math.floor(tonumber(microseconds) / 1000)
   end
@@ -481,21 +517,23 @@ local function commit(keys, args)
     since = tonumber(fresh)
     redis.call('HSET', keys[3], 'replid', replid, 'since', fresh)
   end
-  -- The first one of this document in this incarnation: a torn one of before is written over.
+  -- The first commit of this document in this incarnation: it overwrites a torn commit of an earlier one.
   local isFirst = tonumber(version) < since
   if args[3] == '1' then
-    -- A name without a document is passed over; a document without a name would not be found.
+    -- The document is deleted before its name: readers skip a name without a document, but a document without a name
+    -- would not be found.
     redis.call('DEL', keys[1])
     redis.call('SREM', keys[2], args[1])
   else
     local keepMs = args[4]
     if keepMs == '' and isFirst then
-      -- Redis keeps a command only where it changes something: a name that no document has sees to that.
+      -- Redis writes a command to its file only if it changes something. A name that no document has makes sure of
+      -- that.
       local filler = 'ketch:' .. replid .. ':' .. fresh
       redis.call('SADD', keys[2], args[1], filler)
       redis.call('SREM', keys[2], filler)
     elseif keepMs == '' then
-      -- Also where it is listed already: a server that drops keys may have dropped the index.
+      -- The name is added even if it should be in the index: a server that evicts keys may have evicted the index.
       redis.call('SADD', keys[2], args[1])
     end
     local set, dropped = unpackFields(args, 5)
@@ -513,12 +551,13 @@ end
 
 register('commit', {}, commit)
 
--- The same, for changes that add nothing: signs of life and removals. A full Redis must not cost a broker its place in
--- the cluster, or no broker leads after an expiry and nothing is read either.
+-- The same as `commit`, for changes that add no data: signs of life and removals. They must work on a full Redis:
+-- otherwise a broker would expire from the cluster, no broker would lead, and clients could not even read.
 register('recommit', {'allow-oom'}, commit)
 
--- Documents whose place and shape the specification fixes: a hash of its own, or one member of a hash. Nothing else may
--- rest there, so that the version is a digest of what the document holds: equal contents have equal versions.
+-- Returns the version of a document whose key and form the specification fixes: a hash of its own, or one member of a
+-- hash. Nothing else may be stored there, so the version is a digest of the document's content: equal contents have
+-- equal versions.
 local function versionAt(key, member)
   local parts = {}
   if member ~= '' then
@@ -540,8 +579,10 @@ local function versionAt(key, member)
   return whole(tonumber(string.sub(redis.sha1hex(table.concat(parts)), 1, 12), 16) + 1)
 end
 
--- keys: the hash   args: the member ('' for the whole hash), the version that is expected, '1' to remove it, and the
--- member's value or changes of the hash
+-- Changes such a document by compare-and-set.
+-- keys: the hash
+-- args: the member ('' for the whole hash), the expected version, '1' to remove it, and the member's value or changes
+-- of the hash
 local function place(keys, args)
   local key, member = keys[1], args[1]
   local version = versionAt(key, member)
@@ -558,5 +599,5 @@ end
 
 register('place', {}, place)
 
--- The same, for removals: they add nothing.
+-- The same as `place`, for removals, which add no data.
 register('displace', {'allow-oom'}, place)

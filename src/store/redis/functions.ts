@@ -1,6 +1,5 @@
-// The Function library of functions.lua: its name, calls of it, and loading it where it is missing. A server can lose
-// it at any time (FUNCTION FLUSH, a restart without a file, a new node of the cluster), so a caller loads it
-// and calls again.
+// Names, calls and loads the Function library of functions.lua. A server can lose the library at any time (FUNCTION
+// FLUSH, a restart without a file, a new node of the cluster). Then the caller loads it and repeats the call.
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -14,29 +13,32 @@ const NAMES = [
 export type FunctionName = (typeof NAMES)[number]
 
 const source = readFileSync(new URL('./functions.lua', import.meta.url), 'utf8')
-/** Two brokers whose texts differ have two libraries: neither runs the other's code. */
+/** Two brokers with different texts use two libraries: neither runs the other's code. */
 const version = createHash('sha256').update(source).digest('hex').slice(0, 8)
 const library = source.replaceAll('VERSION', version)
 
-/** Loads the library even if it is there: that changes nothing, but it is written to the append-only file again. */
+/**
+ * The command that loads the library even if the server has it. The library does not change, but the command is
+ * written to the append-only file again.
+ */
 export const LOAD_ANYWAY: readonly string[] = Object.freeze(['FUNCTION', 'LOAD', 'REPLACE', library])
 
-/** As the server knows them. */
+/** The names of the Functions on the server. */
 const fullNames = new Map(NAMES.map(name => [name, `ketch_${version}_${name}`]))
 
-/** The arguments of one call. Numbers go as text. */
+/** Returns the command of one call. Numbers are sent as text. */
 export function fcall(name: FunctionName, keys: readonly string[], args: readonly (Argument | number)[]): Argument[] {
   const call: Argument[] = ['FCALL', fullNames.get(name)!, String(keys.length), ...keys]
   for (const arg of args) call.push(typeof arg === 'number' ? String(arg) : arg)
   return call
 }
 
-/** The answer of a Function, as text. */
+/** Returns the answer of a Function as text. */
 export function wordsOf(reply: Reply): string[] {
   return (reply as readonly Reply[]).map(String)
 }
 
-/** Loads the library on every primary; one that has it keeps it. */
+/** Loads the library on every primary that does not have it. */
 export async function loadFunctions(links: RedisLinks): Promise<void> {
   await Promise.all(
     links.primaries().map(async link => {
@@ -49,14 +51,12 @@ export async function loadFunctions(links: RedisLinks): Promise<void> {
   )
 }
 
-/** True for the reply of a server that does not have the library: nothing of the call was done. */
+/** Returns true for the reply of a server that does not have the library: it did nothing of the call. */
 export function isMissing(error: unknown): boolean {
   return error instanceof RedisError && /Function not found/i.test(error.message)
 }
 
-/**
- * Runs the work, and once more after loading the library where that was missing. For work that is safe to begin again.
- */
+/** Runs the work. If the library is missing, loads it and runs the work once more. The work must be safe to repeat. */
 export async function withFunctions<T>(links: RedisLinks, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

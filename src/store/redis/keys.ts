@@ -1,6 +1,6 @@
-// The names of all keys, in one place; docs/reference/redis-keys.md says what each holds. The keys of one partition
-// share a hash slot, and so do the documents of one bucket with what is kept beside them. No name that a user chose is
-// part of a key, but for the credentials, whose key the specification fixes.
+// The names of all keys. docs/reference/redis-keys.md describes the content of each key. The keys of one partition
+// share a hash slot, and so do the documents of one bucket with the keys beside them. No key contains a name that a
+// user chose, except the keys of credentials, which the specification fixes.
 
 import { createHash } from 'node:crypto'
 import type { StreamId } from '../store.ts'
@@ -16,39 +16,39 @@ export interface DocumentKeys {
   readonly document: string
   /** The names of the documents of the bucket. */
   readonly index: string
-  /** Where the versions of the bucket come from; never deleted. */
+  /** The source of the versions of the bucket; never deleted. */
   readonly counter: string
 }
 
-/** Where a document rests whose place and shape the specification fixes. */
+/** The key of a document whose key and form the specification fixes. */
 export type FixedPlace =
   /** A hash of its own; its fields are the document's. */
   | { readonly form: 'hash'; readonly key: string }
   /** One member of a hash; its value is the document's only field. */
   | { readonly form: 'member'; readonly key: string; readonly member: string; readonly field: string }
 
-/** Where all documents of such a kind rest. */
+/** The keys of all documents of such a kind. */
 export type FixedPlaces =
   | { readonly form: 'hash'; readonly prefix: string }
   | { readonly form: 'member'; readonly key: string; readonly field: string }
 
 export interface Keys {
-  /** Version of what is described here. */
+  /** The version of the format that is described here. */
   readonly format: string
   /** The names of all streams. */
   readonly streams: string
   stream(stream: StreamId): StreamKeys
   document(kind: string, name: string): DocumentKeys
-  /** Null for the kinds that rest as `document` says, which are all but two. */
+  /** Returns null for all kinds that are stored under the keys of `document`. Only two kinds have other keys. */
   fixed(kind: string): FixedPlaces | null
   /** The buckets of a kind, each with its index. */
   buckets(kind: string): readonly Pick<DocumentKeys, 'index' | 'counter'>[]
 }
 
 /**
- * Documents of these kinds are many, and are spread over this many slots. Of every other kind there are few, in one
- * slot, so that listing them, which brokers do all the time to see who lives, takes one command. Fixed: another number
- * would lose those that are stored.
+ * The number of slots over which the documents of a kind are spread, for kinds with many documents. Every other kind
+ * has few documents, all in one slot: brokers list them all the time to see which brokers live, and that takes one
+ * command. The numbers are fixed: with another number the stored documents would not be found.
  */
 const BUCKETS: ReadonlyMap<string, number> = new Map([['group', 64]])
 
@@ -67,7 +67,7 @@ export function keysOf(namespace: string): Keys {
     document(kind, name) {
       const digest = createHash('sha256').update(name).digest()
       const { prefix, index, counter } = bucketKeys(kind, digest[0]! % bucketsOf(kind))
-      // 128 bits: no two names of a cluster will ever share them.
+      // With 128 bits no two names of a cluster will ever have the same digest.
       return { document: `${prefix}:document:${digest.subarray(0, 16).toString('base64url')}`, index, counter }
     },
     fixed(kind) {
@@ -83,7 +83,7 @@ function bucketsOf(kind: string): number {
   return BUCKETS.get(kind) ?? 1
 }
 
-/** The place of one document among those of its kind. */
+/** Returns the key of one document of this kind. */
 export function placeOf(places: FixedPlaces, name: string): FixedPlace {
   return places.form === 'hash' ? { form: 'hash', key: places.prefix + name } : { ...places, member: name }
 }

@@ -1,11 +1,11 @@
-// The meta hash of a stream, as functions.lua keeps it, to and from what is known of the stream.
+// Encodes and decodes the meta hash of a stream, which functions.lua writes.
 
 import { type EpochStart, type Opened, StoreUnavailable } from '../store.ts'
 import type { Reply } from './client/links.ts'
 import { decodeSizes, type Sizes } from './sizes.ts'
 import { decodeVoids, type Void } from './voids.ts'
 
-/** A stream as its last answer described it. */
+/** The state of a stream in its last answer. */
 export interface Known {
   readonly epoch: number
   readonly epochs: readonly EpochStart[]
@@ -15,28 +15,28 @@ export interface Known {
   readonly highWatermark: number
   readonly sizes: Sizes
   readonly length: number
-  /** The field `sealed` as it stands there: an append counts only if it finds it unchanged. */
+  /** The stored text of the field `sealed`: an append counts only if the field is still the same. */
   readonly sealed: string
   readonly damage: Opened['damage']
 }
 
-/** The field `sealed`: what every append changes and must know. */
+/** The field `sealed`. Every append changes it and must know its last value. */
 export interface Sealed {
   readonly end: number
-  /** The high watermark as the leader last stored it. */
+  /** The high watermark that the leader stored last. */
   readonly visible: number
   readonly length: number
 }
 
-/** The fields that decodeMeta takes, in order. */
+/** The fields that decodeMeta expects, in order. */
 export const META = ['epoch', 'epochs', 'start', 'sealed', 'sizes'] as const
 
-/** `last` is the id of the newest entry. */
+/** Returns the text of the field. `last` is the id of the newest entry. */
 export function encodeSealed({ end, visible, length }: Sealed, last: string): string {
   return `${end} ${visible} ${length} ${last}`
 }
 
-/** Throws StoreUnavailable if another program wrote it. */
+/** Decodes the field. Throws StoreUnavailable if another program wrote it. */
 export function decodeSealed(text: string): Sealed {
   const found = /^(\d+) (\d+) (\d+) /.exec(text)
   if (found === null)
@@ -51,7 +51,7 @@ export function decodeEpochs(text: string): readonly EpochStart[] {
   }))
 }
 
-/** Null if the stream does not exist. */
+/** Returns null if the stream does not exist. */
 export function decodeMeta(reply: Reply): Known | null {
   const [epoch, epochs, start, packed, sizes] = (reply as readonly (Buffer | null)[]).map(field => field?.toString())
   if (epoch === undefined) return null

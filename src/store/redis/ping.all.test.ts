@@ -1,4 +1,4 @@
-// Health of a broker on Redis as probes and people see it, while the servers go and come.
+// Tests the health of a broker on Redis as probes and people see it, while servers stop and start.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ interface Health {
   readonly components: Record<string, { status: string; details?: { servers: { failure?: string }[] } }>
 }
 
-test('a PING is answered with what is known of the server, and a silent server is told after the time that was given', {
+test('ping returns the known data of the server, and reports a silent server after the given time', {
   skip,
 }, async t => {
   const redis = await startRedis(t, { appendfsync: 'always' })
@@ -32,7 +32,7 @@ test('a PING is answered with what is known of the server, and a silent server i
   assert.match((await store.ping(200))[0]!.failure!, /Redis|PING/)
 })
 
-test('a Redis that is there again is not fit for use before the circuit breaker says so', { skip }, async t => {
+test('a Redis that is reachable again is unhealthy until the circuit breaker closes', { skip }, async t => {
   const redis = await startRedis(t)
   const { store } = await openTestStore(t, {
     'redis.uri': redis.uri,
@@ -55,7 +55,7 @@ test('a Redis that is there again is not fit for use before the circuit breaker 
   assert.equal(await refused(), '')
 })
 
-test('a Redis Cluster that refuses slots is not fit for use, though every node answers PING', { skip }, async t => {
+test('a Redis Cluster that refuses slots is unhealthy, even if every node replies to PING', { skip }, async t => {
   const cluster = await startRedisCluster(t)
   const { url } = await startBroker(
     t,

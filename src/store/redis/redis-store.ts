@@ -1,6 +1,6 @@
-// The store port on Redis 7 and later, alone or a cluster. Streams are in streams.ts, documents in documents.ts, what
-// is decided inside Redis in functions.lua, the connections in links.ts. docs/reference/redis-keys.md shows what it
-// writes.
+// The store port on Redis 7.0 or newer, a single server or a cluster. streams.ts has the streams, documents.ts the
+// documents, functions.lua the decisions inside Redis, client/links.ts the connections. docs/reference/redis-keys.md
+// describes the keys.
 
 import { type Clock, sleep, type Timer, within } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
@@ -17,37 +17,38 @@ import { createRounds } from './rounds.ts'
 import { Streams } from './streams.ts'
 
 export interface RedisStoreOptions {
-  /** Where streams rest, and where documents do: mostly the same object. */
+  /** The connections for streams (`storage`) and for documents (`broker`). Usually both are the same object. */
   readonly links: { readonly storage: RedisLinks; readonly broker: RedisLinks }
-  /** Begins every key. */
+  /** The prefix of every key. */
   readonly namespace: string
   /**
-   * How many replicas of the Redis of streams must have a write before it is acknowledged; 0: the primary alone.
+   * The number of replicas of the streams' Redis that must have a write before it is acknowledged; 0: the primary
+   * alone.
    */
   readonly waitReplicas: number
   readonly waitTimeoutMs: number
   /**
-   * How long an opening under a new incarnation waits for a broker that led before it; what brokers wait when absent.
+   * How many milliseconds an opening under a new incarnation waits for a broker that led before; VOUCH_MS by default.
    */
   readonly vouchMs?: number
   readonly clock: Clock
   readonly random: Random
   /** Gets sentences for the operator. */
   readonly report: (message: string) => void
-  /** Called after the end of a stream was lost and the loss was reported. */
+  /** Called with the number of lost offsets, after a stream has lost its end and the loss was reported. */
   readonly onLostEnd: (offsets: number) => void
 }
 
 /** The version of the format that docs/reference/redis-keys.md describes. */
 const FORMAT = '2'
 
-/** How often it is looked whether streams have moved to another primary. */
+/** The milliseconds between two checks if streams have moved to another primary. */
 const LOOK_MS = 2_000
 
-/** Brokers that go on are connected again by then, and have seen that the incarnation is another. */
+/** The milliseconds after which running brokers are connected again and have seen the new incarnation. */
 const VOUCH_MS = 3_000
 
-/** Takes over the links: they are closed with the store, and when this throws. */
+/** Opens the store. It owns the links: they are closed with the store, and also if this function throws. */
 export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
   const {
     links,
@@ -65,7 +66,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   const keys = keysOf(namespace)
   const rounds = createRounds({ replicas, timeoutMs, clock })
   const streams = new Streams({ links: storage, keys, rounds, replicas, clock, random, vouchMs, report, onLostEnd })
-  // Replicas count where the streams are: another Redis of documents is not asked for any.
+  // Replicas are required only where the streams are. A separate Redis of documents needs none.
   const ofDocuments =
     broker === storage ? { rounds, replicas } : { rounds: createRounds({ replicas: 0, timeoutMs, clock }), replicas: 0 }
   const documents = createDocuments({ links: broker, keys, ...ofDocuments })
@@ -82,7 +83,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   const news = new News()
   const look = async () => news.tell(await streams.renew())
   storage.onIncarnation(() => void look())
-  // A slot that another primary has taken over is no new incarnation of any server.
+  // If another primary takes over a slot, no server has a new incarnation, so the timer looks for it.
   let looking: Timer
   const lookLater = () => {
     looking = clock.timer(LOOK_MS, () => void look().then(lookLater))
@@ -148,7 +149,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   }
 }
 
-/** Streams that must be opened again, until a caller asks. */
+/** Collects the streams that must be opened again, until a caller requests them. */
 class News {
   #told = new Set<StreamId>()
   #isOver = false
@@ -175,9 +176,9 @@ class News {
   }
 }
 
-/** A store that was emptied under its brokers gets its format again before anything else. */
+/** Writes the format if the key is missing: before anything else if the store was emptied while brokers run. */
 async function keepFormat(links: RedisLinks, key: string): Promise<void> {
-  // A full Redis refuses even a SET that has nothing to do.
+  // A full Redis refuses even a SET that would change nothing.
   const found = await followAsk(links, key, links.write(key), link => link.send(['GET', key])).catch(error =>
     refuse(error, `reading ${key}`),
   )
@@ -197,12 +198,13 @@ async function checkFormat(links: RedisLinks, key: string): Promise<void> {
   }
 }
 
-/** How long a connection that is being made again is given before it is looked at again. */
+/** The milliseconds between two attempts of a ping while its connection is being restored. */
 const PING_POLL_MS = 100
 
 /**
- * PING on the connection that the breaker does not guard; one that is lost is waited for as long as there is time. A
- * node of a cluster answers PING while it refuses every key, so it is asked for that too.
+ * Sends PING on the connection that the circuit breaker does not block. If the connection is lost, waits for the next
+ * one while there is time. A cluster node replies to PING even while it refuses every key, so its cluster state is
+ * checked too.
  */
 async function pingOne(
   link: ControlLink,
@@ -227,7 +229,7 @@ async function pingOne(
   return { part, place: address, failure, tookMs: clock.monotonic() - startedAtMs, durability: { facts, warnings } }
 }
 
-/** Why every command except PING still fails, although the server is back. */
+/** Returns why every command except PING still fails although the server is reachable again; null if none fails. */
 function heldBack(link: ControlLink): string | null {
   try {
     link.check()
@@ -237,20 +239,26 @@ function heldBack(link: ControlLink): string | null {
   }
 }
 
-/** Why the cluster refuses keys, as this node of it says; null where it does not, or where this broker may not ask. */
+/**
+ * Returns why the cluster refuses keys, according to this node. Returns null if it does not refuse them, or if the
+ * broker's Redis user may not read the state.
+ */
 async function askCluster(link: Link): Promise<string | null> {
   const info = await link.send(['CLUSTER', 'INFO']).catch(failureOf)
   if (!(info instanceof Error)) return objectionToCluster(info)
   return info instanceof RedisError && info.code === 'NOPERM' ? null : info.message
 }
 
-/** Why a question has no answer: the server's own word (LOADING, NOPERM) or its absence. */
+/**
+ * Returns the reason why a command failed: the server's error reply (LOADING, NOPERM) or its absence. Throws every
+ * other error.
+ */
 function failureOf(error: unknown): Error {
   if (error instanceof RedisError || isStoreFailure(error)) return error
   throw error
 }
 
-/** Of all primaries together; without a maxmemory the size is unknown. */
+/** Returns the space of all primaries together. The size is unknown if a primary has no maxmemory. */
 async function spaceOf(links: RedisLinks): Promise<Space> {
   const memories = await Promise.all(links.primaries().map(memoryOf))
   const place = memories.map(({ address }) => address).join(', ')

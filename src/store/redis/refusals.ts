@@ -1,5 +1,5 @@
-// The meaning of an error reply of Redis for users of the store: certainly nothing was written, and why, in words for
-// an operator. Redis's own text stays in it.
+// Turns error replies of Redis into StoreUnavailable: certainly nothing was written, and the message tells the
+// operator why. It contains Redis's own text.
 
 import { StoreUnavailable } from '../store.ts'
 import { RedisError } from './client/redis-error.ts'
@@ -21,7 +21,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   BUSY: 'Redis is busy with a script',
 }
 
-/** Throws StoreUnavailable for an error reply that means that nothing was done; throws every other error unchanged. */
+/** Throws StoreUnavailable for an error reply of Redis. Throws every other error unchanged. */
 export function refuse(error: unknown, what: string): never {
   if (!(error instanceof RedisError)) throw error
   const meaning = MEANINGS[error.code]

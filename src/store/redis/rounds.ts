@@ -1,6 +1,6 @@
-// Writes, and the proof that the primary and as many replicas as the operator wants have them. The calls of one turn go
-// down a connection together with one WAIT behind them. While that WAIT is in progress, the next round gathers. Without
-// replicas to wait for, everything is sent at once.
+// Sends writes, and proves that the primary and the configured number of replicas have them. The calls of one turn
+// are sent on one connection with one WAIT behind them. While this WAIT is in progress, further calls are collected
+// for the next round. If no replicas are required, every call is sent at once.
 
 import type { Clock } from '../../base/clock.ts'
 import { isStoreFailure } from '../store.ts'
@@ -8,13 +8,13 @@ import type { Argument, Link, Reply } from './client/links.ts'
 import { RedisError } from './client/redis-error.ts'
 
 export interface Written {
-  /** One for each command. */
+  /** One reply for each command. */
   readonly replies: readonly (Reply | RedisError)[]
-  /** Whether the replicas have it. False: they may get it later, or never. */
+  /** Whether the replicas have the write. False: they may get it later, or never. */
   readonly isConfirmed: boolean
   /**
-   * Also true if too few replicas have been connected ever since the store was opened. Then there was no wait: no
-   * replica that this broker knows of could take the place of the primary.
+   * True if isConfirmed is true, or if too few replicas have been connected ever since the store was opened. In the
+   * second case there was no wait: this broker knows of no replica that could take over from the primary.
    */
   readonly isSettled: boolean
 }
@@ -38,22 +38,22 @@ interface Job {
 
 export interface Rounds {
   /**
-   * One unit: all or nothing. Throws what Link.transaction throws. A full Redis refuses every unit, even one that only
-   * reads.
+   * Sends the commands as one transaction: all or nothing. Throws the errors of Link.transaction. A full Redis
+   * refuses every transaction, even one that only reads.
    */
   write(link: Link, commands: Commands): Promise<Written>
-  /** One after the other on one connection; each error reply stands in its place. */
+  /** Sends the commands one after the other on one connection. An error reply takes the place of the reply. */
   writeEach(link: Link, commands: Commands): Promise<Written>
-  /** One command that checks for itself; an error reply is thrown. */
+  /** Sends one command that checks its own conditions. Throws an error reply. */
   writeOne(link: Link, command: readonly Argument[]): Promise<WrittenOne>
 }
 
 export function createRounds({ replicas, timeoutMs, clock }: RoundsOptions): Rounds {
   const gathering = new Map<Link, Job[]>()
-  /** From then on a write is settled by replicas alone: a fail-over would take back what they lack. */
+  /** Once true, only replicas can settle a write: a fail-over would lose writes that they do not have. */
   let hasHadReplicas = false
 
-  /** WAIT counts the writes of its own connection only (H4), and blocks it: one at a time. */
+  /** WAIT counts only the writes of its own connection (H4) and blocks the connection, so rounds run one at a time. */
   async function run(link: Link, jobs: Job[]): Promise<void> {
     while (jobs.length > 0) {
       const round = jobs.splice(0)
@@ -109,7 +109,7 @@ export function createRounds({ replicas, timeoutMs, clock }: RoundsOptions): Rou
   }
 }
 
-/** The result of a WAIT that no replica can confirm. */
+/** The result for a round without WAIT: no replica has confirmed it. */
 const NO_REPLICAS = Promise.resolve(0)
 
 function asConfirmed(replies: Written['replies']): Written {

@@ -1,22 +1,23 @@
-// A leader's notes of how large a stream's entries are, without a number for each: so that it can say how many bytes
-// live and ask for no more entries than fit. Stored with every append as one field of the stream's meta hash.
+// The leader's statistics of the entry sizes of a stream, without a number for each entry. With them the leader knows
+// how many live bytes there are, and how many entries a read may request. They are stored with every append as one
+// field of the stream's meta hash.
 
 export interface Sizes {
-  /** Bytes of all batches that were ever appended: the position of the next entry. */
+  /** The total size in bytes of all batches that were ever appended: the position of the next entry. */
   readonly end: number
   /** The position of the first live entry. */
   readonly start: number
-  /** No live entry is larger. */
+  /** The upper limit in bytes of the size of a live entry. */
   readonly largest: number
-  /** Where the largest one begins. */
+  /** The base offset of the largest entry. */
   readonly largestAt: number
-  /** No entry behind that one is larger than this. */
+  /** The upper limit in bytes of the size of the entries after the largest one. */
   readonly largestAfter: number
 }
 
 export const NO_SIZES: Sizes = Object.freeze({ end: 0, start: 0, largest: 0, largestAt: -1, largestAfter: 0 })
 
-/** With one more entry of this size at this offset. */
+/** Returns the sizes after one more entry of this size was appended at this offset. */
 export function grown(sizes: Sizes, offset: number, bytes: number): Sizes {
   const end = sizes.end + bytes
   return bytes >= sizes.largest
@@ -41,14 +42,15 @@ export function decodeSizes(text: string): Sizes {
 }
 
 /**
- * A reply may always have this many bytes, even if the caller asked for fewer: otherwise one large entry would force
- * small ones to be read one by one.
+ * The size in bytes that every reply may have, even if the caller requested fewer. Otherwise one large entry would
+ * force reads of small entries one by one.
  */
 const SHORT_REPLY_BYTES = 1024 * 1024
 
 /**
- * How many entries may be asked for so that their bytes fit, at least one. `average` is what entries there have been
- * like. Where some live entry is much larger, the reply may pass `bytes`, but never both that and a megabyte.
+ * Returns how many entries a read may request so that their bytes fit, at least one. `average` is the average size of
+ * the entries so far. If some live entry is much larger, the reply may exceed `bytes`, but then it has at most 1 MiB
+ * or a single entry.
  */
 export function countThatFits(sizes: Sizes, average: number, bytes: number): number {
   if (average <= 0 || sizes.largest <= 0) return 1

@@ -1,6 +1,7 @@
-// Streams on Redis: the verbs of the port over the Functions of functions.lua, which decides every race. Here is what
-// goes into a call and what its answer means. Of a stream that this process leads it remembers what the next call needs
-// (epoch, sizes, high watermark); that belongs to one incarnation of the store and is dropped with it.
+// Streams on Redis: implements the port's calls on streams with the Functions of functions.lua, which decides every
+// race. This file builds the calls and interprets their answers. For a stream that this process leads it remembers
+// the state that the next call needs (epoch, sizes, high watermark). That state belongs to one incarnation of the
+// store and is dropped with it.
 
 import { assert } from '../../base/assert.ts'
 import { type Clock, sleep, within } from '../../base/clock.ts'
@@ -46,15 +47,15 @@ export interface StreamsRooms {
   readonly replicas: number
   readonly clock: Clock
   readonly random: Random
-  /** How long an opening under a new incarnation waits for a broker that led before it. */
+  /** How many milliseconds `open` waits, under a new incarnation, for a broker that led before. */
   readonly vouchMs: number
   /** Gets sentences for the operator. */
   readonly report: (message: string) => void
-  /** Called after the end of a stream was lost, with the number of lost offsets that clients had been told. */
+  /** Called after a stream has lost its end, with the number of lost offsets that clients had been told. */
   readonly onLostEnd: (offsets: number) => void
 }
 
-/** Keeps the hash of rows from being no key at all (functions.lua). */
+/** The field that keeps the key of the rows in existence if there are no rows (functions.lua). */
 const NO_ROW = '.'
 
 interface Stream {
@@ -65,28 +66,32 @@ interface Stream {
   /** The last command of every append, without the append's own arguments. */
   readonly seal: readonly Argument[]
   readonly turns: Turns
-  /** Null when it must be read again; `isLed` if it belongs to this process's own lead. */
+  /**
+   * The known state of the stream; null if it must be read again. `isLed` is true if this process leads the stream
+   * with that state.
+   */
   known: Known | null
   isLed: boolean
-  /** The last epoch that this process led with; 0: none. */
+  /** The last epoch that this process led with; 0 if it has not led. */
   ledLast: number
-  /** The stored stream may differ from the known one: it is looked at before it is changed again. */
+  /** True if the stored stream may differ from the known state. Then it is read before it is changed again. */
   isVague: boolean
   /**
-   * The incarnation that it was opened under, and the one that its link believed in then: a link learns of it later.
+   * The incarnation under which the stream was opened (`replid`), and the one that its link showed then (`believed`),
+   * which may be out of date.
    */
   openedUnder: { readonly replid: string; readonly believed: string } | null
-  /** Set until an incarnation knows how far clients were told under the one before. */
+  /** Set until the current incarnation knows which offsets clients were told under the earlier one. */
   untold: Untold | null
-  /** Set while the store may have gone back behind what is known. */
+  /** True while the store may be older than the known state. */
   isStale: boolean
-  /** Another broker touched the stream, and no append has succeeded since. */
+  /** True if another program changed the stream or entries were missing, and no append has succeeded since. */
   isTorn: boolean
-  /** Where the last read ended: an entry begins there, or none covers it. */
+  /** The offset at which the last read ended: no entry that begins below it contains this offset. */
   readTo: number
-  /** The highest high watermark that was ever answered here: clients may know every offset below it. */
+  /** The highest high watermark that this process has returned: clients may know every offset below it. */
   told: number
-  /** The incarnation that was found to lack its end. */
+  /** The incarnation in which the end of the stream was found to be lost. */
   lostIn: string
 }
 
@@ -95,7 +100,7 @@ interface Untold {
   isReported: boolean
 }
 
-/** The words of an answer of `open` behind the first one, in order. */
+/** The names of the words in an answer of `open` after the first one, in order. */
 const OPENED = [
   'epoch',
   'start',
@@ -118,23 +123,23 @@ const SWEPT_AT_ONCE = 64
 
 const VOUCH_POLL_MS = 100
 
-/** The most incarnations that are remembered; forgetting one makes an opening wait once more. */
+/** The number of incarnations that are remembered. If one is forgotten, an opening waits once more. */
 const MOST_INCARNATIONS = 10_000
 
-/** How long a store that closes waits for Redis to note that its leads end in order. */
+/** How many milliseconds a closing store waits until Redis has noted that its leads end in order. */
 const SETTLE_MS = 2_000
 
-/** The answer of `seal` to an append that counts. */
+/** The answer of `seal` if the append counts. */
 const SEALED = 1
 
 export class Streams {
   readonly #rooms: StreamsRooms
   readonly #streams = new Map<StreamId, Stream>()
-  /** The word that tells this process from others that lead. */
+  /** A random id that distinguishes this process from other leaders. */
   readonly #process: string
-  /** When the first stream of an incarnation was opened here; a cluster has one for each primary. */
+  /** The time of the first opening of a stream in each incarnation. A cluster has one incarnation for each primary. */
   readonly #openingSinceMs = new Map<string, number>()
-  /** The incarnations in which an end has leapt. */
+  /** The incarnations in which the end of a stream was raised by LEAP. */
   readonly #leaptIn = new Set<string>()
 
   constructor(rooms: StreamsRooms) {
@@ -145,7 +150,8 @@ export class Streams {
   async create(ids: readonly StreamId[]): Promise<void> {
     if (ids.length === 0) return
     const { links, keys } = this.#rooms
-    // The index first: what is listed and not there is swept, what is there and not listed would stay for ever.
+    // The index is written first: a listed stream that does not exist is swept later, but a stream that is not listed
+    // would stay for ever.
     await this.#changeIndex('SADD', ids)
     await Promise.all(
       ids.map(id =>
@@ -193,7 +199,7 @@ export class Streams {
         try {
           const [[, there, sealed], ...bytes] = await Promise.all([
             readInOrder(links.read(meta), [
-              // As where a partition is read: a slot that is on its way has keys that are there and not found.
+              // As in #read: while a slot migrates, existing keys may be reported as missing.
               ['EXISTS', batches, meta],
               ['XLEN', batches],
               ['HGET', meta, 'sealed'],
@@ -245,7 +251,7 @@ export class Streams {
     return await stream.turns.last(async () => {
       const { batches, meta, rows } = stream.keys
       const call = fcall('remake', [batches, meta, rows], [epoch, Math.max(end, stream.told)])
-      // A stream that is not listed would stay for ever.
+      // A stream that is not in the index would stay for ever.
       await this.#changeIndex('SADD', [id])
       const [kind, start] = wordsOf(
         await withFunctions(this.#rooms.links, () => this.#write(meta, [call], `making ${meta} anew`)),
@@ -262,9 +268,9 @@ export class Streams {
   }
 
   /**
-   * Looks for streams whose primary has changed since they were opened, or has restarted: it may have lost data.
-   * Returns the streams that must be opened again; until then they are refused. Offsets that clients know are never
-   * used again, even if another broker leads there next.
+   * Looks for streams whose primary was replaced or restarted since they were opened: it may have lost data. Returns
+   * the streams that must be opened again; until then calls on them are refused. Offsets that clients know are not
+   * used again, even if another broker becomes the leader.
    */
   async renew(): Promise<readonly StreamId[]> {
     const told: { readonly stream: Stream; readonly untold: Untold }[] = []
@@ -285,14 +291,16 @@ export class Streams {
     return stale
   }
 
-  /** Resolves when no call is in progress and Redis knows, if it can be told, that every lead has ended in order. */
+  /**
+   * Resolves when no call is in progress and Redis has noted, if it is reachable, that every lead has ended in order.
+   */
   async close(): Promise<void> {
     const { clock, links } = this.#rooms
     const streams = [...this.#streams.values()]
     await Promise.all(streams.map(({ turns }) => turns.idle()))
     const settling = streams.map(async ({ isLed, isStale, known, keys: { meta } }) => {
       if (!isLed || isStale || known === null) return
-      // Without this, offsets are skipped if Redis has another history when the next broker leads.
+      // Without this note, the next leader skips offsets if Redis has another history by then.
       await links
         .write(meta)
         .send(fcall('settle', [meta], [known.epoch]))
@@ -329,8 +337,8 @@ export class Streams {
   }
 
   /**
-   * It is not there: nothing is kept of it once nothing is under way, because topics come and go for as long as the
-   * broker runs.
+   * Drops the state of a stream that does not exist, once no call on it is in progress. Otherwise memory would grow,
+   * because topics come and go for as long as the broker runs.
    */
   #forget(stream: Stream): void {
     void stream.turns.idle().then(() => {
@@ -349,7 +357,7 @@ export class Streams {
     stream.told = 0
   }
 
-  /** Commands whose effects may be repeated, one right behind the other. Resolves to the reply of the last one. */
+  /** Sends commands that are safe to repeat, directly one after the other. Resolves to the reply of the last one. */
   async #write(key: string, commands: readonly (readonly Argument[])[], what: string): Promise<Reply> {
     const { rounds, links, replicas } = this.#rooms
     let done = 0
@@ -437,7 +445,7 @@ export class Streams {
       voids: decodeVoids(told.epochs),
       start: Number(told.start),
       end,
-      // The opening itself is a write behind all others: a replica that has it has those too.
+      // `open` itself is a write after all others: a replica that has it has the earlier writes too.
       highWatermark: isConfirmed ? end : visible,
       sizes: decodeSizes(told.sizes),
       length: Number(told.length),
@@ -475,7 +483,7 @@ export class Streams {
     }
   }
 
-  /** The incarnation of the primary that has the stream, where that is another than when it was opened. */
+  /** Returns the incarnation of the stream's primary if it differs from the one at the opening; else null. */
   #elsewhere({ keys, openedUnder }: Stream): string | null {
     if (openedUnder === null) return null
     const { incarnation } = this.#rooms.links.write(keys.meta)
@@ -483,7 +491,10 @@ export class Streams {
     return isKnown ? null : incarnation
   }
 
-  /** Throws if the first write must be an opening, which rewrites everything that a torn transaction may change. */
+  /**
+   * Throws if the stream must be opened before any other write. `open` writes everything again that a torn
+   * transaction may have changed.
+   */
   #checkSameStore(stream: Stream): void {
     if (!stream.isStale && this.#elsewhere(stream) === null) return
     throw new OutcomeUnknown(`the store was replaced after ${stream.id} was opened; it must be opened again`)
@@ -493,7 +504,7 @@ export class Streams {
     if (lacksReplicas) throw new ReplicasMissing(`Redis at ${address} has fewer replicas than an append must reach`)
   }
 
-  /** If it fails, the next look tries again. */
+  /** Stores in Redis which offsets clients were told. If it fails, the next call of renew() tries again. */
   async #raise(stream: Stream, untold: Untold): Promise<void> {
     const { links, report } = this.#rooms
     const { meta } = stream.keys
@@ -507,12 +518,12 @@ export class Streams {
     } catch (error) {
       if (untold.isReported) return
       untold.isReported = true
-      // The next opening says the floor again, unless another broker opens it that knows less.
+      // The next opening passes the floor again, unless another broker that knows less opens the stream.
       report(`the end of ${stream.id} could not be raised to ${stream.told}: ${(error as Error).message}`)
     }
   }
 
-  /** Reported once, whether it is found when the end is raised or when the stream is opened. */
+  /** Reports the loss of a stream's end once: when the end is raised or when the stream is opened. */
   #lostEnd(stream: Stream, end: string, told: number, incarnation: string): void {
     if (stream.lostIn === incarnation) return
     stream.lostIn = incarnation
@@ -521,7 +532,10 @@ export class Streams {
     onLostEnd(told - Number(end))
   }
 
-  /** Whether a broker that led before may still come back to this incarnation and say how far it had told clients. */
+  /**
+   * Returns true while a broker that led before may still connect to this incarnation and tell which offsets clients
+   * know.
+   */
   #awaitsWord({ incarnation }: Link): boolean {
     const { clock, vouchMs } = this.#rooms
     const nowMs = clock.monotonic()
@@ -533,18 +547,20 @@ export class Streams {
     return nowMs - sinceMs < vouchMs
   }
 
-  /** Whether each Redis has on its disk what it answers, as its settings were when they were seen last. */
+  /**
+   * Returns true if each Redis syncs a write to its disk before it replies, by its settings when they were last read.
+   */
   #syncsEachWrite(): boolean {
     const all = this.#rooms.links.durability()
     return all.length > 0 && all.every(({ appendonly, appendfsync }) => appendonly && appendfsync === 'always')
   }
 
-  /** Said once for all streams: there may be thousands. */
+  /** Reports the first leap of an incarnation only: thousands of streams may leap. */
   #leapt({ id }: Stream, offsets: string, end: number, replid: string): void {
     if (this.#leaptIn.has(replid)) return
     this.#leaptIn.add(replid)
     this.#rooms.report(
-      `Redis has another history, and no broker that led ${id} is there to say how far it had told clients: its end leaps by ${offsets} offsets, to ${end}; other such partitions do the same and are not named`,
+      `Redis has another history, and no broker that led ${id} can tell which offsets clients know: its end leaps by ${offsets} offsets, to ${end}; other such partitions do the same and are not named`,
     )
   }
 
@@ -616,7 +632,7 @@ export class Streams {
     const { replies, isConfirmed } = written
     const verdict = replies.at(-1) as Reply | RedisError
     if (verdict instanceof RedisError) {
-      // The entries are there and do not count. Whatever comes next finds them, so they are swept before that.
+      // The entries exist and do not count. The caller must open the stream again, which sweeps them.
       if (isMissing(verdict)) await loadFunctions(links)
       else refuse(verdict, `appending to ${batches}`)
       throw new OutcomeUnknown(`appending to ${batches}: the server had lost the functions`, { cause: verdict })
@@ -634,7 +650,7 @@ export class Streams {
           stream.isVague = true
           return { kind, end: Number(detail) }
         case 'short':
-          // The next opening reports it.
+          // The next opening reports the loss.
           return this.#torn(stream, lossOf(batches, known.length - Number(detail), Number(detail)))
         default:
           assert(kind === 'torn', `seal answers what is known, not ${kind}`)
@@ -650,7 +666,10 @@ export class Streams {
     return { kind: 'appended', end, highWatermark }
   }
 
-  /** The first time the stream is opened again, which repairs it; the second time the cause is unknown. */
+  /**
+   * Throws OutcomeUnknown the first time, so that the caller opens the stream again, which repairs it. Returns
+   * Damaged if it happens again before an append has succeeded, because the cause is then unknown.
+   */
   #torn(stream: Stream, message: string, report: StreamsRooms['report'] = () => {}): Damaged {
     if (stream.isTorn) return { kind: 'damaged', message: `${message}, again` }
     stream.isTorn = true
@@ -664,10 +683,10 @@ export class Streams {
     const found: Batch[] = []
     let bytes = 0
     let next = from
-    /** Else the entry that covers `next` may begin before it. */
+    /** If false, the entry that contains `next` may begin before it. */
     let isCovered = stream.isLed && stream.readTo === from
     let looksBelow = false
-    /** Where to continue behind entries that do not count. */
+    /** The id after which to continue, behind entries that do not count. */
     let passed: string | null = null
     let known = stream.isLed ? stream.known : await this.#lookToRead(stream)
     for (;;) {
@@ -681,28 +700,28 @@ export class Streams {
       const bound = Math.min(until, known.highWatermark)
       const at = passed ?? idAt(known.epochs, next)
       const stop = `(${idAt(known.epochs, bound)}`
-      // While their slot is on its way a cluster answers for keys that have not arrived as if there were none, but not
-      // for two at once.
+      // While the slot migrates, a cluster treats keys that have not arrived as if they did not exist. It does not do
+      // so for a command with two keys.
       const guard = [['EXISTS', key, meta]]
       const commands: Argument[][] = [...guard]
       if (next < bound) {
         if (looksBelow) commands.push(['XREVRANGE', key, `(${at}`, '-', 'COUNT', '1'])
         commands.push(['XRANGE', key, at, stop, 'COUNT', String(count)])
       }
-      // Last, so that it tells of whatever retention did before the entries were read.
+      // This is the last command, so that it shows the trims that ran before the entries were read.
       commands.push(['HMGET', meta, ...META])
       const replies = await readInOrder(links.read(key), commands).catch(error => refuse(error, `reading ${key}`))
       const ranges = replies.slice(1, -1)
       const stored = replies.at(-1)
       const current = decodeMeta(stored!)
       if (current === null || current.epoch !== known.epoch) {
-        // Another broker has the lead: its epochs say where things are.
+        // Another broker has the lead: its epochs tell the ids of the entries.
         known = current
         stream.isLed = false
         passed = null
         continue
       }
-      // Appends never leave it away; a cluster whose slot is on its way answers TRYAGAIN.
+      // An append never removes a key, and a cluster whose slot migrates replies TRYAGAIN.
       if (Number(replies[0]) < 2)
         return { kind: 'damaged', message: `${key} is gone, and its batches with it: ${CULPRITS}` }
       if (next < current.start) {
@@ -788,7 +807,10 @@ export class Streams {
     return { kind: 'trimmed', start: Number(detail), bytes }
   }
 
-  /** The first entry that a trim to `start` keeps: one that reaches over the log start has an id below it. */
+  /**
+   * Returns the first entry that a trim to `start` keeps. An entry that contains the new log start may have an id
+   * below it.
+   */
   async #firstToKeep({ epochs, sizes }: Known, batches: string, start: number) {
     const id = idAt(epochs, start)
     const below = await this.#lastBelow(batches, id)
@@ -814,14 +836,15 @@ export class Streams {
     }
   }
 
-  /** The known state of the stream under this epoch, if it is of this process's own lead. */
+  /** Returns the known state of the stream if this process leads the stream with this epoch; else null. */
   #led({ isLed, isVague, known }: Stream, epoch: number): Known | null {
     return isLed && !isVague && known?.epoch === epoch ? known : null
   }
 
   /**
-   * The leader stores the readers' limit with its next append, so the stored limit lags behind. If the replicas confirm
-   * a new write, they have everything that was written before it.
+   * Reads the state of a stream for a read by a broker that does not lead it. The leader stores the high watermark
+   * only with its next append, so the stored one may be too low. If the replicas confirm a new write, they have
+   * everything that was written before it.
    */
   async #lookToRead(stream: Stream): Promise<Known | null> {
     const known = await this.#look(stream)
@@ -842,7 +865,7 @@ export class Streams {
     const { known, isLed, told } = stream
     stream.isVague = false
     if (isLed && stored !== null && stored.epoch === known?.epoch) {
-      // Its leader knows better how far readers may see, and alone what is damaged.
+      // The leader itself knows a later high watermark than the stored one, and only the leader knows the damage.
       const highWatermark = Math.max(stored.highWatermark, Math.min(told, stored.end))
       stream.known = { ...stored, highWatermark, damage: known.damage }
     } else {
@@ -854,8 +877,8 @@ export class Streams {
 }
 
 /**
- * As one unit, or one after the other: a full Redis refuses every unit. Each waits for the one before it then, because
- * a cluster may send them to different servers.
+ * Sends the commands as one transaction. A full Redis refuses every transaction: then sends them one after the other.
+ * Each waits for the one before, because a cluster may send them to different servers.
  */
 async function readInOrder(link: Link, commands: readonly Argument[][]): Promise<readonly Reply[]> {
   try {
@@ -872,15 +895,19 @@ async function readInOrder(link: Link, commands: readonly Argument[][]): Promise
 }
 
 /**
- * Asked before each XREVRANGE: where nothing lies below its end, Redis walks through the whole stream from the newest
- * entry down (streamIteratorStart of redis/src/t_stream.c), and serves no client meanwhile.
+ * Returns true if an entry lies below the id. It is called before each XREVRANGE: if no entry lies below its end,
+ * Redis walks through the whole stream from the newest entry down (streamIteratorStart of redis/src/t_stream.c), and
+ * serves no other client meanwhile.
  */
 async function isAnyBelow(link: Link, guard: readonly Argument[][], key: string, id: string): Promise<boolean> {
   const replies = await readInOrder(link, [...guard, ['XRANGE', key, '-', `(${id}`, 'COUNT', '1']])
   return (replies.at(-1) as readonly Reply[]).length > 0
 }
 
-/** Deletes the entries in the voids of a stream, a few with each call; returns their number. */
+/**
+ * Deletes the entries in the voids of a stream, at most SWEPT_AT_ONCE with each call. Returns the number of deleted
+ * entries.
+ */
 async function sweepVoids(link: Link, { batches, meta }: StreamKeys): Promise<number> {
   let swept = 0
   for (let from = 1; from > 0; ) {
@@ -891,17 +918,18 @@ async function sweepVoids(link: Link, { batches, meta }: StreamKeys): Promise<nu
   return swept
 }
 
-/** Redis evicts whole keys only. */
+/** The possible causes of a missing key. Redis evicts only whole keys. */
 const CULPRITS = 'Redis evicted the key, or another client deleted it'
 
-/** Says how many entries are missing beside those that are left, and how that came about. */
+/** Returns a sentence about how many entries are missing, and why. `left` is the number of remaining entries. */
 function lossOf(batches: string, missing: number, left: number): string {
   if (left === 0) return `the ${missing} entries of ${batches} are gone: ${CULPRITS}`
   return `${missing} entries of ${batches} are missing: another client deleted them`
 }
 
 /**
- * Describes damage that cannot be repaired: all entries are missing, or there are more than there must be; else null.
+ * Returns a sentence about damage that cannot be repaired: all entries are missing, or there are too many. Returns
+ * null if there is no such damage.
  */
 function damageOf(batches: string, missing: number, length: number): string | null {
   if (missing > 0 && length === 0)
@@ -911,19 +939,19 @@ function damageOf(batches: string, missing: number, length: number): string | nu
   return null
 }
 
-/** Epoch and sequence. */
+/** Returns the epoch and the sequence of an entry's id. */
 function idOf(entry: Reply): readonly [number, number] {
   const [epoch, sequence] = String((entry as readonly Reply[])[0]).split('-')
   return [Number(epoch), Number(sequence)]
 }
 
-/** Whether the first of the entries has this id. */
+/** Returns true if the first of the entries has this id. */
 function beginsWith(entries: readonly Reply[], id: string): boolean {
   const [first] = entries
   return first !== undefined && String((first as readonly Reply[])[0]) === id
 }
 
-/** A sentence if the entry was not written by Ketch. */
+/** Returns the batch, or a sentence if Ketch did not write the entry. */
 function decodeBatch(entry: Reply): Batch | string {
   try {
     return decodeEntry(entry).batch

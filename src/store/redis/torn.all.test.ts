@@ -1,5 +1,6 @@
-// A Redis that was killed while it wrote a transaction to its append-only file, and was started twice since: what was
-// begun runs at the second start (docs/decisions/0037). Against real servers, torn at each command.
+// Tests a Redis that was killed while it wrote a transaction to its append-only file, and was started twice since:
+// the first part of the transaction runs at the second start (docs/decisions/0037). The tests use real servers and
+// tear the file at each command.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -16,7 +17,7 @@ import { keysOf } from './keys.ts'
 const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
 const EVERYTHING = { maxBytes: Number.MAX_SAFE_INTEGER, until: Number.MAX_SAFE_INTEGER }
 const KEYS = keysOf('svc').stream(A)
-/** A rewrite of the file would take away the torn transactions that these tests are about. */
+/** A rewrite of the file would remove the torn transactions that these tests need. */
 const NO_REWRITE: RedisOptions = { appendfsync: 'always', acl: ['user default on nopass ~* &* +@all -bgrewriteaof'] }
 const LEAP = 100_000_000
 
@@ -25,7 +26,7 @@ const open = (t: TestContext, redis: RedisServer): Promise<TestStore> =>
 
 const row = (key: string, value: string | null): Row => ({ key, value: value === null ? null : Buffer.from(value) })
 
-/** By key, without what is only there to mark something. */
+/** Returns the rows as text, by key. */
 const rowsOf = ({ rows }: Opened) => Object.fromEntries([...rows].map(([key, value]) => [key, String(value)]))
 
 async function led(store: Store): Promise<Opened> {
@@ -44,7 +45,7 @@ async function append(store: Store, { epoch, end }: Opened, rows: readonly Row[]
   return { attempt: made.attempt, end: expectKind(await store.append(made), 'appended').end, epoch, batches }
 }
 
-/** Of what can be read: where each batch begins and what it holds. */
+/** Reads all batches. Returns the base offset and the content of each. */
 async function readAll(store: Store, from = 0): Promise<[number, string][]> {
   const found: [number, string][] = []
   for (let next = from; ; ) {
@@ -67,7 +68,7 @@ async function killed(redis: RedisServer): Promise<void> {
 }
 
 for (const since of ['nothing', 'an opening', 'appends'] as const) {
-  test(`an append that was torn at any command, with ${since} since: it is there whole or not at all`, {
+  test(`an append that was torn at any command, with ${since} since: it exists completely or not at all`, {
     skip,
   }, async t => {
     const names: string[] = []
@@ -177,7 +178,7 @@ for (const since of ['nothing', 'an opening', 'appends'] as const) {
   }
 }
 
-test('a trim waits for the opening where Redis was started anew, as an append does', { skip }, async t => {
+test('after a restart of Redis a trim requires an opening first, like an append', { skip }, async t => {
   const redis = await startRedis(t as CleanUp, NO_REWRITE)
   const { store } = await open(t, redis)
   const { epoch, end } = await append(store, await led(store), [], 2, 3)
@@ -191,7 +192,7 @@ test('a trim waits for the opening where Redis was started anew, as an append do
 })
 
 for (const since of ['nothing', 'a commit'] as const) {
-  test(`a commit that was torn at any command, with ${since} since: it counts whole or not at all`, {
+  test(`a commit that was torn at any command, with ${since} since: it counts completely or not at all`, {
     skip,
   }, async t => {
     for (const remove of [false, true]) {
@@ -266,7 +267,7 @@ test('a Redis that is killed while it rewrites a torn file starts again, with wh
   await redis.start({ 'rdb-key-save-delay': '300000' })
   const { store: next } = await open(t, redis)
   await eventually('it rewrites', async () => (await redis.info('aof_rewrite_in_progress')) === '1')
-  // One command, no transaction.
+  // A single command without a transaction.
   const credential = { kind: 'credential', name: 'u', changes: [row('salt', 'x')] }
   expectKind(await next.commit({ ...credential, expect: 0 }), 'committed')
   await killed(redis)
@@ -290,13 +291,14 @@ test('a single command that was written behind a torn transaction is not cut off
   assert.equal(String((await last.load('credential', 'u'))?.fields.get('salt')), 'x')
 })
 
-test('entries that an earlier version left between two epochs are passed over by readers, and deleted by the next opening', {
+test('readers skip entries that an earlier version left between two epochs, and the next opening deletes them', {
   skip,
 }, async t => {
   const redis = await startRedis(t as CleanUp)
   const { store } = await open(t, redis)
   await append(store, await led(store), [], 3, 2)
-  // The second one as if it had been appended after another lead, and 20 before it that were never acknowledged.
+  // The second entry looks as if it was appended under a later lead, and 20 entries before it were never
+  // acknowledged.
   const ids = ['1-1', ...Array.from({ length: 20 }, (_, i) => `1-${i + 4}`), '2-4']
   const rewrite = `local e = redis.call('XRANGE', KEYS[1], '-', '+')
     redis.call('DEL', KEYS[1])
@@ -315,7 +317,7 @@ test('entries that an earlier version left between two epochs are passed over by
   assert.match(reports.join('\n'), /20 entries .* never acknowledged are swept/)
 })
 
-test('a torn append of more entries than one sweep deletes is swept, though the lead has moved since', {
+test('a torn append with more entries than one sweep deletes is swept, even if the lead has moved since', {
   skip,
 }, async t => {
   const redis = await startRedis(t as CleanUp, NO_REWRITE)
@@ -326,7 +328,7 @@ test('a torn append of more entries than one sweep deletes is swept, though the 
   await store.close()
   await tearTransaction(redis, torn.attempt, 180)
   await redis.start()
-  // The torn append lies before the first of these leads, and is not the last that lies between two.
+  // The torn append lies before the first of these leads, and not in the last void.
   for (let lead = 0; lead < 2; lead++) {
     const { store: next } = await open(t, redis)
     kept.push(...(await append(next, expectKind(await next.open(A, 0, 0), 'opened'), [], 1)).batches)
@@ -354,13 +356,13 @@ test('more entries than were ever acknowledged are damage', { skip }, async t =>
   assert.doesNotMatch(reports.join('\n'), /-1/)
 })
 
-test('the end leaps where Redis has another history and no broker says how far clients were told', {
+test('the end leaps if Redis has another history and no broker knows which offsets clients were told', {
   skip,
 }, async t => {
   const redis = await startRedis(t as CleanUp, { appendfsync: 'everysec' })
   const { store } = await open(t, redis)
   await append(store, await led(store), [], 5)
-  // Synced once more, so that this run has lost nothing that it counts on.
+  // After one more sync, so that this run has lost nothing that the test relies on.
   await pause(1_500)
   await redis.stop('SIGKILL')
   await store.close()
@@ -368,7 +370,7 @@ test('the end leaps where Redis has another history and no broker says how far c
   const { store: next, reports } = await open(t, redis)
   const opened = expectKind(await next.open(A, 0, 0), 'opened')
   assert.deepEqual([opened.end, opened.highWatermark], [5 + LEAP, 5 + LEAP])
-  assert.match(reports.join('\n'), new RegExp(`led ${A} is .*: its end leaps by ${LEAP} offsets, to ${5 + LEAP};`))
+  assert.match(reports.join('\n'), new RegExp(`led ${A} can .*: its end leaps by ${LEAP} offsets, to ${5 + LEAP};`))
   await append(next, opened, [], 2)
   assert.deepEqual(
     (await readAll(next)).map(([offset]) => offset),
@@ -377,7 +379,7 @@ test('the end leaps where Redis has another history and no broker says how far c
   assert.equal(expectKind(await next.open(A, 0, 0), 'opened').end, 7 + LEAP, 'once')
 })
 
-test('the end stays where Redis syncs each write and was started anew, though no broker says how far clients were told', {
+test('the end stays if Redis syncs each write and was restarted, even if no broker knows what clients were told', {
   skip,
 }, async t => {
   const redis = await startRedis(t as CleanUp, { appendfsync: 'always' })
@@ -390,7 +392,7 @@ test('the end stays where Redis syncs each write and was started anew, though no
   assert.equal(expectKind(await next.open(A, 0, 0), 'opened').end, 5)
 })
 
-test('the end stays where a broker that led goes on, or ended in order', { skip }, async t => {
+test('the end stays if the broker that led continues, or ended in order', { skip }, async t => {
   const redis = await startRedis(t as CleanUp, { appendfsync: 'always' })
   const { store } = await open(t, redis)
   const opened = await led(store)
@@ -407,7 +409,7 @@ test('the end stays where a broker that led goes on, or ended in order', { skip 
   assert.equal(expectKind(await next.open(A, 0, 0), 'opened').end, 6)
 })
 
-test('the end stays where the broker that led is heard of a little later than another opens, or in an earlier start', {
+test('the end stays if the broker that led vouches shortly after another one opens, or in an earlier incarnation', {
   skip,
 }, async t => {
   const redis = await startRedis(t as CleanUp, { appendfsync: 'always' })
@@ -426,7 +428,7 @@ test('the end stays where the broker that led is heard of a little later than an
   const again = patient.renewed()
   await killed(redis)
   await again
-  // It has said so by now, and goes; no broker has opened it since.
+  // The broker has vouched and ends. No broker has opened the stream since.
   await eventually('it is said', async () => (await redis.ask('HGET', KEYS.meta, 'vouched')) !== null)
   await redis.stop('SIGKILL')
   await patient.close()
@@ -436,14 +438,14 @@ test('the end stays where the broker that led is heard of a little later than an
   assert.equal(expectKind(await next.open(A, 0, 0), 'opened').end, 5)
 })
 
-test('a broker that led before the last one does not vouch for what that told', { skip }, async t => {
+test('a broker that led before the last leader does not vouch for the last leader', { skip }, async t => {
   const redis = await startRedis(t as CleanUp, { appendfsync: 'everysec' })
   const { store } = await open(t, redis)
   await append(store, await led(store), [], 5)
   const { store: last } = await open(t, redis)
   await append(last, expectKind(await last.open(A, 0, 0), 'opened'), [], 5)
   const news = store.renewed()
-  // The append is in the file by then, though no broker can know that.
+  // The append is in the file by then, although no broker can know that.
   await pause(1_500)
   await redis.stop('SIGKILL')
   await last.close()

@@ -1,10 +1,10 @@
-// The order of calls on one stream. Calls that change it go one after the other, as called; reads go beside each other,
-// and beside appends whose outcome they cannot show.
+// Orders the calls on one stream. Calls that change the stream run one after the other, in call order. Reads run in
+// parallel with each other, and with appends whose batches they do not request.
 
 export class Turns {
   /** Settles with the last call of any kind that changes the stream. */
   #changed: Promise<unknown> | null = null
-  /** Settles with the last one that is no append. */
+  /** Settles with the last call that changes the stream and is not an append. */
   #reshaped: Promise<unknown> | null = null
   readonly #reads = new Set<Promise<unknown>>()
 
@@ -18,7 +18,7 @@ export class Turns {
     return done
   }
 
-  /** After everything that was called before it. */
+  /** Runs the work after all calls that were made before it, and before all later calls. */
   last<T>(work: () => Promise<T>): Promise<T> {
     const done = this.append(work)
     const end = () => {
@@ -29,7 +29,7 @@ export class Turns {
     return done
   }
 
-  /** `isBelow`: the read does not ask for the batches that appends in flight add. */
+  /** Runs a read. `isBelow`: the read does not request batches that appends in flight add. */
   read<T>(isBelow: boolean, work: () => Promise<T>): Promise<T> {
     const before = isBelow ? this.#reshaped : this.#changed
     const done = before === null ? work() : before.then(work)

@@ -1,23 +1,24 @@
-// Where entries do not count although they may be there: between the newest entry before an epoch and that epoch. A
-// Redis that was killed inside a transaction can bring such entries back (docs/decisions/0037). `open` deletes them;
-// until then readers pass over them.
+// Voids: ranges of ids in which entries may exist but do not count. A void lies between the newest entry before an
+// epoch and that epoch. A Redis that was killed inside a transaction can bring such entries back
+// (docs/decisions/0037). `open` deletes them; until then readers skip them.
 
 export interface Void {
-  /** The newest entry that counts before it. */
+  /** The epoch and the sequence of the newest entry before the void that counts. */
   readonly afterEpoch: number
   readonly afterSequence: number
-  /** The epoch that begins behind it. */
+  /** The epoch that begins after the void. */
   readonly before: number
 }
 
-/** Takes the field `epochs` of the meta hash. */
+/** Decodes the voids from the field `epochs` of the meta hash. */
 export function decodeVoids(text: string): readonly Void[] {
   const voids: Void[] = []
-  // Mostly there is one epoch, and none.
+  // Usually there is only one epoch, and so no void.
   if (!text.includes(' ')) return voids
   let former: string | null = null
   for (const [, epoch, start, lastEpoch, lastSequence] of text.matchAll(/(\d+):(\d+)(?::(\d+)-(\d+))?/g)) {
-    // An earlier version wrote no id: an entry of the former epoch counts below the offset where the next one begins.
+    // An earlier version wrote no id. Then an entry of the former epoch counts if its offset is below the start of
+    // the next epoch.
     const afterEpoch = lastEpoch ?? former
     if (former !== null)
       voids.push({
@@ -30,9 +31,9 @@ export function decodeVoids(text: string): readonly Void[] {
   return voids
 }
 
-/** Whether an entry with this id lies in one of them. */
+/** Returns true if an entry with this id lies in a void. */
 export function isVoid(voids: readonly Void[], epoch: number, sequence: number): boolean {
-  // Most reads are of the newest epoch.
+  // Most reads request entries of the newest epoch.
   const newest = voids.at(-1)
   if (newest === undefined || epoch >= newest.before) return false
   const { afterEpoch, afterSequence } = voids.find(({ before }) => before > epoch)!

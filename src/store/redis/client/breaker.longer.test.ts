@@ -36,7 +36,7 @@ test('the breaker opens after failures in a row, and a reply between them starts
   assert.equal(breaker.state, 'open')
 })
 
-test('after its duration one probe goes out, and its success closes the breaker', async () => {
+test('after its duration the breaker sends one probe, and its success closes the breaker', async () => {
   const { clock, moves, probes, breaker, fail } = start()
   fail(FAILURES_TO_OPEN)
   await clock.advance(29_999)
@@ -64,7 +64,7 @@ test('a probe that fails opens the breaker for its duration again', async () => 
   assert.equal(breaker.state, 'closed')
 })
 
-test('a breaker that was closed for good probes no more', async () => {
+test('a breaker that was shut down sends no more probes', async () => {
   const { clock, probes, breaker, fail } = start()
   fail(FAILURES_TO_OPEN)
   breaker.close()

@@ -1,6 +1,6 @@
-// The circuit breaker of one Redis server. Closed: calls go out. Open: they fail at once. Half-open: a PING is out, and
-// calls fail until it is answered. It decides and reports; what is asked while it is open, and what a probe is, are its
-// owner's.
+// The circuit breaker of one Redis server. Closed: calls are sent. Open: calls fail at once. Half-open: a probe was
+// sent, and calls fail until it succeeds. This file decides and reports the state; its owner chooses the probe and
+// which calls it guards.
 //
 //   closed --FAILURES_TO_OPEN in a row--> open --openMs--> half-open --the probe succeeds--> closed
 //                                          ^                    |
@@ -12,16 +12,16 @@ import { StoreUnavailable } from '../../store.ts'
 export const BREAKER_STATES = Object.freeze(['closed', 'open', 'half-open'] as const)
 export type BreakerState = (typeof BREAKER_STATES)[number]
 
-/** Failed calls in a row, with no reply of the server between them. */
+/** The number of failed calls in a row that open the breaker. Any reply of the server resets the count. */
 export const FAILURES_TO_OPEN = 5
 
 export interface Breaker {
   readonly state: BreakerState
-  /** Throws StoreUnavailable unless closed. */
+  /** Throws StoreUnavailable unless the breaker is closed. */
   check(): void
-  /** A reply arrived, even if it was an error reply. */
+  /** Tells that a reply arrived, even if it was an error reply. */
   succeeded(): void
-  /** A call got no reply in time, or no connection to go out on. */
+  /** Tells that a call got no reply in time or had no connection. */
   failed(why: string): void
   close(): void
 }
@@ -29,7 +29,7 @@ export interface Breaker {
 export interface BreakerOptions {
   readonly clock: Clock
   readonly openMs: number
-  /** Rejects when the server is not there yet. Must settle. */
+  /** Rejects if the server is still unavailable. It must settle. */
   readonly probe: () => Promise<unknown>
   readonly onMove: (state: BreakerState, why: string) => void
 }
@@ -85,7 +85,7 @@ export function createBreaker({ clock, openMs, probe, onMove }: BreakerOptions):
   }
 }
 
-/** For `circuit-breaker.enabled=false`. */
+/** The breaker for `circuit-breaker.enabled=false`: always closed. */
 export const noBreaker: Breaker = Object.freeze({
   state: 'closed',
   check() {},

@@ -4,7 +4,7 @@ import { fc } from '../../../../testing/property.ts'
 import { CommandWriter } from './command-writer.ts'
 import type { Argument } from './links.ts'
 
-/** The bytes that the protocol asks for, written down without a thought for speed. */
+/** Returns the bytes of the commands by a simple, slow implementation. */
 function plainly(commands: readonly (readonly Argument[])[]): Buffer {
   const parts = commands.flatMap(command => [
     Buffer.from(`*${command.length}\r\n`),
@@ -22,7 +22,7 @@ const bytes = fc
   .map(([length, fill]) => new Uint8Array(length).fill(fill))
 const command = fc.array(fc.oneof(text, bytes), { minLength: 1, maxLength: 12 })
 
-test('the pieces of any commands, one after the other, are what the protocol asks for', () => {
+test('the joined pieces of any commands are the bytes that the protocol requires', () => {
   fc.assert(
     fc.property(fc.array(fc.array(command, { maxLength: 8 }), { maxLength: 4 }), turns => {
       const writer = new CommandWriter()
@@ -35,7 +35,7 @@ test('the pieces of any commands, one after the other, are what the protocol ask
   )
 })
 
-test('small commands of one turn are one piece, and what is large is not copied', () => {
+test('small commands of one turn are one piece, and large arguments are not copied', () => {
   const writer = new CommandWriter()
   for (let at = 0; at < 50; at++) writer.add(['SET', `k${at}`, Buffer.alloc(1000)])
   assert.equal(writer.take().length, 1)
@@ -48,7 +48,7 @@ test('small commands of one turn are one piece, and what is large is not copied'
   assert.deepEqual(writer.take(), [])
 })
 
-test('memory that may be used again is used again', () => {
+test('memory is used again after reuse()', () => {
   const writer = new CommandWriter()
   const places = Array.from({ length: 100 }, () => {
     writer.add(['SET', 'k', Buffer.alloc(4000)])
@@ -59,7 +59,7 @@ test('memory that may be used again is used again', () => {
   assert.equal(new Set(places).size, 1)
 })
 
-test('what was taken stays as it is until its memory may be used again', () => {
+test('pieces that were taken do not change before reuse()', () => {
   const writer = new CommandWriter()
   const taken: { pieces: readonly Uint8Array[]; expected: Buffer }[] = []
   for (let at = 0; at < 300; at++) {

@@ -1,6 +1,6 @@
-// Commands as Redis reads them: each an array of bulk strings (RESP 2). The pieces of many commands of a turn go
-// into as few pieces as can be, because each piece of a write costs more than the bytes of a small one. It knows no
-// socket.
+// Encodes commands for Redis, each as an array of bulk strings (RESP 2). It joins the parts of all commands of a turn
+// into as few pieces as possible, because each piece of a write costs more than copying a small argument. It does not
+// know the socket.
 //
 //   *3\r\n $3\r\nSET\r\n $1\r\nk\r\n $5000\r\n  |  5000 bytes  |  \r\n *1\r\n $4\r\nEXEC\r\n
 //   '------------ copied: a piece -----------'    as they are     '-- copied: the next piece --'
@@ -8,18 +8,21 @@
 import type { Argument } from './links.ts'
 import { CR, DOLLAR, LF, STAR, ZERO } from './resp.ts'
 
-/** From this size on a separate piece costs less than a copy. */
+/** The size in bytes from which a separate piece costs less than a copy. */
 const UNCOPIED_BYTES = 4096
-/** Text that is no longer is copied letter by letter, which beats a call out of JavaScript. */
+/**
+ * The longest text, in characters, that is copied character by character: for short text that is faster than a call
+ * out of JavaScript.
+ */
 const SHORT_TEXT = 64
-/** The bytes that are copied in one turn lie there, unless they are more. */
+/** The size in bytes of the memory for copies. Copies of one turn that do not fit get new memory. */
 const MEMORY_BYTES = 64 * 1024
 /** `$`, ten digits, and twice `\r\n`. */
 const FRAME_BYTES = 16
 
 export class CommandWriter {
   #memory = Buffer.allocUnsafeSlow(MEMORY_BYTES)
-  /** Where the piece that is being written begins, and where its next byte goes. */
+  /** The start of the current piece in the memory, and the position of the next byte. */
   #from = 0
   #at = 0
   #pieces: Uint8Array[] = []
@@ -27,7 +30,7 @@ export class CommandWriter {
   add(command: readonly Argument[]): void {
     this.#makeRoom(FRAME_BYTES)
     this.#writeHead(STAR, command.length)
-    // An iterator would be all the garbage that a command makes here.
+    // There is no iterator here, because it would be the only garbage of a command.
     for (let at = 0; at < command.length; at++) {
       const argument = command[at]!
       if (typeof argument === 'string') this.#addText(argument)
@@ -36,8 +39,8 @@ export class CommandWriter {
   }
 
   /**
-   * All that was added since the last time, in order. The pieces lie in memory that is written over after reuse(), or
-   * are the arguments themselves.
+   * Returns the pieces that were added since the last call, in order. A piece is either an argument itself or memory
+   * that is overwritten after reuse().
    */
   take(): readonly Uint8Array[] {
     this.#endPiece()
@@ -46,7 +49,7 @@ export class CommandWriter {
     return pieces
   }
 
-  /** The bytes that were taken are no longer read, and nothing was added since. */
+  /** Makes the memory free again. The caller no longer reads the pieces that it took, and has added nothing since. */
   reuse(): void {
     this.#from = 0
     this.#at = 0
@@ -56,7 +59,7 @@ export class CommandWriter {
     if (text.length > SHORT_TEXT || !this.#copyLetters(text)) this.#addBytes(Buffer.from(text))
   }
 
-  /** False, with nothing added, where a letter takes more than a byte. */
+  /** Adds the text. Returns false, and adds nothing, if a character takes more than one byte. */
   #copyLetters(text: string): boolean {
     this.#makeRoom(text.length + FRAME_BYTES)
     const began = this.#at

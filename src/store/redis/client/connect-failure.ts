@@ -1,16 +1,17 @@
-// Why a connection to Redis could not be made, as one sentence that names the setting to look at.
+// Explains in one sentence why a connection to Redis failed. The sentence names the setting to check.
 
 import type { RedisTarget } from '../../../settings/redis-target.ts'
 import { RedisError } from './redis-error.ts'
 import { MalformedReply } from './reply-reader.ts'
 
-/** A server that answered and must not be used; the message continues "Redis at host:port ". */
+/** Thrown if a server answered but must not be used. The message continues the sentence "Redis at host:port ". */
 export class UnusableServer extends Error {
   override readonly name = 'UnusableServer'
 }
 
 /**
- * True if the server was not reached, and may be there later; false if a server answered, or the settings are wrong.
+ * Returns true if the server was not reached and may be reachable later; false if a server answered, or the settings
+ * are wrong.
  */
 export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
@@ -34,7 +35,7 @@ export function explainFailure(error: unknown, address: string, { keys, tls, hos
     if (/without any password configured/.test(error.message))
       return `${server} has no password, and ${keys}.password or ${keys}.uri gives one (${error.message})`
     if (/cluster support disabled/.test(error.message))
-      return `${server} is no cluster, and ${keys}.cluster is true; takes false`
+      return `${server} is no cluster, and ${keys}.cluster is true; set it to false`
     if (error.code === 'NOPERM')
       return `${server} does not let ${keys}.username run what the broker needs (${error.message})`
     return `${server} refuses the connection: ${error.message}`

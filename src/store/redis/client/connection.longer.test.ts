@@ -1,5 +1,5 @@
-// A connection by itself: against Redis where what counts is that Redis understands it, against a server that plays a
-// part where Redis would not do what a test needs.
+// Tests one connection: against Redis if Redis must understand it, and against a simulated server if Redis would not
+// behave as the test needs.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -18,7 +18,7 @@ import { RedisError } from './redis-error.ts'
 
 const OPEN: Credentials = { username: null, password: null, database: 0, secureContext: null }
 
-/** A connection, and the reason of each loss that it reported. */
+/** Returns a connection, and the reason of each loss that it reports. */
 async function connected(cleanUp: CleanUp, endpoint: Endpoint, credentials: Partial<Credentials> = {}) {
   const lost: Error[] = []
   const connection = await connect(
@@ -30,7 +30,7 @@ async function connected(cleanUp: CleanUp, endpoint: Endpoint, credentials: Part
   return { connection, lost }
 }
 
-/** A server of one connection that says only what a test tells it to. */
+/** Starts a server for one connection that sends only the bytes that a test gives it. */
 async function startActor(cleanUp: CleanUp) {
   const accepted = Promise.withResolvers<Socket>()
   const server = createServer(socket => {
@@ -45,7 +45,7 @@ async function startActor(cleanUp: CleanUp) {
   return { host: '127.0.0.1', port: (server.address() as AddressInfo).port, accepted: accepted.promise }
 }
 
-test('bytes of any size come back as they went, with TLS and without', { skip: noRedis }, async t => {
+test('bytes of any size come back unchanged, with TLS and without', { skip: noRedis }, async t => {
   const certificate = await makeCertificate(t)
   const secureContext = createSecureContext({ ca: readFileSync(certificate.certificateFile) })
   const servers = [
@@ -60,7 +60,7 @@ test('bytes of any size come back as they went, with TLS and without', { skip: n
         connection.send(['SET', `k${at}`, value]),
         connection.send(['GET', `k${at}`]),
       ])
-      // A difference of five megabytes is too long to read.
+      // The output of a difference of five megabytes would be too long to read.
       return set === 'OK' && value.equals(got as Buffer)
     })
     assert.deepEqual(
@@ -71,7 +71,7 @@ test('bytes of any size come back as they went, with TLS and without', { skip: n
   }
 })
 
-test('of several commands the last one is answered, after errors of those before it were told', {
+test('sendAll resolves with the reply of the last command, after it has reported errors of the others', {
   skip: noRedis,
 }, async t => {
   const { connection } = await connected(t, await startRedis(t))
@@ -89,7 +89,7 @@ test('of several commands the last one is answered, after errors of those before
   )
 })
 
-test('password, user and database are those of the credentials', { skip: noRedis }, async t => {
+test('the connection uses password, user and database of the credentials', { skip: noRedis }, async t => {
   const redis = await startRedis(t, { password: 's3cret', acl: ['user ketch on >other ~* &* +@all'] })
   const { connection } = await connected(t, redis, { username: 'ketch', password: 'other', database: 3 })
   assert.equal(String(await connection.send(['ACL', 'WHOAMI'])), 'ketch')
@@ -102,7 +102,7 @@ test('password, user and database are those of the credentials', { skip: noRedis
   await assert.rejects(wrong, (error: Error) => error instanceof RedisError && error.code === 'WRONGPASS')
 })
 
-test('who accepts and never answers is given up in time', async t => {
+test('a connect to a server that accepts but never replies fails in time', async t => {
   const actor = await startActor(t)
   const greeting = connect(
     actor,
@@ -115,7 +115,7 @@ test('who accepts and never answers is given up in time', async t => {
   await once(socket, 'close')
 })
 
-test('what is called in one turn goes out together, in the order of the calls', async t => {
+test('the commands of one turn are sent together, in call order', async t => {
   const actor = await startActor(t)
   const { connection } = await connected(t, actor)
   const socket = await actor.accepted
@@ -128,14 +128,14 @@ test('what is called in one turn goes out together, in the order of the calls', 
   assert.deepEqual(await Promise.all(sent), ['a', 'c', 'd'])
 })
 
-test('bytes that the other side is slow to take are those that were sent', async t => {
+test('a slow server receives exactly the bytes that were sent', async t => {
   const actor = await startActor(t)
   const { connection } = await connected(t, actor)
   const socket = await actor.accepted
   socket.pause()
   const replies: unknown[] = []
   let expected = ''
-  // More than the system holds between two sockets, in many turns.
+  // More bytes than the operating system buffers between two sockets, in many turns.
   for (let at = 0; at < 4000; at++) {
     const value = `${at} `.repeat(500)
     expected += `*2\r\n$4\r\nECHO\r\n$${value.length}\r\n${value}\r\n`
@@ -154,7 +154,7 @@ test('bytes that the other side is slow to take are those that were sent', async
   assert.deepEqual([...new Set(replies)], ['ok'])
 })
 
-test('a loss is told once, before anything in flight is rejected with the same reason', async t => {
+test('a loss is reported once, before the commands in flight are rejected with the same reason', async t => {
   const actor = await startActor(t)
   const { connection, lost } = await connected(t, actor)
   const outcomes = [connection.send(['A']), connection.sendAll([['B'], ['C']], () => {})].map(reply =>
@@ -173,7 +173,7 @@ test('a loss is told once, before anything in flight is rejected with the same r
   assert.equal(lost.length, 1)
 })
 
-test('who destroys it is not told that it is lost', async t => {
+test('destroy does not report a loss', async t => {
   const actor = await startActor(t)
   const { connection, lost } = await connected(t, actor)
   const socket = await actor.accepted
@@ -186,7 +186,7 @@ test('who destroys it is not told that it is lost', async t => {
   assert.deepEqual(lost, [])
 })
 
-test('bytes that are no reply, and a reply without a question, break the connection in words', async t => {
+test('malformed bytes and an unexpected reply break the connection with a clear reason', async t => {
   const asked: readonly Argument[] = ['A']
   for (const { said, why, isAsked } of [
     { said: '+a\r\nHTTP/1.1\r\n', why: /a line begins with "HTTP/, isAsked: true },

@@ -1,7 +1,6 @@
-// One TCP or TLS connection to a Redis server. It connects once and never again: what is in flight when it breaks is
-// rejected, and nothing of it lives on in a later connection. Reconnecting is server-link.ts's business. The calls
-// in one turn of the event loop goes out in one write; replies come in the order of the commands, which is all that
-// tells them apart.
+// One TCP or TLS connection to a Redis server. It connects only once: if it breaks, all commands in flight are
+// rejected. server-link.ts reconnects with a new object. The commands of one turn of the event loop are sent in one
+// write. Replies come in the order of the commands; nothing else tells which command a reply belongs to.
 //
 //   connecting --connected, TLS trusted--> greeting --AUTH, SELECT, CLIENT SETNAME answered--> standing
 //        '------------------------------------'-- broken or destroyed: for good ------------------'
@@ -15,16 +14,19 @@ import type { Argument, Reply } from './links.ts'
 import { RedisError } from './redis-error.ts'
 import { type AnyReply, MalformedReply, ReplyReader } from './reply-reader.ts'
 
-/** Every connection to one Redis needs these beside the address. */
+/** The data, beside the address, that every connection to one Redis needs. */
 export interface Credentials {
   readonly username: string | null
   readonly password: string | null
   readonly database: number
-  /** Null: no TLS. Made once: it reads hundreds of certificates. */
+  /** Null: no TLS. It is created once, because that reads hundreds of certificates. */
   readonly secureContext: SecureContext | null
 }
 
-/** The server must show a certificate that Node, NODE_EXTRA_CA_CERTS or the operating system trusts. */
+/**
+ * Returns the credentials of the settings. With TLS the server must have a certificate that Node, NODE_EXTRA_CA_CERTS
+ * or the operating system trusts.
+ */
 export function credentialsOf({ username, password, database, tls }: RedisTarget): Credentials {
   const trusted = () => [...getCACertificates('default'), ...getCACertificates('system')]
   return { username, password, database, secureContext: tls ? createSecureContext({ ca: trusted() }) : null }
@@ -37,20 +39,20 @@ export interface Endpoint {
 
 export interface Connection {
   /**
-   * Rejects with RedisError for an error reply, with whatever broke the connection otherwise. Call order is the order
-   * on the wire.
+   * Sends a command. Rejects with RedisError for an error reply, or with the error that broke the connection.
+   * Commands are sent in call order.
    */
   send(args: readonly Argument[]): Promise<Reply>
   /**
-   * Several, in this order. Resolves to the last one's reply; whatever became of it, `refused` has been called for each
-   * error reply before it by then, with its place.
+   * Sends several commands in this order. Settles with the reply of the last one. Before that, `refused` has been
+   * called for each error reply of an earlier command, with the command's index.
    */
   sendAll(commands: readonly (readonly Argument[])[], refused: (at: number, error: RedisError) => void): Promise<Reply>
-  /** Breaks it: all commands in flight are rejected, and onLost is not called. */
+  /** Breaks the connection: all commands in flight are rejected, and onLost is not called. */
   destroy(): void
 }
 
-/** Rejects when the reply does not arrive in time; a later reply is dropped. */
+/** Rejects if the reply does not arrive in time. A later reply is ignored. */
 export function answerWithin<T>(clock: Clock, withinMs: number, reply: Promise<T>): Promise<T> {
   return within(clock, withinMs, reply, () => {
     throw new Error(`no answer within ${withinMs} ms`)
@@ -61,13 +63,13 @@ export interface ConnectOptions {
   readonly withinMs: number
   readonly clock: Clock
   readonly onLost: (error: Error) => void
-  /** How the server's CLIENT LIST calls the connection; no name by default. */
+  /** The name of the connection in the server's CLIENT LIST; no name by default. */
   readonly name?: string
 }
 
 /**
- * Connects, authenticates and chooses the database, within withinMs; rejects with the reason of a failure. onLost is
- * called once if the connection breaks by itself after that, before any command in flight is rejected.
+ * Connects, authenticates and selects the database within withinMs. Rejects with the reason of a failure. onLost is
+ * called once if the connection breaks by itself later, before the commands in flight are rejected.
  */
 export async function connect(
   endpoint: Endpoint,
@@ -84,12 +86,12 @@ export async function connect(
   return connection
 }
 
-/** Read at once, and taken from there before the next read. */
+/** The size in bytes of the read buffer. Its bytes are used before the next read. */
 const READ_BYTES = 64 * 1024
 /** Milliseconds of silence before TCP checks whether the other side is there. */
 const KEEP_ALIVE_MS = 30_000
 
-/** Commands whose replies a caller awaits, in a list of all commands in flight. */
+/** Commands whose reply one caller awaits. It is an element of the list of all commands in flight. */
 interface Exchange {
   readonly commands: number
   answered: number
@@ -108,7 +110,7 @@ class SocketConnection implements Connection {
   readonly #flush = () => this.#write()
   #isStanding = false
   #brokenBy: Error | null = null
-  /** A write is due when this turn has done its work. */
+  /** True if a write is planned for the end of this turn. */
   #isDue = false
   #oldest: Exchange | null = null
   #newest: Exchange | null = null
@@ -122,7 +124,7 @@ class SocketConnection implements Connection {
   }
 
   async open({ username, password, database }: Credentials, clientName: string | null): Promise<void> {
-    // Nothing is sent before the certificate is looked at.
+    // Nothing is sent before the certificate is verified.
     await this.#connected.promise
     const greetings: Promise<Reply>[] = []
     if (username || password) {
@@ -158,7 +160,10 @@ class SocketConnection implements Connection {
     this.#break(new Error('the connection was given up'))
   }
 
-  /** One promise for several commands. Of all commands but the last it reports only errors. */
+  /**
+   * Returns one promise for several commands. It settles with the reply of the last one; of the others only errors
+   * are reported.
+   */
   #replied(commands: number, refused: Exchange['refused']): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const exchange: Exchange = { commands, answered: 0, refused, resolve, reject, next: null }
@@ -171,7 +176,7 @@ class SocketConnection implements Connection {
   #schedule(): void {
     if (this.#isDue) return
     this.#isDue = true
-    // The system has copied everything that was written before.
+    // The operating system has copied all earlier writes.
     if (this.#socket.writableLength === 0) this.#writer.reuse()
     process.nextTick(this.#flush)
   }
@@ -218,7 +223,7 @@ class SocketConnection implements Connection {
     else exchange.resolve(reply as Reply)
   }
 
-  /** Ends it for good, whether it broke or destroy() was called: the first reason counts. */
+  /** Ends the connection for good, because it broke or destroy() was called. Only the first reason counts. */
   #break(error: Error): void {
     if (this.#brokenBy !== null) return
     this.#brokenBy = error
@@ -235,13 +240,19 @@ class SocketConnection implements Connection {
   }
 }
 
-/** A server, or a proxy before it, may know no names, or not let this user give one. */
+/**
+ * Ignores an error reply to CLIENT SETNAME: the server or a proxy may not support names, or may not permit this user
+ * to set one.
+ */
 function goNameless(error: unknown): Reply {
   if (error instanceof RedisError) return null
   throw error
 }
 
-/** All reads go through one buffer: `take` gets the number of new bytes, and copies those that it keeps. */
+/**
+ * Opens the socket. All reads use one buffer: `take` gets the buffer and the number of new bytes, and must copy bytes
+ * that it keeps.
+ */
 function openSocket(
   { host, port }: Endpoint,
   secureContext: SecureContext | null,
@@ -256,6 +267,6 @@ function openSocket(
   }
   const options = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS, onread }
   if (secureContext === null) return connectPlain(options)
-  // TLS names hosts, never addresses (RFC 6066, 3).
+  // The TLS server name is a host name, never an address (RFC 6066, 3).
   return connectSecure({ ...options, secureContext, ...(isIP(host) === 0 ? { servername: host } : {}) })
 }

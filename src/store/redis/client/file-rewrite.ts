@@ -1,11 +1,11 @@
-// The append-only file of a Redis that was started anew. If it was killed before, the file may be torn inside a
-// transaction: Redis then cuts the torn command only, and writes on behind a MULTI that has no EXEC
-// (docs/decisions/0037). Two things follow.
-// - The next single commands are cut off with the dangling transaction at the next load, if no other transaction has
-//   ended it before; and a rewrite that is under way then keeps Redis from starting. So the transaction is ended
-//   before anything else.
-// - The begun transaction runs at each later load. So Redis is asked to write its file anew, at once.
-// INFO tells whether a process has rewritten its file since it was started, so that nothing must be remembered here.
+// Makes a restarted Redis rewrite its append-only file. If Redis was killed before, the file may end inside a
+// transaction: then Redis cuts off only the torn command and writes on behind a MULTI without EXEC
+// (docs/decisions/0037). That has two consequences.
+// - At the next load Redis cuts off the open transaction and the single commands behind it, unless another
+//   transaction has ended it. If a rewrite is in progress, Redis then cannot start at all. So the broker ends the
+//   transaction before anything else.
+// - The first part of the transaction runs at each later load. So the broker requests a rewrite of the file at once.
+// INFO tells if a process has rewritten its file since its start, so the broker remembers nothing.
 
 import type { Clock } from '../../../base/clock.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
@@ -13,15 +13,16 @@ import { LOAD_ANYWAY } from '../functions.ts'
 import { RedisError } from './redis-error.ts'
 import { type Ask, askInfo, type ServerInfo } from './server-info.ts'
 
-/** Between two attempts of a rewrite that Redis takes on and does not bring to an end. */
+/** The milliseconds between two requests if Redis accepts a rewrite but does not complete it. */
 const PAUSE_MS = 60_000
 
 /**
- * A transaction that changes nothing: Redis writes one to its file only where it holds two commands. It needs no key.
+ * A transaction that changes nothing. Redis writes a transaction to its file only if it has two commands. It needs no
+ * key.
  */
 export const ENDING_TRANSACTION = Object.freeze([['MULTI'], LOAD_ANYWAY, LOAD_ANYWAY, ['EXEC']] as const)
 
-/** Whether the append-only file is still the one from the start of the process. */
+/** Returns true if the append-only file has not been rewritten since the process started. */
 export function hasFormerFile({ fields }: ServerInfo): boolean {
   const isRewritten =
     fields.get('aof_last_rewrite_time_sec') !== '-1' && fields.get('aof_last_bgrewrite_status') === 'ok'
@@ -47,14 +48,17 @@ export class FileRewrite {
     this.#options = options
   }
 
-  /** After each connect: it may be another process. */
+  /** Starts again. Call it after each connect, because the server may be another process. */
   begin(): void {
     this.#isSettled = false
     this.#isAsked = false
     this.#askAgainAtMs = 0
   }
 
-  /** Call it repeatedly; it costs nothing once the file is rewritten. Rejects if Redis cannot be asked. */
+  /**
+   * Checks the file and requests the rewrite. Call it repeatedly: it costs nothing once the file is rewritten.
+   * Rejects if Redis cannot be reached.
+   */
   async look(): Promise<void> {
     if (this.#isSettled) return
     const { address, ask, clock, log } = this.#options
@@ -74,13 +78,13 @@ export class FileRewrite {
       log.info(`Redis at ${address} has restarted; the broker asks it to rewrite its append-only file`)
     } catch (error) {
       if (!(error instanceof RedisError)) throw error
-      // Another broker was faster.
+      // Another broker has requested the rewrite already.
       if (/already in progress|scheduled/i.test(error.message)) return
       this.#isSettled = true
       if (this.#isRefused) return
       this.#isRefused = true
       log.warn(
-        `Redis at ${address} may not be asked to rewrite its append-only file (BGREWRITEAOF: ${error.message}): if it was killed, run that by hand after each start; until then a torn transaction comes back with each further start`,
+        `Redis at ${address} does not let the broker rewrite its append-only file (BGREWRITEAOF: ${error.message}): if Redis was killed, run BGREWRITEAOF by hand after each start; until then a torn transaction comes back with each further start`,
       )
     }
   }

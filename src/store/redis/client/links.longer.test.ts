@@ -17,7 +17,7 @@ test('a key always takes the same connection, and keys of one hash tag share it'
   assert.equal(used.size, 8)
 })
 
-test('bytes come back as they went, and replies in the order of the calls', { skip }, async t => {
+test('bytes come back unchanged, and replies come in call order', { skip }, async t => {
   const { uri } = await startRedis(t)
   const { links } = await openTestLinks(t, { 'redis.uri': uri })
   const link = links.write('k')
@@ -32,7 +32,7 @@ test('bytes come back as they went, and replies in the order of the calls', { sk
   assert.deepEqual(await links.read('k').send(['GET', 'k']), Buffer.concat([bytes, Buffer.from('é')]))
 })
 
-test('an error reply is a RedisError by its first word, and the connection goes on', { skip }, async t => {
+test('an error reply is a RedisError with its first word as code, and the connection stays open', { skip }, async t => {
   const { uri } = await startRedis(t)
   const { links } = await openTestLinks(t, { 'redis.uri': uri })
   const link = links.write('k')
@@ -43,7 +43,7 @@ test('an error reply is a RedisError by its first word, and the connection goes 
   assert.equal(link.connection, 1)
 })
 
-test('a transaction answers each command, with the errors of those that failed among them', { skip }, async t => {
+test('a transaction resolves to the reply or the error of each command', { skip }, async t => {
   const { uri } = await startRedis(t)
   const { links } = await openTestLinks(t, { 'redis.uri': uri })
   const [set, wrong, get] = await links.write('k').transaction([
@@ -56,7 +56,9 @@ test('a transaction answers each command, with the errors of those that failed a
   assert.deepEqual(get, Buffer.from('x'))
 })
 
-test('a transaction that is refused while queuing says why, and nothing of it was done', { skip }, async t => {
+test('a transaction that is refused while queuing rejects with the reason, and none of it was done', {
+  skip,
+}, async t => {
   const redis = await startRedis(t)
   const { links } = await openTestLinks(t, { 'redis.uri': redis.uri })
   await redis.ask('CONFIG', 'SET', 'maxmemory', '1')
@@ -74,7 +76,7 @@ test('a transaction that is refused while queuing says why, and nothing of it wa
   assert.deepEqual(await links.write('k').transaction([['SET', 'k', 'y']]), ['OK'])
 })
 
-test('what was in flight when the connection broke is unknown and is never sent again', { skip }, async t => {
+test('commands in flight when the connection broke are unknown and are never sent again', { skip }, async t => {
   const redis = await startRedis(t)
   const proxy = await startProxy({ target: redis })
   t.after(() => proxy.close())
@@ -94,7 +96,7 @@ test('what was in flight when the connection broke is unknown and is never sent 
   assert.match(log(), /all connections to Redis at .* are open again/)
 })
 
-test('without a connection a write fails at once for certain, and borrowing waits for the next one', {
+test('without a connection a write fails at once for certain, and borrow waits for the next connection', {
   skip,
 }, async t => {
   const redis = await startRedis(t, { appendfsync: 'always' })
@@ -152,7 +154,7 @@ test('with a pool of one, two borrowers take turns, and a third gives up after m
   assert.match(await metrics.scrape(), /svc_storage_local_pool_acquire_seconds_count\{result="timeout"\} 1/)
 })
 
-test('a command without a reply within the timeout is unknown, and its connection is made anew', { skip }, async t => {
+test('a command without a reply within the timeout is unknown, and its connection is replaced', { skip }, async t => {
   const redis = await startRedis(t)
   const proxy = await startProxy({ target: redis })
   t.after(() => proxy.close())
@@ -167,7 +169,7 @@ test('a command without a reply within the timeout is unknown, and its connectio
   assert.deepEqual(await links.borrow('k', again => again.send(['GET', 'k'])), Buffer.from('y'))
 })
 
-test('closing waits for what is in flight', { skip }, async t => {
+test('closing waits for the commands in flight', { skip }, async t => {
   const redis = await startRedis(t)
   const { links } = await openTestLinks(t, { 'redis.uri': redis.uri })
   const sent = links.write('k').send(['SET', 'k', 'x'])

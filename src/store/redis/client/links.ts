@@ -1,17 +1,20 @@
-// The connections to one Redis, alone or a cluster: what the store adapter is given to talk through. Which connection a
-// key's commands take, what may be borrowed at once, what came of a command. It knows no stream and no document.
+// The interface to the connections of one Redis, a single server or a cluster. It defines which connection the
+// commands of a key take, how many calls may run at once, and how a failed command is reported. It does not know
+// streams or documents.
 //
-// Nothing is ever sent twice, and nothing waits in a queue for a connection to come back and is then sent unasked.
-// Whatever fails says which of three it was:
-// - StoreUnavailable: certainly not done. Not sent (no connection, breaker open), or refused before it ran.
-// - OutcomeUnknown: sent, and the connection was lost or timed out before the reply.
+// A command is never sent twice. No command waits in a queue until a connection is restored. The type of an error
+// tells the outcome:
+// - StoreUnavailable: certainly not executed. The command was not sent (no connection, circuit breaker open), or it
+//   was refused before it ran.
+// - OutcomeUnknown: the command was sent, and the connection was lost or timed out before the reply.
 // - RedisError: the server's own error reply.
 
 import { RedisError } from './redis-error.ts'
 
 /**
- * Runs writes, and once more on the primary that ASK names, where their keys have gone ahead of their slot: the refusal
- * says that nothing was done. A write that waits for replicas waits on the connection that `work` is given.
+ * Runs writes. If Redis replies ASK, because the keys have moved before their slot, nothing was done, and the writes
+ * run once more on the primary that ASK names. A write that waits for replicas waits on the connection that `work`
+ * gets.
  */
 export async function followAsk<T>(
   links: RedisLinks,
@@ -27,12 +30,12 @@ export async function followAsk<T>(
   }
 }
 
-/** Text goes as UTF-8. Bytes must not change until the reply is there. */
+/** Text is sent as UTF-8. Bytes must not change until the reply has arrived. */
 export type Argument = string | Uint8Array
 
 /**
- * Bulk strings are Buffers that no other code holds, simple strings are text. Only what EXEC answers has RedisErrors in
- * it.
+ * A bulk string is a Buffer that no other code uses; a simple string is text. Only the array of an EXEC reply can
+ * contain a RedisError.
  */
 export type Reply = null | number | string | Buffer | readonly Reply[]
 
@@ -40,31 +43,33 @@ export interface Link {
   /** `host:port`, for people. */
   readonly address: string
   /**
-   * The master_replid of the server behind this connection, as last seen: at each connect and every few seconds. When
-   * it differs from the one that a stream was opened under, what is known of that stream may be of another history (H7,
-   * H17).
+   * The master_replid of the server behind this connection, as last seen. It is checked at each connect and every few
+   * seconds. If a stream was opened under another one, the known state of that stream may belong to another history
+   * (H7, H17).
    */
   readonly incarnation: string
   /**
-   * Rises with each connect; 0 before the first. A WAIT speaks of the writes of its own connection only (H4): name the
-   * number that was read before those writes were sent.
+   * The number of the connection. It rises with each connect; 0 before the first. WAIT counts only the writes of its
+   * own connection (H4): pass the number that was read before those writes were sent.
    */
   readonly connection: number
-  /** Whether the server has fewer replicas than writes must reach, as last seen: every few seconds. */
+  /** Whether the server has fewer replicas than writes must reach. It is checked every few seconds. */
   readonly lacksReplicas: boolean
   /**
-   * One command. With `connection`, it is sent only if the link still has the connection of that number, else it throws
-   * StoreUnavailable. Commands of one link are sent in call order, at once, without waiting for earlier replies.
+   * Sends one command. With `connection`, sends it only if the link still has the connection with that number, else
+   * throws StoreUnavailable. The commands of one link are sent at once in call order, without waiting for earlier
+   * replies.
    */
   send(args: readonly Argument[], options?: SendOptions): Promise<Reply>
   /**
-   * MULTI, the commands, EXEC, pipelined as one unit. Resolves to one reply or RedisError for each command. An error
-   * while queuing (MOVED, OOM, MISCONF ...) discards the whole and is thrown as that RedisError: nothing was done.
+   * Sends MULTI, the commands and EXEC as one pipeline. Resolves to one reply or RedisError for each command. If
+   * Redis refuses a command while it queues them (MOVED, OOM, MISCONF ...), it discards the transaction, and that
+   * RedisError is thrown: nothing was done.
    */
   transaction(commands: readonly (readonly Argument[])[]): Promise<readonly (Reply | RedisError)[]>
 }
 
-/** The connection for questions to a server, which the circuit breaker does not hold back. */
+/** The connection for requests about the server itself. The circuit breaker does not block it. */
 export interface ControlLink extends Link {
   /** Throws StoreUnavailable while the breaker blocks the server's other connections. */
   check(): void
@@ -74,7 +79,7 @@ export interface SendOptions {
   readonly connection?: number
 }
 
-/** The durability of one primary by its settings. Null if the server does not tell. */
+/** The durability of one primary by its settings. A value is null if the server does not tell it. */
 export interface Durability {
   readonly address: string
   readonly version: string
@@ -82,7 +87,7 @@ export interface Durability {
   readonly appendfsync: string | null
   readonly maxmemoryPolicy: string | null
   readonly connectedReplicas: number
-  /** Sentences for people, each a way in which an acknowledged record can be lost or refused. */
+  /** Sentences for people. Each names a way in which an acknowledged record can be lost or refused. */
   readonly warnings: readonly string[]
 }
 
@@ -97,36 +102,37 @@ export interface RedisLinks {
   readonly description: string
   readonly isCluster: boolean
   /**
-   * The connection that carries all writes of this key's slot, in call order. All keys of one hash tag have the same
-   * one until the cluster moves their slot. It is not followed by MOVED or ASK: that is a RedisError, the slot's owner
-   * is looked up again, and the next call of write() has the new one.
+   * Returns the connection for all writes of this key's slot, in call order. All keys with one hash tag use the same
+   * connection until the cluster moves their slot. The link does not follow MOVED and ASK: it rejects with that
+   * RedisError, and the links look up the slot's owner. The next call of write() then returns the new connection.
    */
   write(key: string): Link
   /**
-   * The connection that carries writes of this key while its slot is on its way, to where the key has gone, as a
-   * refusal with ASK says. Each command, and each transaction as a whole, is let through on its own; what names a key
-   * that has not arrived beside one that has is refused (TRYAGAIN).
+   * Resolves to the connection for writes of this key while its slot migrates: the target node that an ASK error
+   * names. Each command and each transaction is sent with ASKING. A command that names a key that has arrived and a
+   * key that has not is refused (TRYAGAIN).
    */
   asked(key: string, refusal: RedisError): Promise<Link>
   /**
-   * For commands that read: goes to the slot's primary, follows MOVED and ASK, waits for a connection as borrow() does.
+   * Returns the link for reads. It sends to the slot's primary, follows MOVED and ASK, and waits for a connection as
+   * borrow() does.
    */
   read(key: string): Link
   /**
-   * Runs the work on write(key) with one of the pool's slots held until it settles. Waits for a slot and for the
-   * connection, together at most `pool.max-wait`, then throws StoreUnavailable. Not to be nested: with one slot the
-   * inner waits for the outer.
+   * Runs the work on write(key), and occupies one slot of the pool until the work settles. Waits at most
+   * `pool.max-wait` for a slot and for the connection together, then throws StoreUnavailable. Calls must not be
+   * nested: with one slot the inner call would wait for the outer one.
    */
   borrow<T>(key: string, work: (link: Link) => Promise<T>): Promise<T>
   /** The durability of each primary by its settings, as last seen. */
   durability(): readonly Durability[]
-  /** One connection to each primary, beside those that carry reads and writes: FUNCTION LOAD, INFO, SCAN. */
+  /** Returns one connection to each primary, beside those for reads and writes: for FUNCTION LOAD, INFO, SCAN. */
   primaries(): readonly ControlLink[]
   /**
-   * Called once for each primary whose master_replid is another than before, after its links show it, or a second
-   * later.
+   * Registers a listener. It is called once each time the master_replid of a primary has changed, when all links show
+   * the new one or one second later.
    */
   onIncarnation(listener: (change: IncarnationChange) => void): void
-  /** Waits for what is in flight, then lets go of all connections. */
+  /** Waits for the commands in flight, then closes all connections. */
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
-// The connections to one Redis as a whole: which primary a key's slot is on and which of its connections the key takes,
-// the pool that bounds what is borrowed at once, and a cluster's map of slots, which is asked again whenever a reply or
-// a lost connection says that it may be another. A Redis that is no cluster is one primary that has all slots.
+// All connections to one Redis. It chooses the primary and the connection for each key, limits the calls that run at
+// once with a pool, and keeps a cluster's map of slots. It reads the map again whenever a reply or a lost connection
+// shows that it may have changed. A Redis without cluster mode is one primary with all slots.
 
 import { sleep, type Timer } from '../../../base/clock.ts'
 import type { ObservedChild } from '../../../telemetry/metrics.ts'
@@ -26,8 +26,8 @@ import { Slots } from './slots.ts'
 import { objectionToCluster, parseRedirection, parseSlots, SLOTS, type SlotRange, slotOf } from './topology.ts'
 
 /**
- * Connects to all primaries. Throws StoreOpenError, with nothing left open, when one of them cannot be used. If a
- * primary of a cluster is away, waits for it, because the cluster heals by itself or is being started.
+ * Connects to all primaries. Throws StoreOpenError, and leaves nothing open, if one of them cannot be used. If a
+ * primary of a cluster is unreachable, it waits, because the cluster may repair itself or may still be starting.
  */
 export async function openRedisLinks(options: Omit<PrimaryOptions, 'credentials'>): Promise<OpenRedisLinks> {
   const links = new OpenRedisLinks({ ...options, credentials: credentialsOf(options.target) })
@@ -40,15 +40,15 @@ export async function openRedisLinks(options: Omit<PrimaryOptions, 'credentials'
   return links
 }
 
-/** Redirections that one read follows. */
+/** The most redirections that one read follows. */
 const MOST_REDIRECTIONS = 5
-/** Between two looks at a cluster's slots. */
+/** The milliseconds between two reads of a cluster's map of slots. */
 const REFRESH_PAUSE_MS = 200
 const ASK_MS = 2000
-/** Connections to a node without slots are kept for this long after the last ASK that named it. */
+/** The milliseconds for which connections to a node without slots stay open after the last ASK that named it. */
 const IMPORTING_MS = 60_000
 
-/** How long a start waits for a cluster with a missing part. */
+/** How many milliseconds a start waits for a cluster that is not complete. */
 const INCOMPLETE_MS = 60_000
 const INCOMPLETE_POLL_MS = 500
 const PROGRESS_LOG_MS = 5000
@@ -63,7 +63,7 @@ export class OpenRedisLinks implements RedisLinks {
   readonly #primaries = new Map<string, Primary>()
   /** The primary of each slot. */
   readonly #owners: (Primary | null)[] = new Array(SLOTS).fill(null)
-  /** Where ASK sent reads, and when: nodes that need not have a slot yet. */
+  /** The nodes that ASK named, and when it did. They may not have a slot yet. */
   readonly #importing = new Map<Primary, number>()
   readonly #asking = new WeakMap<ServerLink, AskingLink>()
   readonly #acquisitions = new Map<Acquisition, ObservedChild>()
@@ -79,7 +79,7 @@ export class OpenRedisLinks implements RedisLinks {
     const { metrics, target } = options
     if (options.carriesStreams) {
       metrics.sample('svc.storage.local.pool.pending', {}, () => this.#slots.pending)
-      // A series that begins with its first event shows no increase to a dashboard.
+      // The series exist from the start: a dashboard shows no increase for a series that begins with its first event.
       for (const result of ACQUISITIONS) metrics.child('svc.storage.local.pool.acquire', { result })
     }
     for (const to of BREAKER_STATES) metrics.child('svc.redis.breaker_moves', { client: target.client, to })
@@ -112,7 +112,7 @@ export class OpenRedisLinks implements RedisLinks {
     }
   }
 
-  /** Returns the reason if one cannot be reached, or null; throws if one must not be used. */
+  /** Opens the primaries. Returns the reason if one cannot be reached, or null. Throws if one must not be used. */
   async #openPrimaries(opened: Set<Primary>): Promise<StoreOpenError | null> {
     const opening = [...this.#primaries].map(async ([key, primary]) => {
       if (opened.has(primary)) return null
@@ -122,7 +122,7 @@ export class OpenRedisLinks implements RedisLinks {
         return null
       } catch (error) {
         if (!(error instanceof StoreOpenError) || !isAway(error.cause)) throw error
-        // Another primary may have its slots by the next look.
+        // By the next attempt another primary may have its slots.
         this.#primaries.delete(key)
         await primary.close()
         return error
@@ -132,8 +132,8 @@ export class OpenRedisLinks implements RedisLinks {
   }
 
   /**
-   * A primary that came back takes a while to be believed; until then no primary serves any slot
-   * (cluster-require-full-coverage).
+   * Returns why the cluster refuses keys, or null. The cluster accepts a restored primary only after some time; until
+   * then no primary serves any slot (cluster-require-full-coverage).
    */
   async #askWhole(): Promise<StoreOpenError | null> {
     for (const { control, address } of this.#primaries.values()) {
@@ -141,7 +141,7 @@ export class OpenRedisLinks implements RedisLinks {
         const objection = objectionToCluster(await control.send(['CLUSTER', 'INFO']))
         if (objection !== null) return new StoreOpenError(`Redis at ${address} ${objection}`)
       } catch (error) {
-        // A user without the permission to ask continues without the answer.
+        // A Redis user without the permission for the command continues without the answer.
         if (error instanceof RedisError && error.code === 'NOPERM') continue
         if (!isStoreFailure(error)) throw error
         return new StoreOpenError(error.message, { cause: error })
@@ -182,7 +182,7 @@ export class OpenRedisLinks implements RedisLinks {
     const { clock, target } = this.#options
     const { maxWaitMs, size } = target.pool
     const startedAtMs = clock.monotonic()
-    // Usually both are available, and there is nothing to await.
+    // Usually both the slot and the connection are available, and no wait is necessary.
     if (!this.#slots.takeFree() && !(await this.#slots.take(maxWaitMs))) {
       this.#acquired('timeout', startedAtMs)
       throw new StoreUnavailable(`no connection of the pool came free within ${maxWaitMs} ms; all ${size} are in use`)
@@ -219,14 +219,17 @@ export class OpenRedisLinks implements RedisLinks {
   }
 
   /**
-   * The connection to the slot's primary once it is open; throws StoreUnavailable if that takes too long, or the
-   * breaker is open.
+   * Resolves to the connection to the slot's primary once it is open. Throws StoreUnavailable if that takes too long
+   * or the circuit breaker is open.
    */
   async connected(slot: number, side: Side, withinMs = this.#options.target.pool.maxWaitMs): Promise<ServerLink> {
     return await this.#standing(() => this.#owners[slot] ?? null, slot, side, withinMs)
   }
 
-  /** The connection for one read of a slot's key that is on its way to another primary, as ASK says. */
+  /**
+   * Resolves to the connection for one read of a key that has moved to another primary before its slot, as an ASK
+   * error says.
+   */
   async askedRead(slot: number, refusal: RedisError, askedHost: string): Promise<ServerLink> {
     return await this.#asked(slot, refusal, askedHost, 'reads')
   }
@@ -234,7 +237,7 @@ export class OpenRedisLinks implements RedisLinks {
   async asked(key: string, refusal: RedisError): Promise<Link> {
     const slot = slotOf(key)
     const link = await this.#asked(slot, refusal, this.#owners[slot]?.host ?? '', 'writes')
-    // One for each connection: writes of one turn on it share a WAIT.
+    // There is one AskingLink for each connection, so that writes of one turn on it share a WAIT.
     const known = this.#asking.get(link)
     if (known !== undefined) return known
     const asking = new AskingLink(link)
@@ -248,14 +251,12 @@ export class OpenRedisLinks implements RedisLinks {
     return await this.#standing(() => primary, slot, side, this.#options.target.pool.maxWaitMs)
   }
 
-  /** The connection that a read of the slot would take, whether it is open or not. */
+  /** Returns the connection that a read of the slot would take, whether it is open or not. */
   currentRead(slot: number): Link {
     return this.#linkOf(slot, 'reads') ?? absentLink(slot)
   }
 
-  /**
-   * Looks at the cluster's slots again, in its own time; questions that come meanwhile are answered by the same look.
-   */
+  /** Reads the cluster's map of slots again in the background. Calls that come meanwhile share the same read. */
   refresh(): void {
     if (!this.#options.target.isCluster || this.#isClosed || this.#isRefreshing) return
     this.#isRefreshing = true
@@ -290,7 +291,7 @@ export class OpenRedisLinks implements RedisLinks {
     }
   }
 
-  /** The connection if it is open; throws StoreUnavailable if the breaker is open. */
+  /** Returns the connection if it is open, else null. Throws StoreUnavailable if the circuit breaker is open. */
   #ready(owner: Primary | null, slot: number, side: Side): ServerLink | null {
     if (owner === null) return null
     owner.check()
@@ -344,7 +345,7 @@ export class OpenRedisLinks implements RedisLinks {
     this.refresh()
   }
 
-  /** A primary that is used from now on, if it was not known before. */
+  /** Returns the primary at this address. If it is not known yet, creates it. */
   #joined(endpoint: { host: string; port: number }): Primary {
     const isNew = !this.#primaries.has(`${endpoint.host}:${endpoint.port}`)
     const primary = this.#primaryAt(endpoint)
@@ -394,7 +395,7 @@ export class OpenRedisLinks implements RedisLinks {
     return null
   }
 
-  /** From the address of the settings; the cluster may use another name for that node. */
+  /** Reads the map of slots from the address in the settings. The cluster may know that node by another name. */
   async #askFirstSlots(): Promise<readonly SlotRange[]> {
     const { target, credentials, clock, clientName } = this.#options
     const name = `${clientName}-slots`
@@ -414,12 +415,12 @@ export class OpenRedisLinks implements RedisLinks {
   }
 }
 
-/** Which of a primary's connections a slot takes. */
+/** Returns the one of a primary's connections that the slot uses. */
 function chosen(links: readonly ServerLink[], slot: number): ServerLink {
   return links[slot % links.length]!
 }
 
-/** Writes to a node that their slot is moving to. */
+/** A link for writes to a node to which their slot migrates. */
 class AskingLink implements Link {
   readonly #link: ServerLink
 
@@ -453,8 +454,8 @@ class AskingLink implements Link {
 }
 
 /**
- * Reads: waits for the connection, and follows the cluster's redirections. A repeated read was never carried out
- * before.
+ * A link for reads. It waits for the connection and follows the cluster's redirections. If it sends a read again, the
+ * first one was not executed.
  */
 class FollowingLink implements Link {
   readonly #links: OpenRedisLinks
@@ -509,7 +510,7 @@ class FollowingLink implements Link {
   }
 }
 
-/** For a slot that no primary has. */
+/** Returns a link for a slot that no primary has. Every command on it rejects. */
 function absentLink(slot: number): Link {
   const refuse = () => Promise.reject(new StoreUnavailable(`no primary of the Redis Cluster has slot ${slot}`))
   const known = { address: 'nowhere', incarnation: '', connection: 0, lacksReplicas: false }

@@ -34,7 +34,7 @@ async function refusal(overrides: Partial<Values>, clock = systemClock): Promise
   }
 }
 
-test('a password that is wrong, missing or too much is one clear sentence each', { skip }, async t => {
+test('a wrong, a missing and an unnecessary password each give one clear sentence', { skip }, async t => {
   const guarded = await startRedis(t, { password: 's3cret', acl: ['user ketch on >other ~* &* +@all'] })
   const { port } = guarded
   const at = `Redis at 127.0.0.1:${port}`
@@ -59,7 +59,7 @@ test('a password that is wrong, missing or too much is one clear sentence each',
   )
 })
 
-test('a user who may not run INFO is told so', { skip }, async t => {
+test('if the user may not run INFO, the error says so', { skip }, async t => {
   const { port } = await startRedis(t, { acl: ['user ketch on >secret ~* +@all -info'] })
   assert.match(
     await refusal({ 'redis.uri': `redis://ketch:secret@127.0.0.1:${port}` }),
@@ -97,7 +97,7 @@ test('TLS is spoken with a certificate that is trusted and with no other', { ski
   )
 })
 
-test('a server of another kind is one clear sentence', async t => {
+test('a server of another kind gives one clear sentence', async t => {
   const server = createServer(client => {
     client.on('error', () => {})
     client.once('data', () => client.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
@@ -111,7 +111,7 @@ test('a server of another kind is one clear sentence', async t => {
   )
 })
 
-test('an address without a server, and no such host, is one clear sentence each', { skip }, async t => {
+test('an address without a server and an unknown host each give one clear sentence', { skip }, async t => {
   const redis = await startRedis(t)
   await redis.stop()
   assert.match(
@@ -159,12 +159,12 @@ test('a replica, and a cluster that is not called one or is not one, are refused
   )
 })
 
-test('a Redis that is loading is waited for, with its progress in the log', { skip }, async t => {
+test('a start waits for a Redis that is loading, and logs its progress', { skip }, async t => {
   const redis = await startRedis(t)
   for (let at = 0; at < 20; at++) await redis.ask('SET', `k${at}`, 'x'.repeat(100_000))
   await redis.ask('SAVE')
   await redis.stop('SIGKILL')
-  // A tenth of a second for each key (key-load-delay of redis/src/config.c), and it looks up after each.
+  // A tenth of a second for each key (key-load-delay of redis/src/config.c). Redis serves clients after each key.
   await redis.start({
     'key-load-delay': '100000',
     'loading-process-events-interval-bytes': '1024',
@@ -176,10 +176,10 @@ test('a Redis that is loading is waited for, with its progress in the log', { sk
   assert.equal(String(await links.read('k0').send(['STRLEN', 'k0'])), '100000')
 })
 
-/** A minute of it is a second: for who waits for a minute. */
+/** A clock whose minute lasts a second, for tests that wait for a minute. */
 const hastyClock: Clock = { ...systemClock, monotonic: () => 60 * systemClock.monotonic() }
 
-test('a Redis that loads and gets no further is given up by a start', { skip }, async t => {
+test('a start fails if a Redis is loading without progress', { skip }, async t => {
   const redis = await startRedis(t)
   const stuck = createServer(client => {
     const behind = connectSocket(redis.port, redis.host)
@@ -198,10 +198,12 @@ test('a Redis that loads and gets no further is given up by a start', { skip }, 
   )
 })
 
-/** Lines of replicas that went and came. */
+/** Returns the log lines about the number of replicas. */
 const linesOfReplicas = (log: string) => log.split('\n').filter(line => /has \d+ replicas/.test(line))
 
-test('a replica that is missing at a start is one warning, and one line says that it is there', { skip }, async t => {
+test('a replica that is missing at a start is one warning, and one line reports when it is connected', {
+  skip,
+}, async t => {
   const primary = await startRedis(t, { config: { 'repl-diskless-sync-delay': '0' } })
   const wanted = { 'redis.uri': primary.uri, 'storage.local.write.wait-replicas': 1 } as const
   const { links, log } = await openTestLinks(t, wanted)
@@ -257,7 +259,7 @@ test('the server lists each connection under the id of the broker and its purpos
   assert.equal(String(await nameless.read('k').send(['PING'])), 'PONG')
 })
 
-test('settings that void the promise are each one warning, and eviction of any key refuses the start', {
+test('each setting that weakens durability is one warning, and an eviction policy refuses the start', {
   skip,
 }, async t => {
   const unsafe = await startRedis(t)
@@ -285,7 +287,7 @@ test('settings that void the promise are each one warning, and eviction of any k
   assert.match(await refusal({ 'redis.uri': safe.uri }), /has maxmemory-policy allkeys-lru.*takes noeviction/)
 })
 
-test('eviction that is switched on under a broker is one ERROR that says what to do, and one line when it is put right', {
+test('eviction that is enabled under a broker is one ERROR with instructions, and one line when it is disabled', {
   skip,
 }, async t => {
   const redis = await startRedis(t, { appendfsync: 'always' })
@@ -315,7 +317,7 @@ test('eviction that is switched on under a broker is one ERROR that says what to
   assert.doesNotMatch(log(), /durability of Redis/)
 })
 
-test('durability is looked at again at each reconnect, and what is known is said once', { skip }, async t => {
+test('durability is checked again at each reconnect, and each warning is logged once', { skip }, async t => {
   const redis = await startRedis(t, { appendfsync: 'everysec' })
   const { links, log } = await openTestLinks(t, { 'redis.uri': redis.uri })
   assert.match(log(), /appendfsync is everysec/)
@@ -326,7 +328,7 @@ test('durability is looked at again at each reconnect, and what is known is said
   assert.equal(links.durability()[0]!.warnings.length, 2)
 })
 
-test('with wait-replicas, what a replica or its lack does to it is warned about', { skip }, async t => {
+test('with wait-replicas, the broker warns about missing replicas and bad settings of replicas', { skip }, async t => {
   const { primary, replicas } = await startReplicated(t, { replicas: 2, appendfsync: 'everysec' })
   await replicas[1]!.ask('CONFIG', 'SET', 'replica-priority', '50')
   const { links, log } = await openTestLinks(t, {
@@ -350,14 +352,14 @@ test('with wait-replicas, what a replica or its lack does to it is warned about'
   )
 })
 
-test('settings that the server does not tell are said to be unknown', { skip }, async t => {
+test('if the server does not tell its settings, the warning says that they are unknown', { skip }, async t => {
   const { port } = await startRedis(t, { appendfsync: 'always', acl: ['user ketch on >s ~* &* +@all -config'] })
   const { links, log } = await openTestLinks(t, { 'redis.uri': `redis://ketch:s@127.0.0.1:${port}` })
   assert.match(log(), /does not tell its settings .CONFIG GET: NOPERM/)
   assert.equal(links.durability()[0]!.appendfsync, null)
 })
 
-test('another history is told once, and every connection shows it', { skip }, async t => {
+test('a new history is reported once, and every connection shows it', { skip }, async t => {
   const redis = await startRedis(t, { appendfsync: 'always' })
   const { links, metrics, log } = await openTestLinks(t, { 'redis.uri': redis.uri, 'redis.pool.max-wait': 20_000 })
   const changes: IncarnationChange[] = []
@@ -382,7 +384,7 @@ test('another history is told once, and every connection shows it', { skip }, as
   assert.equal(log().match(/has another history/g)!.length, 1)
 })
 
-test('a history that changes under connections that stand is noticed, and so is a primary that became a replica', {
+test('a new history is noticed on open connections, and so is a primary that became a replica', {
   skip,
 }, async t => {
   const other = await startRedis(t)
@@ -407,7 +409,7 @@ test('a history that changes under connections that stand is noticed, and so is 
   await links.borrow('k', again => again.send(['SET', 'k', 'x']))
 })
 
-test('connections that still lead to the server before are made anew when one leads to another', { skip }, async t => {
+test('connections to the former server are replaced when one connection leads to a new server', { skip }, async t => {
   const { primary, replicas } = await startReplicated(t)
   const proxy = await startProxy({ target: primary })
   t.after(() => proxy.close())
@@ -415,7 +417,7 @@ test('connections that still lead to the server before are made anew when one le
   const keys = Array.from({ length: 40 }, (_, at) => `{${at}}`)
   await replicas[0]!.ask('REPLICAOF', 'NO', 'ONE')
   proxy.retarget(replicas[0]!.port)
-  // One connection breaks; the others stand, and lead to the old primary, which still calls itself one.
+  // One connection breaks. The others stay open and lead to the old primary, which still calls itself a primary.
   const { connection } = links.write(keys[0]!)
   proxy.swallowNextReply()
   await links
@@ -434,7 +436,7 @@ test('connections that still lead to the server before are made anew when one le
   assert.equal(await primary.ask('DBSIZE'), 0)
 })
 
-test('a Redis that says nothing opens the breaker, calls fail at once, and a PING closes it', { skip }, async t => {
+test('a silent Redis opens the breaker, calls fail at once, and a PING closes it', { skip }, async t => {
   const redis = await startRedis(t)
   const { links, metrics, log } = await openTestLinks(t, {
     'redis.uri': redis.uri,
@@ -461,7 +463,7 @@ test('a Redis that says nothing opens the breaker, calls fail at once, and a PIN
   assert.match(await metrics.scrape(), /svc_redis_breaker_moves_total\{client="broker",to="closed"\} 1/)
 })
 
-test('without a breaker calls go on trying', { skip }, async t => {
+test('without a breaker every call is tried', { skip }, async t => {
   const redis = await startRedis(t)
   const { links } = await openTestLinks(t, {
     'redis.uri': redis.uri,
@@ -473,7 +475,7 @@ test('without a breaker calls go on trying', { skip }, async t => {
   for (let at = 0; at < 10; at++) assert.doesNotMatch(String(await call()), /circuit breaker/)
 })
 
-test('latencies of commands are measured where the settings say so, and by socket where they say that', {
+test('latencies of commands are measured if the settings say so, and by socket if they say so', {
   skip,
 }, async t => {
   const redis = await startRedis(t)
@@ -497,7 +499,7 @@ test('latencies of commands are measured where the settings say so, and by socke
   )
 })
 
-test('why a connection failed is told without the words of the library', () => {
+test('the reason of a failed connection is explained in plain words', () => {
   const target = { keys: 'svc.redis', tls: false, host: 'h' } as Parameters<typeof explainFailure>[2]
   assert.equal(explainFailure(new Error('odd'), 'h:1', target), 'Redis at h:1: odd')
 })

@@ -1,6 +1,6 @@
-// One Redis server that holds streams, and all connections to it: those that write, those that read, and one beside
-// them that watches it. Here its role, its history (master_replid) and its settings are checked, at each connect and
-// every few seconds; here is its circuit breaker; here is said once what happened to all its connections.
+// One Redis server and all connections to it: those for writes, those for reads, and one that watches the server. It
+// checks the server's role, its history (master_replid) and its settings at each connect and every few seconds. It
+// owns the circuit breaker, and logs events of all its connections once.
 
 import { type Clock, sleep } from '../../../base/clock.ts'
 import type { Random } from '../../../base/random.ts'
@@ -34,7 +34,7 @@ export interface PrimaryOptions {
   readonly readConnections: number
   /** `write.wait-replicas`; 0 on a Redis of documents alone. */
   readonly waitReplicas: number
-  /** How the server's CLIENT LIST calls the connections, with their purpose behind it: `ketch-1`. */
+  /** The beginning of the connections' names in the server's CLIENT LIST, before their purpose: `ketch-1`. */
   readonly clientName: string
   readonly clock: Clock
   readonly random: Random
@@ -42,33 +42,33 @@ export interface PrimaryOptions {
   readonly logger: Logger
 }
 
-/** The owner of all servers of one Redis gets these events. */
+/** The events that the owner of all servers of one Redis gets. */
 export interface PrimaryEvents {
-  /** A connection was opened, or another connection answers for a slot. */
+  /** A connection was opened, or another connection now serves a slot. */
   changed(): void
   incarnationChanged(change: IncarnationChange): void
   redirected(error: RedisError, host: string): void
-  /** It cannot be reached or is not a primary: the cluster may have another primary now. */
+  /** The server cannot be reached or is not a primary: the cluster may have another primary now. */
   inTrouble(): void
 }
 
-/** The longest time for a connect with the first INFO, even if the timeout of commands is longer. */
+/** The most milliseconds for a connect with the first INFO, even if the timeout of commands is longer. */
 const CONNECT_MS = 5000
 const WATCH_MS = 2000
-/** For INFO and PING on a connection that carries nothing else. */
+/** The timeout in milliseconds of INFO and PING on the connection that carries nothing else. */
 const PROBE_MS = 2000
-/** A connection that does not come back keeps the news of another history for no longer than this. */
+/** How many milliseconds the report of a new history waits for connections that do not come back. */
 const ANNOUNCE_MS = 1000
 const LOADING_POLL_MS = 500
-/** How long a Redis that is loading may make no progress. */
+/** How many milliseconds a loading Redis may make no progress. */
 const STANDSTILL_MS = 60_000
 const REPLICAS_POLL_MS = 250
-/** How long a start waits for replicas that are connected and have confirmed nothing yet. */
+/** How many milliseconds a start waits for replicas that are connected but have confirmed nothing yet. */
 const JOINING_MS = 3_000
 const PROGRESS_LOG_MS = 5000
 const CLOSE_MS = 5000
 
-/** The user of the broker may not read settings. */
+/** Ignores an error reply: the broker's Redis user may not read settings. */
 function untold(error: unknown): Reply {
   if (error instanceof RedisError) return []
   throw error
@@ -89,16 +89,16 @@ export class Primary implements LinkOwner {
   readonly #events: PrimaryEvents
   readonly #log: Logger
   readonly #fileRewrite: FileRewrite
-  /** The process whose append-only file is known to end without an open transaction. */
+  /** The server process whose append-only file is known to end without an open transaction. */
   #ended: { readonly runId: string; readonly done: Promise<void> } | null = null
   #replid: string | null = null
-  /** Another history that was not told of yet: the connections must show it first. */
+  /** A new history that is not reported yet, because all connections must show it first. */
   #change: IncarnationChange | null = null
   #durability: Durability | null = null
   readonly #warned = new Set<string>()
-  /** The number of replicas in reach; counts as enough until it is known. */
+  /** The number of replicas in reach; infinite until it is known. */
   #replicas = Number.POSITIVE_INFINITY
-  /** Since the server started, as it was last seen. */
+  /** The number of evicted keys since the server started, as last seen. */
   #evictedKeys = 0
   #isEvictionTold = false
   readonly #down = new Set<ServerLink>()
@@ -131,13 +131,13 @@ export class Primary implements LinkOwner {
     this.breaker = target.breaker.isEnabled ? this.#createBreaker() : noBreaker
   }
 
-  /** The durability by its settings; null until it was asked. */
+  /** The durability by the server's settings; null until they were read. */
   get durability(): Durability | null {
     if (this.#durability === null || !this.lacksReplicas) return this.#durability
     return { ...this.#durability, warnings: [...this.#durability.warnings, this.#shortage()] }
   }
 
-  /** Whether fewer replicas are in reach than writes must reach. */
+  /** True if fewer replicas are in reach than writes must reach. */
   get lacksReplicas(): boolean {
     return this.#replicas < this.#options.waitReplicas
   }
@@ -146,7 +146,10 @@ export class Primary implements LinkOwner {
     return this.#links().filter(({ isConnected }) => isConnected).length
   }
 
-  /** Makes every connection once. Throws StoreOpenError when one cannot be, or when the server must not be used. */
+  /**
+   * Opens every connection, with one attempt each. Throws StoreOpenError if one fails, or if the server must not be
+   * used.
+   */
   async open(): Promise<void> {
     try {
       await this.control.open()
@@ -163,7 +166,7 @@ export class Primary implements LinkOwner {
     this.#watchOn()
   }
 
-  /** Makes the connections in its own time, for a server that joined later. */
+  /** Opens the connections in the background, for a server that joined later. */
   start(): void {
     for (const link of this.#links()) void link.keepTrying()
     this.#watchOn()
@@ -223,7 +226,7 @@ export class Primary implements LinkOwner {
       this.#log.warn(`a connection to Redis at ${this.address} is lost: ${why}`, { unresolved })
     }
     this.#down.add(link)
-    // The next connection has another port: labels of those that are gone would pile up.
+    // The next connection has another port. Labels of old connections would accumulate.
     if (localAddress !== null) this.#options.metrics.forget('local', localAddress)
   }
 
@@ -253,7 +256,10 @@ export class Primary implements LinkOwner {
     return [this.control, ...this.writes, ...this.reads]
   }
 
-  /** Waits as long as there is progress: only a person who knows the data can say how long that may take. */
+  /**
+   * Waits until the server has loaded its data, as long as it makes progress: only a person who knows the data can
+   * say how long that may take.
+   */
   async #askUntilLoaded(connection: Connection): Promise<ServerInfo> {
     let fromMs = this.clock.monotonic()
     let before = -1
@@ -276,7 +282,7 @@ export class Primary implements LinkOwner {
     }
   }
 
-  /** One line when too few replicas are left, and one when they are back. */
+  /** Logs one line if too few replicas are left, and one when there are enough again. */
   #sawReplicas(replicas: number): void {
     const before = this.lacksReplicas
     this.#replicas = replicas
@@ -292,7 +298,10 @@ export class Primary implements LinkOwner {
     )
   }
 
-  /** Replicas that were started together with the broker are no shortage. */
+  /**
+   * Waits a short time for replicas that are joining: replicas that start together with the broker are not a
+   * shortage.
+   */
   async #awaitJoining(): Promise<void> {
     const { waitReplicas } = this.#options
     for (const fromMs = this.clock.monotonic(); waitReplicas > 0; await sleep(this.clock, REPLICAS_POLL_MS)) {
@@ -309,7 +318,10 @@ export class Primary implements LinkOwner {
     )
   }
 
-  /** With min-replicas-to-write such a server takes no write, and a broker that can write nothing cannot start. */
+  /**
+   * Waits until the server accepts writes. With min-replicas-to-write and too few replicas it refuses them, and a
+   * broker that cannot write cannot start.
+   */
   async #awaitWrites(): Promise<void> {
     const asked = this.control.send(['CONFIG', 'GET', 'min-replicas-to-write']).catch(untold)
     const [, text] = (await this.#bounded(asked, CONNECT_MS)) as readonly Reply[]
@@ -323,7 +335,10 @@ export class Primary implements LinkOwner {
     }
   }
 
-  /** Before anything is written to a process, and once for each (file-rewrite.ts). */
+  /**
+   * Ends an open transaction in the append-only file. It runs once for each server process, before any other write
+   * (file-rewrite.ts).
+   */
   async #endTransaction(connection: Connection, info: ServerInfo): Promise<void> {
     if (!hasFormerFile(info)) return
     const runId = info.fields.get('run_id') ?? ''
@@ -334,8 +349,8 @@ export class Primary implements LinkOwner {
     try {
       await this.#ended.done
     } catch (error) {
-      // A Redis that is full, or takes no writes, has nothing written to it that could be cut off. Else the next one
-      // tries again.
+      // A Redis that is full or refuses writes has no later write that could be cut off. After any other error the
+      // next connect tries again.
       if (error instanceof RedisError) return
       this.#ended = null
       throw error
@@ -354,13 +369,13 @@ export class Primary implements LinkOwner {
     const { target } = this.#options
     if (isCluster !== target.isCluster)
       return isCluster
-        ? `is a node of a cluster, and ${target.keys}.cluster is false; takes true`
-        : `is no cluster, and ${target.keys}.cluster is true; takes false`
+        ? `is a node of a cluster, and ${target.keys}.cluster is false; set it to true`
+        : `is no cluster, and ${target.keys}.cluster is true; set it to false`
     if (role === 'master') return null
     return `is a replica of ${fields.get('master_host')}:${fields.get('master_port')}; ${target.keys} takes the primary`
   }
 
-  /** This connection's own address as the server sees it. */
+  /** Resolves to this connection's own address as the server sees it. */
   async #askLocalAddress(connection: Connection): Promise<string> {
     const reply = String(await this.#bounded(connection.send(['CLIENT', 'INFO']), CONNECT_MS))
     return /\baddr=(\S+)/.exec(reply)?.[1] ?? ''
@@ -370,7 +385,7 @@ export class Primary implements LinkOwner {
     return answerWithin(this.clock, withinMs, reply)
   }
 
-  /** When one open connection sees another history, every other one asks again. */
+  /** Notes the history that a connection sees. If it is a new one, every other connection checks again. */
   #saw(replid: string): void {
     const before = this.#replid
     if (before === replid) return
@@ -395,7 +410,10 @@ export class Primary implements LinkOwner {
       this.#announce()
   }
 
-  /** A connection may still lead to the server that was there before (a proxy, an address that moved). */
+  /**
+   * Checks which server a connection leads to. It may still lead to the earlier server (a proxy, an address that
+   * moved).
+   */
   async #verify(link: ServerLink): Promise<void> {
     const { connection } = link
     try {
@@ -406,7 +424,8 @@ export class Primary implements LinkOwner {
         this.#announceWhenShown()
       } else link.reset('it leads to another server than the newest connection')
     } catch {
-      // It is down, or held back by the breaker: either way it is asked before it is used again.
+      // The connection is down or blocked by the circuit breaker. In both cases it is checked before it is used
+      // again.
       link.reset('it could not be asked which server it leads to')
     }
   }
@@ -433,14 +452,14 @@ export class Primary implements LinkOwner {
       if (control.connection !== connection) return
       if (role !== 'master') {
         this.#events.inTrouble()
-        for (const link of this.#links()) link.reset(`Redis at ${this.address} is a replica by now`)
+        for (const link of this.#links()) link.reset(`Redis at ${this.address} is now a replica`)
         return
       }
       control.incarnation = replid
       this.#saw(replid)
       this.#sawReplicas(replicasIn(info))
       this.#evictedKeys = Number(fields.get('evicted_keys') ?? 0)
-      // Nor has a server that joined later been asked yet.
+      // The settings of a server that joined later have not been read yet either.
       if (this.#durability?.maxmemoryPolicy !== (fields.get('maxmemory_policy') ?? null)) void this.#checkAgain()
       await this.#rewriteFile()
     } catch (error) {
@@ -482,7 +501,7 @@ export class Primary implements LinkOwner {
     })
   }
 
-  /** One line for each warning, until it has gone away and come back. */
+  /** Logs each warning once. A warning that has gone and comes back is logged again. */
   #tell(durability: Durability): void {
     this.#durability = durability
     this.#sawReplicas(durability.connectedReplicas)
@@ -494,7 +513,10 @@ export class Primary implements LinkOwner {
     for (const warning of durability.warnings) this.#warned.add(warning)
   }
 
-  /** A start refuses such a server; one that changes under the broker may drop anything from then on. */
+  /**
+   * Logs an error if the server may evict keys. A start refuses such a server; a running broker logs that Redis may
+   * delete anything from now on.
+   */
   #tellEviction({ maxmemoryPolicy }: Durability): void {
     const objection = evictionObjection(maxmemoryPolicy)
     if ((objection !== null) === this.#isEvictionTold) return
@@ -533,7 +555,7 @@ export class Primary implements LinkOwner {
         this.#log
           .limited('redis.breaker', logIntervalMs)
           .warn(`the circuit breaker of Redis at ${this.address} is ${state}: ${why}`)
-        // Commands that were sent would wait for their whole timeout on connections that may be dead.
+        // Otherwise commands in flight would wait for their whole timeout on connections that may be dead.
         if (state === 'open') for (const link of this.#links()) if (link !== this.control) link.reset(why)
         this.#events.changed()
       },

@@ -1,4 +1,4 @@
-// Error replies of Redis, and which of them say for certain that nothing was done (H29).
+// Error replies of Redis. Some of them tell for certain that nothing was done (H29).
 
 /** An error reply. `code` is its first word: OOM, MOVED, NOPERM, ERR ... */
 export class RedisError extends Error {
@@ -20,8 +20,8 @@ export class RedisError extends Error {
 }
 
 /**
- * The answers of a server before it runs a command (`processCommand` of redis/src/server.c, and the cluster's
- * redirections).
+ * The codes of the error replies that a server sends before it runs a command (`processCommand` of
+ * redis/src/server.c, and the cluster's redirections).
  */
 const REFUSALS: ReadonlySet<string> = new Set([
   'ASK',

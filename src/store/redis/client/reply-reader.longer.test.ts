@@ -4,7 +4,7 @@ import { fc } from '../../../../testing/property.ts'
 import { RedisError } from './redis-error.ts'
 import { type AnyReply, MalformedReply, ReplyReader } from './reply-reader.ts'
 
-/** The replies in these chunks, and the error at the end. */
+/** Returns the replies in these chunks, and the error at the end. */
 function read(...chunks: readonly (Buffer | string)[]): { replies: AnyReply[]; fault: string | null } {
   const replies: AnyReply[] = []
   const reader = new ReplyReader(reply => replies.push(reply))
@@ -39,7 +39,7 @@ const { reply: anyReply } = fc.letrec<{ reply: AnyReply }>(tie => ({
   ),
 }))
 
-test('each kind of reply is what it stands for', () => {
+test('each kind of reply is decoded to its value', () => {
   const { replies } = read(
     '+OK\r\n+\r\n:-42\r\n:9223372036854775807\r\n$5\r\nhe\r\no\r\n$0\r\n\r\n$-1\r\n*-1\r\n*0\r\n*2\r\n*1\r\n:1\r\n-OOM no\r\n',
   )
@@ -65,7 +65,7 @@ test('wherever the chunks end, the replies are those that were written', () => {
   )
 })
 
-test('wherever the chunks end, the same bytes are refused with the same words', () => {
+test('wherever the chunks end, the same bytes are refused with the same message', () => {
   const symbols = fc.constantFrom(...'+-:$*019\r\nx'.split(''), '\r\n', '$3\r\n', '*2\r\n')
   fc.assert(
     fc.property(fc.array(symbols, { maxLength: 30 }), parts => {
@@ -76,7 +76,7 @@ test('wherever the chunks end, the same bytes are refused with the same words', 
   )
 })
 
-test('a chunk of which only the beginning is new is read that far, and may change afterwards', () => {
+test('only the first `end` bytes of a chunk are read, and the chunk may change afterwards', () => {
   const replies: AnyReply[] = []
   const reader = new ReplyReader(reply => replies.push(reply))
   const memory = Buffer.from('$3\r\nabc\r\n+O:1\r\n:2\r\n')
@@ -88,7 +88,7 @@ test('a chunk of which only the beginning is new is read that far, and may chang
   assert.deepEqual(replies, [Buffer.from('abc'), 'OK'])
 })
 
-test('bytes of a reply lie in memory that holds nothing else', () => {
+test('the bytes of a reply are in memory without other data', () => {
   for (const length of [1, 28, 64, 65, 1000, 3_000_000]) {
     const bytes = written(Buffer.alloc(length, 'x'))
     const half = Math.ceil(bytes.length / 2)
@@ -100,7 +100,7 @@ test('bytes of a reply lie in memory that holds nothing else', () => {
   }
 })
 
-test('what is no reply is refused in words that show it', () => {
+test('malformed bytes are refused with a message that shows them', () => {
   const faults: readonly (readonly [bytes: string, fault: RegExp])[] = [
     ['HTTP/1.1 400 Bad Request\r\n', /a line begins with "HTTP\/1.1 400 Bad Request"/],
     ['\r\n', /a line begins with ""/],
@@ -122,7 +122,7 @@ test('what is no reply is refused in words that show it', () => {
   for (const [bytes, fault] of faults) assert.match(read(`:1\r\n${bytes}`).fault ?? 'none', fault, bytes.slice(0, 40))
 })
 
-test('a length allocates little until its bytes come', () => {
+test('an announced length allocates little memory until its bytes arrive', () => {
   const before = process.memoryUsage().arrayBuffers
   const readers = Array.from({ length: 20 }, () => new ReplyReader(() => assert.fail('nothing is complete')))
   for (const reader of readers) reader.push(Buffer.from('*2147483647\r\n$536870912\r\nabc'))

@@ -1,10 +1,10 @@
-// Replies as Redis writes them (RESP 2), from chunks of bytes that begin and end anywhere. Its values hold
-// nothing of a chunk. It allocates by what has come, not by what a length says is to come.
+// Decodes replies of Redis (RESP 2) from chunks of bytes that begin and end anywhere. Its values do not refer to the
+// chunks. It allocates memory for bytes that have arrived, and not for all bytes that a length announces.
 //
 //   +OK\r\n        text              $5\r\nhello\r\n    bytes              *2\r\n ... ...    as many replies
 //   -ERR no\r\n    an error reply    $-1\r\n, *-1\r\n   null               :42\r\n           a number
 //
-// It is made of lines, and of bytes whose length a line said; those end with an empty line.
+// A reply consists of lines, and of bytes whose length a line announces. Those bytes end with an empty line.
 
 import { RedisError } from './redis-error.ts'
 import { COLON, CR, DOLLAR, LF, MINUS, NINE, PLUS, STAR, ZERO } from './resp.ts'
@@ -12,26 +12,29 @@ import { COLON, CR, DOLLAR, LF, MINUS, NINE, PLUS, STAR, ZERO } from './resp.ts'
 /** A number beyond 2^53 becomes the nearest double. */
 export type AnyReply = null | number | string | Buffer | RedisError | readonly AnyReply[]
 
-/** The bytes are not a valid reply: the bytes behind them can no longer be understood. */
+/** Thrown if the bytes are not a valid reply. The bytes after them can no longer be understood. */
 export class MalformedReply extends Error {
   override readonly name = 'MalformedReply'
 }
 
-/** Text and errors are a line. Redis cuts what it repeats of a command to 128 bytes. */
+/**
+ * The most bytes of a line, for example of a text or an error. Redis cuts the parts of a command that it repeats in
+ * an error to 128 bytes.
+ */
 const LONGEST_LINE = 64 * 1024
-/** `proto-max-bulk-len`, by default. */
+/** The most bytes of a bulk string: the default of `proto-max-bulk-len`. */
 const LONGEST_BULK = 512 * 1024 * 1024
 const MOST_ELEMENTS = 2 ** 31 - 1
-/** EXEC, XRANGE, an entry, its fields are four. */
+/** The most levels of nested arrays. The broker needs four: EXEC, XRANGE, an entry, its fields. */
 const DEEPEST = 32
-/** A length is trusted up to this many bytes. For more memory, as many bytes must have arrived. */
+/** The bytes that are allocated for an announced length at once. For more memory, as many bytes must have arrived. */
 const TRUSTED_BYTES = 1024 * 1024
 /**
- * V8 keeps so few bytes within the object, which is much less work than memory of their own, and than a call to copy
- * them.
+ * The most bytes that V8 stores inside the object. That costs much less than separate memory and a call to copy the
+ * bytes.
  */
 const ON_HEAP_BYTES = 64
-/** The sign and the digits of a 64-bit number. */
+/** The length of a 64-bit number in characters, with its sign. */
 const LONGEST_NUMBER = 20
 const EXACT_DIGITS = 15
 
@@ -46,21 +49,25 @@ interface OpenArray {
 export class ReplyReader {
   readonly #onReply: (reply: AnyReply) => void
   #array: OpenArray | null = null
-  /** Bytes that a line has announced, and how many of them are there; it grows up to their length. */
+  /**
+   * The buffer for the bytes that a line has announced, and the number of bytes that have arrived. The buffer grows
+   * up to the announced length.
+   */
   #bulk: Buffer | null = null
   #bulkLength = 0
   #filled = 0
-  /** The bytes so far of a line that has not ended. */
+  /** The bytes of a line that has not ended yet. */
   #held: Buffer[] = []
   #heldBytes = 0
 
-  /** `onReply` gets every reply as soon as it is complete. */
+  /** `onReply` is called with every reply as soon as it is complete. */
   constructor(onReply: (reply: AnyReply) => void) {
     this.#onReply = onReply
   }
 
   /**
-   * Takes the next bytes: the first `end` of the chunk. Throws MalformedReply, and must not be called again after that.
+   * Takes the next bytes: the first `end` bytes of the chunk. Throws MalformedReply; after that it must not be called
+   * again.
    */
   push(chunk: Buffer, end = chunk.length): void {
     let at = 0
@@ -110,7 +117,7 @@ export class ReplyReader {
     return from + count
   }
 
-  /** One line, its \r\n with it. */
+  /** Takes one line with its \r\n. */
   #line(bytes: Buffer, from: number, to: number): void {
     const end = to - 2
     if (end < from || bytes[end] !== CR) throw new MalformedReply('a line does not end with \\r\\n')
@@ -129,7 +136,7 @@ export class ReplyReader {
       this.#found(null)
       return
     }
-    // In memory of its own, so that a caller that keeps it keeps nothing beside it.
+    // The bytes get separate memory, so that a caller that keeps them keeps no other bytes.
     this.#bulk =
       length <= ON_HEAP_BYTES ? Buffer.alloc(length) : Buffer.allocUnsafeSlow(Math.min(length, TRUSTED_BYTES))
     this.#bulkLength = length
@@ -169,7 +176,7 @@ export class ReplyReader {
   }
 }
 
-/** Most text lines are one of these two. */
+/** Returns the text of a line. Two texts are very frequent and need no decoding. */
 function textIn(bytes: Buffer, from: number, end: number): string {
   if (isText(bytes, from, end, 'QUEUED')) return 'QUEUED'
   if (isText(bytes, from, end, 'OK')) return 'OK'
@@ -194,12 +201,12 @@ function numberIn(bytes: Buffer, from: number, end: number): number {
   }
   if (at < end || at === first || end - from > LONGEST_NUMBER)
     throw new MalformedReply(`${shown(bytes, from, end)} stands for a number`)
-  // Adding up more digits would round at each step.
+  // A sum of more digits would be rounded at each step.
   if (at - first > EXACT_DIGITS) value = Number(bytes.toString('latin1', first, end))
   return isNegative ? 0 - value : value
 }
 
-/** The beginning, short enough for a message. */
+/** Returns the beginning of the bytes as text, short enough for an error message. */
 function shown(bytes: Buffer, from: number, end: number): string {
   return JSON.stringify(bytes.toString('latin1', from, Math.min(end, from + 24)))
 }

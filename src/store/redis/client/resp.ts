@@ -1,4 +1,4 @@
-// The letters that RESP 2 is written with, both ways.
+// The ASCII codes of the characters that RESP 2 uses, in commands and in replies.
 
 export const STAR = 0x2a
 export const PLUS = 0x2b

@@ -1,25 +1,29 @@
-// Reads a Redis server's own description: whether the broker may use it at all, and how its settings weaken the
-// durability of an acknowledgement (docs/guides/durability.md). It asks and judges; primary.ts decides what follows.
+// Reads a Redis server's description of itself. It judges if the broker may use the server, and how the server's
+// settings weaken the durability of an acknowledgement (docs/guides/durability.md). primary.ts decides what to do
+// then.
 
 import type { Argument, Durability, Reply } from './links.ts'
 import { RedisError } from './redis-error.ts'
 
-/** Functions, `XADD NOMKSTREAM` and a multi-part append-only file: all there from this version on. */
+/** The oldest version with Functions, `XADD NOMKSTREAM` and a multi-part append-only file. */
 const OLDEST_VERSION = [7, 0] as const
 
 export type Ask = (args: readonly Argument[]) => Promise<Reply>
 
-/** The fields of INFO that matter. */
+/** The fields of INFO that the broker uses. */
 export interface ServerInfo {
   readonly version: string
   readonly role: string
-  /** The history that the server's data belongs to; a server that lost data, or another one, has another. */
+  /**
+   * The id of the history that the server's data belongs to. It is different after a server has lost data, and on
+   * another server.
+   */
   readonly replid: string
   readonly isCluster: boolean
   readonly isLoading: boolean
-  /** How far loading is, for people. */
+  /** The progress of loading, for people. */
   readonly loadingProgress: string
-  /** Bytes that are loaded. */
+  /** The number of loaded bytes. */
   readonly loadedBytes: number
   readonly fields: ReadonlyMap<string, string>
 }
@@ -44,31 +48,34 @@ export async function askInfo(ask: Ask, ...sections: string[]): Promise<ServerIn
   }
 }
 
-/** Why the broker cannot use this server at all; null when it can. */
+/** Returns why the broker cannot use this server at all, or null. */
 export function versionObjection({ version }: ServerInfo): string | null {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const isOld = major < OLDEST_VERSION[0] || (major === OLDEST_VERSION[0] && minor < OLDEST_VERSION[1])
   return isOld ? `is Redis ${version}, which is too old; takes Redis ${OLDEST_VERSION.join('.')} or newer` : null
 }
 
-/** Whole partitions may be evicted under these policies, acknowledged or not. */
+/**
+ * Returns the objection to a maxmemory-policy under which Redis may evict whole partitions, acknowledged or not; else
+ * null.
+ */
 export function evictionObjection(policy: string | null): string | null {
   return policy?.startsWith('allkeys-')
     ? `has maxmemory-policy ${policy}, under which it drops whole partitions when memory is short; takes noeviction`
     : null
 }
 
-/** The same among the warnings of durability. */
+/** Returns the same objection as a warning of durability. */
 export function evictionWarning(objection: string): string {
   return `it ${objection}`
 }
 
-/** A replica that is silent for longer, in seconds, cannot be waited for. */
+/** The most seconds since a replica was last heard of. A replica that is silent for longer is not counted. */
 const LONGEST_LAG_S = 10
 
 /**
- * How many replicas are in step and have been heard of lately; with `orJoin` also those that are connected and have
- * confirmed nothing yet, which takes a replica a second.
+ * Returns how many replicas are in step and were heard of recently. With `orJoin` it also counts replicas that are
+ * connected but have confirmed nothing yet; a replica needs a second for that.
  */
 export function replicasIn({ fields }: ServerInfo, { orJoin } = { orJoin: false }): number {
   let count = 0
@@ -143,7 +150,7 @@ export async function askDurability(
   }
 }
 
-/** The settings, or the server's word for why not (an ACL, a managed service). */
+/** Returns the settings, or the server's error text if it refuses (an ACL, a managed service). */
 async function askConfig(ask: Ask): Promise<ReadonlyMap<string, string> | string> {
   const names = ['appendfsync', 'no-appendfsync-on-rewrite', 'min-replicas-to-write']
   const config = new Map<string, string>()
@@ -159,7 +166,10 @@ async function askConfig(ask: Ask): Promise<ReadonlyMap<string, string> | string
   return config
 }
 
-/** Sentinel and Cluster prefer a replica by priority before they look at how far it is, so priorities must be equal. */
+/**
+ * Returns warnings about replica priorities. Sentinel and Cluster choose a replica by its priority first and by its
+ * data second, so priorities must be equal.
+ */
 async function priorityWarnings(
   { fields }: ServerInfo,
   askReplica: (host: string, port: number) => Promise<ServerInfo>,

@@ -1,6 +1,6 @@
-// One connection of the many to one server, which comes back when it is lost. It keeps what is in flight, notices when
-// a reply does not come, and says what became of a command. Which server it is and whether that may be used is
-// primary.ts's business.
+// One of the connections to a server. It reconnects if the connection is lost, tracks the commands in flight, detects
+// missing replies, and reports the outcome of each command. primary.ts checks which server it is and if the broker
+// may use it.
 
 import { assert } from '../../../base/assert.ts'
 import { type Clock, sleep, type Timer } from '../../../base/clock.ts'
@@ -10,10 +10,10 @@ import type { Connection } from './connection.ts'
 import type { Argument, ControlLink, Reply, SendOptions } from './links.ts'
 import { RedisError } from './redis-error.ts'
 
-/** The end of the name under which the server lists the connection. */
+/** The end of the connection's name in the server's list. */
 export type Purpose = 'write' | 'read' | 'watch'
 
-/** The server that a link belongs to, as the link asks and tells it. */
+/** The interface of a link to the server that it belongs to. */
 export interface LinkOwner {
   readonly lacksReplicas: boolean
   readonly address: string
@@ -22,20 +22,23 @@ export interface LinkOwner {
   readonly random: Random
   readonly timeoutMs: number
   /**
-   * A connection to a server that may be used, and the server's description of itself; rejects with the reason, for
+   * Resolves to a connection to a server that may be used, and that server's data. Rejects with the reason, for
    * people.
    */
   connect(purpose: Purpose, onLost: (error: Error) => void): Promise<Connected>
-  /** Throws StoreUnavailable when nothing may be sent (the circuit breaker). */
+  /** Throws StoreUnavailable if no command may be sent (the circuit breaker). */
   check(): void
   isUp(link: ServerLink): void
   isDown(link: ServerLink, lost: Lost): void
   couldNotConnect(error: unknown): void
-  /** A reply arrived, even if it was an error reply; localAddress is null unless the caller shall pass it on. */
+  /**
+   * Tells that a reply arrived, even if it was an error reply. localAddress is null unless the metrics are labelled
+   * with it.
+   */
   answered(command: string, tookMs: number, localAddress: string | null): void
-  /** A command had no reply within timeoutMs. */
+  /** Tells that a command got no reply within timeoutMs. */
   gaveUp(why: string): void
-  /** MOVED or ASK. */
+  /** Tells that the server replied MOVED or ASK. */
   redirected(error: RedisError): void
 }
 
@@ -47,7 +50,7 @@ export interface Connected {
 
 export interface Lost {
   readonly why: string
-  /** Commands in flight, whose outcome is unknown by now. */
+  /** The number of commands in flight. Their outcome is unknown. */
   readonly unresolved: number
   readonly localAddress: string | null
 }
@@ -56,7 +59,7 @@ type Command = readonly Argument[]
 
 const ASKING: Command = ['ASKING']
 const OPENING: readonly Command[] = [['MULTI']]
-/** ASKING lasts until EXEC when it stands before MULTI (resetClient of redis/src/networking.c). */
+/** ASKING before MULTI is valid until EXEC (resetClient of redis/src/networking.c). */
 const OPENING_ASKING: readonly Command[] = [ASKING, ...OPENING]
 const CLOSING: readonly Command[] = [['EXEC']]
 const FIRST_PAUSE_MS = 50
@@ -67,12 +70,12 @@ export class ServerLink implements ControlLink {
   connection = 0
   readonly #owner: LinkOwner
   readonly #purpose: Purpose
-  /** Whether the circuit breaker may hold commands back; not on the connection that probes. */
+  /** Whether the circuit breaker may block commands; false on the connection that probes. */
   readonly #isGuarded: boolean
   #standing: Connected | null = null
   #isClosed = false
   #why = 'it was not connected yet'
-  /** When each command in flight was sent, oldest first; replies come in that order. */
+  /** The time at which each command in flight was sent, oldest first. Replies come in that order. */
   readonly #sentAtMs: number[] = []
   #deadline: Timer | null = null
   #onIdle: (() => void) | null = null
@@ -99,7 +102,7 @@ export class ServerLink implements ControlLink {
     return this.#standing !== null
   }
 
-  /** Tries once. */
+  /** Tries to connect once. */
   async open(): Promise<void> {
     const standing = await this.#owner.connect(this.#purpose, error => this.#lose(error.message))
     if (this.#isClosed) return standing.connection.destroy()
@@ -109,7 +112,7 @@ export class ServerLink implements ControlLink {
     this.#owner.isUp(this)
   }
 
-  /** Tries until it succeeds or the link is closed. */
+  /** Tries to connect until it succeeds or the link is closed. */
   async keepTrying(): Promise<void> {
     for (let failures = 0; !this.#isClosed && this.#standing === null; failures++) {
       try {
@@ -118,7 +121,7 @@ export class ServerLink implements ControlLink {
         this.#why = error instanceof Error ? error.message : String(error)
         if (!this.#isClosed) this.#owner.couldNotConnect(error)
         const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures)
-        // Links that were lost together do not all reconnect at the same moment.
+        // The pause is random, so that links that were lost together do not all reconnect at the same moment.
         await sleep(this.#owner.clock, pauseMs / 2 + this.#owner.random.below(pauseMs))
       }
     }
@@ -133,7 +136,7 @@ export class ServerLink implements ControlLink {
     return this.#transact(OPENING, commands)
   }
 
-  /** The same, on a node that a slot is moving to (ASK): each is let through for this once. */
+  /** The same as send(), on a node that a slot is migrating to (ASK): ASKING lets one command through. */
   async sendAsking(args: readonly Argument[], { connection }: SendOptions = {}): Promise<Reply> {
     const standing = this.#take(connection)
     standing.connection.send(ASKING).catch(ignored)
@@ -144,13 +147,13 @@ export class ServerLink implements ControlLink {
     return this.#transact(OPENING_ASKING, commands)
   }
 
-  /** Breaks the connection: what is in flight is unknown, and a new one is made. */
+  /** Breaks the connection: the outcome of the commands in flight is unknown. The link then reconnects. */
   reset(why: string): void {
     this.#standing?.connection.destroy()
     this.#lose(why)
   }
 
-  /** Waits for what is in flight, withinMs at most, and lets go of the connection. */
+  /** Waits at most withinMs for the commands in flight, then closes the connection. */
   async close(withinMs: number): Promise<void> {
     this.#isClosed = true
     if (this.#sentAtMs.length > 0) {
@@ -188,10 +191,11 @@ export class ServerLink implements ControlLink {
     try {
       replies = await this.#track('EXEC', standing, replying)
     } catch (error) {
-      // EXEC says only that it was aborted; the reason is the first error that came while queuing.
+      // The error reply of EXEC says only that the transaction was aborted. The reason is the first error while
+      // queuing.
       if (!(error instanceof RedisError) || reason === null) throw error
       if (reason.at === opening.length - 1 && !reason.error.isRefusal) {
-        // Without MULTI the commands ran one by one.
+        // Redis refused MULTI, so the commands ran one by one.
         const message = `Redis at ${this.address} refused MULTI: ${reason.error.message}`
         throw new OutcomeUnknown(message, { cause: reason.error })
       }
@@ -234,7 +238,10 @@ export class ServerLink implements ControlLink {
     if (error.code === 'MOVED' || error.code === 'ASK') this.#owner.redirected(error)
   }
 
-  /** One timer for all commands in flight: it looks at the oldest and fires again at that one's deadline. */
+  /**
+   * Checks the oldest command in flight. There is one timer for all commands: it fires again at the deadline of the
+   * oldest one.
+   */
   #checkDeadline(): void {
     this.#deadline = null
     const [oldestMs] = this.#sentAtMs
@@ -261,5 +268,5 @@ export class ServerLink implements ControlLink {
   }
 }
 
-/** For promises whose failure the EXEC or command behind them has too. */
+/** Ignores the failure of a promise: the EXEC or the command after it fails too. */
 function ignored(): void {}

@@ -1,4 +1,4 @@
-// The slots of a pool, borrowed in the order in which they were asked for.
+// The slots of a pool. Waiting callers get them in the order of their calls.
 
 import type { Clock } from '../../../base/clock.ts'
 
@@ -17,14 +17,17 @@ export class Slots {
     return this.#waiting.size
   }
 
-  /** True if a slot was free; the caller must give it back. While a caller waits, no slot is free. */
+  /**
+   * Takes a slot and returns true if one is free. The caller must give it back. While a caller waits, no slot is
+   * free.
+   */
   takeFree(): boolean {
     if (this.#free === 0) return false
     this.#free--
     return true
   }
 
-  /** The same, with waiting; false if no slot came free in time. */
+  /** Takes a slot, and waits for it if necessary. Resolves to false if no slot became free in time. */
   take(withinMs: number): Promise<boolean> {
     if (this.takeFree()) return Promise.resolve(true)
     return new Promise(resolve => {

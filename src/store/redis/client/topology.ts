@@ -1,18 +1,21 @@
-// Which primary of a Redis Cluster holds which slot: the key's slot, and the replies that say where a slot is
-// (Redis Cluster specification). No connection and no I/O.
+// Computes the slot of a key and decodes the replies of a Redis Cluster about slots (Redis Cluster specification). It
+// has no connection and does no I/O.
 
 import type { Reply } from './links.ts'
 
 export const SLOTS = 16_384
 
-/** CRC-16/XMODEM, a nibble at a time. */
+/** The table for CRC-16/XMODEM, which is computed four bits at a time. */
 const CRC = Uint16Array.from({ length: 16 }, (_, at) => {
   let crc = at << 12
   for (let bit = 0; bit < 4; bit++) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1
   return crc
 })
 
-/** The slot of a key: of what stands between the first `{` and the next `}`, if that is anything, else of all of it. */
+/**
+ * Returns the slot of a key. It hashes the text between the first `{` and the next `}`; if that text is absent or
+ * empty, it hashes the whole key.
+ */
 export function slotOf(key: string): number {
   const open = key.indexOf('{')
   const close = open < 0 ? -1 : key.indexOf('}', open + 1)
@@ -22,7 +25,8 @@ export function slotOf(key: string): number {
   let crc = 0
   for (let at = from; at < to; at++) {
     const code = key.charCodeAt(at)
-    // A letter of several bytes. Every append asks, and no key of this house has one: mostly no Buffer is made.
+    // The character takes several bytes. This is rare, because no key of the broker has one, so usually no Buffer is
+    // allocated.
     if (code > 0x7f) return Buffer.from(key.slice(from, to)).reduce(withByte, 0) % SLOTS
     crc = withByte(crc, code)
   }
@@ -41,7 +45,10 @@ export interface SlotRange {
   readonly port: number
 }
 
-/** The primaries in a reply to CLUSTER SLOTS. A node that does not know its own host is where the question went. */
+/**
+ * Returns the primaries in a reply to CLUSTER SLOTS. A node that does not know its own host gets the host that sent
+ * the reply.
+ */
 export function parseSlots(reply: Reply, askedHost: string): readonly SlotRange[] {
   return (reply as readonly (readonly [number, number, readonly [Buffer | null, number]])[]).map(
     ([first, last, [host, port]]) => {
@@ -51,7 +58,7 @@ export function parseSlots(reply: Reply, askedHost: string): readonly SlotRange[
   )
 }
 
-/** Why this cluster refuses keys, as a reply to CLUSTER INFO says; null when it does not. */
+/** Returns why this cluster refuses keys, according to a reply to CLUSTER INFO; null if it does not refuse them. */
 export function objectionToCluster(reply: Reply): string | null {
   const field = (name: string) => new RegExp(`^${name}:(\\w+)`, 'm').exec(String(reply))?.[1]
   const state = field('cluster_state')
@@ -63,7 +70,7 @@ export function objectionToCluster(reply: Reply): string | null {
     : `says that ${SLOTS - served} of the cluster's ${SLOTS} slots are served by no primary`
 }
 
-/** Where `MOVED 3999 127.0.0.1:6381` or `ASK ...` says the slot is. */
+/** Returns the slot and the address in a redirection: `MOVED 3999 127.0.0.1:6381` or `ASK ...`. */
 export function parseRedirection(message: string, askedHost: string): { slot: number; host: string; port: number } {
   const [, slot = '', address = ''] = message.split(' ')
   const colon = address.lastIndexOf(':')
