@@ -183,6 +183,6 @@ test('a second broker with an id that is in use names its owner and does not sta
     startBrokerProcess(t, { settings }),
     (error: Error) =>
       /status 1;/.test(error.message) &&
-      error.message.includes(`svc.broker.id: got 7, which broker 7 at 127.0.0.1:${first.port}`),
+      error.message.includes(`svc.broker.id: got 7, which is the id of broker 7 at 127.0.0.1:${first.port}`),
   )
 })

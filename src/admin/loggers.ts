@@ -57,7 +57,10 @@ export function levelObjection(logger: Logger, name: string, level: string | nul
   return null
 }
 
-/** Sets the levels that levelObjection accepts, from the next line on; null resets a level. */
+/**
+ * Sets the levels of loggers; null resets a level. The levels apply from the next log line on. The caller must have
+ * checked every edit with levelObjection.
+ */
 export function setLevels(logger: Logger, edits: readonly { readonly name: string; readonly level: string | null }[]) {
   for (const { name, level } of edits) logger.setLevel(name, level === null ? null : LEVELS.get(level)!)
 }

@@ -16,7 +16,7 @@ export interface Measures {
   received(api: Api, frameBytes: number): void
   /** Counts a finished request; `answer` is null if the broker sends none. */
   answered(api: Api, result: Result, elapsedMs: number, asked: Asked, answerBytes: number, answer: unknown): void
-  /** Counts a wait that a client was told. */
+  /** Counts a request whose client is throttled for `throttleMs`. */
   throttled(api: Api, throttleMs: number): void
   /**
    * Counts a failure. `operation` is an API's name, `request` or `connection`; `errorType` is the kind of failure.

@@ -28,7 +28,7 @@ export const SCENARIOS: Readonly<Record<string, Row>> = Object.freeze({
   'two-replicas-waited-for': row({ replicas: 2, waitReplicas: 2, promotes: 'any' }),
   'no-wait': row({ safeguards: without('wait') }, 'lost'),
   'no-visibility': row({ safeguards: without('visibility') }, 'divergence'),
-  // The batch at its offset identifies an append as well as its attempt id does.
+  // Without attempt ids no damage is allowed: the log still recognizes its append by the batch at the intended offset.
   'no-attempt': row({ safeguards: without('attempt') }),
   'no-attempt-no-place': row({ safeguards: without('attempt', 'place') }, 'duplicate'),
   // If every fail-over is noticed at once, the check of the incarnation replaces the compare.

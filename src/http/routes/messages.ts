@@ -104,10 +104,10 @@ export const messageRoutes = [
     tag: 'messages',
     doc:
       'The records of a page, up to `limit`, as one file: NDJSON, where each line is a whole `Message`; or CSV (RFC 4180), where the text of ' +
-      'keys and values is quoted, and other bytes are base64 in their own column. Text that a spreadsheet would take for a formula has an apostrophe in front, and so ' +
-      `has text that begins with one. A record of more than ${LARGEST_DECODED_BYTES / 1024} KiB is always base64. If a key or a value has more than ` +
-      `${LARGEST_SHOWN_BYTES / 1024 / 1024} MiB, the file has only its beginning, with \`truncated\`; of a record it has the first ${HEADER_LIMITS.count} headers. The file ends where the partitions ended when it was requested. If something goes ` +
-      'wrong before, the connection is cut, so that the answer is incomplete.',
+      'keys and values is quoted, and other bytes are base64 in their own column. Text that a spreadsheet would take for a formula gets an apostrophe in front, and so ' +
+      `does text that begins with an apostrophe. A record of more than ${LARGEST_DECODED_BYTES / 1024} KiB is always base64. If a key or a value has more than ` +
+      `${LARGEST_SHOWN_BYTES / 1024 / 1024} MiB, the file has only its beginning and marks it as \`truncated\`. The file has at most the first ${HEADER_LIMITS.count} headers of each record. It has no records that were appended after the request. If the broker ` +
+      'cannot finish the file, it closes the connection in the middle of the answer, so that the client notices the error.',
     params: topicParams,
     query: messageExportQuery,
     contentType: FILE_FORMATS.map(format => fileFormats[format].contentType),

@@ -7,12 +7,12 @@
 //             incomplete frame               unanswered
 //                                            |<──────────── in flight ──────────────>|
 //
-// The connection's seat in connection/admission.ts decides whether it is read. It is not read at the in-flight limit,
-// while the client does not take its answers, while the client is throttled (KIP-219), and above the broker-wide
-// budget. Reading pauses between two frames. Bytes that the socket has read beyond that point are kept, and are
-// processed first afterwards. So if clients send thousands of requests at once, the broker works on them one
-// in-flight limit at a time. The socket of a throttled client is read until bytes arrive, because only a read shows
-// that the client disconnects.
+// The connection's seat in connection/admission.ts decides whether the connection takes requests. It takes none at the
+// in-flight limit, while the client does not take its answers, while the client is throttled (KIP-219), and above the
+// broker-wide budget. The connection pauses between two frames. If the socket has already read bytes of later frames,
+// the connection keeps them and processes them first when it continues. So if a client sends thousands of requests at
+// once, the broker works on no more of them at a time than the in-flight limit allows. While a client is throttled, its
+// socket is still read until bytes arrive, because only a read shows that the client disconnects.
 
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Dispatch, Exchange, Outcome } from '../dispatch.ts'

@@ -229,7 +229,7 @@ test('prompt readers keep to their own part while a reader that came earlier wou
   const waiting = newcomer.wait(500, 3 * MB, 3 * MB)
   grants[0]!.sent()
   readers[0]!.ask()
-  assert.equal(readers[0]!.take(MB), null, 'it would take the room of the one that waits')
+  assert.equal(readers[0]!.take(MB), null, 'the reader would take the room that the newcomer waits for')
   const prompt = readers[0]!.wait(500, MB)
   for (const grant of grants.slice(1, 3)) grant.sent()
   await clock.settle()
