@@ -1,44 +1,30 @@
 // Tests of `./ketch` as a shell sees it: arguments in, text and exit statuses out.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { batchOf, produceTo } from '../testing/kafka.ts'
 import { freePort, startBrokerProcess } from '../testing/process.ts'
 import { connect } from '../testing/wire.ts'
+import { type Ended, runToEnd } from './command.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const bin = `${root}ketch`
 const PASSWORD = 'correct horse battery'
 
-interface Ended {
-  readonly status: number | null
-  readonly out: string
-  readonly err: string
-}
-
 function ketch(line: string, env: Readonly<Record<string, string>> = {}, signalAt?: RegExp): Promise<Ended> {
   return run([bin, ...line.split(' ')], env, signalAt)
 }
 
-function run([program, ...args]: readonly string[], env: object, signalAt?: RegExp): Promise<Ended> {
-  const child = spawn(program!, args, {
+function run(command: readonly string[], env: object, signalAt?: RegExp): Promise<Ended> {
+  return runToEnd(command, {
     cwd: root,
     env: { PATH: process.env.PATH, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    onOut(out, child) {
+      if (signalAt?.test(out)) child.kill('SIGINT')
+    },
   })
-  let out = ''
-  let err = ''
-  child.stdout.on('data', chunk => {
-    out += chunk
-    if (signalAt?.test(out)) child.kill('SIGINT')
-  })
-  child.stderr.on('data', chunk => {
-    err += chunk
-  })
-  return new Promise(resolve => child.on('close', status => resolve({ status, out, err })))
 }
 
 test('the program that starts a broker also asks one, and its exit status tells the result', async t => {

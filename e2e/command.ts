@@ -74,6 +74,35 @@ export function runCommand(
   return startCommand(command, args, options).done
 }
 
+/** A program that has ended: its exit status, null after a signal, and what it wrote to each of its outputs. */
+export interface Ended {
+  readonly status: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/**
+ * Runs a program to its end, without an input and with exactly this environment. Resolves whatever its exit status is.
+ * `onOut` gets all standard output so far.
+ */
+export function runToEnd(
+  [program, ...args]: readonly string[],
+  options: { cwd: string; env: NodeJS.ProcessEnv; onOut?: (out: string, child: ChildProcess) => void },
+): Promise<Ended> {
+  const { cwd, env, onOut } = options
+  const child = spawn(program!, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let out = ''
+  let err = ''
+  child.stdout.on('data', chunk => {
+    out += chunk
+    onOut?.(out, child)
+  })
+  child.stderr.on('data', chunk => {
+    err += chunk
+  })
+  return new Promise(resolve => child.on('close', status => resolve({ status, out, err })))
+}
+
 /** The longest time in ms that a program may need to end after it was asked to. */
 const LONGEST_END_MS = 90_000
 

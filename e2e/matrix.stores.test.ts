@@ -12,13 +12,8 @@ import { keepFindings } from '../testing/compatibility.ts'
 import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
 import { createTopic } from '../testing/topic.ts'
 import { type Client, CODECS, type Codec, compareRecords, makeRecords, type Sent } from './client.ts'
-import { confluentJs } from './confluent-js/client.ts'
+import { CLIENTS } from './clients.ts'
 import { javaConsole } from './java/client.ts'
-import { javaClients } from './java/records.ts'
-import { kafkaJs } from './kafkajs/client.ts'
-import { kcat } from './kcat/client.ts'
-import { platformatic } from './platformatic/client.ts'
-import { confluentPython, kafkaPython } from './python/client.ts'
 
 const isLong = process.env.KETCH_LONG === '1'
 const RECORDS = isLong ? 100_000 : chosenStore() === 'embedded' ? atLength(10_000, 2_000) : 1_000
@@ -27,17 +22,6 @@ const PARTITIONS = 4
 
 /** The clock of another process on the same machine may differ by rounding. */
 const CLOCK_SLACK_MS = 2
-
-const clients: readonly Client[] = [
-  kcat,
-  kafkaJs,
-  platformatic,
-  confluentJs,
-  kafkaPython,
-  confluentPython,
-  javaConsole,
-  ...javaClients,
-]
 
 interface Produced {
   readonly topic: string
@@ -69,13 +53,13 @@ function readersOf(producer: Client, present: readonly Client[]): readonly Clien
   return isRing ? [present[(present.indexOf(producer) + 1) % present.length]!] : present
 }
 
-for (const client of clients) {
+for (const client of CLIENTS) {
   const absence = client.absence()
   if (absence !== null) test(`${client.name} reads and writes`, { skip: absence }, () => {})
 }
 
 test(`${isRing ? 'each client reads what the one before it' : 'every client reads what every client'} wrote`, async t => {
-  const present = clients.filter(client => client.absence() === null)
+  const present = CLIENTS.filter(client => client.absence() === null)
   const broker = await startBrokerProcess(t, { settings: { 'svc.broker.rebalance-delay': '0ms' } })
   const outcomes = new Map<string, Outcome>()
   for (const [number, producer] of present.entries()) {
@@ -100,7 +84,7 @@ test(`${isRing ? 'each client reads what the one before it' : 'every client read
 })
 
 function keep(outcomes: ReadonlyMap<string, Outcome>): void {
-  const present = clients.filter(client => client.absence() === null)
+  const present = CLIENTS.filter(client => client.absence() === null)
   const passed = [...outcomes.values()].filter(outcome => outcome === 'passed').length
   const store = chosenStore()
   const environment = [

@@ -2,7 +2,6 @@
 // scripts/packages.ts checks the lockfile.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,22 +17,13 @@ import { batchOf, produceTo } from '../testing/kafka.ts'
 import { startBrokerProcess } from '../testing/process.ts'
 import { createTopic } from '../testing/topic.ts'
 import { connect } from '../testing/wire.ts'
+import { runToEnd } from './command.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Runs a program until it ends. */
-async function run(cwd: string, env: Readonly<Record<string, string>>, ...[program, ...args]: readonly string[]) {
-  const child = spawn(program!, args, { cwd, env: { ...process.env, ...env } })
-  let out = ''
-  let err = ''
-  child.stdout.on('data', chunk => {
-    out += chunk
-  })
-  child.stderr.on('data', chunk => {
-    err += chunk
-  })
-  const status = await new Promise(resolve => child.on('close', resolve))
-  return { status, out, err }
+/** Runs a program until it ends, with these variables beside those of this process. */
+function run(cwd: string, env: Readonly<Record<string, string>>, ...command: readonly string[]) {
+  return runToEnd(command, { cwd, env: { ...process.env, ...env } })
 }
 
 test('the packages install without running their scripts, and the broker has everything that it needs of them', {

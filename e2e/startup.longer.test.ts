@@ -9,28 +9,14 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { askHttp } from '../testing/ask-http.ts'
 import { freePort, startBrokerProcess } from '../testing/process.ts'
+import { type Ended, runToEnd } from './command.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const main = join(root, 'src', 'main.ts')
 
-interface Ended {
-  readonly status: number | null
-  readonly out: string
-  readonly err: string
-}
-
 /** Runs the program until it ends, in a folder without a settings file. */
 function run(cwd: string, ...args: readonly string[]): Promise<Ended> {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args], { cwd, env: {} })
-  let out = ''
-  let err = ''
-  child.stdout.on('data', chunk => {
-    out += chunk
-  })
-  child.stderr.on('data', chunk => {
-    err += chunk
-  })
-  return new Promise(resolve => child.on('close', status => resolve({ status, out, err })))
+  return runToEnd([process.execPath, '--disable-warning=ExperimentalWarning', main, ...args], { cwd, env: {} })
 }
 
 async function folder(t: TestContext): Promise<string> {

@@ -105,10 +105,11 @@ const BANNED_NAMES = /((^|[-/])(utils?|helpers?|common|misc|types|constants|mana
 
 const isTest = (file: string) => file.endsWith('.test.ts')
 /**
- * Files that only tests use: suites that each adapter must pass, the codec's reference, and messages that are part of
- * other messages.
+ * Files that only tests use: suites that each adapter must pass, the codec's reference, routes for tests of the HTTP
+ * port, and messages that are part of other messages.
  */
 const FOR_TESTS = [
+  'src/http/waiting-routes.ts',
   'src/store/conformance.ts',
   'src/protocol/interpret.ts',
   'src/protocol/messages/consumer-protocol.ts',

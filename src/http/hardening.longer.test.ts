@@ -15,6 +15,7 @@ import { HTTP_LIMITS, type HttpLimits } from './listener.ts'
 import { problem } from './problems.ts'
 import { type AnyRoute, reply, route } from './route.ts'
 import { allRoutes } from './routes/all.ts'
+import { makeSlowRoute, makeTailRoute } from './waiting-routes.ts'
 
 const common = { tag: 'things', doc: 'A thing.', needs: 'viewer' } as const
 
@@ -65,8 +66,6 @@ const fail = route({
 })
 
 const limits: Partial<HttpLimits> = {}
-
-type Gate = PromiseWithResolvers<void>
 
 async function start(
   t: TestContext,
@@ -596,71 +595,32 @@ test('a stream sends its headers at once, and each chunk as it comes, compressed
 })
 
 test('a stream ends when its client goes', async t => {
-  const gone = Promise.withResolvers<void>()
-  const stream = route({
-    ...common,
-    method: 'GET',
-    path: '/api/v1/tail',
-    verb: 'tail',
-    answers: { 200: z.string() },
-    answer({ ended }) {
-      async function* chunks() {
-        yield 'first'
-        await new Promise<void>(resolve => ended.addEventListener('abort', () => resolve()))
-        gone.resolve()
-      }
-      return { kind: 'streaming', contentType: 'text/event-stream', chunks: chunks() }
-    },
-  })
-  const { url } = await start(t, [stream])
+  const { tail, over } = makeTailRoute()
+  const { url } = await start(t, [tail])
   const client = new AbortController()
   const response = await fetch(`${url}/api/v1/tail`, { signal: client.signal })
   await response.body!.getReader().read()
   client.abort()
-  await gone.promise
+  await over
 })
 
 test('a connection takes 64 requests ahead of their answers, and is cut beyond', async t => {
-  const gate = Promise.withResolvers<void>()
-  let begun = 0
-  const slow = route({
-    ...common,
-    method: 'GET',
-    path: '/api/v1/slow',
-    verb: 'wait',
-    answers: { 200: z.object({}) },
-    async answer() {
-      begun++
-      await gate.promise
-      return reply(200, {})
-    },
-  })
+  const { slow, requests, release } = makeSlowRoute()
   const { url } = await start(t, [slow])
   const request = (more = '') => `GET /api/v1/slow HTTP/1.1\r\nHost: x\r\n${more}\r\n`
   // All requests come in one piece, so that none is read after the cut.
   const cut = await sendRaw(url, request().repeat(1_000)).catch(() => null)
   assert.equal(cut?.text ?? '', '')
-  await eventually('64 requests are under way', () => begun === 64)
+  await eventually('64 requests are under way', () => requests() === 64)
   const all = sendRaw(url, request().repeat(63) + request('Connection: close\r\n'))
-  await eventually('64 requests of another connection are under way, and no others', () => begun === 128)
-  gate.resolve()
+  await eventually('64 requests of another connection are under way, and no others', () => requests() === 128)
+  release()
   assert.equal((await all).text.match(/HTTP\/1\.1 200/g)?.length, 64)
 })
 
 test('a client that does not read the answers is cut off, and one that waits for an answer is not', async t => {
-  const [begun, gate, cut] = [0, 1, 2].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate]
-  const slow = route({
-    ...common,
-    method: 'GET',
-    path: '/api/v1/slow',
-    verb: 'wait',
-    answers: { 200: z.object({}) },
-    async answer() {
-      begun.resolve()
-      await gate.promise
-      return reply(200, {})
-    },
-  })
+  const cut = Promise.withResolvers<void>()
+  const { slow, begun, release } = makeSlowRoute()
   const large = route({
     ...common,
     method: 'GET',
@@ -675,53 +635,26 @@ test('a client that does not read the answers is cut off, and one that waits for
   const http = { routes: [slow, large], limits: { stallMs: 200 } }
   const { url } = await startBroker(t, { 'admin.security-enabled': false }, { http })
   const waiting = fetch(`${url}/api/v1/slow`)
-  await begun.promise
+  await begun
   const { hostname, port } = new URL(url)
   const client = connect({ host: hostname, port: Number(port) })
   t.after(() => client.destroy())
   client.pause().write('GET /api/v1/large HTTP/1.1\r\nHost: x\r\n\r\n')
   await cut.promise
-  gate.resolve()
+  release()
   assert.equal((await waiting).status, 200)
 })
 
 test('a drain answers requests in flight, ends streams, takes no new request and keeps no connection', async t => {
-  const begun = Promise.withResolvers<void>()
-  const gate = Promise.withResolvers<void>()
-  const slow = route({
-    ...common,
-    method: 'GET',
-    path: '/api/v1/slow',
-    verb: 'wait',
-    answers: { 200: z.object({ isDone: z.boolean() }) },
-    async answer() {
-      begun.resolve()
-      await gate.promise
-      return reply(200, { isDone: true })
-    },
-  })
-  const stream = route({
-    ...common,
-    method: 'GET',
-    path: '/api/v1/tail',
-    verb: 'tail',
-    answers: { 200: z.string() },
-    answer({ ended }) {
-      async function* chunks() {
-        yield 'first'
-        await new Promise<void>(resolve => ended.addEventListener('abort', () => resolve()))
-        yield 'last'
-      }
-      return { kind: 'streaming', contentType: 'text/event-stream', chunks: chunks() }
-    },
-  })
-  const { url, broker } = await start(t, [slow, stream, list])
+  const { slow, begun, release } = makeSlowRoute()
+  const { tail } = makeTailRoute()
+  const { url, broker } = await start(t, [slow, tail, list])
   // Four connections: one is answered and kept alive by its client, one has no request, one waits for an answer, one
   // reads a stream.
   const unused = sendRaw(url)
   await (await fetch(`${url}/api/v1/things`)).json()
   const waiting = fetch(`${url}/api/v1/slow`)
-  await begun.promise
+  await begun
   const reader = (await fetch(`${url}/api/v1/tail`)).body!.getReader()
   await reader.read()
   const startedAtMs = performance.now()
@@ -729,7 +662,7 @@ test('a drain answers requests in flight, ends streams, takes no new request and
   assert.equal(new TextDecoder().decode((await reader.read()).value), 'last')
   assert.equal((await reader.read()).done, true)
   await assert.rejects(fetch(`${url}/api/v1/things`), 'the port is closed')
-  gate.resolve()
+  release()
   const answer = await waiting
   assert.deepEqual([answer.status, await answer.json()], [200, { isDone: true }])
   await closed
@@ -741,47 +674,23 @@ test('a drain answers requests in flight, ends streams, takes no new request and
 })
 
 test('connections without an answer are closed when the drain timeout is over', async t => {
-  const begun = Promise.withResolvers<void>()
-  const never = route({
-    ...common,
-    method: 'GET',
-    path: '/api/v1/never',
-    verb: 'wait',
-    answers: { 200: z.object({}) },
-    answer: () => {
-      begun.resolve()
-      return new Promise(() => {})
-    },
-  })
-  const { url, broker } = await start(t, [never], { 'admin.security-enabled': false, 'broker.drain-timeout': 50 })
-  const waiting = assert.rejects(fetch(`${url}/api/v1/never`))
-  await begun.promise
+  const { slow, begun } = makeSlowRoute()
+  const { url, broker } = await start(t, [slow], { 'admin.security-enabled': false, 'broker.drain-timeout': 50 })
+  const waiting = assert.rejects(fetch(`${url}/api/v1/slow`))
+  await begun
   await broker.close()
   await waiting
 })
 
 test('a request on a connection that was kept is refused while the broker drains', async t => {
-  const gate = Promise.withResolvers<void>()
-  const begun = Promise.withResolvers<void>()
-  const slow = route({
-    ...common,
-    method: 'GET',
-    path: '/api/v1/slow',
-    verb: 'wait',
-    answers: { 200: z.object({}) },
-    async answer() {
-      begun.resolve()
-      await gate.promise
-      return reply(200, {})
-    },
-  })
+  const { slow, begun, release } = makeSlowRoute()
   const { url, broker } = await start(t, [slow, list])
   // The second request waits behind the first one, in the same connection.
   const request = (path: string) => `GET /api/v1/${path} HTTP/1.1\r\nHost: x\r\n\r\n`
   const answered = sendRaw(url, request('slow'))
-  await begun.promise
+  await begun
   const closed = broker.close()
-  gate.resolve()
+  release()
   const { status, headers } = await answered
   assert.deepEqual([status, headers.connection], [200, 'close'])
   await closed

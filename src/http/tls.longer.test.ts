@@ -8,7 +8,6 @@ import { Agent, type RequestOptions, request } from 'node:https'
 import { connect as connectPlain } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
-import { z } from 'zod'
 import { startBroker, type TestBrokerOptions } from '../../testing/broker.ts'
 import { type Certificate, makeCertificate, noOpenssl } from '../../testing/certificate.ts'
 import { eventually } from '../../testing/eventually.ts'
@@ -16,7 +15,7 @@ import { sendRaw } from '../../testing/http.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { SettingsError, type Values } from '../settings/settings.ts'
 import { LOOK_MS } from '../tls/server-certificate.ts'
-import { reply, route } from './route.ts'
+import { makeSlowRoute } from './waiting-routes.ts'
 
 const PASSWORD = 'correct horse battery'
 
@@ -134,22 +133,7 @@ test('new files are used without a restart, and open connections stay', { skip: 
 })
 
 test('the limits of connections apply over TLS, before the handshake and after it', { skip: noOpenssl }, async t => {
-  const gate = Promise.withResolvers<void>()
-  let begun = 0
-  const slow = route({
-    tag: 'things',
-    doc: 'A thing.',
-    needs: 'anybody',
-    method: 'GET',
-    path: '/api/v1/slow',
-    verb: 'wait',
-    answers: { 200: z.object({}) },
-    async answer() {
-      begun++
-      await gate.promise
-      return reply(200, {})
-    },
-  })
+  const { slow, requests, release } = makeSlowRoute()
   const limits = { maxConnections: 2, graceMs: 0, maxBusy: 1, headersTimeoutMs: 300, checkIntervalMs: 10 }
   const { url, ca, port, open, broker } = await start(t, { http: { routes: [slow], limits } })
   // This connection makes no handshake.
@@ -159,7 +143,7 @@ test('the limits of connections apply over TLS, before the handshake and after i
   const idle = await open()
   const ended = once(idle, 'close')
   const first = ask(`${url}/api/v1/slow`, { ca })
-  await eventually('it waits', () => begun === 1)
+  await eventually('it waits', () => requests() === 1)
   // This is the third connection, so the idle one must be closed.
   const second = await ask(`${url}/api/v1/slow`, { ca, agent: new Agent() })
   assert.deepEqual([second.status, JSON.parse(second.text).code], [503, 'BUSY'])
@@ -167,7 +151,7 @@ test('the limits of connections apply over TLS, before the handshake and after i
   // An idle connection does not keep the broker from ending either.
   await open()
   const closed = broker.close()
-  gate.resolve()
+  release()
   assert.equal((await first).status, 200)
   await closed
 })
