@@ -232,7 +232,9 @@ test('a broker shows its settings as read-only, and hides its secrets', async t 
 test("a broker shows Kafka's config names beside its settings, with the setting as the synonym", async t => {
   const { describe, entry } = await open(t, {
     'broker.idle-timeout': 90_000,
-    'broker.listeners': [{ name: 'INSIDE', host: '::1', port: 9093, advertisedHost: null, advertisedPort: null }],
+    'broker.listeners': [
+      { name: 'INSIDE', host: '::1', port: 9093, advertisedHost: null, advertisedPort: null, security: null },
+    ],
     topics: [
       topicPattern('orders-*', { partitions: 9, retention: 1, autoCreate: true }),
       topicPattern('*', { partitions: 3, retention: 7_200_000, maxMessageBytes: 5_000 }),

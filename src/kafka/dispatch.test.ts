@@ -243,7 +243,7 @@ function startDispatch(answering: Partial<Answering<typeof apiVersions>>, level:
   const metrics = createMetrics()
   const rooms = { clock, logger, metrics, settings: testSettings(), throttle } as unknown as Rooms
   const dispatch = createDispatch([answered], rooms, new AbortController().signal)
-  const session = new Session(1, { name: 'PLAINTEXT', host: 'h', port: 1 }, 'a')
+  const session = new Session(1, { name: 'PLAINTEXT', host: 'h', port: 1, security: 'plaintext' }, 'a')
   const settled = Promise.withResolvers<Outcome>()
   const send = () =>
     dispatch.receive(requestHeader(apiVersions, 0, 7, 'c'), session, (_, outcome) => settled.resolve(outcome))
@@ -266,7 +266,7 @@ test('a defect of the broker is answered, and logged only now and then', () => {
 
 test('if a session has expired, the next request closes the connection, unless it authenticates the client again', async () => {
   const { clock, session, send, lines } = startDispatch({})
-  const identity = { principal: 'User:alice', tenant: 'acme', deadlineMs: clock.monotonic() + 1000 }
+  const identity = { principal: 'User:alice', tenant: 'acme', deadlineMs: clock.monotonic() + 1000, policy: null }
   session.identify(identity)
   assert.deepEqual([session.principal, session.tenant], ['User:alice', 'acme'])
   assert.equal(send().outcome?.kind, 'answer')
@@ -281,7 +281,7 @@ test('if a session has expired, the next request closes the connection, unless i
   const renewing = startDispatch({
     reauthenticates: true,
     answer({ connection }) {
-      connection.identify({ ...identity, deadlineMs: null })
+      connection.identify({ ...identity, deadlineMs: null, policy: null })
       return { errorCode: NONE, apiKeys: [] }
     },
   })

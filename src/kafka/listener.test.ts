@@ -28,6 +28,7 @@ const further = (name: string, fields: Partial<ListenerSettings> = {}): Listener
   port: 0,
   advertisedHost: null,
   advertisedPort: null,
+  security: null,
   ...fields,
 })
 

@@ -37,7 +37,7 @@ export async function listen(rooms: ConnectionRooms): Promise<KafkaListeners> {
   }
 
   async function open(endpoint: KafkaEndpoint): Promise<void> {
-    const { name, host, advertisedHost, advertisedPort } = endpoint
+    const { name, host, advertisedHost, advertisedPort, security } = endpoint
     const server = createServer({ pauseOnConnect: true }, socket => connections.accept(socket, advertised))
     await new Promise<void>((resolve, reject) => {
       server.once('error', error => reject(listenFailed(error, { ...endpoint, whom: 'Kafka clients' })))
@@ -49,7 +49,12 @@ export async function listen(rooms: ConnectionRooms): Promise<KafkaListeners> {
     })
     servers.push(server)
     const { port } = server.address() as AddressInfo
-    const advertised: Listener = Object.freeze({ name, host: advertisedHost, port: advertisedPort ?? port })
+    const advertised: Listener = Object.freeze({
+      name,
+      host: advertisedHost,
+      port: advertisedPort ?? port,
+      security,
+    })
     bound.push({ advertised, host, port })
   }
 

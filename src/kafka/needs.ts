@@ -15,19 +15,9 @@
 // A need with `or` is met by either of the two permissions. Policies have topic names, so the check looks up the name
 // of a topic that a request names by id. An id without a topic needs no permission, and its row has UNKNOWN_TOPIC_ID.
 
-export type Operation =
-  | 'READ'
-  | 'WRITE'
-  | 'CREATE'
-  | 'DELETE'
-  | 'ALTER'
-  | 'DESCRIBE'
-  | 'CLUSTER_ACTION'
-  | 'DESCRIBE_CONFIGS'
-  | 'ALTER_CONFIGS'
-  | 'IDEMPOTENT_WRITE'
+import type { KafkaOperation as Operation, KafkaResourceType as ResourceType } from '../auth/clients/policy.ts'
 
-type ResourceType = 'TOPIC' | 'GROUP' | 'CLUSTER' | 'TRANSACTIONAL_ID'
+export type { KafkaOperation as Operation } from '../auth/clients/policy.ts'
 
 /**
  * A resource by its name, or a topic by its id. If the name is null: each resource of the type that the answer would

@@ -20,25 +20,6 @@ function isOn(key: Key): (settings: Settings) => boolean {
 }
 
 const missing: readonly Missing[] = [
-  { key: 'broker.tls', isAsked: isOn('broker.tls'), because: 'TLS is not in this version of Ketch', takes: 'false' },
-  {
-    key: 'broker.client-auth-required',
-    isAsked: isOn('broker.client-auth-required'),
-    because: 'client certificates are not in this version of Ketch',
-    takes: 'false',
-  },
-  {
-    key: 'broker.sasl.enabled',
-    isAsked: isOn('broker.sasl.enabled'),
-    because: 'SASL is not in this version of Ketch',
-    takes: 'false',
-  },
-  {
-    key: 'broker.acl.enabled',
-    isAsked: isOn('broker.acl.enabled'),
-    because: 'ACL enforcement is not in this version of Ketch',
-    takes: 'false',
-  },
   {
     key: 'mcp.enabled',
     isAsked: isOn('mcp.enabled'),

@@ -21,11 +21,18 @@ test('clients get the advertised endpoint, else the bound one, and localhost if 
 })
 
 test('a further listener binds its own host or broker.host, and never advertises the first one’s advertised host', () => {
-  const nothing = { host: null, advertisedHost: null, advertisedPort: null }
+  const nothing = { host: null, advertisedHost: null, advertisedPort: null, security: null }
   const listeners: readonly ListenerSettings[] = [
     { ...nothing, name: 'inner', port: 9093 },
     { ...nothing, name: 'outer', port: 9094, host: '10.0.0.1' },
-    { name: 'far', port: 9095, host: '0.0.0.0', advertisedHost: 'kafka.example.com', advertisedPort: 19095 },
+    {
+      name: 'far',
+      port: 9095,
+      host: '0.0.0.0',
+      advertisedHost: 'kafka.example.com',
+      advertisedPort: 19095,
+      security: null,
+    },
   ]
   const settings = testSettings({
     'broker.host': '127.0.0.1',

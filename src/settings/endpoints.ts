@@ -1,7 +1,7 @@
 // The endpoints for Kafka clients: the addresses that are bound, and the addresses that clients are told, which may
 // differ.
 
-import { fullKey, type Settings } from './settings.ts'
+import { fullKey, type ListenerSecurity, type Settings } from './settings.ts'
 
 /**
  * One listener of the settings: the first from `broker.host` and its neighbours, the others from `broker.listeners`.
@@ -15,6 +15,7 @@ export interface KafkaEndpoint {
   readonly advertisedHost: string
   /** Null means the bound port. */
   readonly advertisedPort: number | null
+  readonly security: ListenerSecurity
   /** The full key of the field, and the origin of its value. */
   readonly key: (field: EndpointField) => string
   readonly origin: (field: EndpointField) => string
@@ -31,12 +32,14 @@ const EVERY_INTERFACE: ReadonlySet<string> = new Set(['0.0.0.0', '::', '0:0:0:0:
 /** Returns every listener, the first one first. */
 export function kafkaEndpoints(settings: Settings): readonly KafkaEndpoint[] {
   const host = settings.get('broker.host')
+  const common: ListenerSecurity = `${settings.get('broker.sasl.enabled') ? 'sasl-' : ''}${settings.get('broker.tls') ? 'tls' : 'plaintext'}`
   const first: KafkaEndpoint = {
     name: FIRST_LISTENER,
     host,
     port: settings.get('broker.port'),
     advertisedHost: settings.get('broker.advertised-host') ?? reachable(host),
     advertisedPort: settings.get('broker.advertised-port'),
+    security: common,
     key: field => fullKey(`broker.${field}`),
     origin: field => settings.origin(`broker.${field}`),
   }
@@ -48,6 +51,7 @@ export function kafkaEndpoints(settings: Settings): readonly KafkaEndpoint[] {
       port: listener.port,
       advertisedHost: listener.advertisedHost ?? reachable(bound),
       advertisedPort: listener.advertisedPort,
+      security: listener.security ?? common,
       key: field => `${fullKey('broker.listeners')}[${at}].${field}`,
       origin: field => settings.origin('broker.listeners', `[${at}].${field}`),
     }
@@ -57,6 +61,14 @@ export function kafkaEndpoints(settings: Settings): readonly KafkaEndpoint[] {
 
 function reachable(host: string): string {
   return EVERY_INTERFACE.has(host) ? 'localhost' : host
+}
+
+export function usesTls(security: ListenerSecurity): boolean {
+  return security === 'tls' || security === 'sasl-tls'
+}
+
+export function usesSasl(security: ListenerSecurity): boolean {
+  return security === 'sasl-plaintext' || security === 'sasl-tls'
 }
 
 /** Returns whether only this machine can reach the address. Null means every interface. */

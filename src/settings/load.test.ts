@@ -491,10 +491,7 @@ test('PLAIN and OAUTHBEARER without TLS fail with exactly the specified texts', 
 })
 
 test('a switch for a missing capability ends startup, and the message says so', () => {
-  const tls = ['svc.broker.tls=true', 'svc.broker.cert-file=c', 'svc.broker.key-file=k']
   const cases: readonly [readonly string[], string][] = [
-    [tls, 'svc.broker.tls'],
-    [['svc.broker.sasl.enabled=true'], 'svc.broker.sasl.enabled'],
     [['svc.mcp.enabled=true', 'svc.mcp.token=t'], 'svc.mcp.enabled'],
     [['svc.storage.remote.path=s3://bucket/x'], 'svc.storage.remote.path'],
     [['svc.topics[0].name=a', 'svc.topics[0].cleanup-policy=compact'], 'svc.topics[0].cleanup-policy'],

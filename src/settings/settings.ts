@@ -115,9 +115,6 @@ const {
 
 const OURS = { ours: true } as const
 const CONSOLE = { notYet: 'the web console' } as const
-const TLS = { notYet: 'TLS' } as const
-const SASL = { notYet: 'SASL' } as const
-const ACL = { notYet: 'ACL enforcement' } as const
 const REGISTRY = { notYet: 'the schema registry' } as const
 const REMOTE = { notYet: 'the remote tier' } as const
 const MCP = { notYet: 'the MCP endpoint' } as const
@@ -321,6 +318,11 @@ const sso = {
   'admin.oauth.roles.claim': row(string(), 'groups', 'Claim with the roles: an array or one string.'),
 }
 
+export const LISTENER_SECURITIES = ['plaintext', 'tls', 'sasl-plaintext', 'sasl-tls'] as const
+
+/** How clients reach a listener: with or without TLS, with or without SASL. */
+export type ListenerSecurity = (typeof LISTENER_SECURITIES)[number]
+
 const listenerFields = {
   name: field(string(), 'Name of the listener; the first one is called PLAINTEXT. Required.', {
     ...OURS,
@@ -334,6 +336,11 @@ const listenerFields = {
     OURS,
   ),
   'advertised-port': field(port(), 'Port that clients of this listener connect to; by default the bound port.', OURS),
+  security: field(
+    oneOf(...LISTENER_SECURITIES),
+    'TLS and SASL of this listener. By default it has what svc.broker.tls and svc.broker.sasl.enabled say.',
+    OURS,
+  ),
 }
 
 /** One entry of svc.broker.listeners. */
@@ -343,6 +350,7 @@ export interface ListenerSettings {
   readonly port: number
   readonly advertisedHost: string | null
   readonly advertisedPort: number | null
+  readonly security: ListenerSecurity | null
 }
 
 const broker = {
@@ -384,17 +392,16 @@ const broker = {
     '0',
     'Accepted for compatibility. One event loop does the socket work; 0 is automatic.',
   ),
-  'broker.tls': row(boolean(), 'false', 'TLS on the Kafka listener; needs cert-file and key-file.', TLS),
-  'broker.cert-file': optional(filePath(), 'PEM certificate or chain.', TLS),
-  'broker.key-file': optional(filePath(), 'PEM private key.', TLS),
-  'broker.key-password': optional(secret(), 'Passphrase of the private key, if it is encrypted.', TLS),
+  'broker.tls': row(boolean(), 'false', 'TLS on the Kafka listener; needs cert-file and key-file.'),
+  'broker.cert-file': optional(filePath(), 'PEM certificate or chain.'),
+  'broker.key-file': optional(filePath(), 'PEM private key.'),
+  'broker.key-password': optional(secret(), 'Passphrase of the private key, if it is encrypted.'),
   'broker.client-auth-required': row(
     boolean(),
     'false',
     'Ask clients for a certificate (mTLS); needs trust-cert-file.',
-    TLS,
   ),
-  'broker.trust-cert-file': optional(filePath(), 'PEM certificates that sign the clients.', TLS),
+  'broker.trust-cert-file': optional(filePath(), 'PEM certificates that sign the clients.'),
   'broker.drain-timeout': row(
     duration(),
     '5s',
@@ -539,11 +546,28 @@ const broker = {
     'How often offsets that have expired, and empty groups without offsets, are removed.',
     OURS,
   ),
+  'broker.authentication-timeout': row(
+    duration({ min: 1 }),
+    '30s',
+    'Time that a client has for the TLS handshake and SASL together. Then the connection is closed.',
+    OURS,
+  ),
+  'broker.failed-authentication-delay': row(
+    duration({ max: 10_000 }),
+    '100ms',
+    'Time after which a client learns that its authentication failed.',
+    OURS,
+  ),
+  'broker.acl.super-users': list(
+    string(),
+    [],
+    'Principals that may do everything: names as in ACL rules, group:<name> included.',
+    OURS,
+  ),
   'broker.acl.enabled': row(
     boolean(),
     'false',
     'Allow only operations that ACL rules grant; needs broker.sasl.enabled.',
-    ACL,
   ),
   'broker.metrics.group-lag-cardinality-cap': row(
     integer(),
@@ -570,52 +594,35 @@ const broker = {
 const MECHANISMS = ['SCRAM-SHA-256', 'PLAIN', 'OAUTHBEARER', 'GSSAPI'] as const
 
 const sasl = {
-  'broker.sasl.enabled': row(boolean(), 'false', 'Clients must authenticate before any other request.', SASL),
+  'broker.sasl.enabled': row(boolean(), 'false', 'Clients must authenticate before any other request.'),
   'broker.sasl.mechanisms': list(
     oneOf(...MECHANISMS),
     ['SCRAM-SHA-256'],
     'Mechanisms that are advertised; at least one.',
-    SASL,
   ),
-  'broker.sasl.gssapi.keytab-file': optional(
-    filePath(),
-    "Keytab of the broker's principal; required with GSSAPI.",
-    SASL,
-  ),
-  'broker.sasl.gssapi.principal': optional(string(), 'Kerberos principal of the broker; required with GSSAPI.', SASL),
-  'broker.sasl.gssapi.service-name': row(string(), 'kafka', "Must be the clients' sasl.kerberos.service.name.", SASL),
-  'broker.sasl.oauth.issuer-uri': optional(
-    grammar.httpUri(),
-    'Expected iss of tokens; required with OAUTHBEARER.',
-    SASL,
-  ),
-  'broker.sasl.oauth.audience': optional(string(), 'Required aud of tokens; required with OAUTHBEARER.', SASL),
+  'broker.sasl.gssapi.keytab-file': optional(filePath(), "Keytab of the broker's principal; required with GSSAPI."),
+  'broker.sasl.gssapi.principal': optional(string(), 'Kerberos principal of the broker; required with GSSAPI.'),
+  'broker.sasl.gssapi.service-name': row(string(), 'kafka', "Must be the clients' sasl.kerberos.service.name."),
+  'broker.sasl.oauth.issuer-uri': optional(grammar.httpUri(), 'Expected iss of tokens; required with OAUTHBEARER.'),
+  'broker.sasl.oauth.audience': optional(string(), 'Required aud of tokens; required with OAUTHBEARER.'),
   'broker.sasl.oauth.jwks-uri': optional(grammar.httpUri(), 'Address of the keys (JWKS) of the provider.', {
-    ...SASL,
     otherwise: 'discovered',
   }),
   'broker.sasl.oauth.clock-skew': row(
     grammar.wholeSeconds(),
     '30s',
     'Accepted clock difference, rounded up to whole seconds.',
-    SASL,
   ),
-  'broker.sasl.oauth.principal-claim': row(string(), 'sub', 'Claim that becomes the principal.', SASL),
+  'broker.sasl.oauth.principal-claim': row(string(), 'sub', 'Claim that becomes the principal.'),
   'broker.sasl.oauth.groups-claim': optional(
     string(),
     'Claim with groups. Each value g adds the rules of principal group:g.',
-    SASL,
   ),
-  'broker.sasl.oauth.tenant-claim': optional(
-    string(),
-    'Claim with the tenant id; the broker enforces nothing by it.',
-    SASL,
-  ),
+  'broker.sasl.oauth.tenant-claim': optional(string(), 'Claim with the tenant id; the broker enforces nothing by it.'),
   'broker.sasl.oauth.max-reauth': row(
     duration({ min: 1000 }),
     '5m',
     'Cap on the lifetime of an authenticated session.',
-    SASL,
   ),
 }
 

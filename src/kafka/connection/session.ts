@@ -2,6 +2,8 @@
 // closed. An authentication sets the identity, and a re-authentication replaces it (KIP-368). A request in progress
 // sees the new identity. It handles no bytes: transport.ts does.
 
+import type { Policy } from '../../auth/clients/policy.ts'
+import type { ListenerSecurity } from '../../settings/settings.ts'
 import type { Said, Saying } from '../repeats.ts'
 
 /** The advertised address of a listener. */
@@ -9,6 +11,7 @@ export interface Listener {
   readonly name: string
   readonly host: string
   readonly port: number
+  readonly security: ListenerSecurity
 }
 
 /** The result of an authentication. */
@@ -19,10 +22,12 @@ export interface Identity {
   readonly tenant: string | null
   /** On Clock.monotonic(): after this the client must authenticate again. Null: the identity does not expire. */
   readonly deadlineMs: number | null
+  /** The operations that the client may do; null while `broker.acl.enabled` is false: then it may do everything. */
+  readonly policy: Policy | null
 }
 
 /** A client that has not authenticated. */
-const ANONYMOUS: Identity = Object.freeze({ principal: 'User:ANONYMOUS', tenant: null, deadlineMs: null })
+const ANONYMOUS: Identity = Object.freeze({ principal: 'User:ANONYMOUS', tenant: null, deadlineMs: null, policy: null })
 
 export class Session implements Saying {
   /** The number of the connection in this process, from 1 on. Log lines have it. */
@@ -48,6 +53,10 @@ export class Session implements Saying {
 
   get tenant(): string | null {
     return this.#identity.tenant
+  }
+
+  get policy(): Policy | null {
+    return this.#identity.policy
   }
 
   /** Whether the deadline of the identity has passed. */

@@ -104,7 +104,11 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
       apiVersion: version,
       correlationId: 1,
       clientId: 'app',
-      connection: new Session(1, { name: 'main', host: 'kafka.example', port: 9093 }, '10.0.0.9'),
+      connection: new Session(
+        1,
+        { name: 'main', host: 'kafka.example', port: 9093, security: 'plaintext' },
+        '10.0.0.9',
+      ),
       receivedAtMs: clock.monotonic(),
       deadlineMs: clock.monotonic() + 30_000,
       drain: new AbortController().signal,
