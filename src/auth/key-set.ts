@@ -106,7 +106,8 @@ async function fetchKeys(uri: string, fetch: ProviderFetch): Promise<JWK[]> {
   if (listed.length > MOST_KEYS) throw unusable(`there are ${listed.length}; at most ${MOST_KEYS} are taken`)
   const usable = listed.filter(isUsable)
   if (usable.length === 0) throw unusable(`none of the ${listed.length} is a strong RSA or EC key for signatures`)
-  return usable
+  // Members that restrict the use of a key can contradict each other. Then its import would fail with each token.
+  return usable.map(({ kty, kid, alg, n, e, crv, x, y }) => ({ kty, kid, alg, n, e, crv, x, y }) as JWK)
 }
 
 /**
@@ -115,10 +116,11 @@ async function fetchKeys(uri: string, fetch: ProviderFetch): Promise<JWK[]> {
  */
 function isUsable(key: unknown): key is JWK {
   if (typeof key !== 'object' || key === null) return false
-  const { kty, use, alg, d } = key as Partial<JWK>
+  const { kty, use, key_ops, alg, d } = key as Partial<JWK>
   if ((kty !== 'RSA' && kty !== 'EC') || d !== undefined) return false
   if ((use !== undefined && use !== 'sig') || (alg !== undefined && !ALGORITHMS.some(known => known === alg)))
     return false
+  if (key_ops !== undefined && !(Array.isArray(key_ops) && key_ops.includes('verify'))) return false
   try {
     // Refuses points that are not on their curve.
     const { modulusLength } = createPublicKey({ key: key as JWK, format: 'jwk' }).asymmetricKeyDetails ?? {}

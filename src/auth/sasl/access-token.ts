@@ -43,7 +43,7 @@ export function readAccessToken({ header, claims }: SignedToken, settings: Setti
   return { kind: 'good', client: { name, tenant, groups, validUntilMs: Math.floor(claims.exp * 1000) } }
 }
 
-/** Takes the types of the header and of the claims, undefined without one. Returns why the token is refused, or null. */
+/** Takes the types in the header and in the claims. Returns why the token is refused, or null. */
 function objectionToType(header: unknown, claim: unknown, nonce: unknown): string | null {
   // The prefix may be missing (RFC 7515, section 4.1.9).
   const type = typeof header === 'string' ? header.toLowerCase().replace(/^application\//, '') : header

@@ -572,13 +572,24 @@ describe('OAUTHBEARER', () => {
 
   test('keys of other kinds and weak keys are skipped beside a good one', async t => {
     const { provider, sign, claims, outcome } = await setUp(t)
-    provider.keys = [{ kty: 'oct', k: 'c2VjcmV0', kid: 'secret' }, weak(), null, 7, { kty: 'OKP' }, key.jwk]
+    const signing = { ...rsa.jwk, kid: 'signing', key_ops: ['sign'] }
+    provider.keys = [signing, { kty: 'oct', k: 'c2VjcmV0', kid: 'secret' }, weak(), null, 7, { kty: 'OKP' }, key.jwk]
     assert.equal(await outcome(await sign()), 'success')
     assert.match(await outcome(await sign({}, {}, rsa)), /no applicable key/)
     const hmac = await new SignJWT(claims())
       .setProtectedHeader({ alg: 'HS256', kid: 'secret' })
       .sign(Buffer.from('secret'.padEnd(32)))
     assert.match(await outcome(hmac), /"alg"/)
+    assert.match(await outcome(await sign({}, { kid: 'signing' }, rsa)), /no applicable key/)
+  })
+
+  test('a key whose stated uses contradict each other refuses no token', async t => {
+    const { provider, sign, outcome } = await setUp(t)
+    for (const uses of [{ key_ops: ['verify', 'encrypt'] }, { key_ops: ['verify', 'verify'] }, { ext: 'no' }]) {
+      provider.keys = [{ ...rsa.jwk, kid: JSON.stringify(uses), ...uses }, ...provider.keys]
+    }
+    for (const { kid } of provider.keys as readonly { readonly kid: string }[])
+      assert.equal(await outcome(await sign({}, { kid }, kid === key.kid ? key : rsa)), 'success', kid)
   })
 
   test('while the provider is away known keys are used until they are ten minutes old', async t => {
