@@ -798,6 +798,7 @@ test('the URI of an identity provider must use https, except on this machine', (
     ['https://id.example#x', /without #/],
     ['https://me:hunter2@id.example', /without credentials/],
     ['https://me:hunter2@id.example?', /without credentials/],
+    ['file:///etc/passwd', /takes an http:/],
     ['id.example', /takes an http:/],
     ['https:id.example', /takes an http:/],
     ['https://', /takes an http:/],

@@ -3,6 +3,7 @@
 // bytes give different results.
 
 import assert from 'node:assert/strict'
+import { readFirstMessage } from '../../src/auth/sasl/oauthbearer-message.ts'
 import { crc32c } from '../../src/base/crc32c.ts'
 import { assignedPartitions, subscribedTopics } from '../../src/coordinator/classic/consumer-metadata.ts'
 import { decodeHead, encodeHead } from '../../src/coordinator/classic/head-record.ts'
@@ -334,4 +335,23 @@ const replies: Target = {
   },
 }
 
-export const targets: readonly Target[] = [frames, requests, batches, groups, settings, recovery, replies]
+// ------------------------------------------------------------------------------------------------------------ logins
+
+/** Each message is read or refused, and the parts of one that is read form a message that is read alike. */
+const oauthbearer: Target = {
+  name: 'oauthbearer',
+  seeds: () =>
+    ['n,,^Aauth=Bearer a.b.c^A^A', 'n,a=ada=2C=3D,^Aauth=bearer  a-_.B.1^Ak=v=w^Atrace=1\t^A^A'].map(text =>
+      Buffer.from(text.replaceAll('^A', '\u0001')),
+    ),
+  run(input) {
+    const message = readFirstMessage(input)
+    if (message.kind === 'bad') return
+    const { token, authzid } = message
+    const header = authzid === null ? 'n,,' : `n,a=${authzid.replaceAll('=', '=3D').replaceAll(',', '=2C')},`
+    const again = readFirstMessage(Buffer.from(`${header}\u0001auth=Bearer ${token}\u0001\u0001`))
+    assert.deepEqual(again, message)
+  },
+}
+
+export const targets: readonly Target[] = [frames, requests, batches, groups, settings, recovery, replies, oauthbearer]
