@@ -71,11 +71,12 @@ export class FailedLogins {
   }
 
   #keyOf(address: string, nowMs: number): string {
-    if (this.#lines.has(address) || this.#lines.size < MOST_ADDRESSES) return address
-    const [oldest, { silentUntilMs }] = this.#lines.entries().next().value!
-    if (nowMs < silentUntilMs) return OTHERS
-    this.#forget(oldest)
-    return address
+    if (this.#lines.has(address)) return address
+    for (const [oldest, { silentUntilMs }] of this.#lines) {
+      if (this.#lines.size < MOST_ADDRESSES || nowMs < silentUntilMs) break
+      this.#forget(oldest)
+    }
+    return this.#lines.size < MOST_ADDRESSES ? address : OTHERS
   }
 
   #forget(key: string): void {
