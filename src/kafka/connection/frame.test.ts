@@ -171,3 +171,14 @@ test('a splitter that is stopped while it reports memory takes nothing more', ()
   splitter.push(framed(Buffer.alloc(100)))
   assert.equal(frames.length, 0)
 })
+
+test('an empty frame is handed over if the rule allows it, and the rule is asked anew for each frame', () => {
+  const rules = [{ ...requestFrames(MAX), least: 0 }, { ...requestFrames(MAX), least: 0 }, requestFrames(MAX)]
+  const { splitter, frames, faults } = observe(() => rules.shift()!)
+  splitter.push(Buffer.concat([sizeOf(0), framed(Buffer.from('abc')), sizeOf(0)]))
+  assert.deepEqual(frames.map(String), ['', 'abc'])
+  assert.deepEqual(
+    faults.map(({ reason }) => reason),
+    ['short-frame'],
+  )
+})
