@@ -25,7 +25,7 @@ import type { Session } from './connection/session.ts'
 import { codeFinder, type FindCodes, type FindFault, faultFinder } from './faults.ts'
 import { type Answer, type Answering, CLOSE, type Handler, type Reply, type Request, type Rooms } from './handler.ts'
 import { createMeasures, type Result } from './measures.ts'
-import { receiveToken } from './raw-tokens.ts'
+import { answerToken } from './raw-tokens.ts'
 import { decodeAgain } from './repeats.ts'
 
 /**
@@ -325,6 +325,30 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     }
   }
 
+  function receiveToken(token: Buffer, session: Session, settled: Settled): Exchange {
+    const exchange: Exchange = {
+      outcome: null,
+      frameBytes: token.byteLength,
+      holdsReading: true,
+      patienceMs: () => authentication.timeoutMs,
+      expire: () => closed('refused'),
+    }
+    void answerToken(token, session, authentication).then(answer => {
+      if (answer === null) return settled(exchange, closed('refused'))
+      const { byteLength } = answer
+      const outcome = {
+        kind: 'answer',
+        parts: [answer],
+        byteLength,
+        throttleMs: 0,
+        onSent: null,
+        reason: null,
+      } as const
+      settled(exchange, outcome)
+    })
+    return exchange
+  }
+
   /** The scope is null if the header does not identify the request. */
   function refuse({ address }: Session, reason: string, message: string, scope: RequestScope | null): Outcome {
     measures.failed('request', reason)
@@ -352,7 +376,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
 
   return {
     receive(frame, session, settled) {
-      if (awaitsRawToken(session.sasl)) return receiveToken(frame, session, authentication, settled)
+      if (awaitsRawToken(session.sasl)) return receiveToken(frame, session, settled)
       const receivedAtMs = clock.monotonic()
       let isAllowed = true
       let header: RequestHeader | null = null

@@ -1,35 +1,19 @@
-// Carries the tokens of clients that sent SaslHandshake 0 (KIP-43). Such a token is a frame without a Kafka header, and
-// so is the token that answers it. A client of that time understands no error here: the connection closes instead.
+// Answers the tokens of clients that sent SaslHandshake 0 (KIP-43). Such a token is a frame without a Kafka header, and
+// so is its answer. A client of that time understands no error here: the connection closes instead.
 
-import type { Authentication, TokenAnswer } from './authentication.ts'
+import type { Authentication } from './authentication.ts'
 import type { Session } from './connection/session.ts'
-import type { Exchange, Outcome } from './dispatch.ts'
 
-const REFUSED: Outcome = Object.freeze({ kind: 'close', reason: 'refused' })
-
-/** Takes a token. `settled` is called once, later. */
-export function receiveToken(
+/** Resolves with the answer and its size in front; null if the connection must close without an answer. Never rejects. */
+export async function answerToken(
   token: Buffer,
   session: Session,
   authentication: Authentication,
-  settled: (exchange: Exchange, outcome: Outcome) => void,
-): Exchange {
-  const exchange: Exchange = {
-    outcome: null,
-    frameBytes: token.byteLength,
-    holdsReading: true,
-    patienceMs: () => authentication.timeoutMs,
-    expire: () => REFUSED,
-  }
-  authentication.take(session, token).then(answer => settled(exchange, outcomeOf(answer)))
-  return exchange
-}
-
-function outcomeOf(answer: TokenAnswer): Outcome {
-  if (answer.kind !== 'token') return REFUSED
-  const size = Buffer.alloc(4)
-  size.writeInt32BE(answer.token.byteLength)
-  const parts = answer.token.byteLength === 0 ? [size] : [size, answer.token]
-  const byteLength = size.byteLength + answer.token.byteLength
-  return { kind: 'answer', parts, byteLength, throttleMs: 0, onSent: null, reason: null }
+): Promise<Buffer | null> {
+  const answer = await authentication.take(session, token)
+  if (answer.kind !== 'token') return null
+  const framed = Buffer.alloc(4 + answer.token.byteLength)
+  framed.writeInt32BE(answer.token.byteLength)
+  framed.set(answer.token, 4)
+  return framed
 }

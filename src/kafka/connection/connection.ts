@@ -115,7 +115,7 @@ export class Connection implements Member, FrameSink {
   #headSinceMs = 0
   /** Bytes that were read but not split into frames, because reading has paused. */
   #rest: Buffer | null = null
-  /** The exchange that must end before the next frame is read; null if there is none. */
+  /** The exchange that must end before the next frame is read; null if no exchange must. */
   #holding: Exchange | null = null
   #frameSinceMs = 0
   #activeAtMs: number

@@ -43,7 +43,7 @@ interface Proven {
   /** Kafka's form, `User:name`. */
   readonly principal: string
   readonly expires: boolean
-  /** On Clock.monotonic(): the time of the SaslHandshake that began the last re-authentication; null if there was none. */
+  /** On Clock.monotonic(): the time of the SaslHandshake of the last re-authentication; null before the first one. */
   readonly renewedAtMs: number | null
 }
 
