@@ -192,7 +192,10 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
 
     /** Refuses a request that the client may not send at this point of its authentication. */
     turnAway(): void {
-      measures.failed('request', 'unauthenticated')
+      const { name } = this.#route.api
+      const { connection } = this.#incoming
+      const message = `${name} is not served between SaslHandshake and the end of the authentication`
+      refuse(connection, 'unauthenticated', message, this.#incoming.scope())
       const outcome = this.#refused(ILLEGAL_SASL_STATE, 'success')
       this.outcome = outcome.kind === 'answer' ? { ...outcome, reason: 'unauthenticated' } : outcome
     }

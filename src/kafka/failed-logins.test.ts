@@ -11,29 +11,31 @@ function start() {
   return { clock, lines, failed: new FailedLogins(clock, logger, 100) }
 }
 
-test('an address has one line in ten seconds, and its next line counts the failures between them', async () => {
+test('an address has one line in ten seconds for each reason, and its next line counts the failures between them', async () => {
   const { clock, lines, failed } = start()
-  for (let i = 0; i < 1000; i++) failed.tell('failed', { address: '10.0.0.1' })
-  failed.tell('failed', { address: '10.0.0.2' })
+  for (let i = 0; i < 1000; i++) failed.tell('failed', { address: '10.0.0.1', why: 'w' })
+  failed.tell('failed', { address: '10.0.0.2', why: 'w' })
+  failed.tell('failed', { address: '10.0.0.2', why: 'another' })
   assert.deepEqual(
-    lines.map(line => [line.address, line.suppressed]),
+    lines.map(line => [line.address, line.why, line.suppressed]),
     [
-      ['10.0.0.1', undefined],
-      ['10.0.0.2', undefined],
+      ['10.0.0.1', 'w', undefined],
+      ['10.0.0.2', 'w', undefined],
+      ['10.0.0.2', 'another', undefined],
     ],
   )
   await clock.advance(10_000)
-  failed.tell('failed', { address: '10.0.0.1' })
+  failed.tell('failed', { address: '10.0.0.1', why: 'w' })
   assert.equal(lines.at(-1)!.suppressed, 999)
 })
 
 test('any number of addresses causes at most 101 lines in ten seconds, and every failure is counted in the end', async () => {
   const { clock, lines, failed } = start()
   const told = () => lines.reduce((sum, line) => sum + 1 + Number(line.suppressed ?? 0), 0)
-  for (let i = 0; i < 10_000; i++) failed.tell('failed', { address: `2001:db8::${i.toString(16)}` })
+  for (let i = 0; i < 10_000; i++) failed.tell('failed', { address: `2001:db8::${i.toString(16)}`, why: 'w' })
   assert.equal(lines.length, 101)
   await clock.advance(10_000)
-  for (let i = 0; i < 102; i++) failed.tell('failed', { address: `2001:db8:1::${i.toString(16)}` })
+  for (let i = 0; i < 102; i++) failed.tell('failed', { address: `2001:db8:1::${i.toString(16)}`, why: 'w' })
   assert.equal(lines.length, 202)
   assert.equal(told(), 10_101)
 })

@@ -1,20 +1,28 @@
-// Bounds the work that failed authentications cause, however many clients fail: one log line for each address in a
-// while, and a delay for each client (KIP-306). It decides no authentication.
+// Bounds the work that failed authentications cause, however many clients fail: one log line for each address and
+// reason in a while, and a delay for each client (KIP-306). It decides no authentication.
 
 import { type Clock, sleep } from '../base/clock.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
-/** The shortest time between two log lines about the same address. */
+/** The shortest time between two log lines about the same address and reason. */
 const LOG_EVERY_MS = 10_000
 
-/** The number of addresses whose lines are counted apart. All further addresses share one line. */
-const MOST_ADDRESSES = 100
+/** The number of lines that are limited apart. All further failures share one line. */
+const MOST_LINES = 100
 
 /** The number of failed clients of one address that wait at the same time. */
 const MOST_WAITING = 100
 
-/** The key of all addresses that are not counted apart. It is no address. */
+/** The key of the line that all further failures share. */
 const OTHERS = ''
+
+/** The fields of a log line about a failure. */
+export interface FailedLogin {
+  readonly address: string
+  /** Why it failed. One of few texts, without text of the client. */
+  readonly why: string
+  readonly [name: string]: unknown
+}
 
 interface Line {
   readonly silentUntilMs: number
@@ -26,9 +34,9 @@ export class FailedLogins {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #delayMs: number
-  /** The oldest line is the first. */
+  /** By address and reason. The oldest line is the first. */
   readonly #lines = new Map<string, Line>()
-  /** Failures that were not logged, of addresses that are no longer counted apart. */
+  /** Failures that were not logged, of lines that are no longer limited apart. */
   #unlogged = 0
   /** By address. No entry is 0. */
   readonly #waiting = new Map<string, number>()
@@ -39,10 +47,10 @@ export class FailedLogins {
     this.#delayMs = delayMs
   }
 
-  /** Logs the failure, unless the address had a line a short time ago. Then the next line counts it (`suppressed`). */
-  tell(message: string, fields: { readonly address: string; readonly [name: string]: unknown }): void {
+  /** Logs the failure, unless it had a line a short time ago. Then the next line counts it (`suppressed`). */
+  tell(message: string, fields: FailedLogin): void {
     const nowMs = this.#clock.monotonic()
-    const key = this.#keyOf(fields.address, nowMs)
+    const key = this.#keyOf(`${fields.address} ${fields.why}`, nowMs)
     const line = this.#lines.get(key)
     if (line !== undefined && nowMs < line.silentUntilMs) {
       line.unlogged++
@@ -70,13 +78,13 @@ export class FailedLogins {
     return true
   }
 
-  #keyOf(address: string, nowMs: number): string {
-    if (this.#lines.has(address)) return address
+  #keyOf(wanted: string, nowMs: number): string {
+    if (this.#lines.has(wanted)) return wanted
     for (const [oldest, { silentUntilMs }] of this.#lines) {
-      if (this.#lines.size < MOST_ADDRESSES || nowMs < silentUntilMs) break
+      if (this.#lines.size < MOST_LINES || nowMs < silentUntilMs) break
       this.#forget(oldest)
     }
-    return this.#lines.size < MOST_ADDRESSES ? address : OTHERS
+    return this.#lines.size < MOST_LINES ? wanted : OTHERS
   }
 
   #forget(key: string): void {
