@@ -70,7 +70,10 @@ export interface Authentication {
   take(session: Session, token: Uint8Array): Promise<TokenAnswer>
 }
 
-/** The mechanisms whose tokens must come in SaslAuthenticate requests (specification, GSSAPI). */
+/**
+ * The mechanisms whose tokens must come in SaslAuthenticate requests (specification, GSSAPI). SaslHandshake 0 for one of
+ * them is answered as for a mechanism that the broker does not have: each client knows that error, and it is final.
+ */
 const NEVER_RAW: ReadonlySet<string> = new Set(['GSSAPI'])
 
 /** The shortest time between two log lines about the same outside failure or defect. */
@@ -97,6 +100,7 @@ export function openAuthentication(rooms: AuthenticationRooms): Authentication {
     readonly refusal: Refusal
     /** For the log. */
     readonly why: string
+    /** The name that the client claims. */
     readonly claimed?: string | null
     /** For the log, and as a label if the broker knows it; null if the client chose none. */
     readonly mechanism: string | null
@@ -112,6 +116,11 @@ export function openAuthentication(rooms: AuthenticationRooms): Authentication {
       why,
     })
     return (await failedLogins.delay(session.address)) ? ({ kind: 'refused', refusal, closes: true } as const) : CLOSE
+  }
+
+  function reject(session: Session, mechanism: string, why: string, message: string, claimed: string | null = null) {
+    const refusal = because(SASL_AUTHENTICATION_FAILED, message)
+    return fail(session, { refusal, why, claimed, mechanism })
   }
 
   /** The broker cannot decide, because of an outside failure or its own defect. */
@@ -145,23 +154,22 @@ export function openAuthentication(rooms: AuthenticationRooms): Authentication {
     client: Authenticated,
     token: Uint8Array,
   ): Promise<TokenAnswer> {
-    const reject = (why: string, message: string) =>
-      fail(session, { refusal: because(SASL_AUTHENTICATION_FAILED, message), why, claimed: client.name, mechanism })
+    const refuse = (why: string, message: string) => reject(session, mechanism, why, message, client.name)
     const { name, tenant, validUntilMs } = client
     if (name === '' || name.length > LONGEST_NAME || FORBIDDEN_IN_NAMES.test(name)) {
       const takes = `a name has 1 to ${LONGEST_NAME} characters, and no control character and no ':'`
-      return await reject('the name cannot be a principal', `The name cannot be used: ${takes}.`)
+      return await refuse('the name cannot be a principal', `The name cannot be used: ${takes}.`)
     }
     const lifetimeMs = validUntilMs === null ? null : Math.floor(Math.min(validUntilMs - clock.now(), maxSessionMs))
     // An announced lifetime of 0 means that the session does not end.
-    if (lifetimeMs !== null && lifetimeMs < 1) return await reject('expired', 'The credential has expired.')
+    if (lifetimeMs !== null && lifetimeMs < 1) return await refuse('expired', 'The credential has expired.')
     const principal = `User:${name}`
     const before = session.principal
     const isAgain = session.sasl.at === 'exchange' && session.sasl.before !== null
     const change = prove(session.sasl, principal, lifetimeMs !== null)
     if (change.objection !== null) {
       const named = [before, principal].map(each => each.replace(':', '.')).join(': ')
-      return await reject('another principal', `Cannot change principals during re-authentication from ${named}`)
+      return await refuse('another principal', `Cannot change principals during re-authentication from ${named}`)
     }
     const policy = await rooms.resolve(client)
     const deadlineMs = lifetimeMs === null ? null : clock.monotonic() + lifetimeMs
@@ -170,9 +178,13 @@ export function openAuthentication(rooms: AuthenticationRooms): Authentication {
     session.exchange = null
     metrics.count('svc.broker.authentications', { mechanism, kind: isAgain ? 'again' : 'first' })
     if (logger.isEnabled('DEBUG')) {
-      const lasts = lifetimeMs === null ? undefined : lifetimeMs
-      const fields = { ...lineOf(session), mechanism, principal, tenant: tenant ?? undefined, lifetimeMs: lasts }
-      logger.debug(isAgain ? 'a client has authenticated again' : 'a client has authenticated', fields)
+      logger.debug(isAgain ? 'a client has authenticated again' : 'a client has authenticated', {
+        ...lineOf(session),
+        mechanism,
+        principal,
+        tenant: tenant ?? undefined,
+        lifetimeMs: lifetimeMs ?? undefined,
+      })
     }
     return { kind: 'token', token, lifetimeMs: lifetimeMs ?? 0 }
   }
@@ -205,19 +217,17 @@ export function openAuthentication(rooms: AuthenticationRooms): Authentication {
       const change = takeToken(sasl)
       if (sasl.at !== 'exchange') return await refuseStep(session, change, 'SaslAuthenticate is not expected now')
       const { mechanism, before } = sasl
-      const reject = (message: string, why: string, claimed: string | null = null) =>
-        fail(session, { refusal: because(SASL_AUTHENTICATION_FAILED, message), why, claimed, mechanism })
       if (change.objection === 'other-mechanism') {
         const message = `SASL mechanism '${mechanism}' requested by client is not supported for re-authentication of mechanism '${before?.mechanism}'`
-        return await reject(message, 'another mechanism', session.principal)
+        return await reject(session, mechanism, 'another mechanism', message, session.principal)
       }
       if (change.objection !== null) {
-        return await reject(`The exchange has more than ${MOST_TOKENS} tokens.`, 'too many tokens')
+        return await reject(session, mechanism, 'too many tokens', `The exchange has more than ${MOST_TOKENS} tokens.`)
       }
       session.sasl = change.state
       try {
         const step = await session.exchange!.step(token)
-        if (step.kind === 'failure') return await reject(step.message, step.why, step.claimed)
+        if (step.kind === 'failure') return await reject(session, mechanism, step.why, step.message, step.claimed)
         if (step.kind === 'continue') return { kind: 'token', token: step.token, lifetimeMs: 0 }
         return await accept(session, mechanism, step.client, step.token)
       } catch (error) {

@@ -4,7 +4,7 @@
 import type { Authentication } from './authentication.ts'
 import type { Session } from './connection/session.ts'
 
-/** Resolves with the answer and its size in front; null if the connection must close without an answer. Never rejects. */
+/** Resolves with the answer behind its size; null if the connection must close without an answer. Never rejects. */
 export async function answerToken(
   token: Buffer,
   session: Session,
