@@ -71,8 +71,8 @@ export interface Authentication {
 }
 
 /**
- * The mechanisms whose tokens must come in SaslAuthenticate requests (specification, GSSAPI). SaslHandshake 0 for one of
- * them is answered as for a mechanism that the broker does not have: each client knows that error, and it is final.
+ * The mechanisms whose tokens must come in SaslAuthenticate requests (specification, GSSAPI). SaslHandshake 0 for such
+ * a mechanism gets UNSUPPORTED_SASL_MECHANISM: clients of every version know that error, and it is final.
  */
 const NEVER_RAW: ReadonlySet<string> = new Set(['GSSAPI'])
 
