@@ -10,6 +10,8 @@ import { type AclKeeper, openAclKeeper } from './auth/clients/acl-keeper.ts'
 import { type Accounts, openAccounts } from './auth/console/accounts.ts'
 import type { HashParameters } from './auth/console/password-hash.ts'
 import type { SingleSignOn } from './auth/console/single-sign-on.ts'
+import type { SaslMechanism } from './auth/sasl/mechanism.ts'
+import { openMechanisms } from './auth/sasl/mechanisms.ts'
 import { type Clock, systemClock, within } from './base/clock.ts'
 import { type Random, systemRandom } from './base/random.ts'
 import { startOrder } from './base/start-order.ts'
@@ -23,6 +25,7 @@ import type { Face } from './http/faces/face.ts'
 import type { HttpLimits } from './http/listener.ts'
 import type { AnyRoute, HttpRooms } from './http/route.ts'
 import type { HttpServer } from './http/server.ts'
+import { type Authentication, openAuthentication } from './kafka/authentication.ts'
 import { Admission } from './kafka/connection/admission.ts'
 import { createDispatch } from './kafka/dispatch.ts'
 import type { Rooms } from './kafka/handler.ts'
@@ -33,6 +36,7 @@ import { createThrottle } from './kafka/throttle.ts'
 import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log/catalogue.ts'
 import { type Logs, openLogs } from './log/logs.ts'
 import { idleSwitches } from './settings/capabilities.ts'
+import { kafkaEndpoints, usesSasl } from './settings/endpoints.ts'
 import { type ChosenEngine, chooseEngine } from './settings/engine.ts'
 import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
 import { fullKey, type Settings } from './settings/settings.ts'
@@ -53,6 +57,8 @@ export interface BrokerOptions {
   readonly write?: (line: string) => void
   /** Opens the store in place of the one that the settings choose, for runs without a disk. */
   readonly openStore?: () => Promise<Store>
+  /** Opens the SASL mechanisms in place of those that the settings choose, for tests of what holds for each of them. */
+  readonly openMechanisms?: OpenMechanisms
   /** True if other brokers can use the store at the same time; by default true for Redis only. */
   readonly isShared?: boolean
   /** False switches the HTTP side off. */
@@ -60,6 +66,8 @@ export interface BrokerOptions {
   /** Routes and limits that replace the broker's own, for tests of rules that every route must follow. */
   readonly http?: HttpOverrides
 }
+
+type OpenMechanisms = typeof openMechanisms
 
 export interface HttpOverrides {
   readonly routes?: readonly AnyRoute[]
@@ -108,6 +116,7 @@ const ORDER = startOrder<Given>()
   .step('the producer ids', made => ({ producerIds: openProducerIds(made.store, made) }))
   .step('the quotas', openQuotas)
   .step('the rules of clients', async made => ({ acls: await openAclKeeper(made) }))
+  .step('the authentication', openSasl)
   .step('the connections to other brokers', openOthers, ({ peers }) => peers.close())
   .step('the watch of descriptors', openDescriptors, ({ watch }) => watch.close())
   .step(
@@ -139,6 +148,7 @@ interface Given {
   /** Called when the broker cannot go on. */
   readonly fail: (error: Error) => void
   readonly openStoreInstead: (() => Promise<Store>) | undefined
+  readonly openMechanisms: OpenMechanisms
   /** Null if the HTTP side is off. */
   readonly httpParts: ReturnType<typeof loadHttp> | null
   readonly httpOverrides: HttpOverrides | undefined
@@ -177,6 +187,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     draining: new AbortController(),
     fail: failure.resolve,
     openStoreInstead: options.openStore,
+    openMechanisms: options.openMechanisms ?? openMechanisms,
     // The parts load while the store opens.
     httpParts: options.hasHttp === false ? null : loadHttp(),
     httpOverrides: options.http,
@@ -354,6 +365,13 @@ async function openCoordinator(
 async function openQuotas({ store, clock, random, unreadable }: Given & { readonly store: Store }) {
   const clientQuotas = await openClientQuotas(store, { clock, random, unreadable })
   return { clientQuotas, throttle: createThrottle(clientQuotas, clock) }
+}
+
+async function openSasl(made: Given): Promise<{ readonly authentication: Authentication }> {
+  const { settings } = made
+  const isUsed = settings.get('broker.enabled') && kafkaEndpoints(settings).some(({ security }) => usesSasl(security))
+  const mechanisms: readonly SaslMechanism[] = isUsed ? await made.openMechanisms(made) : []
+  return { authentication: openAuthentication({ ...made, mechanisms, hidden: [], resolve: async () => null }) }
 }
 
 function openOthers({ cluster, clock }: Given & { readonly cluster: Cluster }) {

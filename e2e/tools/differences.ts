@@ -73,7 +73,7 @@ export const differences: readonly Difference[] = [
     commands: /^kafka-broker-api-versions/,
     hides: [
       [
-        /^\s(SaslHandshake|AddPartitionsToTxn|AddOffsetsToTxn|EndTxn|WriteTxnMarkers|TxnOffsetCommit|DescribeAcls|CreateAcls|DeleteAcls|SaslAuthenticate|CreateDelegationToken|RenewDelegationToken|ExpireDelegationToken|DescribeDelegationToken|AlterUserScramCredentials|UpdateFeatures|UnregisterBroker|DescribeTransactions|ListTransactions|ConsumerGroupHeartbeat|ConsumerGroupDescribe|ShareGroupHeartbeat|ShareGroupDescribe|ShareFetch|ShareAcknowledge|AddRaftVoter|RemoveRaftVoter|InitializeShareGroupState|ReadShareGroupState|WriteShareGroupState|DeleteShareGroupState|ReadShareGroupStateSummary|StreamsGroupHeartbeat|StreamsGroupDescribe|DescribeShareGroupOffsets|AlterShareGroupOffsets|DeleteShareGroupOffsets)\(\d+\): .*\n/gm,
+        /^\s(AddPartitionsToTxn|AddOffsetsToTxn|EndTxn|WriteTxnMarkers|TxnOffsetCommit|DescribeAcls|CreateAcls|DeleteAcls|CreateDelegationToken|RenewDelegationToken|ExpireDelegationToken|DescribeDelegationToken|AlterUserScramCredentials|UpdateFeatures|UnregisterBroker|DescribeTransactions|ListTransactions|ConsumerGroupHeartbeat|ConsumerGroupDescribe|ShareGroupHeartbeat|ShareGroupDescribe|ShareFetch|ShareAcknowledge|AddRaftVoter|RemoveRaftVoter|InitializeShareGroupState|ReadShareGroupState|WriteShareGroupState|DeleteShareGroupState|ReadShareGroupStateSummary|StreamsGroupHeartbeat|StreamsGroupDescribe|DescribeShareGroupOffsets|AlterShareGroupOffsets|DeleteShareGroupOffsets)\(\d+\): .*\n/gm,
         '',
       ],
     ],

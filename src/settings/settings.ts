@@ -593,9 +593,12 @@ const broker = {
 
 const MECHANISMS = ['SCRAM-SHA-256', 'PLAIN', 'OAUTHBEARER', 'GSSAPI'] as const
 
+/** The registered name of a SASL mechanism that a broker may advertise. */
+export type MechanismName = (typeof MECHANISMS)[number]
+
 const sasl = {
   'broker.sasl.enabled': row(boolean(), 'false', 'Clients must authenticate before any other request.'),
-  'broker.sasl.mechanisms': list(
+  'broker.sasl.mechanisms': list<MechanismName>(
     oneOf(...MECHANISMS),
     ['SCRAM-SHA-256'],
     'Mechanisms that are advertised; at least one.',

@@ -106,6 +106,11 @@ const table = Object.freeze({
     'Failures, by operation and kind of error. The kind of an answer is its first error code that the client did not cause. Authentication is operation=auth.',
     { captured: 'rate' },
   ),
+  'svc.broker.authentications': counter(
+    ['mechanism', 'kind'],
+    'Clients that authenticated with SASL; kind is first, or again for a re-authentication on the same connection.',
+    OURS,
+  ),
   'svc.broker.lossy_records': counter(
     ['reason'],
     'Records that were acknowledged or delivered and that the store lost (reason=lost), and records whose checksum failed when they were read, once each (reason=corrupt).',

@@ -8,7 +8,7 @@ import { crc32c } from '../../src/base/crc32c.ts'
 import { assignedPartitions, subscribedTopics } from '../../src/coordinator/classic/consumer-metadata.ts'
 import { decodeHead, encodeHead } from '../../src/coordinator/classic/head-record.ts'
 import { decodeOffset, encodeOffset } from '../../src/coordinator/offsets/offset-record.ts'
-import { FrameSplitter } from '../../src/kafka/connection/frame.ts'
+import { FrameSplitter, requestFrames } from '../../src/kafka/connection/frame.ts'
 import { decodeMessage, decodeRequest, encodeMessage, encodeRequest } from '../../src/protocol/codec.ts'
 import { headerLookup, readRequestHeader } from '../../src/protocol/header.ts'
 import { interpretBytes } from '../../src/protocol/interpret.ts'
@@ -72,7 +72,7 @@ function split(chunks: readonly Buffer[]) {
   const frames: string[] = []
   let fault: string | null = null
   let held = 0
-  const splitter = new FrameSplitter(LARGEST_FRAME, {
+  const splitter = new FrameSplitter(() => requestFrames(LARGEST_FRAME), {
     frame(bytes) {
       held -= bytes.byteLength
       return frames.push(bytes.toString('hex')) > 0

@@ -56,6 +56,7 @@ const FOREIGN: ReadonlySet<CloseReason> = new Set([
   'negative-size',
   'short-frame',
   'too-large',
+  'too-large-unauthenticated',
   'http',
   'tls',
   'ssh',
@@ -121,6 +122,7 @@ export function openConnections(rooms: ConnectionRooms): Connections {
     const connection = new Connection({
       transport: new Transport(socket),
       session,
+      acceptedAtMs: clock.monotonic(),
       limits,
       clock,
       dispatch: rooms.dispatch,
@@ -215,5 +217,6 @@ function limitsOf(settings: Settings): ConnectionLimits {
     responseQueueTimeoutMs: settings.get('broker.response-queue-timeout'),
     frameTimeoutMs: settings.get('broker.frame-timeout'),
     idleTimeoutMs: settings.get('broker.idle-timeout'),
+    authenticationTimeoutMs: settings.get('broker.authentication-timeout'),
   }
 }

@@ -39,6 +39,8 @@ import { offsetDeleteHandler } from './offset-delete.ts'
 import { offsetFetchHandler } from './offset-fetch.ts'
 import { offsetForLeaderEpochHandler } from './offset-for-leader-epoch.ts'
 import { produceHandler } from './produce.ts'
+import { saslAuthenticateHandler } from './sasl-authenticate.ts'
+import { saslHandshakeHandler } from './sasl-handshake.ts'
 import { syncGroupHandler } from './sync-group.ts'
 
 export const handlers: readonly Handler[] = Object.freeze([
@@ -55,6 +57,7 @@ export const handlers: readonly Handler[] = Object.freeze([
   syncGroupHandler,
   describeGroupsHandler,
   listGroupsHandler,
+  saslHandshakeHandler,
   apiVersionsHandler,
   createTopicsHandler,
   deleteTopicsHandler,
@@ -65,6 +68,7 @@ export const handlers: readonly Handler[] = Object.freeze([
   alterConfigsHandler,
   alterReplicaLogDirsHandler,
   describeLogDirsHandler,
+  saslAuthenticateHandler,
   createPartitionsHandler,
   deleteGroupsHandler,
   electLeadersHandler,

@@ -41,6 +41,8 @@ import { offsetDelete } from './offset-delete.ts'
 import { offsetFetch } from './offset-fetch.ts'
 import { offsetForLeaderEpoch } from './offset-for-leader-epoch.ts'
 import { produce } from './produce.ts'
+import { saslAuthenticate } from './sasl-authenticate.ts'
+import { saslHandshake } from './sasl-handshake.ts'
 import { syncGroup } from './sync-group.ts'
 
 export const messages: readonly Api[] = Object.freeze([
@@ -57,6 +59,7 @@ export const messages: readonly Api[] = Object.freeze([
   syncGroup,
   describeGroups,
   listGroups,
+  saslHandshake,
   apiVersions,
   createTopics,
   deleteTopics,
@@ -67,6 +70,7 @@ export const messages: readonly Api[] = Object.freeze([
   alterConfigs,
   alterReplicaLogDirs,
   describeLogDirs,
+  saslAuthenticate,
   createPartitions,
   deleteGroups,
   electLeaders,
