@@ -14,12 +14,16 @@ import { type Credential, saltPassword } from '../clients/credential-record.ts'
 import { AuthenticationBusy } from './mechanism.ts'
 
 const AT_ONCE = 2
-/** At most this many different checks wait for their turn. */
-const MAX_WAITING = 5_000
-/** How long a check waits in ms. Later its client would have been closed by `svc.broker.authentication-timeout`. */
-const WAIT_MS = 20_000
 const REMEMBERED_MS = 60_000
-const MAX_REMEMBERED = 10_000
+
+const LIMITS = Object.freeze({
+  /** The number of different checks that wait for their turn. */
+  waiting: 5_000,
+  /** How long a check waits. After some more seconds `svc.broker.authentication-timeout` would close its client. */
+  waitMs: 20_000,
+  /** The number of right passwords that are remembered. */
+  remembered: 10_000,
+})
 const KEY_BYTES = 32
 
 export interface PasswordChecks {
@@ -30,7 +34,10 @@ export interface PasswordChecks {
   isRight(username: string, credential: Credential, password: string): Promise<boolean>
 }
 
-export function openPasswordChecks({ clock, random }: { clock: Clock; random: Random }): PasswordChecks {
+export function openPasswordChecks(
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  limits: Readonly<Record<keyof typeof LIMITS, number>> = LIMITS,
+): PasswordChecks {
   const key = random.bytes(KEY_BYTES)
   const turns = new Semaphore(clock, AT_ONCE)
   let waiting = 0
@@ -39,11 +46,11 @@ export function openPasswordChecks({ clock, random }: { clock: Clock; random: Ra
   const right = new Map<string, number>()
 
   async function check({ passwordHash, salt, iterations }: Credential, password: string): Promise<boolean> {
-    if (waiting >= MAX_WAITING) throw new AuthenticationBusy(`${MAX_WAITING} passwords wait to be checked`)
+    if (waiting >= limits.waiting) throw new AuthenticationBusy(`${waiting} passwords wait to be checked`)
     waiting++
-    const hasTurn = await turns.take(1, patience(clock, clock.monotonic() + WAIT_MS))
+    const hasTurn = await turns.take(1, patience(clock, clock.monotonic() + limits.waitMs))
     waiting--
-    if (!hasTurn) throw new AuthenticationBusy(`the password was not checked within ${WAIT_MS / 1_000} s`)
+    if (!hasTurn) throw new AuthenticationBusy(`the password was not checked within ${limits.waitMs / 1_000} s`)
     try {
       const salted = await saltPassword(password, Buffer.from(salt, 'base64'), iterations)
       return timingSafeEqual(salted, Buffer.from(passwordHash, 'base64'))
@@ -58,7 +65,7 @@ export function openPasswordChecks({ clock, random }: { clock: Clock; random: Ra
     right.delete(name)
     right.set(name, nowMs + REMEMBERED_MS)
     for (const [oldest, untilMs] of right) {
-      if (right.size <= MAX_REMEMBERED && untilMs > nowMs) return
+      if (right.size <= limits.remembered && untilMs > nowMs) return
       right.delete(oldest)
     }
   }

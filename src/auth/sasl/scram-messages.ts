@@ -31,7 +31,7 @@ export interface ClientFinal {
 /** Why a message cannot be read, as a phrase for the log. It quotes nothing of the message. */
 export type Objection = string
 
-const EXTENSIONS = String.raw`(?<extensions>(?:,[A-Za-z]+=[^,]+)*)`
+const EXTENSIONS = '(?<extensions>(?:,[A-Za-z]+=[^,]+)*)'
 const NONCE = String.raw`r=(?<nonce>[\x21-\x2b\x2d-\x7e]+)`
 const BASE64 = '[A-Za-z0-9+/]*={0,2}'
 const HEADER = '(?<header>(?<flag>[ny]|p=[A-Za-z0-9.-]+),(?:a=(?<authzid>[^,]+))?,)'
@@ -66,7 +66,10 @@ export function readClientFinal(text: string): ClientFinal | Objection {
   if (groups === undefined) return 'a final message that is not in the form of RFC 5802'
   const { withoutProof, binding, nonce, extensions, proof } = groups
   if (OWN_ATTRIBUTE.test(extensions!)) return MANDATORY
-  return { withoutProof: withoutProof!, binding: binding!, nonce: nonce!, proof: Buffer.from(proof!, 'base64') }
+  const decoded = Buffer.from(proof!, 'base64')
+  // The same bytes in another spelling would let a changed message pass.
+  if (decoded.toString('base64') !== proof) return 'a proof that is not in canonical Base64'
+  return { withoutProof: withoutProof!, binding: binding!, nonce: nonce!, proof: decoded }
 }
 
 const MANDATORY = 'an extension with a name that RFC 5802 reserves'
