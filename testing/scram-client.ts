@@ -32,7 +32,7 @@ export const CHANNEL = Object.freeze({ address: '127.0.0.1', exportKey: () => nu
 /** Runs one exchange to its end. */
 export async function authenticate(mechanism: SaslMechanism, client: ScramClient): Promise<Conversation> {
   const exchange = mechanism.begin(CHANNEL)
-  const { username, password, nonce = 'rOprNGfwEbeRWgbNEkqO', header = 'n,,', extensions = '' } = client
+  const { username, nonce = 'rOprNGfwEbeRWgbNEkqO', header = 'n,,', extensions = '' } = client
   const name = username.replaceAll('=', '=3D').replaceAll(',', '=2C')
   const bare = `n=${name},r=${nonce}${extensions}`
   const step = await exchange.step(Buffer.from(`${header}${bare}`))
