@@ -10,7 +10,7 @@ export interface ScramClient {
   readonly nonce?: string
   /** The gs2 header; `n,,` by default. */
   readonly header?: string
-  /** What follows the nonce of the first message, such as `,tokenauth=true`. */
+  /** The text after the nonce of the first message, such as `,tokenauth=true`. */
   readonly extensions?: string
   /** Changes the final message before it is sent. */
   readonly final?: (message: string, parts: { readonly nonce: string; readonly proof: string }) => string

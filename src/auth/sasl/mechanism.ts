@@ -57,8 +57,8 @@ export interface SaslMechanism {
 }
 
 /**
- * The broker checks so many passwords that it cannot check this one in time. It has not decided whether the client is
- * allowed: a later attempt may succeed.
+ * Other passwords have to be checked first, and this one would wait for too long. The broker has not decided whether
+ * the client is allowed: a later attempt may succeed.
  */
 export class AuthenticationBusy extends Error {
   override readonly name = 'AuthenticationBusy'

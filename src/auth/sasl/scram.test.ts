@@ -284,7 +284,7 @@ test('a final message with another nonce, binding, proof or extension is refused
   }
 })
 
-test('the messages of an exchange authenticate nobody a second time', async () => {
+test('the messages of an exchange do not authenticate a client a second time', async () => {
   const { mechanism } = await open()
   let sent = ''
   const keep = (message: string) => (sent = message)

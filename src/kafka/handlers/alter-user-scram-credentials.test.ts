@@ -94,8 +94,8 @@ test('a credential of any mechanism is replaced with its tenant, and a PLAIN cre
   assert.deepEqual(
     await alter({ deletions: [{ name: 'eve' }, { name: 'joe' }], upsertions: [{ name: 'ada' }, { name: 'bob' }] }),
     [
-      ['eve', 'RESOURCE_NOT_FOUND', `${missing}: eve`],
-      ['joe', 'RESOURCE_NOT_FOUND', `${missing}: joe`],
+      ['eve', 'RESOURCE_NOT_FOUND', missing],
+      ['joe', 'RESOURCE_NOT_FOUND', missing],
       ['ada', 'done', null],
       ['bob', 'done', null],
     ],
@@ -143,7 +143,7 @@ test('a row that cannot be done is refused with its reason, and the other rows a
       ['a', unsupported, 'Unknown SCRAM mechanism: 0'],
       ['b', unsupported, 'SCRAM-SHA-512 is not supported; the broker has SCRAM-SHA-256'],
       ['odd', bad, unreadable('odd')],
-      ['x:y', 'RESOURCE_NOT_FOUND', 'Attempt to delete a user credential that does not exist: x:y'],
+      ['x:y', 'RESOURCE_NOT_FOUND', 'Attempt to delete a user credential that does not exist'],
       ['good', 'done', null],
       ['', bad, 'Username must not be empty'],
       ['c', unsupported, 'SCRAM-SHA-512 is not supported; the broker has SCRAM-SHA-256'],

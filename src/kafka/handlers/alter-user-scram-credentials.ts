@@ -10,7 +10,6 @@ import { deleteScramCredential, storeSaltedCredential } from '../../admin/creden
 import { ITERATIONS } from '../../api/words.ts'
 import { canonicalUsername } from '../../auth/user-rules.ts'
 import { aFewAtATime } from '../../base/a-few.ts'
-import { cut } from '../../base/cut.ts'
 import {
   because,
   DUPLICATE_RESOURCE,
@@ -56,6 +55,7 @@ export const alterUserScramCredentialsHandler = handler(alterUserScramCredential
   }),
 }))
 
+const MISSING = because(RESOURCE_NOT_FOUND, 'Attempt to delete a user credential that does not exist')
 const TWICE = because(DUPLICATE_RESOURCE, 'A user credential cannot be altered twice in the same request')
 
 function rowsOf({ deletions, upsertions }: Body): readonly (Deletion | Upsertion)[] {
@@ -98,7 +98,5 @@ async function upsert(rooms: Rooms, { name: username, iterations, salt, saltedPa
 }
 
 async function remove(rooms: Rooms, { name }: Deletion): Promise<Refusal | null> {
-  if (await deleteScramCredential(rooms, name)) return null
-  const message = `Attempt to delete a user credential that does not exist: ${cut(name)}`
-  return because(RESOURCE_NOT_FOUND, message)
+  return (await deleteScramCredential(rooms, name)) ? null : MISSING
 }
