@@ -56,9 +56,8 @@ test('an unknown user and a wrong password get the same answer, and the log tell
     ['a\u0007b', PASSWORD, 'user not found'],
     ['x'.repeat(257), PASSWORD, 'user not found'],
   ] as const) {
-    const { claimed: shown, ...step } = (await ask(`\0${claimed}\0${password}`)) as Extract<Step, { kind: 'failure' }>
-    assert.deepEqual(step, { kind: 'failure', message: WRONG, why })
-    assert.ok(shown!.startsWith(claimed.slice(0, 100)))
+    const step = await ask(`\0${claimed}\0${password}`)
+    assert.deepEqual(step, { kind: 'failure', message: WRONG, why, claimed })
   }
 })
 

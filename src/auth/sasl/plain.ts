@@ -7,7 +7,6 @@
 // of iterations. kafka/authentication.ts delays and logs the failures.
 
 import type { Clock } from '../../base/clock.ts'
-import { cut } from '../../base/cut.ts'
 import type { Random } from '../../base/random.ts'
 import type { Store } from '../../store/store.ts'
 import { isPasswordTooLong } from '../user-rules.ts'
@@ -77,5 +76,5 @@ async function authenticate(
 }
 
 function failed(message: string, why: string, claimed: string | null): Step {
-  return { kind: 'failure', message, why, claimed: claimed === null ? null : cut(claimed) }
+  return { kind: 'failure', message, why, claimed }
 }

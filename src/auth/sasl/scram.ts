@@ -8,7 +8,6 @@
 // kafka/authentication.ts delays and logs the failures. Passwords are not prepared: see saslprep.ts.
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { cut } from '../../base/cut.ts'
 import type { Random } from '../../base/random.ts'
 import type { DocumentRooms } from '../../store/document-keeper.ts'
 import { isStoreFailure, UnreadableDocument } from '../../store/store.ts'
@@ -129,5 +128,5 @@ async function decoyKey(rooms: ScramRooms, ownKey: Uint8Array): Promise<Uint8Arr
 }
 
 function failed(why: string, claimed: string | null): Extract<Step, { kind: 'failure' }> {
-  return { kind: 'failure', message: INVALID_CREDENTIALS, why, claimed: claimed === null ? null : cut(claimed) }
+  return { kind: 'failure', message: INVALID_CREDENTIALS, why, claimed }
 }

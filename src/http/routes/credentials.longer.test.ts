@@ -23,7 +23,7 @@ async function open(t: TestContext) {
 test('a credential is stored, shown without its secrets, changed and removed', async t => {
   const { ask, store, broker } = await open(t)
   const ada = { username: 'ada', mechanism: 'SCRAM-SHA-256', iterations: 10_000, tenant_id: null }
-  const notice = 'No broker asks Kafka clients for credentials, because this version does not have SASL.'
+  const notice = 'No broker asks Kafka clients for credentials, because svc.broker.sasl.enabled is false.'
   assert.deepEqual(await store({}), { ...ada, notice })
   assert.deepEqual(await store({ tenant_id: 'acme' }, 200), { ...ada, tenant_id: 'acme', notice })
   await store({ username: 'bob', mechanism: 'PLAIN', iterations: 4_096 })
