@@ -367,7 +367,7 @@ async function openQuotas({ store, clock, random, unreadable }: Given & { readon
   return { clientQuotas, throttle: createThrottle(clientQuotas, clock) }
 }
 
-async function openSasl(made: Given): Promise<{ readonly authentication: Authentication }> {
+async function openSasl(made: Given & { readonly store: Store }): Promise<{ readonly authentication: Authentication }> {
   const { settings } = made
   const isUsed = settings.get('broker.enabled') && kafkaEndpoints(settings).some(({ security }) => usesSasl(security))
   const mechanisms: readonly SaslMechanism[] = isUsed ? await made.openMechanisms(made) : []

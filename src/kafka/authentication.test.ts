@@ -430,9 +430,9 @@ test('a session lasts as long as its proof and the setting allow, and the first 
   wire.send(apiVersions, 0, {}).catch(() => {})
   await closed
   assert.equal(await failures('request', 'session-expired'), 1)
-  const late = authenticate(await connect(), 'alice:right:0', 'OAUTHBEARER')
-  await eventually('the failure is counted', async () => (await failures('auth', 'OAUTHBEARER')) === 1)
-  assert.equal((await clock.passing(late)).errorMessage, 'The credential has expired.')
+  // A proof that ends now, which only the clock skew made valid, gives no session without an end.
+  const late = await authenticate(await connect(), 'alice:right:0', 'OAUTHBEARER')
+  assert.equal(late.sessionLifetimeMs, 1)
 })
 
 test('a client authenticates again on its connection, before and past its deadline, and its requests in flight go on', async t => {

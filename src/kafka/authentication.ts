@@ -7,7 +7,7 @@
 
 import type { Policy } from '../auth/clients/policy.ts'
 import { ProviderUnavailable } from '../auth/provider-fetch.ts'
-import type { Authenticated, SaslMechanism } from '../auth/sasl/mechanism.ts'
+import { type Authenticated, AuthenticationBusy, type SaslMechanism } from '../auth/sasl/mechanism.ts'
 import type { Clock } from '../base/clock.ts'
 import { cut } from '../base/cut.ts'
 import {
@@ -130,7 +130,9 @@ export function openAuthentication(rooms: AuthenticationRooms): Authentication {
     count(kind)
     const limited = logger.limited(`undecided ${mechanism} ${kind}`, LOG_EVERY_MS)
     const fields = { ...lineOf(session), mechanism, error }
-    if (isStoreFailure(error) || error instanceof ProviderUnavailable) {
+    const isOutside =
+      isStoreFailure(error) || error instanceof ProviderUnavailable || error instanceof AuthenticationBusy
+    if (isOutside) {
       limited.warn('a connection is closed, because its client cannot be authenticated now', fields)
     } else limited.error('a connection is closed, because a defect in the broker ended its authentication', fields)
     return CLOSE

@@ -134,6 +134,7 @@ const cases: readonly Case[] = [
   ['DescribeClientQuotas', 0, {}, 'request: DESCRIBE_CONFIGS CLUSTER kafka-cluster'],
   ['AlterClientQuotas', 0, {}, 'request: ALTER_CONFIGS CLUSTER kafka-cluster'],
   ['DescribeUserScramCredentials', 0, {}, 'request: DESCRIBE CLUSTER kafka-cluster'],
+  ['AlterUserScramCredentials', 0, {}, 'request: ALTER CLUSTER kafka-cluster'],
   ['DescribeCluster', 0, {}],
   ['DescribeCluster', 0, { includeClusterAuthorizedOperations: true }, 'hidden: DESCRIBE CLUSTER kafka-cluster'],
   ['ListConfigResources', 1, {}, 'request: DESCRIBE_CONFIGS CLUSTER kafka-cluster'],

@@ -1,32 +1,28 @@
-// Opens the SASL mechanisms that a broker advertises. Each mechanism has a line in one table.
+// Opens the SASL mechanisms that a broker advertises. Each mechanism has a line in one table. A mechanism is loaded
+// when it is opened, so that a start does not load the others.
 
-import { fullKey, type MechanismName, type Settings, SettingsError } from '../../settings/settings.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { MechanismName, Settings } from '../../settings/settings.ts'
 import type { SaslMechanism } from './mechanism.ts'
+import type { ScramRooms } from './scram.ts'
 
 /** The rooms that mechanisms use. */
-export interface MechanismRooms {
+export interface MechanismRooms extends ScramRooms {
   readonly settings: Settings
+  readonly clock: Clock
 }
 
 /** Opens a mechanism. Throws SettingsError if the settings cannot be used. */
 type Open = (rooms: MechanismRooms) => Promise<SaslMechanism>
 
 const openers: Readonly<Record<MechanismName, Open>> = {
-  'SCRAM-SHA-256': missing('SCRAM-SHA-256'),
-  PLAIN: missing('PLAIN'),
-  OAUTHBEARER: missing('OAUTHBEARER'),
-  GSSAPI: missing('GSSAPI'),
+  'SCRAM-SHA-256': async rooms => (await import('./scram.ts')).openScram(rooms),
+  PLAIN: async rooms => (await import('./plain.ts')).openPlain(rooms),
+  OAUTHBEARER: async rooms => (await import('./oauthbearer.ts')).openOauthbearer(rooms),
+  GSSAPI: async rooms => await (await import('./gssapi/gssapi.ts')).openGssapi(rooms),
 }
 
 /** Resolves with the mechanisms of `broker.sasl.mechanisms`, in that order. Throws SettingsError. */
 export async function openMechanisms(rooms: MechanismRooms): Promise<readonly SaslMechanism[]> {
   return await Promise.all(rooms.settings.get('broker.sasl.mechanisms').map(name => openers[name](rooms)))
-}
-
-function missing(name: MechanismName): Open {
-  return async () => {
-    throw new SettingsError(
-      `${fullKey('broker.sasl.mechanisms')}: ${name} is not in this version of Ketch, so no client could authenticate with it`,
-    )
-  }
 }

@@ -5,6 +5,7 @@ import { alterClientQuotasHandler } from './alter-client-quotas.ts'
 import { alterConfigsHandler } from './alter-configs.ts'
 import { alterPartitionReassignmentsHandler } from './alter-partition-reassignments.ts'
 import { alterReplicaLogDirsHandler } from './alter-replica-log-dirs.ts'
+import { alterUserScramCredentialsHandler } from './alter-user-scram-credentials.ts'
 import { apiVersionsHandler } from './api-versions.ts'
 import { createPartitionsHandler } from './create-partitions.ts'
 import { createTopicsHandler } from './create-topics.ts'
@@ -79,6 +80,7 @@ export const handlers: readonly Handler[] = Object.freeze([
   describeClientQuotasHandler,
   alterClientQuotasHandler,
   describeUserScramCredentialsHandler,
+  alterUserScramCredentialsHandler,
   describeQuorumHandler,
   describeClusterHandler,
   describeProducersHandler,

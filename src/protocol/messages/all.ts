@@ -7,6 +7,7 @@ import { alterClientQuotas } from './alter-client-quotas.ts'
 import { alterConfigs } from './alter-configs.ts'
 import { alterPartitionReassignments } from './alter-partition-reassignments.ts'
 import { alterReplicaLogDirs } from './alter-replica-log-dirs.ts'
+import { alterUserScramCredentials } from './alter-user-scram-credentials.ts'
 import { apiVersions } from './api-versions.ts'
 import { createPartitions } from './create-partitions.ts'
 import { createTopics } from './create-topics.ts'
@@ -81,6 +82,7 @@ export const messages: readonly Api[] = Object.freeze([
   describeClientQuotas,
   alterClientQuotas,
   describeUserScramCredentials,
+  alterUserScramCredentials,
   describeQuorum,
   describeCluster,
   describeProducers,
