@@ -1,5 +1,6 @@
-// Starts a real KDC (MIT Kerberos) on a free port of 127.0.0.1, with a realm of its own in a folder that is removed with
-// the test. Principals and keytabs are made with kadmin.local. Without the programs the tests are skipped with a reason.
+// Starts a real KDC (MIT Kerberos) on a free port of 127.0.0.1, with a realm of its own in a folder that is removed
+// with the test. Principals and keytabs are made with kadmin.local. Without the programs the tests are skipped with a
+// reason.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// Makes the tokens of a Kerberos client and of its KDC, with any content: also tickets that no KDC gives, such as expired
-// or anonymous ones. It needs the broker's key, as a KDC does. Tokens of real clients are in e2e/kerberos.
+// Makes the tokens of a Kerberos client and of its KDC, with any content: also tickets that no KDC gives, such as
+// expired or anonymous ones. It needs the broker's key, as a KDC does. Tokens of real clients are in e2e/kerberos.
 
 import {
   application,

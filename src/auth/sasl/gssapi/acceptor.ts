@@ -1,6 +1,6 @@
-// The acceptor of Kerberos V5: it takes the AP-REQ of a client, decides who the client is, and answers with an AP-REP if
-// the client asks for one (RFC 4120, sections 3.2.3 and 3.2.4; RFC 4121, section 4.1). The exchange that follows is in
-// gssapi.ts. It sends no KRB-ERROR: the client gets the error of Kafka's SaslAuthenticate.
+// The acceptor of Kerberos V5: it takes the AP-REQ of a client, decides who the client is, and answers with an AP-REP
+// if the client asks for one (RFC 4120, sections 3.2.3 and 3.2.4; RFC 4121, section 4.1). The exchange that follows is
+// in gssapi.ts. It sends no KRB-ERROR: the client gets the error of Kafka's SaslAuthenticate.
 //
 // It does not look at the addresses in a ticket, like the acceptors of MIT and Java without channel bindings: a client
 // behind a translator of addresses has another address here. It refuses tickets of user-to-user authentication.

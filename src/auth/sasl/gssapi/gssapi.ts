@@ -1,6 +1,6 @@
-// The SASL mechanism GSSAPI with Kerberos V5 (RFC 4752): opens it from the settings, and takes a client through it. Only
-// the quality of protection `auth` is offered (specification, GSSAPI): after the exchange, bytes go as the listener
-// sends them. The broker never talks to a KDC. acceptor.ts decides about the first token.
+// The SASL mechanism GSSAPI with Kerberos V5 (RFC 4752): opens it from the settings, and takes a client through it.
+// Only the quality of protection `auth` is offered (specification, GSSAPI): after the exchange, bytes go as the
+// listener sends them. The broker never talks to a KDC. acceptor.ts decides about the first token.
 //
 //   client: AP-REQ ── asks for an AP-REP ──> broker: AP-REP ──> client: empty ──┐
 //             └───── does not ask (Java) ───────────────────────────────────────┴> broker: wrap(01 000000)

@@ -1,5 +1,5 @@
 // The frame of the first tokens of Kerberos in GSSAPI (RFC 2743, section 3.1; RFC 4121, section 4.1), and the checksum
-// by which a client says what it asks for (RFC 4121, section 4.1.1). What is in the frame is read by messages.ts.
+// by which a client says what it asks for (RFC 4121, section 4.1.1). messages.ts reads the content of the frame.
 //
 //   60 length | 06 09 OID of Kerberos V5 | 01 00 | AP-REQ
 //   60 length | 06 09 OID of Kerberos V5 | 02 00 | AP-REP

@@ -100,7 +100,7 @@ function unquoted(value: string): string {
   return /^"(.*)"$/.exec(value)?.[1] ?? value
 }
 
-/** Returns the supported enctypes of a list such as `DEFAULT -aes128-cts` or `aes`; names that are not supported count not. */
+/** Returns the supported enctypes of a list such as `DEFAULT -aes128-cts` or `aes`. Other names count not. */
 function enctypesIn(list: string): ReadonlySet<number> {
   const permitted = new Set<number>()
   for (const word of list.toLowerCase().split(/[\s,]+/)) {

@@ -1,6 +1,6 @@
 // The messages of Kerberos that an acceptor reads and writes (RFC 4120, section 5): AP-REQ, Ticket, EncTicketPart,
-// Authenticator, AP-REP. It checks their shape and fixed numbers. acceptor.ts decides whether they are accepted. A field
-// that comes after those that are read here is skipped, because extensions add fields at the end.
+// Authenticator, AP-REP. It checks their shape and fixed numbers. acceptor.ts decides whether they are accepted. A
+// field that comes after those that are read here is skipped, because extensions add fields at the end.
 
 import { isUtf8 } from 'node:buffer'
 import {

@@ -3,8 +3,8 @@
 // here, because each has a principal of its own, and a ticket for one broker is of no use to another. Brokers that
 // share one principal, behind one name, do accept a copy each.
 //
-// An authenticator is known by the hash of its ciphertext, which holds a random confounder and cannot be changed without
-// the session key. Two clients that share a name and a microsecond are therefore not mistaken for each other.
+// An authenticator is known by the hash of its ciphertext, which holds a random confounder and cannot be changed
+// without the session key. Two clients that share a name and a microsecond are therefore not mistaken for each other.
 //
 // Authenticators are kept in one set for each minute of their own time. A set goes when all of its times are too old.
 
