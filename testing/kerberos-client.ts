@@ -79,6 +79,8 @@ export interface ClientToken {
   readonly key: Key
   readonly sessionKey: Key
   readonly sequence: number
+  /** The encrypted parts of the token, before their encryption. */
+  readonly parts: { readonly ticket: Buffer; readonly authenticator: Buffer }
 }
 
 export const MUTUAL = 0x02
@@ -148,7 +150,8 @@ export function makeToken(options: TokenOptions): ClientToken {
   )
   const oid = der(OBJECT_IDENTIFIER, Buffer.from(mechanism, 'hex'))
   const token = der(application(0), oid, Buffer.from([1, 0]), request)
-  return { token, key: subkey?.key ?? session.key, sessionKey: session.key, sequence }
+  const parts = { ticket: ticketPart, authenticator }
+  return { token, key: subkey?.key ?? session.key, sessionKey: session.key, sequence, parts }
 }
 
 /** Returns the decrypted content of the broker's AP-REP, in hex; null if the session key does not open it. */

@@ -129,7 +129,7 @@ export class Key {
   }
 
   checksum(usage: number, data: Buffer): Buffer {
-    return this.#mac(this.#derive(usage, 'checksum', this.#shortBytes), data)
+    return this.#mac(this.#derive(usage, 'checksum'), data)
   }
 
   /** RFC 3961 authenticates the plaintext, RFC 8009 the initial vector and the ciphertext. */
@@ -146,8 +146,8 @@ export class Key {
     const known = this.#pairs.get(usage)
     if (known !== undefined) return known
     const pair = {
-      encryption: this.#derive(usage, 'encryption', this.#enctype.keyBytes),
-      integrity: this.#derive(usage, 'integrity', this.#shortBytes),
+      encryption: this.#derive(usage, 'encryption'),
+      integrity: this.#derive(usage, 'integrity'),
     }
     this.#pairs.set(usage, pair)
     return pair
@@ -157,17 +157,16 @@ export class Key {
     return this.#enctype.hash !== 'sha1'
   }
 
-  /** The bytes of a key for integrity and for checksums (RFC 8009, section 3). */
-  get #shortBytes(): number {
-    return this.#enctype.macBytes
-  }
-
-  /** For the SHA-1 enctypes every derived key is as long as the key itself. */
-  #derive(usage: number, purpose: keyof typeof PURPOSE, bytes: number): Buffer {
+  /**
+   * Returns a key that is as long as this one; for the integrity and the checksums of RFC 8009, as long as their code
+   * (section 3 there).
+   */
+  #derive(usage: number, purpose: keyof typeof PURPOSE): Buffer {
+    const { hash, keyBytes, macBytes } = this.#enctype
     const constant = Buffer.alloc(5)
     constant.writeUInt32BE(usage)
     constant[4] = PURPOSE[purpose]
     if (!this.#isRfc8009) return deriveRfc3961(this.#bytes, constant)
-    return deriveRfc8009(this.#enctype.hash, this.#bytes, constant, bytes)
+    return deriveRfc8009(hash, this.#bytes, constant, purpose === 'encryption' ? keyBytes : macBytes)
   }
 }

@@ -15,8 +15,8 @@ const AP_REQ_ID = Buffer.from([0x01, 0x00])
 const AP_REP_ID = Buffer.from([0x02, 0x00])
 const NTLM = 'NTLMSSP\0'
 
-/** The largest token in bytes. Tickets of Active Directory hold up to 64 KiB of group memberships. */
-const MOST_BYTES = 256 * 1024
+/** The largest token in bytes. Windows makes none above 64 KiB, most of which are the groups of the user. */
+const MOST_BYTES = 128 * 1024
 
 /** Returns the AP-REQ of a client's first token. Throws Refused, which names another mechanism if it is one. */
 export function unframe(token: Buffer): Buffer {

@@ -44,16 +44,17 @@ const MOST_CHARACTERS = 128
  * of another realm, because `admin@OTHER` is not `admin`, and for a name that no rule can mean.
  */
 export function shortNameOf(client: Principal, realm: string): string {
-  const name = nameOf(client)
-  const refuse = (why: string) => new Refused(`${why}; the client is ${quoted(name)}`, name)
   if (client.realm !== realm)
-    throw refuse(`only clients of the broker's realm ${realm} are accepted, and this one is of ${quoted(client.realm)}`)
+    throw new Refused(
+      `only clients of the broker's realm ${realm} are accepted, and this one is of ${quoted(client.realm)}`,
+    )
   const [primary = ''] = client.components
-  if (primary === 'WELLKNOWN') throw refuse('anonymous and other well-known principals are not accepted (RFC 6111)')
-  if (primary === '') throw refuse('the first component of the name is empty')
-  if (/[:/@\\]/.test(primary)) throw refuse("the first component of the name holds ':', '/', '@' or a backslash")
-  if (UNSEEN.test(primary)) throw refuse('the first component of the name holds a character that cannot be seen')
-  if ([...primary].length > MOST_CHARACTERS) throw refuse(`the name is longer than ${MOST_CHARACTERS} characters`)
+  if (primary === 'WELLKNOWN')
+    throw new Refused('anonymous and other well-known principals are not accepted (RFC 6111)')
+  if (primary === '') throw new Refused('the first component of the name is empty')
+  if (/[:/@\\]/.test(primary)) throw new Refused("the first component of the name holds ':', '/', '@' or a backslash")
+  if (UNSEEN.test(primary)) throw new Refused('the first component of the name holds a character that cannot be seen')
+  if ([...primary].length > MOST_CHARACTERS) throw new Refused(`the name is longer than ${MOST_CHARACTERS} characters`)
   return primary
 }
 

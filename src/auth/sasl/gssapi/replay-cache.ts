@@ -12,7 +12,7 @@ import { createHash } from 'node:crypto'
 import { Refused } from './refused.ts'
 
 const SLOT_MS = 60_000
-/** About 40 MB. With exact clocks they are kept for five to six minutes: 1,400 sign-ins a second, all the time. */
+/** About 30 MB. With exact clocks they are kept for five to six minutes: 1,400 sign-ins a second, all the time. */
 const MOST = 500_000
 /** Half of a SHA-256. */
 const HASH_BYTES = 16
