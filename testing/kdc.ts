@@ -10,15 +10,14 @@ import { join } from 'node:path'
 import type { CleanUp } from './broker.ts'
 import { endWithUs } from './end-with-us.ts'
 import { freePort } from './free-port.ts'
+import { hasProgram } from './programs.ts'
 
 /** Debian keeps the servers outside of the PATH of most users. */
 const ENVIRONMENT = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
 const PROGRAMS = ['krb5kdc', 'kdb5_util', 'kadmin.local', 'kinit'] as const
 
 /** Why no KDC can start here, for a test's `skip`; false if it can. */
-export const noKdc: string | false = PROGRAMS.every(
-  name => spawnSync('sh', ['-c', `command -v ${name}`], { env: ENVIRONMENT }).status === 0,
-)
+export const noKdc: string | false = PROGRAMS.every(name => hasProgram(name, ENVIRONMENT.PATH))
   ? false
   : 'SKIPPED kerberos: apt-get install krb5-kdc krb5-admin-server krb5-user'
 
@@ -66,7 +65,7 @@ export async function startKdc(cleanUp: CleanUp, realm = 'KETCH.TEST'): Promise<
   let files = 0
   const newFile = (kind: string) => join(folder, `${++files}.${kind}`)
   const admin = (line: string) => run('kadmin.local', ['-r', realm, '-q', line])
-  const export_ = (name: string, keytab: string) => admin(`ktadd -q -norandkey -k ${keytab} ${name}`)
+  const addToKeytab = (name: string, keytab: string) => admin(`ktadd -q -norandkey -k ${keytab} ${name}`)
   return {
     realm,
     confFile,
@@ -75,12 +74,12 @@ export async function startKdc(cleanUp: CleanUp, realm = 'KETCH.TEST'): Promise<
     addPrincipal(name, flags = '') {
       const keytab = newFile('keytab')
       admin(`addprinc -randkey ${flags} ${name}`)
-      export_(name, keytab)
+      addToKeytab(name, keytab)
       return keytab
     },
     changeKeys(name, keytab, flags = '') {
       admin(`cpw -randkey ${flags} ${name}`)
-      export_(name, keytab)
+      addToKeytab(name, keytab)
     },
     login(name, keytab, flags = []) {
       const cache = `FILE:${newFile('cache')}`

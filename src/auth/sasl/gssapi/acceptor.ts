@@ -75,21 +75,28 @@ async function openTicket({ options, service, ticket }: ApReq, rooms: AcceptorRo
   if (!isSame(service, rooms.service))
     throw new Refused(`the ticket is for ${quoted(nameOf(service))}, and this broker is ${nameOf(rooms.service)}`)
   const { enctype, kvno, cipher } = ticket
-  const decrypt = async () => {
-    const keys = await rooms.keys.find(enctype, kvno)
-    for (const key of keys) {
+  const tried: Key[] = []
+  const decrypt = async (): Promise<Buffer | null> => {
+    for (const key of await rooms.keys.find(enctype, kvno)) {
+      if (tried.includes(key)) continue
+      tried.push(key)
       const plaintext = key.decrypt(USAGE.ticket, cipher)
       if (plaintext !== null) return plaintext
     }
-    return keys.length
+    return null
   }
-  let found = await decrypt()
-  if (typeof found === 'number' && (await rooms.keys.lookAgain())) found = await decrypt()
-  if (typeof found !== 'number') return readTicket(found)
+  let plaintext = await decrypt()
+  if (plaintext === null) {
+    await rooms.keys.lookAgain()
+    plaintext = await decrypt()
+  }
+  if (plaintext !== null) return readTicket(plaintext)
   const version = kvno === null ? 'an unnamed version' : `version ${kvno}`
   const wanted = `the key of ${nameOf(rooms.service)}, ${enctypeName(enctype)}, ${version}`
   throw new Refused(
-    found === 0 ? `the keytab does not hold ${wanted}` : `the ticket was changed, or not encrypted with ${wanted}`,
+    tried.length === 0
+      ? `the keytab does not hold ${wanted}`
+      : `the ticket was changed, or not encrypted with ${wanted}`,
   )
 }
 

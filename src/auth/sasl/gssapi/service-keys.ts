@@ -1,6 +1,6 @@
 // The keys of the broker's principal, from its keytab. The file is read again while the broker runs: a new version of
-// the key, which kadmin adds to the file, counts within a second, and a key that was removed counts no longer than five
-// seconds. A file that cannot be used leaves the keys as they are.
+// the key, which kadmin adds to the file, counts at once, and a key that was removed counts for five more seconds. A
+// file that cannot be used leaves the keys as they are.
 
 import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
@@ -12,8 +12,6 @@ import { nameOf, type Principal } from './names.ts'
 
 /** The file is read again at this age. */
 const OLD_MS = 5_000
-/** The file is read again at this age if a client's key is missing, which a client may claim as often as it likes. */
-const MISSED_MS = 1_000
 /** The largest file in bytes: thousands of keys. */
 const MOST_BYTES = 1024 * 1024
 /** A ticket that does not say its key version is tried with this many keys. */
@@ -22,8 +20,11 @@ const MOST_TRIED = 8
 export interface ServiceKeys {
   /** Resolves with the keys that may have encrypted a ticket, the newest first. */
   find(enctype: number, kvno: number | null): Promise<readonly Key[]>
-  /** Reads the file again because no key fits, unless it was just read. Resolves with true if it has changed. */
-  lookAgain(): Promise<boolean>
+  /**
+   * Reads the file again because no key fits. A client can cause that as often as it likes, so the file is read only if
+   * its size or its times have changed.
+   */
+  lookAgain(): Promise<void>
 }
 
 export interface ServiceKeysRooms {
@@ -46,61 +47,64 @@ export async function openServiceKeys(
   permits: (enctype: number) => boolean,
   { clock, logger }: ServiceKeysRooms,
 ): Promise<ServiceKeys> {
+  /** The stamp of the file at the last read, which may have failed. */
+  let seen = ''
   const read = async (): Promise<Loaded> => {
-    const file = await readFileOf(path)
+    // The stamp comes first, so that a change between the two is found later.
+    seen = await stampOf(path)
+    const file = await readFile(path).catch(cannotRead)
     return { hash: createHash('sha256').update(file).digest('hex'), keys: keysIn(file, principal, permits) }
   }
   let loaded = await read()
   let readAtMs = clock.monotonic()
-  let reading: Promise<boolean> | null = null
+  let reading: Promise<void> | null = null
   let failures = 0
 
-  const readAgain = async (): Promise<boolean> => {
+  const readAgain = async (onlyIfChanged: boolean): Promise<void> => {
     try {
+      if (onlyIfChanged && (await stampOf(path)) === seen) return
+      readAtMs = clock.monotonic()
       const found = await read()
       failures = 0
-      if (found.hash === loaded.hash) return false
+      if (found.hash === loaded.hash) return
       loaded = found
       const versions = [...new Set(found.keys.map(({ kvno }) => kvno))].join(', ')
       logger.info('the keytab was read again, because it has changed', { principal: nameOf(principal), versions })
-      return true
     } catch (error) {
       if (!(error instanceof KeytabError)) throw error
       // One failure may be a file that is being written.
       if (++failures === 2) logger.error(`the broker keeps its Kerberos keys, because ${path} ${error.message}`)
-      return false
     } finally {
-      readAtMs = clock.monotonic()
       reading = null
     }
   }
-  const look = (ageMs: number): Promise<boolean> | false => {
-    if (reading === null && clock.monotonic() - readAtMs < ageMs) return false
-    reading ??= readAgain()
+  /** Callers at the same time share one read. */
+  const share = (onlyIfChanged: boolean): Promise<void> => {
+    reading ??= readAgain(onlyIfChanged)
     return reading
   }
 
   return {
     async find(enctype, kvno) {
-      await look(OLD_MS)
+      if (clock.monotonic() - readAtMs >= OLD_MS) await share(false)
       const fitting = loaded.keys.filter(entry => entry.key.enctype === enctype && (kvno ?? entry.kvno) === entry.kvno)
       return fitting.slice(0, MOST_TRIED).map(({ key }) => key)
     },
-    lookAgain: async () => await look(MISSED_MS),
+    lookAgain: () => share(true),
   }
 }
 
-async function readFileOf(path: string): Promise<Buffer> {
-  try {
-    const found = await stat(path)
-    if (!found.isFile()) throw new KeytabError('is not a regular file')
-    if (found.size > MOST_BYTES) throw new KeytabError(`has more than ${MOST_BYTES} bytes`)
-    return await readFile(path)
-  } catch (error) {
-    if (error instanceof KeytabError) throw error
-    const { code = '', message } = error as NodeJS.ErrnoException
-    throw new KeytabError(`cannot be read: ${REASONS[code] ?? message}`, { cause: error })
-  }
+/** Resolves with a text that differs after every usual change of the file. */
+async function stampOf(path: string): Promise<string> {
+  const found = await stat(path).catch(cannotRead)
+  if (!found.isFile()) throw new KeytabError('is not a regular file')
+  if (found.size > MOST_BYTES) throw new KeytabError(`has more than ${MOST_BYTES} bytes`)
+  return `${found.ino} ${found.size} ${found.mtimeMs} ${found.ctimeMs}`
+}
+
+function cannotRead(error: unknown): never {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  throw new KeytabError(`cannot be read: ${REASONS[code] ?? message}`, { cause: error })
 }
 
 const REASONS: Readonly<Record<string, string>> = {
