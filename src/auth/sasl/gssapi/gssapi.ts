@@ -77,12 +77,8 @@ async function readConf(path: string): Promise<Krb5Conf | null> {
     return await readKrb5Conf(path)
   } catch (error) {
     if (!(error instanceof Krb5ConfError)) throw error
-    throw new SettingsError(
-      `GSSAPI in ${fullKey('broker.sasl.mechanisms')} needs a valid krb5.conf: ${error.message}`,
-      {
-        cause: error,
-      },
-    )
+    const message = `GSSAPI in ${fullKey('broker.sasl.mechanisms')} needs a valid krb5.conf: ${error.message}`
+    throw new SettingsError(message, { cause: error })
   }
 }
 

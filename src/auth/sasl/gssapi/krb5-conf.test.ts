@@ -30,7 +30,8 @@ module /usr/lib/x.so:init
 \tdefault_realm = "KETCH.TEST"
 \tdefault_realm = SECOND.TEST
 \tv4_name_convert = {
-\t\thost = {
+\t\thost =
+\t\t{
 \t\t\tdefault_realm = INNER.TEST
 \t\t}
 \t}

@@ -61,6 +61,9 @@ async function collect(path: string, values: Values, read: { files: number }): P
       section = name
     } else if (/^\}\*?$/.test(trimmed)) {
       if (depth-- === 0) throw refuse("'}' closes nothing")
+    } else if (trimmed === '{') {
+      // The value of the line before.
+      depth++
     } else if (section !== null) {
       const [, key, value] = /^([^=\s]+)\s*=\s*(.*)$/.exec(trimmed) ?? []
       if (key === undefined) throw refuse("a line has no 'name = value'")
