@@ -3,8 +3,14 @@
 // bytes give different results.
 
 import assert from 'node:assert/strict'
+import { unframe } from '../../src/auth/sasl/gssapi/initial-token.ts'
+import { KeytabError, readKeytab } from '../../src/auth/sasl/gssapi/keytab.ts'
+import { readApReq, readAuthenticator, readTicket } from '../../src/auth/sasl/gssapi/messages.ts'
+import { Refused } from '../../src/auth/sasl/gssapi/refused.ts'
+import { unwrap } from '../../src/auth/sasl/gssapi/wrap.ts'
 import { readFirstMessage } from '../../src/auth/sasl/oauthbearer-message.ts'
 import { crc32c } from '../../src/base/crc32c.ts'
+import { seededRandom } from '../../src/base/random.ts'
 import { assignedPartitions, subscribedTopics } from '../../src/coordinator/classic/consumer-metadata.ts'
 import { decodeHead, encodeHead } from '../../src/coordinator/classic/head-record.ts'
 import { decodeOffset, encodeOffset } from '../../src/coordinator/offsets/offset-record.ts'
@@ -36,6 +42,7 @@ import {
 import { recover } from '../../src/store/embedded/recovery.ts'
 import { type AnyReply, MalformedReply, ReplyReader } from '../../src/store/redis/client/reply-reader.ts'
 import { capturedFrames, goldenFrames, joinFrames } from '../corpus.ts'
+import { makeToken, makeWrap, writeKeytab } from '../kerberos-client.ts'
 
 export interface Target {
   readonly name: string
@@ -354,4 +361,40 @@ const oauthbearer: Target = {
   },
 }
 
-export const targets: readonly Target[] = [frames, requests, batches, groups, settings, recovery, replies, oauthbearer]
+// ------------------------------------------------------------------------------------------------------------ Kerberos
+
+const random = seededRandom(1)
+const serviceKey = { principal: 'kafka/broker.test@KETCH.TEST', kvno: 3, enctype: 18, bytes: random.bytes(32) }
+const kerberosClient = makeToken({ serviceKey, random, atMs: 1_700_000_000_000, ticketData: [1], subkeyEnctype: 20 })
+
+const kerberos: Target = {
+  name: 'kerberos',
+  seeds: () => [
+    kerberosClient.token,
+    kerberosClient.parts.ticket,
+    kerberosClient.parts.authenticator,
+    makeWrap(kerberosClient, Buffer.from([1, 0, 0, 0]), random),
+    makeWrap(kerberosClient, Buffer.from([1, 0, 0, 0]), random, { sealed: true, rotation: 28 }),
+    writeKeytab([serviceKey]),
+  ],
+  run(input) {
+    const isRefusal = (error: unknown) => error instanceof Refused || error instanceof KeytabError
+    refusable(isRefusal, () => readApReq(unframe(input)))
+    refusable(isRefusal, () => readTicket(input))
+    refusable(isRefusal, () => readAuthenticator(input))
+    refusable(isRefusal, () => unwrap(kerberosClient.key, kerberosClient.sequence, input))
+    refusable(isRefusal, () => readKeytab(input))
+  },
+}
+
+export const targets: readonly Target[] = [
+  frames,
+  requests,
+  batches,
+  groups,
+  settings,
+  recovery,
+  replies,
+  oauthbearer,
+  kerberos,
+]
