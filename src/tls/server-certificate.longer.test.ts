@@ -10,6 +10,7 @@ import { SimulatedClock } from '../../testing/sim/clock.ts'
 import type { Clock } from '../base/clock.ts'
 import { SettingsError, testSettings, type Values } from '../settings/settings.ts'
 import { createLogger } from '../telemetry/logger.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
 import { LOOK_MS, openServerCertificate } from './server-certificate.ts'
 
 async function open(
@@ -31,11 +32,13 @@ async function open(
   }
   const lines: string[] = []
   const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain', levels: new Map() })
+  const metrics = createMetrics()
   const files = { 'server.tls': true, 'server.cert-file': certificateFile, 'server.key-file': keyFile }
   const found = (await openServerCertificate('server', {
     settings: testSettings({ ...files, ...more }),
     clock,
     logger,
+    metrics,
   }))!
   t.after(() => found.close())
   const of = (level: string) => lines.filter(line => line.includes(` ${level} `))
@@ -45,7 +48,7 @@ async function open(
     await simulated.advance(LOOK_MS)
     await eventually('the next look is planned', () => planned > before)
   }
-  return { found, look, of }
+  return { found, look, of, metrics, lines }
 }
 
 /** The error message that ends the start. */
@@ -134,7 +137,7 @@ test('without TLS no file is read', async () => {
   const clock = new SimulatedClock()
   const logger = createLogger({ clock, write: () => {}, format: 'plain', levels: new Map() })
   const settings = testSettings({ 'server.cert-file': '/nowhere' })
-  assert.equal(await openServerCertificate('server', { settings, clock, logger }), null)
+  assert.equal(await openServerCertificate('server', { settings, clock, logger, metrics: createMetrics() }), null)
 })
 
 test('changed files replace the pair in use, even behind a link that is replaced', {
