@@ -1,8 +1,8 @@
 // Measures produce and consume over TLS beside plaintext: two listeners of one broker, in turns. The load runs on the
 // same machine and makes its own half of the encryption.
 
-import { freePort } from '../testing/free-port.ts'
 import { makeCertificate } from '../testing/certificate.ts'
+import { freePort } from '../testing/free-port.ts'
 import { type Finding, type Harness, type Measured, median, type Question, type Served } from './harness.ts'
 
 const PARTITIONS = 16

@@ -86,7 +86,11 @@ export async function listen(rooms: ListenerRooms): Promise<KafkaListeners> {
 }
 
 /** Node's TLS is loaded only if a listener uses it. */
-async function openTls({ certificate, acceptsPeer = () => false, ...rooms }: ListenerRooms): Promise<Handshakes | null> {
+async function openTls({
+  certificate,
+  acceptsPeer = () => false,
+  ...rooms
+}: ListenerRooms): Promise<Handshakes | null> {
   if (certificate === null) return null
   const { openHandshakes } = await import('./connection/handshake.ts')
   return openHandshakes({ ...rooms, certificate, acceptsPeer })

@@ -33,7 +33,7 @@ const BMP_STRING = 0x1e
 /**
  * Returns the subject, such as `CN=alice,OU=orders,O=Example`, of a certificate in DER that OpenSSL has parsed; '' if
  * the subject is empty. The last relative name comes first. Two rules differ from Java: a control character is escaped
- * (`\0A`), so that a name is one line of a log, and a BMPString is read as UTF-16.
+ * (`\0A`), so that a name is one line of a log, and a value with invalid UTF-8 is written in hex.
  */
 export function distinguishedName(certificate: Uint8Array): string {
   const [tbsCertificate] = partsOf(partOf(Buffer.from(certificate)).content)
@@ -49,7 +49,7 @@ function attribute({ content }: Part): string {
   const oid = oidOf(type.content)
   const keyword = KEYWORDS[oid]
   const text = keyword === undefined ? null : textOf(value)
-  return `${keyword ?? oid}=${text === null ? `#${value.der.toString('hex')}` : escape(text)}`
+  return `${keyword ?? oid}=${text === null ? `#${value.der.toString('hex')}` : escaped(text)}`
 }
 
 /** Returns the text of a value; null if it has no text that can be written. */
@@ -71,7 +71,7 @@ function textOf({ tag, content }: Part): string | null {
 }
 
 /** RFC 2253, 2.4. Java also escapes every `=` and `#`. */
-function escape(text: string): string {
+function escaped(text: string): string {
   return text
     .replace(/[,=+<>#;"\\]/g, '\\$&')
     .replace(/^ +| +$/g, spaces => spaces.replaceAll(' ', '\\ '))
@@ -112,5 +112,9 @@ function partOf(bytes: Buffer): Part {
   const length = lengthBytes === 0 ? first : bytes.readUIntBE(2, lengthBytes)
   const from = 2 + lengthBytes
   assert(from + length <= bytes.length, 'OpenSSL parses no shorter value')
-  return { tag: bytes.readUInt8(0), content: bytes.subarray(from, from + length), der: bytes.subarray(0, from + length) }
+  return {
+    tag: bytes.readUInt8(0),
+    content: bytes.subarray(from, from + length),
+    der: bytes.subarray(0, from + length),
+  }
 }

@@ -218,7 +218,7 @@ function of(settings: Settings, key: FileKey): string {
 async function readPem(
   settings: Settings,
   key: FileKey,
-): Promise<{ readonly pem: Buffer; /** The rights, as of stat. */ readonly mode: number }> {
+): Promise<{ readonly pem: Buffer /** The rights, as of stat. */; readonly mode: number }> {
   const path = settings.get(key)!
   try {
     const found = await stat(path)
@@ -309,7 +309,7 @@ function checkAuthorities(settings: Settings, trust: Buffer): void {
 }
 
 /** Matches each certificate of a file. One that has no end line is matched up to the end of the file. */
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^]*?(?:-----END CERTIFICATE-----|$)/g
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?(?:-----END CERTIFICATE-----|$)/g
 
 function readKey(settings: Settings, port: TlsPort, key: Buffer): KeyObject {
   const passphrase = settings.get(`${port}.key-password`)

@@ -12,6 +12,15 @@ interface Inner {
 
 const KEEP_ALIVE_MS = 60_000
 
+/** An answer of 1 MiB is written in one piece. */
+const RUN_BYTES = 2 << 20
+
+/**
+ * A run is copied and encrypted at once, beside its plain bytes, and the admission does not count the copies. So a run
+ * is small. Node passes at most 160 KiB at a time from OpenSSL to the network, so larger runs are hardly faster.
+ */
+const ENCRYPTED_RUN_BYTES = 256 << 10
+
 export class Transport {
   readonly #socket: Socket | TLSSocket
   readonly #tcp: Socket
@@ -31,6 +40,11 @@ export class Transport {
     socket.on('error', (error: NodeJS.ErrnoException) => {
       this.#errorCode ??= error.code ?? error.message
     })
+  }
+
+  /** The most bytes that one call of write() should get. */
+  get runBytes(): number {
+    return this.#socket === this.#tcp ? RUN_BYTES : ENCRYPTED_RUN_BYTES
   }
 
   /** The code of the error that closed the connection, such as ECONNRESET; null if there was no error. */
