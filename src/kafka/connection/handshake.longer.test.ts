@@ -9,11 +9,14 @@ import { appendFile, copyFile, readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect as connectPlain, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
+import { askHttp } from '../../../testing/ask-http.ts'
+import { startBroker } from '../../../testing/broker.ts'
 import {
   type Authority,
   type Certificate,
   type Issued,
   makeAuthority,
+  makeCertificate,
   noOpenssl,
 } from '../../../testing/certificate.ts'
 import { eventually } from '../../../testing/eventually.ts'
@@ -438,6 +441,50 @@ test('changed files hold for new handshakes, bad ones change nothing, and open c
   assert.equal(await serves(bob), true)
   await kept.send(apiVersions, 0, {})
 })
+
+test('health shows the certificate of the Kafka listeners, and why new files are not in use', {
+  skip: noOpenssl,
+}, async t => {
+  const { certificateFile, keyFile } = await makeCertificate(t)
+  const settings = {
+    'broker.tls': true,
+    'broker.cert-file': certificateFile,
+    'broker.key-file': keyFile,
+    'admin.security-enabled': false,
+  }
+  const { url } = await startBroker(t, settings, { hasHttp: true, clock: hasty })
+  const ssl = async () => {
+    const health = await askHttp(url)<Health>('/api/v1/health')
+    const { status, details } = health.details.components.ssl!
+    assert.equal(status, 'UP')
+    return details.certificates
+  }
+  const [shown] = await ssl()
+  assert.deepEqual([shown!.port, shown!.subject, shown!.failure], ['broker', 'CN=localhost', undefined])
+  await writeFile(keyFile, 'no PEM\n')
+  await eventually('the failure is shown', async () => (await ssl())[0]!.failure !== undefined)
+  assert.match((await ssl())[0]!.failure!, /^svc\.broker\.key-file .* holds no PEM private key$/)
+})
+
+interface Health {
+  readonly details: {
+    readonly components: Readonly<
+      Record<
+        string,
+        {
+          readonly status: string
+          readonly details: {
+            readonly certificates: readonly {
+              readonly port: string
+              readonly subject: string
+              readonly failure?: string
+            }[]
+          }
+        }
+      >
+    >
+  }
+}
 
 test('a trust file without a certificate ends the start', { skip: noOpenssl }, async t => {
   const authority = await makeAuthority(t)
